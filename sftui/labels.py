@@ -10,7 +10,7 @@ side; ids get the pad token, the attention mask 0, labels `labels_pad`, loss wei
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from sftui.errors import RecipeError
@@ -275,6 +275,15 @@ def drawn(parts: Iterable[Verdict]) -> Drawn:
             ends.append(at)
             reasons.append(why)
     return Runs(tuple(trains), tuple(flags)), Runs(tuple(ends), tuple(reasons))
+
+
+def answered(tokens: Tokens, start: int, end: int, reason: Reason) -> Iterator[Verdict]:
+    """The mask of an answer that is trained for one reason, its end by its name where it is known who wrote what."""
+    if not tokens.placed:
+        yield end - start, (True, reason)
+        return
+    for first, behind, part in as_runs(tokens.parts[start:end]).runs():
+        yield behind - first, (True, Reason.TERMINATOR if part is Part.TERMINATOR else reason)
 
 
 def by_flags(flags: Sequence[bool], trained: Reason, masked: Reason) -> Drawn:

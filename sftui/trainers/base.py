@@ -256,7 +256,15 @@ class Trainer:
         return tokenizer.overriding(eos=wanted.eos_token, pad=wanted.pad_token, bos=wanted.bos_token)
 
     def own_template(self, name: str, tokenizer: LoadedTokenizer, recipe: Recipe) -> ChatTemplate:
-        """The template that the trainer's own registry has under `name` (render.template `TRAINER/NAME`)."""
+        """The template that its config holds, or that the trainer's own registry has, under `name` (render.template
+        `TRAINER/NAME`)."""
+        inline, option = self.traits.inline_template
+        source: str | None = getattr(recipe.own, option, None)
+        if source is not None and name == inline:
+            from sftui.templates import compile_template
+            from sftui.trainers.pins import rendering_by
+
+            return compile_template(source, option, rendering=rendering_by(recipe))
         raise TemplateError(
             f"{self.name} has no template `{name}` that sftui knows",
             fix="set render.template to tokenizer, file:PATH or builtin:NAME",
@@ -300,7 +308,8 @@ class Trainer:
 
     def brings_template(self, recipe: Recipe) -> bool:
         """Whether chats are rendered by a template, or code, that the trainer itself brings."""
-        return not self.traits.renders_templates or recipe.render.template.startswith(f"{self.name}/")
+        own = recipe.render.template.startswith(f"{self.name}/") and self.traits.inline_template[0] == ""
+        return own or not self.traits.renders_templates
 
     def as_chat(
         self, conversation: Conversation, recipe: Recipe, tools: Toolbox

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
 from sftui.errors import RecipeError
+from sftui.model import Problem
 from sftui.recipe import Recipe, changed, get, knobs_of
 from sftui.recipe_io import Misfit, check, shown
 from sftui.sources.files import format_of
@@ -238,6 +239,12 @@ def loaded(
     paths = data_files(options, name, where) if files else (name,)
     place = None if files and split == "train" else split
     return DatasetRef(", ".join(paths), paths, recipe, place, text_at(options, "name", where), revision)
+
+
+def refuse(problems: Iterable[Problem], where: str) -> None:
+    """RecipeError for the first problem, if there is one; none behind it is looked for."""
+    for problem in problems:
+        raise RecipeError(problem.what, where=where, why=problem.why, fix=problem.fix)
 
 
 def wrong_value(key: str, value: Any, wanted: str, where: str) -> RecipeError:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from sftui.errors import RecipeError
-from sftui.recipe import Recipe, changed, diff
+from sftui.recipe import Recipe, changed, diff, get
 from sftui.recipe_io import Misfit, check, knob_at, set_knob_to
 from sftui.trainers.config import no_key, plain
 from sftui.trainers.yaml_edit import REMOVE
@@ -129,6 +129,23 @@ def flag(key: str, knob: str, choice: Any, why: str = "") -> KeyEntry:
         return {place_of(key): True} if value == choice else why
 
     return keyed(key, knob, lambda value, where: choice if value else NOTHING, write)
+
+
+def inline_template(text: KeyEntry, name: str) -> KeyEntry:
+    """A key that holds a template itself: `text` reads it into an option, and render.template is then `name`. The text
+    of one that stands elsewhere is put in by whoever writes the file (see `form.inlined`)."""
+    (key,), (option,) = text.keys, text.knobs
+
+    def read(config: Config, recipe: Recipe, where: str) -> Said:
+        said = text.read(config, recipe, where)
+        return {"render.template": name, **said} if said else {}
+
+    return KeyEntry(
+        (key,),
+        ("render.template", option),
+        read,
+        lambda recipe, path, value: {place_of(key): get(recipe, option) or ""},
+    )
 
 
 def rule(keys: str, knobs: str, read: Read, write: Write) -> KeyEntry:

@@ -1,6 +1,7 @@
 """The v1 engine's flat YAML and its dataset file, read into recipes and written back.
 
 Source: llamafactory 0.9.6.dev0 (ff6d4d1), v1/config/*.py, v1/core/data_engine.py, v1/plugins/data_plugins/loader.py.
+A dataclass takes a YAML's values as they are.
 `train_dataset` is a file or folder of rows, a dataset of the Hub, or a YAML that lists such ones; all paths are
 relative to the working folder. Where the user opened a config, the YAML is theirs with the changed keys only, and what
 describes the dataset is written only if what it says of the data changed.
@@ -9,24 +10,87 @@ describes the dataset is written only if what it says of the data changed.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from sftui.errors import RecipeError
+from sftui.model import Problem
 from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml
 from sftui.side_files import read_side_bytes, reason
-from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenFile, text_at
+from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenFile, refuse, text_at
 from sftui.trainers.form import Draft, Form, inlined
 from sftui.trainers.known import KeyRules, KnownKeys, Remark, unmodelled
 from sftui.trainers.llamafactory_v1 import LlamaFactoryV1Options
-from sftui.trainers.llamafactory_v1.formats import CONVERTERS
-from sftui.trainers.llamafactory_v1.table import CUSTOM, KEYS, OWN, STRATEGIES, TABLE
-from sftui.trainers.table import Keys, read_into
+from sftui.trainers.llamafactory_v1.formats import CONVERTERS, TITLE
+from sftui.trainers.table import (
+    Config,
+    KeyEntry,
+    Keys,
+    Noted,
+    Said,
+    Write,
+    inline_template,
+    keys_read,
+    limit,
+    nothing,
+    read_into,
+    rule,
+    same,
+    silent,
+    typed,
+)
 from sftui.trainers.yaml_edit import REMOVE, edit
 
-TITLE = "LLaMA-Factory v1"
+CUSTOM = "llamafactory-v1/custom"
+"""The one template of its own: what `custom_chat_template` holds."""
+STRATEGIES = {
+    (False, False): "normal",
+    (True, False): "padding_free",
+    (False, True): "dynamic_batching",
+    (True, True): "dynamic_padding_free",
+}
+"""batch.flatten and own.dynamic → batching_strategy."""
+
+
+def _typed(key: str, knob: str, kind: type, write: Write | None = None) -> KeyEntry:
+    why = "LLaMA-Factory converts no value of a YAML, and stops where it needs it"
+    return typed(key, knob, kind, null="refused", why=why, write=write)
+
+
+def _strategy(config: Config, recipe: Recipe, where: str) -> Said:
+    name = config.get("batching_strategy", "normal")
+    flatten, dynamic = next(key for key, value in STRATEGIES.items() if value == name)
+    return {"batch.flatten": flatten, "own.dynamic": dynamic}
+
+
+def _written_strategy(recipe: Recipe, path: str, value: Any) -> Keys:
+    flatten, dynamic = recipe.batch.flatten, LlamaFactoryV1Options.of(recipe).dynamic
+    return {("batching_strategy",): STRATEGIES[flatten, dynamic]}
+
+
+def _in_entry(recipe: Recipe, path: str, value: Any) -> Noted:
+    """What the dataset's entry says of the data, and what it cannot say."""
+    if path == "data.format" and value not in ("auto", "messages", *CONVERTERS):
+        return {}, (f"{TITLE} has no converter for `{value}` rows",)
+    if path != "data.format":
+        return {}, (f"{path} has no key: its converters read columns, keys and roles of one name",)
+    return {}, ()
+
+
+TABLE = (
+    _typed("cutoff_len", "length.max", int, limit("cutoff_len", TITLE)),
+    _typed("model", "tokenizer.name", str),
+    _typed("micro_batch_size", "batch.size", int),
+    rule("batching_strategy", "batch.flatten own.dynamic", _strategy, _written_strategy),
+    inline_template(same("custom_chat_template", "own.custom_chat_template", says=bool), CUSTOM),
+    rule("", "data.format data.fields data.message_keys data.role_map", nothing, _in_entry),
+    silent("tokenizer.transformers"),
+)
+KEYS = keys_read(TABLE)
+
+
 UNSUPPORTED = {
     "trust_remote_code": "sftui runs no code of a tokenizer's",
     "model_class": "`cls` and `other` are for other models than language models",
@@ -51,7 +115,7 @@ DRAWN = "samples are drawn at random, some of them several times: sftui shows ea
 def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig:
     """The config as one recipe a dataset; RecipeError where the engine itself would stop."""
     config = dict(parse_yaml(text, path, "omegaconf"))
-    _check(config, path, known)
+    refuse(_problems(config, known), path)
     notes = [RULES.note(str(key), value, known, known.config) for key, value in config.items()]
     recipe = read_into(preset, TABLE, config, path)
     wanted = config.get("train_dataset")
@@ -101,48 +165,36 @@ def entries_of(wanted: str, where: str) -> Mapping[str, Mapping[str, Any]]:
     return {str(name): entry for name, entry in listed.items()}
 
 
-def _check(config: Mapping[str, Any], path: str, known: KnownKeys) -> None:
+def _problems(config: Config, known: KnownKeys) -> Iterator[Problem]:
     """What the engine refuses, and configs that are for something else."""
     strange = [str(key) for key in config if known.config and str(key) not in known.config]
     if config and len(strange) == len(config):
-        raise RecipeError(f"none of its keys is {TITLE}'s", where=path, fix="open a training config of the v1 engine")
+        yield Problem(f"none of its keys is {TITLE}'s", fix="open a training config of the v1 engine")
     if "model_name_or_path" in config and "train_dataset" not in config:
-        raise RecipeError(
-            "this is a config of LLaMA-Factory's usual engine (0.9)", where=path, fix="open it without --trainer"
-        )
+        yield Problem("this is a config of LLaMA-Factory's usual engine (0.9)", fix="open it without --trainer")
     peft = config.get("peft_config")
     if isinstance(peft, Mapping) and peft.get("export_dir") and "train_dataset" not in config:
-        raise RecipeError("the config trains on nothing: it merges a model (export_dir)", where=path)
-    strategy = config.get("batching_strategy", "normal")
-    if strategy not in STRATEGIES.values():
-        raise RecipeError(
-            f"Plugin {strategy!r} is not registered under BatchingPlugin.",
-            where=path,
-            fix=f"set batching_strategy to {', '.join(STRATEGIES.values())}",
-        )
+        yield Problem("the config trains on nothing: it merges a model (export_dir)")
+    strategy, known_strategies = config.get("batching_strategy", "normal"), STRATEGIES.values()
+    if strategy not in known_strategies:
+        what = f"Plugin {strategy!r} is not registered under BatchingPlugin."
+        yield Problem(what, fix=f"set batching_strategy to {', '.join(known_strategies)}")
     steps = config.get("max_steps")
     if strategy == "dynamic_batching" and (not isinstance(steps, int) or steps <= 0):
-        raise RecipeError(
-            "`dynamic_batching` requires `max_steps` because it is step-driven.", where=path, fix="set max_steps"
-        )
+        yield Problem("`dynamic_batching` requires `max_steps` because it is step-driven.", fix="set max_steps")
     if strategy == "dynamic_batching" and config.get("save_epochs") is not None:
-        raise RecipeError(
-            "`save_epochs` is not supported with `dynamic_batching`; use `save_steps` instead.", where=path
-        )
+        yield Problem("`save_epochs` is not supported with `dynamic_batching`; use `save_steps` instead.")
     attention = config.get("flash_attn", "sdpa")
     if attention not in ATTENTION:
-        raise RecipeError(f"Unsupported `flash_attn`: {attention}", where=path, fix=f"set {', '.join(ATTENTION)}")
+        yield Problem(f"Unsupported `flash_attn`: {attention}", fix=f"set {', '.join(ATTENTION)}")
     if strategy == "padding_free" and attention != "flash_attention_2":
-        raise RecipeError(
-            "`padding_free` requires `flash_attn: flash_attention_2`.", where=path, fix="set flash_attn, too"
-        )
+        yield Problem("`padding_free` requires `flash_attn: flash_attention_2`.", fix="set flash_attn, too")
     size, whole = config.get("micro_batch_size", 1), config.get("global_batch_size")
     if isinstance(size, int) and isinstance(whole, int) and size > 0 and whole % size:
-        raise RecipeError(
+        yield Problem(
             "Global batch size must be divisible by DP size and micro batch size.",
-            where=path,
-            why=f"{whole} is no multiple of {size}",
-            fix="set global_batch_size to a multiple of micro_batch_size",
+            f"{whole} is no multiple of {size}",
+            "set global_batch_size to a multiple of micro_batch_size",
         )
 
 
@@ -228,7 +280,7 @@ def _changes(draft: Draft, opened: OpenedConfig, changes: Keys) -> Keys:
 
 
 def _more(draft: Draft) -> None:
-    inlined(("custom_chat_template",), f"{OWN}{CUSTOM}")(draft)
+    inlined(("custom_chat_template",), CUSTOM)(draft)
     if ("max_steps",) in _needed(draft.recipe):
         draft.notes.append(
             f"batching_strategy dynamic_batching goes by steps: set max_steps, where {STEPS} stands for a number"

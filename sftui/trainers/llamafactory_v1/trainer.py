@@ -34,11 +34,10 @@ from sftui.model import (
 )
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Loss, Mask, Recipe, Render, Tokenize
-from sftui.runs import as_runs, joined, together
-from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
+from sftui.runs import joined, together
+from sftui.tokens import ToEncode, texts_of, tokenize
 from sftui.trainers.base import MessagesTarget, ShapedRow, Toolbox, Trainer, dropped_labels, pick_template
 from sftui.trainers.llamafactory_v1 import TRAITS, LlamaFactoryV1Options, formats, samples
-from sftui.trainers.llamafactory_v1.table import CUSTOM
 from sftui.trainers.own_config import require
 from sftui.trainers.pins import rendering_by
 from sftui.trainers.processors import brings_processor
@@ -91,17 +90,6 @@ class LlamaFactoryV1(Trainer):
 
     def convert(self, row: Row, detected: Detection, recipe: Recipe) -> Conversation:
         return formats.convert(row, detected)
-
-    def own_template(self, name: str, tokenizer: LoadedTokenizer, recipe: Recipe) -> ChatTemplate:
-        from sftui.templates import compile_template
-
-        source = LlamaFactoryV1Options.of(recipe).custom_chat_template
-        if name != CUSTOM or source is None:
-            return super().own_template(name, tokenizer, recipe)
-        return compile_template(source, "custom_chat_template", rendering=rendering_by(recipe))
-
-    def brings_template(self, recipe: Recipe) -> bool:
-        return False
 
     def shape(self, conversation: Conversation, recipe: Recipe) -> ShapedRow:
         return ShapedRow(conversation)
@@ -162,7 +150,7 @@ class LlamaFactoryV1(Trainer):
         sample = samples.sample_of(shaped.conversation)
         held = _samples(tokens)
         lengths = samples.lengths_of(sample)
-        verdicts: list[tuple[int, tuple[bool, Reason]]] = []
+        verdicts: list[label_rules.Verdict] = []
         weights: list[tuple[int, float]] = []
         kept: list[tuple[int, int]] = []
         for number, (one, length, weight) in enumerate(zip(held, lengths, samples.weights_of(sample))):
@@ -171,7 +159,10 @@ class LlamaFactoryV1(Trainer):
             begins, trains = one.start + one.boundary.prompt_length, weight > formats.LEAST
             verdicts.append((begins - one.start, (False, Reason.PROMPT)))
             weights += [(begins - one.start, 0.0), (one.end - begins, float(weight))]
-            verdicts += _answer(tokens, begins, one.end, trains)
+            if trains:
+                verdicts += label_rules.answered(tokens, begins, one.end, Reason.COMPLETION)
+            else:
+                verdicts.append((one.end - begins, (False, Reason.WEIGHT)))
             most = recipe.length.max
             end = one.end if most is None else min(one.end, one.start + most)
             if end == one.end or not dropping(recipe) or (end > begins and trains):
@@ -225,18 +216,6 @@ def _boundary(tokens: Tokens) -> Boundary:
 
 def _owners(tokens: Tokens) -> Iterable[tuple[int, int, int, Part]]:
     return together(tokens.messages, tokens.parts) if tokens.placed else ()
-
-
-def _answer(tokens: Tokens, start: int, end: int, trains: bool) -> Iterator[tuple[int, tuple[bool, Reason]]]:
-    """The mask behind a prompt."""
-    if not trains:
-        yield end - start, (False, Reason.WEIGHT)
-        return
-    if not tokens.placed:
-        yield end - start, (True, Reason.COMPLETION)
-        return
-    for first, behind, part in as_runs(tokens.parts[start:end]).runs():
-        yield behind - first, (True, Reason.TERMINATOR if part is Part.TERMINATOR else Reason.COMPLETION)
 
 
 def _unstable(number: int, count: int, length: int) -> TemplateError:

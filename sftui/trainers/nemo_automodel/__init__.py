@@ -16,8 +16,6 @@ DATASETS = {
     "xlam": "make_xlam_dataset: query, tools and answers as xLAM has them",
 }
 """The datasets whose rows are known, and what each of them reads."""
-INLINE = "inline"
-"""The one template of its own (render.template `nemo-automodel/inline`): what `chat_template` holds as text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +65,7 @@ TRAITS = Traits(
     home="sftui.trainers.nemo_automodel.trainer:NemoAutomodel",
     versions=("0.7",),
     first=(0, 7),
+    inline_template=("inline", "chat_template"),
     finds=Finds.PROMPTS,
     rules={"assistant": "auto"},
     options={Effect.MASKS_OPENED: "own.mask_generation_prompt"},

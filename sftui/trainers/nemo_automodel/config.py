@@ -31,7 +31,7 @@ from sftui.trainers.config import (
 )
 from sftui.trainers.form import Draft, Form
 from sftui.trainers.known import KeyRules, KnownKeys, Remark, anything
-from sftui.trainers.nemo_automodel import INLINE, NemoOptions
+from sftui.trainers.nemo_automodel import NemoOptions
 from sftui.trainers.nemo_automodel.formats import GUESSES, MAPPED
 from sftui.trainers.table import (
     Config,
@@ -155,7 +155,7 @@ def _template(config: Config, recipe: Recipe, where: str) -> Said:
     text = str(value)
     if "{%" not in text and "{{" not in text and (os.path.exists(text) or text.endswith((".jinja", ".json"))):
         return {"render.template": f"file:{text}"}
-    return {"render.template": f"nemo-automodel/{INLINE}", "own.chat_template": text}
+    return {"render.template": "nemo-automodel/inline", "own.chat_template": text}
 
 
 def _written_template(recipe: Recipe, path: str, value: str | None) -> Noted | None:

@@ -27,16 +27,14 @@ from sftui.runs import together
 from sftui.side_files import object_of
 from sftui.tokens import ToEncode
 from sftui.trainers.base import MessagesTarget, ShapedRow, Toolbox, Trainer, dropped_labels
-from sftui.trainers.nemo_automodel import INLINE, TRAITS, NemoOptions, formats, masks, packing, renders
+from sftui.trainers.nemo_automodel import TRAITS, NemoOptions, formats, masks, packing, renders
 from sftui.trainers.nemo_automodel.renders import Renders
 from sftui.trainers.own_config import require
-from sftui.trainers.pins import rendering_by
 from sftui.trainers.processors import tokenizer_folder
 from sftui.trainers.remembering import last_asked
 
 if TYPE_CHECKING:
     from sftui.sources.records import AsStored
-    from sftui.templates import ChatTemplate
     from sftui.tokens import LoadedTokenizer
 
 WHOLE_DATASET = 1_000_000_000
@@ -110,17 +108,6 @@ class NemoAutomodel(Trainer):
         if own.dataset not in ("chat", "agent"):
             own = replace(own, dataset="chat", use_hf_chat_template=False)
         return replace(super().reading_messages(recipe), own=own)
-
-    def own_template(self, name: str, tokenizer: LoadedTokenizer, recipe: Recipe) -> ChatTemplate:
-        from sftui.templates import compile_template
-
-        source = NemoOptions.of(recipe).chat_template
-        if name != INLINE or source is None:
-            return super().own_template(name, tokenizer, recipe)
-        return compile_template(source, "chat_template", rendering=rendering_by(recipe))
-
-    def brings_template(self, recipe: Recipe) -> bool:
-        return False
 
     def shape(self, conversation: Conversation, recipe: Recipe) -> ShapedRow:
         rule = recipe.mask.rule

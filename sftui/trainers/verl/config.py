@@ -29,6 +29,7 @@ from sftui.trainers.table import (
     as_is,
     at,
     columns,
+    inline_template,
     keyless,
     keys_read,
     limit,
@@ -45,7 +46,7 @@ from sftui.trainers.verl.formats import FORMATS
 from sftui.trainers.yaml_edit import REMOVE
 
 TITLE = "verl"
-CUSTOM = "custom"
+CUSTOM = "verl/custom"
 """The one template of its own: what `model.custom_chat_template` holds."""
 TRUNCATION = {"error": "error", "right": "cut_right", "left": "cut_left"}
 COLUMNS = {"messages": "data.messages_key", "tools": "data.tools_key"}
@@ -118,20 +119,6 @@ def _tokenizer(config: Config, recipe: Recipe, where: str) -> Said:
     return {}
 
 
-def _template(config: Config, recipe: Recipe, where: str) -> Said:
-    source = at(config, ("model", "custom_chat_template"))[1]
-    if source is None:
-        return {}
-    if not isinstance(source, str):
-        raise RecipeError(f"model.custom_chat_template is `{source}`", where=where, fix="give the template as text")
-    return {"render.template": f"{TITLE}/{CUSTOM}", "own.custom_chat_template": source}
-
-
-def _written_template(recipe: Recipe, path: str, value: Any) -> Keys:
-    """The text of a template that stands elsewhere is put in by whoever writes the file."""
-    return {("model", "custom_chat_template"): VerlOptions.of(recipe).custom_chat_template or ""}
-
-
 def _own(key: str) -> KeyEntry:
     return _typed(key, f"own.{key.rpartition('.')[2]}", str)
 
@@ -173,7 +160,16 @@ TABLE = (
     same("data.shuffle", "own.shuffle", convert=bool),
     same("data.seed", "own.seed", says=lambda seed: isinstance(seed, int)),
     rule("model.tokenizer_path model.path", "tokenizer.name", _tokenizer, as_is("model.tokenizer_path")),
-    rule("model.custom_chat_template", "render.template own.custom_chat_template", _template, _written_template),
+    inline_template(
+        typed(
+            "model.custom_chat_template",
+            "own.custom_chat_template",
+            str,
+            null="nothing",
+            fix="give the template as text",
+        ),
+        CUSTOM,
+    ),
     keyless("data.format", "it reads messages alone", *FORMATS),
     silent("tokenizer.transformers"),
 )
@@ -405,7 +401,7 @@ FORM = Form(
     TABLE,
     _rows,
     corrected=_corrected,
-    more=inlined(("model", "custom_chat_template"), f"{TITLE}/{CUSTOM}"),
+    more=inlined(("model", "custom_chat_template"), CUSTOM),
     edited=_edited,
 )
 write, keys_of = FORM.write, FORM.keys_of

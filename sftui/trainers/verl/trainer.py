@@ -12,13 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from sftui import labels as label_rules
 from sftui.conversations import Detection
 from sftui.errors import RecipeError, TemplateError
 from sftui.labels import Verdict
-from sftui.model import Batch, Conversation, Example, Labels, Part, Reason, RenderedText, Row, Tokens
+from sftui.model import Batch, Conversation, Example, Labels, Reason, RenderedText, Row, Tokens
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize
 from sftui.runs import as_runs, joined
@@ -27,15 +26,10 @@ from sftui.tokens import LoadedTokenizer, ToEncode
 from sftui.trainers.base import MessagesTarget, ShapedRow, Toolbox, Totals, Trainer
 from sftui.trainers.held_out import HeldOut, SampledRows
 from sftui.trainers.own_config import require
-from sftui.trainers.pins import rendering_by
 from sftui.trainers.processors import brings_processor
 from sftui.trainers.remembering import last_asked
 from sftui.trainers.verl import TRAITS, VerlOptions, formats
 from sftui.trainers.verl.alone import MessagePieces, TemplateFrame, apart, frame_of, measured, owner_parts
-from sftui.trainers.verl.config import CUSTOM
-
-if TYPE_CHECKING:
-    from sftui.templates import ChatTemplate
 
 GEMMA2, GEMMA2_EOS = "gemma-2-2b-it", "<end_of_turn>"
 """The tokenizer whose EOS verl sets to another token (utils/tokenizer/tokenizer.py, hf_tokenizer)."""
@@ -136,19 +130,8 @@ class Verl(Trainer):
         facts = made.facts
         return made if facts.pad_id is not None or facts.eos_id is None else made.overriding(pad=facts.eos_token)
 
-    def own_template(self, name: str, tokenizer: LoadedTokenizer, recipe: Recipe) -> ChatTemplate:
-        from sftui.templates import compile_template
-
-        source = VerlOptions.of(recipe).custom_chat_template
-        if name != CUSTOM or source is None:
-            return super().own_template(name, tokenizer, recipe)
-        return compile_template(source, "custom_chat_template", rendering=rendering_by(recipe))
-
     def messages_target(self, recipe: Recipe) -> MessagesTarget:
         return replace(super().messages_target(recipe), tools_in_each_row=True)
-
-    def brings_template(self, recipe: Recipe) -> bool:
-        return False
 
     def survey(self, first: Conversation | None, recipe: Recipe, tools: Toolbox) -> TemplateFrame:
         return measured(recipe, tools)
@@ -264,8 +247,4 @@ def _verdicts(tokens: Tokens, conversation: Conversation, header: int) -> Iterat
             continue
         begins = min(start + header, end)
         yield begins - start, (False, Reason.HEADER)
-        if not tokens.placed:
-            yield end - begins, (True, Reason.ASSISTANT)
-            continue
-        for first, behind, part in as_runs(tokens.parts[begins:end]).runs():
-            yield behind - first, (True, Reason.TERMINATOR if part is Part.TERMINATOR else Reason.ASSISTANT)
+        yield from label_rules.answered(tokens, begins, end, Reason.ASSISTANT)
