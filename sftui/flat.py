@@ -35,6 +35,17 @@ def masked(number: int, ranges: Ranges, numbers: Flat) -> Flat:
     return made
 
 
+def merged(ranges: Iterable[tuple[int, int]]) -> Ranges:
+    """Ranges in order, those that are empty left out and neighbours joined."""
+    found: list[tuple[int, int]] = []
+    for start, end in ranges:
+        if found and found[-1][1] == start:
+            found[-1] = (found[-1][0], end)
+        elif start < end:
+            found.append((start, end))
+    return tuple(found)
+
+
 def cut(ranges: Ranges, numbers: Flat) -> Flat:
     """What of the numbers lies in the ranges."""
     if len(ranges) == 1:

@@ -6,9 +6,44 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate
+from typing import NamedTuple
 
 from sftui.model import NOWHERE, Part, Piece, RenderedText, Span, Tokens
 from sftui.runs import Runs, as_runs
+
+
+class Run(NamedTuple):
+    """A stretch of a text that belongs to one message (or to none) and is one part."""
+
+    text: str
+    message: int
+    part: Part
+
+
+def said(text: Sequence[Run]) -> str:
+    """What a text says."""
+    return text[0].text if len(text) == 1 else "".join([run.text for run in text])
+
+
+def after_content(text: str, stop: str, owner: int, after: int, part: Part) -> tuple[Run, ...]:
+    """What a template writes behind a content of message `owner`: the rest of the turn, which is `part`, its end
+    `stop`, white space, and what belongs to the next message, `after`."""
+    at = text.find(stop) if stop else -1
+    runs = [Run(text[:at], owner, part), Run(stop, owner, Part.TERMINATOR)] if at >= 0 else []
+    text = text[at + len(stop) :] if at >= 0 else text
+    rest = text.lstrip()
+    runs += [Run(text[: len(text) - len(rest)], owner, Part.SEPARATOR), Run(rest, after, part)]
+    return tuple([run for run in runs if run.text])
+
+
+def spanned(runs: Iterable[tuple[str, int, Part]]) -> RenderedText:
+    """Texts one behind the other, each of a message and a part."""
+    text, spans = "", list[Span]()
+    for run, message, part in runs:
+        if run:
+            spans.append(Span(len(text), len(text) + len(run), message, part))
+            text += run
+    return RenderedText(text, tuple(spans))
 
 
 def numbered(rendered: RenderedText) -> RenderedText:
@@ -79,6 +114,5 @@ class PieceTokens(Runs[int]):
 
 def unrendered(contents: Iterable[str], trainer: str) -> RenderedText:
     """The contents of a row that the trainer drops and never renders, one a line."""
-    pieces = tuple(Piece(content + "\n", number, Part.CONTENT) for number, content in enumerate(contents))
-    note = f"{trainer} never renders this row: its contents are shown"
-    return replace(text_of(pieces), pieces=None, notes=(note,))
+    lines = spanned((f"{content}\n", number, Part.CONTENT) for number, content in enumerate(contents))
+    return replace(lines, notes=(f"{trainer} never renders this row: its contents are shown",))

@@ -22,6 +22,7 @@ from sftui.model import NOWHERE, Message, Part, Piece, RenderedText, Span, Token
 from sftui.runs import Stretch, as_runs, together
 from sftui.trainers.llamafactory import tools as tool_formats
 from sftui.trainers.llamafactory.registry import BOS, PLACEHOLDER, Slots, SlotTemplate, TemplateKind, TokenSlot
+from sftui.trainers.pieces import Run, after_content, said
 
 MEDIA = ("<image>", "<video>", "<audio>")
 """What stands for media in a text."""
@@ -47,24 +48,17 @@ class Specials:
     named: Mapping[str, int]
 
 
-class _SlotRun(NamedTuple):
-    """A stretch of one kind inside a piece; in a slot `message` counts from the turn's own."""
-
-    text: str
-    message: int
-    part: Part
-
-
 class _Slot(NamedTuple):
-    """A piece of a turn: what stands before and behind the content, of which a slot without one has only `before`."""
+    """A piece of a turn: what stands before and behind the content, of which a slot without one has only `before`. The
+    messages of runs count from the turn's own."""
 
     before: str
     behind: str
     filled: bool
     part: Part
     ids: tuple[int, ...] | None
-    before_runs: tuple[_SlotRun, ...]
-    behind_runs: tuple[_SlotRun, ...] = ()
+    before_runs: tuple[Run, ...]
+    behind_runs: tuple[Run, ...] = ()
 
 
 class _Paper:
@@ -75,11 +69,10 @@ class _Paper:
         self.spans: list[Span] | None = [] if spans else None
         self._length = 0
 
-    def add(self, slot: _Slot, content: Sequence[_SlotRun], owner: int, trained: bool) -> None:
+    def add(self, slot: _Slot, content: Sequence[Run], owner: int, trained: bool) -> None:
         """One piece of the turn of message `owner`."""
         if slot.filled:
-            said = content[0].text if len(content) == 1 else "".join([run.text for run in content])
-            text = f"{slot.before}{said}{slot.behind}"
+            text = f"{slot.before}{said(content)}{slot.behind}"
         else:
             text, content = slot.before, ()
         if not text:
@@ -112,8 +105,8 @@ class Writer:
         default = options.default_system
         self._default = template.default_system if default is None else default
         thought = template.empty_thought
-        self._trained_thought = _Slot(thought, "", False, Part.INJECTED, None, (_SlotRun(thought, 0, Part.INJECTED),))
-        self._thought = _Slot(thought, "", False, Part.HEADER, None, (_SlotRun(thought, 1, Part.HEADER),))
+        self._trained_thought = _Slot(thought, "", False, Part.INJECTED, None, (Run(thought, 0, Part.INJECTED),))
+        self._thought = _Slot(thought, "", False, Part.HEADER, None, (Run(thought, 1, Part.HEADER),))
 
     def render(
         self, messages: Sequence[Message], tools: str | None, today: Callable[[], date], *, spans: bool = True
@@ -141,8 +134,8 @@ class Writer:
             if plain and role == "user":
                 # the number of the round is also filled in, wherever the first {{idx}} stands
                 content = content.replace("{{idx}}", str(number // 2), 1)
-            runs = [_SlotRun(content, index, Part.CONTENT)]
-            lead: list[_SlotRun] = []
+            runs = [Run(content, index, Part.CONTENT)]
+            lead: list[Run] = []
             if number == 0:
                 for slot in self._prefix:
                     paper.add(slot, (), NOWHERE, False)
@@ -167,16 +160,16 @@ class Writer:
         """What begins every row; TemplateError, which refuses the row, where a token of it is missing."""
         return self._of(self.template.prefix, Part.BOS)
 
-    def _lead(self, system: Message | None, tools: str | None, today: Callable[[], date]) -> list[_SlotRun]:
+    def _lead(self, system: Message | None, tools: str | None, today: Callable[[], date]) -> list[Run]:
         """The system text, the row's own or the default, and the list of tools."""
-        lead: list[_SlotRun] = []
+        lead: list[Run] = []
         if system is not None:
-            lead = [_SlotRun(_text_of(system), 0, Part.CONTENT)]
+            lead = [Run(_text_of(system), 0, Part.CONTENT)]
         elif self._default:
-            lead = [_SlotRun(self._default, NOWHERE, Part.INJECTED)]
+            lead = [Run(self._default, NOWHERE, Part.INJECTED)]
         if tools:
             listing = tool_formats.listed(tools, self.template, today())
-            lead.append(_SlotRun(listing, 0 if system is not None else NOWHERE, Part.INJECTED))
+            lead.append(Run(listing, 0 if system is not None else NOWHERE, Part.INJECTED))
         return lead
 
     def _frame(self, role: str, trained: bool, answered: bool) -> tuple[_Slot, ...]:
@@ -201,7 +194,7 @@ class Writer:
                 before, _, behind = slot.partition(PLACEHOLDER)
                 part = Part.INJECTED if trained else Part.HEADER
                 tail = self._tail(behind, trained, answered, ended=False)
-                found.append(_Slot(before, behind, True, part, None, (_SlotRun(before, 0, part),), tail))
+                found.append(_Slot(before, behind, True, part, None, (Run(before, 0, part),), tail))
             elif slot:
                 tail = self._tail(slot, trained, answered, ended=seen)
                 found.append(_Slot(slot, "", False, tail[0].part, None, tail))
@@ -218,7 +211,7 @@ class Writer:
                 fix=f"take another template, or set add_special_tokens: {text}",
             )
         part = Part.SEPARATOR if trained else Part.HEADER
-        return _Slot(text, "", False, part, (token,), (_SlotRun(text, int(answers), part),))
+        return _Slot(text, "", False, part, (token,), (Run(text, int(answers), part),))
 
     def _of(self, slots: Slots, part: Part) -> tuple[_Slot, ...]:
         """Slots without content that are of one part."""
@@ -231,37 +224,22 @@ class Writer:
             if not isinstance(slot, str):
                 text, token = (self._special.bos if slot is BOS else self._special.eos) or ("", None)
             ids = None if token is None else (token,)
-            found.append(_Slot(text, "", False, part, ids, (_SlotRun(text, 0, part),)))
+            found.append(_Slot(text, "", False, part, ids, (Run(text, 0, part),)))
         return tuple(found)
 
-    def _inline(self, content: Sequence[_SlotRun]) -> list[_SlotRun]:
+    def _inline(self, content: Sequence[Run]) -> list[Run]:
         """The system's first slot as part of the question; any others are left out."""
         slot = self.template.system[0]
         if not isinstance(slot, str):
             return []
         head, _, tail = slot.partition(PLACEHOLDER)
         owner = content[0].message
-        return [
-            run
-            for run in (_SlotRun(head, owner, Part.HEADER), *content, _SlotRun(tail, owner, Part.SEPARATOR))
-            if run.text
-        ]
+        return [run for run in (Run(head, owner, Part.HEADER), *content, Run(tail, owner, Part.SEPARATOR)) if run.text]
 
-    def _tail(self, text: str, trained: bool, answered: bool, *, ended: bool) -> tuple[_SlotRun, ...]:
+    def _tail(self, text: str, trained: bool, answered: bool, *, ended: bool) -> tuple[Run, ...]:
         """What follows the content: rest, terminator, white space, and the header of the answer."""
-        runs: list[_SlotRun] = []
-        stop = self._terminator
-        at = text.find(stop) if stop and not ended else -1
-        if at >= 0:
-            runs += [
-                _SlotRun(text[:at], 0, Part.SEPARATOR if trained else Part.HEADER),
-                _SlotRun(stop, 0, Part.TERMINATOR),
-            ]
-            text = text[at + len(stop) :]
-        rest = text.lstrip()
-        runs.append(_SlotRun(text[: len(text) - len(rest)], 0, Part.SEPARATOR))
-        runs.append(_SlotRun(rest, int(answered), Part.SEPARATOR if trained else Part.HEADER))
-        return tuple([run for run in runs if run.text])
+        part = Part.SEPARATOR if trained else Part.HEADER
+        return after_content(text, "" if ended else self._terminator, 0, int(answered), part)
 
 
 def turn_count(messages: Sequence[Message]) -> int:

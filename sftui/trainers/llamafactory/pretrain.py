@@ -23,13 +23,13 @@ from sftui.model import (
     Part,
     Reason,
     RenderedText,
-    Span,
     Tokens,
 )
 from sftui.recipe import Recipe
 from sftui.tokens import LoadedTokenizer
 from sftui.trainers.llamafactory import LlamaFactoryOptions
 from sftui.trainers.llamafactory.formats import DROPPED
+from sftui.trainers.pieces import spanned
 
 STAGE = "pt"
 LLAMA3_EOS = "<|end_of_text|>"
@@ -97,12 +97,7 @@ def render(text: str, recipe: Recipe, tokenizer: LoadedTokenizer) -> RenderedTex
     end = LLAMA3_EOS if recipe.render.template == "llamafactory/llama3" else facts.eos_token or ""
     begin = facts.bos_token or "" if begins_with_bos(recipe, tokenizer) and recipe.pack.strategy == "none" else ""
     runs = ((begin, NOWHERE, Part.BOS), (text, 0, Part.CONTENT), (end, 0, Part.TERMINATOR))
-    spans, at = [], 0
-    for run, message, part in runs:
-        if run:
-            spans.append(Span(at, at + len(run), message, part))
-            at += len(run)
-    return RenderedText(text=begin + text + end, spans=tuple(spans))
+    return spanned(runs)
 
 
 def label(tokens: Tokens, cutoff: int | None, pad_id: int | None) -> Labels:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from sftui import labels as label_rules
 from sftui.conversations import Detection
 from sftui.errors import ConversationError, RecipeError, SftuiError, TemplateError
-from sftui.flat import labelled
+from sftui.flat import Ranges, labelled, merged
 from sftui.model import Batch, Conversation, Example, Labels, Pack, Part, Reason, RenderedText, Row, Tokens
 from sftui.nearest import did_you_mean
 from sftui.recipe import Batch as BatchOptions
@@ -455,20 +455,8 @@ def _starts(stretches: Sequence[Stretch], count: int, turns: int) -> list[int]:
     return starts
 
 
-def _ranges(
-    starts: Sequence[int], kept: Sequence[tuple[int, int]], count: int, appended: int
-) -> tuple[tuple[int, int], ...]:
+def _ranges(starts: Sequence[int], kept: Sequence[tuple[int, int]], count: int, appended: int) -> Ranges:
     """The kept token ranges, neighbours joined; the appended EOS is always kept."""
-    found: list[tuple[int, int]] = []
-    wanted = [
-        (starts[2 * k + side], starts[2 * k + side] + n)
-        for k, pair in enumerate(kept)
-        for side, n in enumerate(pair)
-        if n
-    ]
-    for start, end in [*wanted, *([(count, count + appended)] if appended else [])]:
-        if found and found[-1][1] == start:
-            found[-1] = (found[-1][0], end)
-        else:
-            found.append((start, end))
-    return tuple(found)
+    lengths = [length for pair in kept for length in pair]
+    ranges = [(start, start + length) for start, length in zip(starts, lengths)]
+    return merged([*ranges, (count, count + appended)])

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from sftui.errors import TemplateError
@@ -18,31 +20,51 @@ from sftui.model import NOWHERE, Part
 from sftui.nearest import did_you_mean
 from sftui.trainers.ms_swift.registry import AGENTS, OTHER_AGENTS, RELEASE, TITLE, Template
 from sftui.trainers.ms_swift.rows import DroppedRow
-from sftui.trainers.ms_swift.texts import Run, Text, filled, said, written
+from sftui.trainers.ms_swift.texts import Text, filled, written
+from sftui.trainers.pieces import Run, said
 
 QUERY = "{{QUERY}}"
 LEAVES_SYSTEM = frozenset({"react_en", "react_zh", "react_grpo", "toolbench", "chatglm4", "glm4"})
 """Agent templates whose list of tools takes the place of the system text."""
 HERMES = frozenset({"hermes", "hunyuan_hermes"})
-LLAMA = {
-    "llama3": ("<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"),
-    "llama4": ("<|header_start|>", "<|header_end|>", "<|eot|>"),
-}
-"""What begins and ends a header, and ends a turn."""
+LLAMA = frozenset({"llama3", "llama4"})
 GLM4 = frozenset({"chatglm4", "glm4"})
 GLM4_5 = frozenset({"glm4_5", "glm4_7", "glm5_1"})
+WHOLE = HERMES | LLAMA | {"glm4_5", "glm4_7", "mistral"}
+"""Those that write a tool with what is wrapped around it."""
+LINES: Mapping[str, str] = {
+    "hermes": "<tool_response>\n{}\n</tool_response>",
+    "hunyuan_hermes": "<tool_response>{}</tool_response>",
+    "minimax_m2": "<response>{}</response>",
+    "mistral": "[TOOL_RESULTS]{}[/TOOL_RESULTS]",
+}
+"""Those that write results into the template's question, and how."""
+_OF_GLM = ("", "<tool_response>", "</tool_response>", "<|assistant|>")
+RESULTS: Mapping[str, tuple[str, str, str, str]] = {
+    "llama3": (
+        "<|eot_id|>",
+        "<|start_header_id|>tool<|end_header_id|>\n\n",
+        "<|eot_id|>",
+        "<|start_header_id|>assistant<|end_header_id|>\n\n",
+    ),
+    "llama4": (
+        "<|eot|>",
+        "<|header_start|>tool<|header_end|>\n\n",
+        "<|eot|>",
+        "<|header_start|>assistant<|header_end|>\n\n",
+    ),
+    **dict.fromkeys(GLM4, ("\n", "<|observation|>\n", "", "<|assistant|>\n")),
+    "glm4_5": ("", "\n<tool_response>\n", "\n</tool_response>", "<|assistant|>\n"),
+    "glm4_7": _OF_GLM,
+    "glm5_1": _OF_GLM,
+    "deepseek_v3_1": ("<｜end▁of▁sentence｜>", "<｜tool▁output▁begin｜>", "<｜tool▁output▁end｜>", ""),
+}
+"""What the others write: before all results, before and behind each, and behind all."""
 REACT = ("Action:", "Action Input:", "Observation:")
 FLOWERS = ("✿FUNCTION✿:", "✿ARGS✿:", "✿RESULT✿:")
 
 Slotted = list["Text | tuple[int | str, ...]"]
 """Contexts, of which some are slots of ids of the template."""
-
-
-class AgentText(NamedTuple):
-    """What a message says, and where it stands among the messages."""
-
-    text: str
-    message: int
 
 
 def agent_of(name: str | None, template: Template) -> str:
@@ -107,53 +129,48 @@ def _dumped(value: Any, indent: int | None = None) -> str:
 def listing(agent: str, tools: Sequence[Mapping[str, Any]], system: Text | None, owner: int) -> tuple[Text, str]:
     """The system text with the tools, and what is put before the first message, or ""."""
     texts = AGENTS[agent]
-    if agent in HERMES:
-        shown = "\n".join(_dumped(tool) for tool in tools)
-        around = texts["tools"]
-        if not (system and said(system)) and agent == "hunyuan_hermes":
-            around = around.replace("{{system}}\n\n", "", 1)
-    elif agent in LLAMA:
-        shown = "\n\n".join(_dumped(tool, 4) for tool in tools)
-        head, _, tail = texts["tools"].removesuffix("{{query}}").partition("{{tools}}")
+    around, shown = texts["tools"], _shown(agent, tools, texts)
+    if agent in LLAMA:
+        head, _, tail = around.removesuffix("{{query}}").partition("{{tools}}")
         return system or (), head + shown + tail
-    elif agent in GLM4:
-        inner = [_unwrapped(tool) for tool in tools]
-        shown = "\n".join(_glm4(texts["tool"], tool) for tool in inner)
-        around = texts["tools"]
+    if agent == "hunyuan_hermes" and not (system and said(system)):
+        around = around.replace("{{system}}\n\n", "", 1)
     elif agent in GLM4_5:
-        shown = "\n".join(_dumped(_unwrapped(tool) if agent == "glm5_1" else tool) for tool in tools)
         text = said(system).strip() if system else ""
-        around = texts["tools"] if text else texts["alone"]
+        around = around if text else texts["alone"]
         system = written(text, system[0].message, system[0].part) if system and text else None
-    elif agent == "deepseek_v3_1":
-        shown = "\n\n".join(_deepseek(_unwrapped(tool)) for tool in tools)
-        around = texts["tools"]
-    elif agent == "minimax_m2":
-        shown = "\n".join(f"<tool>{_dumped(_unwrapped(tool))}</tool>" for tool in tools)
-        around = texts["tools"]
-    elif agent == "mistral":
-        shown, around = " ".join(_dumped(tool) for tool in tools), texts["tools"]
-    elif agent == "toolbench":
-        shown, around = _dumped([_unwrapped(tool) for tool in tools]), texts["tools"]
-    else:
-        descriptions = [_described(texts["tool"], _unwrapped(tool)) for tool in tools]
-        shown = "\n\n".join(text for text, _ in descriptions)
-        around = texts["tools"].replace("{{names}}", ",".join(name for _, name in descriptions), 1)
+    elif "{{names}}" in around:
+        around = around.replace("{{names}}", ",".join(_name(_unwrapped(tool)) for tool in tools), 1)
     return _around(around, shown, system, owner), ""
+
+
+def _shown(agent: str, tools: Sequence[Mapping[str, Any]], texts: Mapping[str, str]) -> str:
+    """The list of tools by itself."""
+    if agent == "toolbench":
+        return _dumped([_unwrapped(tool) for tool in tools])
+    if agent not in WHOLE:
+        tools = [_unwrapped(tool) for tool in tools]
+    if agent in GLM4:
+        return "\n".join(_glm4(texts["tool"], tool) for tool in tools)
+    if agent == "deepseek_v3_1":
+        return "\n\n".join(map(_deepseek, tools))
+    if agent == "minimax_m2":
+        return "\n".join(f"<tool>{_dumped(tool)}</tool>" for tool in tools)
+    if agent in WHOLE or agent in GLM4_5:
+        joint = " " if agent == "mistral" else "\n\n" if agent in LLAMA else "\n"
+        return joint.join(_dumped(tool, 4 if agent in LLAMA else None) for tool in tools)
+    return "\n\n".join(_described(texts["tool"], tool) for tool in tools)
 
 
 def _around(around: str, shown: str, system: Text | None, owner: int) -> Text:
     """A wording with the system text and the tools put in, neither of which is looked into."""
-    found: list[Run] = []
-    head, _, rest = around.partition("{{system}}") if "{{system}}" in around else ("", "", around)
-    before, _, behind = rest.partition("{{tools}}")
-    found.append(Run(head, owner, Part.INJECTED))
-    if "{{system}}" in around:
-        found += system or ()
-    if "{{system}}" in around and "{{tools}}" in head:  # the system text stands behind the tools
-        one, _, two = head.partition("{{tools}}")
-        return _some([Run(one + shown + two, owner, Part.INJECTED), *(system or ()), Run(rest, owner, Part.INJECTED)])
-    return _some([*found, Run(before + shown + behind, owner, Part.INJECTED)])
+    head, place, tail = around.partition("{{system}}") if "{{system}}" in around else ("", "", around)
+    if "{{tools}}" in head:  # the system text stands behind the tools
+        head = head.replace("{{tools}}", shown, 1)
+    else:
+        tail = tail.replace("{{tools}}", shown, 1)
+    inner = system if place and system else ()
+    return _some([Run(head, owner, Part.INJECTED), *inner, Run(tail, owner, Part.INJECTED)])
 
 
 def _some(runs: Sequence[Run]) -> Text:
@@ -172,8 +189,8 @@ def _deepseek(tool: Mapping[str, Any]) -> str:
     )
 
 
-def _described(around: str, tool: Mapping[str, Any]) -> tuple[str, str]:
-    """A tool in words, and its name (_parse_tool)."""
+def _described(around: str, tool: Mapping[str, Any]) -> str:
+    """A tool in words (_parse_tool)."""
     name = _name(tool)
     description = tool.get("description")
     if description is None:
@@ -189,79 +206,81 @@ def _described(around: str, tool: Mapping[str, Any]) -> tuple[str, str]:
         "{{description}}": str(description),
         "{{parameters}}": given if isinstance(given, str) else _dumped(given),
     }
-    found: list[str] = []
-    rest = around
-    while rest:
-        places = [(rest.find(place), place) for place in values if place in rest]
-        if not places:
-            break
-        at, place = min(places)
-        found += [rest[:at], values[place]]
-        rest = rest[at + len(place) :]
-    return "".join([*found, rest]), name
+    return re.sub("|".join(map(re.escape, values)), lambda found: values[found[0]], around)
 
 
-def calls(agent: str, messages: Sequence[AgentText], before: str | None) -> tuple[Text, bool]:
+def calls(agent: str, messages: Sequence[Run], before: str | None) -> tuple[Text, bool]:
     """Calls that follow each other as an assistant's text, and whether the text before is stripped.
 
     `before` is what the assistant said just before, None where something else stands there.
     """
-    made = [_call(one.text) for one in messages]
-    if agent in HERMES:
-        each = [f"<tool_call>\n{_dumped({'name': name, 'arguments': given})}\n</tool_call>" for name, given in made]
-        head, joint, tail = ("<tool_calls>\n", "\n", "\n</tool_calls>") if agent != "hermes" else ("", "\n", "")
-    elif agent in LLAMA:
-        each = [_dumped({"name": name, "parameters": given}) for name, given in made]
-        head, joint, tail = "", "\n", ""
-    elif agent in GLM4:
-        each = [f"{name}\n{given}" for name, given in made]
-        head, joint, tail = "", "<|assistant|>", "<|observation|>"
-    elif agent in GLM4_5:
-        sep = "\n" if agent == "glm4_5" else ""
-        each = [sep.join(_tagged(name, given)) for name, given in made]
-        strips = agent == "glm4_5" and before is not None and bool(before.strip())
-        head, joint, tail = "\n" * strips, sep, "<|observation|>"
-        return _joined(each, messages, head, joint, tail), strips
-    elif agent == "deepseek_v3_1":
-        each = [f"<｜tool▁call▁begin｜>{name}<｜tool▁sep｜>{_dumped(given)}<｜tool▁call▁end｜>" for name, given in made]
-        head, joint, tail = "<｜tool▁calls▁begin｜>", "", "<｜tool▁calls▁end｜>"
-    elif agent == "minimax_m2":
-        each = [_invoked(name, given) for name, given in made]
-        head, joint, tail = "<minimax:tool_call>\n", "\n", "\n</minimax:tool_call>"
-    elif agent == "mistral":
-        each = [_dumped({"name": name, "arguments": given}) for name, given in made]
-        head, joint, tail = "[TOOL_CALLS][\n", "\n", "\n]</s>"
-    else:
-        action, given_by, observed = keywords(agent)
-        each = [f"{action} {name}\n{given_by} {given}\n" for name, given in made]
-        head, joint, tail = "", "", observed
-    return _joined(each, messages, head, joint, tail), False
+    style, strips = CALLS.get(agent) or _in_words(agent), agent == "glm4_5" and bool((before or "").strip())
+    each = [style.each(*call) for call in [_call(one.text) for one in messages]]
+    return _joined(each, messages, "\n" if strips else style.head, style.joint, style.tail), strips
 
 
-def _joined(each: Sequence[str], messages: Sequence[AgentText], head: str, joint: str, tail: str) -> Text:
-    found: list[Run] = [Run(head, messages[0].message, Part.INJECTED)]
-    for number, (text, one) in enumerate(zip(each, messages)):
-        found.append(Run(joint * bool(number) + text, one.message, Part.CONTENT))
-    found.append(Run(tail, messages[-1].message, Part.INJECTED))
-    return _some(found)
+def _joined(each: Sequence[str], messages: Sequence[Run], head: str, joint: str, tail: str) -> Text:
+    texts = [text if number == 0 else joint + text for number, text in enumerate(each)]
+    inner = (Run(text, one.message, Part.CONTENT) for text, one in zip(texts, messages))
+    first, last = Run(head, messages[0].message, Part.INJECTED), Run(tail, messages[-1].message, Part.INJECTED)
+    return _some([first, *inner, last])
+
+
+def _arguments(given: Any, around: str) -> list[str]:
+    """Each argument in its wording, texts as they are and all else as JSON."""
+    if not isinstance(given, Mapping):
+        raise DroppedRow("the arguments of a call are no mapping (AttributeError)")
+    return [around.format(key, value if isinstance(value, str) else _dumped(value)) for key, value in given.items()]
 
 
 def _invoked(name: Any, given: Any) -> str:
-    if not isinstance(given, Mapping):
-        raise DroppedRow("the arguments of a call are no mapping (AttributeError)")
-    said_so = ((key, value if isinstance(value, str) else _dumped(value)) for key, value in given.items())
-    shown = "\n".join(f'<parameter name="{key}">{value}</parameter>' for key, value in said_so)
+    shown = "\n".join(_arguments(given, '<parameter name="{}">{}</parameter>'))
     return f'<invoke name="{name}">\n{shown}\n</invoke>'
 
 
-def _tagged(name: Any, given: Any) -> list[str]:
-    if not isinstance(given, Mapping):
-        raise DroppedRow("the arguments of a call are no mapping (AttributeError)")
-    found = [f"<tool_call>{name}"]
-    for key, value in given.items():
-        shown = value if isinstance(value, str) else _dumped(value)
-        found += [f"<arg_key>{key}</arg_key>", f"<arg_value>{shown}</arg_value>"]
-    return [*found, "</tool_call>"]
+def _tagged(sep: str, name: Any, given: Any) -> str:
+    found = _arguments(given, f"<arg_key>{{}}</arg_key>{sep}<arg_value>{{}}</arg_value>")
+    return sep.join([f"<tool_call>{name}", *found, "</tool_call>"])
+
+
+class CallStyle(NamedTuple):
+    """How an agent template writes calls: each by its name and arguments, and what stands before, between and behind
+    them."""
+
+    each: Callable[[Any, Any], str]
+    head: str
+    joint: str
+    tail: str
+
+
+def _hermes(name: Any, given: Any) -> str:
+    return f"<tool_call>\n{_dumped({'name': name, 'arguments': given})}\n</tool_call>"
+
+
+CALLS: Mapping[str, CallStyle] = {
+    "hermes": CallStyle(_hermes, "", "\n", ""),
+    "hunyuan_hermes": CallStyle(_hermes, "<tool_calls>\n", "\n", "\n</tool_calls>"),
+    **dict.fromkeys(LLAMA, CallStyle(lambda name, given: _dumped({"name": name, "parameters": given}), "", "\n", "")),
+    **dict.fromkeys(GLM4, CallStyle(lambda name, given: f"{name}\n{given}", "", "<|assistant|>", "<|observation|>")),
+    "glm4_5": CallStyle(partial(_tagged, "\n"), "", "\n", "<|observation|>"),
+    **dict.fromkeys(GLM4_5 - {"glm4_5"}, CallStyle(partial(_tagged, ""), "", "", "<|observation|>")),
+    "deepseek_v3_1": CallStyle(
+        lambda name, given: f"<｜tool▁call▁begin｜>{name}<｜tool▁sep｜>{_dumped(given)}<｜tool▁call▁end｜>",
+        "<｜tool▁calls▁begin｜>",
+        "",
+        "<｜tool▁calls▁end｜>",
+    ),
+    "minimax_m2": CallStyle(_invoked, "<minimax:tool_call>\n", "\n", "\n</minimax:tool_call>"),
+    "mistral": CallStyle(
+        lambda name, given: _dumped({"name": name, "arguments": given}), "[TOOL_CALLS][\n", "\n", "\n]</s>"
+    ),
+}
+"""Agent templates that write no words before a call."""
+
+
+def _in_words(agent: str) -> CallStyle:
+    action, given_by, observed = keywords(agent)
+    return CallStyle(lambda name, given: f"{action} {name}\n{given_by} {given}\n", "", "", observed)
 
 
 def _call(text: str) -> tuple[Any, Any]:
@@ -283,7 +302,7 @@ def keywords(agent: str) -> tuple[str, str, str]:
     return FLOWERS if agent.startswith("qwen_") else REACT
 
 
-def results(agent: str, answer: Text | None, tools: Sequence[AgentText], template: Template) -> tuple[Text, Slotted]:
+def results(agent: str, answer: Text | None, tools: Sequence[Run], template: Template) -> tuple[Text, Slotted]:
     """What is put behind the assistant's text, and the contexts of the results.
 
     `answer` is the assistant's text, None where it is several texts of which `last` is asked by the caller.
@@ -291,70 +310,38 @@ def results(agent: str, answer: Text | None, tools: Sequence[AgentText], templat
     action, given_by, observed = keywords(agent)
     text = said(answer) if answer is not None else ""
     acts = action in text and given_by in text
-    plain = agent not in {*HERMES, *LLAMA, *GLM4, *GLM4_5, "deepseek_v3_1", "mistral", "minimax_m2"}
-    if plain or (acts and agent != "mistral"):
+    if agent not in CALLS or (acts and agent != "mistral"):
         return _react(acts, text, tools, observed)
-    if agent in HERMES:
+    if agent in LINES:
+        if agent == "minimax_m2":
+            slots = tuple(slot.replace("user", "tool") if isinstance(slot, str) else slot for slot in template.prompt)
+            template = replace(template, prompt=slots)
         return (), [*_copied(template.chat_sep), *_prompt(template, _responses(agent, tools))]
-    if agent == "minimax_m2":
-        parts = [(f"<response>{one.text}</response>", one.message) for one in tools]
-        slots = tuple(slot.replace("user", "tool") if isinstance(slot, str) else slot for slot in template.prompt)
-        return (), [*_copied(template.chat_sep), *_prompt(replace(template, prompt=slots), _lines(parts))]
-    if agent == "mistral":
-        parts = [(f"[TOOL_RESULTS]{_dumped({'content': one.text})}[/TOOL_RESULTS]", one.message) for one in tools]
-        return (), [*_copied(template.chat_sep), *_prompt(template, _lines(parts))]
+    first, begin, _, last = RESULTS[agent]
     found: Slotted = []
-    if agent in LLAMA:
-        start, end_of, eot = LLAMA[agent]
-        found.append(written(eot, tools[0].message - 1, Part.TERMINATOR))
-        for one in tools:
-            head = Run(f"{start}tool{end_of}\n\n", one.message, Part.HEADER)
-            end = Run(eot, one.message, Part.TERMINATOR)
-            found.append(_some([head, Run(one.text, one.message, Part.CONTENT), end]))
-        found.append(written(f"{start}assistant{end_of}\n\n", tools[-1].message + 1, Part.HEADER))
-    elif agent in GLM4:
-        found.append(written("\n", tools[0].message, Part.HEADER))
-        for number, one in enumerate(tools):
-            if number:
-                found.append(written("<|observation|>\n", one.message, Part.HEADER))
-            found.append(written(one.text, one.message))
-        found.append(written("<|assistant|>\n", tools[-1].message + 1, Part.HEADER))
-    elif agent in GLM4_5:
-        for one in tools:
-            found.append(_glm4_5(agent, one))
-        ending = "<|assistant|>\n" if agent == "glm4_5" else "<|assistant|>"
-        found.append(written(ending, tools[-1].message + 1, Part.HEADER))
+    if agent in GLM4:
+        for number, result in enumerate(tools):
+            found.append(written(begin if number else first, result.message, Part.HEADER))
+            found.append((result,))
     else:
-        found.append(written("<｜end▁of▁sentence｜>", tools[0].message - 1, Part.TERMINATOR))
-        shown = [
-            run
-            for one in tools
-            for run in (
-                Run("<｜tool▁output▁begin｜>", one.message, Part.HEADER),
-                Run(one.text, one.message, Part.CONTENT),
-                Run("<｜tool▁output▁end｜>", one.message, Part.TERMINATOR),
-            )
-        ]
-        found.append(_some(shown))
-    return (), found
+        found += [_enclosed(agent, result) for result in tools]
+    if agent == "deepseek_v3_1":  # all of them are one text
+        found = [tuple(run for text in found for run in text)]
+    if first and agent not in GLM4:
+        found.insert(0, written(first, tools[0].message - 1, Part.TERMINATOR))
+    return (), [*found, written(last, tools[-1].message + 1, Part.HEADER)] if last else found
 
 
-def _glm4_5(agent: str, one: AgentText) -> Text:
-    head, tail = ("\n<tool_response>\n", "\n</tool_response>") if agent == "glm4_5" else ("<tool_response>", None)
-    end = "</tool_response>" if tail is None else tail
-    return _some(
-        [
-            Run(head, one.message, Part.HEADER),
-            Run(one.text, one.message, Part.CONTENT),
-            Run(end, one.message, Part.TERMINATOR),
-        ]
-    )
+def _enclosed(agent: str, result: Run) -> Text:
+    """A result between what its agent template writes around each."""
+    _, begin, end, _ = RESULTS[agent]
+    return _some([Run(begin, result.message, Part.HEADER), result, Run(end, result.message, Part.TERMINATOR)])
 
 
-def _react(acts: bool, text: str, tools: Sequence[AgentText], observed: str) -> tuple[Text, Slotted]:
+def _react(acts: bool, text: str, tools: Sequence[Run], observed: str) -> tuple[Text, Slotted]:
     """Results as ReactCompatMixin writes them."""
     if not acts:
-        return (), [written(one.text, one.message) for one in tools]
+        return (), [(one,) for one in tools]
     more = ""
     if not text.endswith(observed):
         more = ("" if text.endswith("\n") else "\n") + observed
@@ -362,7 +349,7 @@ def _react(acts: bool, text: str, tools: Sequence[AgentText], observed: str) -> 
     for number, one in enumerate(tools):
         if number:
             found.append(written(observed, one.message, Part.HEADER))
-        found.append(written(one.text, one.message))
+        found.append((one,))
         if not one.text.endswith("\n"):
             found.append(written("\n", one.message, Part.SEPARATOR))
     return (written(more, tools[0].message - 1, Part.INJECTED) if more else ()), found
@@ -377,18 +364,15 @@ def _copied(slots: Any) -> Slotted:
     return [slot if not isinstance(slot, str) else written(slot, NOWHERE, Part.SEPARATOR) for slot in slots]
 
 
-def _responses(agent: str, tools: Sequence[AgentText]) -> Text:
-    """The results as text, each between tags."""
-    if agent == "hermes":
-        parts = [(f"<tool_response>\n{one.text}\n</tool_response>", one.message) for one in tools]
-        return _lines(parts)
-    parts = [(f"<tool_response>{one.text}</tool_response>", one.message) for one in tools]
-    first, last = Run("<tool_responses>", tools[0].message, Part.HEADER), tools[-1].message
-    return (first, *_lines(parts), Run("</tool_responses>", last, Part.TERMINATOR))
-
-
-def _lines(parts: Sequence[tuple[str, int]]) -> Text:
-    return tuple(Run("\n" * bool(i) + text, message, Part.CONTENT) for i, (text, message) in enumerate(parts))
+def _responses(agent: str, tools: Sequence[Run]) -> Text:
+    """The results as lines, each between tags."""
+    texts = (_dumped({"content": one.text}) if agent == "mistral" else one.text for one in tools)
+    tagged = [LINES[agent].format(text) for text in texts]
+    lines = [one._replace(text="\n" * bool(i) + tagged[i]) for i, one in enumerate(tools)]
+    if agent != "hunyuan_hermes":
+        return tuple(lines)
+    first, last = Run("<tool_responses>", lines[0].message, Part.HEADER), lines[-1].message
+    return (first, *lines, Run("</tool_responses>", last, Part.TERMINATOR))
 
 
 def _prompt(template: Template, query: Text) -> Slotted:
@@ -402,7 +386,7 @@ def _prompt(template: Template, query: Text) -> Slotted:
     return found
 
 
-def standalone(agent: str, tools: Sequence[AgentText], template: Template) -> Text:
+def standalone(agent: str, tools: Sequence[Run], template: Template) -> Text:
     """Results that no call stands before, as they are put behind the question; Left where there is no way."""
     if agent in ("react_en", "react_zh"):
         observed = keywords(agent)[2]
@@ -428,10 +412,8 @@ def standalone(agent: str, tools: Sequence[AgentText], template: Template) -> Te
             [Run(text, one.message, Part.CONTENT) for one in tools for text in ("<|observation|>\n", one.text)]
         )
     if agent in GLM4_5:
-        return (
-            Run("<|observation|>", tools[0].message, Part.HEADER),
-            *(run for one in tools for run in _glm4_5(agent, one)),
-        )
+        first = Run("<|observation|>", tools[0].message, Part.HEADER)
+        return (first, *(run for one in tools for run in _enclosed(agent, one)))
     raise DroppedRow(
         f"a result follows a question, which the agent_template {agent} does not write (NotImplementedError)"
     )

@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sftui.model import NOWHERE, Part, Reason
-from sftui.trainers.ms_swift.prepare import Round, RowRounds
+from sftui.trainers.ms_swift.prepare import Round, RowOptions, RowRounds
 from sftui.trainers.ms_swift.registry import SCALES, Slot, Slots, Template, TemplateClass
 from sftui.trainers.ms_swift.rows import DroppedRow
-from sftui.trainers.ms_swift.texts import Context, InsertedIds, Run, Text, cut, filled, parted, said, written
+from sftui.trainers.ms_swift.texts import Context, InsertedIds, Text, cut, filled, parted, written
+from sftui.trainers.pieces import Run, after_content, said
 
 Parts = list[tuple[str, float]]
 """A text in parts, each with its weight."""
@@ -114,20 +115,17 @@ class Ends:
     stop: str
     """The text that ends an answer, "" where ids do."""
 
-
-@dataclass(frozen=True, slots=True)
-class LossScale:
-    """The loss scale of the config."""
-
-    strategy: str
-    names: tuple[str, ...]
+    def put(self, slot: tuple[int | str, ...], message: int, part: Part) -> InsertedIds:
+        """The ids that a slot stands for, as those of a message."""
+        ids = self.ids(slot)
+        return InsertedIds(ids, self.shown(ids), message, part)
 
 
-def pieces(row: RowRounds, template: Template, ends: Ends, weighing: LossScale) -> list[WeighedContext]:
-    """What is encoded of a row, in order; Left where ms-swift leaves the row out."""
-    typed = list(_typed(row, template, ends))
-    found = [one for each in typed for one in _weighed(each, row, weighing)]
-    if template.kind is TemplateClass.GLM4:
+def pieces(row: RowRounds, options: RowOptions, ends: Ends) -> list[WeighedContext]:
+    """What is encoded of a row, in order; DroppedRow where ms-swift leaves the row out."""
+    typed = list(_typed(row, options.template, ends))
+    found = [weighed for context in typed for weighed in _weighed(context, row, options)]
+    if options.template.kind is TemplateClass.GLM4:
         found = list(_without_breaks(found))
     return list(_merged(found))
 
@@ -204,8 +202,7 @@ def _slot(context: Context, query: Text | None, system: Text | None, number: str
 def _opening(slot: Slot, owner: int, ends: Ends) -> Context:
     """A slot of the prefix: what stands before the system text, and behind it."""
     if not isinstance(slot, str):
-        ids = ends.ids(slot)
-        return InsertedIds(ids, ends.shown(ids), NOWHERE, Part.BOS)
+        return ends.put(slot, NOWHERE, Part.BOS)
     before, place, behind = slot.partition(SYSTEM)
     if not place:
         return written(slot, NOWHERE, Part.BOS)
@@ -221,9 +218,7 @@ def _asking(one: Round, prompt: Slots, ends: Ends) -> Iterator[Context]:
     seen = False
     for slot in prompt:
         if not isinstance(slot, str):
-            ids = ends.ids(slot)
-            owner = answered if seen else one.asked
-            yield InsertedIds(ids, ends.shown(ids), owner, Part.HEADER)
+            yield ends.put(slot, answered if seen else one.asked, Part.HEADER)
             continue
         before, place, behind = slot.partition(QUERY)
         if not place:
@@ -238,8 +233,7 @@ def _slotted(one: Round, ends: Ends) -> Iterator[Context]:
     """The results of tools, already in their slots."""
     for context in one.slotted or ():
         if context and not isinstance(context[0], Run):
-            ids = ends.ids(context)
-            yield InsertedIds(ids, ends.shown(ids), one.asked, Part.HEADER)
+            yield ends.put(context, one.asked, Part.HEADER)
         else:
             yield context
 
@@ -247,26 +241,18 @@ def _slotted(one: Round, ends: Ends) -> Iterator[Context]:
 def _ending(slot: Slot, owner: int, after: int, ends: Ends) -> Context:
     """A slot behind an answer."""
     if not isinstance(slot, str):
-        ids = ends.ids(slot)
-        return InsertedIds(ids, ends.shown(ids), owner, Part.TERMINATOR)
-    return tuple(run for run in _tail(slot, owner, after if after >= 0 else owner, ends) if run.text)
+        return ends.put(slot, owner, Part.TERMINATOR)
+    return _tail(slot, owner, after if after >= 0 else owner, ends)
 
 
-def _tail(text: str, owner: int, after: int, ends: Ends) -> Iterator[Run]:
+def _tail(text: str, owner: int, after: int, ends: Ends) -> Text:
     """What follows a content: the end of the turn, white space, and the header of the next message."""
-    at = text.find(ends.stop) if ends.stop else -1
-    if at >= 0:
-        yield Run(text[:at], owner, Part.HEADER)
-        yield Run(ends.stop, owner, Part.TERMINATOR)
-        text = text[at + len(ends.stop) :]
-    rest = text.lstrip()
-    yield Run(text[: len(text) - len(rest)], owner, Part.SEPARATOR)
-    yield Run(rest, after, Part.HEADER)
+    return after_content(text, ends.stop, owner, after, Part.HEADER)
 
 
-def _weighed(one: TypedContext, row: RowRounds, weighing: LossScale) -> Iterator[WeighedContext]:
+def _weighed(one: TypedContext, row: RowRounds, options: RowOptions) -> Iterator[WeighedContext]:
     """A context in the parts that the loss scale makes of it."""
-    kind = weighing.strategy
+    kind = options.strategy
     last = 2 * one.number >= row.last_round
     own = one.answers or one.ends
     by_base = kind == "all" or (own and (kind == "default" or last))
@@ -277,10 +263,10 @@ def _weighed(one: TypedContext, row: RowRounds, weighing: LossScale) -> Iterator
     if one.scale is not None:
         weight = _number(one.scale)
         yield WeighedContext(one.context, weight, reason if weight > 0 else Reason.WEIGHT)
-    elif isinstance(one.context, InsertedIds) or all(name == "base" for name in weighing.names):
+    elif isinstance(one.context, InsertedIds) or all(name == "base" for name in options.names):
         yield WeighedContext(one.context, 1.0, reason)
     else:
-        parts = weighed(said(one.context), weighing.names, one.query)
+        parts = weighed(said(one.context), options.names, one.query)
         for text, (_, weight) in zip(parted(one.context, [part for part, _ in parts]), parts):
             yield WeighedContext(text, weight, reason if weight > 0 else Reason.FORCED)
 
@@ -296,14 +282,8 @@ def _masked(one: TypedContext, own: bool, kind: str) -> Reason:
         return Reason.FLAG_OFF
     if own and kind == "last_round":
         return Reason.EARLIER
-    part = (
-        one.context.part
-        if isinstance(one.context, InsertedIds)
-        else one.context[0].part
-        if one.context
-        else Part.HEADER
-    )
-    return Reason.HEADER if part in (Part.BOS, Part.HEADER) else Reason.PROMPT
+    runs = (one.context,) if isinstance(one.context, InsertedIds) else one.context
+    return Reason.PROMPT if runs and runs[0].part not in (Part.BOS, Part.HEADER) else Reason.HEADER
 
 
 def _without_breaks(found: Sequence[WeighedContext]) -> Iterator[WeighedContext]:

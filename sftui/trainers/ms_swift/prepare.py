@@ -8,16 +8,18 @@ classes of template/templates that change them. Whatever raises there leaves the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from sftui.errors import ConversationError
 from sftui.model import NOWHERE, Part
-from sftui.trainers.ms_swift import agents
+from sftui.trainers.ms_swift import MsSwiftOptions, agents
 from sftui.trainers.ms_swift.registry import Template, TemplateClass
 from sftui.trainers.ms_swift.rows import DroppedRow, RowInput
-from sftui.trainers.ms_swift.texts import Run, Text, cut, said, stripped, written
+from sftui.trainers.ms_swift.texts import Text, cut, stripped, written
+from sftui.trainers.pieces import Run, said
 
 THINKS, THOUGHT = "<think>", "</think>"
 PREPARED = "ms-swift rounds"
@@ -25,14 +27,20 @@ PREPARED = "ms-swift rounds"
 
 
 @dataclass(frozen=True, slots=True)
-class ThinkingOptions:
-    """What the config says of thoughts; None leaves it to the template, `preserve` then to the loss scale."""
+class RowOptions:
+    """What a recipe asks of every row, whatever the tokenizer: `strategy` and `names` are the loss scale, `binary`
+    whether it has no weights but 0 and 1."""
 
-    add: bool = True
-    enable: bool | None = None
-    preserve: bool | None = None
-    prefix: str | None = None
-    last_round: bool = False
+    template: Template
+    own: MsSwiftOptions
+    strategy: str
+    names: tuple[str, ...]
+    binary: bool
+
+    @property
+    def last_round(self) -> bool:
+        """Whether the last answer alone is trained."""
+        return self.strategy == "last_round"
 
 
 @dataclass(slots=True)
@@ -48,8 +56,14 @@ class SwiftTurn:
     slotted: agents.Slotted | None = None
 
     @property
-    def whole(self) -> str:
-        return "".join(map(said, self.texts))
+    def message(self) -> int:
+        """The message that it begins with."""
+        return next((run.message for text in self.texts for run in text), NOWHERE)
+
+    @property
+    def said(self) -> Run:
+        """What it says, as one."""
+        return Run(said(self.texts[0]), self.message, Part.CONTENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,37 +94,36 @@ class RowRounds:
     notes: tuple[str, ...] = ()
 
 
-def prepared(
-    given: RowInput, template: Template, agent: str | None, thinking: ThinkingOptions, bare: bool
-) -> RowRounds:
-    """A row's rounds; Left where ms-swift leaves it out. `bare`: the texts alone, without a chat template."""
+def prepared(given: RowInput, options: RowOptions) -> RowRounds:
+    """A row's rounds; DroppedRow where ms-swift leaves it out. Without a chat template they are its texts alone."""
+    template, own = options.template, options.own
     first = 0 if given.system is None else 1
     turns = [_turn(message, first + number) for number, message in enumerate(given.messages)]
     system = None if given.system is None else written(given.system, 0)
     tools = agents.wrapped(given.tools) if given.tools else []
     if tools:
-        agents.agent_of(agent, template)
-    turns = _with_calls(turns, template, agent)
-    turns = _with_standalone(turns, template, agent)
-    turns = _merged(turns, template, agent)
+        agents.agent_of(own.agent_template, template)
+    turns = _with_calls(turns, template, own.agent_template)
+    turns = _with_standalone(turns, template, own.agent_template)
+    turns = _merged(turns, template, own.agent_template)
     if template.kind is TemplateClass.GEMMA3:
         _gemma3(turns, system)
         system = None
     notes: tuple[str, ...] = ()
-    if bare:
+    if not own.use_chat_template:
         system = None
     else:
-        if thinking.add:
-            _add_thoughts(turns, template, thinking)
-        if not _preserves(given.variables, template, thinking):
+        if own.add_non_thinking_prefix:
+            _add_thoughts(turns, options)
+        if not _preserves(given.variables, options):
             _remove_thoughts(turns, template)
         if system is not None and not template.takes_system:
             raise DroppedRow(f"the template {template.name} takes no system text (AssertionError)")
         if system is None and template.default_system is not None:
             system = written(template.default_system, NOWHERE, Part.INJECTED)
         if tools:
-            system, notes = _with_tools(tools, turns, system, agents.agent_of(agent, template))
-    return _rounds(turns, template, system, _prefix(given.variables, template, thinking, bare), notes)
+            system, notes = _with_tools(tools, turns, system, agents.agent_of(own.agent_template, template))
+    return _rounds(turns, template, system, _prefix(given.variables, options), notes)
 
 
 def _turn(message: Mapping[str, Any], number: int) -> SwiftTurn:
@@ -123,89 +136,62 @@ def _turn(message: Mapping[str, Any], number: int) -> SwiftTurn:
     )
 
 
-def _of(turn: SwiftTurn) -> int:
-    """The message that a turn begins with."""
-    return next((run.message for text in turn.texts for run in text), NOWHERE)
-
-
-def _said(turn: SwiftTurn) -> agents.AgentText:
-    return agents.AgentText(said(turn.texts[0]), _of(turn))
+def _grouped(turns: Sequence[SwiftTurn], role: str) -> Iterator[list[SwiftTurn]]:
+    """The turns one by one, but those of a role that follow each other together."""
+    for same, some in groupby(turns, lambda turn: turn.role == role):
+        group = list(some)
+        yield from [group] if same else ([turn] for turn in group)
 
 
 def _with_calls(turns: list[SwiftTurn], template: Template, agent: str | None) -> list[SwiftTurn]:
     """Calls that follow each other become one text of the assistant's."""
     found: list[SwiftTurn] = []
-    at = 0
-    while at < len(turns):
-        if turns[at].role != "tool_call":
-            found.append(turns[at])
-            at += 1
+    for some in _grouped(turns, "tool_call"):
+        if some[0].role != "tool_call":
+            found += some
             continue
-        end = at
-        while end < len(turns) and turns[end].role == "tool_call":
-            end += 1
-        some = turns[at:end]
         name = agents.agent_of(agent, template)
         before = found[-1] if found and found[-1].role == "assistant" else None
-        text, strips = agents.calls(name, list(map(_said, some)), said(before.texts[0]) if before else None)
+        text, strips = agents.calls(name, [turn.said for turn in some], said(before.texts[0]) if before else None)
         if strips and before is not None:
             before.texts[0] = stripped(before.texts[0])
-        loss = next((one.loss for one in some if one.loss is not None), None)
-        scale = next((one.scale for one in some if one.scale is not None), None)
+        loss = next((turn.loss for turn in some if turn.loss is not None), None)
+        scale = next((turn.scale for turn in some if turn.scale is not None), None)
         found.append(SwiftTurn("assistant", [text], loss=loss, scale=scale))
-        at = end
     return found
 
 
 def _with_standalone(turns: list[SwiftTurn], template: Template, agent: str | None) -> list[SwiftTurn]:
     """Results behind a question become part of it."""
     found: list[SwiftTurn] = []
-    at = 0
-    while at < len(turns):
-        if turns[at].role != "tool" or (found and found[-1].role in ("assistant", "tool")):
-            found.append(turns[at])
-            at += 1
+    for some in _grouped(turns, "tool"):
+        if some[0].role != "tool" or (found and found[-1].role in ("assistant", "tool")):
+            found += some
             continue
-        end = at
-        while end < len(turns) and turns[end].role == "tool":
-            end += 1
         if not found or found[-1].role != "user":
             raise DroppedRow("a result of a tool stands behind neither a call nor a question (ValueError)")
-        name = agents.agent_of(agent, template)
-        more = agents.standalone(name, list(map(_said, turns[at:end])), template)
+        more = agents.standalone(agents.agent_of(agent, template), [turn.said for turn in some], template)
         found[-1].texts = [(*found[-1].texts[0], *more)]
-        at = end
     return found
 
 
 def _merged(turns: list[SwiftTurn], template: Template, agent: str | None) -> list[SwiftTurn]:
     """Neighbours of one role as one turn, and the results of tools in their slots."""
-    if len(turns) < 2:
-        return turns
-    found = turns[:1]
-    at = 1
-    while at < len(turns):
-        before, turn = found[-1], turns[at]
-        if before.role == "assistant" and turn.role == "tool":
-            end = at
-            while end < len(turns) and turns[end].role == "tool":
-                end += 1
+    found: list[SwiftTurn] = []
+    for some in _grouped(turns, "tool"):
+        before, turn = found[-1] if found else None, some[0]
+        if before is not None and (before.role, turn.role) == ("assistant", "tool"):
             name = agents.agent_of(agent, template)
-            answer = _asked(before, name)
-            more, slots = agents.results(name, answer, list(map(_said, turns[at:end])), template)
+            more, slots = agents.results(name, _asked(before, name), [result.said for result in some], template)
             if more:
                 before.texts[-1] = (*before.texts[-1], *more)
             found.append(SwiftTurn("tool", [turn.texts[0]], slotted=slots))
-            at = end
-        elif before.role == turn.role == "assistant":
+        elif before is not None and before.role == turn.role == "assistant":
             _join(before, turn)
-            at += 1
-        elif before.role == turn.role == "user":
+        elif before is not None and before.role == turn.role == "user":
             before.texts = [(*before.texts[0], *turn.texts[0])]
-            at += 1
         else:
-            found.append(turn)
-            at += 1
+            found += some
     return found
 
 
@@ -256,47 +242,48 @@ def _last_asked(turns: Sequence[SwiftTurn]) -> int:
     return next((i for i in range(len(turns) - 1, -1, -1) if turns[i].role in ("user", "tool")), -1)
 
 
-def _add_thoughts(turns: list[SwiftTurn], template: Template, thinking: ThinkingOptions) -> None:
+def _add_thoughts(turns: list[SwiftTurn], options: RowOptions) -> None:
     """An empty thought before each answer that has none, or before those of the last round."""
+    template = options.template
     prefix = template.non_thinking_prefix
     if not prefix:
         return
-    start = _last_asked(turns) if thinking.last_round and not template.preserve_thinking else -1
+    start = _last_asked(turns) if options.last_round and not template.preserve_thinking else -1
     for number, turn in enumerate(turns):
         if number < start or turn.role != "assistant" or not turn.texts:
             continue
         if template.kind is TemplateClass.DEEPSEEK_V3_1 and not (number and turns[number - 1].role == "user"):
             continue
         if not said(turn.texts[0]).startswith((THINKS, prefix)):
-            turn.texts[0] = (Run(prefix, _of(turn), Part.INJECTED), *turn.texts[0])
+            turn.texts[0] = (Run(prefix, turn.message, Part.INJECTED), *turn.texts[0])
 
 
-def _preserves(variables: Mapping[str, Any], template: Template, thinking: ThinkingOptions) -> Any:
-    for one in (variables.get("preserve_thinking"), thinking.preserve, template.preserve_thinking):
-        if one is not None:
-            return one
-    return not ((template.is_thinking or _enables(variables, template, thinking)) and thinking.last_round)
+def _preserves(variables: Mapping[str, Any], options: RowOptions) -> Any:
+    template = options.template
+    for preserves in (variables.get("preserve_thinking"), options.own.preserve_thinking, template.preserve_thinking):
+        if preserves is not None:
+            return preserves
+    return not ((template.is_thinking or _enables(variables, options)) and options.last_round)
 
 
-def _enables(variables: Mapping[str, Any], template: Template, thinking: ThinkingOptions) -> Any:
-    given = variables.get("enable_thinking")
-    if given is not None:
-        return given
-    own = thinking.enable
-    return template.is_thinking and not template.non_thinking_prefix if own is None else own
+def _enables(variables: Mapping[str, Any], options: RowOptions) -> Any:
+    for enables in (variables.get("enable_thinking"), options.own.enable_thinking):
+        if enables is not None:
+            return enables
+    return options.template.is_thinking and not options.template.non_thinking_prefix
 
 
-def _prefix(variables: Mapping[str, Any], template: Template, thinking: ThinkingOptions, bare: bool) -> str:
+def _prefix(variables: Mapping[str, Any], options: RowOptions) -> str:
     """What an answer that is still to come begins with."""
-    given = variables.get("response_prefix")
-    given = thinking.prefix if given is None else given
+    template, given = options.template, variables.get("response_prefix")
+    given = options.own.response_prefix if given is None else given
     if given is not None:
         if not isinstance(given, str):
             raise DroppedRow("its response_prefix is no text")
         return given
-    if bare:
+    if not options.own.use_chat_template:
         return ""
-    return template.thinking_prefix if _enables(variables, template, thinking) else template.non_thinking_prefix
+    return template.thinking_prefix if _enables(variables, options) else template.non_thinking_prefix
 
 
 def _remove_thoughts(turns: list[SwiftTurn], template: Template) -> None:
@@ -305,7 +292,7 @@ def _remove_thoughts(turns: list[SwiftTurn], template: Template) -> None:
     for number, turn in enumerate(turns):
         if turn.role != "assistant" or number >= last or not turn.texts:
             continue
-        text, owner = turn.texts[0], _of(turn)
+        text, owner = turn.texts[0], turn.message
         whole = said(text)
         if template.kind is TemplateClass.HUNYUAN:
             start = whole.rfind("<answer>")
@@ -336,7 +323,7 @@ def _with_tools(
                 "the tools are written before a first message that is no question",
                 why="what ms-swift makes of it is not known",
             )
-        turns[0].texts[0] = (Run(before, _of(turns[0]), Part.INJECTED), *turns[0].texts[0])
+        turns[0].texts[0] = (Run(before, turns[0].message, Part.INJECTED), *turns[0].texts[0])
     return text, notes
 
 
@@ -364,28 +351,22 @@ def _rounds(
             raise DroppedRow(f"a message of the role {answered.role} stands where an answer must (AssertionError)")
         if asked.role == "tool" and asked.slotted is None:
             raise DroppedRow("a result of a tool stands where it is not written (AssertionError)")
-        found.append(_round(asked, answered))
-    last = _last_asked(turns)
-    return RowRounds(tuple(found), system, prefix, last, notes)
+        found.append(
+            Round(
+                asked.texts[0],
+                None if asked.slotted is None else tuple(asked.slotted),
+                None if answered is None else tuple(answered.texts),
+                () if answered is None else _each(answered, answered.loss),
+                () if answered is None else _each(answered, answered.scale),
+                asked.message,
+                NOWHERE if answered is None else answered.message,
+            )
+        )
+    return RowRounds(tuple(found), system, prefix, _last_asked(turns), notes)
 
 
-def _round(asked: SwiftTurn, answered: SwiftTurn | None) -> Round:
-    answer = None if answered is None else tuple(answered.texts)
-    return Round(
-        asked.texts[0],
-        None if asked.slotted is None else tuple(asked.slotted),
-        answer,
-        _each(answered, answered.loss if answered else None),
-        _each(answered, answered.scale if answered else None),
-        _of(asked),
-        NOWHERE if answered is None else _of(answered),
-    )
-
-
-def _each(answered: SwiftTurn | None, given: list[Any] | None) -> tuple[Any, ...]:
+def _each(answered: SwiftTurn, given: list[Any] | None) -> tuple[Any, ...]:
     """What is said of the loss of each text of an answer."""
-    if answered is None:
-        return ()
     if given is None:
         return (None,) * len(answered.texts)
     if not answered.merged and isinstance(given[0], list):
@@ -393,6 +374,3 @@ def _each(answered: SwiftTurn | None, given: list[Any] | None) -> tuple[Any, ...
             raise DroppedRow("the loss of a message is an empty list (IndexError)")
         return (given[0][0],)
     return tuple(given)
-
-
-__all__ = ["PREPARED", "Round", "RowRounds", "SwiftTurn", "ThinkingOptions", "prepared"]

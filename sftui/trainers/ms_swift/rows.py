@@ -184,14 +184,19 @@ def convert(row: Row, detected: Detection, *, strict: bool, writes: int = 2) -> 
     try:
         return _converted(data, detected, writes)
     except DroppedRow as left:
-        if strict:
-            raise ConversationError(
-                f"{TITLE} stops the whole run at this row: {left}",
-                why="`strict` is set",
-                fix="correct or remove the row, or set strict to false",
-            ) from left
+        refuse(str(left), strict)
         shown = tuple(_seen(data.get(column), column) for column in fields.values())
         return Conversation(Kind.CHAT, detected.format, tuple(filter(None, shown)), extra={DROPPED: str(left)})
+
+
+def refuse(why: str, strict: bool) -> None:
+    """ConversationError for a row that is left out where that stops the run."""
+    if strict:
+        raise ConversationError(
+            f"{TITLE} stops the whole run at this row: {why}",
+            why="`strict` is set",
+            fix="correct or remove the row, or set strict to false",
+        )
 
 
 def _seen(value: Any, column: str) -> Message | None:
@@ -638,6 +643,3 @@ def _tag(kind: str, value: Any) -> str:
     if value:
         raise DroppedRow(f"a part of a content is of the kind {visible(clip(kind, 40))} (KeyError)")
     return f"<{kind}>"
-
-
-__all__ = ["DROPPED", "GIVEN", "DroppedRow", "RowInput", "convert", "detect", "renames", "unpadded"]

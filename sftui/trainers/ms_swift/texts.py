@@ -6,15 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from sftui.model import NOWHERE, Part
-
-
-class Run(NamedTuple):
-    """A stretch of a text that belongs to one message (or to none) and is one part."""
-
-    text: str
-    message: int
-    part: Part
-
+from sftui.trainers.pieces import Run, said
 
 Text = tuple[Run, ...]
 
@@ -30,11 +22,6 @@ class InsertedIds(NamedTuple):
 
 Context = Text | InsertedIds
 """What is encoded, or put in, as one."""
-
-
-def said(text: Text) -> str:
-    """What a text says."""
-    return text[0].text if len(text) == 1 else "".join([run.text for run in text])
 
 
 def written(text: str, message: int = NOWHERE, part: Part = Part.CONTENT) -> Text:

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from sftui import labels as label_rules
 from sftui.conversations import Detection
-from sftui.errors import ConversationError, RecipeError, SftuiError, TemplateError
+from sftui.errors import RecipeError, SftuiError, TemplateError
+from sftui.flat import Ranges, merged
 from sftui.model import (
     Batch,
     Conversation,
@@ -45,11 +46,11 @@ from sftui.trainers.ms_swift import TRAITS, MsSwiftOptions, contexts, packing, r
 from sftui.trainers.ms_swift.config import COLUMNS, OWN
 from sftui.trainers.ms_swift.draws import RowDraw
 from sftui.trainers.ms_swift.models import NAMING, Model, model_of
-from sftui.trainers.ms_swift.prepare import PREPARED, RowRounds, ThinkingOptions, prepared
+from sftui.trainers.ms_swift.prepare import PREPARED, RowOptions, RowRounds, prepared
 from sftui.trainers.ms_swift.registry import TITLE, Slots, Template
-from sftui.trainers.ms_swift.texts import InsertedIds, said
+from sftui.trainers.ms_swift.texts import InsertedIds
 from sftui.trainers.own_config import require
-from sftui.trainers.pieces import PieceTokens, numbered, owners, unrendered
+from sftui.trainers.pieces import PieceTokens, numbered, owners, said, unrendered
 from sftui.trainers.remembering import last_asked
 from sftui.values import value_class
 
@@ -158,7 +159,7 @@ class MsSwift(Trainer):
             return None  # calls and results are ms-swift's own
         own = MsSwiftOptions.of(recipe)
         adds = own.use_chat_template and own.add_non_thinking_prefix
-        thought = self._survey(recipe, tools).template.non_thinking_prefix if adds else ""
+        thought = self._survey(recipe, tools).options.template.non_thinking_prefix if adds else ""
         messages = [{"role": one.role, "content": one.content} for one in conversation.messages]
         return messages, conversation.tools, thought
 
@@ -172,9 +173,7 @@ class MsSwift(Trainer):
         for name in sorted(registry.TEMPLATES, key=lambda one: (OWN + one not in before, len(one), one)):
             try:
                 survey = _survey(changed(recipe, "render.template", OWN + name), tools.tokenizer, day)
-                setting = survey.setting
-                made = prepared(given, setting.template, setting.agent, setting.thinking, setting.bare)
-                found = contexts.pieces(made, setting.template, survey.ends, setting.weighing)
+                found = contexts.pieces(prepared(given, survey.options), survey.options, survey.ends)
             except (SftuiError, rows.DroppedRow):
                 continue
             if _rendered(found, False).text == text:
@@ -187,26 +186,21 @@ class MsSwift(Trainer):
         if dropped is not None or given is None:
             return ShapedRow(conversation, dropped)
         try:
-            setting = _setting(recipe, day_of(recipe) or self.today())
+            options = _options(recipe, day_of(recipe) or self.today())
         except TemplateError:
             return ShapedRow(conversation)  # told where it is rendered
         try:
-            made = prepared(given, setting.template, setting.agent, setting.thinking, setting.bare)
+            made = prepared(given, options)
         except rows.DroppedRow as left:
             return ShapedRow(conversation, self._left(str(left), recipe))
         notes = (*conversation.notes, *made.notes)
-        if setting.binary and any(scale is not None for one in made.rounds for scale in one.scale):
+        if options.binary and any(scale is not None for one in made.rounds for scale in one.scale):
             notes = (*notes, IGNORED_SCALE)
         return ShapedRow(replace(conversation, extra={rows.GIVEN: given, PREPARED: made}, notes=notes))
 
     def _left(self, why: str, recipe: Recipe) -> str:
         """Why a row is left out; ConversationError where that stops the run."""
-        if MsSwiftOptions.of(recipe).strict:
-            raise ConversationError(
-                f"{TITLE} stops the whole run at this row: {why}",
-                why="`strict` is set",
-                fix="correct or remove the row, or set strict to false",
-            )
+        rows.refuse(why, MsSwiftOptions.of(recipe).strict)
         return f"{TITLE} leaves the row out: {why}"
 
     def render(self, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> RenderedText:
@@ -216,12 +210,12 @@ class MsSwift(Trainer):
         if not isinstance(made, RowRounds):
             return _unrendered(shaped.conversation)
         try:
-            found = contexts.pieces(made, survey.template, survey.ends, survey.weighing)
+            found = contexts.pieces(made, survey.options, survey.ends)
+            why = "" if found else "nothing of it is encoded (IndexError)"
         except rows.DroppedRow as left:
-            return replace(_unrendered(shaped.conversation), pieces=(), notes=(self._left(str(left), recipe),))
-        if not found:
-            note = self._left("nothing of it is encoded (IndexError)", recipe)
-            return replace(_unrendered(shaped.conversation), pieces=(), notes=(note,))
+            why = str(left)
+        if why:
+            return replace(_unrendered(shaped.conversation), pieces=(), notes=(self._left(why, recipe),))
         return _rendered(found, spans)
 
     def texts(
@@ -261,7 +255,7 @@ class MsSwift(Trainer):
         survey = self._survey(recipe, tools)
         if None in tokens.input_ids:
             raise TemplateError(
-                f"the template {survey.template.name} puts in a token that the tokenizer does not have",
+                f"the template {survey.options.template.name} puts in a token that the tokenizer does not have",
                 why="ms-swift puts None among the ids, and stops where it makes a batch of them",
                 fix="name another with render.template",
             )
@@ -269,7 +263,7 @@ class MsSwift(Trainer):
         ranges, why = _kept(tokens.input_ids, recipe, _longest(recipe), survey.protected)
         if why is not None:
             return tokens, dropped_labels(tokens, self._left(why, recipe))
-        found = _with_ends(stretches, tokens.input_ids, survey.suffix, survey.setting.binary)
+        found = _with_ends(stretches, tokens.input_ids, survey.suffix, survey.options.binary)
         firsts = {0, *(start for start, _ in (ranges if recipe.length.over == "split" else ranges[:1]))}
         found = _masked_first(found, firsts)
         flags, reasons = label_rules.drawn(_verdicts(found, tokens))
@@ -322,34 +316,14 @@ class MsSwift(Trainer):
 
 
 @dataclass(frozen=True, slots=True)
-class RowOptions:
-    """What a recipe asks of every row, whatever the tokenizer."""
-
-    template: Template
-    agent: str | None
-    thinking: ThinkingOptions
-    bare: bool
-    weighing: contexts.LossScale
-    binary: bool
-
-
-@dataclass(frozen=True, slots=True)
 class TemplateSurvey:
-    """What is decided once for all rows: the setting, and what the tokenizer makes of the template."""
+    """What is decided once for all rows: the options, and what the tokenizer makes of the template."""
 
-    setting: RowOptions
+    options: RowOptions
     ends: contexts.Ends
     suffix: tuple[int, ...]
     protected: frozenset[int]
     """The ids that stand for media, which no cut takes out."""
-
-    @property
-    def template(self) -> Template:
-        return self.setting.template
-
-    @property
-    def weighing(self) -> contexts.LossScale:
-        return self.setting.weighing
 
 
 def template_name(recipe: Recipe) -> str | None:
@@ -373,7 +347,7 @@ def _model(recipe: Recipe) -> Model | None:
 
 
 @last_asked
-def _setting(recipe: Recipe, day: date) -> RowOptions:
+def _options(recipe: Recipe, day: date) -> RowOptions:
     """What a recipe asks; RecipeError or TemplateError where ms-swift stops, or sftui does not know."""
     own = MsSwiftOptions.of(recipe)
     if recipe.mask.rule not in ("parts", "all"):
@@ -402,20 +376,12 @@ def _setting(recipe: Recipe, day: date) -> RowOptions:
         said_ += "+ignore_empty_think"
     _, names = registry.check_scale(said_)
     binary = contexts.binary(names) if own.is_binary_loss_scale is None else own.is_binary_loss_scale
-    thinking = ThinkingOptions(
-        own.add_non_thinking_prefix,
-        own.enable_thinking,
-        own.preserve_thinking,
-        own.response_prefix,
-        strategy == "last_round",
-    )
-    bare = not own.use_chat_template
-    if recipe.length.over == "split" and not bare:
+    if recipe.length.over == "split" and own.use_chat_template:
         raise RecipeError(
             "ms-swift stops: `--truncation_strategy split` is currently only supported for pre-training",
             fix="set length.over to drop, or own.use_chat_template to false",
         )
-    return RowOptions(template, own.agent_template, thinking, bare, contexts.LossScale(strategy, names), binary)
+    return RowOptions(template, own, strategy, names, binary)
 
 
 def _strategy(mask: Mask) -> str:
@@ -442,8 +408,8 @@ def _on_day(template: Template, day: date) -> Template:
 
 
 def _survey(recipe: Recipe, tokenizer: LoadedTokenizer, day: date) -> TemplateSurvey:
-    setting = _setting(recipe, day)
-    template, facts = setting.template, tokenizer.facts
+    options = _options(recipe, day)
+    template, facts = options.template, tokenizer.facts
     if facts.eos_id is None or facts.eos_token is None:
         raise RecipeError(
             "ms-swift stops: the tokenizer has neither an EOS nor a pad token (AssertionError)",
@@ -462,7 +428,7 @@ def _survey(recipe: Recipe, tokenizer: LoadedTokenizer, day: date) -> TemplateSu
     )
     media = (facts.special_tokens.get(f"{kind}_token") for kind in ("image", "video", "audio"))
     found = (tokenizer.token_id(token) for token in media if isinstance(token, str))
-    return TemplateSurvey(setting, ends, suffix, frozenset(one for one in found if one is not None))
+    return TemplateSurvey(options, ends, suffix, frozenset(one for one in found if one is not None))
 
 
 def _ids(tokenizer: LoadedTokenizer, name: str, slot: tuple[int | str, ...]) -> tuple[int, ...]:
@@ -617,9 +583,7 @@ def _verdicts(found: Sequence[Stretch], tokens: Tokens) -> Iterator[tuple[int, t
         yield end - start, (on, reason)
 
 
-def _kept(
-    ids: Sequence[int], recipe: Recipe, most: int | None, protected: frozenset[int]
-) -> tuple[tuple[tuple[int, int], ...], str | None]:
+def _kept(ids: Sequence[int], recipe: Recipe, most: int | None, protected: frozenset[int]) -> tuple[Ranges, str | None]:
     """The ranges that are left of a row, or why nothing is; a cut leaves the protected ids where they are."""
     count = len(ids)
     if most is None or count <= most:
@@ -636,13 +600,7 @@ def _kept(
     others = [place for place in range(count) if place not in held]
     left = max(most - len(kept), 0)
     held.update((others[-left:] if left else []) if over == "cut_left" else others[:left])
-    ranges: list[tuple[int, int]] = []
-    for place in sorted(held):
-        if ranges and ranges[-1][1] == place:
-            ranges[-1] = (ranges[-1][0], place + 1)
-        else:
-            ranges.append((place, place + 1))
-    return tuple(ranges), None
+    return merged((place, place + 1) for place in sorted(held)), None
 
 
 def _unrendered(conversation: Conversation) -> RenderedText:
@@ -650,6 +608,3 @@ def _unrendered(conversation: Conversation) -> RenderedText:
     contents = (message.content for message in conversation.messages)
     texts = (content if isinstance(content, str) else clip(str(content), 2000) for content in contents)
     return unrendered(texts, "ms-swift")
-
-
-__all__ = ["OWN", "MsSwift", "RowOptions", "TemplateSurvey", "template_name"]

@@ -12,12 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sftui.errors import RecipeError, TemplateError
-from sftui.model import NOWHERE, Conversation, Kind, Message, Part, RenderedText, Span
+from sftui.model import NOWHERE, Conversation, Kind, Message, Part, RenderedText
 from sftui.recipe import Recipe, Render
 from sftui.templates import ChatTemplate
 from sftui.trainers.base import Toolbox, pick_template
 from sftui.trainers.nemo_automodel import NemoOptions
 from sftui.trainers.nemo_automodel.formats import PLAIN
+from sftui.trainers.pieces import spanned
 from sftui.trainers.stages import to_render
 from sftui.values import value_class
 
@@ -150,9 +151,8 @@ def plain(conversation: Conversation) -> RenderedText:
     else:
         prompt, answer = conversation.extra[PLAIN]
         owners = (max(len(conversation.messages) - 2, 0), len(conversation.messages) - 1)
-    parts = ((0, len(prompt), owners[0]), (len(prompt), len(prompt) + len(answer), owners[1]))
-    spans = tuple(Span(start, end, owner, Part.CONTENT) for start, end, owner in parts if end > start)
-    return RenderedText(prompt + answer, spans, prompt)
+    runs = ((text, owner, Part.CONTENT) for text, owner in zip((prompt, answer), owners))
+    return replace(spanned(runs), prompt=prompt)
 
 
 def chat(conversation: Conversation, recipe: Recipe, tools: Toolbox, options: Render, *, spans: bool) -> Renders:

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 from sftui import labels as label_rules
 from sftui.conversations import Detection
 from sftui.errors import RecipeError
-from sftui.flat import covered, flat
-from sftui.model import Batch, Conversation, Example, Inspection, Labels, Pack, Part, RenderedText, Row, Span, Tokens
+from sftui.flat import covered, flat, merged
+from sftui.model import Batch, Conversation, Example, Inspection, Labels, Pack, Part, RenderedText, Row, Tokens
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Loss, Mask, Recipe, Tokenize, Tokenizer
 from sftui.recipe import Pack as PackOptions
@@ -30,6 +30,7 @@ from sftui.trainers.base import MessagesTarget, ShapedRow, Toolbox, Trainer, dro
 from sftui.trainers.nemo_automodel import TRAITS, NemoOptions, formats, masks, packing, renders
 from sftui.trainers.nemo_automodel.renders import Renders
 from sftui.trainers.own_config import require
+from sftui.trainers.pieces import spanned
 from sftui.trainers.processors import tokenizer_folder
 from sftui.trainers.remembering import last_asked
 
@@ -260,12 +261,8 @@ class NemoAutomodel(Trainer):
 
 def _as_read(conversation: Conversation) -> RenderedText:
     """A row that the dataset leaves out, for a person to read."""
-    text, spans = "", list[Span]()
-    for number, message in enumerate(conversation.messages):
-        one = f"{message.role}: {message.content}\n"
-        spans.append(Span(len(text), len(text) + len(one), number, Part.CONTENT))
-        text += one
-    return RenderedText(text, tuple(spans))
+    lines = (f"{message.role}: {message.content}\n" for message in conversation.messages)
+    return spanned((line, number, Part.CONTENT) for number, line in enumerate(lines))
 
 
 def _chat_codes(
@@ -351,16 +348,7 @@ def _plain_window(count: int, most: int | None, front: int, back: int, left: boo
         return ((0, count),)
     inner = max(most - front - back, 0)
     middle = (count - back - inner, count - back) if left else (front, front + inner)
-    found = [(0, front), middle, (count - back, count)]
-    joined: list[tuple[int, int]] = []
-    for start, end in found:
-        if start == end:
-            continue
-        if joined and joined[-1][1] == start:
-            joined[-1] = (joined[-1][0], end)
-        else:
-            joined.append((start, end))
-    return tuple(joined)
+    return merged([(0, front), middle, (count - back, count)])
 
 
 def pads(tools: Toolbox) -> tuple[int | None, int | None]:

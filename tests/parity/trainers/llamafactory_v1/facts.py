@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from facts import ALPACA, Facts
 
-from sftui.trainers.llamafactory_v1.table import TABLE
+from sftui.trainers.llamafactory_v1.config import TABLE
 
 FACTS = Facts(
     # it reads no messages in OpenAI's shape, so that nothing is converted
