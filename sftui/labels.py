@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain, repeat
 
 from sftui.errors import RecipeError
 from sftui.flat import Ranges, cut, labelled, moved
@@ -24,6 +25,7 @@ from sftui.model import (
     Kind,
     Labels,
     Message,
+    Pack,
     Part,
     Reason,
     RenderedText,
@@ -189,6 +191,22 @@ def end_to_end(examples: Sequence[Example], rows: Sequence[int], note: str) -> B
         position_ids=(tuple(place for example in examples for place in range(len(example.input_ids))),),
         notes=(note,),
         weights=None if weights is None else (weights,),
+    )
+
+
+def pack_of(rows: Iterable[tuple[int, Example]], size: int = 0, pad_id: int = 0) -> Pack:
+    """Whole rows, each with its number, as one pack: position ids from 0 in each, and the attention mask numbers them
+    from 1; padded to `size` with the mask and position ids 0."""
+    rows = list(rows)
+    lengths = [len(example.input_ids) for _, example in rows]
+    gap = max(size - sum(lengths), 0)
+    return Pack(
+        tuple((index, 0, length) for (index, _), length in zip(rows, lengths)),
+        (*chain.from_iterable(example.input_ids for _, example in rows), *[pad_id] * gap),
+        (*chain.from_iterable(example.labels for _, example in rows), *[IGNORE_INDEX] * gap),
+        (*chain.from_iterable(map(range, lengths)), *[0] * gap),
+        (*chain.from_iterable(map(repeat, range(1, len(lengths) + 1), lengths)), *[0] * gap),
+        weights=weights_joined(((example, 0, len(example.input_ids)) for _, example in rows), gap),
     )
 
 

@@ -9,14 +9,17 @@ describes the dataset is written only if what it says of the data changed.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sftui.errors import RecipeError
+from sftui.model import Problem
 from sftui.recipe import Data, Recipe, changed
 from sftui.recipe_io import parse_yaml
 from sftui.side_files import object_of, parse_json, read_side_bytes, reason
+from sftui.trainers import table
 from sftui.trainers.config import (
     DatasetRef,
     Facts,
@@ -24,6 +27,7 @@ from sftui.trainers.config import (
     KeyUse,
     OpenedConfig,
     WrittenFile,
+    refuse,
     text_at,
     with_arguments,
     wrong_value,
@@ -34,23 +38,6 @@ from sftui.trainers.llamafactory import LlamaFactoryOptions, formats
 from sftui.trainers.llamafactory.pretrain import STAGE, bos_setting, is_pretraining
 from sftui.trainers.llamafactory.registry import NAMES, RELEASE, TEMPLATES
 from sftui.trainers.llamafactory.tools import FORMATS
-from sftui.trainers.table import (
-    Config,
-    KeyEntry,
-    Keys,
-    Noted,
-    Said,
-    Write,
-    flag,
-    keys_read,
-    limit,
-    nothing,
-    read_into,
-    rule,
-    same,
-    silent,
-    typed,
-)
 
 OWN = "llamafactory/"
 """Before the name of a template of its registry."""
@@ -71,12 +58,14 @@ def number_of(value: Any) -> float:
     return float(value) if isinstance(value, (int, float)) and abs(value) < 1e300 else 0.0
 
 
-def _typed(key: str, knob: str, *kinds: type, write: Write | None = None) -> KeyEntry:
-    why = "LLaMA-Factory converts no value of a YAML, and stops at the first row that needs it"
-    return typed(key, knob, *kinds, null="a value", why=why, write=write)
+_typed = partial(
+    table.typed,
+    null="a value",
+    why="LLaMA-Factory converts no value of a YAML, and stops at the first row that needs it",
+)
 
 
-def _aside(config: Config, recipe: Recipe, where: str) -> Said:
+def _aside(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     """val_size and seed: neither means anything without the other's value."""
     if number_of(config.get("val_size")) <= LEAST:
         return {}
@@ -84,21 +73,21 @@ def _aside(config: Config, recipe: Recipe, where: str) -> Said:
     return {"own.val_size": config["val_size"], **seed}
 
 
-def _own_key(recipe: Recipe, path: str, value: Any) -> Keys:
+def _own_key(recipe: Recipe, path: str, value: Any) -> table.Keys:
     return {(path.removeprefix("own."),): value}
 
 
-def _kwargs(config: Config, recipe: Recipe, where: str) -> Said:
+def _kwargs(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     kwargs = {key: config[key] for key in config if key in KWARGS}
     return {"render.kwargs": {**recipe.render.kwargs, **kwargs}} if kwargs else {}
 
 
-def _written_kwargs(recipe: Recipe, path: str, value: Config) -> Noted:
+def _written_kwargs(recipe: Recipe, path: str, value: table.Config) -> table.Noted:
     lost = tuple(f"render.kwargs {key} has no key in LLaMA-Factory's config" for key in value if key not in KWARGS)
     return {(key,): value[key] for key in KWARGS if key in value}, lost
 
 
-def _written_template(recipe: Recipe, path: str, value: str) -> Noted:
+def _written_template(recipe: Recipe, path: str, value: str) -> table.Noted:
     if value.startswith(OWN):
         return {("template",): value.removeprefix(OWN)}, ()
     return {}, (
@@ -106,7 +95,7 @@ def _written_template(recipe: Recipe, path: str, value: str) -> Noted:
     )
 
 
-def _stage(config: Config, recipe: Recipe, where: str) -> Said:
+def _stage(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     """How texts are packed: in stage pt always, but for `packing: false`, which is told from no `packing`."""
     packing = config.get("packing")
     if config.get("stage") == STAGE:
@@ -123,7 +112,7 @@ def _stage(config: Config, recipe: Recipe, where: str) -> Said:
     return {"pack.strategy": "knapsack"} if packing else {}
 
 
-def _written_stage(recipe: Recipe, path: str, value: Any) -> Keys | None:
+def _written_stage(recipe: Recipe, path: str, value: Any) -> table.Keys | None:
     if path in ("own.stage", "own.packing"):
         return _own_key(recipe, path, value)
     if path == "own.add_bos_token":
@@ -138,7 +127,7 @@ def _written_stage(recipe: Recipe, path: str, value: Any) -> Keys | None:
     return None
 
 
-def _in_entry(recipe: Recipe, path: str, value: Any) -> Noted:
+def _in_entry(recipe: Recipe, path: str, value: Any) -> table.Noted:
     """What dataset_info.json says of the data, and what it cannot say."""
     if path == "data.format" and value not in ("auto", *FORMATTING.values(), "prompt_completion", "columns"):
         return {}, (f"LLaMA-Factory has no formatting for `{value}` rows",)
@@ -150,34 +139,34 @@ def _in_entry(recipe: Recipe, path: str, value: Any) -> Noted:
 
 
 TABLE = (
-    _typed("cutoff_len", "length.max", int, float, write=limit("cutoff_len", "LLaMA-Factory")),
+    _typed("cutoff_len", "length.max", int, float, write=table.limit("cutoff_len", "LLaMA-Factory")),
     _typed("preprocessing_batch_size", "pack.group", int, float),
     _typed("default_system", "render.inject_system", str),
     _typed("model_name_or_path", "tokenizer.name", object),
     _typed("model_revision", "tokenizer.revision", object),
     _typed("per_device_train_batch_size", "batch.size", int, float),
-    same("tool_format", "own.tool_format"),
-    same("max_samples", "own.max_samples"),
-    same("preprocessing_num_workers", "own.preprocessing_num_workers"),
+    table.same("tool_format", "own.tool_format"),
+    table.same("max_samples", "own.max_samples"),
+    table.same("preprocessing_num_workers", "own.preprocessing_num_workers"),
     # a dataclass takes any value for a flag, and only asks whether it is true
-    same("ignore_pad_token_for_loss", "own.ignore_pad_token_for_loss", convert=bool),
+    table.same("ignore_pad_token_for_loss", "own.ignore_pad_token_for_loss", convert=bool),
     # texts with commas, which it splits; it stops at anything else, which the notes say
-    *(same(key, f"own.{key}", says=lambda text: isinstance(text, str)) for key in LISTED),
-    rule(" ".join(KWARGS), "render.kwargs", _kwargs, _written_kwargs),
-    same("template", "render.template", null=False, convert=lambda name: f"{OWN}{name}", write=_written_template),
-    flag("train_on_prompt", "mask.rule", "all"),
-    flag("mask_history", "mask.turns", "last"),
-    rule("val_size seed", "own.val_size own.seed", _aside, _own_key),
-    rule(
+    *(table.same(key, f"own.{key}", says=lambda text: isinstance(text, str)) for key in LISTED),
+    table.rule(" ".join(KWARGS), "render.kwargs", _kwargs, _written_kwargs),
+    table.same("template", "render.template", null=False, convert=lambda name: f"{OWN}{name}", write=_written_template),
+    table.flag("train_on_prompt", "mask.rule", "all"),
+    table.flag("mask_history", "mask.turns", "last"),
+    table.rule("val_size seed", "own.val_size own.seed", _aside, _own_key),
+    table.rule(
         "stage packing neat_packing flash_attn",
         "own.stage own.packing own.add_bos_token pack.strategy pack.isolate batch.multiple batch.attention",
         _stage,
         _written_stage,
     ),
-    rule("", "data.format data.fields data.message_keys data.role_map", nothing, _in_entry),
-    silent("own.formatting", "tokenizer.transformers"),
+    table.rule("", "data.format data.fields data.message_keys data.role_map", table.nothing, _in_entry),
+    table.silent("own.formatting", "tokenizer.transformers"),
 )
-KEYS = keys_read(TABLE)
+KEYS = table.keys_read(TABLE)
 
 
 INFO = "dataset_info.json"
@@ -224,10 +213,9 @@ ENTRY_KEYS = frozenset((*_TOLD["entry"].split(), *ELSEWHERE))
 def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig:
     """The config as one recipe a dataset; RecipeError where LLaMA-Factory itself would stop."""
     config = dict(parse_yaml(text, path, "omegaconf"))
-    _other(config, path, known)
-    _check(config, path)
+    refuse(_problems(config, known), path)
     notes = [_note(str(key), value, known) for key, value in config.items()]
-    recipe = read_into(with_arguments(preset), TABLE, config, path)
+    recipe = table.read_into(with_arguments(preset), TABLE, config, path)
     names = _names(config.get("dataset"))
     if not names:
         raise RecipeError(
@@ -278,83 +266,58 @@ def read_info(folder: Any, where: str) -> Mapping[str, Any]:
     return value
 
 
-def _other(config: Mapping[str, Any], path: str, known: KnownKeys) -> None:
-    """RecipeError for a file that LLaMA-Factory's own train command stops at, in the words of what it is for."""
+def _problems(config: table.Config, known: KnownKeys) -> Iterator[Problem]:
+    """Why LLaMA-Factory's own train command stops at a file, in the words of what that is for; the combinations that it
+    refuses; and the stages that sftui has no rules for."""
     strange = [str(key) for key in config if str(key) not in known.config]
     stops = f"`llamafactory-cli train` stops at {', '.join(f'`{key}`' for key in strange[:3])}"
     if "compute_environment" in config or "distributed_type" in config:
-        raise RecipeError(
-            "this is a config of `accelerate launch`", where=path, why=stops, fix="open the config it launches"
-        )
+        yield Problem("this is a config of `accelerate launch`", stops, "open the config it launches")
     if "model_name_or_path" not in config and ("train_dataset" in config or "model" in config):
-        raise RecipeError(
-            "this is a config of LLaMA-Factory's v1 engine (USE_V1=1)",
-            where=path,
-            why=f"without it {stops}",
-            fix="open it with --trainer llamafactory-v1",
-        )
+        what = "this is a config of LLaMA-Factory's v1 engine (USE_V1=1)"
+        yield Problem(what, f"without it {stops}", "open it with --trainer llamafactory-v1")
     if config and len(strange) == len(config):
-        raise RecipeError("none of its keys is LLaMA-Factory's", where=path, why=stops, fix="open a training config")
-    if not config.get("dataset") and not config.get("do_train") and config.get("stage", "sft") in ("sft", STAGE):
-        use = (
-            "it merges a model (export_dir)"
-            if config.get("export_dir")
-            else "it predicts on eval_dataset"
-            if config.get("eval_dataset")
-            else "it has no do_train either, as configs for chat and api do"
-        )
-        raise RecipeError(
-            "the config names no dataset and trains on nothing", where=path, why=use, fix="open a config with a dataset"
-        )
-
-
-def _check(config: Mapping[str, Any], path: str) -> None:
-    """The combinations that LLaMA-Factory refuses, and the stages that sftui has no rules for."""
+        yield Problem("none of its keys is LLaMA-Factory's", stops, "open a training config")
     stage = config.get("stage", "sft")
+    if not config.get("dataset") and not config.get("do_train") and stage in ("sft", STAGE):
+        use = "it has no do_train either, as configs for chat and api do"
+        if config.get("export_dir") or config.get("eval_dataset"):
+            use = "it merges a model (export_dir)" if config.get("export_dir") else "it predicts on eval_dataset"
+        yield Problem("the config names no dataset and trains on nothing", use, "open a config with a dataset")
     if stage not in ("sft", STAGE):
-        raise RecipeError(
-            f"stage `{stage}` is not supervised fine-tuning",
-            where=path,
-            why=f"it trains on {STAGES.get(str(stage), 'other data')}; sftui knows the stages sft and pt",
-            fix="open a config with stage: sft",
-        )
+        why = f"it trains on {STAGES.get(str(stage), 'other data')}; sftui knows the stages sft and pt"
+        yield Problem(f"stage `{stage}` is not supervised fine-tuning", why, "open a config with stage: sft")
     for key in ("neat_packing", "train_on_prompt", "mask_history"):
         if stage == STAGE and config.get(key):
-            raise RecipeError(f"`{key}` cannot be set as True except SFT", where=path, fix="set it to false")
+            yield Problem(f"`{key}` cannot be set as True except SFT", fix="set it to false")
     if config.get("mask_history") and config.get("train_on_prompt"):
-        raise RecipeError(
-            "`mask_history` is incompatible with `train_on_prompt`", where=path, fix="set one of them to false"
-        )
+        yield Problem("`mask_history` is incompatible with `train_on_prompt`", fix="set one of them to false")
     template = TEMPLATES.get(str(config.get("template")))
     if config.get("train_on_prompt") and template is not None and template.efficient_eos:
-        raise RecipeError(
-            f"the template {template.name} does not support `train_on_prompt`", where=path, fix="set it to false"
-        )
-    wrong = _wrong_method(config)
-    if wrong is not None:
-        raise RecipeError(wrong, where=path, why="LLaMA-Factory stops there", fix="take one of the two keys out")
+        yield Problem(f"the template {template.name} does not support `train_on_prompt`", fix="set it to false")
+    for wrong in _wrong_method(config):
+        yield Problem(wrong, "LLaMA-Factory stops there", "take one of the two keys out")
     if config.get("eval_dataset") and number_of(config.get("val_size")) > LEAST:
-        raise RecipeError("Cannot specify `val_size` if `eval_dataset` is not None", where=path, fix="set one of them")
+        yield Problem("Cannot specify `val_size` if `eval_dataset` is not None", fix="set one of them")
 
 
-def _wrong_method(config: Mapping[str, Any]) -> str | None:
+def _wrong_method(config: table.Config) -> Iterator[str]:
     """The model's keys that do not go together, as LLaMA-Factory says it (hparams/parser.py, _verify_model_args)."""
     method, adapters = config.get("finetuning_type", "lora"), config.get("adapter_name_or_path")
     if adapters is not None and method != "lora":
-        return "Adapter is only valid for the LoRA method."
+        yield "Adapter is only valid for the LoRA method."
     if config.get("quantization_bit") is None:
-        return None
+        return
     if method not in ("lora", "oft"):
-        return "Quantization is only compatible with the LoRA or OFT method."
+        yield "Quantization is only compatible with the LoRA or OFT method."
     if config.get("pissa_init"):
-        return "Please use scripts/pissa_init.py to initialize PiSSA for a quantized model."
+        yield "Please use scripts/pissa_init.py to initialize PiSSA for a quantized model."
     if config.get("resize_vocab"):
-        return "Cannot resize embedding layers of a quantized model."
+        yield "Cannot resize embedding layers of a quantized model."
     if adapters is not None and config.get("create_new_adapter"):
-        return "Cannot create new adapter upon a quantized model."
+        yield "Cannot create new adapter upon a quantized model."
     if isinstance(adapters, str) and len(adapters.split(",")) != 1:
-        return "Quantized model only accepts a single adapter. Merge them first."
-    return None
+        yield "Quantized model only accepts a single adapter. Merge them first."
 
 
 def _note(key: str, value: Any, known: KnownKeys) -> KeyNote:
@@ -440,7 +403,7 @@ def _entry_note(name: str, key: str, value: Any) -> KeyNote:
     return KeyNote(path, value, KeyUse.USED if key in ENTRY_KEYS else KeyUse.UNKNOWN)
 
 
-def _rows(draft: Draft) -> Keys:
+def _rows(draft: Draft) -> table.Keys:
     recipe, facts = draft.recipe, draft.facts
     data = facts.data or "DATA"
     name = Path(data.rstrip("/")).name.split(".")[0] or "data"
@@ -458,7 +421,7 @@ def _rows(draft: Draft) -> Keys:
     return {("stage",): "sft", ("do_train",): True, ("dataset",): name, ("dataset_dir",): facts.folder or "."}
 
 
-def _changes(draft: Draft, opened: OpenedConfig, changes: Keys) -> Keys:
+def _changes(draft: Draft, opened: OpenedConfig, changes: table.Keys) -> table.Keys:
     """With `packing` and `neat_packing` set where the user's text has them, since either alone turns packing on; what
     describes the dataset is written where what it says changed."""
     recipe, before = draft.recipe, opened.recipe
@@ -471,7 +434,7 @@ def _changes(draft: Draft, opened: OpenedConfig, changes: Keys) -> Keys:
     return {**changes, **{(key,): on for key, on in packing.items() if key in opened.config}}
 
 
-def _corrected(recipe: Recipe, keys: Keys, losses: list[str]) -> Keys:
+def _corrected(recipe: Recipe, keys: table.Keys, losses: list[str]) -> table.Keys:
     return {**keys, ("packing",): False} if is_pretraining(recipe) and recipe.pack.strategy == "none" else keys
 
 

@@ -21,7 +21,7 @@ from sftui.errors import TemplateError
 from sftui.model import NOWHERE, Message, Part, Piece, RenderedText, Span, Tokens
 from sftui.runs import Stretch, as_runs, together
 from sftui.trainers.llamafactory import tools as tool_formats
-from sftui.trainers.llamafactory.registry import BOS, PLACEHOLDER, Slots, SlotTemplate, TemplateKind, TokenSlot
+from sftui.trainers.llamafactory.registry import BOS, PLACEHOLDER, Slots, SlotTemplate, TemplateKind, TokenSlot, stop
 from sftui.trainers.pieces import Run, after_content, said
 
 MEDIA = ("<image>", "<video>", "<audio>")
@@ -266,10 +266,10 @@ def stretches(tokens: Tokens, messages: Sequence[Message]) -> list[Stretch]:
 def _text_of(message: Message) -> str:
     content = message.content
     if not isinstance(content, str):
-        raise TemplateError(
+        raise stop(
+            TemplateError,
             f"the content of {message.origin or 'a message'} is no text",
-            why=f"LLaMA-Factory stops the whole run: Expected a string, got {str(content)[:40]}",
-            fix="correct or remove the row",
+            f": Expected a string, got {str(content)[:40]}",
         )
     return content
 

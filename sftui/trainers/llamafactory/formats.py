@@ -19,6 +19,7 @@ from sftui.conversations.messages import UNPACKED
 from sftui.errors import ConversationError
 from sftui.model import Conversation, Kind, Message, Row
 from sftui.recipe import Data
+from sftui.trainers.llamafactory.registry import stop
 from sftui.trainers.llamafactory.tools import calls_in
 
 ALPACA_FIELDS = {"instruction": "instruction", "input": "input", "output": "output"}
@@ -74,21 +75,10 @@ def detect(rows: Sequence[Row], data: Data, *, openai: bool) -> Detection:
     elif data.format == "alpaca":
         found = Detection("alpaca", data.fields or ALPACA_FIELDS, reason="LLaMA-Factory: formatting alpaca")
     elif openai or data.format == "sharegpt":
-        found = Detection(
-            data.format,
-            data.fields or MESSAGE_FIELDS,
-            data.message_keys or MESSAGE_KEYS,
-            data.role_map,
-            f"LLaMA-Factory: formatting {'openai' if openai else 'sharegpt'}",
-        )
+        formatting = "openai" if openai else "sharegpt"
+        found = _of_turns(data, data.fields or MESSAGE_FIELDS, data.format, formatting)
     elif data.format == "messages":
-        found = Detection(
-            "messages",
-            data.fields or {"messages": "messages"},
-            data.message_keys or CHAT_KEYS,
-            chat_roles(data),
-            "LLaMA-Factory: formatting sharegpt with role and content tags",
-        )
+        found = _of_messages(data, data.fields or {"messages": "messages"})
     else:
         return refusal(
             f"LLaMA-Factory has no formatting for `{data.format}` rows",
@@ -169,6 +159,16 @@ def chat_roles(data: Data) -> Mapping[str, str]:
     return CHAT_ROLES if dict(data.role_map) == ROLES else data.role_map
 
 
+def _of_messages(data: Data, fields: Mapping[str, str]) -> Detection:
+    reason = "LLaMA-Factory: formatting sharegpt with role and content tags"
+    return Detection("messages", fields, data.message_keys or CHAT_KEYS, chat_roles(data), reason)
+
+
+def _of_turns(data: Data, fields: Mapping[str, str], kind: str = "sharegpt", formatting: str = "sharegpt") -> Detection:
+    reason = f"LLaMA-Factory: formatting {formatting}"
+    return Detection(kind, fields, data.message_keys or MESSAGE_KEYS, data.role_map, reason)
+
+
 def _guess(first: Mapping[str, Any], columns: Sequence[str], data: Data) -> Detection:
     around = {name: name for name in ("system", "tools") if name in columns}
     if data.fields and "messages" not in data.fields:
@@ -180,16 +180,8 @@ def _guess(first: Mapping[str, Any], columns: Sequence[str], data: Data) -> Dete
         turns = first.get(column)
         fields = data.fields or {"messages": column, **around}
         if _is_list(turns) and "role" in turns[0]:
-            return Detection(
-                "messages",
-                fields,
-                data.message_keys or CHAT_KEYS,
-                chat_roles(data),
-                "LLaMA-Factory: formatting sharegpt with role and content tags",
-            )
-        return Detection(
-            "sharegpt", fields, data.message_keys or MESSAGE_KEYS, data.role_map, "LLaMA-Factory: formatting sharegpt"
-        )
+            return _of_messages(data, fields)
+        return _of_turns(data, fields)
     if "instruction" in columns and "output" in columns:
         more = {"history": "history"} if "history" in columns else {}
         query = {"input": "input"} if "input" in columns else {}
@@ -232,12 +224,7 @@ def convert(row: Row, detected: Detection, *, openai: bool) -> Conversation:
     if isinstance(turns, (str, Mapping)) and not turns:
         turns = []  # LLaMA-Factory asks for its length alone
     if not isinstance(turns, (list, tuple)) or not all(isinstance(turn, Mapping) for turn in turns):
-        raise ConversationError(
-            f"`{fields['messages']}` is no list of messages",
-            where=row.where,
-            why="LLaMA-Factory stops the whole run at such a row",
-            fix="correct or remove the row",
-        )
+        raise stop(ConversationError, f"`{fields['messages']}` is no list of messages", where=row.where)
     tags = _tags(detected)
     role_key, content_key = detected.message_keys.get("role"), detected.message_keys.get("content")
     if role_key is None or content_key is None:
@@ -283,11 +270,7 @@ def _json(value: Any, what: str) -> str:
     try:
         return json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError) as error:
-        raise ConversationError(
-            f"the {what} cannot be written as JSON",
-            why=f"LLaMA-Factory stops the whole run: {error}",
-            fix="correct or remove the row",
-        ) from error
+        raise stop(ConversationError, f"the {what} cannot be written as JSON", f": {error}") from error
 
 
 def _conversation(
@@ -322,22 +305,14 @@ def _alpaca(data: Mapping[str, Any], fields: Mapping[str, str]) -> tuple[list[Me
     for number, pair in enumerate(history if isinstance(history, list) else ()):
         # `for old_prompt, old_response in history`: whatever gives two things, a mapping the names of its keys
         if not isinstance(pair, (list, tuple, str, Mapping)) or len(pair) != 2:
-            raise ConversationError(
-                f"history[{number}] is no pair of a question and an answer",
-                why="LLaMA-Factory stops the whole run at such a row",
-                fix="correct or remove the row",
-            )
+            raise stop(ConversationError, f"history[{number}] is no pair of a question and an answer")
         messages += [
             _message(role, text, f"{fields['history']}[{number}]") for role, text in zip(("user", "assistant"), pair)
         ]
     named = [fields[name] for name in ("instruction", "input") if name in fields and data.get(fields[name])]
     texts = [data[name] for name in named]
     if not all(isinstance(text, str) for text in texts):
-        raise ConversationError(
-            "the prompt or query is no text",
-            why="LLaMA-Factory stops the whole run at such a row",
-            fix="correct the row",
-        )
+        raise stop(ConversationError, "the prompt or query is no text", fix="correct the row")
     messages.append(_message("user", "\n".join(texts), " + ".join(named)))
     answer = data.get(fields["output"]) if "output" in fields else None
     if not isinstance(answer, str):
@@ -360,11 +335,7 @@ def _sharegpt(turns: Numbered, tags: Mapping[str, str | None]) -> tuple[list[Mes
     why = _invalid_count(messages)
     if why is None and (stray := next((message for message in messages if message.role == "system"), None)) is not None:
         # A null role is taken for that of a tag without a name: the system's where system_tag has none.
-        raise ConversationError(
-            f"{stray.origin} has no role",
-            why="LLaMA-Factory stops the whole run: Unexpected role: system",
-            fix="correct or remove the row",
-        )
+        raise stop(ConversationError, f"{stray.origin} has no role", ": Unexpected role: system")
     return messages, why
 
 
@@ -379,11 +350,7 @@ def _openai(turns: Numbered, tags: Mapping[str, str | None]) -> tuple[list[Messa
             if not isinstance(calls, list) or not all(
                 isinstance(call, Mapping) and "function" in call for call in calls
             ):
-                raise ConversationError(
-                    f"the tool_calls of {origin} are no list of functions",
-                    why="LLaMA-Factory stops the whole run at such a row",
-                    fix="correct or remove the row",
-                )
+                raise stop(ConversationError, f"the tool_calls of {origin} are no list of functions")
             content, role = _json([call["function"] for call in calls], "tool_calls"), tags["function"]
         if role == tags["observation"]:
             results.append((origin, content))
@@ -391,18 +358,15 @@ def _openai(turns: Numbered, tags: Mapping[str, str | None]) -> tuple[list[Messa
         if results:
             empty = next((where for where, text in results if not isinstance(text, str)), None)
             if empty is not None:
-                raise ConversationError(
-                    f"the content of {empty} is no text",
-                    why="LLaMA-Factory stops the whole run: it joins the results of tools",
-                    fix="correct or remove the row",
-                )
+                raise stop(ConversationError, f"the content of {empty} is no text", ": it joins the results of tools")
             joined = "\n</tool_response>\n<tool_response>\n".join(text for _, text in results)
             messages.append(_message("observation", joined, results[0][0]))
             results = []
         if role not in mapping:
-            raise ConversationError(
+            raise stop(
+                ConversationError,
                 f"{origin} has the role `{role}`",
-                why=f"LLaMA-Factory stops the whole run with KeyError '{role}'",
+                f" with KeyError '{role}'",
                 fix="name the role in the tags of dataset_info.json",
             )
         messages.append(_message(mapping[role], content, origin))

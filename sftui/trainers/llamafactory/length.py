@@ -9,8 +9,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from sftui.model import IGNORE_INDEX, Example, Pack
+from sftui.labels import pack_of
+from sftui.model import Example, Pack
 
 Pair = tuple[int, int]
 """Tokens of a source and of its target."""
@@ -77,28 +79,6 @@ def pack(examples: Sequence[Example], size: int, pad_id: int, *, neat: bool) -> 
             by_length[len(example.input_ids)].append(index)
     lengths = [length for length, found in by_length.items() for _ in found]
     for chosen in knapsacks(lengths, size - 1):
-        yield _joined(examples, [by_length[length].pop() for length in chosen], size, pad_id, neat=neat)
-
-
-def _joined(examples: Sequence[Example], chosen: Sequence[int], size: int, pad_id: int, *, neat: bool) -> Pack:
-    ids: list[int] = []
-    labels: list[int] = []
-    positions: list[int] = []
-    attention: list[int] = []
-    documents = []
-    for number, index in enumerate(chosen, 1):
-        example = examples[index]
-        n = len(example.input_ids)
-        documents.append((index, 0, n))
-        ids.extend(example.input_ids)
-        labels.extend(example.labels)
-        positions.extend(range(n))
-        attention.extend([number if neat else 1] * n)
-    gap = size - len(ids)
-    return Pack(
-        documents=tuple(documents),
-        input_ids=(*ids, *[pad_id] * gap),
-        labels=(*labels, *[IGNORE_INDEX] * gap),
-        position_ids=(*positions, *[0] * gap),
-        attention_mask=(*attention, *[0 if neat else 1] * gap),
-    )
+        rows = [by_length[length].pop() for length in chosen]
+        made = pack_of(((row, examples[row]) for row in rows), size, pad_id)
+        yield made if neat else replace(made, attention_mask=(1,) * size)

@@ -29,6 +29,7 @@ from sftui.recipe import Recipe
 from sftui.tokens import LoadedTokenizer
 from sftui.trainers.llamafactory import LlamaFactoryOptions
 from sftui.trainers.llamafactory.formats import DROPPED
+from sftui.trainers.llamafactory.registry import stop
 from sftui.trainers.pieces import spanned
 
 STAGE = "pt"
@@ -83,11 +84,7 @@ def as_text(conversation: Conversation) -> Conversation:
     first = next((message for message in conversation.messages if message.role != "system"), None)
     broken = conversation.format != "alpaca" and DROPPED in conversation.extra  # its list of prompts is empty then
     if broken or first is None or not isinstance(first.content, str):
-        raise ConversationError(
-            "the row has no text",
-            why="LLaMA-Factory stops the whole run at such a row",
-            fix="correct or remove the row",
-        )
+        raise stop(ConversationError, "the row has no text")
     return Conversation(Kind.TEXT, "text", text=first.content, extra={})
 
 

@@ -14,9 +14,23 @@ from dataclasses import dataclass
 from enum import Enum
 from importlib.resources import files
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
+
+from sftui.errors import SftuiError
 
 PLACEHOLDER = "{{content}}"
+ErrorT = TypeVar("ErrorT", bound=SftuiError)
+
+
+def stop(
+    kind: type[ErrorT],
+    what: str,
+    rest: str = " at such a row",
+    fix: str = "correct or remove the row",
+    where: str = "",
+) -> ErrorT:
+    """The error for a row at which LLaMA-Factory stops; `rest` is what it says there, or where that is."""
+    return kind(what, where=where, why=f"LLaMA-Factory stops the whole run{rest}", fix=fix)
 
 
 class Special(Enum):

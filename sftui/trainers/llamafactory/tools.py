@@ -13,7 +13,7 @@ from datetime import date
 from typing import Any
 
 from sftui.errors import TemplateError
-from sftui.trainers.llamafactory.registry import PLACEHOLDER, PROMPTS, SlotTemplate
+from sftui.trainers.llamafactory.registry import PLACEHOLDER, PROMPTS, SlotTemplate, stop
 
 Call = tuple[str, Any]
 """A function call: its name and its arguments as JSON values."""
@@ -79,11 +79,7 @@ def _written(text: str, name: str) -> str:
     try:
         calls = calls_in(text)
     except (ValueError, KeyError, TypeError) as error:
-        raise TemplateError(
-            "a function call is no JSON with name and arguments",
-            why="LLaMA-Factory stops the whole run at such a row",
-            fix="correct or remove the row",
-        ) from error
+        raise stop(TemplateError, "a function call is no JSON with name and arguments") from error
     try:
         return _CALLS[name](calls)
     except (TypeError, AttributeError, ValueError, IndexError) as error:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,28 +20,12 @@ from sftui.model import Problem
 from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml
 from sftui.side_files import read_side_bytes, reason
+from sftui.trainers import table
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenFile, refuse, text_at
 from sftui.trainers.form import Draft, Form, inlined
 from sftui.trainers.known import KeyRules, KnownKeys, Remark, unmodelled
 from sftui.trainers.llamafactory_v1 import LlamaFactoryV1Options
 from sftui.trainers.llamafactory_v1.formats import CONVERTERS, TITLE
-from sftui.trainers.table import (
-    Config,
-    KeyEntry,
-    Keys,
-    Noted,
-    Said,
-    Write,
-    inline_template,
-    keys_read,
-    limit,
-    nothing,
-    read_into,
-    rule,
-    same,
-    silent,
-    typed,
-)
 from sftui.trainers.yaml_edit import REMOVE, edit
 
 CUSTOM = "llamafactory-v1/custom"
@@ -54,23 +39,23 @@ STRATEGIES = {
 """batch.flatten and own.dynamic → batching_strategy."""
 
 
-def _typed(key: str, knob: str, kind: type, write: Write | None = None) -> KeyEntry:
-    why = "LLaMA-Factory converts no value of a YAML, and stops where it needs it"
-    return typed(key, knob, kind, null="refused", why=why, write=write)
+_typed = partial(
+    table.typed, null="refused", why="LLaMA-Factory converts no value of a YAML, and stops where it needs it"
+)
 
 
-def _strategy(config: Config, recipe: Recipe, where: str) -> Said:
+def _strategy(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     name = config.get("batching_strategy", "normal")
     flatten, dynamic = next(key for key, value in STRATEGIES.items() if value == name)
     return {"batch.flatten": flatten, "own.dynamic": dynamic}
 
 
-def _written_strategy(recipe: Recipe, path: str, value: Any) -> Keys:
+def _written_strategy(recipe: Recipe, path: str, value: Any) -> table.Keys:
     flatten, dynamic = recipe.batch.flatten, LlamaFactoryV1Options.of(recipe).dynamic
     return {("batching_strategy",): STRATEGIES[flatten, dynamic]}
 
 
-def _in_entry(recipe: Recipe, path: str, value: Any) -> Noted:
+def _in_entry(recipe: Recipe, path: str, value: Any) -> table.Noted:
     """What the dataset's entry says of the data, and what it cannot say."""
     if path == "data.format" and value not in ("auto", "messages", *CONVERTERS):
         return {}, (f"{TITLE} has no converter for `{value}` rows",)
@@ -80,15 +65,15 @@ def _in_entry(recipe: Recipe, path: str, value: Any) -> Noted:
 
 
 TABLE = (
-    _typed("cutoff_len", "length.max", int, limit("cutoff_len", TITLE)),
+    _typed("cutoff_len", "length.max", int, write=table.limit("cutoff_len", TITLE)),
     _typed("model", "tokenizer.name", str),
     _typed("micro_batch_size", "batch.size", int),
-    rule("batching_strategy", "batch.flatten own.dynamic", _strategy, _written_strategy),
-    inline_template(same("custom_chat_template", "own.custom_chat_template", says=bool), CUSTOM),
-    rule("", "data.format data.fields data.message_keys data.role_map", nothing, _in_entry),
-    silent("tokenizer.transformers"),
+    table.rule("batching_strategy", "batch.flatten own.dynamic", _strategy, _written_strategy),
+    table.inline_template(table.same("custom_chat_template", "own.custom_chat_template", says=bool), CUSTOM),
+    table.rule("", "data.format data.fields data.message_keys data.role_map", table.nothing, _in_entry),
+    table.silent("tokenizer.transformers"),
 )
-KEYS = keys_read(TABLE)
+KEYS = table.keys_read(TABLE)
 
 
 UNSUPPORTED = {
@@ -117,7 +102,7 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
     config = dict(parse_yaml(text, path, "omegaconf"))
     refuse(_problems(config, known), path)
     notes = [RULES.note(str(key), value, known, known.config) for key, value in config.items()]
-    recipe = read_into(preset, TABLE, config, path)
+    recipe = table.read_into(preset, TABLE, config, path)
     wanted = config.get("train_dataset")
     if not isinstance(wanted, str) or not wanted:
         raise RecipeError(
@@ -165,7 +150,7 @@ def entries_of(wanted: str, where: str) -> Mapping[str, Mapping[str, Any]]:
     return {str(name): entry for name, entry in listed.items()}
 
 
-def _problems(config: Config, known: KnownKeys) -> Iterator[Problem]:
+def _problems(config: table.Config, known: KnownKeys) -> Iterator[Problem]:
     """What the engine refuses, and configs that are for something else."""
     strange = [str(key) for key in config if known.config and str(key) not in known.config]
     if config and len(strange) == len(config):
@@ -251,7 +236,7 @@ STEPS = 1000
 """Steps to train, where the strategy asks for a number and nobody said one."""
 
 
-def _rows(draft: Draft) -> Keys:
+def _rows(draft: Draft) -> table.Keys:
     recipe, facts = draft.recipe, draft.facts
     data = facts.data or "DATA"
     name = Path(data.rstrip("/")).name.split(".")[0] or "data"
@@ -268,7 +253,7 @@ def _rows(draft: Draft) -> Keys:
     return {("model_class",): "llm", ("train_dataset",): listed, **_needed(recipe)}
 
 
-def _changes(draft: Draft, opened: OpenedConfig, changes: Keys) -> Keys:
+def _changes(draft: Draft, opened: OpenedConfig, changes: table.Keys) -> table.Keys:
     """With what the strategy needs, and the dataset's converter in its own file."""
     recipe, said = draft.recipe, opened.config
     if _converter(recipe) != _converter(opened.recipe):
@@ -291,7 +276,7 @@ FORM = Form(TITLE, "llamafactory_v1_sft.yaml", TABLE, _rows, more=_more, changes
 write, keys_of = FORM.write, FORM.keys_of
 
 
-def _needed(recipe: Recipe) -> Keys:
+def _needed(recipe: Recipe) -> table.Keys:
     """What a batching_strategy asks for beside itself."""
     if recipe.batch.flatten:
         return {("flash_attn",): "flash_attention_2"}
@@ -318,5 +303,5 @@ def _changed_info(recipe: Recipe, opened: OpenedConfig) -> list[WrittenFile]:
     name = opened.datasets[opened.chosen].name
     held = Path(wanted).read_text(encoding="utf-8") if entries_of(wanted, opened.path) else ""
     converter = _converter(recipe)
-    change: Keys = {(name, "converter"): converter if converter is not None else REMOVE}
+    change: table.Keys = {(name, "converter"): converter if converter is not None else REMOVE}
     return [WrittenFile(Path(wanted).name, edit(held, change, wanted))]

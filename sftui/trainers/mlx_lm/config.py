@@ -12,12 +12,14 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe
 from sftui.recipe_io import parse_yaml
+from sftui.trainers import table
 from sftui.trainers.config import (
     DatasetRef,
     KeyNote,
@@ -31,23 +33,6 @@ from sftui.trainers.form import Draft, Form
 from sftui.trainers.known import KeyRules, KnownKeys, Remark, anything
 from sftui.trainers.mlx_lm import TRAITS
 from sftui.trainers.mlx_lm.formats import FEATURES, FORMATS
-from sftui.trainers.table import (
-    Config,
-    KeyEntry,
-    Keys,
-    Place,
-    Said,
-    Write,
-    columns,
-    keyless,
-    keys_read,
-    limit,
-    read_into,
-    rule,
-    same,
-    silent,
-    typed,
-)
 from sftui.trainers.yaml_edit import REMOVE
 
 TITLE = "mlx-lm"
@@ -60,47 +45,45 @@ FLAGS: Mapping[str, str] = {
 """The flags of mlx_lm.lora for keys of the table; `--mask-prompt` can only be set."""
 
 
-def _typed(key: str, knob: str, kind: type, write: Write | None = None) -> KeyEntry:
-    why = f"{TITLE} converts no value of a YAML, and stops where it needs it"
-    return typed(key, knob, kind, null="nothing", why=why, write=write)
+_typed = partial(table.typed, null="nothing", why=f"{TITLE} converts no value of a YAML, and stops where it needs it")
 
 
-def _written_mask(recipe: Recipe, path: str, value: str) -> Keys | None:
+def _written_mask(recipe: Recipe, path: str, value: str) -> table.Keys | None:
     return {("mask_prompt",): value == "completion"} if value in ("completion", "all") else None
 
 
-def _columns(config: Config, recipe: Recipe, where: str) -> Said:
+def _columns(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     named = {ours: text_at(config, key, where) for ours, key in FEATURES.items()}
     found = {ours: column for ours, column in named.items() if column is not None and column != ours}
     return {"data.fields": found} if found else {}
 
 
 TOP = (
-    _typed("max_seq_length", "length.max", int, limit("max_seq_length", TITLE)),
+    _typed("max_seq_length", "length.max", int, write=table.limit("max_seq_length", TITLE)),
     _typed("batch_size", "batch.size", int),
     _typed("model", "tokenizer.name", str),
     # whatever Python holds for true, a text in quotes too
-    same(
+    table.same(
         "mask_prompt",
         "mask.rule",
         null=False,
         convert=lambda value: "completion" if value else "all",
         write=_written_mask,
     ),
-    keyless("data.format", f"it reads {', '.join(FORMATS)}", *FORMATS),
-    keyless("render.template", "put the template into the model's folder, as chat_template.jinja"),
-    silent("tokenizer.transformers"),
+    table.keyless("data.format", f"it reads {', '.join(FORMATS)}", *FORMATS),
+    table.keyless("render.template", "put the template into the model's folder, as chat_template.jinja"),
+    table.silent("tokenizer.transformers"),
 )
 DATASET = (
-    rule(
+    table.rule(
         " ".join(FEATURES.values()),
         "data.fields",
         _columns,
-        columns(FEATURES, TITLE, ": of other columns it reads `tools` alone", ("tools", "tools")),
+        table.columns(FEATURES, TITLE, ": of other columns it reads `tools` alone", ("tools", "tools")),
     ),
 )
 """What stands at the top where `data` names the rows, and in each entry of `hf_dataset`."""
-KEYS = keys_read((*TOP, *DATASET))
+KEYS = table.keys_read((*TOP, *DATASET))
 
 
 TRAIN = TRAITS.data_name
@@ -131,7 +114,7 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
         raise RecipeError("the config says nothing", where=path, why=f"{TITLE} stops at an empty file")
     entries = _entries(config, path)
     notes = [note for key, value in config.items() for note in _notes(key, value, known, bool(entries))]
-    recipe = read_into(preset, TOP, config, path)
+    recipe = table.read_into(preset, TOP, config, path)
     if not entries:
         return OpenedConfig(preset.trainer, path, text, (_of_data(config, recipe, path),), tuple(notes), config=config)
     references = []
@@ -187,7 +170,7 @@ def _entry_note(under: str, key: str, value: Any, known: KnownKeys) -> KeyNote:
 
 def _of_data(config: Mapping[str, Any], recipe: Recipe, path: str) -> DatasetRef:
     named = text_at(config, "data", path) or USUAL_DATA
-    recipe = read_into(recipe, DATASET, config, path)
+    recipe = table.read_into(recipe, DATASET, config, path)
     if not os.path.exists(named):
         return DatasetRef(named, (named,), recipe, "train")
     if not os.path.isfile(f"{named}/{TRAIN}"):
@@ -201,7 +184,7 @@ def _of_data(config: Mapping[str, Any], recipe: Recipe, path: str) -> DatasetRef
 
 
 def _of_entry(entry: Mapping[str, Any], recipe: Recipe, where: str) -> DatasetRef:
-    recipe = read_into(recipe, DATASET, entry, where)
+    recipe = table.read_into(recipe, DATASET, entry, where)
     name = str(entry["path"])
     options = entry.get("config") or {}
     if not isinstance(options, Mapping):
@@ -210,14 +193,14 @@ def _of_entry(entry: Mapping[str, Any], recipe: Recipe, where: str) -> DatasetRe
     return loaded(name, options, recipe, where, split, text_at(options, "revision", where))
 
 
-def _rows(draft: Draft) -> Keys:
+def _rows(draft: Draft) -> table.Keys:
     facts, keys = draft.facts, draft.keys
     if keys:
         draft.notes.append(_by_flags(keys))
     for ours, key in FEATURES.items():  # what the rows' own columns are called
         if facts.fields.get(ours, ours) != ours:
             keys.setdefault((key,), facts.fields[ours])
-    base: Keys = {("train",): True}
+    base: table.Keys = {("train",): True}
     if facts.file:
         if Path(facts.data).name != TRAIN:
             draft.notes.append(f"mlx-lm reads {TRAIN} of the folder `data`: write the rows there as JSON lines")
@@ -228,16 +211,16 @@ def _rows(draft: Draft) -> Keys:
     return {**base, ("data",): facts.data or "DATA"}
 
 
-def _changes(draft: Draft, opened: OpenedConfig, changes: Keys) -> Keys:
+def _changes(draft: Draft, opened: OpenedConfig, changes: table.Keys) -> table.Keys:
     """The names of columns stand in the entry that is open, if there are entries."""
     entries = opened.config.get("hf_dataset")
     if not entries:
         return changes
-    entry: Place = ("hf_dataset",) if isinstance(entries, Mapping) else ("hf_dataset", opened.chosen)
+    entry: table.Place = ("hf_dataset",) if isinstance(entries, Mapping) else ("hf_dataset", opened.chosen)
     return {(*entry, *place) if place[0] in FEATURES.values() else place: value for place, value in changes.items()}
 
 
-def _by_flags(keys: Keys) -> str:
+def _by_flags(keys: table.Keys) -> str:
     """The same keys as a command line, as far as mlx_lm.lora has flags for them."""
     words: list[str] = []
     for place, value in keys.items():
@@ -253,9 +236,9 @@ FORM = Form(TITLE, "mlx_lora.yaml", TABLE, _rows, changes=_changes)
 write, keys_of = FORM.write, FORM.keys_of
 
 
-def naming(config: Any, data: str, number: int) -> Keys:
+def naming(config: Any, data: str, number: int) -> table.Keys:
     """The changes by which the config trains on a file of JSON lines; empty for one of another name than it reads."""
     if Path(data).name != TRAIN:
         return {}
-    gone: Keys = {("hf_dataset",): REMOVE} if "hf_dataset" in config else {}
+    gone: table.Keys = {("hf_dataset",): REMOVE} if "hf_dataset" in config else {}
     return {("data",): str(Path(data).parent), **gone}

@@ -13,6 +13,7 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,27 +22,13 @@ from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml
 from sftui.side_files import object_of
+from sftui.trainers import table
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenFile
 from sftui.trainers.form import Draft, Form, edited
 from sftui.trainers.known import KnownKeys
 from sftui.trainers.ms_swift import MsSwiftOptions
 from sftui.trainers.ms_swift.models import model_of, prepares
 from sftui.trainers.ms_swift.registry import STRATEGIES, TITLE
-from sftui.trainers.table import (
-    Config,
-    KeyEntry,
-    Keys,
-    Noted,
-    Said,
-    Write,
-    as_is,
-    keyless,
-    keys_read,
-    read_into,
-    rule,
-    silent,
-    words,
-)
 from sftui.trainers.yaml_edit import edit
 
 _TOLD = object_of(Path(__file__).with_name("keys.json"))
@@ -52,23 +39,26 @@ COLUMNS: Mapping[str, str] = _TOLD["columns"]
 """Fields of sftui → what ms-swift calls their column."""
 
 
+Parse = Callable[[str, str, str], Any]
+"""What a word says, by the word, its key and the name of the config; RecipeError where the parser stops at it."""
+
+
 def word(value: Any) -> str:
     """A value as the word that reaches the parser."""
     return json.dumps(value, ensure_ascii=False) if isinstance(value, Mapping) else str(value)
 
 
-def whole(text: str, key: str, where: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise _stops(key, text, "a whole number", where) from None
+def _counted(kind: Callable[[str], float], wanted: str) -> Parse:
+    def parse(text: str, key: str, where: str) -> float:
+        try:
+            return kind(text)
+        except ValueError:
+            raise _stops(key, text, wanted, where) from None
+
+    return parse
 
 
-def number(text: str, key: str, where: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise _stops(key, text, "a number", where) from None
+whole, number = _counted(int, "a whole number"), _counted(float, "a number")
 
 
 def truth(text: str, key: str, where: str) -> bool:
@@ -88,7 +78,7 @@ def _stops(key: str, text: str, wanted: str, where: str) -> RecipeError:
     return RecipeError(f"{key} is `{text}`", where=where, why=f"{TITLE} stops{null}", fix=f"write {wanted}, or no key")
 
 
-def one(config: Config, key: str, where: str) -> str | None:
+def one(config: table.Config, key: str, where: str) -> str | None:
     """The word of a key that takes one; None where it is absent."""
     if key not in config:
         return None
@@ -100,23 +90,25 @@ def one(config: Config, key: str, where: str) -> str | None:
     return word(value)
 
 
-def _same(key: str, knob: str, read: Callable[[str, str, str], Any] = plain, write: Write | None = None) -> KeyEntry:
+def _same(
+    key: str, knob: str, read: Callable[[str, str, str], Any] = plain, write: table.Write | None = None
+) -> table.KeyEntry:
     """A key that is one knob, converted as the parser does."""
 
-    def reads(config: Config, recipe: Recipe, where: str) -> Said:
+    def reads(config: table.Config, recipe: Recipe, where: str) -> table.Said:
         text = one(config, key, where)
         return {} if text is None else {knob: read(text, key, where)}
 
-    return rule(key, knob, reads, write or _unless_null(key))
+    return table.rule(key, knob, reads, write or _unless_null(key))
 
 
-def _unless_null(key: str) -> Write:
+def _unless_null(key: str) -> table.Write:
     """A knob as its key; null needs none, since no key says it."""
-    usual = as_is(key)
+    usual = table.as_is(key)
     return lambda recipe, path, value: {} if value is None else usual(recipe, path, value)
 
 
-def _choice(key: str, knob: str, choices: Mapping[str, str]) -> KeyEntry:
+def _choice(key: str, knob: str, choices: Mapping[str, str]) -> table.KeyEntry:
     """A key of which some words stand for choices of a knob; ms-swift stops at any other."""
 
     def chosen(text: str, key: str, where: str) -> str:
@@ -124,10 +116,10 @@ def _choice(key: str, knob: str, choices: Mapping[str, str]) -> KeyEntry:
             raise _stops(key, text, " or ".join(choices), where)
         return choices[text]
 
-    return _same(key, knob, chosen, words(key, knob, choices).write)
+    return _same(key, knob, chosen, table.words(key, knob, choices).write)
 
 
-def _loss_scale(config: Config, recipe: Recipe, where: str) -> Said:
+def _loss_scale(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     text = one(config, "loss_scale", where)
     if text is None:
         return {}
@@ -141,7 +133,7 @@ def _loss_scale(config: Config, recipe: Recipe, where: str) -> Said:
     }
 
 
-def _written_loss_scale(recipe: Recipe, path: str, value: Any) -> Keys | None:
+def _written_loss_scale(recipe: Recipe, path: str, value: Any) -> table.Keys | None:
     mask, more = recipe.mask, getattr(recipe.own, "loss_scale", None)
     if mask.rule not in ("parts", "all") or (mask.rule == "all" and mask.turns == "last"):
         return None
@@ -150,7 +142,7 @@ def _written_loss_scale(recipe: Recipe, path: str, value: Any) -> Keys | None:
     return {("loss_scale",): text}
 
 
-def _written_template(recipe: Recipe, path: str, value: str) -> Noted:
+def _written_template(recipe: Recipe, path: str, value: str) -> table.Noted:
     if value.startswith(OWN):
         return {("template",): value.removeprefix(OWN)}, ()
     if value == "tokenizer":
@@ -160,7 +152,7 @@ def _written_template(recipe: Recipe, path: str, value: str) -> Noted:
     )
 
 
-def _system(config: Config, recipe: Recipe, where: str) -> Said:
+def _system(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     text = one(config, "system", where)
     if text is None:
         return {}
@@ -171,7 +163,7 @@ def _system(config: Config, recipe: Recipe, where: str) -> Said:
     return {"render.inject_system": text.replace("\\n", "\n")}
 
 
-def _written_system(recipe: Recipe, path: str, value: str | None) -> Noted:
+def _written_system(recipe: Recipe, path: str, value: str | None) -> table.Noted:
     if value is None:
         return {}, ()
     if value.endswith(".txt"):
@@ -179,7 +171,7 @@ def _written_system(recipe: Recipe, path: str, value: str | None) -> Noted:
     return _with_line_feeds("system", recipe, path, value)
 
 
-def _with_line_feeds(key: str, recipe: Recipe, path: str, value: str | None) -> Noted:
+def _with_line_feeds(key: str, recipe: Recipe, path: str, value: str | None) -> table.Noted:
     """A text in which ms-swift reads a backslash and an n as a line feed (template_args.py, __post_init__)."""
     if value is None:
         return {}, ()
@@ -187,7 +179,7 @@ def _with_line_feeds(key: str, recipe: Recipe, path: str, value: str | None) -> 
     return {(key,): value}, lost
 
 
-def _packing(config: Config, recipe: Recipe, where: str) -> Said:
+def _packing(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     text = one(config, "packing", where)
     if text is None or not truth(text, "packing", where):
         return {}
@@ -197,7 +189,7 @@ def _packing(config: Config, recipe: Recipe, where: str) -> Said:
     return {"pack.strategy": strategy, "pack.isolate": True}
 
 
-def _written_packing(recipe: Recipe, path: str, value: Any) -> Noted | None:
+def _written_packing(recipe: Recipe, path: str, value: Any) -> table.Noted | None:
     strategy = recipe.pack.strategy
     if strategy not in ("none", "binpack", "sequential"):
         return None
@@ -208,11 +200,11 @@ def _written_packing(recipe: Recipe, path: str, value: Any) -> Noted | None:
         lost = ()
     if strategy == "none":
         return {}, lost
-    more: Keys = {("packing_strategy",): "sequential"} if strategy == "sequential" else {}
+    more: table.Keys = {("packing_strategy",): "sequential"} if strategy == "sequential" else {}
     return {("packing",): True, **more}, lost if path == "pack.isolate" else ()
 
 
-def _written_columns(recipe: Recipe, path: str, value: Any) -> Noted:
+def _written_columns(recipe: Recipe, path: str, value: Any) -> table.Noted:
     """`columns` of the config, and the columns that data.fields names."""
     given = getattr(recipe.own, "columns", None)
     try:
@@ -230,54 +222,46 @@ def _written_columns(recipe: Recipe, path: str, value: Any) -> Noted:
     return ({("columns",): json.dumps(mapping, ensure_ascii=False)} if mapping else {}), lost
 
 
-def _aside(config: Config, recipe: Recipe, where: str) -> Said:
+def _aside(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     """Beside a val_dataset none of the rows is set aside (arguments/base_args/data_args.py)."""
-    return (
-        {}
-        if config.get("val_dataset")
-        else _same("split_dataset_ratio", "own.split_dataset_ratio", number).read(config, recipe, where)
-    )
+    share = _same("split_dataset_ratio", "own.split_dataset_ratio", number)
+    return {} if config.get("val_dataset") else share.read(config, recipe, where)
 
 
+PARSES: Mapping[str, Parse] = {"bool": truth, "int": whole, "float": number, "str": plain}
+RULED = frozenset({"loss_scale", "columns", "response_prefix", "split_dataset_ratio", "dataset_sample"})
+"""Options of its own that are no keys of their names, or are not read as they stand."""
 TABLE = (
     _same("model", "tokenizer.name"),
     _same("model_revision", "tokenizer.revision"),
     _same("template", "render.template", lambda text, key, where: f"{OWN}{text}", _written_template),
-    rule("system", "render.inject_system", _system, _written_system),
+    table.rule("system", "render.inject_system", _system, _written_system),
     _same("max_length", "length.max", whole),
     _choice("truncation_strategy", "length.over", OVER),
-    rule("loss_scale", "mask.rule mask.turns own.loss_scale", _loss_scale, _written_loss_scale),
-    rule("packing packing_strategy", "pack.strategy pack.isolate", _packing, _written_packing),
-    _same("packing_length", "own.packing_length", whole),
+    table.rule("loss_scale", "mask.rule mask.turns own.loss_scale", _loss_scale, _written_loss_scale),
+    table.rule("packing packing_strategy", "pack.strategy pack.isolate", _packing, _written_packing),
     _same("per_device_train_batch_size", "batch.size", whole),
     _choice("padding_side", "batch.pad_side", {"left": "left", "right": "right"}),
     _same("padding_free", "batch.flatten", truth),
-    rule("columns", "own.columns data.fields", _same("columns", "own.columns").read, _written_columns),
-    _same("is_binary_loss_scale", "own.is_binary_loss_scale", truth),
-    _same("disable_ignore_empty_think", "own.disable_ignore_empty_think", truth),
-    _same("add_non_thinking_prefix", "own.add_non_thinking_prefix", truth),
-    _same("enable_thinking", "own.enable_thinking", truth),
-    _same("preserve_thinking", "own.preserve_thinking", truth),
+    table.rule("columns", "own.columns data.fields", _same("columns", "own.columns").read, _written_columns),
     _same(
         "response_prefix",
         "own.response_prefix",
         lambda text, key, where: text.replace("\\n", "\n"),
         partial(_with_line_feeds, "response_prefix"),
     ),
-    _same("agent_template", "own.agent_template"),
-    _same("model_type", "own.model_type"),
-    _same("use_chat_template", "own.use_chat_template", truth),
-    _same("disable_auto_column_mapping", "own.disable_auto_column_mapping", truth),
-    _same("strict", "own.strict", truth),
-    rule("split_dataset_ratio", "own.split_dataset_ratio", _aside, as_is("split_dataset_ratio")),
-    _same("data_seed", "own.data_seed", whole),
-    _same("dataset_shuffle", "own.dataset_shuffle", truth),
-    keyless("data.format", "it goes by the names of the columns", "messages", "alpaca", "columns"),
-    silent("tokenizer.transformers", "own.dataset_sample"),
+    table.rule("split_dataset_ratio", "own.split_dataset_ratio", _aside, table.as_is("split_dataset_ratio")),
+    *(
+        _same(option.name, f"own.{option.name}", PARSES[str(option.type).removesuffix(" | None")])
+        for option in fields(MsSwiftOptions)
+        if option.name not in RULED
+    ),
+    table.keyless("data.format", "it goes by the names of the columns", "messages", "alpaca", "columns"),
+    table.silent("tokenizer.transformers", "own.dataset_sample"),
 )
 
 
-KEYS = keys_read(TABLE)
+KEYS = table.keys_read(TABLE)
 
 
 NO_KNOB = frozenset({"dataset"})
@@ -299,7 +283,7 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
     """The config as one recipe a dataset; RecipeError where ms-swift itself would stop."""
     config, notes = parsed(path, text)
     keys = [note for key, value in config.items() for note in _notes(key, value, config, known)]
-    recipe = read_into(preset, TABLE, config, path)
+    recipe = table.read_into(preset, TABLE, config, path)
     given = config.get("dataset")
     if given is None or given == []:
         raise RecipeError(
@@ -406,7 +390,7 @@ def _reference(name: str, recipe: Recipe) -> DatasetRef:
     return DatasetRef(name, (place,), recipe, None if os.path.exists(place) else "train", subset)
 
 
-def _rows(draft: Draft) -> Keys:
+def _rows(draft: Draft) -> table.Keys:
     if draft.keys:
         draft.notes.append(_by_flags(draft.keys))
     if ("template",) not in draft.keys:
@@ -415,7 +399,7 @@ def _rows(draft: Draft) -> Keys:
     return {("dataset",): [(draft.facts.data or "DATA") + (f"#{most}" if most else "")]}
 
 
-def _edited(draft: Draft, opened: OpenedConfig, changes: Keys) -> WrittenFile:
+def _edited(draft: Draft, opened: OpenedConfig, changes: table.Keys) -> WrittenFile:
     """The user's own YAML; of a command line, or JSON, a YAML of the same keys."""
     if Path(opened.path).suffix in (".yaml", ".yml"):
         return edited(draft, opened, changes)
@@ -435,7 +419,7 @@ def _untold(model: str) -> list[str]:
     return [] if found.template is not None else [f"name the template of the model in `template`: {found.why}"]
 
 
-def _by_flags(keys: Keys) -> str:
+def _by_flags(keys: table.Keys) -> str:
     """The same keys as a command line."""
     words = [text for place, value in keys.items() for text in (f"--{place[0]}", shlex.quote(word(value)))]
     return f"as flags: swift sft {' '.join(words)}"
@@ -445,6 +429,6 @@ FORM = Form(TITLE, "ms_swift.yaml", TABLE, _rows, edited=_edited)
 write, keys_of = FORM.write, FORM.keys_of
 
 
-def naming(config: Any, data: str, number: int) -> Keys:
+def naming(config: Any, data: str, number: int) -> table.Keys:
     """The changes by which the config trains on a file of JSON lines."""
     return {("dataset",): [data]} if isinstance(config, Mapping) else {}

@@ -7,6 +7,7 @@ Source: ms-swift 4.6.0, dataset/packing.py (PackingDataset.create_packed_idx, ca
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from sftui import labels as label_rules
 from sftui.model import Example, Pack
@@ -75,12 +76,5 @@ def _in_order(held: Sequence[Placed], size: int) -> list[list[Placed]]:
 
 
 def _pack(rows: Sequence[Placed]) -> Pack:
-    """Rows one after the other, position ids from 0 in each."""
-    examples = [example for _, example in rows]
-    return Pack(
-        documents=tuple((number, 0, len(example.input_ids)) for number, example in rows),
-        input_ids=tuple(token for example in examples for token in example.input_ids),
-        labels=tuple(label for example in examples for label in example.labels),
-        position_ids=tuple(place for example in examples for place in range(len(example.input_ids))),
-        weights=label_rules.weights_joined((example, 0, len(example.input_ids)) for example in examples),
-    )
+    """Rows one after the other, position ids from 0 in each, and no mask."""
+    return replace(label_rules.pack_of(rows), attention_mask=None)

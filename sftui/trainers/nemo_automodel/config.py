@@ -20,6 +20,7 @@ from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml
 from sftui.side_files import object_of
+from sftui.trainers import table
 from sftui.trainers.config import (
     DatasetRef,
     Facts,
@@ -33,22 +34,6 @@ from sftui.trainers.form import Draft, Form
 from sftui.trainers.known import KeyRules, KnownKeys, Remark, anything
 from sftui.trainers.nemo_automodel import NemoOptions
 from sftui.trainers.nemo_automodel.formats import GUESSES, MAPPED
-from sftui.trainers.table import (
-    Config,
-    KeyEntry,
-    Keys,
-    Noted,
-    Said,
-    as_is,
-    at,
-    keyless,
-    needless,
-    nothing,
-    place_of,
-    read_into,
-    rule,
-    silent,
-)
 from sftui.trainers.yaml_edit import REMOVE
 
 TITLE = "NeMo Automodel"
@@ -70,16 +55,17 @@ STRATEGIES = {"thd": "sequential", "neat": "neat"}
 OFF = (False, None, "do_not_truncate")
 """Values of `truncation` that cut nothing."""
 CUTS = (True, "longest_first", "only_first")
+LIMIT = "dataset.limit_dataset_samples"
 LAST = {"chat": "mask_history", "agent": "train_on_last_turn_only"}
 
 
-def entry(config: Config) -> Mapping[str, Any]:
+def entry(config: table.Config) -> Mapping[str, Any]:
     """The `dataset` block."""
     found = config.get("dataset")
     return found if isinstance(found, Mapping) else {}
 
 
-def _length(config: Config, recipe: Recipe, where: str) -> Said:
+def _length(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     """seq_length cuts with truncation alone; without, an agent's truncate_history goes by it, and padding."""
     block = entry(config)
     size, cut = block.get("seq_length"), block.get("truncation", False)
@@ -95,7 +81,7 @@ def _length(config: Config, recipe: Recipe, where: str) -> Said:
     return {"own.seq_length" if cut in OFF else "length.max": size, **filled}
 
 
-def _written_length(recipe: Recipe, path: str, value: Any) -> Keys | None:
+def _written_length(recipe: Recipe, path: str, value: Any) -> table.Keys | None:
     if path == "length.max":
         if value is None:
             return {}
@@ -107,44 +93,44 @@ def _written_length(recipe: Recipe, path: str, value: Any) -> Keys | None:
     return None
 
 
-def _last(config: Config, recipe: Recipe, where: str) -> Said:
+def _last(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     key = LAST.get(NemoOptions.of(recipe).dataset)
     return {"mask.turns": "last"} if key and entry(config).get(key) else {}
 
 
-def _written_last(recipe: Recipe, path: str, value: str) -> Keys | None:
+def _written_last(recipe: Recipe, path: str, value: str) -> table.Keys | None:
     key = LAST.get(NemoOptions.of(recipe).dataset)
     return {("dataset", key): True} if value == "last" and key else None
 
 
-def _rule(config: Config, recipe: Recipe, where: str) -> Said:
+def _rule(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     whole = NemoOptions.of(recipe).dataset == "columns" and not entry(config).get("answer_only_loss_mask", True)
     return {"mask.rule": "all"} if whole else {}
 
 
-def _written_rule(recipe: Recipe, path: str, value: str) -> Keys | None:
+def _written_rule(recipe: Recipe, path: str, value: str) -> table.Keys | None:
     whole = value == "all" and NemoOptions.of(recipe).dataset == "columns"
     return {("dataset", "answer_only_loss_mask"): False} if whole else None
 
 
-def _option(name: str, *datasets: str) -> KeyEntry:
+def _option(name: str, *datasets: str) -> table.KeyEntry:
     """An own option that is true or false, and a key of some datasets by the same name."""
 
-    def read(config: Config, recipe: Recipe, where: str) -> Said:
+    def read(config: table.Config, recipe: Recipe, where: str) -> table.Said:
         value = entry(config).get(name)
         return {f"own.{name}": bool(value)} if value and NemoOptions.of(recipe).dataset in datasets else {}
 
-    def write(recipe: Recipe, path: str, value: bool) -> Noted:
+    def write(recipe: Recipe, path: str, value: bool) -> table.Noted:
         if NemoOptions.of(recipe).dataset in datasets:
             return {("dataset", name): value}, ()
         return {}, (
             f"own.{name} has no key with own.dataset {NemoOptions.of(recipe).dataset}: that of {datasets[0]} has",
         )
 
-    return rule(f"dataset.{name}", f"own.{name}", read, write)
+    return table.rule(f"dataset.{name}", f"own.{name}", read, write)
 
 
-def _template(config: Config, recipe: Recipe, where: str) -> Said:
+def _template(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     """A template by itself, or the name of a file that holds one (_resolve_chat_template).
 
     Of a file that is not there NeMo Automodel takes the name itself for the template: sftui says that it is missing.
@@ -158,7 +144,7 @@ def _template(config: Config, recipe: Recipe, where: str) -> Said:
     return {"render.template": "nemo-automodel/inline", "own.chat_template": text}
 
 
-def _written_template(recipe: Recipe, path: str, value: str | None) -> Noted | None:
+def _written_template(recipe: Recipe, path: str, value: str | None) -> table.Noted | None:
     if path == "own.chat_template":
         return {}, ()
     kind, _, name = recipe.render.template.partition(":")
@@ -173,7 +159,7 @@ def _written_template(recipe: Recipe, path: str, value: str | None) -> Noted | N
     return {("dataset", "chat_template"): inline or value}, ()
 
 
-def _columns(config: Config, recipe: Recipe, where: str) -> Said:
+def _columns(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     mapping = entry(config).get("column_mapping")
     if NemoOptions.of(recipe).dataset != "columns":
         return {}
@@ -188,7 +174,7 @@ def _columns(config: Config, recipe: Recipe, where: str) -> Said:
     return {"data.fields": {ours: str(mapping[ours]) for ours in MAPPED if ours in names}}
 
 
-def _written_columns(recipe: Recipe, path: str, value: Mapping[str, str]) -> Noted:
+def _written_columns(recipe: Recipe, path: str, value: Mapping[str, str]) -> table.Noted:
     named = {ours: column for ours, column in value.items() if ours in MAPPED}
     if NemoOptions.of(recipe).dataset == "columns" and len(named) == len(value):
         return {("dataset", "column_mapping"): named}, ()
@@ -200,7 +186,7 @@ def _written_columns(recipe: Recipe, path: str, value: Mapping[str, str]) -> Not
     )
 
 
-def _tokenizer(config: Config, recipe: Recipe, where: str) -> Said:
+def _tokenizer(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     block = entry(config).get("tokenizer")
     model = config.get("model")
     named = model.get("pretrained_model_name_or_path") if isinstance(model, Mapping) else None
@@ -221,7 +207,7 @@ def _tokenizer(config: Config, recipe: Recipe, where: str) -> Said:
     return said
 
 
-def _written_tokenizer(recipe: Recipe, path: str, value: Any) -> Keys:
+def _written_tokenizer(recipe: Recipe, path: str, value: Any) -> table.Keys:
     if path == "tokenizer.name":
         return {("model", "pretrained_model_name_or_path"): value}
     return {
@@ -230,15 +216,15 @@ def _written_tokenizer(recipe: Recipe, path: str, value: Any) -> Keys:
     }
 
 
-def _batch(config: Config, recipe: Recipe, where: str) -> Said:
-    size = at(config, place_of("dataloader.batch_size"))[1]
+def _batch(config: table.Config, recipe: Recipe, where: str) -> table.Said:
+    size = table.at(config, table.place_of("dataloader.batch_size"))[1]
     if size is None:
-        size = at(config, place_of("step_scheduler.local_batch_size"))[1]
+        size = table.at(config, table.place_of("step_scheduler.local_batch_size"))[1]
     return {"batch.size": size} if isinstance(size, int) and not isinstance(size, bool) else {}
 
 
-def _collater(config: Config, recipe: Recipe, where: str) -> Said:
-    given = at(config, place_of("dataloader.collate_fn"))[1]
+def _collater(config: table.Config, recipe: Recipe, where: str) -> table.Said:
+    given = table.at(config, table.place_of("dataloader.collate_fn"))[1]
     name = given.get("_target_") if isinstance(given, Mapping) else given
     said: dict[str, Any] = {}
     if str(name).endswith("packed_sequence_thd_collater"):
@@ -248,7 +234,7 @@ def _collater(config: Config, recipe: Recipe, where: str) -> Said:
     return said
 
 
-def _written_collater(recipe: Recipe, path: str, value: Any) -> Keys | None:
+def _written_collater(recipe: Recipe, path: str, value: Any) -> table.Keys | None:
     if path == "batch.attention":
         return {("dataloader", "collate_fn"): THD} if value == "none" and recipe.batch.multiple is None else None
     if recipe.batch.attention == "none":
@@ -256,7 +242,7 @@ def _written_collater(recipe: Recipe, path: str, value: Any) -> Keys | None:
     return {("dataloader", "collate_fn"): {"_target_": COLLATER, "pad_seq_len_divisible": value}}
 
 
-def _packed(config: Config, recipe: Recipe, where: str) -> Said:
+def _packed(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     block = config.get("packed_sequence")
     if not isinstance(block, Mapping):
         return {}
@@ -282,13 +268,13 @@ def _packed(config: Config, recipe: Recipe, where: str) -> Said:
     return {"pack.strategy": STRATEGIES[name], "pack.isolate": True, "own.packed_sequence_size": size, **said}
 
 
-def _written_packing(recipe: Recipe, path: str, value: Any) -> Keys | Noted | None:
+def _written_packing(recipe: Recipe, path: str, value: Any) -> table.Keys | table.Noted | None:
     strategy, size = recipe.pack.strategy, NemoOptions.of(recipe).packed_sequence_size
     name = next((theirs for theirs, ours in STRATEGIES.items() if ours == strategy), None)
     if path == "pack.strategy":
         if name is None:
             return None
-        keys: Keys = {("packed_sequence", "packing_strategy"): name}
+        keys: table.Keys = {("packed_sequence", "packing_strategy"): name}
         size = size or recipe.length.max
         return keys if size is None else {("packed_sequence", "packed_sequence_size"): size, **keys}
     if name is None:
@@ -297,7 +283,7 @@ def _written_packing(recipe: Recipe, path: str, value: Any) -> Keys | Noted | No
     return {("packed_sequence", key): value} if key in ("pad_to_multiple_of", "max_packs") else {}
 
 
-def _limit(config: Config, recipe: Recipe, where: str) -> Said:
+def _limit(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     """A split that is a slice has none beside it."""
     block = entry(config)
     most = block.get("limit_dataset_samples")
@@ -305,27 +291,32 @@ def _limit(config: Config, recipe: Recipe, where: str) -> Said:
 
 
 TABLE = (
-    rule(
+    table.rule(
         "model.pretrained_model_name_or_path dataset.tokenizer.pretrained_model_name_or_path"
         " dataset.tokenizer.tokenizer_backend",
         "tokenizer.name own.tokenizer_backend",
         _tokenizer,
         _written_tokenizer,
     ),
-    rule("step_scheduler.local_batch_size", "batch.size", _batch, as_is("step_scheduler.local_batch_size")),
-    rule(
+    table.rule("step_scheduler.local_batch_size", "batch.size", _batch, table.as_is("step_scheduler.local_batch_size")),
+    table.rule(
         "dataset.seq_length dataset.truncation dataset.padding",
         "length.max own.seq_length batch.pad_to",
         _length,
         _written_length,
     ),
-    rule("dataset.mask_history dataset.train_on_last_turn_only", "mask.turns", _last, _written_last),
-    rule("dataset.answer_only_loss_mask", "mask.rule", _rule, _written_rule),
+    table.rule("dataset.mask_history dataset.train_on_last_turn_only", "mask.turns", _last, _written_last),
+    table.rule("dataset.answer_only_loss_mask", "mask.rule", _rule, _written_rule),
     _option("mask_reasoning_content", "chat", "agent"),
     _option("mask_generation_prompt", "chat", "agent"),
     _option("use_hf_chat_template", "columns"),
     _option("skip_invalid_samples", "chat"),
-    rule("dataset.limit_dataset_samples", "own.limit_dataset_samples", _limit, as_is("dataset.limit_dataset_samples")),
+    table.rule(
+        "dataset.limit_dataset_samples",
+        "own.limit_dataset_samples",
+        _limit,
+        table.as_is("dataset.limit_dataset_samples"),
+    ),
     *(
         _option(name, "agent")
         for name in (
@@ -335,19 +326,19 @@ TABLE = (
             "filter_no_assistant",
         )
     ),
-    rule("dataset.chat_template", "render.template own.chat_template", _template, _written_template),
-    rule("dataset.column_mapping", "data.fields", _columns, _written_columns),
-    keyless("data.format", "own.dataset says how rows are read"),
-    rule("dataset._target_", "own.dataset", nothing, needless),
-    rule("dataloader.collate_fn", "batch.multiple batch.attention", _collater, _written_collater),
-    rule(
+    table.rule("dataset.chat_template", "render.template own.chat_template", _template, _written_template),
+    table.rule("dataset.column_mapping", "data.fields", _columns, _written_columns),
+    table.keyless("data.format", "own.dataset says how rows are read"),
+    table.rule("dataset._target_", "own.dataset", table.nothing, table.needless),
+    table.rule("dataloader.collate_fn", "batch.multiple batch.attention", _collater, _written_collater),
+    table.rule(
         "packed_sequence.packing_strategy packed_sequence.packed_sequence_size packed_sequence.pad_to_multiple_of"
         " packed_sequence.max_packs",
         "pack.strategy pack.isolate own.packed_sequence_size own.pad_to_multiple_of own.max_packs",
         _packed,
         _written_packing,
     ),
-    silent("tokenizer.transformers"),
+    table.silent("tokenizer.transformers"),
 )
 
 
@@ -403,7 +394,7 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
     _no_variables(block, path)
     recipe = changed(preset, "own.dataset", kind)
     notes = [note for key, value in config.items() for note in _notes(key, value, kind, known)]
-    recipe = read_into(recipe, TABLE, config, path)
+    recipe = table.read_into(recipe, TABLE, config, path)
     reference = _reference(block, kind, recipe, path)
     return OpenedConfig(preset.trainer, path, text, (reference,), tuple(notes), config=config)
 
@@ -559,17 +550,17 @@ def _reference(block: Mapping[str, Any], kind: str, recipe: Recipe, path: str) -
     )
 
 
-def _rows(draft: Draft) -> Keys:
+def _rows(draft: Draft) -> table.Keys:
     kind, facts = NemoOptions.of(draft.recipe).dataset, draft.facts
     if draft.keys:
         draft.notes.append(_by_words(FORM.name, draft.keys))
-    base: Keys = {("recipe",): RECIPE, ("dataset", "_target_"): TARGETS[kind], **_data_keys(kind, facts)}
+    base: table.Keys = {("recipe",): RECIPE, ("dataset", "_target_"): TARGETS[kind], **_data_keys(kind, facts)}
     if kind == "columns" and ("dataset", "column_mapping") not in draft.keys:
         base["dataset", "column_mapping"] = _mapping(facts.fields)
     return base
 
 
-def _changes(draft: Draft, opened: OpenedConfig, changes: Keys) -> Keys:
+def _changes(draft: Draft, opened: OpenedConfig, changes: table.Keys) -> table.Keys:
     kind = NemoOptions.of(draft.recipe).dataset
     if kind != NemoOptions.of(opened.recipe).dataset:
         changes = {**changes, ("dataset", "_target_"): TARGETS[kind]}
@@ -578,11 +569,11 @@ def _changes(draft: Draft, opened: OpenedConfig, changes: Keys) -> Keys:
     return changes
 
 
-def _data_keys(kind: str, facts: Facts) -> Keys:
+def _data_keys(kind: str, facts: Facts) -> table.Keys:
     data = facts.data or "DATA"
     local = facts.file
     if kind == "agent":
-        named: Keys = {("dataset", "path" if local else "dataset_name"): data}
+        named: table.Keys = {("dataset", "path" if local else "dataset_name"): data}
     elif kind in ("squad", "xlam"):
         named = {("dataset", "dataset_name"): str(Path(data).absolute().parent) if local else data}
     else:
@@ -613,7 +604,7 @@ FORM = Form(TITLE, "automodel.yaml", TABLE, _rows, changes=_changes)
 write, keys_of = FORM.write, FORM.keys_of
 
 
-def naming(config: Any, data: str, number: int) -> Keys:
+def naming(config: Any, data: str, number: int) -> table.Keys:
     """The changes by which the config trains on a file of JSON lines."""
     held = config.get("dataset") if isinstance(config, Mapping) else None
     if not isinstance(held, Mapping):
@@ -622,6 +613,6 @@ def naming(config: Any, data: str, number: int) -> Keys:
     if kind in ("chat", "columns"):
         return {("dataset", "path_or_dataset_id"): data}
     if kind == "agent":
-        gone: Keys = {("dataset", "dataset_name"): REMOVE} if "dataset_name" in held else {}
+        gone: table.Keys = {("dataset", "dataset_name"): REMOVE} if "dataset_name" in held else {}
         return {("dataset", "path"): data, **gone}
     return {}

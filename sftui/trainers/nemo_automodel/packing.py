@@ -11,6 +11,7 @@ import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from sftui.labels import pack_of
 from sftui.model import IGNORE_INDEX, Example, Pack
 
 Held = list[tuple[int, Example]]
@@ -35,20 +36,14 @@ def in_order(examples: Iterable[Example], size: int, pad: int, multiple: int = 1
 
 
 def _thd(held: Held, size: int, pad: int, multiple: int) -> Pack:
-    held = [(index, _aligned(example, multiple, pad)) for index, example in held]
-    documents, ids, labels = _joined(held)
-    lengths = [end - start for _, start, end in documents]
-    positions = [place for length in lengths for place in range(length)]
-    gap, after = size - len(ids), positions[-1] + 1 if positions else 0
+    made = pack_of([(index, _aligned(example, multiple, pad)) for index, example in held], size, pad)
+    lengths = [end - start for _, start, end in made.documents]
+    positions, gap = (made.position_ids or ())[: sum(lengths)], size - sum(lengths)
+    after = positions[-1] + 1 if positions else 0
     if lengths:
         lengths[-1] += gap
-    return Pack(
-        documents,
-        (*ids, *[pad] * gap),
-        (*labels, *[IGNORE_INDEX] * gap),
-        (*positions, *(min(after + step, size - 1) for step in range(gap))),
-        seq_lens=tuple(lengths),
-    )
+    padding = (min(after + step, size - 1) for step in range(gap))
+    return replace(made, position_ids=(*positions, *padding), attention_mask=None, seq_lens=tuple(lengths))
 
 
 def _aligned(example: Example, multiple: int, pad: int) -> Example:
@@ -78,27 +73,7 @@ def by_knapsack(examples: Sequence[Example], size: int, pad: int) -> Iterator[Pa
             bins.append([index])
         heapq.heappush(heap, (filled + length, number))
     for one in bins:
-        yield _neat([(index, examples[index]) for index in one], size, pad)
-
-
-def _neat(held: Held, size: int, pad: int) -> Pack:
-    documents, ids, labels = _joined(held)
-    gap = size - len(ids)
-    numbers = [number for number, (_, start, end) in enumerate(documents, 1) for _ in range(start, end)]
-    positions = [place for _, start, end in documents for place in range(end - start)]
-    return Pack(
-        documents,
-        (*ids, *[pad] * gap),
-        (*labels, *[IGNORE_INDEX] * gap),
-        (*positions, *[0] * gap),
-        (*numbers, *[0] * gap),
-    )
-
-
-def _joined(held: Held) -> tuple[tuple[tuple[int, int, int], ...], list[int], list[int]]:
-    documents = tuple((index, 0, len(example.input_ids)) for index, example in held)
-    ids = [token for _, example in held for token in example.input_ids]
-    return documents, ids, [label for _, example in held for label in example.labels]
+        yield pack_of(((index, examples[index]) for index in one), size, pad)
 
 
 class ShiftedRow(tuple[int, ...]):

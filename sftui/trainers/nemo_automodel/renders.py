@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from sftui.errors import RecipeError, TemplateError
 from sftui.model import NOWHERE, Conversation, Kind, Message, Part, RenderedText
@@ -206,22 +206,13 @@ def chat(conversation: Conversation, recipe: Recipe, tools: Toolbox, options: Re
                 silent = replace(messages[number], data={**messages[number].data, "reasoning_content": ""})
                 quiet.append((number, draw.of([*messages[:number], silent, *messages[number + 1 :]]).text))
     return Renders(
-        whole.text,
-        whole.spans,
-        whole.prompt,
-        whole.generation,
-        whole.has_generation_tag,
-        whole.pieces,
-        whole.exact,
-        whole.notes,
-        whole.overlapping,
-        (),
-        tuple(sorted(prefixes.items())),
-        tuple(opened.items()),
-        tuple(quiet),
-        answers,
-        tuple(sent),
-        tagged,
+        **{part.name: getattr(whole, part.name) for part in fields(whole)},
+        prefixes=tuple(sorted(prefixes.items())),
+        opened=tuple(opened.items()),
+        quiet=tuple(quiet),
+        answers=answers,
+        sent=tuple(sent),
+        tagged=tagged,
     )
 
 

@@ -65,14 +65,10 @@ class MessagePieces(RenderedText):
 
 def frame_of(recipe: Recipe, tools: Toolbox) -> TemplateFrame:
     """What verl measures of the template before it reads rows."""
-    return tools.survey if isinstance(tools.survey, TemplateFrame) else _measured(recipe, tools)
+    return tools.survey if isinstance(tools.survey, TemplateFrame) else measured(recipe, tools)
 
 
 @last_asked
-def _measured(recipe: Recipe, tools: Toolbox) -> TemplateFrame:
-    return measured(recipe, tools)
-
-
 def measured(recipe: Recipe, tools: Toolbox) -> TemplateFrame:
     """The same, asked of the template."""
     refused = _no_variables(recipe.render)

@@ -15,31 +15,11 @@ from typing import Any
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml
+from sftui.trainers import table
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenFile, wrong_value
 from sftui.trainers.form import Draft, Form, edited, inlined
 from sftui.trainers.interpolation import resolved
 from sftui.trainers.known import KeyRules, KnownKeys, Remark
-from sftui.trainers.table import (
-    Config,
-    KeyEntry,
-    Keys,
-    Noted,
-    Said,
-    Write,
-    as_is,
-    at,
-    columns,
-    inline_template,
-    keyless,
-    keys_read,
-    limit,
-    place_of,
-    read_into,
-    rule,
-    same,
-    silent,
-    typed,
-)
 from sftui.trainers.verl import VerlOptions, hydra, script
 from sftui.trainers.verl.alone import ACTING, GIVEN
 from sftui.trainers.verl.formats import FORMATS
@@ -53,29 +33,30 @@ COLUMNS = {"messages": "data.messages_key", "tools": "data.tools_key"}
 PAD_MODES = ("no_padding", "right")
 
 
-def _typed(key: str, knob: str, kind: type, write: Write | None = None) -> KeyEntry:
+def _typed(key: str, knob: str, kind: type, write: table.Write | None = None) -> table.KeyEntry:
     """Where a number is null, verl stops; of a text, that says nothing."""
     why = f"{TITLE} converts no value, and stops where it needs it"
-    return typed(key, knob, kind, null="nothing" if kind is str else "refused", why=why, write=write)
+    return table.typed(key, knob, kind, null="nothing" if kind is str else "refused", why=why, write=write)
 
 
-def _chosen(config: Config, key: str, choices: Mapping[str, Any] | tuple[str, ...], usual: str, where: str) -> str:
-    value = at(config, place_of(key))[1] if at(config, place_of(key))[0] else usual
-    if value not in tuple(choices):  # a mapping has no hash
+def _chosen(config: table.Config, key: str, choices: tuple[str, ...], usual: str, where: str) -> str:
+    there, value = table.at(config, table.place_of(key))
+    value = value if there else usual
+    if value not in choices:  # a mapping has no hash
         raise RecipeError(
             f"{key} is `{value}`", where=where, why=f"{TITLE} stops (AssertionError)", fix=f"set {', '.join(choices)}"
         )
     return str(value)
 
 
-def _length(config: Config, recipe: Recipe, where: str) -> Said:
+def _length(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     """With pad_mode no_padding the end is cut whatever truncation says, unless that is `error`."""
-    over = TRUNCATION[_chosen(config, "data.truncation", TRUNCATION, "error", where)]
+    over = TRUNCATION[_chosen(config, "data.truncation", tuple(TRUNCATION), "error", where)]
     padded = _chosen(config, "data.pad_mode", PAD_MODES, "no_padding", where) == "right"
     return {"length.over": "cut_right" if over == "cut_left" and not padded else over}
 
 
-def _written_over(recipe: Recipe, path: str, value: str) -> Keys | Noted | None:
+def _written_over(recipe: Recipe, path: str, value: str) -> table.Keys | table.Noted | None:
     back = {choice: word for word, choice in TRUNCATION.items()}
     if value not in back:
         return None
@@ -84,12 +65,12 @@ def _written_over(recipe: Recipe, path: str, value: str) -> Keys | Noted | None:
     return {("data", "truncation"): back[value]}
 
 
-def _padding(config: Config, recipe: Recipe, where: str) -> Said:
+def _padding(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     padded = _chosen(config, "data.pad_mode", PAD_MODES, "no_padding", where) == "right"
     return {"batch.flatten": False, "batch.pad_to": "max"} if padded else {}
 
 
-def _written_padding(recipe: Recipe, path: str, value: Any) -> Keys | Noted | None:
+def _written_padding(recipe: Recipe, path: str, value: Any) -> table.Keys | table.Noted | None:
     padded = not recipe.batch.flatten
     if (recipe.batch.pad_to == "max") is not padded:
         note = "batch.flatten false and batch.pad_to max go together in verl's config, as data.pad_mode right"
@@ -97,10 +78,10 @@ def _written_padding(recipe: Recipe, path: str, value: Any) -> Keys | Noted | No
     return {("data", "pad_mode"): "right" if padded else "no_padding"}
 
 
-def _columns(config: Config, recipe: Recipe, where: str) -> Said:
+def _columns(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     found: dict[str, str] = {}
     for ours, key in COLUMNS.items():
-        there, value = at(config, place_of(key))
+        there, value = table.at(config, table.place_of(key))
         if there and not isinstance(value, str):
             raise RecipeError(f"{key} is `{value}`", where=where, fix="give the name of a column")
         if there and value != ours:
@@ -108,10 +89,10 @@ def _columns(config: Config, recipe: Recipe, where: str) -> Said:
     return {"data.fields": found} if found else {}
 
 
-def _tokenizer(config: Config, recipe: Recipe, where: str) -> Said:
+def _tokenizer(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     """tokenizer_path, where it is there, takes the place of the model's own."""
     for key in ("tokenizer_path", "path"):
-        value = at(config, ("model", key))[1]
+        value = table.at(config, ("model", key))[1]
         if value is not None:
             if not isinstance(value, str):
                 raise RecipeError(f"model.{key} is `{value}`", where=where, fix="give a folder or a name")
@@ -119,17 +100,17 @@ def _tokenizer(config: Config, recipe: Recipe, where: str) -> Said:
     return {}
 
 
-def _own(key: str) -> KeyEntry:
+def _own(key: str) -> table.KeyEntry:
     return _typed(key, f"own.{key.rpartition('.')[2]}", str)
 
 
 TABLE = (
-    _typed("data.max_length", "length.max", int, limit("data.max_length", TITLE)),
-    rule("data.truncation data.pad_mode", "length.over", _length, _written_over),
-    rule("data.pad_mode", "batch.flatten batch.pad_to", _padding, _written_padding),
+    _typed("data.max_length", "length.max", int, table.limit("data.max_length", TITLE)),
+    table.rule("data.truncation data.pad_mode", "length.over", _length, _written_over),
+    table.rule("data.pad_mode", "batch.flatten batch.pad_to", _padding, _written_padding),
     _typed("data.train_batch_size", "batch.size", int),
-    rule("data.messages_key data.tools_key", "data.fields", _columns, columns(COLUMNS, TITLE)),
-    typed(
+    table.rule("data.messages_key data.tools_key", "data.fields", _columns, table.columns(COLUMNS, TITLE)),
+    table.typed(
         "data.apply_chat_template_kwargs",
         "render.kwargs",
         Mapping,
@@ -138,17 +119,17 @@ TABLE = (
         fix="set {}",
         convert=lambda kwargs: {str(key): value for key, value in kwargs.items()},
     ),
-    same("data.ignore_input_ids_mismatch", "own.ignore_input_ids_mismatch", convert=bool),
+    table.same("data.ignore_input_ids_mismatch", "own.ignore_input_ids_mismatch", convert=bool),
     _own("data.enable_thinking_key"),
     # whatever Python holds for true: the text `none`, too, which is verl's default
-    same(
+    table.same(
         "data.enable_thinking_default",
         "own.enable_thinking_default",
         convert=lambda value: None if value is None else bool(value),
     ),
     _own("data.image_key"),
     _own("data.video_key"),
-    typed(
+    table.typed(
         "data.train_max_samples",
         "own.train_max_samples",
         int,
@@ -157,11 +138,11 @@ TABLE = (
         convert=lambda most: most if most > 0 else None,
         write=lambda recipe, path, value: {("data", "train_max_samples"): -1 if value is None else value},
     ),
-    same("data.shuffle", "own.shuffle", convert=bool),
-    same("data.seed", "own.seed", says=lambda seed: isinstance(seed, int)),
-    rule("model.tokenizer_path model.path", "tokenizer.name", _tokenizer, as_is("model.tokenizer_path")),
-    inline_template(
-        typed(
+    table.same("data.shuffle", "own.shuffle", convert=bool),
+    table.same("data.seed", "own.seed", says=lambda seed: isinstance(seed, int)),
+    table.rule("model.tokenizer_path model.path", "tokenizer.name", _tokenizer, table.as_is("model.tokenizer_path")),
+    table.inline_template(
+        table.typed(
             "model.custom_chat_template",
             "own.custom_chat_template",
             str,
@@ -170,10 +151,10 @@ TABLE = (
         ),
         CUSTOM,
     ),
-    keyless("data.format", "it reads messages alone", *FORMATS),
-    silent("tokenizer.transformers"),
+    table.keyless("data.format", "it reads messages alone", *FORMATS),
+    table.silent("tokenizer.transformers"),
 )
-KEYS = keys_read(TABLE)
+KEYS = table.keys_read(TABLE)
 APPENDED = frozenset({"data.image_key", "data.video_key", "data.shuffle", "data.seed", "data.image_patch_size"})
 """Keys that the dataset asks for and the config does not hold: on a command line they need a `+`."""
 
@@ -276,7 +257,7 @@ def _of_script(path: str, text: str, preset: Recipe, known: KnownKeys) -> Opened
 
 
 def _recipe(config: Mapping[str, Any], preset: Recipe, path: str) -> Recipe:
-    recipe = read_into(preset, TABLE, config, path)
+    recipe = table.read_into(preset, TABLE, config, path)
     return recipe if recipe.tokenizer.name is not None else changed(recipe, "tokenizer.name", None)
 
 
@@ -343,7 +324,7 @@ def _dataset(config: Mapping[str, Any], recipe: Recipe, path: str) -> DatasetRef
     return DatasetRef(", ".join(listed), paths, recipe)
 
 
-def _rows(draft: Draft) -> Keys:
+def _rows(draft: Draft) -> table.Keys:
     facts, keys = draft.facts, draft.keys
     draft.notes.append(f"run python -m {MODULE} --config-path THIS_FOLDER --config-name {Path(FORM.name).stem}")
     if keys:
@@ -355,7 +336,7 @@ def _rows(draft: Draft) -> Keys:
         )
     for ours, key in COLUMNS.items():  # what the rows' own columns are called
         if facts.fields.get(ours, ours) not in ("", ours):
-            keys.setdefault(place_of(key), facts.fields[ours])
+            keys.setdefault(table.place_of(key), facts.fields[ours])
     return {
         ("hydra", "searchpath"): ["pkg://verl.trainer.config"],
         ("defaults",): [OWN_CONFIG, "_self_"],
@@ -363,7 +344,7 @@ def _rows(draft: Draft) -> Keys:
     }
 
 
-def _words(keys: Keys) -> list[str]:
+def _words(keys: table.Keys) -> list[str]:
     """Keys as the words of a command line."""
     named = {".".join(map(str, place)): value for place, value in keys.items()}
     return [hydra.word(f"{_needed(key, value)}{key}", value) for key, value in named.items()]
@@ -374,7 +355,7 @@ def _needed(key: str, value: Any) -> str:
     return "+" if key in APPENDED else "++" if isinstance(value, Mapping) else ""
 
 
-def _edited(draft: Draft, opened: OpenedConfig, changes: Keys) -> WrittenFile:
+def _edited(draft: Draft, opened: OpenedConfig, changes: table.Keys) -> WrittenFile:
     """The user's own YAML or script with the changed keys only."""
     if not script.is_script(opened.text):
         return edited(draft, opened, changes)
@@ -389,7 +370,7 @@ def _edited(draft: Draft, opened: OpenedConfig, changes: Keys) -> WrittenFile:
     return WrittenFile(Path(opened.path).name, script.edited(opened.text, put, gone, opened.path))
 
 
-def _corrected(recipe: Recipe, keys: Keys, losses: list[str]) -> Keys:
+def _corrected(recipe: Recipe, keys: table.Keys, losses: list[str]) -> table.Keys:
     if VerlOptions.of(recipe).custom_chat_template and recipe.render.template == "tokenizer":
         keys.pop(("model", "custom_chat_template"), None)
     return keys
@@ -407,6 +388,6 @@ FORM = Form(
 write, keys_of = FORM.write, FORM.keys_of
 
 
-def naming(config: Any, data: str, number: int) -> Keys:
+def naming(config: Any, data: str, number: int) -> table.Keys:
     """The changes by which the config trains on a file; empty for one that is no Parquet."""
     return {("data", "train_files"): data} if Path(data).suffix == ".parquet" else {}
