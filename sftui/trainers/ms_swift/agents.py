@@ -318,18 +318,17 @@ def results(agent: str, answer: Text | None, tools: Sequence[Run], template: Tem
             template = replace(template, prompt=slots)
         return (), [*_copied(template.chat_sep), *_prompt(template, _responses(agent, tools))]
     first, begin, _, last = RESULTS[agent]
-    found: Slotted = []
+    texts: list[Text] = []
     if agent in GLM4:
         for number, result in enumerate(tools):
-            found.append(written(begin if number else first, result.message, Part.HEADER))
-            found.append((result,))
+            texts += [written(begin if number else first, result.message, Part.HEADER), (result,)]
     else:
-        found += [_enclosed(agent, result) for result in tools]
+        texts += [_enclosed(agent, result) for result in tools]
     if agent == "deepseek_v3_1":  # all of them are one text
-        found = [tuple(run for text in found for run in text)]
+        texts = [tuple(run for text in texts for run in text)]
     if first and agent not in GLM4:
-        found.insert(0, written(first, tools[0].message - 1, Part.TERMINATOR))
-    return (), [*found, written(last, tools[-1].message + 1, Part.HEADER)] if last else found
+        texts.insert(0, written(first, tools[0].message - 1, Part.TERMINATOR))
+    return (), [*texts, *([written(last, tools[-1].message + 1, Part.HEADER)] if last else ())]
 
 
 def _enclosed(agent: str, result: Run) -> Text:

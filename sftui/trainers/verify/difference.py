@@ -115,9 +115,12 @@ def first_difference(row: int, theirs: list[Piece], ours: list[Piece], unit: str
         return RowDifference(row, what, unit=unit)
     if len(theirs) != len(ours):
         return RowDifference(row, DifferenceKind.PIECES, theirs=(len(theirs),), ours=(len(ours),), unit=unit)
-    kinds = (DifferenceKind.IDS, DifferenceKind.LABELS, DifferenceKind.WEIGHTS)
     for piece, (one, other) in enumerate(zip(sorted(theirs), sorted(ours))):
-        for what, a, b in zip(kinds, one, other):
+        for what, a, b in (
+            (DifferenceKind.IDS, one[0], other[0]),
+            (DifferenceKind.LABELS, one[1], other[1]),
+            (DifferenceKind.WEIGHTS, one[2], other[2]),
+        ):
             at = _parting(a, b, weights=what is DifferenceKind.WEIGHTS)
             if at is not None:
                 return RowDifference(row, what, piece, at, tuple(a[at : at + 6]), tuple(b[at : at + 6]), unit=unit)
@@ -126,7 +129,7 @@ def first_difference(row: int, theirs: list[Piece], ours: list[Piece], unit: str
 
 def _parting(one: Sequence[float], other: Sequence[float], *, weights: bool) -> int | None:
     """Where two lists differ first; None where they are the same."""
-    if (same_weights(one, other)) if weights else one == other:
+    if same_weights(one, other) if weights else one == other:
         return None
     pairs = zip(array("f", one), array("f", other)) if weights else zip(one, other)
     return next((i for i, (a, b) in enumerate(pairs) if not _same(a, b)), min(len(one), len(other)))
