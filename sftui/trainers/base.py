@@ -256,15 +256,7 @@ class Trainer:
         return tokenizer.overriding(eos=wanted.eos_token, pad=wanted.pad_token, bos=wanted.bos_token)
 
     def own_template(self, name: str, tokenizer: LoadedTokenizer, recipe: Recipe) -> ChatTemplate:
-        """The template that its config holds, or that the trainer's own registry has, under `name` (render.template
-        `TRAINER/NAME`)."""
-        inline, option = self.traits.inline_template
-        source: str | None = getattr(recipe.own, option, None)
-        if source is not None and name == inline:
-            from sftui.templates import compile_template
-            from sftui.trainers.pins import rendering_by
-
-            return compile_template(source, option, rendering=rendering_by(recipe))
+        """The template that the trainer's own registry has under `name` (render.template `TRAINER/NAME`)."""
         raise TemplateError(
             f"{self.name} has no template `{name}` that sftui knows",
             fix="set render.template to tokenizer, file:PATH or builtin:NAME",
@@ -308,8 +300,7 @@ class Trainer:
 
     def brings_template(self, recipe: Recipe) -> bool:
         """Whether chats are rendered by a template, or code, that the trainer itself brings."""
-        own = recipe.render.template.startswith(f"{self.name}/") and self.traits.inline_template[0] == ""
-        return own or not self.traits.renders_templates
+        return not self.traits.renders_templates or recipe.render.template.startswith(f"{self.name}/")
 
     def as_chat(
         self, conversation: Conversation, recipe: Recipe, tools: Toolbox
@@ -470,6 +461,26 @@ class Trainer:
         return {place if isinstance(place, str) else ".".join(map(str, place)): value for place, value in keys}, (
             *losses,
         )
+
+
+class InlineTemplateTrainer(Trainer):
+    """A trainer whose config holds a chat template as text: the one template of its own, and none that it brings."""
+
+    inline: ClassVar[tuple[str, str]]
+    """What render.template calls it, and the option that has its text."""
+
+    def own_template(self, name: str, tokenizer: LoadedTokenizer, recipe: Recipe) -> ChatTemplate:
+        inline, option = self.inline
+        source: str | None = getattr(recipe.own, option)
+        if name != inline or source is None:
+            return super().own_template(name, tokenizer, recipe)
+        from sftui.templates import compile_template
+        from sftui.trainers.pins import rendering_by
+
+        return compile_template(source, option, rendering=rendering_by(recipe))
+
+    def brings_template(self, recipe: Recipe) -> bool:
+        return False
 
 
 def prompt_of(conversation: Conversation, rule: str) -> tuple[int | None, str | None]:

@@ -156,8 +156,6 @@ class Traits:
     # what it renders and encodes
     renders_templates: bool = True
     """Chats are rendered by transformers' `apply_chat_template`, not by the trainer's own code."""
-    inline_template: tuple[str, str] = ("", "")
-    """Where its config holds a template as text: what render.template calls it, and the option with the text."""
 
     # which tokens it trains
     finds: Finds = Finds.SPANS

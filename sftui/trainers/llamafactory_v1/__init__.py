@@ -36,7 +36,6 @@ TRAITS = Traits(
     versions=("0.9.6",),
     first=(0, 9, 6),
     package="llamafactory",
-    inline_template=("custom", "custom_chat_template"),
     finds=Finds.PROMPTS,
     rules={"assistant": "completion"},
     data_file="dataset_info.yaml",

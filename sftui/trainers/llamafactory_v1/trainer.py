@@ -36,7 +36,7 @@ from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Loss, Mask, Recipe, Render, Tokenize
 from sftui.runs import joined, together
 from sftui.tokens import ToEncode, texts_of, tokenize
-from sftui.trainers.base import MessagesTarget, ShapedRow, Toolbox, Trainer, dropped_labels, pick_template
+from sftui.trainers.base import InlineTemplateTrainer, MessagesTarget, ShapedRow, Toolbox, dropped_labels, pick_template
 from sftui.trainers.llamafactory_v1 import TRAITS, LlamaFactoryV1Options, formats, samples
 from sftui.trainers.own_config import require
 from sftui.trainers.pins import rendering_by
@@ -52,10 +52,11 @@ PROCESSOR = (
 ENCODED = Tokenize(mode="prompt_and_full", add_special_tokens=False)
 
 
-class LlamaFactoryV1(Trainer):
+class LlamaFactoryV1(InlineTemplateTrainer):
     """A sample for each answer, what stands behind its prompt trained with its weight."""
 
     traits = TRAITS
+    inline = "custom", "custom_chat_template"
 
     def preset(self, version: str | None = None) -> Recipe:
         version, _ = self.chosen(version)

@@ -65,7 +65,6 @@ TRAITS = Traits(
     home="sftui.trainers.nemo_automodel.trainer:NemoAutomodel",
     versions=("0.7",),
     first=(0, 7),
-    inline_template=("inline", "chat_template"),
     finds=Finds.PROMPTS,
     rules={"assistant": "auto"},
     options={Effect.MASKS_OPENED: "own.mask_generation_prompt"},

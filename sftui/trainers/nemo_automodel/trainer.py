@@ -26,7 +26,7 @@ from sftui.recipe import Pack as PackOptions
 from sftui.runs import together
 from sftui.side_files import object_of
 from sftui.tokens import ToEncode
-from sftui.trainers.base import MessagesTarget, ShapedRow, Toolbox, Trainer, dropped_labels
+from sftui.trainers.base import InlineTemplateTrainer, MessagesTarget, ShapedRow, Toolbox, dropped_labels
 from sftui.trainers.nemo_automodel import TRAITS, NemoOptions, formats, masks, packing, renders
 from sftui.trainers.nemo_automodel.renders import Renders
 from sftui.trainers.own_config import require
@@ -55,10 +55,11 @@ SHIFTED = (
 )
 
 
-class NemoAutomodel(Trainer):
+class NemoAutomodel(InlineTemplateTrainer):
     """Answers with their headers, or what stands between generation tags."""
 
     traits = TRAITS
+    inline = "inline", "chat_template"
 
     def preset(self, version: str | None = None) -> Recipe:
         version, _ = self.chosen(version)

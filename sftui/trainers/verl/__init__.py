@@ -49,7 +49,6 @@ TRAITS = Traits(
     versions=("0.9",),
     first=(0, 9),
     stored_as_parquet=True,
-    inline_template=("custom", "custom_chat_template"),
     finds=Finds.MESSAGES,
     empty_stop="ZeroDivisionError: integer division or modulo by zero (no batch of data.train_batch_size is full)",
     quirks=(Quirk.ENDS_TEXTS_ALONE,),

@@ -23,7 +23,7 @@ from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize
 from sftui.runs import as_runs, joined
 from sftui.text import clip, many, visible
 from sftui.tokens import LoadedTokenizer, ToEncode
-from sftui.trainers.base import MessagesTarget, ShapedRow, Toolbox, Totals, Trainer
+from sftui.trainers.base import InlineTemplateTrainer, MessagesTarget, ShapedRow, Toolbox, Totals
 from sftui.trainers.held_out import HeldOut, SampledRows
 from sftui.trainers.own_config import require
 from sftui.trainers.processors import brings_processor
@@ -64,10 +64,11 @@ def _begins(example: Example) -> int:
     return ids.start if isinstance(ids, LeftCutIds) else 0
 
 
-class Verl(Trainer):
+class Verl(InlineTemplateTrainer):
     """Messages one by one, answers trained behind as many ids as a generation prompt has."""
 
     traits = TRAITS
+    inline = "custom", "custom_chat_template"
 
     def preset(self, version: str | None = None) -> Recipe:
         version, _ = self.chosen(version)
