@@ -83,7 +83,7 @@ class _Hand(Generic[P, R]):
         self._process = context.Process(
             target=_work, args=(theirs, shared, task, folder, overran, os.getpid()), daemon=True
         )
-        with at_home(), _without_main(), _deaf():
+        with at_home(), _starting():
             self._process.start()
         theirs.close()
         self._watch = bound.Watch(page, self._process.pid or 0)
@@ -222,29 +222,19 @@ def at_home() -> Iterator[None]:
 
 
 @contextmanager
-def _without_main() -> Iterator[None]:
-    """`spawn` imports the script that runs anew; what was sent needs nothing of it, and another's may do anything."""
+def _starting() -> Iterator[None]:
+    """Processes start without the script that runs, which `spawn` imports anew: what was sent needs nothing of it, and
+    another's may do anything. Ctrl-C is held back: it is their parent's, and would end them while they import."""
     main = sys.modules["__main__"]
     file = main.__dict__.pop("__file__", None)
-    try:
-        yield
-    finally:
-        if file is not None:
-            main.__file__ = file
-
-
-@contextmanager
-def _deaf() -> Iterator[None]:
-    """Processes start with Ctrl-C held back: it is their parent's, and would end them while they import."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
     resource_tracker.ensure_running()  # else it starts with the first of them, and lets signals through again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if file is not None:
+            main.__file__ = file
 
 
 def _work(

@@ -124,7 +124,7 @@ def report(checked: Any, setup: Setup) -> Report:
     """What a dataset of `Check`, or its rows, comes to: findings and figures of all rows, those of a batch once however
     often it is there. SftuiError where rows have no numbers."""
     from sftui.audit.found import Filter
-    from sftui.engines.checking import JoinedChecking
+    from sftui.engines.checking import JoinedChecking, repeated_in
 
     parts: dict[int, tuple[int, PieceResult]] = {}
     held: dict[int, Row] = {}
@@ -143,13 +143,8 @@ def report(checked: Any, setup: Setup) -> Report:
     checking.audit = pickle.loads(pickle.dumps(setup.head))
     ordered = [parts[first][1] for first in sorted(parts)]
 
-    def repeated(shares: int) -> Iterable[Any]:
-        from sftui.audit.repeats import repeated
-
-        for number in range(shares):
-            yield repeated([pickle.loads(part.repeats).share(number, shares) for part in ordered], None)
-
-    for _ in checking.joined([((), False, part.made) for part in ordered], repeated):
+    joined = [((), False, part.made) for part in ordered]
+    for _ in checking.joined(joined, lambda shares: repeated_in(lambda: ordered, shares, None)):
         pass
     return Report(checking.checked())
 

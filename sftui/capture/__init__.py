@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from sftui.capture.running import RECORDER, RunOutcome, run
-from sftui.capture.stored import META, CapturedRow, CapturedRun, read_folder
+from sftui.capture.stored import META, CapturedRun, read_folder
 
-__all__ = ["META", "RECORDER", "CapturedRow", "CapturedRun", "RunOutcome", "read_folder", "run"]
+__all__ = ["META", "RECORDER", "CapturedRun", "RunOutcome", "read_folder", "run"]

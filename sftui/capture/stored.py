@@ -1,4 +1,5 @@
-"""Captured batches as rows: what the recorder wrote, a row for each sequence, and what is known of the run besides."""
+"""Captured batches as rows: what the recorder wrote, a row for each sequence; and what is known of them and of their
+run besides, and what is not, in sentences."""
 
 from __future__ import annotations
 
@@ -21,27 +22,15 @@ CUMULATED = ("cu_seq_lens_q", "cu_seqlens")
 
 
 @dataclass(frozen=True, slots=True)
-class CapturedRow:
-    """One sequence of a batch as the model received it, padding included.
+class CapturedRun:
+    """A run's first batches: `rows` in order, and `about`, the run itself (see `META`): tokenizer, versions, shapes.
 
-    `more` are further columns along `input_ids`, by their own names. `source` is `model` or `loader`, `labels_from`
-    `model`, `loader` or `loss` (None: none were seen). `clipped` is the length before the sequence was cut on request.
+    A row is one sequence of a batch as the model received it, padding included: `batch` and `sequence`, `input_ids` and
+    what goes along them by its own names, `captured_from` (`model` or `loader`), `labels_from` (`model`, `loader` or
+    `loss`; None: none were seen), `loss_takes`, and `length`, that of a sequence before it was cut on request.
     """
 
-    batch: int
-    sequence: int
-    input_ids: tuple[int, ...]
-    columns: Mapping[str, tuple[Any, ...]]
-    source: str
-    labels_from: str | None
-    clipped: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CapturedRun:
-    """A run's first batches: `rows` in order, and `about`, the run itself (see `META`): tokenizer, versions, shapes."""
-
-    rows: tuple[CapturedRow, ...]
+    rows: tuple[Mapping[str, Any], ...]
     about: Mapping[str, Any]
 
     @property
@@ -68,7 +57,7 @@ def captured(batches: Sequence[Mapping[str, Any]], about: Mapping[str, Any]) -> 
     return CapturedRun(tuple(rows), {"format": FORMAT, **about, "batches": described})
 
 
-def _rows(number: int, batch: Mapping[str, Any], clip: int | None) -> Iterator[CapturedRow]:
+def _rows(number: int, batch: Mapping[str, Any], clip: int | None) -> Iterator[Mapping[str, Any]]:
     tensors: Mapping[str, Any] = batch["tensors"]
     ids = tensors["input_ids"]
     length = batch["shapes"]["input_ids"][1]
@@ -85,15 +74,16 @@ def _rows(number: int, batch: Mapping[str, Any], clip: int | None) -> Iterator[C
             ignored = batch["ignore_index"]
             made = [IGNORE_INDEX if one == ignored else one for one in targets[place]]
             columns["labels"] = (*made, IGNORE_INDEX)[: len(row)]
-        yield CapturedRow(
-            number,
-            place,
-            tuple(row),
-            {name: values for name, values in columns.items() if values},
-            batch["from"],
-            batch.get("labels_from"),
-            length if clip is not None and length > len(row) else None,
-        )
+        yield {
+            "batch": number,
+            "sequence": place,
+            "input_ids": tuple(row),
+            **{name: values for name, values in columns.items() if values},
+            "captured_from": batch["from"],
+            "labels_from": batch.get("labels_from"),
+            "loss_takes": batch.get("loss_takes"),
+            "length": length if clip is not None and length > len(row) else None,
+        }
 
 
 def _lengths(name: str, values: Any, place: int, rows: int) -> tuple[int, ...]:
@@ -104,3 +94,51 @@ def _lengths(name: str, values: Any, place: int, rows: int) -> tuple[int, ...]:
     if values and isinstance(values[0], list):
         return tuple(values[place]) if place < len(values) else ()
     return tuple(values) if rows == 1 else ()
+
+
+def about_run(about: Mapping[str, Any], *, tokenizer_named: bool = False) -> Iterator[str]:
+    """Sentences on a run as `CapturedRun.about` describes it; `tokenizer_named`: that of the run is not needed."""
+    batches: Sequence[Mapping[str, Any]] = about["batches"]
+    versions = ", ".join(f"{name} {version}" for name, version in about.get("versions", {}).items())
+    trainer = about.get("trainer") or "a loop without a trainer's class"
+    of = f"{counted(len(batches))} captured of {trainer} ({versions or 'no versions known'})"
+    shapes = list(dict.fromkeys(" × ".join(map(str, one["shapes"]["input_ids"])) for one in batches))
+    yield f"{of}: ids of {', '.join(shapes[:6])}" + (" …" if len(shapes) > 6 else "")
+    drawn = sum(one["from"] == "loader" for one in batches)
+    if drawn == len(batches):
+        yield "they are what the data loader gave; what the training step does to them is not known"
+    elif drawn:
+        yield (
+            f"{counted(len(batches) - drawn)} as the model received them, then {drawn} as the same"
+            " data loader gave them, since the first optimizer step was due"
+        )
+    yield from _labels(batches)
+    tokenizer = about.get("tokenizer")
+    if not tokenizer_named and (tokenizer is None or not tokenizer["name"]):
+        yield "the tokenizer of the run is not known: name it with -t"
+
+
+def _labels(batches: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for source, sentence in (
+        ("loss", "the model got no labels: they are the targets of the loss"),
+        ("loader", "the model got no labels: they are those of the data loader's batch"),
+        (
+            None,
+            "no labels were seen, neither at the model nor in a loss or the data loader: what is trained is not known",
+        ),
+    ):
+        some = [one for one in batches if one["labels_from"] == source and (one["from"] == "model" or source is None)]
+        if some:
+            yield sentence + (f" (in {len(some)} of {counted(len(batches))})" * (len(some) < len(batches)))
+    for one in batches:
+        if one.get("loss_takes") == "same":
+            yield "the loss compares each position with its own label: nothing shifts the labels"
+            return
+    cut = next((name for one in batches for name in one["shapes"] if name == "model_input_ids"), None)
+    if cut is not None:
+        yield "the model got the ids without the last one of each sequence, as loops do that shift by hand"
+
+
+def counted(number: int) -> str:
+    """So many batches."""
+    return f"{number:,} batch{'es' if number != 1 else ''}"

@@ -64,7 +64,7 @@ def _packages() -> list[str]:
 
 def summary(captured: CapturedRun, outcome: RunOutcome, wanted: int) -> list[str]:
     """What was captured, and what is not known of it, in sentences."""
-    from sftui.capture.words import about_run, counted
+    from sftui.capture.stored import about_run, counted
 
     ended = {
         "step": "before its first optimizer step",

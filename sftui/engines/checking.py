@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from sftui.engines.cluster import connected
 from sftui.engines.pool import Pool
-from sftui.engines.shards import CheckPieces, Rows, head_of, rows_of
+from sftui.engines.shards import CheckPieces, PieceResult, Rows, head_of, rows_of
 from sftui.session.checking import AuditSession
 from sftui.sources.source import SourcePiece
 
@@ -132,6 +132,16 @@ class RayChecking(JoinedChecking):
             return in_pieces(chosen_rows(source, self.max_rows, self.sample), size)
         pieces = source.pieces(size)
         return pieces if self.max_rows is None else first_rows(pieces, self.max_rows)
+
+
+def repeated_in(
+    parts: Callable[[], Iterable[PieceResult]], shares: int, prompts: Hashes | None
+) -> Iterator[RepeatedRows]:
+    """What the parts, read anew each time, tell of repeated rows, share by share."""
+    from sftui.audit.repeats import repeated
+
+    for number in range(shares):
+        yield repeated([pickle.loads(part.repeats).share(number, shares) for part in parts()], prompts)
 
 
 def piece_size(session: Ready, workers: int) -> int:

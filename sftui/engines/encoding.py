@@ -46,7 +46,7 @@ def write_rows(
 ) -> Engines:
     """Write the records of all rows into a file as `form` (`jsonl` or `parquet`), made by workers and joined in order;
     `passed` is called now and then. ExportError where none of the rows could be prepared; SftuiError as `Pool`."""
-    from sftui.exports.joining import joined
+    from sftui.exports.parquet import joined
     from sftui.session.encoding import columns_of
     from sftui.session.sent import sent
 

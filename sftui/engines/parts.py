@@ -18,14 +18,13 @@ from uuid import uuid4
 
 from sftui import __version__
 from sftui.crew import Crew
-from sftui.engines.checking import JoinedChecking
+from sftui.engines.checking import JoinedChecking, repeated_in
 from sftui.engines.shards import CheckPieces, PieceResult, Rows
 from sftui.errors import SftuiError
 from sftui.sources.source import SourcePiece
 
 if TYPE_CHECKING:
     from sftui.audit.audit import Audit
-    from sftui.audit.repeats import RepeatedRows
     from sftui.audit.run import AuditProgress
     from sftui.session.ready import Ready
 
@@ -120,8 +119,10 @@ def make(folder: Folder, rank: int = 0, of: int = 1) -> Iterator[PieceResult]:
     if not mine:
         return
     crew: Crew[Rows, PieceResult] = Crew(found.task, 1)
+    named = (found.pieces[number] for number in mine)
+    pieces = (piece if isinstance(piece, SourcePiece) else folder.read(piece) for piece in named)
     try:
-        for number, part in zip(mine, crew.done(_piece(folder, found.pieces[number]) for number in mine)):
+        for number, part in zip(mine, crew.done(pieces)):
             folder.write(_name(found, number), part)
             yield part
     finally:
@@ -145,27 +146,13 @@ class PartsChecking(JoinedChecking):
                 where=self._folder.path,
                 fix="run the step Check again: it makes those that are missing",
             )
-        parts = ((self._at(number), part.damaged, part.made) for number, part in self._parts())
-        return self.joined(parts, self._repeated)
+        pieces = [piece if isinstance(piece, SourcePiece) else () for piece in self._plan.pieces]
+        parts = ((piece, part.damaged, part.made) for piece, part in zip(pieces, self._parts()))
+        return self.joined(parts, lambda shares: repeated_in(self._parts, shares, self.prompts))
 
-    def _parts(self) -> Iterator[tuple[int, PieceResult]]:
+    def _parts(self) -> Iterator[PieceResult]:
         for number in range(len(self._plan.pieces)):
-            yield number, self._folder.read(_name(self._plan, number))
-
-    def _at(self, number: int) -> Rows:
-        piece = self._plan.pieces[number]
-        return piece if isinstance(piece, SourcePiece) else ()
-
-    def _repeated(self, shares: int) -> Iterator[RepeatedRows]:
-        from sftui.audit.repeats import repeated
-
-        for number in range(shares):
-            held = [pickle.loads(part.repeats).share(number, shares) for _, part in self._parts()]
-            yield repeated(held, self.prompts)
-
-
-def _piece(folder: Folder, named: SourcePiece | str) -> Rows:
-    return named if isinstance(named, SourcePiece) else folder.read(named)
+            yield self._folder.read(_name(self._plan, number))
 
 
 def _name(found: EnginePlan, number: int) -> str:

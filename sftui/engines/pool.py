@@ -1,10 +1,16 @@
-"""Pieces of work shared among the actors of a Ray cluster: what is made of them comes in order, whoever is lost."""
+"""Pieces of work shared among the actors of a Ray cluster: what is made of them comes in order, whoever is lost.
+
+An actor watches over a process of its own, which does the work under a bound (`sftui.crew`). A row that takes too much
+ends that process alone, and the actor starts another one that leaves the row out, as the local engine does: what ends
+an actor is never a row, but its machine.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import pickle
+import platform
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -13,10 +19,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from sftui import __version__, bound
-from sftui.crew import CrewTask
+from sftui.crew import Crew, CrewTask
 from sftui.engines.cluster import Cluster
 from sftui.engines.shards import PieceResult, Rows, name_of
-from sftui.engines.worker import ActorWorker, WorkerReport
 from sftui.errors import SftuiError
 from sftui.sources.source import SourcePiece
 
@@ -35,14 +40,76 @@ PATIENCE = 20.0
 """Seconds without an actor after which it is said that the cluster has no room."""
 
 
+@dataclass(frozen=True, slots=True)
+class WorkerReport:
+    """What a worker says besides the part that it made: `overran` are all the pieces of work that ended its process."""
+
+    note: str | None
+    overran: tuple[bound.Overrun, ...]
+    damaged: bool
+
+
+class ActorWorker:
+    """One actor. `task` pickles; `folder` is the one that names of files are relative to."""
+
+    def __init__(self, task: bytes, folder: str) -> None:
+        with contextlib.suppress(OSError):
+            os.chdir(folder)
+        self._task: CrewTask[Any, PieceResult] = pickle.loads(task)
+        self._crew: Crew[Any, PieceResult] | None = None
+
+    def ready(self, version: str) -> int:
+        """The process that stands for this worker; SftuiError where another sftui is installed here."""
+        if version != __version__:
+            raise SftuiError(
+                f"{platform.node()} has sftui {__version__}, and {version} asks it to work",
+                fix="install the same version on every machine",
+            )
+        return os.getpid()
+
+    def do(self, piece: Any, overran: tuple[bound.Overrun, ...]) -> tuple[WorkerReport, bytes, bytes]:
+        """A piece as what the task makes of it; SftuiError as `Crew`, and what the task itself raises."""
+        try:
+            crew = self._crew = self._crew or Crew(self._task, 1)
+            crew.refuse(overran)
+            (part,) = crew.done(iter((piece,)))
+        except BaseException:
+            self.close()  # the process may have ended, or may still be at it
+            raise
+        return WorkerReport(crew.note, crew.overran, part.damaged), part.made, part.repeats
+
+    def repeated(self, number: int, of: int, refs: list[Any]) -> tuple[list[int], Any]:
+        """Which of the references are lost, by place, and where none is, what they tell of one share of all rows."""
+        import ray
+
+        from sftui.audit.repeats import Share, repeated
+
+        lost: list[int] = []
+        shares: list[Share] = []
+        for place, ref in enumerate(refs):
+            try:
+                shares.append(pickle.loads(ray.get(ref)).share(number, of))
+            except ray.exceptions.ObjectLostError:
+                lost.append(place)
+        evaluation = getattr(self._task, "evaluation", None)
+        return lost, None if lost else repeated(shares, evaluation)
+
+    def close(self) -> None:
+        """Let the process go."""
+        crew, self._crew = self._crew, None
+        if crew is not None:
+            crew.end()
+
+
 @dataclass(slots=True)
 class _Job:
-    """Something for an actor to do: `call` hands it over, as long as that is possible. Once done, `result` and `refs`
+    """Something for an actor to do: `call` hands it over, as long as that is possible. Once `done`, `result` and `refs`
     are what it gave."""
 
     name: str
     call: Callable[[Any], list[Any]] | None
     tries: int = 0
+    done: bool = False
     result: Any = None
     refs: list[Any] = field(default_factory=list)
 
@@ -92,25 +159,20 @@ class Pool:
         """What is made of each piece, in order; None, every so often, while nothing new is there."""
         coming = iter(pieces)
         waiting: deque[tuple[Rows, _Job]] = deque()
-        finished: set[int] = set()
         more = True
         while True:
             hands = len(self._hands)
             while more and len(waiting) < HELD * hands and len(self._again) < AHEAD * hands:
                 piece = next(coming, None)
-                if piece is None:
-                    more = False
-                    break
-                waiting.append((piece, self._piece(piece)))
+                more = piece is not None
+                if piece is not None:
+                    waiting.append((piece, self._piece(piece)))
             if not waiting:
                 return
-            made = self._step()
-            finished.update(map(id, made))
-            if not made:
+            if not self._step():
                 yield None
-            while waiting and id(waiting[0][1]) in finished:
+            while waiting and waiting[0][1].done:
                 piece, job = waiting[0]
-                finished.discard(id(job))
                 try:
                     got = self._ray.get(job.refs[1])
                 except self._ray.exceptions.ObjectLostError:
@@ -150,14 +212,15 @@ class Pool:
 
     def _finished(self, jobs: list[_Job]) -> Iterator[None]:
         """Do these, in whatever order."""
-        self._again.extend(jobs)
-        left = set(map(id, jobs))
-        while left:
-            left.difference_update(map(id, self._step()))
+        for job in jobs:
+            job.done = False
+            self._again.append(job)
+        while not all(job.done for job in jobs):
+            self._step()
             yield None
 
     def _retry(self, job: _Job, why: str = "its part was lost") -> None:
-        job.tries += 1
+        job.tries, job.done = job.tries + 1, False
         if job.tries >= MOST_TRIES:
             raise SftuiError(
                 f"{job.name} cannot be done: it was tried {job.tries} times",
@@ -166,8 +229,8 @@ class Pool:
             )
         self._again.appendleft(job)
 
-    def _step(self) -> list[_Job]:
-        """Hand jobs over, wait a moment, and say which are done now."""
+    def _step(self) -> bool:
+        """Hand jobs over, wait a moment, and say whether more are done now."""
         for hand in sorted(self._hands, key=lambda one: len(one.jobs)):
             while self._again and hand.starting is None and len(hand.jobs) < AHEAD:
                 job = self._again.popleft()
@@ -181,17 +244,15 @@ class Pool:
         ready, _ = self._ray.wait(list(first), timeout=LOOK, fetch_local=False)
         if ready:
             ready, _ = self._ray.wait(list(first), num_returns=len(first), timeout=0, fetch_local=False)
-        made: list[_Job] = []
-        for ref in ready:
-            made += self._heard(first[ref])
+        heard = [self._heard(first[ref]) for ref in ready]
         self._say_waiting()
-        return made
+        return any(heard)
 
     def _first(self, hand: _Actor) -> Any:
         return hand.starting if hand.starting is not None else hand.jobs[0].refs[0]
 
-    def _heard(self, hand: _Actor) -> list[_Job]:
-        """What an actor has done, or why it has not."""
+    def _heard(self, hand: _Actor) -> bool:
+        """Whether an actor has done a job; else it has started, or is lost."""
         gone = self._ray.exceptions
         try:
             result = self._ray.get(self._first(hand))
@@ -199,15 +260,15 @@ class Pool:
             raise getattr(error, "cause", error) from None
         except (gone.RayTaskError, gone.RayActorError, gone.RaySystemError, gone.ObjectLostError) as error:
             self._replace(hand, _reason(error))
-            return []
+            return False
         if hand.starting is not None:
             hand.starting, self._begun, self._failed = None, None, 0
-            return []
+            return False
         job = hand.jobs.popleft()
-        job.result = result
+        job.result, job.done = result, True
         if isinstance(result, WorkerReport):
             self._take(result)
-        return [job]
+        return True
 
     def _take(self, report: WorkerReport) -> None:
         self.note = self.note or report.note

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sftui.model import Row
 from sftui.sources.pieces import PieceReader
 from sftui.sources.source import SourcePiece
 
 if TYPE_CHECKING:
-    from sftui.audit.audit import Audit
     from sftui.audit.found import Filter
     from sftui.audit.processes import WorkerState
     from sftui.findings.hashes import Hashes
     from sftui.model import Inspection
+    from sftui.session.ready import Ready
     from sftui.session.sent import SessionParcel
 
 Rows = SourcePiece | tuple[Row, ...]
@@ -48,6 +49,22 @@ def head_of(piece: Rows, rows: int) -> Rows:
     return piece._replace(rows=min(rows, piece.rows)) if isinstance(piece, SourcePiece) else piece[:rows]
 
 
+class PieceWork:
+    """What a worker has opened for a task, the pieces that it reads, and what is `made` of the rows of one."""
+
+    def __init__(self, opened: Any, made: Callable[[Any, Iterator[Row]], PieceResult]) -> None:
+        self._opened, self._made, self._reader = opened, made, PieceReader()
+
+    @property
+    def engine_note(self) -> str | None:
+        note: str | None = self._opened.engine_note
+        return note
+
+    def do(self, piece: Rows) -> PieceResult:
+        """The part that a piece comes to."""
+        return replace(self._made(self._opened, self._reader.rows(piece)), damaged=bool(self._reader.damage))
+
+
 @dataclass(frozen=True, slots=True)
 class CheckPieces:
     """Audits of pieces. `apart`: what tells repeated rows travels by itself (see `audit.repeats`)."""
@@ -57,70 +74,40 @@ class CheckPieces:
     evaluation: Hashes | None
     apart: bool
 
-    def open(self) -> _CheckWork:
-        return _CheckWork(self)
-
-
-class _CheckWork:
-    def __init__(self, task: CheckPieces) -> None:
+    def open(self) -> PieceWork:
         from sftui.audit.processes import AuditTask
 
-        self._apart, self._reader = task.apart, PieceReader()
-        self._loaded: WorkerState = AuditTask(task.session, task.wanted, task.evaluation, lasting=True).open()
+        return PieceWork(AuditTask(self.session, self.wanted, self.evaluation, lasting=True).open(), self._part)
 
-    @property
-    def engine_note(self) -> str | None:
-        return self._loaded.engine_note
-
-    def do(self, piece: Rows) -> PieceResult:
+    def _part(self, state: WorkerState, rows: Iterator[Row]) -> PieceResult:
         from sftui.audit.repeats import take_repeats
 
-        audit: Audit = self._loaded.do(self._reader.rows(piece))
-        repeats = _pickled(take_repeats(audit.checks)) if self._apart else b""
-        return PieceResult(_pickled(audit), repeats, bool(self._reader.damage))
+        audit = state.do(rows)
+        repeats = _pickled(take_repeats(audit.checks)) if self.apart else b""
+        return PieceResult(_pickled(audit), repeats)
 
 
 @dataclass(frozen=True, slots=True)
 class EncodePieces:
-    """Records of pieces as a file of a `form` has them (see `exports.joining`), with an `EncodeProgress` and by which
-    engine."""
+    """Records of pieces as a file of a `form` has them (see `exports.parquet.joined`), with an `EncodeProgress` and by
+    which engine."""
 
     session: SessionParcel
     form: str
     explain: bool
 
-    def open(self) -> _EncodeWork:
-        return _EncodeWork(self)
+    def open(self) -> PieceWork:
+        return PieceWork(_opened(self.session), self._part)
 
-
-class _WorkerSession:
-    """A session that is open in the process of a worker, and the pieces that it reads."""
-
-    def __init__(self, session: SessionParcel) -> None:
-        from sftui.tokens.release import settle
-
-        self._reader, self._session = PieceReader(), session.open()
-        settle()
-
-    @property
-    def engine_note(self) -> str | None:
-        return self._session.engine_note
-
-
-class _EncodeWork(_WorkerSession):
-    def __init__(self, task: EncodePieces) -> None:
-        super().__init__(task.session)
-        self._task = task
-
-    def do(self, piece: Rows) -> PieceResult:
-        from sftui.exports.joining import part_of
+    def _part(self, session: Ready, rows: Iterator[Row]) -> PieceResult:
+        from sftui.exports.parquet import part_of
         from sftui.session.encoding import EncodeProgress, columns_of, encoded_rows
 
-        written, explain = EncodeProgress(), self._task.explain
-        rows = self._session.inspect_many(self._reader.rows(piece), spans=explain, text=explain)
-        form, columns = self._task.form, columns_of(self._session, explain, unpacked=True)
-        made = part_of(form, encoded_rows(rows, written, explain, as_arrays=form == "parquet"), columns)
-        return PieceResult(_pickled((written, self._session.bulk.engine, made)))
+        written, explain, columns = EncodeProgress(), self.explain, columns_of(session, self.explain, unpacked=True)
+        inspected = session.inspect_many(rows, spans=explain, text=explain)
+        records = encoded_rows(inspected, written, explain, as_arrays=self.form == "parquet")
+        made = part_of(self.form, records, columns)
+        return PieceResult(_pickled((written, session.bulk.engine, made)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,18 +117,20 @@ class InspectRows:
     session: SessionParcel
     whole: bool
 
-    def open(self) -> _InspectWork:
-        return _InspectWork(self)
+    def open(self) -> PieceWork:
+        return PieceWork(_opened(self.session), self._part)
+
+    def _part(self, session: Ready, rows: Iterator[Row]) -> PieceResult:
+        inspected = session.inspect_many(rows, spans=self.whole, text=self.whole)
+        return PieceResult(_pickled([found if self.whole else _light(found) for found in inspected]))
 
 
-class _InspectWork(_WorkerSession):
-    def __init__(self, task: InspectRows) -> None:
-        super().__init__(task.session)
-        self._whole = task.whole
+def _opened(session: SessionParcel) -> Ready:
+    from sftui.tokens.release import settle
 
-    def do(self, piece: Rows) -> PieceResult:
-        rows = self._session.inspect_many(self._reader.rows(piece), spans=self._whole, text=self._whole)
-        return PieceResult(_pickled([found if self._whole else _light(found) for found in rows]))
+    opened = session.open()
+    settle()
+    return opened
 
 
 def _light(found: Inspection) -> Inspection:

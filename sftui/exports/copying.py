@@ -33,8 +33,7 @@ def copied(source: str, config: object, constants: Mapping[str, Any]) -> str:
     for name, value in constants.items():
         assigned[name], values[name] = assigned[name], value
     filling = _ScriptFill(source, {**values, CONFIG: config})
-    texts = [(_name_of(node), filling.text_of(node)) for node in tree.body if _is_code(node)]
-    units = [_Unit(name, text, _names(text)) for name, text in texts]
+    units = [_Unit.of(getattr(node, "name", None), filling.text_of(node)) for node in tree.body if _is_code(node)]
     kept = _needed(units)
     used = {name for unit in kept for name in unit.needs}
     tops = [
@@ -51,6 +50,10 @@ class _Unit:
     text: str
     needs: frozenset[str]
 
+    @classmethod
+    def of(cls, name: str | None, text: str) -> _Unit:
+        return cls(name, text, frozenset(node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)))
+
 
 def _needed(units: Sequence[_Unit]) -> list[_Unit]:
     """The statements that run at once, and every function and class that they come to, in the order of the module."""
@@ -61,19 +64,11 @@ def _needed(units: Sequence[_Unit]) -> list[_Unit]:
     return [unit for unit in units if unit in found]
 
 
-def _names(text: str) -> frozenset[str]:
-    return frozenset(node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name))
-
-
 def _is_code(node: ast.stmt) -> bool:
     """Neither an import, nor an assignment, nor the module's own docstring."""
     if isinstance(node, ast.Expr):
         return not isinstance(node.value, ast.Constant)
     return not isinstance(node, (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign))
-
-
-def _name_of(node: ast.stmt) -> str | None:
-    return node.name if isinstance(node, (ast.FunctionDef, ast.ClassDef)) else None
 
 
 def _constants(tree: ast.Module) -> Iterator[tuple[str, ast.Assign | ast.AnnAssign]]:

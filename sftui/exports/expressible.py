@@ -8,6 +8,7 @@ from sftui.conversations.tensors import is_tensors
 from sftui.errors import ExportError
 from sftui.exports.prepared import ExportInput
 from sftui.recipe import Recipe
+from sftui.tokens.locate import locate
 from sftui.trainers import hand_written
 
 INSTEAD = "export the recipe instead"
@@ -34,35 +35,23 @@ def _check_set_up(recipe: Recipe, prepared: ExportInput) -> None:
     tokenizer = prepared.tokenizer if form == "tokenized" else prepared.facts()
     if tokenizer is not None and tokenizer.state == "provisional":
         raise ExportError("the tokenizer is not proven yet", fix="try again in a few seconds")
-    refusals = (
-        (recipe.pack.strategy != "none", "pack.strategy", recipe.pack.strategy),
-        (recipe.length.over in ("split", "proportional"), "length.over", recipe.length.over),
-        (form == "segments", "data.format", "segments"),
-        (any(path.endswith(".zst") for path in prepared.paths), "data packed as", ".zst"),
-    )
-    for cannot, path, value in refusals:
-        if cannot:
-            raise _cannot(f"{path} {value}")
-    if recipe.loss.weights != "none":
-        raise _cannot(
-            f"loss.weights {recipe.loss.weights}: a collator pads no weights",
-            "write the rows with their loss_weights: sftui encode -o OUT.parquet",
-        )
+    _refuse(recipe.pack.strategy != "none", f"pack.strategy {recipe.pack.strategy}")
+    _refuse(recipe.length.over in ("split", "proportional"), f"length.over {recipe.length.over}")
+    _refuse(form == "segments", "data.format segments")
+    _refuse(any(path.endswith(".zst") for path in prepared.paths), "data packed as .zst")
+    weights, fix = recipe.loss.weights, "write the rows with their loss_weights: sftui encode -o OUT.parquet"
+    _refuse(weights != "none", f"loss.weights {weights}: a collator pads no weights", fix)
 
 
 def _check_rows(recipe: Recipe, prepared: ExportInput) -> None:
     form, data = prepared.reading().format, recipe.data
-    if is_tensors(prepared.reading()):
-        what = "ids with a mask, weights or parts"
-        raise _cannot(what, "write the rows with their labels: sftui encode -o OUT.parquet")
+    fix = "write the rows with their labels: sftui encode -o OUT.parquet"
+    _refuse(is_tensors(prepared.reading()), "ids with a mask, weights or parts", fix)
     if form in ("text", "tokenized"):
         return
-    if form not in ("messages", "sharegpt", "alpaca", "prompt_completion", "columns"):
-        raise _cannot(f"data.format {form}")
-    if form in ("prompt_completion", "columns") and data.strings != "chat":
-        raise _cannot("data.strings plain")
-    if data.strict_turns != "off":
-        raise _cannot(f"data.strict_turns {data.strict_turns}")
+    _refuse(form not in ("messages", "sharegpt", "alpaca", "prompt_completion", "columns"), f"data.format {form}")
+    _refuse(form in ("prompt_completion", "columns") and data.strings != "chat", "data.strings plain")
+    _refuse(data.strict_turns != "off", f"data.strict_turns {data.strict_turns}")
 
 
 def _check_labels(recipe: Recipe, prepared: ExportInput) -> None:
@@ -77,8 +66,9 @@ def _check_labels(recipe: Recipe, prepared: ExportInput) -> None:
             raise ExportError(
                 f"mask.rule {mask.rule} needs messages", why="the rows are plain text", fix="set mask.rule to all"
             )
-    elif mask.rule == "completion" and mask.prompt == "column":
-        raise _cannot("mask.prompt column", "set mask.prompt to last_assistant")
+    else:
+        column = mask.rule == "completion" and mask.prompt == "column"
+        _refuse(column, "mask.prompt column", "set mask.prompt to last_assistant")
     if recipe.tokenize.append_eos != "never" and not (recipe.tokenizer.eos_token or prepared.facts().eos_token):
         raise ExportError(
             "preprocess.py cannot append an EOS token",
@@ -90,21 +80,20 @@ def _check_labels(recipe: Recipe, prepared: ExportInput) -> None:
         return
     if mask.rule == "assistant":
         _check_offsets(recipe, prepared)
-    if mask.terminator == "mask" or (mask.trailing == "mask" and mask.rule in ("completion", "assistant")):
-        raise _cannot("mask.terminator or mask.trailing as `mask`")
-    if mask.rule == "assistant" and list(mask.roles) != ["assistant"]:
-        raise _cannot(f"mask.roles {', '.join(mask.roles)}", "set mask.roles to assistant")
-    if mask.rule not in ("all", "completion", "assistant"):
-        raise _cannot(f"mask.rule {mask.rule}")
+    masked = mask.terminator == "mask" or (mask.trailing == "mask" and mask.rule in ("completion", "assistant"))
+    _refuse(masked, "mask.terminator or mask.trailing as `mask`")
+    others = mask.rule == "assistant" and list(mask.roles) != ["assistant"]
+    _refuse(others, f"mask.roles {', '.join(mask.roles)}", "set mask.roles to assistant")
+    _refuse(mask.rule not in ("all", "completion", "assistant"), f"mask.rule {mask.rule}")
 
 
 def _check_tags(recipe: Recipe, prepared: ExportInput) -> None:
     options = recipe.tokenize
-    if (options.bos, options.append_eos, options.add_special_tokens) != ("keep", "never", False):
-        raise _cannot(
-            "mask.rule generation_tag with ids or text added or dropped",
-            "set tokenize to its defaults, or export the recipe instead",
-        )
+    _refuse(
+        (options.bos, options.append_eos, options.add_special_tokens) != ("keep", "never", False),
+        "mask.rule generation_tag with ids or text added or dropped",
+        "set tokenize to its defaults, or export the recipe instead",
+    )
     _check_offsets(recipe, prepared)
     source = prepared.template_source or prepared.facts().chat_templates.get("default", "")
     if not re.search(r"\{%-?\s*generation\s*-?%\}", source):
@@ -117,11 +106,11 @@ def _check_tags(recipe: Recipe, prepared: ExportInput) -> None:
 
 def _check_offsets(recipe: Recipe, prepared: ExportInput) -> None:
     """Rules drawn on character offsets need ids that are the text's own, and a tokenizer that has offsets."""
-    if recipe.tokenize.append_eos != "never" or recipe.tokenize.bos == "drop_second":
-        raise _cannot(
-            f"mask.rule {recipe.mask.rule} with ids added or dropped",
-            "set tokenize.append_eos to never and tokenize.bos to keep, or export the recipe",
-        )
+    _refuse(
+        recipe.tokenize.append_eos != "never" or recipe.tokenize.bos == "drop_second",
+        f"mask.rule {recipe.mask.rule} with ids added or dropped",
+        "set tokenize.append_eos to never and tokenize.bos to keep, or export the recipe",
+    )
     if not prepared.facts().is_fast:
         raise ExportError(
             f"preprocess.py cannot express mask.rule {recipe.mask.rule} with this tokenizer",
@@ -131,8 +120,6 @@ def _check_offsets(recipe: Recipe, prepared: ExportInput) -> None:
 
 
 def _check_reading(recipe: Recipe, prepared: ExportInput) -> None:
-    from sftui.tokens.locate import locate
-
     loading = prepared.loading
     if not loading.script:
         shape = " of this shape" if loading.loader else ""
@@ -149,5 +136,7 @@ def _check_reading(recipe: Recipe, prepared: ExportInput) -> None:
         )
 
 
-def _cannot(what: str, fix: str = INSTEAD) -> ExportError:
-    return ExportError(f"preprocess.py cannot express {what}", fix=fix)
+def _refuse(cannot: bool, what: str, fix: str = INSTEAD) -> None:
+    """ExportError where the script cannot do something."""
+    if cannot:
+        raise ExportError(f"preprocess.py cannot express {what}", fix=fix)

@@ -1,14 +1,15 @@
-"""Prepared rows as parquet, written as they come so that memory stays flat."""
+"""Prepared rows as parquet, written as they come so that memory stays flat; and parts of a file that others made."""
 
 from __future__ import annotations
 
 import contextlib
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from io import BytesIO
 from itertools import accumulate
 from typing import IO, Any
 
-from sftui.exports.records import Columns
+from sftui.exports.records import Columns, as_line
 from sftui.flat import flat
 
 GROUP = 1000
@@ -79,6 +80,37 @@ def arrow_batches(records: Iterable[dict[str, Any]], columns: Columns = ROWS) ->
             yield group.batch()
     if group.records:
         yield group.batch()
+
+
+def part_of(form: str, records: Iterator[dict[str, Any]], columns: Columns) -> bytes:
+    """Records of rows as a part of a file: lines of JSON, or Arrow's tables."""
+    if form == "jsonl":
+        return b"".join(map(as_line, records))
+    file, batches = BytesIO(), list(arrow_batches(records, columns))
+    import pyarrow as pa  # once the rows are there (see `parquet_writer`)
+
+    with pa.ipc.new_stream(file, arrow_schema(columns)) as stream:
+        for batch in batches:
+            stream.write_batch(batch)
+    return file.getvalue()
+
+
+@contextlib.contextmanager
+def joined(form: str, file: IO[bytes], columns: Columns) -> Iterator[Callable[[bytes], object]]:
+    """Takes the parts of a file in order."""
+    if form == "jsonl":
+        yield file.write
+        return
+    import pyarrow as pa
+
+    with parquet_file(file, columns) as writer:
+
+        def join(part: bytes) -> None:
+            with pa.ipc.open_stream(part) as stream:
+                for batch in stream:
+                    writer.write_batch(batch)
+
+        yield join
 
 
 class _Group:

@@ -24,7 +24,7 @@ import transformers
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 from transformers.utils import chat_template_utils
 
-from sftui.exports.plain_config import Config
+from sftui.exports.preprocess import Config
 
 Row = dict[str, Any]
 Message = dict[str, Any]

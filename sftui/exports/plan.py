@@ -13,7 +13,7 @@ from sftui.errors import ExportError
 from sftui.exports.files import write_atomically
 from sftui.exports.pinned import version_notes
 from sftui.exports.prepared import ExportInput, correction_line
-from sftui.exports.secrets import without_secrets
+from sftui.exports.redacted import without_secrets
 from sftui.findings.rule import TO_MESSAGES
 from sftui.nearest import did_you_mean
 from sftui.recipe import Data, Preset, Recipe, changed
@@ -173,12 +173,8 @@ def _planned(path: Path, content: str, opened: str | None = None) -> PlannedFile
     try:
         before = read_side_bytes(path).decode("utf-8", "backslashreplace")
     except FileNotFoundError:
-        return PlannedFile(
-            path,
-            content,
-            "" if opened is None else _diff(opened, content, f"{path.name} (opened)", f"{path} (new)"),
-            False,
-        )
+        diff = "" if opened is None else _diff(opened, content, f"{path.name} (opened)", f"{path} (new)")
+        return PlannedFile(path, content, diff, False)
     except OSError as error:
         raise ExportError(f"{path} cannot be compared with what is there", why=reason(error)) from error
     return PlannedFile(path, content, _diff(before, content, f"{path} (now)", f"{path} (new)"), True)
@@ -219,26 +215,15 @@ def _config_of(to: str, recipe: Recipe, prepared: ExportInput, folder: Path) -> 
     read = prepared.detected
     if prepared.plainly is not None and prepared.plainly.refused is None:
         prepared = replace(prepared, detected=prepared.plainly)
-    found = convert(
-        recipe,
-        preset(to).preset,
-        prepared.detected.format if prepared.detected is not None else None,
-        prepared.detected,
-    )
+    form = prepared.detected.format if prepared.detected is not None else None
+    found = convert(recipe, preset(to).preset, form, prepared.detected)
     written = write_config(located(found.recipe), None, facts_of(recipe, prepared, folder=folder))
     for file in written.files:
         encoded(folder / file.name, file.content)
     converted = reread(found.recipe, written)
-    return _ExportDraft(
-        written,
-        found.recipe,
-        converted,
-        (
-            *found.losses,
-            *refuse_stopped(converted, prepared.sample, trainer.title),
-            *unread(converted, prepared.sample, trainer.title, recipe, read),
-        ),
-    )
+    stops = refuse_stopped(converted, prepared.sample, trainer.title)
+    roles = unread(converted, prepared.sample, trainer.title, recipe, read)
+    return _ExportDraft(written, found.recipe, converted, (*found.losses, *stops, *roles))
 
 
 def located(recipe: Recipe) -> Recipe:
@@ -327,12 +312,8 @@ def _placed(contents: dict[str, str], folder: Path) -> dict[str, str]:
 
     path = str(folder / TEMPLATE_FILE)
     forms = {".yaml": scalar(path), ".yml": scalar(path), ".py": path.replace("\\", "\\\\").replace('"', '\\"')}
-    return {
-        name: (
-            text.replace(TEMPLATE_FILE, forms.get(Path(name).suffix, TEMPLATE_FILE)) if name != TEMPLATE_FILE else text
-        )
-        for name, text in contents.items()
-    }
+    forms = {name: forms.get(Path(name).suffix, TEMPLATE_FILE) for name in contents if name != TEMPLATE_FILE}
+    return {name: text.replace(TEMPLATE_FILE, forms.get(name, TEMPLATE_FILE)) for name, text in contents.items()}
 
 
 def _commented(config: WrittenConfig, line: str) -> dict[str, str]:

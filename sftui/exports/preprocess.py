@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from sftui.conversations import Detection
@@ -16,9 +18,10 @@ from sftui.conversations.detect import SHAPE_OF
 from sftui.exports.copying import Code, copied
 from sftui.exports.expressible import check_expressible
 from sftui.exports.pinned import needed_version
-from sftui.exports.plain_config import Config
 from sftui.exports.prepared import ExportInput, correction_line
 from sftui.recipe import Recipe, day_of
+from sftui.sources.files import find_folder, find_glob, is_glob
+from sftui.tokens.locate import locate
 
 HEAD = '''\
 # {correction}
@@ -31,6 +34,69 @@ OUT is a folder for datasets.load_from_disk, or a file ending in .jsonl or .parq
 """
 
 '''
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """One recipe and one dataset, as far as they choose between the lines of `plain`.
+
+    In an exported script each `CONFIG.name` stands as its value and each branch that it rules out is left out. Choices
+    are the recipe's own words; names of columns and keys are the data's, empty where there is no such thing.
+    """
+
+    rows: str = "lines"
+    """What reads the files: lines, list, or an expression (see `sources.Loading`)."""
+    packed: bool = False
+    """Some of the files end in .gz."""
+
+    tokenizer_file: bool = False
+    bos_token: str | None = None
+    eos_token: str | None = None
+    pad_token: str | None = None
+
+    format: str = "messages"
+    """messages, alpaca, pair, text or tokenized."""
+    messages: str = "messages"
+    prompt: str = "prompt"
+    completion: str = "completion"
+    instruction: str = "instruction"
+    given: str = "input"
+    output: str = "output"
+    history: str = "history"
+    system: str = ""
+    text: str = "text"
+    input_ids: str = "input_ids"
+    labels: str = "labels"
+    attention_mask: str = "attention_mask"
+    tools: str = ""
+    variables: str = ""
+    """The column of a row's own template variables."""
+    role_key: str = "role"
+    content_key: str = "content"
+    function_calls: bool = False
+    """A function_call turn becomes tool calls."""
+    alpaca_prompt: str = "stanford"
+    shifted: bool = False
+    """The stored labels are."""
+
+    bare: bool = True
+    """Nothing goes to the chat template besides the messages."""
+    system_text: str | None = None
+    """The system message of a row that has none."""
+    add_special_tokens: bool = False
+    bos: str = "keep"
+    append_eos: str = "never"
+    prompt_alone: bool = True
+    """The prompt is rendered and tokenized alone, to find where the completion begins."""
+
+    rule: str = "completion"
+    boundary: str = "prompt_length"
+    last_turn: bool = False
+    """Only the last answer is trained."""
+    over: str = "cut_right"
+    min_tokens: int = 0
+    drop_unlabelled: bool = False
+    preshifted: bool = False
 
 
 def script(recipe: Recipe, base: Recipe, prepared: ExportInput) -> str:
@@ -60,7 +126,7 @@ def config_of(recipe: Recipe, prepared: ExportInput) -> Config:
     return Config(
         rows=Code(prepared.loading.script),
         packed=any(path.endswith(".gz") for path in data_files(prepared)),
-        tokenizer_file=_is_file(recipe),
+        tokenizer_file=locate(recipe.tokenizer.name or "", recipe.tokenizer.revision).kind == "file",
         bos_token=recipe.tokenizer.bos_token,
         eos_token=recipe.tokenizer.eos_token,
         pad_token=recipe.tokenizer.pad_token,
@@ -94,6 +160,7 @@ def config_of(recipe: Recipe, prepared: ExportInput) -> Config:
 def constants_of(recipe: Recipe, prepared: ExportInput) -> Mapping[str, Any]:
     """The values of what a reader may want to change: the names in capitals of `plain`."""
     detected = prepared.reading()
+    dated = day_of(recipe) is not None and detected.format not in ("text", "tokenized")
     hub = {"name": prepared.subset, "split": prepared.split or "train", "revision": prepared.data_revision}
     return {
         "DATA": list(data_files(prepared)),
@@ -102,7 +169,7 @@ def constants_of(recipe: Recipe, prepared: ExportInput) -> Mapping[str, Any]:
         "TOKENIZER": tokenizer_argument(recipe.tokenizer.name or ""),
         "TOKENIZER_CLASS": recipe.tokenizer.type or "",
         "REVISION": recipe.tokenizer.revision or "",
-        "DATE": recipe.render.date if _writes_dates(recipe, prepared) else "",
+        "DATE": recipe.render.date if dated else "",
         "IGNORE": recipe.mask.ignore_index,
         "MAX_LENGTH": recipe.length.max,
         "KEYS": renamed_keys(detected),
@@ -145,15 +212,11 @@ def renamed_keys(detected: Detection) -> dict[str, str]:
 
 def data_files(prepared: ExportInput) -> tuple[str, ...]:
     """What DATA names: local files by their full paths, folders and globs as the files in them."""
-    from sftui.sources.files import find_folder, find_glob, is_glob
-
     if prepared.loading.loader is None:
         return tuple(os.path.abspath(p) if os.path.exists(p) else p for p in prepared.paths)
     found: list[str] = []
     for path in prepared.paths:
         if os.path.isdir(path):
-            from pathlib import Path
-
             found += find_folder(Path(path), prepared.split).files
         elif is_glob(path):
             found += find_glob(path).files
@@ -165,20 +228,8 @@ def data_files(prepared: ExportInput) -> tuple[str, ...]:
 def tokenizer_argument(name: str) -> str:
     """What from_pretrained takes: a bundled tokenizer by its folder, a local one by its full path."""
     if name.startswith("builtin:"):
-        from sftui.tokens.locate import locate
-
         return locate(name).argument
     return os.path.abspath(os.path.expanduser(name)) if os.path.exists(os.path.expanduser(name)) else name
-
-
-def _is_file(recipe: Recipe) -> bool:
-    from sftui.tokens.locate import locate
-
-    return locate(recipe.tokenizer.name or "", recipe.tokenizer.revision).kind == "file"
-
-
-def _writes_dates(recipe: Recipe, prepared: ExportInput) -> bool:
-    return day_of(recipe) is not None and prepared.reading().format not in ("text", "tokenized")
 
 
 def _plain(value: Any) -> Any:

@@ -107,12 +107,9 @@ def pack_record(pack: Pack, number: int) -> dict[str, Any]:
         "input_ids": pack.input_ids,
         "labels": pack.labels,
     }
-    if pack.weights is not None:
-        made["loss_weights"] = tuple(pack.weights)
-    if pack.attention_mask is not None:
-        made["attention_mask"] = pack.attention_mask
-    if pack.position_ids is not None:
-        made["position_ids"] = pack.position_ids
+    weights = tuple(pack.weights) if pack.weights is not None else None
+    some = {"loss_weights": weights, "attention_mask": pack.attention_mask, "position_ids": pack.position_ids}
+    made.update((name, values) for name, values in some.items() if values is not None)
     made["document_ids"] = numbers + [0] * (len(pack.input_ids) - len(numbers))
     made["seq_lens"] = list(pack.seq_lens or lengths)
     return made
@@ -167,21 +164,17 @@ def pack_explained(
 
     `piece` gives the vocabulary string of an id. What only the collator masks is the first token of its document.
     """
-    made: dict[str, list[Any]] = {"tokens": [], "reasons": [], "spans": []}
+    made: list[tuple[str, str | None, Any]] = []
     for (number, start, end), part in zip(pack.documents, pack.parts):
         example, explanation = row(number)[part]
         for i in range(start, end):
-            place = len(made["tokens"])
+            place = len(made)
             collator = pack.labels[place] == ignore and example.labels[i] != ignore
             reason = Reason.FIRST_OF_DOCUMENT.value if collator else explanation["reasons"][i] if explanation else None
-            made["tokens"].append(explanation["tokens"][i] if explanation else piece(pack.input_ids[place]))
-            made["reasons"].append(reason)
-            made["spans"].append(explanation["spans"][i] if explanation else None)
-    for token in pack.input_ids[len(made["tokens"]) :]:
-        made["tokens"].append(piece(token))
-        made["reasons"].append(Reason.PAD.value)
-        made["spans"].append(None)
-    return made
+            token = explanation["tokens"][i] if explanation else piece(pack.input_ids[place])
+            made.append((token, reason, explanation["spans"][i] if explanation else None))
+    made += [(piece(token), Reason.PAD.value, None) for token in pack.input_ids[len(made) :]]
+    return {name: [one[at] for one in made] for at, name in enumerate(("tokens", "reasons", "spans"))}
 
 
 def as_json(made: dict[str, Any]) -> str:
@@ -202,13 +195,7 @@ def shift_record(made: dict[str, Any]) -> dict[str, Any]:
     """An un-shifted record as what is seen and what must be predicted from it (`show --shift`)."""
     if "input_ids" not in made:
         return made
-    ends: dict[str, slice] = {
-        "input_ids": slice(None, -1),
-        "attention_mask": slice(None, -1),
-        "tokens": slice(None, -1),
-        "spans": slice(None, -1),
-        "labels": slice(1, None),
-        "loss_weights": slice(1, None),
-        "reasons": slice(1, None),
-    }
+    seen, learnt = slice(None, -1), slice(1, None)
+    ends = dict.fromkeys(("input_ids", "attention_mask", "tokens", "spans"), seen)
+    ends |= dict.fromkeys(("labels", "loss_weights", "reasons"), learnt)
     return {key: value[ends[key]] if key in ends else value for key, value in made.items()}

@@ -67,9 +67,7 @@ def _rows(lines: IO[bytes], numbers: Sequence[int]) -> Iterator[Row]:
     for number, line in zip(numbers, lines):
         row = parse_record(line, number, f"row {number:,}", offset=0)
         if row.data is None:
-            raise ExportError(
-                f"{REFUSED}: {row.problem or f'{row.where} is no object'}", fix="leave it out with `--drop unreadable`"
-            )
+            raise _refused(row.problem or f"{row.where} is no object", "", "leave it out with `--drop unreadable`")
         yield row
 
 
@@ -91,24 +89,23 @@ def _refusal(pa: Any, lines: IO[bytes], numbers: Sequence[int], last: int, error
         found = other_kind(row.data, place)
         if found is not None and found[1:] != ("whole", "number"):
             path, before, now = found
-            return ExportError(
-                f"{REFUSED}: {visible(path)} holds {_a(now)} in {row.where}, and {_a(before)} in the rows before",
-                why="Parquet gives every place of a file one type",
-                fix=f"write one kind of value into it, {_JSON_LINES}",
-            )
+            what = f"{visible(path)} holds {_a(now)} in {row.where}, and {_a(before)} in the rows before"
+            why = "Parquet gives every place of a file one type"
+            return _refused(what, why, f"write one kind of value into it, {_JSON_LINES}")
         try:
             _table(pa, [row])
         except _raised(pa) as alone:
             why = f"{type(alone).__name__}: {visible(str(alone).splitlines()[0][:200])}"
-            return ExportError(
-                f"{REFUSED}: {row.where} holds a value that has no type there",
-                why=why,
-                fix=f"leave the row out, {_JSON_LINES}",
-            )
+            what = f"{row.where} holds a value that has no type there"
+            return _refused(what, why, f"leave the row out, {_JSON_LINES}")
         place = joined(place, place_of([row.data]))
         if row.index == last:
             break
-    return ExportError(f"{REFUSED}: its values have no types in common", why=visible(str(error)[:200]), fix=_JSON_LINES)
+    return _refused("its values have no types in common", visible(str(error)[:200]), _JSON_LINES)
+
+
+def _refused(what: str, why: str, fix: str) -> ExportError:
+    return ExportError(f"{REFUSED}: {what}", why=why, fix=fix)
 
 
 def _a(kind: str) -> str:
@@ -131,21 +128,18 @@ def _refuse_shape(pa: Any, schema: Any) -> None:
     """ExportError for types without measure."""
     levels = [level for _, _, level in _places(pa, schema)]
     if len(levels) > MOST_FIELDS:
-        raise ExportError(
-            f"{REFUSED}: the rows have more than {MOST_FIELDS:,} keys between them",
-            why="each key is a column of its own there",
-            fix=f"store what has keys of its own in each row as JSON text, {_JSON_LINES}",
+        what, why = (
+            f"the rows have more than {MOST_FIELDS:,} keys between them",
+            "each key is a column of its own there",
         )
+        raise _refused(what, why, f"store what has keys of its own in each row as JSON text, {_JSON_LINES}")
     if max(levels, default=0) > MOST_LEVELS:
-        raise ExportError(f"{REFUSED}: the rows are nested too deep for it", fix=f"flatten them, {_JSON_LINES}")
+        raise _refused("the rows are nested too deep for it", "", f"flatten them, {_JSON_LINES}")
 
 
 def _refuse_keyless(pa: Any, schema: Any) -> None:
     """ExportError where every object of a place has no keys."""
     for path, kind, _ in _places(pa, schema):
         if pa.types.is_struct(kind) and not kind.num_fields:
-            raise ExportError(
-                f"{REFUSED}: every object at {visible(path)} has no keys",
-                why="Parquet has no type for such an object",
-                fix=f"leave the key out, {_JSON_LINES}",
-            )
+            what, why = f"every object at {visible(path)} has no keys", "Parquet has no type for such an object"
+            raise _refused(what, why, f"leave the key out, {_JSON_LINES}")

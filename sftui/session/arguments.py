@@ -87,7 +87,7 @@ class Arguments(OptionDeclaration):
         """What is known of a captured run, and what is not."""
         if captured is None:
             return ()
-        from sftui.capture.words import about_run
+        from sftui.capture.stored import about_run
 
         return tuple(about_run(captured, tokenizer_named=self.tokenizer is not None))
 

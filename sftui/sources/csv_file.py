@@ -19,11 +19,10 @@ from typing import IO, Any
 
 from sftui.errors import SourceError
 from sftui.model import Row
-from sftui.sources.arrow_rows import ArrowDecoder
+from sftui.sources.arrow_rows import ArrowDecoder, ArrowSpool
 from sftui.sources.byte_file import ByteFile
 from sftui.sources.records import changed_under_us
 from sftui.sources.source import Damage, DataChange, DataFile, Loading, NoRows, RowCount, Source
-from sftui.sources.spool import ArrowSpool
 
 CHUNK = 10_000
 CHUNK_BYTES = 64 << 20

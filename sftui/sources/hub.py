@@ -113,17 +113,17 @@ def _quiet(datasets: Any, said: list[str]) -> Iterator[None]:
     """Keep progress bars and log lines off the terminal; what is logged goes to `said`."""
     from huggingface_hub import constants, utils
 
-    bars, free = datasets.are_progress_bars_disabled(), constants.HF_HUB_DISABLE_PROGRESS_BARS is None
-    downloads = free and not utils.are_progress_bars_disabled()
     logger = logging.getLogger("datasets")
     handlers, propagate = logger.handlers[:], logger.propagate
     collector = logging.Handler()
     collector.emit = lambda record: said.append(" ".join(record.getMessage().split()))  # type: ignore[method-assign]
     hub = logging.getLogger("huggingface_hub")
     hub_level = hub.level
-    datasets.disable_progress_bars()
-    if downloads:
-        utils.disable_progress_bars()
+    shown = [] if datasets.are_progress_bars_disabled() else [datasets]
+    if constants.HF_HUB_DISABLE_PROGRESS_BARS is None and not utils.are_progress_bars_disabled():
+        shown.append(utils)
+    for package in shown:
+        package.disable_progress_bars()
     logger.handlers, logger.propagate = [collector], False
     hub.setLevel(logging.CRITICAL)
     try:
@@ -131,10 +131,8 @@ def _quiet(datasets: Any, said: list[str]) -> Iterator[None]:
     finally:
         logger.handlers, logger.propagate = handlers, propagate
         hub.setLevel(hub_level)
-        if not bars:
-            datasets.enable_progress_bars()
-        if downloads:
-            utils.enable_progress_bars()
+        for package in shown:
+            package.enable_progress_bars()
 
 
 @contextmanager

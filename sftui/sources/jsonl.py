@@ -118,11 +118,17 @@ class JsonlSource(IndexedSource):
         if not self._file.apart:
             yield from super().pieces(size)
             return
-        path = self._file.place
+        path, rest = self._file.place, (self._row_limit, self._layout)
         begin, row, blanks = self._begin, 0, 0
-        rest = (self._row_limit, self._layout)
-        number = 0
-        done = False
+        for end, stop, above, last in self._places():
+            if stop > row and (last or end - begin >= size):
+                yield SourcePiece(path, self.title, self.kind, row, stop - row, row, begin, end, blanks, *rest)
+                begin, row, blanks = end, stop, above
+
+    def _places(self) -> Iterator[tuple[int, int, int, bool]]:
+        """The places of the index as they become known, at last the end: an offset, how many rows and blank lines come
+        before it, and whether it is the end."""
+        number, done = 0, False
         while not done:
             done = self.index_more(STEP_SECONDS)
             while True:
@@ -131,13 +137,8 @@ class JsonlSource(IndexedSource):
                 if place is None:
                     break
                 number += 1
-                if place[0] - begin >= size and place[1] > row:
-                    end, stop, above = place
-                    yield SourcePiece(path, self.title, self.kind, row, stop - row, row, begin, end, blanks, *rest)
-                    begin, row, blanks = end, stop, above
-        stop, end = self.count().rows, self._index.position
-        if stop > row:
-            yield SourcePiece(path, self.title, self.kind, row, stop - row, row, begin, end, blanks, *rest)
+                yield *place, False
+        yield self._index.position, self.count().rows, 0, True
 
     def _position(self) -> int:
         return self._index.position

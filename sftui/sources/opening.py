@@ -88,11 +88,14 @@ def open_source(spec: SourceSpec) -> Source:
 def _read_by_datasets(spec: SourceSpec) -> bool:
     """Whether `datasets` itself opens it, and takes the part of the split."""
     path = spec.paths[0]
-    if len(spec.paths) > 1 or path == "-":
+    if len(spec.paths) > 1:
         return False
-    if os.path.isdir(path):
-        return not _saved(path) and declares_data(Path(path))
-    return not (os.path.exists(path) or is_glob(path) or format_of(path) or is_url(path))
+    return not _saved(path) and declares_data(Path(path)) if os.path.isdir(path) else not _is_here(path)
+
+
+def _is_here(path: str) -> bool:
+    """Whether a path is no name of a Hub dataset, by what is there and by its form."""
+    return path == "-" or is_url(path) or os.path.exists(path) or is_glob(path) or format_of(path) is not None
 
 
 def _saved(path: str) -> bool:
@@ -129,14 +132,8 @@ def _offline() -> bool:
 
 def hub_name(paths: Sequence[str]) -> str | None:
     """The Hub dataset that these paths would have looked up; None for what is here, or where HF's flags say offline."""
-    if len(paths) != 1 or _offline():
-        return None
-    [path] = paths
-    if path == "-" or is_url(path) or os.path.exists(path) or is_glob(path) or format_of(path):
-        return None
-    if not _may_be_hub_name(path):
-        return None
-    return path
+    far = len(paths) == 1 and not _offline() and not _is_here(paths[0]) and _may_be_hub_name(paths[0])
+    return paths[0] if far else None
 
 
 def _open_one(spec: SourceSpec, path: str) -> Source:

@@ -13,10 +13,9 @@ from typing import IO, Any
 from sftui import bound
 from sftui.errors import SourceError
 from sftui.model import Row
-from sftui.sources.arrow_rows import ArrowDecoder
+from sftui.sources.arrow_rows import ArrowDecoder, ArrowSpool
 from sftui.sources.byte_file import ByteFile
 from sftui.sources.source import COPY_AGAIN, PARQUET, CountedSource, Damage, DataChange, DataFile, SourcePiece
-from sftui.sources.spool import ArrowSpool
 
 BATCH_BYTES = 1 << 20
 KEPT_BATCHES = 6

@@ -192,9 +192,6 @@ class SlicedSource(Source):
     def change(self) -> DataChange | None:
         return next((found for source in self._sources if (found := source.change()) is not None), None)
 
-    def outgrown(self) -> DataChange | None:
-        return next((found for source in self._sources if (found := source.outgrown()) is not None), None)
-
     def refresh(self) -> bool:
         return self._parts[-1][2] is None and self._sources[-1].refresh()
 

@@ -17,7 +17,7 @@ from test_cluster_check import workers
 from sftui.engines.cluster import Cluster
 from sftui.engines.encoding import elsewhere, write_rows
 from sftui.errors import ExportError
-from sftui.exports.joining import joined, part_of
+from sftui.exports.parquet import joined, part_of
 from sftui.session.encoding import EncodeProgress, columns_of, encoded
 from sftui.session.ready import Ready
 

@@ -28,7 +28,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 STOPPED = 86
 """The exit code of a process that the recorder ends."""
@@ -57,23 +57,15 @@ NOT_TRAINING = frozenset({"evaluation_loop", "prediction_loop", "evaluate", "pre
 """Functions of transformers' Trainer inside which a loader's batches are not those that are trained on."""
 
 
-class CaptureOptions:
+class CaptureOptions(NamedTuple):
     """What is to be taken: so many batches, from the model or from the data loader, each sequence cut to `clip`.
     `packages` are those of trainers; `goes_on`: the run trains, and is only looked at."""
 
-    def __init__(
-        self,
-        batches: int = 8,
-        no_model: bool = False,
-        clip: int | None = None,
-        packages: Sequence[str] = (),
-        goes_on: bool = False,
-    ) -> None:
-        self.batches = batches
-        self.no_model = no_model
-        self.clip = clip
-        self.packages = tuple(packages)
-        self.goes_on = goes_on
+    batches: int = 8
+    no_model: bool = False
+    clip: int | None = None
+    packages: Sequence[str] = ()
+    goes_on: bool = False
 
 
 class LoaderState:
@@ -117,7 +109,7 @@ class Recorder:
         self._process = os.getpid()
         self._weights: dict[int, Any] = {}
         self._files: dict[int, tuple[int, bool]] = {}
-        self._over = False
+        self.over = False  # there is nothing more to come
         self._ending = threading.Lock()
         self._inside = threading.local()
         self._undo: list[Callable[[], None]] = []
@@ -150,11 +142,9 @@ class Recorder:
     def rank(self) -> int:
         """The rank of this process in its run."""
         distributed = getattr(self.torch, "distributed", None)
-        try:
+        with contextlib.suppress(RuntimeError, ValueError, AttributeError):
             if distributed is not None and distributed.is_available() and distributed.is_initialized():
                 return int(distributed.get_rank())
-        except (RuntimeError, ValueError, AttributeError):
-            pass
         for name in RANKS:
             value = os.environ.get(name, "")
             if value.isdigit():
@@ -219,11 +209,9 @@ class Recorder:
         def call(module: Any, *args: Any, **kwargs: Any) -> Any:
             if compiling():  # this very function is then traced, and must come to nothing
                 return original(module, *args, **kwargs)
-            if self._over or not module.training or getattr(self._inside, "model", False):
-                return original(module, *args, **kwargs)
-            if not self.torch.is_grad_enabled():
-                return original(module, *args, **kwargs)
-            taken = self._surely(self.called, module, args, kwargs)
+            taken: Any = False
+            if not self.over and module.training and not getattr(self._inside, "model", False):
+                taken = self.torch.is_grad_enabled() and self._surely(self.called, module, args, kwargs)
             if not taken:
                 return original(module, *args, **kwargs)
             # While the model runs, no call of its parts goes through here: compilers trace them as they are.
@@ -233,9 +221,9 @@ class Recorder:
                 given = original(module, *args, **kwargs)
             finally:
                 self._inside.model = False
-                if not self._over:
+                if not self.over:
                     module_class.__call__ = call
-            if taken is not True and not self._over:
+            if taken is not True and not self.over:
                 self._surely(self.returned, module, taken, given)
             return given
 
@@ -266,7 +254,7 @@ class Recorder:
 
         def following(iterator: Any) -> Any:
             batch = original(iterator)
-            if not self._over:
+            if not self.over:
                 self._surely(self.gave, iterator, batch)
             return batch
 
@@ -286,7 +274,7 @@ class Recorder:
                     continue
 
                 def stop(optimizer: Any, *args: Any, _step: Any = step, **kwargs: Any) -> Any:
-                    if self._over:  # another thread, or a handler at the end
+                    if self.over:  # another thread, or a handler at the end
                         self.leave()
                     if _wraps(optimizer, optimizer_class):
                         return _step(optimizer, *args, **kwargs)
@@ -324,7 +312,7 @@ class Recorder:
 
         def watched(original: Any) -> Any:
             def loss(*args: Any, **kwargs: Any) -> Any:
-                if not compiling() and not self._over and self.taken:
+                if not compiling() and not self.over and self.taken:
                     target = kwargs.get("target", args[1] if len(args) > 1 else None)
                     ignore = kwargs.get("ignore_index", args[4] if len(args) > 4 else -100)
                     self._surely(self.compared, target, ignore)
@@ -427,7 +415,7 @@ class Recorder:
         """The model gave something: whatever goes back through it trains its batch."""
 
         def went_back(gradient: Any) -> None:
-            if not self._over and not taken.trained:
+            if not self.over and not taken.trained:
                 self._surely(self.trained, module, taken)
 
         for one in _tensors(self.torch, given):
@@ -526,13 +514,11 @@ class Recorder:
         """What a module is called with, by name."""
         if not args:
             return _opened(self.torch, kwargs)
-        names: list[str] = []
-        try:
-            import inspect
+        import inspect
 
+        names: list[str] = []
+        with contextlib.suppress(TypeError, ValueError, AttributeError):
             names = [*inspect.signature(_inner(module).forward).parameters]
-        except (TypeError, ValueError, AttributeError):
-            pass
         given = {names[i] if i < len(names) else f"argument {i}": value for i, value in enumerate(args)}
         return _opened(self.torch, {**given, **kwargs})
 
@@ -619,18 +605,15 @@ class Recorder:
         targets = batch.pop("targets", None)
         if place is not None:
             self._learn(place, batch, targets)
+        theirs = self._given(*place) if place is not None and "labels" not in tensors else None
+        labels = (tensors if theirs is None else theirs["tensors"]).get("labels")
+        if labels is not None and targets is not None:
+            batch["loss_takes"] = _taken(labels.tolist(), targets, batch["ignore_index"])
         if "labels" in tensors:
             batch["labels_from"] = "model"
-            if targets is not None:
-                batch["loss_takes"] = _taken(tensors["labels"].tolist(), targets, batch["ignore_index"])
-            return
-        theirs = self._given(place[0], place[1]) if place is not None else None
-        labels = theirs["tensors"].get("labels") if theirs is not None else None
-        if labels is not None and theirs is not None:
+        elif labels is not None and theirs is not None:
             batch["labels_from"] = "loader"
             batch["names"].update({k: v for k, v in theirs["names"].items() if k == "labels"})
-            if targets is not None:
-                batch["loss_takes"] = _taken(labels.tolist(), targets, batch["ignore_index"])
             for key, value in theirs["tensors"].items():
                 if key == "input_ids" and [*value.shape] != [*tensors[key].shape]:
                     batch["shapes"]["model_input_ids"] = batch["shapes"]["input_ids"]
@@ -711,12 +694,9 @@ class Recorder:
 
     def finish(self, why: str) -> None:
         """Write everything and leave."""
-        if not self._over:
-            for one in self.taken:
-                self._complete(one)
-            self.taken = self._kept()
+        if not self.over:
+            self._settle()
             last = self.taken[-1] if self.taken else None
-            self._over = True  # no other thread takes anything more
             drawn = last is None or last.batch["from"] == "loader" or self.wanted.goes_on
             if last is not None and last.place is not None and not drawn:
                 self._write_all()
@@ -728,24 +708,26 @@ class Recorder:
             self._end(why)
         self.leave()
 
+    def _settle(self) -> None:
+        """Of what was taken so far the batches that are kept, and no more of them."""
+        for one in self.taken:
+            self._complete(one)
+        self.taken = self._kept()
+        self.over = True  # no other thread takes anything more
+
     def _end(self, why: str, mark: str = "") -> None:
         """There is nothing more to come: by whom it is said first."""
         with self._ending:
-            self._over = True
+            self.over = True
             if not os.path.exists(os.path.join(self.folder, "done")):
                 if mark:
                     self.mark(mark)
                 self._write_all()
                 self._write("done", {"why": why, "error": ""})
 
-    @property
-    def over(self) -> bool:
-        """Whether there is nothing more to come."""
-        return self._over
-
     def _write_all(self) -> None:
         """Write the batches that are kept so far, and the head: those that are written already stay."""
-        kept = self.taken if self._over else self._kept()
+        kept = self.taken if self.over else self._kept()
         for number, one in enumerate(kept):
             state = id(one), "labels_from" in one.batch
             if self._files.get(number) != state:
@@ -755,16 +737,13 @@ class Recorder:
             del self._files[number]
             with contextlib.suppress(OSError):
                 os.remove(os.path.join(self.folder, f"batch-{number:04d}.json"))
-        if self._over or not os.path.exists(os.path.join(self.folder, "head.json")):
+        if self.over or not os.path.exists(os.path.join(self.folder, "head.json")):
             self._write("head.json", self.head())
 
     def ended(self) -> None:
         """The run ends by itself: what there is of it is written."""
-        if not self._over and self.taken and self._process == os.getpid():
-            for one in self.taken:
-                self._complete(one)
-            self.taken = self._kept()
-            self._over = True
+        if not self.over and self.taken and self._process == os.getpid():
+            self._settle()
             self._write_all()
 
     def _surely(self, look: Callable[..., Any], *given: Any) -> Any:
@@ -772,7 +751,7 @@ class Recorder:
         try:
             return look(*given)
         except Exception as error:
-            self._over = True
+            self.over = True
             trace = error.__traceback__
             while trace is not None and trace.tb_next is not None:
                 trace = trace.tb_next
@@ -799,16 +778,14 @@ class Recorder:
             if os.path.exists(os.path.join(self.folder, "done")):
                 break
             time.sleep(0.05)
-        self._over = True
+        self.over = True
         self.leave()
 
     def mark(self, what: str) -> None:
         """Note how far this process came, for whoever has to say why nothing was captured."""
-        try:
-            with open(os.path.join(self.folder, "pids", str(os.getpid())), "a", encoding="utf-8") as file:
-                file.write(what + "\n")
-        except OSError:
-            pass
+        path = os.path.join(self.folder, "pids", str(os.getpid()))
+        with contextlib.suppress(OSError), open(path, "a", encoding="utf-8") as file:
+            file.write(what + "\n")
 
     def _write(self, name: str, content: Any) -> None:
         """A file, whole or not at all, for nobody else to read."""
@@ -949,9 +926,7 @@ def _evaluating() -> bool:
 
 
 def _kind(value: Any) -> str:
-    kind = value if isinstance(value, type) or callable(getattr(value, "__code__", None)) else type(value)
-    if hasattr(value, "__code__"):
-        kind = value
+    kind = value if isinstance(value, type) or hasattr(value, "__code__") else type(value)
     return f"{getattr(kind, '__module__', '')}.{getattr(kind, '__qualname__', '')}".strip(".")
 
 

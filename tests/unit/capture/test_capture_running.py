@@ -27,15 +27,15 @@ for batch in loader:
 
 def begun(found: CapturedRun) -> list[tuple[int, str]]:
     """The first id of each batch of two rows, and where it was taken."""
-    return [(row.input_ids[0], row.source) for row in found.rows[::2]]
+    return [(row["input_ids"][0], row["captured_from"]) for row in found.rows[::2]]
 
 
 def test_the_first_batch_is_the_models_and_the_others_its_loaders(capture: Capture) -> None:
     outcome, found, marker = capture(STEPS)
     assert (outcome.why, outcome.code, marker) == ("step", None, "")
-    assert [row.input_ids[0] for row in found.rows] == [10, 20, 30, 40, 50, 60]
-    assert [row.source for row in found.rows] == ["model"] * 2 + ["loader"] * 4
-    assert {row.columns["labels"][0] for row in found.rows} == {-100}
+    assert [row["input_ids"][0] for row in found.rows] == [10, 20, 30, 40, 50, 60]
+    assert [row["captured_from"] for row in found.rows] == ["model"] * 2 + ["loader"] * 4
+    assert {row["labels"][0] for row in found.rows} == {-100}
     assert found.about["batches"][0]["module"] == "Model"
 
 
@@ -106,8 +106,8 @@ for row in ROWS:
     if row is ROWS[2]:
         optimizer.step()
 """)
-    assert [row.labels_from for row in found.rows] == ["loss"] * 3
-    assert found.rows[0].columns["labels"] == (11, 12, 13, -100)
+    assert [row["labels_from"] for row in found.rows] == ["loss"] * 3
+    assert found.rows[0]["labels"] == (11, 12, 13, -100)
 
 
 def test_labels_of_the_loader_where_the_model_gets_none(capture: Capture) -> None:
@@ -118,8 +118,8 @@ for batch in loader:
     torch.nn.functional.cross_entropy(None, torch.Tensor([row[1:] for row in labels.values]).reshape(6))
     optimizer.step()
 """)
-    assert found.rows[0].input_ids == (10, 11, 12, 13)
-    assert found.rows[0].columns["labels"] == (-100, 11, 12, 13)
+    assert found.rows[0]["input_ids"] == (10, 11, 12, 13)
+    assert found.rows[0]["labels"] == (-100, 11, 12, 13)
     assert found.about["batches"][0]["labels_from"] == "loader"
     assert found.about["batches"][0]["loss_takes"] == "next"
 
@@ -140,8 +140,8 @@ for row in ROWS:
     model(torch.Tensor([row]))
 optimizer.step()
 """)
-    assert {row.labels_from for row in found.rows} == {None}
-    assert "labels" not in found.rows[0].columns
+    assert {row["labels_from"] for row in found.rows} == {None}
+    assert "labels" not in found.rows[0]
 
 
 def test_what_is_no_training_step_is_passed_over(capture: Capture) -> None:
@@ -161,7 +161,7 @@ model(labels=torch.Tensor([[7, 8]]))
 """
         + STEPS
     )
-    assert found.rows[0].input_ids[0] == 10
+    assert found.rows[0]["input_ids"][0] == 10
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ for batch in loader:
     {step}
 """)
     assert (outcome.why, marker) == ("step", "")
-    assert [row.source for row in found.rows] == ["model"] * 2 + ["loader"] * 4
+    assert [row["captured_from"] for row in found.rows] == ["model"] * 2 + ["loader"] * 4
 
 
 def test_a_closure_after_the_loops_own_pass_is_no_second_batch(capture: Capture) -> None:
@@ -241,7 +241,7 @@ for batch in loader:
     model(**batch).backward()
     optimizer.step(lambda: model(**batch).backward())
 """)
-    assert [row.input_ids[0] for row in found.rows[::2]] == [10, 30, 50]
+    assert [row["input_ids"][0] for row in found.rows[::2]] == [10, 30, 50]
 
 
 def test_an_optimizer_that_makes_itself_without_torchs(capture: Capture) -> None:
@@ -284,7 +284,7 @@ for batch in list(loader)[:2]:
 {end}
 """)
     assert outcome.code in (7, -9)
-    assert [row.input_ids[0] for row in found.rows] == [10, 20, 30, 40]
+    assert [row["input_ids"][0] for row in found.rows] == [10, 20, 30, 40]
 
 
 def test_a_signal_while_the_run_is_ended_wakes_nothing(capture: Capture) -> None:
@@ -350,7 +350,7 @@ for batch in loader:
     optimizer.step()
 """)
     assert begun(found) == [(10, "model"), (30, "loader"), (50, "loader")]
-    assert {row.columns["labels"][0] for row in found.rows} == {-100}
+    assert {row["labels"][0] for row in found.rows} == {-100}
 
 
 TUPLES = """
@@ -364,9 +364,9 @@ for mask, ids, labels in loader:
 
 def test_what_a_loader_without_names_gives_is_known_from_the_first_batch(capture: Capture) -> None:
     _, found, _ = capture(TUPLES + "    model(ids, labels, attention_mask=mask).backward()\n    optimizer.step()\n")
-    assert [row.input_ids[0] for row in found.rows[::2]] == [10, 30, 50]
-    assert [row.columns["labels"][1] for row in found.rows[::2]] == [11, 31, 51]
-    assert [row.columns["attention_mask"] for row in found.rows] == [(1, 1, 1, 1)] * 6
+    assert [row["input_ids"][0] for row in found.rows[::2]] == [10, 30, 50]
+    assert [row["labels"][1] for row in found.rows[::2]] == [11, 31, 51]
+    assert [row["attention_mask"] for row in found.rows] == [(1, 1, 1, 1)] * 6
 
 
 MASKS = {
@@ -396,7 +396,7 @@ for batch in loader:
     optimizer.step()
 """
     _, found, _ = capture(code, batches=1)
-    assert [row.columns.get("attention_mask") for row in found.rows] == [numbers] * 2
+    assert [row.get("attention_mask") for row in found.rows] == [numbers] * 2
 
 
 @pytest.mark.parametrize("shifted", [False, True])
@@ -409,9 +409,9 @@ def test_labels_of_such_a_loader_that_the_loss_alone_gets(capture: Capture, loss
     given.backward()
     optimizer.step()
 """)
-    assert [row.labels_from for row in found.rows[::2]] == ["loader" if shifted else "loss", "loader", "loader"]
+    assert [row["labels_from"] for row in found.rows[::2]] == ["loader" if shifted else "loss", "loader", "loader"]
     own = [(-100, 11, 12, 13), (-100, 31, 32, 33), (-100, 51, 52, 53)]
-    assert [row.columns["labels"] for row in found.rows[::2]] == own
+    assert [row["labels"] for row in found.rows[::2]] == own
 
 
 def test_embeddings_that_the_loop_makes_itself(capture: Capture) -> None:
@@ -426,8 +426,8 @@ for batch in loader:
     embedded.backward()
     optimizer.step()
 """)
-    assert [row.input_ids[0] for row in found.rows[::2]] == [10, 30, 50]
-    assert found.rows[0].columns["labels"] == (-100, 11, 12, 13)
+    assert [row["input_ids"][0] for row in found.rows[::2]] == [10, 30, 50]
+    assert found.rows[0]["labels"] == (-100, 11, 12, 13)
 
 
 def test_a_model_without_parts_has_weights(capture: Capture) -> None:
@@ -443,7 +443,7 @@ for batch in loader:
     Loss()(torch.Tensor([[7, 7]])).backward()
     optimizer.step()
 """)
-    assert [row.input_ids[0] for row in found.rows[::2]] == [10, 30, 50]
+    assert [row["input_ids"][0] for row in found.rows[::2]] == [10, 30, 50]
 
 
 def test_a_loader_that_gives_nothing_more_is_not_waited_for(capture: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -458,7 +458,7 @@ loader = DataLoader(ROWS, 2, collate_slowly)
 """
         + TRAINED
     )
-    assert outcome.why == "step" and [row.input_ids[0] for row in found.rows[::2]] == [10, 30]
+    assert outcome.why == "step" and [row["input_ids"][0] for row in found.rows[::2]] == [10, 30]
 
 
 def test_a_copy_of_the_process_is_ended_at_once_too(capture: Capture) -> None:
@@ -474,7 +474,7 @@ if os.fork() == 0:
 os.wait()
 write("waited\\n")
 """)
-    assert [row.input_ids[0] for row in found.rows[::2]] == [10, 30, 50]
+    assert [row["input_ids"][0] for row in found.rows[::2]] == [10, 30, 50]
     assert marker == ""
 
 
@@ -491,14 +491,14 @@ for batch in loader:
         no_model=True,
     )
     assert (outcome.why, marker) == ("loader", "")
-    assert [row.input_ids[0] for row in found.rows] == [10, 20, 30, 40, 50, 60]
-    assert {row.source for row in found.rows} == {"loader"}
+    assert [row["input_ids"][0] for row in found.rows] == [10, 20, 30, 40, 50, 60]
+    assert {row["captured_from"] for row in found.rows} == {"loader"}
 
 
 def test_sequences_are_cut_on_request(capture: Capture) -> None:
     _, found, _ = capture(STEPS, clip=3, batches=1)
     row = found.rows[0]
-    assert (row.input_ids, row.columns["labels"], row.clipped) == ((10, 11, 12), (-100, 11, 12), 4)
+    assert (row["input_ids"], row["labels"], row["length"]) == ((10, 11, 12), (-100, 11, 12), 4)
 
 
 def test_packs_keep_their_lengths_and_positions(capture: Capture) -> None:
@@ -510,8 +510,8 @@ model.forward = forward
 model(input_ids=ids, labels=ids, cu_seq_lens_q=torch.Tensor([0, 3, 5]))
 optimizer.step()
 """)
-    assert found.rows[0].columns["position_ids"] == (0, 1, 2, 0, 1)
-    assert found.rows[1].columns["seq_lengths"] == (3, 2)
+    assert found.rows[0]["position_ids"] == (0, 1, 2, 0, 1)
+    assert found.rows[1]["seq_lengths"] == (3, 2)
 
 
 RANKS = """
@@ -534,7 +534,7 @@ for batch in list(loader)[int(os.environ["RANK"])::2]:
 
 def test_of_several_ranks_the_first_records_and_none_steps(capture: Capture) -> None:
     _, found, marker = capture(RANKS, batches=1)
-    assert [row.input_ids[0] for row in found.rows] == [10, 20]
+    assert [row["input_ids"][0] for row in found.rows] == [10, 20]
     assert marker == ""
 
 

@@ -24,9 +24,8 @@ from sftui.errors import ExportError
 from sftui.exports import plain
 from sftui.exports.copying import Code, copied
 from sftui.exports.expressible import check_expressible
-from sftui.exports.plain_config import Config
 from sftui.exports.prepared import ExportInput
-from sftui.exports.preprocess import config_of, constants_of, plain_source
+from sftui.exports.preprocess import Config, config_of, constants_of, plain_source
 from sftui.model import Row
 from sftui.recipe import Recipe, changed
 from sftui.sources.csv_file import CsvSource

@@ -11,7 +11,7 @@ import pytest
 
 from sftui.cli import main
 from sftui.errors import RecipeError, SftuiError
-from sftui.exports.secrets import HIDDEN, without_secrets
+from sftui.exports.redacted import HIDDEN, without_secrets
 from sftui.trainers import load_recipe
 from sftui.trainers.verify.session import process_environment
 
