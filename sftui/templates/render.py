@@ -6,15 +6,17 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from sftui.errors import TemplateError
 from sftui.model import NOWHERE, Conversation, Kind, Part, RenderedText, Span
 from sftui.recipe import Render
 from sftui.templates import limits
-from sftui.templates.skeletons import RenderRequest
+from sftui.templates.skeletons import RenderRequest, Sighting
 from sftui.templates.spans import attribute
 from sftui.templates.template import ChatTemplate
+
+Steps = TypeVar("Steps", int, "int | None")
 
 
 def render(
@@ -100,21 +102,17 @@ def _chat(
         now,
     )
     sighting = template.skeletons.see(request)
-    if sighting is None:
-        return _in_full(request, template)
-    known = sighting.rendered if not sighting.due else None
-    if known is not None and sighting.complete:
+    known = sighting.rendered if sighting is not None and not sighting.due else None
+    if known is not None and sighting is not None and sighting.complete:
         return known
-    begun = time.process_time()
-    try:
-        rendered = _in_full(request, template) if known is None else _attributed(known, request, template)
-    except TemplateError:
-        template.skeletons.settle(sighting, template, None, 0.0)
-        raise
-    alone = known is None and not request.spans and request.prompt is None
-    mismatch = template.skeletons.settle(
-        sighting, template, rendered, time.process_time() - begun, template.steps if alone else None
-    )
+
+    def plainly() -> tuple[RenderedText, int | None]:
+        if known is not None:
+            return _attributed(known, request, template), None
+        alone = not request.spans and request.prompt is None
+        return _in_full(request, template), template.steps if alone else None
+
+    rendered, _, mismatch = _learning(template, sighting, plainly)
     return rendered if mismatch is None else replace(rendered, notes=(*rendered.notes, mismatch))
 
 
@@ -128,18 +126,26 @@ def render_text(
     sighting = template.skeletons.see(request)
     if sighting is not None and sighting.rendered is not None and not sighting.due and sighting.steps is not None:
         return sighting.rendered.text, sighting.steps
+    rendered, steps, _ = _learning(template, sighting, lambda: (_rendered(template, *plainly()), template.steps))
+    return rendered.text, steps
+
+
+def _learning(
+    template: ChatTemplate, sighting: Sighting | None, plainly: Callable[[], tuple[RenderedText, Steps]]
+) -> tuple[RenderedText, Steps, str | None]:
+    """What a render gives and its steps, of which the shape of the row learns; a sentence where it is not as the row
+    was put together."""
     begun = time.process_time()
     try:
-        text, generation = plainly()
+        rendered, steps = plainly()
     except TemplateError:
         if sighting is not None:
             template.skeletons.settle(sighting, template, None, 0.0)
         raise
-    steps = template.steps
-    if sighting is not None:
-        rendered = _rendered(template, text, generation)
-        template.skeletons.settle(sighting, template, rendered, time.process_time() - begun, steps)
-    return text, steps
+    if sighting is None:
+        return rendered, steps, None
+    seconds = time.process_time() - begun
+    return rendered, steps, template.skeletons.settle(sighting, template, rendered, seconds, steps)
 
 
 def _text_of(

@@ -319,6 +319,4 @@ def _measured_filters() -> dict[str, Callable[..., Any]]:
         "indent": filters.do_indent,
         "batch": filters.do_batch,
     }
-    made: dict[str, Callable[..., Any]] = {name: padded(inner) for name, inner in few.items()}
-    made.update({"int": int_, "round": round_, "format": format_})
-    return made
+    return {**{name: padded(inner) for name, inner in few.items()}, "int": int_, "round": round_, "format": format_}

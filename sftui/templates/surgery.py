@@ -229,19 +229,17 @@ class _SurgeryBench:
         return out
 
     def text(
-        self, template: ChatTemplate, chat: Conversation, *, prompt: bool = False
+        self,
+        template: ChatTemplate,
+        chat: Conversation,
+        messages: Sequence[Mapping[str, Any]] | None = None,
+        prompt: bool = False,
     ) -> tuple[str, tuple[Range, ...]]:
-        return self._drawn(template, [one.data for one in chat.messages], chat, prompt)
-
-    def _drawn(
-        self, template: ChatTemplate, messages: Sequence[Mapping[str, Any]], chat: Conversation, prompt: bool
-    ) -> tuple[str, tuple[Range, ...]]:
-        """These messages with the tools and arguments of their conversation."""
+        """A conversation, or other messages with its tools and arguments."""
+        some = [message.data for message in chat.messages] if messages is None else messages
         variables = {**self.special, **self.options.kwargs, **chat.template_kwargs}
         with _within_its_limits():
-            return template.text(
-                messages, tools=chat.tools, add_generation_prompt=prompt, variables=variables, now=_NOON
-            )
+            return template.text(some, tools=chat.tools, add_generation_prompt=prompt, variables=variables, now=_NOON)
 
     def look(self, chat: Conversation) -> Known:
         """Text and answers of a conversation by the original, or its refusal in words."""
@@ -270,7 +268,7 @@ class _SurgeryBench:
 
         def draw(some: Sequence[Mapping[str, Any]], prompt: bool = False) -> str | None:
             try:
-                return self._drawn(self.original, some, chat, prompt)[0]
+                return self.text(self.original, chat, some, prompt)[0]
             except TemplateError:
                 return None
 

@@ -158,13 +158,6 @@ def operands_of(source: str, tokens: list[Token]) -> list[Operand]:
     if not solid:
         return []
     depth = 0
-    for kind, value, _ in solid:
-        if kind == "operator" and value in "([{":
-            depth += 1
-        elif kind == "operator" and value in ")]}":
-            depth -= 1
-        elif depth == 0 and ((kind == "name" and value in _LOOSE) or (kind == "operator" and value in _OTHER)):
-            return [_operand(source, solid)]
     group: list[Token] = []
     out: list[Operand] = []
     joiner = ""
@@ -174,6 +167,8 @@ def operands_of(source: str, tokens: list[Token]) -> list[Operand]:
             depth += 1
         elif kind == "operator" and value in ")]}":
             depth -= 1
+        elif depth == 0 and ((kind == "name" and value in _LOOSE) or (kind == "operator" and value in _OTHER)):
+            return [_operand(source, solid)]
         if depth == 0 and kind == "operator" and value in "+~" and group:
             out.append(_operand(source, group, joiner))
             group, joiner = [], value
@@ -252,28 +247,30 @@ class _TreeReader:
         if isinstance(item, tuple):
             start, end, text = item
             if text:
-                self._leaf(Leaf("data", 0, start, end, [Operand(quoted(text), text)]))
+                self._write(Leaf("data", 0, start, end, [Operand(quoted(text), text)]))
             else:
                 self.blanks.append((start, end))
         elif item.kind == "comment":
             self.stack[-1].append(Statement(item.start, item.end, "comment"))
         elif item.kind == "variable":
-            self._leaf(
-                Leaf(
-                    "output", 0, item.start, item.end, operands_of(self.source, item.tokens), item.opening, item.closing
-                )
-            )
+            operands = operands_of(self.source, item.tokens)
+            self._write(Leaf("output", 0, item.start, item.end, operands, item.opening, item.closing))
         else:
             self._block(item)
 
-    def _leaf(self, leaf: Leaf) -> None:
-        if any(one.name in _WRAPPED or one.name == "set" for one in self.open):
-            return
+    def _write(self, leaf: Leaf) -> None:
+        if self._leaf(leaf):
+            self.stack[-1].append(leaf)
+
+    def _leaf(self, leaf: Leaf) -> bool:
+        """List what writes; False inside of what writes nothing by itself."""
+        if any(block.name in _WRAPPED or block.name == "set" for block in self.open):
+            return False
         leaf.number = len(self.leaves)
-        leaf.loops = tuple(one.loop for one in self.open if one.loop is not None)
-        leaf.tests = tuple(dict.fromkeys(test for some in self.tests for test in some))
+        leaf.loops = tuple(block.loop for block in self.open if block.loop is not None)
+        leaf.tests = () if leaf.kind == "set" else tuple(dict.fromkeys(test for some in self.tests for test in some))
         self.leaves.append(leaf)
-        self.stack[-1].append(leaf)
+        return True
 
     def _block(self, tag: _Tag) -> None:
         solid = [token for token in tag.tokens if token[0] != "whitespace"]
@@ -326,19 +323,9 @@ class _TreeReader:
         plain = len(solid) > 3 and solid[1][0] == "name" and solid[2][1] == "="
         statement = Statement(tag.start, tag.end, "set", plain_set=plain)
         self.stack[-1].append(statement)
-        if plain and not any(one.name in _WRAPPED or one.name == "set" for one in self.open):
-            leaf = Leaf(
-                "set",
-                len(self.leaves),
-                tag.start,
-                tag.end,
-                operands_of(self.source, solid[3:]),
-                tag.opening,
-                tag.closing,
-                solid[1][1],
-            )
-            leaf.loops = tuple(one.loop for one in self.open if one.loop is not None)
-            self.leaves.append(leaf)
+        if plain:
+            operands = operands_of(self.source, solid[3:])
+            self._leaf(Leaf("set", 0, tag.start, tag.end, operands, tag.opening, tag.closing, solid[1][1]))
 
 
 @dataclass(slots=True)

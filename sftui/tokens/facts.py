@@ -8,6 +8,7 @@ from typing import Any
 
 PROVEN = "proven"
 PROVISIONAL = "provisional"
+ROLES = ("bos", "eos", "pad", "unk")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,17 @@ class TokenizerFacts:
         """The same facts with more notes; one already there is not said twice."""
         new = tuple(note for note in dict.fromkeys(notes) if note not in self.notes)
         return replace(self, notes=self.notes + new) if new else self
+
+
+def named_roles(
+    specials: Mapping[str, str], ids: Mapping[str, int | None], front: tuple[int, ...], back: tuple[int, ...]
+) -> dict[str, Any]:
+    """Of facts what follows from the named special tokens, the ids of `bos`, `eos`, `pad` and `unk`, and those around
+    a text."""
+    found: dict[str, Any] = {"special_tokens": specials, "front": front, "back": back}
+    for role in ROLES:
+        found |= {f"{role}_token": specials.get(f"{role}_token"), f"{role}_id": ids[role]}
+    return {**found, "adds_bos": ids["bos"] in front, "adds_eos": ids["eos"] in back}
 
 
 def from_json(data: Mapping[str, Any]) -> TokenizerFacts:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import fnmatch
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -78,18 +78,14 @@ def may_differ(place: Location, a: str, b: str, elsewhere: Mapping[str, int] | N
         return None  # loaded as the file is, under every version
     if place.folder is None:
         return "its files are not on disk yet" if place.kind == "hub" else "of .gguf only the running release is known"
+    counts = [_counted(version, measured[version]) for version in _around(a) if version in measured]
+    versions = [version for one in (a, b) for version in _around(one) if one is b or version not in measured]
     try:
-        config, model = (
-            object_in(place.folder, "tokenizer_config.json"),
-            object_in(place.folder, "config.json"),
-        )
-        counts = [_counted(version, measured[version]) for version in _around(a) if version in measured]
-        if any(counts):
-            return next(filter(None, counts))
-        versions = [version for one in (a, b) for version in _around(one) if one is b or version not in measured]
-        ways = {_way(version, config, model, place) for version in versions}
+        ways = {*_ways(place, versions).values()}
     except (OSError, ValueError) as error:
         return f"its files cannot be read ({error})"
+    if any(counts):
+        return next(filter(None, counts))
     if None in ways:
         return "how they load it is not known"
     names = {way[0] for way in ways if way is not None}
@@ -112,11 +108,7 @@ def loaded_otherwise(place: Location, running: str) -> dict[str, str]:
     if place.folder is None or running not in _record()["versions"]:
         return {}
     try:
-        config, model = (
-            object_in(place.folder, "tokenizer_config.json"),
-            object_in(place.folder, "config.json"),
-        )
-        ways = {version: _way(version, config, model, place) for version in _record()["versions"]}
+        ways = _ways(place, _record()["versions"])
     except (OSError, ValueError):
         return {}
     mine = ways[running]
@@ -181,6 +173,12 @@ def _around(version: str) -> tuple[str, ...]:
     older = [one for one in known if _numbers(one) < _numbers(version)]
     newer = [one for one in known if _numbers(one) > _numbers(version)]
     return (older[-1], newer[0]) if older and newer else (version,)
+
+
+def _ways(place: Location, versions: Iterable[str]) -> dict[str, tuple[str, str | None] | None]:
+    """How each of the versions loads a folder (see `_way`); OSError, ValueError."""
+    config, model = (object_in(place.folder, name) for name in ("tokenizer_config.json", "config.json"))
+    return {version: _way(version, config, model, place) for version in versions}
 
 
 def _way(

@@ -43,7 +43,7 @@ def packed(text: str) -> bytes | None:
         if model["type"] != "BPE" or len(model["vocab"]) < WORTH:
             return None
         data = _pack(found, model)
-        return data if data is not None and _unpack(data).to_str() == text else None
+        return data if data is not None and _taken_apart(data).whole().to_str() == text else None
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
         return None
 
@@ -128,10 +128,6 @@ def _pack(found: Mapping[str, Any], model: Mapping[str, Any]) -> bytes | None:
         "rest": {**found, "added_tokens": [], "model": {**model, "vocab": {}, "merges": []}},
     }
     return b"".join((json.dumps(header).encode(), b"\n", tokens, ids.tobytes(), merges.tobytes()))
-
-
-def _unpack(data: bytes) -> Any:
-    return _taken_apart(data).whole()
 
 
 def _taken_apart(data: bytes) -> Form:

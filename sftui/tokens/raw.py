@@ -10,7 +10,7 @@ from typing import Any
 from sftui.errors import TokenizerError
 from sftui.side_files import read_side_file
 from sftui.tokens.autotokenizer import randomness
-from sftui.tokens.facts import PROVISIONAL, TokenizerFacts
+from sftui.tokens.facts import PROVISIONAL, ROLES, TokenizerFacts, named_roles
 from sftui.tokens.four import MORE, NAMED, Redone
 from sftui.tokens.given import GivenTokenizer, TokenizerState
 from sftui.tokens.loaded import FastEngine, LoadedTokenizer, is_panic, panic_text
@@ -77,11 +77,9 @@ def _roles(engine: FastEngine, name: str, specials: Mapping[str, str]) -> dict[s
     inner, whole = _probed(engine, name, False), _probed(engine, name, True)
     at = next((i for i in range(len(whole)) if whole[i : i + len(inner)] == inner), 0)
     front, back = whole[:at], whole[at + len(inner) :]
-    found: dict[str, Any] = {"special_tokens": specials, "front": front, "back": back}
-    for role in ("bos", "eos", "pad", "unk"):
-        token = specials.get(f"{role}_token")
-        found |= {f"{role}_token": token, f"{role}_id": engine.token_id(token) if token is not None else None}
-    return {**found, "adds_bos": found["bos_id"] in front, "adds_eos": found["eos_id"] in back}
+    tokens = {role: specials.get(f"{role}_token") for role in ROLES}
+    ids = {role: None if token is None else engine.token_id(token) for role, token in tokens.items()}
+    return named_roles(specials, ids, front, back)
 
 
 def _probed(engine: FastEngine, name: str, special: bool) -> tuple[int, ...]:

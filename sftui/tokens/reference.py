@@ -9,9 +9,13 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from sftui.tokens.facts import TokenizerFacts
+from sftui.tokens.facts import TokenizerFacts, named_roles
 from sftui.tokens.locate import Location, object_in, read_json
 
+_AS_REPORTED = (
+    *("class_name", "is_fast", "vocab_size", "padding_side", "truncation_side", "model_max_length"),
+    *("split_special_tokens", "random"),
+)
 GGUF_READER = str(Path(__file__).with_name("gguf.py"))
 
 
@@ -28,36 +32,16 @@ def load_request(place: Location) -> dict[str, Any]:
 
 def read_facts(reported: Mapping[str, Any], place: Location) -> TokenizerFacts:
     """The facts of what `autotokenizer.facts` reported of a tokenizer."""
-    specials, named = dict(reported["special_tokens"]), reported["named_ids"]
-    front, back = tuple(reported["front"]), tuple(reported["back"])
+    around = tuple(reported["front"]), tuple(reported["back"])
     return TokenizerFacts(
         name=place.name,
-        class_name=reported["class_name"],
-        is_fast=reported["is_fast"],
-        vocab_size=reported["vocab_size"],
-        special_tokens=specials,
+        **{field: reported[field] for field in _AS_REPORTED},
+        **named_roles(dict(reported["special_tokens"]), reported["named_ids"], *around),
         special_lists={name: tuple(tokens) for name, tokens in reported["special_lists"].items()},
-        bos_token=specials.get("bos_token"),
-        bos_id=named["bos"],
-        eos_token=specials.get("eos_token"),
-        eos_id=named["eos"],
-        pad_token=specials.get("pad_token"),
-        pad_id=named["pad"],
-        unk_token=specials.get("unk_token"),
-        unk_id=named["unk"],
-        padding_side=reported["padding_side"],
-        truncation_side=reported["truncation_side"],
-        model_max_length=reported["model_max_length"],
         chat_templates=dict(reported["chat_templates"]),
-        adds_bos=named["bos"] is not None and named["bos"] in front,
-        adds_eos=named["eos"] is not None and named["eos"] in back,
-        front=front,
-        back=back,
-        split_special_tokens=reported["split_special_tokens"],
         engine="tokenizers" if reported["is_fast"] else "transformers",
         commit=place.commit,
         transformers=reported["versions"].get("transformers", ""),
-        random=reported["random"],
     )
 
 

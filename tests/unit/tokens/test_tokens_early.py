@@ -36,7 +36,10 @@ def engine_of(backend: Tokenizer, split: bool = False, otherwise: Callable[[], A
 
 def alike(backend: Tokenizer, texts: list[str], split: bool = False) -> int:
     """How many texts a part encoded, each in an engine of its own; AssertionError where one is not as the whole's."""
-    whole, parts = FastEngine(quick._unpack(quick.packed(backend.to_str()) or b""), split_special_tokens=split), 0
+    whole, parts = (
+        FastEngine(quick._taken_apart(quick.packed(backend.to_str()) or b"").whole(), split_special_tokens=split),
+        0,
+    )
     for text in texts:
         engine = engine_of(backend, split)
         assert engine is not None
