@@ -8,26 +8,24 @@ from sftui.templates.families import builtin_names, builtin_template, families_f
 from sftui.templates.render import render, without_bos
 from sftui.templates.template import (
     ChatTemplate,
-    TemplateFeatures,
     choose_template,
     compile_template,
-    features,
     load_template_file,
+    variables_of,
 )
 
 __all__ = [
     "ChatTemplate",
     "Rendering",
-    "TemplateFeatures",
     "builtin_names",
     "builtin_template",
     "choose_template",
     "compile_template",
     "families_for",
     "family_of",
-    "features",
     "load_template_file",
     "render",
     "rendering_of",
+    "variables_of",
     "without_bos",
 ]

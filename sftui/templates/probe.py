@@ -19,7 +19,7 @@ from sftui.model import common_prefix
 from sftui.templates.behaviour import BEHAVIOURS, REASONING_KEYS
 from sftui.templates.marks import slots_of, stands_in
 from sftui.templates.probe_shapes import Message, ProbeShape, birds, shapes
-from sftui.templates.template import ChatTemplate, compile_template, features
+from sftui.templates.template import ChatTemplate, compile_template, variables_of
 
 ERROR, WARNING, FACT = "error", "warning", "fact"
 GRADES = (ERROR, WARNING, FACT)
@@ -133,7 +133,8 @@ class _Bench:
     def __init__(self, template: ChatTemplate, variables: Mapping[str, Any]) -> None:
         self.template = template
         self.variables = variables
-        self.features = features(template)
+        names = variables_of(template)
+        self.tools, self.date = "tools" in names, "strftime_now" in names
         self.source = template.source
         self.by_name = {one.name: one for one in shapes()}
         self.oldest = compile_template(template.source, template.name, rendering=BEHAVIOURS[0])
@@ -147,7 +148,6 @@ class _Bench:
         self.pairs = self._learnt()
         self.by_design = set(self._unbalanced(self.plain))
         self.calls = "tool_calls" in self.source
-        self.tools = self.features.tools
         self.reasons = "</think>" in self.source or _REASONING.search(self.source) is not None
 
     def _writes_answers(self) -> bool:
@@ -353,7 +353,7 @@ class _Bench:
 
     def _tags(self, shape: ProbeShape) -> Iterator[ShapeProblem]:
         """Whether generation tags are around the answers, and around nothing else."""
-        if not self.features.generation_tag or not shape.usual:
+        if not self.template.has_generation_tag or not shape.usual:
             return
         text, spans = self.template.text(
             self._given(shape.messages), tools=shape.tools, variables={**self.variables, **shape.kwargs}, now=_NOON
@@ -412,9 +412,9 @@ class _Bench:
             if len(own) >= 4:
                 said = "writes a system text of its own"
                 yield self._of(shape, "system", said, excerpt=" ".join(before.split())[:80], grade=FACT)
-        if self.features.date:
+        if self.date:
             yield self._of(shape, "date", "may write today's date", grade=FACT)
-        if not self.features.generation_tag:
+        if not self.template.has_generation_tag:
             yield self._of(shape, "tags", "has no generation tags", grade=FACT)
         turns = self.by_name["two-turns"]
         early, all_of_it = self.draw("two-turns", 2, False), self.draw("two-turns", 4, False)

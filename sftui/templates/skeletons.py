@@ -30,7 +30,6 @@ from sftui.templates.marks import slots_of, stands_in
 from sftui.templates.spans import ABSENT, LEAVES_OUT, attribute
 
 if TYPE_CHECKING:
-    from sftui.templates.behaviour import Rendering
     from sftui.templates.tracing import Recording
 
 
@@ -39,12 +38,6 @@ class TemplateFacts(Protocol):
 
     @property
     def name(self) -> str: ...
-
-    @property
-    def has_generation_tag(self) -> bool: ...
-
-    @property
-    def rendering(self) -> Rendering: ...
 
     @property
     def compiled_in(self) -> float: ...
@@ -511,7 +504,7 @@ class _Skeleton:
         text: _Rope,
         prompt: _Rope | None,
         generation: tuple[tuple[Place, Place], ...],
-        template: TemplateFacts,
+        rendered: RenderedText,
         plan: _Plan | None,
     ) -> None:
         steps, places = _without_strips(recording.steps, len(recording.texts))
@@ -521,7 +514,7 @@ class _Skeleton:
         written = len(text.literals()) + len("" if prompt is None else prompt.literals())
         self.held = written + len(recording.steps) + len(steps)
         self._generation, self.plan = generation, plan
-        self._tagged, self._overlapping = template.has_generation_tag, template.rendering.masks_overlaps
+        self._tagged, self._overlapping = rendered.has_generation_tag, rendered.overlapping
         self.steps: int | None = None
 
     def rendered(self, texts: Sequence[str], edges: tuple[Edge, ...], now: datetime) -> RenderedText | None:
@@ -610,7 +603,7 @@ def _followed(sighting: Sighting, template: TemplateFacts, rendered: RenderedTex
     """The way of this row through the template; None where it is not known, or tells another text."""
     for spans in (True, False) if sighting.request.spans else (False,):
         try:
-            found = _skeleton(sighting, template, spans)
+            found = _skeleton(sighting, template, rendered, spans)
         except Exception:  # Lost, or whatever else a template raises that is given no strings
             continue
         known = found.rendered(sighting.texts, sighting.edges, sighting.request.now)
@@ -619,7 +612,7 @@ def _followed(sighting: Sighting, template: TemplateFacts, rendered: RenderedTex
     return None
 
 
-def _skeleton(sighting: Sighting, template: TemplateFacts, spans: bool) -> _Skeleton:
+def _skeleton(sighting: Sighting, template: TemplateFacts, rendered: RenderedText, spans: bool) -> _Skeleton:
     from sftui.templates.tracing import Recording
 
     request = sighting.request
@@ -645,7 +638,7 @@ def _skeleton(sighting: Sighting, template: TemplateFacts, spans: bool) -> _Skel
             if not sighting.edges:
                 raise
             plan = _planned(sighting, template, recording, parts, sighting.edges)
-    return _Skeleton(recording, _Rope(parts), None if prompt is None else _Rope(prompt), generation, template, plan)
+    return _Skeleton(recording, _Rope(parts), None if prompt is None else _Rope(prompt), generation, rendered, plan)
 
 
 def _place(before: Sequence[Any], parts: Sequence[Any]) -> Place:

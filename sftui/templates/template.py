@@ -6,7 +6,7 @@ import os
 import re
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import asdict, is_dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -30,20 +30,6 @@ _KEPT = (date, time, timedelta, Decimal, UUID, bytes)
 """What rows of Parquet and Arrow and values of YAML hold besides JSON's types."""
 
 Spans = tuple[tuple[int, int], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TemplateFeatures:
-    """What a template reads and offers; `variables` are the names it expects from outside."""
-
-    generation_tag: bool
-    generation_prompt: bool
-    tools: bool
-    documents: bool
-    reasoning: bool
-    date: bool
-    raises: bool
-    variables: frozenset[str]
 
 
 class ChatTemplate:
@@ -246,25 +232,15 @@ def choose_template(chat_templates: Mapping[str, str], tools: Any = None) -> tup
     )
 
 
-def features(template: ChatTemplate) -> TemplateFeatures:
-    """What a template reads, from its source alone: nothing is rendered."""
+def variables_of(template: ChatTemplate) -> frozenset[str]:
+    """The names that a template expects from outside, functions too, from its source alone: nothing is rendered."""
     from sftui.templates import sandbox
 
     try:
         with bound.template_work(template.made_of, ("parse", template.source)):
-            names = sandbox.free_variables(template.source)
+            return sandbox.free_variables(template.source)
     except Exception as error:
         raise _compile_error(error, template.name) from error
-    return TemplateFeatures(
-        generation_tag=template.has_generation_tag,
-        generation_prompt="add_generation_prompt" in names,
-        tools="tools" in names,
-        documents="documents" in names,
-        reasoning=any(key in template.source for key in ("reasoning_content", ".thinking", "'thinking'")),
-        date="strftime_now" in names,
-        raises="raise_exception" in names,
-        variables=names,
-    )
 
 
 def prepare_messages(

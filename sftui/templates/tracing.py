@@ -132,6 +132,11 @@ def _register(arg: Any) -> Any:
     return arg
 
 
+def _operator(function: Callable[[Any, Any], Any]) -> Any:
+    """A method of `Text` that makes this a step."""
+    return lambda text, other: text.recording.step(function, text, other)
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class Text:
     """A text of the conversation, or what a step made of one: any value at all, and no string to Python.
@@ -179,24 +184,9 @@ class Text:
     def __contains__(self, one: Any) -> bool:
         return bool(self.recording.ask(self._step(operator.contains, one)))
 
-    def __eq__(self, other: object) -> Any:
-        return self._step(operator.eq, other)
-
-    def __ne__(self, other: object) -> Any:
-        return self._step(operator.ne, other)
-
-    def __lt__(self, other: Any) -> Any:
-        return self._step(operator.lt, other)
-
-    def __le__(self, other: Any) -> Any:
-        return self._step(operator.le, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return self._step(operator.gt, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return self._step(operator.ge, other)
-
+    __eq__, __ne__ = _operator(operator.eq), _operator(operator.ne)
+    __lt__, __le__ = _operator(operator.lt), _operator(operator.le)
+    __gt__, __ge__ = _operator(operator.gt), _operator(operator.ge)
     __hash__ = None  # type: ignore[assignment]
 
     def __add__(self, other: Any) -> Any:

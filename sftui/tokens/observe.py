@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import util
 from typing import Any
 
@@ -96,12 +96,9 @@ def _saved_settings(
         )
     new = [(i, content) for i, content, *_ in reported["added"] if raw.token_to_id(content) is None]
     if new:
-        shown = ", ".join(f"{content} (id {i})" for i, content in new[:4]) + (
-            f" and {len(new) - 4} more" if len(new) > 4 else ""
-        )
         notes.append(
-            f"AutoTokenizer adds tokens that tokenizer.json does not have: {shown}; the model may have no embedding for"
-            " them"
+            "AutoTokenizer adds tokens that tokenizer.json does not have:"
+            f" {_some([f'{content} (id {i})' for i, content in new])}; the model may have no embedding for them"
         )
     own = FastEngine(raw, split_special_tokens=facts.split_special_tokens).backend
     differ = count_differences(answers, own, probes)
@@ -137,7 +134,8 @@ def _names(reported: Mapping[str, Any], ids: tuple[int, ...]) -> str:
 def _swallowing(reported: Mapping[str, Any]) -> list[str]:
     """Added tokens with lstrip/rstrip take white space of the content into themselves."""
     found = [content for _, content, _, left, right in reported["added"] if left or right]
-    if not found:
-        return []
-    shown = ", ".join(found[:4]) + (f" and {len(found) - 4} more" if len(found) > 4 else "")
-    return [f"these tokens swallow the white space beside them: {shown}"]
+    return [f"these tokens swallow the white space beside them: {_some(found)}"] if found else []
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")

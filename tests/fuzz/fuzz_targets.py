@@ -316,10 +316,10 @@ def run_settings(given: Any, folder: Path) -> None:
 def run_template(given: Any, folder: Path) -> None:
     """A template: compiled, looked at, a row rendered, and seldom generation tags put in."""
     from sftui.templates import compile_template
-    from sftui.templates.template import features
+    from sftui.templates.template import variables_of
 
     template = compile_template(given["source"], "evil.jinja")
-    features(template)
+    variables_of(template)
     path = folder / "evil.jinja"
     path.write_bytes(given["source"].encode("utf-8", "surrogatepass"))
     recipe = changed(_preset(2), "render.template", f"file:{path}")

@@ -19,7 +19,7 @@ from sftui.findings.rules.template import TPL007
 from sftui.findings.setup import about, chats
 from sftui.model import Inspection, Part
 from sftui.recipe import TODAY, changed
-from sftui.templates import compile_template, families_for, features
+from sftui.templates import compile_template, families_for, variables_of
 from sftui.trainers import trainer_named
 from sftui.trainers.own_config import losses_of
 
@@ -443,7 +443,7 @@ TPL014 = Rule(
 def thinking(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     if context.template is None or "enable_thinking" in context.template_kwargs or not chats(sample):
         return
-    if "enable_thinking" not in features(context.template).variables:
+    if "enable_thinking" not in variables_of(context.template):
         return
     tails = {}
     for name, extra in (("unset", {}), ("true", {"enable_thinking": True}), ("false", {"enable_thinking": False})):
