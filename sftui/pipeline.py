@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from sftui.tokens import LoadedTokenizer, ToEncode
-    from sftui.tokens.bulk import Bulk
+    from sftui.tokens.shortcuts.bulk import Bulk
     from sftui.trainers import Trainer
     from sftui.trainers.reading import LateValue
 

@@ -3,8 +3,8 @@ tokens on which it ends generation.
 
 What servers do is taken from their sources. vLLM (ChatCompletionRequest.add_special_tokens, SamplingParams
 .update_from_generation_config, as of 0.11) encodes the rendered prompt as it is, and ends generation on the tokenizer's
-EOS and on all of generation_config.json. llama.cpp (see `tokens.gguf_chat`) takes a BOS that the template wrote away
-where it adds one itself, and ends generation on what the file names and on tokens that it knows by their text.
+EOS and on all of generation_config.json. llama.cpp (see `tokens.loading.gguf_chat`) takes a BOS that the template wrote
+away where it adds one itself, and ends generation on what the file names and on tokens that it knows by their text.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from sftui.side_files import reason
 from sftui.templates import builtin_names, builtin_template, load_template_file
 from sftui.tokens import builtin, load_tokenizer
 from sftui.tokens.facts import PROVISIONAL
-from sftui.tokens.gguf_chat import read_gguf_chat
-from sftui.tokens.locate import locate, read_json
+from sftui.tokens.loading.gguf_chat import read_gguf_chat
+from sftui.tokens.loading.locate import locate, read_json
 
 if TYPE_CHECKING:
     from sftui.tokens import LoadedTokenizer

@@ -90,7 +90,7 @@ def shared() -> Path:
 @pytest.fixture(autouse=True, scope="session")
 def kept() -> Iterator[None]:
     """What the same templates are compiled to and read, of more of them than a command sees."""
-    from sftui.templates import sandbox
+    from sftui.templates.rendering import sandbox
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sandbox, "_code", lru_cache(1000)(sandbox._code.__wrapped__))
@@ -131,7 +131,7 @@ class Answering:
         self.held: dict[str, Any] = {}
 
     def write(self, line: str) -> None:
-        from sftui.tokens import autotokenizer
+        from sftui.tokens.loading import autotokenizer
 
         try:
             answer = autotokenizer.answer(json.loads(line), self.held)
@@ -163,7 +163,7 @@ def proofs_here(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     of it each. Other environments and names of the Hub have processes, and all where a test is marked `processes`."""
     if request.node.get_closest_marker("processes") is not None:
         return
-    from sftui.tokens import locate, process, prove
+    from sftui.tokens.loading import locate, process, prove
 
     start, run = process.TokenizerProcess._start, prove._run
 
@@ -189,7 +189,8 @@ def differing() -> Callable[[Path, str], Any]:
     AutoTokenizer does not have: no probe string tells."""
 
     def make(folder: Path, token: str) -> Any:
-        from sftui.tokens import cache, load_tokenizer
+        from sftui.tokens import load_tokenizer
+        from sftui.tokens.loading import cache
 
         load_tokenizer(str(folder))
         (proof,) = cache.cache_root().iterdir()

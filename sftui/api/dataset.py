@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sftui.recipe import Recipe
     from sftui.session.ready import Ready
     from sftui.tokens import TokenizerFacts
-    from sftui.tokens.given import LocalTokenizer
+    from sftui.tokens.loading.given import LocalTokenizer
 
 T = TypeVar("T")
 STEP = 0.1

@@ -15,7 +15,7 @@ from sftui.session.declared import Opening
 from sftui.session.opened import source_spec, stored
 from sftui.session.ready import open_data, opened_from, prove_rows, row_texts, tokenized, with_tokenizer
 from sftui.sources.memory import is_row, source_in_memory
-from sftui.tokens.made import make
+from sftui.tokens.loading.made import make
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sftui.session.opened import OpenData
     from sftui.session.options import OpenOptions
     from sftui.session.ready import Ready
-    from sftui.tokens.given import LocalTokenizer
+    from sftui.tokens.loading.given import LocalTokenizer
 
 
 def open(data: Any = None, **opening: Unpack[Opening]) -> OpenDataset:  # noqa: A001 - it is sftui.open
@@ -122,7 +122,7 @@ def _request(paths: tuple[str, ...], opening: Opening) -> tuple[Arguments, Local
     given: LocalTokenizer | None = None
     more: dict[str, Any] = {}
     if tokenizer is not None and not isinstance(tokenizer, (str, os.PathLike)):
-        from sftui.tokens.given import LocalTokenizer
+        from sftui.tokens.loading.given import LocalTokenizer
 
         for name in ("env", "transformers", "tokenizer_revision"):
             if opening.get(name) is not None:

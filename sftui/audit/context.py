@@ -35,7 +35,7 @@ def audit_context(recipe: Recipe, detected: Detection, tools: Toolbox) -> Contex
 
 
 def _folder(recipe: Recipe) -> Path | None:
-    from sftui.tokens.locate import locate
+    from sftui.tokens.loading.locate import locate
 
     try:
         return locate(recipe.tokenizer.name or "", recipe.tokenizer.revision).folder

@@ -23,7 +23,7 @@ SAMPLE = 32
 class AuditProgress:
     """How far an audit is: rows taken in, of how many (None: not known yet), rows a second, seconds left.
 
-    `note` is what a process says of the engine that encodes its rows (see `tokens.bulk.Bulk.mismatch`).
+    `note` is what a process says of the engine that encodes its rows (see `tokens.shortcuts.bulk.Bulk.mismatch`).
     """
 
     rows: int

@@ -34,7 +34,7 @@ def state_key(context: Context, files: Sequence[str], *more: object) -> str:
     they are, and so do what tells rows apart and `more` (see `_plain`).
     """
     from sftui import __version__
-    from sftui.tokens.environments import versions
+    from sftui.tokens.loading.environments import versions
 
     outside = release_of(context.recipe.trainer)
     templates = {name: template.source for name, template in context.tools.templates.items()}
@@ -83,7 +83,7 @@ def _plain(value: object) -> object:
 
 
 def _tokenizer_files(context: Context) -> Mapping[str, str]:
-    from sftui.tokens.locate import fingerprint, locate
+    from sftui.tokens.loading.locate import fingerprint, locate
 
     try:
         return fingerprint(locate(context.recipe.tokenizer.name or "", context.recipe.tokenizer.revision))

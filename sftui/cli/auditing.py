@@ -97,7 +97,7 @@ def _run(checking: AuditSession, files: tuple[str, ...]) -> None:
     `files` hold the data; without any it is not known whether the data is the same, and nothing is kept.
     """
     from sftui.audit.state import drop_state, load_state, save_state, state_key
-    from sftui.tokens.cache import cache_root
+    from sftui.tokens.loading.cache import cache_root
 
     options = checking.session.options
     folder = cache_root(options.cache_dir).parent / "audits"

@@ -217,7 +217,7 @@ def _engine(options: OpenOptions | None) -> Iterator[str]:
     from sftui.exports.redacted import redacted_sentence, redacted_value
     from sftui.exports.report_model import counted_word
     from sftui.session.versions import load
-    from sftui.tokens.bulk import Bulk
+    from sftui.tokens.shortcuts.bulk import Bulk
 
     loaded = load(recipe, options)
     facts = loaded.facts

@@ -47,7 +47,7 @@ def download_progress(repo: str | None, kind: str) -> Iterator[None]:
 def hub_tokenizer(name: str) -> str | None:
     """The Hub repository that a tokenizer is loaded from; None for what is on disk, or cannot be."""
     from sftui.errors import TokenizerError
-    from sftui.tokens.locate import locate
+    from sftui.tokens.loading.locate import locate
 
     with contextlib.suppress(TokenizerError):
         return name if locate(name).kind == "hub" else None

@@ -13,7 +13,7 @@ from sftui.text import visible
 
 def make_for(version: str) -> None:
     """Make an environment with this version, after saying what it takes."""
-    from sftui.tokens import made
+    from sftui.tokens.loading import made
 
     click.echo(
         f"sftui: making an environment with transformers {visible(version)} in {made.root()}: about {made.MEGABYTES} MB"
@@ -27,7 +27,7 @@ def make_for(version: str) -> None:
 
 def list_environments() -> int:
     """The environments that were made, one a line on stdout."""
-    from sftui.tokens import made
+    from sftui.tokens.loading import made
 
     found = made.all_made()
     if not found:
@@ -40,7 +40,7 @@ def list_environments() -> int:
 
 def remove_environments(versions: tuple[str, ...], everything: bool) -> int:
     """Remove environments; 2 where a version has none."""
-    from sftui.tokens import made
+    from sftui.tokens.loading import made
 
     if everything == bool(versions):
         raise SftuiError("say what to remove", fix="name versions, or --all")

@@ -39,7 +39,7 @@ class Conversations:
 
 def write_template(tags: bool, out: str | None, force: bool, max_rows: int | None, **given: Any) -> int:
     """Print the template, or with `tags` what they change; write it where `out` says. 1 where tags cannot be proven."""
-    from sftui.templates.surgery import add_generation_tags
+    from sftui.templates.tags.surgery import add_generation_tags
 
     options = open_options(given)
     (target,) = targets(inputs_of(options), force, out)

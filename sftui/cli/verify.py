@@ -87,7 +87,7 @@ def verify_rows(python: str, rows: int, **given: Any) -> int:
 
 def _loads(python: str) -> bool:
     """Whether a Python has transformers; torchtune's need not."""
-    from sftui.tokens.environments import environment_at
+    from sftui.tokens.loading.environments import environment_at
 
     try:
         return bool(environment_at(python, "--python").transformers)
@@ -154,7 +154,7 @@ def _by_version(
     The trainer is not asked again: what it made of the rows is held against the rows under its own transformers.
     """
     from sftui.recipe import changed
-    from sftui.tokens.environments import environment_at
+    from sftui.tokens.loading.environments import environment_at
     from sftui.trainers.pins import running_version
 
     try:

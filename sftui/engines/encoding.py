@@ -19,7 +19,7 @@ from sftui.sources.source import in_pieces
 if TYPE_CHECKING:
     from sftui.model import Inspection, Row
     from sftui.session.encoding import EncodeProgress
-    from sftui.tokens.bulk import Bulk
+    from sftui.tokens.shortcuts.bulk import Bulk
 
 Notify = Callable[[str], None]
 

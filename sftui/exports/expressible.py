@@ -8,7 +8,7 @@ from sftui.conversations.tensors import is_tensors
 from sftui.errors import ExportError
 from sftui.exports.prepared import ExportInput
 from sftui.recipe import Recipe
-from sftui.tokens.locate import locate
+from sftui.tokens.loading.locate import locate
 from sftui.trainers import hand_written
 
 INSTEAD = "export the recipe instead"

@@ -21,7 +21,7 @@ from sftui.exports.pinned import needed_version
 from sftui.exports.prepared import ExportInput, correction_line
 from sftui.recipe import Recipe, day_of
 from sftui.sources.files import find_folder, find_glob, is_glob
-from sftui.tokens.locate import locate
+from sftui.tokens.loading.locate import locate
 
 HEAD = '''\
 # {correction}

@@ -49,7 +49,7 @@ class Arguments(OptionDeclaration):
 
         What names the data, the tokenizer and the template sets the starting recipe up; `max_length` and `knobs`
         correct it, and exports say so. `make` makes an environment with a version of transformers where none is at
-        hand, see `tokens.made.make`.
+        hand, see `tokens.loading.made.make`.
         """
         path = self.config_file()
         if path is not None:
@@ -184,7 +184,7 @@ class Arguments(OptionDeclaration):
         if self.env is not None and self.transformers is not None:
             raise RecipeError("--env and --transformers both say whose ids are shown", fix="give one of them")
         if self.env is not None:
-            from sftui.tokens.environments import environment_at
+            from sftui.tokens.loading.environments import environment_at
 
             return changed(recipe, "tokenizer.transformers", environment_at(self.env, "--env").transformers)
         from sftui.trainers.pins import RUNNING, check_version, running_version
@@ -192,7 +192,7 @@ class Arguments(OptionDeclaration):
         recipe = changed(recipe, "tokenizer.transformers", self.transformers)
         check_version(recipe)
         if make is not None and self.transformers not in (None, RUNNING, running_version()):
-            from sftui.tokens.made import made_environment
+            from sftui.tokens.loading.made import made_environment
 
             if made_environment(self.transformers) is None:
                 make(self.transformers)

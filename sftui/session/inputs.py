@@ -126,7 +126,7 @@ def served_files(name: str) -> tuple[str, ...]:
 
 
 def _tokenizer_files(name: str, revision: str | None) -> tuple[str, ...]:
-    from sftui.tokens.locate import locate
+    from sftui.tokens.loading.locate import locate
 
     try:
         place = locate(name, revision)

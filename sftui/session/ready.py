@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sftui.findings import Context, Finding, Waiver
     from sftui.serving import ServedTemplate
     from sftui.tokens import LoadedTokenizer
-    from sftui.tokens.bulk import Bulk
+    from sftui.tokens.shortcuts.bulk import Bulk
     from sftui.trainers import Toolbox
 
 TEXT_ROWS = 8
@@ -129,7 +129,7 @@ class Ready(TokenizedData):
     @cached_property
     def bulk(self) -> Bulk:
         """Which engine encodes all rows."""
-        from sftui.tokens.bulk import Bulk
+        from sftui.tokens.shortcuts.bulk import Bulk
 
         return Bulk()
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from sftui.model import Row
     from sftui.recipe import Recipe
     from sftui.tokens import LoadedTokenizer
-    from sftui.tokens.environments import Environment
-    from sftui.tokens.given import TokenizerState
+    from sftui.tokens.loading.environments import Environment
+    from sftui.tokens.loading.given import TokenizerState
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class SessionParcel:
 def sent(session: Ready) -> SessionParcel:
     """A session to be opened in another process; which rows evaluate is found out before, where it can be."""
     from sftui.session.versions import loaded_by, wanted_version
-    from sftui.tokens.given import GivenTokenizer
+    from sftui.tokens.loading.given import GivenTokenizer
     from sftui.trainers.outside import enabled
 
     loaded = session.tokenizer

@@ -116,7 +116,7 @@ def _with(session: Ready, cure: str | Fix, files: ExitStack) -> tuple[Recipe, tu
 
 def _tagged(session: Ready) -> str:
     """The template in force with generation tags; SftuiError where there are none to be had."""
-    from sftui.templates.surgery import add_generation_tags
+    from sftui.templates.tags.surgery import add_generation_tags
 
     tools = session.checks().tools
     template = tools.templates.get("default") or next(iter(tools.templates.values()), None)

@@ -27,8 +27,8 @@ from sftui.trainers.pins import (
 if TYPE_CHECKING:
     from sftui.session.options import OpenOptions
     from sftui.tokens import LoadedTokenizer, TextEncoding, TokenizerFacts
-    from sftui.tokens.environments import Environment
-    from sftui.tokens.locate import Location
+    from sftui.tokens.loading.environments import Environment
+    from sftui.tokens.loading.locate import Location
 
 ACTIVE = ("VIRTUAL_ENV", "CONDA_PREFIX")
 
@@ -47,8 +47,8 @@ class TransformersNeed:
 
 def wanted_version(recipe: Recipe, options: OpenOptions) -> TransformersNeed:
     """The version and the environment for a recipe; SftuiError where `--env` names none that can be used."""
-    from sftui.tokens.environments import environment_at, inside_any, own_environment
-    from sftui.tokens.made import made_environment
+    from sftui.tokens.loading.environments import environment_at, inside_any, own_environment
+    from sftui.tokens.loading.made import made_environment
 
     check_version(recipe)
     version = reference_version(recipe)
@@ -135,9 +135,9 @@ def load(recipe: Recipe, options: OpenOptions, mode: str = "proven") -> LoadedTo
 
 
 def proven_on(recipe: Recipe, options: OpenOptions, loaded: LoadedTokenizer, texts: Sequence[str]) -> LoadedTokenizer:
-    """A tokenizer of `load` compared with AutoTokenizer on texts of the user's rows, see `sftui.tokens.rows.prove_on`;
+    """A tokenizer of `load` compared with AutoTokenizer on texts of the user's rows (`tokens.loading.rows.prove_on`);
     SftuiError where `--env` names nothing that can be used."""
-    from sftui.tokens.rows import prove_on
+    from sftui.tokens.loading.rows import prove_on
 
     if not texts or not loaded.facts.backend or not loads_by_transformers(recipe.preset):
         return loaded
@@ -157,7 +157,7 @@ def _differs(recipe: Recipe, wanted: TransformersNeed, facts: TokenizerFacts) ->
     if wanted.environment is not None:
         return None
     from sftui.tokens.facts import PROVISIONAL
-    from sftui.tokens.loading import is_redone, may_differ
+    from sftui.tokens.loading.releases import is_redone, may_differ
 
     if facts.state == PROVISIONAL and is_redone(wanted.version):
         return None  # the proof, which is on its way, knows
@@ -170,10 +170,10 @@ def _as_recorded(
     """The tokenizer as the version that is meant is recorded to load it: by another class, which the running release
     has too, or as `four` redoes transformers 4. TokenizerError where that is not known."""
     from sftui.tokens import load_tokenizer
-    from sftui.tokens.four import redone
     from sftui.tokens.loaded import LoadedTokenizer
-    from sftui.tokens.loading import class_of, is_recorded, is_redone
-    from sftui.tokens.raw import as_redone
+    from sftui.tokens.loading.four import redone
+    from sftui.tokens.loading.raw import as_redone
+    from sftui.tokens.loading.releases import class_of, is_recorded, is_redone
 
     place, version = _place(recipe), wanted.version
     kind = class_of(place, version, running_version())
@@ -200,7 +200,7 @@ def _as_recorded(
 
 
 def _place(recipe: Recipe) -> Location:
-    from sftui.tokens.locate import locate
+    from sftui.tokens.loading.locate import locate
 
     return locate(named(recipe), recipe.tokenizer.revision, recipe.tokenizer.type or "")
 
@@ -290,7 +290,7 @@ def tokenized_otherwise(sessions: Sequence[WithTokenizer], names: Sequence[str])
 
     Told from the probe strings, so that a version that changes nothing here is not blamed.
     """
-    from sftui.tokens.probes import probe_strings
+    from sftui.tokens.loading.probes import probe_strings
 
     found = []
     first = sessions[0].tokenizer

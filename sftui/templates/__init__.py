@@ -3,10 +3,10 @@
 jinja2 is loaded when the first template is compiled, not by importing this package.
 """
 
-from sftui.templates.behaviour import Rendering, rendering_of
 from sftui.templates.families import builtin_names, builtin_template, families_for, family_of
-from sftui.templates.render import render, without_bos
-from sftui.templates.template import (
+from sftui.templates.rendering.behaviour import Rendering, rendering_of
+from sftui.templates.rendering.render import render, without_bos
+from sftui.templates.rendering.template import (
     ChatTemplate,
     choose_template,
     compile_template,

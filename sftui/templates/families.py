@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 from sftui.errors import TemplateError
 from sftui.nearest import did_you_mean
-from sftui.templates.behaviour import NEWEST, Rendering
-from sftui.templates.template import ChatTemplate, compile_template
+from sftui.templates.rendering.behaviour import NEWEST, Rendering
+from sftui.templates.rendering.template import ChatTemplate, compile_template
 
 _NAMES = ("alpaca", "chatml", "gemma", "llama3", "mistral", "phi3", "qwen2.5", "vicuna", "zephyr")
 

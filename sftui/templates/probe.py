@@ -16,10 +16,10 @@ from typing import Any
 from sftui import bound
 from sftui.errors import TemplateError
 from sftui.model import common_prefix
-from sftui.templates.behaviour import BEHAVIOURS, REASONING_KEYS
-from sftui.templates.marks import slots_of, stands_in
 from sftui.templates.probe_shapes import Message, ProbeShape, birds, shapes
-from sftui.templates.template import ChatTemplate, compile_template, variables_of
+from sftui.templates.rendering.behaviour import BEHAVIOURS, REASONING_KEYS
+from sftui.templates.rendering.marks import slots_of, stands_in
+from sftui.templates.rendering.template import ChatTemplate, compile_template, variables_of
 
 ERROR, WARNING, FACT = "error", "warning", "fact"
 GRADES = (ERROR, WARNING, FACT)
@@ -214,7 +214,7 @@ class _Bench:
         return ShapeProblem(code, grade, shape.name, said, message, excerpt)
 
     def _stopped(self, shape: ProbeShape) -> ShapeProblem:
-        from sftui.templates import sandbox
+        from sftui.templates.rendering import sandbox
 
         error = self.text(shape, shape.messages)
         if isinstance(error, str):

@@ -2,8 +2,8 @@
 
 from sftui.tokens.encode import prompt_text, surface, surfaces, texts_of, token_text, tokenize
 from sftui.tokens.facts import TokenizerFacts
-from sftui.tokens.load import load_tokenizer
 from sftui.tokens.loaded import LoadedTokenizer, TextEncoding, ToEncode
+from sftui.tokens.loading.load import load_tokenizer
 
 __all__ = [
     "LoadedTokenizer",

@@ -511,7 +511,7 @@ def pick_template(conversation: Conversation, tools: Toolbox) -> ChatTemplate:
         )
     if len(tools.templates) == 1 and "default" in tools.templates:
         return tools.templates["default"]
-    from sftui.templates.template import choose_template
+    from sftui.templates.rendering.template import choose_template
 
     name = choose_template({key: template.source for key, template in tools.templates.items()}, conversation.tools)[0]
     return tools.templates[name]

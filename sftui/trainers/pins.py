@@ -85,7 +85,7 @@ def reference_version(recipe: Recipe) -> str:
     The one that `tokenizer.transformers` names (`--env` and `--transformers` set it); sftui's own for `running`; else
     the newest that the preset's trainer admits; sftui's own, too, where nothing is pinned (hf-trainer, manual-shift,
     torchtune, which has tokenizers of its own). Whether that version is at hand is another question: see
-    `sftui.tokens.environments`.
+    `sftui.tokens.loading.environments`.
     """
     named = recipe.tokenizer.transformers
     if named == RUNNING:
@@ -118,7 +118,7 @@ def admits(asked: str, version: str) -> bool:
 
 @cache
 def _running() -> Mapping[str, str]:
-    from sftui.tokens.environments import versions
+    from sftui.tokens.loading.environments import versions
 
     return versions()
 

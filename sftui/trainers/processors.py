@@ -13,7 +13,7 @@ PROCESSORS = ("processor_config.json", "preprocessor_config.json", "video_prepro
 
 def tokenizer_folder(name: str | None, revision: str | None) -> Path | None:
     """The folder of a recipe's tokenizer; None where there is none, or it is not at hand."""
-    from sftui.tokens.locate import locate
+    from sftui.tokens.loading.locate import locate
 
     try:
         return locate(name or "", revision).folder

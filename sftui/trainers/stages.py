@@ -31,14 +31,14 @@ def to_chat() -> Callable[[Conversation], Conversation]:
 
 @cache
 def to_render() -> Callable[..., RenderedText]:
-    from sftui.templates.render import render
+    from sftui.templates.rendering.render import render
 
     return render
 
 
 @cache
 def to_strip_bos() -> Callable[[RenderedText, str], RenderedText]:
-    from sftui.templates.render import without_bos
+    from sftui.templates.rendering.render import without_bos
 
     return without_bos
 

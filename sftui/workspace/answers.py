@@ -105,7 +105,7 @@ def tags(session: OpenData, request: TagsRequest, version: int) -> Iterator[Tags
     template = tools.templates.get("default") or next(iter(tools.templates.values()), None)
     if template is None:
         raise SftuiError("there is no chat template to put tags into", fix="pick one with T")
-    from sftui.templates.surgery import add_generation_tags
+    from sftui.templates.tags.surgery import add_generation_tags
 
     chats: list[Conversation] = []
     size = 0

@@ -54,7 +54,7 @@ class AuditRun:
         from sftui.audit.listing import Listing
         from sftui.audit.run import run_audit
         from sftui.findings import damaged_files, refused_files
-        from sftui.tokens.bulk import Bulk
+        from sftui.tokens.shortcuts.bulk import Bulk
 
         yield from settling(session)
         gathered = self._gathered

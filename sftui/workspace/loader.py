@@ -111,7 +111,7 @@ class Loader:
 
     def _load(self, number: int, recipe: Recipe, options: OpenOptions) -> None:
         from sftui.session.versions import load, named
-        from sftui.tokens.early import whole_of
+        from sftui.tokens.shortcuts.early import whole_of
 
         name = named(recipe)
         self._post(LoaderReport(number, ev.TokenizerChanged("loading", None, f"loading tokenizer {name} …")))
@@ -161,7 +161,7 @@ def _reporting(notify: Callable[[str], None], name: str) -> AbstractContextManag
 
 def _alike(shown: LoadedTokenizer, proven: LoadedTokenizer) -> bool:
     """Whether what was shown stands: what templates and padding are given, and the ids of the probe strings."""
-    from sftui.tokens.probes import probe_strings
+    from sftui.tokens.loading.probes import probe_strings
 
     for name in ("special_tokens", "chat_templates", "padding_side", "vocab_size"):
         if getattr(shown.facts, name) != getattr(proven.facts, name):

@@ -465,7 +465,7 @@ AHEAD = (
     "sftui.session.versions",
     "sftui.tokens",
     "tokenizers",
-    "sftui.templates.sandbox",
+    "sftui.templates.rendering.sandbox",
     "sftui.labels",
     "sftui.pipeline",
     "sftui.exports.prepared",

@@ -1,6 +1,6 @@
 """Which engine encodes whole datasets for each tokenizer of ../shared: `python tests/benchmarks/engines.py [FOLDER]`.
 
-For every tokenizer in FOLDER: whether it loads, what `tokens.bulk` encodes it with after its proof (fastokens, or
+For every tokenizer in FOLDER: whether it loads, what `shortcuts.bulk` encodes it with after its proof (fastokens, or
 `encode_batch_fast` of tokenizers), where offsets come from (the bytes of the tokens, or tokenizers), or whether it is
 on the slow path of transformers; and why, where it is not on the fastest. Then how many are on each.
 """
@@ -18,9 +18,9 @@ sys.path.insert(0, str(REPO))
 
 from sftui.errors import SftuiError
 from sftui.tokens import ToEncode, load_tokenizer
-from sftui.tokens.bulk import Bulk, compact, fast_engine
 from sftui.tokens.loaded import FastEngine
-from sftui.tokens.offsets import byte_offsets
+from sftui.tokens.shortcuts.bulk import Bulk, compact, fast_engine
+from sftui.tokens.shortcuts.offsets import byte_offsets
 
 
 def why_not(engine: FastEngine) -> str:

@@ -316,7 +316,7 @@ def run_settings(given: Any, folder: Path) -> None:
 def run_template(given: Any, folder: Path) -> None:
     """A template: compiled, looked at, a row rendered, and seldom generation tags put in."""
     from sftui.templates import compile_template
-    from sftui.templates.template import variables_of
+    from sftui.templates.rendering.template import variables_of
 
     template = compile_template(given["source"], "evil.jinja")
     variables_of(template)
@@ -327,7 +327,7 @@ def run_template(given: Any, folder: Path) -> None:
     rows = [_row(given["row"])]
     _inspect(rows, recipe, tools, 0.99)
     if given["tags"]:
-        from sftui.templates.surgery import add_generation_tags
+        from sftui.templates.tags.surgery import add_generation_tags
 
         detected = pipeline.detect(rows, recipe)
         conversation = pipeline.inspect_early(rows[0], detected, recipe).conversation
@@ -342,8 +342,8 @@ def run_template(given: Any, folder: Path) -> None:
 
 def run_tokenizer(given: Any, folder: Path) -> None:
     """A folder with a tokenizer: read as it stands, and a row with it."""
-    from sftui.tokens.locate import fingerprint, locate
-    from sftui.tokens.raw import load_raw
+    from sftui.tokens.loading.locate import fingerprint, locate
+    from sftui.tokens.loading.raw import load_raw
 
     place = folder / "tokenizer"
     place.mkdir(exist_ok=True)

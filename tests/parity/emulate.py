@@ -27,8 +27,8 @@ from sftui.session.opened import stored
 from sftui.session.options import OpenOptions
 from sftui.sources import SourceSpec, open_source
 from sftui.tokens import LoadedTokenizer, load_tokenizer
-from sftui.tokens.bulk import Bulk
-from sftui.tokens.environments import Environment, environment_at
+from sftui.tokens.loading.environments import Environment, environment_at
+from sftui.tokens.shortcuts.bulk import Bulk
 from sftui.trainers import Toolbox, trainer_named
 from sftui.trainers.config import DatasetRef
 from sftui.trainers.held_out import permuted

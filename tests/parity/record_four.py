@@ -1,8 +1,8 @@
 """Record what the fast classes of transformers 4 do beside taking tokenizer.json: `python record_four.py`.
 
-Writes sftui/tokens/four.json, which `sftui/tokens/four.py` reads. The classes are read, not run: the defaults of each
-`__init__`, the flags that it gives to special tokens, and which of the steps known to `four.py` it takes. A class with
-any other statement in its `__init__`, or with a `__call__` of its own, is left out: what it does is not known.
+Writes sftui/tokens/loading/four.json, which `four.py` beside it reads. The classes are read, not run: the defaults of
+each `__init__`, the flags that it gives to special tokens, and which of the steps known to `four.py` it takes. A class
+with any other statement in its `__init__`, or with a `__call__` of its own, is left out: what it does is not known.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-RECORD = Path(__file__).parents[2] / "sftui" / "tokens" / "four.json"
+RECORD = Path(__file__).parents[2] / "sftui" / "tokens" / "loading" / "four.json"
 VERSION = "4.57.6"
 TOKEN = re.compile(r"^(\w+) = AddedToken\(\1, (.*)\) if isinstance\(\1, str\) else \1$")
 STEPS = (

@@ -1,8 +1,9 @@
 """Record how each transformers release picks and builds a tokenizer: `python record_loading.py`.
 
-Writes sftui/tokens/loading.json, which `sftui/tokens/loading.py` reads. Run under each of the `transformers-VERSION`
-environments of `environments.py`, this same file tells the tables of `models/auto/tokenization_auto.py` and, for every
-class that they name, a hash of its source without comments and docstrings: releases with one hash build one backend.
+Writes sftui/tokens/loading/releases.json, which `releases.py` beside it reads. Run under each of the
+`transformers-VERSION` environments of `environments.py`, this same file tells the tables of
+`models/auto/tokenization_auto.py` and, for every class that they name, a hash of its source without comments and
+docstrings: releases with one hash build one backend.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-RECORD = Path(__file__).parents[2] / "sftui" / "tokens" / "loading.json"
+RECORD = Path(__file__).parents[2] / "sftui" / "tokens" / "loading" / "releases.json"
 VERSIONS = ("5.5.0", "5.6.0", "5.16.1", "5.17.0", "5.20.1", "5.23.0", "5.24.0")
 
 

@@ -54,7 +54,7 @@ def folders() -> dict[str, Path]:
 
 def texts() -> list[str]:
     """What every tokenizer is asked to encode."""
-    from sftui.tokens.probes import probe_strings
+    from sftui.tokens.loading.probes import probe_strings
 
     flagged = [token["content"] for token in made_tokenizers.FLAGS]
     more = [*flagged, *made_tokenizers.MARKS, *made_tokenizers.PIECES, *ADDED]

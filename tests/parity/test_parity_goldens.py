@@ -15,8 +15,8 @@ from compare import judge
 from emulate import emulate
 from goldens import FOLDER
 
-from sftui.tokens import bulk
 from sftui.tokens.loaded import FastEngine, ToEncode
+from sftui.tokens.shortcuts import bulk
 from sftui.trainers import TRAINERS, trainer_named
 from sftui.trainers.llamafactory.trainer import LlamaFactory
 from sftui.trainers.ms_swift.trainer import MsSwift

@@ -24,10 +24,11 @@ import versions_matrix
 from sftui.recipe import changed
 from sftui.session.options import OpenOptions
 from sftui.session.versions import load
-from sftui.tokens import four, load_tokenizer
-from sftui.tokens.environments import environment_at
-from sftui.tokens.loading import loaded_otherwise, may_differ
-from sftui.tokens.locate import locate
+from sftui.tokens import load_tokenizer
+from sftui.tokens.loading import four
+from sftui.tokens.loading.environments import environment_at
+from sftui.tokens.loading.locate import locate
+from sftui.tokens.loading.releases import loaded_otherwise, may_differ
 from sftui.trainers import preset
 from sftui.trainers.pins import running_version
 

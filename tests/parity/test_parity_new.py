@@ -18,7 +18,7 @@ import shared_cases
 from case import environment
 from compare import Totals, compare
 
-from sftui.tokens.bulk import AFTER
+from sftui.tokens.shortcuts.bulk import AFTER
 from sftui.trainers import traits_of
 from sftui.trainers.axolotl import instruct
 from sftui.trainers.llamafactory.registry import TEMPLATES

@@ -20,10 +20,10 @@ from made_tokenizers import MADE, folder
 
 from sftui.errors import TokenizerError
 from sftui.tokens import load_tokenizer
-from sftui.tokens.environments import environment_at
-from sftui.tokens.loading import may_differ
-from sftui.tokens.locate import locate
-from sftui.tokens.process import SCRIPT
+from sftui.tokens.loading.environments import environment_at
+from sftui.tokens.loading.locate import locate
+from sftui.tokens.loading.process import SCRIPT
+from sftui.tokens.loading.releases import may_differ
 
 pytestmark = [
     pytest.mark.parity,

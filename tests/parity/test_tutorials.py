@@ -24,7 +24,7 @@ from sftui.recipe import changed
 from sftui.sources import SourceSpec, open_source
 from sftui.templates import builtin_template
 from sftui.tokens import load_tokenizer
-from sftui.tokens.bulk import Bulk
+from sftui.tokens.shortcuts.bulk import Bulk
 from sftui.trainers import preset
 
 pytestmark = [pytest.mark.parity, pytest.mark.shared]

@@ -35,8 +35,8 @@ from sftui.session.options import OpenOptions
 from sftui.session.versions import load, version_words
 from sftui.templates import choose_template, compile_template, rendering_of
 from sftui.tokens import LoadedTokenizer
-from sftui.tokens.process import LOADING, TokenizerProcess
-from sftui.tokens.reference import load_request
+from sftui.tokens.loading.process import LOADING, TokenizerProcess
+from sftui.tokens.loading.reference import load_request
 from sftui.trainers import preset
 from sftui.trainers.pins import running_version
 
@@ -80,8 +80,8 @@ class Outcome:
 @contextmanager
 def pooled(cache: Path) -> Iterator[None]:
     """Proofs in this process, and processes shared; nothing of the user's is at hand."""
-    from sftui.tokens import prove as proving
-    from sftui.tokens.cache import Proof, cache_root, read
+    from sftui.tokens.loading import prove as proving
+    from sftui.tokens.loading.cache import Proof, cache_root, read
 
     def prove(
         name: str, revision: Any = None, cache_dir: Any = None, environment: Any = None, loader: str = ""
@@ -250,7 +250,7 @@ def main() -> int:
     parser.add_argument("--make", action="store_true", help="make the environments of --transformers that are missing")
     arguments = parser.parse_args()
     if arguments.make:
-        from sftui.tokens.made import make
+        from sftui.tokens.loading.made import make
 
         with mock.patch.dict(os.environ, {"SFTUI_CACHE": str(made_root())}):
             for version in environments.TRANSFORMERS:

@@ -33,7 +33,7 @@ from sftui.conversations import Detection
 from sftui.model import Inspection, Row
 from sftui.recipe import Recipe
 from sftui.session.verifying import piece
-from sftui.tokens.bulk import Bulk
+from sftui.tokens.shortcuts.bulk import Bulk
 from sftui.trainers import Toolbox, preset
 from sftui.trainers.verify.difference import Piece, piece_of
 from sftui.trainers.verify.session import read_result
@@ -48,7 +48,7 @@ class Used:
     rows: Counter[str] = field(default_factory=Counter)
 
     def one_by_one(self, rows: Sequence[Row], detected: Detection, recipe: Recipe, tools: Toolbox) -> list[Inspection]:
-        with mock.patch("sftui.templates.skeletons.Skeletons.see", lambda self, asked: None):
+        with mock.patch("sftui.templates.shortcuts.skeletons.Skeletons.see", lambda self, asked: None):
             return [pipeline.inspect(row, detected, recipe, tools) for row in rows]
 
     def tokenizers(self, rows: Sequence[Row], detected: Detection, recipe: Recipe, tools: Toolbox) -> list[Inspection]:

@@ -27,11 +27,11 @@ from sftui.session.options import OpenOptions
 from sftui.session.ready import open_data
 from sftui.sources import SourceSpec, captured, open_source
 from sftui.templates import compile_template
-from sftui.templates.limits import Lost
-from sftui.templates.tracing import Recording
-from sftui.tokens import process
-from sftui.tokens.environments import Environment
-from sftui.tokens.locate import fingerprint, locate, read_json
+from sftui.templates.rendering.limits import Lost
+from sftui.templates.shortcuts.tracing import Recording
+from sftui.tokens.loading import process
+from sftui.tokens.loading.environments import Environment
+from sftui.tokens.loading.locate import fingerprint, locate, read_json
 from sftui.trainers import preset
 from sftui.trainers.loading import LoadResult, load
 from sftui.trainers.reading import Reader
@@ -110,7 +110,7 @@ def test_a_large_file_next_to_a_tokenizer_is_neither_hashed_nor_read(lower: Lowe
     place = locate(str(tmp_path))
     assert len(fingerprint(place)["tokenizer_config.json"]) == 64
     assert read_json(tmp_path / "tokenizer_config.json") == {}
-    assert lower("sftui.tokens.locate.LARGEST_FILE", 1 << 17) == 1024
+    assert lower("sftui.tokens.loading.locate.LARGEST_FILE", 1 << 17) == 1024
     assert fingerprint(place)["tokenizer_config.json"].startswith("2048:")
     with pytest.raises(OSError, match="more than 1,024 bytes"):
         read_json(tmp_path / "tokenizer_config.json")
@@ -197,7 +197,7 @@ def test_a_template_that_takes_too_much_to_follow_is_not_followed(lower: Lower, 
         recording.worked(20)
 
     followed()
-    assert lower(f"sftui.templates.tracing.{name}", by) == 10
+    assert lower(f"sftui.templates.shortcuts.tracing.{name}", by) == 10
     with pytest.raises(Lost, match=what):
         followed()
 

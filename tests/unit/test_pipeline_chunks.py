@@ -11,7 +11,7 @@ from sftui import pipeline
 from sftui.model import NO_TEXT, Inspection, Reason, Row
 from sftui.recipe import changed
 from sftui.tokens import load_tokenizer
-from sftui.tokens.bulk import Bulk
+from sftui.tokens.shortcuts.bulk import Bulk
 from sftui.trainers import preset
 
 MARKERS = {

@@ -17,8 +17,8 @@ from sftui.settings import load_settings
 from sftui.side_files import MOST_BYTES, parse_json, read_side_bytes, read_side_file
 from sftui.sources import SourceSpec, open_source
 from sftui.templates import load_template_file
-from sftui.tokens.locate import Location
-from sftui.tokens.raw import load_raw
+from sftui.tokens.loading.locate import Location
+from sftui.tokens.loading.raw import load_raw
 from sftui.trainers import trainer_named
 from sftui.workspace.marks_file import MarksFile
 

@@ -18,9 +18,9 @@ from sftui.bound import OverBound
 from sftui.model import Tokens
 from sftui.recipe import Render
 from sftui.templates import ChatTemplate
-from sftui.templates.render import render_text
-from sftui.templates.skeletons import RenderRequest
-from sftui.templates.template import Spans, prepare_messages
+from sftui.templates.rendering.render import render_text
+from sftui.templates.rendering.template import Spans, prepare_messages
+from sftui.templates.shortcuts.skeletons import RenderRequest
 from sftui.tokens import LoadedTokenizer
 
 DUMMIES = ("[[dummy_message]]", "zzdummymessagezz")

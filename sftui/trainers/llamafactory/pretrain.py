@@ -67,8 +67,8 @@ def bos_setting(name: str | None, revision: str | None) -> bool | None:
     Beside a tokenizer.json the key of tokenizer_config.json is ignored and the attribute is false
     (tokenization_utils_base.py, `_from_pretrained`), also where the post-processor adds BOS.
     """
-    from sftui.tokens.locate import locate
-    from sftui.tokens.reference import config_of
+    from sftui.tokens.loading.locate import locate
+    from sftui.tokens.loading.reference import config_of
 
     try:
         place = locate(name or "", revision)

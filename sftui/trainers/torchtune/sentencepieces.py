@@ -21,7 +21,7 @@ from typing import Any
 from sftui.errors import RecipeError
 from sftui.model import NOWHERE, Message, Part, Piece
 from sftui.tokens import LoadedTokenizer
-from sftui.tokens.sentencepieces import SentencePieceEngine
+from sftui.tokens.loading.sentencepieces import SentencePieceEngine
 from sftui.trainers.torchtune.prompt_templates import LLAMA2, MISTRAL, TemplateTurn, turns
 from sftui.trainers.torchtune.special import special_id
 

@@ -11,7 +11,7 @@ from typing import Any
 from sftui.errors import RecipeError, TokenizerError
 from sftui.recipe import Recipe
 from sftui.recipe_io import parse_yaml
-from sftui.tokens.locate import LARGEST_FILE, WEIGHTS, locate
+from sftui.tokens.loading.locate import LARGEST_FILE, WEIGHTS, locate
 from sftui.trainers.config import WrittenConfig
 from sftui.trainers.declared import traits_of
 from sftui.trainers.own_config import runner_request

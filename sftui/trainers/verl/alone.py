@@ -19,7 +19,7 @@ from sftui.model import NOWHERE, Conversation, Kind, Message, Part, Piece, Probl
 from sftui.recipe import Recipe, Render
 from sftui.side_files import object_of
 from sftui.templates import render as render_one
-from sftui.tokens.beginnings import joints
+from sftui.tokens.shortcuts.beginnings import joints
 from sftui.trainers.base import Toolbox, pick_template
 from sftui.trainers.remembering import last_asked
 from sftui.values import value_class

@@ -185,7 +185,7 @@ def test_a_row_that_stops_the_trainer_is_told_as_the_end_of_the_run(sftui: Any, 
 def test_a_row_put_together_wrongly_is_told_by_encode_and_check(
     sftui: Callable[..., Any], data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from sftui.templates.skeletons import Skeletons
+    from sftui.templates.shortcuts.skeletons import Skeletons
 
     for command in (("encode", data, "-o", "-"), ("check", data)):
         assert "put together" not in sftui(*command, *TOK).err

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sftui.conversations.messages import read_messages
 from sftui.errors import ConversationError
-from sftui.templates import skeletons
+from sftui.templates.shortcuts import skeletons
 
 TEXTS = st.sampled_from(
     ["", " ", "a", " a", "a\n", "<think>a</think>b", " <think>a</think>", "<think>open", "x" * 201, "\ud800"]

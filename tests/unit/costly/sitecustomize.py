@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from sftui import bound
-from sftui.templates import limits, sandbox
+from sftui.templates.rendering import limits, sandbox
 from sftui.tokens.loaded import LoadedTokenizer
 
 bound.SECONDS /= 5

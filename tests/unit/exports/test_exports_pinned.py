@@ -14,9 +14,10 @@ from sftui.exports.plan import plan_export
 from sftui.exports.prepared import ExportInput
 from sftui.recipe import changed
 from sftui.sources.source import LINES
-from sftui.tokens import TokenizerFacts, builtin, four
+from sftui.tokens import TokenizerFacts, builtin
 from sftui.tokens.facts import PROVISIONAL
-from sftui.tokens.load import load_tokenizer
+from sftui.tokens.loading import four
+from sftui.tokens.loading.load import load_tokenizer
 from sftui.trainers import preset, preset_names
 from sftui.trainers.pins import running_version
 

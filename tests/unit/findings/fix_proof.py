@@ -19,7 +19,7 @@ from sftui.findings.rules.packing import packs_of
 from sftui.model import IGNORE_INDEX, NOWHERE, Inspection, Part
 from sftui.pipeline import make_batch
 from sftui.recipe import Recipe, changed, get, knobs_of
-from sftui.templates.surgery import add_generation_tags
+from sftui.templates.tags.surgery import add_generation_tags
 from sftui.trainers import preset
 from sftui.trainers.own_config import losses_of
 

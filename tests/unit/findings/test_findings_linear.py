@@ -20,7 +20,7 @@ from sftui.findings.words import TextIndex, thought_in, without_thoughts
 from sftui.recipe import changed
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready
-from sftui.templates.marks import slots_of
+from sftui.templates.rendering.marks import slots_of
 from sftui.trainers import preset
 
 SMALL, TIMES, SLACK = 60, 4, 1.35

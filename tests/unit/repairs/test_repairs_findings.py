@@ -151,7 +151,7 @@ def test_generation_tags_take_away_gen001_and_bring_nothing(name: str) -> None:
     from sftui.findings import check_setup
     from sftui.recipe import changed
     from sftui.templates import compile_template
-    from sftui.templates.surgery import add_generation_tags
+    from sftui.templates.tags.surgery import add_generation_tags
 
     recipe = changed(trainers.preset("trl"), "mask.rule", "generation_tag")
     tools = pipeline.make_toolbox(recipe, tokenizer_of(name))

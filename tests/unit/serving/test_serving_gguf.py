@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from gguf_files import ARRAY, STRING, UINT32, field, head, served_as, text, write
 
-from sftui.tokens import gguf_chat, load_tokenizer
-from sftui.tokens.gguf_chat import read_gguf_chat
+from sftui.tokens import load_tokenizer
+from sftui.tokens.loading import gguf_chat
+from sftui.tokens.loading.gguf_chat import read_gguf_chat
 
 TEMPLATE = "tokenizer.chat_template"
 WORDS = ["<s>", "</s>", "a", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>"]

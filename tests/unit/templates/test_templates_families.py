@@ -19,9 +19,9 @@ from sftui.errors import TemplateError
 from sftui.findings.spans import by_prefix, by_sentinels, by_tags, disagreement
 from sftui.model import Conversation
 from sftui.templates import compile_template
-from sftui.templates.surgery import add_generation_tags
-from sftui.templates.surgery_target import joined
-from sftui.templates.template import ChatTemplate
+from sftui.templates.rendering.template import ChatTemplate
+from sftui.templates.tags.surgery import add_generation_tags
+from sftui.templates.tags.surgery_target import joined
 
 SHARED = Path(os.environ.get("SFTUI_SHARED", Path(__file__).resolve().parents[4] / "shared"))
 TEMPLATES = all_templates(SHARED) if SHARED.is_dir() else {}

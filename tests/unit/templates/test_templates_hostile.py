@@ -11,8 +11,9 @@ import pytest
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from sftui.errors import TemplateError
-from sftui.templates import compile_template, load_template_file, sandbox
-from sftui.templates.behaviour import rendering_of
+from sftui.templates import compile_template, load_template_file
+from sftui.templates.rendering import sandbox
+from sftui.templates.rendering.behaviour import rendering_of
 
 MESSAGES = [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "hi"}]
 

@@ -12,8 +12,9 @@ import pytest
 from sftui.errors import TemplateError
 from sftui.model import Conversation, Kind, Message
 from sftui.recipe import Render
-from sftui.templates import compile_template, limits, render
-from sftui.templates.template import ChatTemplate
+from sftui.templates import compile_template, render
+from sftui.templates.rendering import limits
+from sftui.templates.rendering.template import ChatTemplate
 
 MESSAGES = [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "hi"}]
 

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from sftui.templates import ChatTemplate, builtin_names, builtin_template, compile_template, limits, load_template_file
+from sftui.templates import ChatTemplate, builtin_names, builtin_template, compile_template, load_template_file
 from sftui.templates.probe import ERROR, FACT, ProbeReport, grouped, probe, with_problems
 from sftui.templates.probe_shapes import birds, shapes
+from sftui.templates.rendering import limits
 
 SHARED = Path(os.environ.get("SFTUI_SHARED", Path(__file__).resolve().parents[4] / "shared"))
 GOLDEN = Path(__file__).parent / "probe_golden.tsv"

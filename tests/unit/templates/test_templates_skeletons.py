@@ -19,8 +19,9 @@ from template_cases import CONVERSATIONS, TOOLS, all_templates, chat, sampled_ro
 from sftui.errors import TemplateError
 from sftui.model import Conversation, RenderedText
 from sftui.recipe import Render
-from sftui.templates import ChatTemplate, builtin_names, builtin_template, compile_template, render, skeletons
-from sftui.templates.skeletons import CHECK_EVERY, MOST_SHAPES, Skeletons
+from sftui.templates import ChatTemplate, builtin_names, builtin_template, compile_template, render
+from sftui.templates.shortcuts import skeletons
+from sftui.templates.shortcuts.skeletons import CHECK_EVERY, MOST_SHAPES, Skeletons
 
 SPECIAL: dict[str, str | list[str]] = {"bos_token": "<s>", "eos_token": "</s>"}
 NOW = datetime(2026, 2, 3)

@@ -15,7 +15,7 @@ from sftui.errors import TemplateError
 from sftui.model import Conversation, Kind, Message, Part, RenderedText
 from sftui.recipe import Render
 from sftui.templates import ChatTemplate, builtin_names, builtin_template, compile_template, render
-from sftui.templates.marks import forms
+from sftui.templates.rendering.marks import forms
 
 SPECIAL = {"bos_token": "<s>", "eos_token": "</s>"}
 NOW = datetime(2026, 2, 3)

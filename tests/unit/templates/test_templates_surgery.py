@@ -10,11 +10,12 @@ from template_cases import CONVERSATIONS, chat, sampled_rows
 
 from sftui.errors import TemplateError
 from sftui.model import Conversation, Kind
-from sftui.templates import builtin_names, builtin_template, compile_template, limits
-from sftui.templates.surgery import Surgery, add_generation_tags
-from sftui.templates.surgery_target import joined
-from sftui.templates.surgery_tree import read_tree, walk
-from sftui.templates.template import ChatTemplate
+from sftui.templates import builtin_names, builtin_template, compile_template
+from sftui.templates.rendering import limits
+from sftui.templates.rendering.template import ChatTemplate
+from sftui.templates.tags.surgery import Surgery, add_generation_tags
+from sftui.templates.tags.surgery_target import joined
+from sftui.templates.tags.surgery_tree import read_tree, walk
 
 SPECIAL: dict[str, str | list[str]] = {"bos_token": "<s>", "eos_token": "</s>"}
 

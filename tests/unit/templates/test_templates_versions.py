@@ -15,7 +15,7 @@ from sftui.model import Row
 from sftui.pipeline import detect, inspect, make_toolbox
 from sftui.recipe import Recipe, changed
 from sftui.templates import compile_template, rendering_of
-from sftui.templates.behaviour import BEHAVIOURS, LATEST, NEWEST, not_read
+from sftui.templates.rendering.behaviour import BEHAVIOURS, LATEST, NEWEST, not_read
 from sftui.tokens import load_tokenizer
 from sftui.trainers import trainer_named
 from sftui.trainers.own_config import notes_of

@@ -185,12 +185,12 @@ def facts_of(name: str, folder: Path) -> TokenizerFacts:
     """The facts of a built-in tokenizer as AutoTokenizer loads its folder, which is what makes it proven."""
     from references import load_reference
 
-    from sftui.tokens.compare import count_differences, read_json_backend, wanted
-    from sftui.tokens.given import InProcessTokenizer
-    from sftui.tokens.locate import Location
-    from sftui.tokens.observe import observations
-    from sftui.tokens.probes import probe_strings
-    from sftui.tokens.reference import doubled, read_facts
+    from sftui.tokens.loading.compare import count_differences, read_json_backend, wanted
+    from sftui.tokens.loading.given import InProcessTokenizer
+    from sftui.tokens.loading.locate import Location
+    from sftui.tokens.loading.observe import observations
+    from sftui.tokens.loading.probes import probe_strings
+    from sftui.tokens.loading.reference import doubled, read_facts
 
     place = Location(builtin.PREFIX + name, "folder", str(folder), folder)
     reference = load_reference(place)

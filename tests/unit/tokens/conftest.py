@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from sftui.tokens import LoadedTokenizer, builtin, cache, load_tokenizer
+from sftui.tokens import LoadedTokenizer, builtin, load_tokenizer
+from sftui.tokens.loading import cache
 
 MakeFolder = Callable[..., Path]
 KEPT = cache.cache_root().parent

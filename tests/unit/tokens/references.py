@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from sftui.tokens import autotokenizer
-from sftui.tokens.locate import Location
-from sftui.tokens.reference import load_request
-from sftui.tokens.refusal import explain
+from sftui.tokens.loading import autotokenizer
+from sftui.tokens.loading.locate import Location
+from sftui.tokens.loading.reference import load_request
+from sftui.tokens.loading.refusal import explain
 
 
 def load_reference(place: Location) -> Any:

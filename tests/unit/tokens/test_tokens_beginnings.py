@@ -14,9 +14,9 @@ from tokenizers import Tokenizer
 
 from sftui.flat import Flat
 from sftui.tokens import ToEncode, load_tokenizer
-from sftui.tokens.beginnings import Beginnings, beginnings
-from sftui.tokens.bulk import Bulk
 from sftui.tokens.loaded import FastEngine, PrefixedText
+from sftui.tokens.shortcuts.beginnings import Beginnings, beginnings
+from sftui.tokens.shortcuts.bulk import Bulk
 
 PROMPT = "<|im_start|>user\nWho are you?<|im_end|>\n<|im_start|>assistant\n"
 WHOLE = PROMPT + "I am <|im_start|> nobody.<|im_end|>\n"
@@ -223,7 +223,8 @@ class Wrong(Beginnings):
 
 def test_ids_that_differ_are_left_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = load_tokenizer("builtin:chatml")
-    monkeypatch.setattr("sftui.tokens.bulk.beginnings", lambda backend: Wrong(beginnings(backend)._anchors, (), (), ()))  # type: ignore[union-attr]
+    wrong = lambda backend: Wrong(beginnings(backend)._anchors, (), (), ())  # type: ignore[union-attr]  # noqa: E731
+    monkeypatch.setattr("sftui.tokens.shortcuts.bulk.beginnings", wrong)
     bulk = Bulk(after=None)
     for word, same in (("usual", True), ("rare", False)):
         many, prompts = bulk.of(plain), [f"<|im_start|>{number} a {word} word" for number in range(8)]

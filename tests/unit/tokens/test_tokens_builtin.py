@@ -13,12 +13,12 @@ from references import load_reference
 
 from sftui.errors import TokenizerError
 from sftui.tokens import builtin, load_tokenizer
-from sftui.tokens.compare import count_differences, wanted
 from sftui.tokens.facts import from_json
-from sftui.tokens.given import InProcessTokenizer
 from sftui.tokens.loaded import FastEngine
-from sftui.tokens.locate import Location
-from sftui.tokens.probes import probe_strings
+from sftui.tokens.loading.compare import count_differences, wanted
+from sftui.tokens.loading.given import InProcessTokenizer
+from sftui.tokens.loading.locate import Location
+from sftui.tokens.loading.probes import probe_strings
 
 MESSAGES = [
     {"role": "user", "content": "  What is 2+2?\n"},

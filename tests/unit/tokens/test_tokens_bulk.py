@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from sftui.model import Cut, Part, RenderedText, Span
 from sftui.recipe import Tokenize
 from sftui.tokens import LoadedTokenizer, ToEncode, load_tokenizer, tokenize
-from sftui.tokens.bulk import Bulk, compact
-from sftui.tokens.offsets import ByteOffsets
+from sftui.tokens.shortcuts.bulk import Bulk, compact
+from sftui.tokens.shortcuts.offsets import ByteOffsets
 
 fastokens = pytest.importorskip("fastokens", reason="fastokens is in the extra `fast`")
 

@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
 from sftui.flat import flat
-from sftui.tokens import builtin, cache, early, load_tokenizer, quick
-from sftui.tokens.early import EarlyEngine, early_engine, whole_of
+from sftui.tokens import builtin, load_tokenizer
 from sftui.tokens.loaded import FastEngine
-from sftui.tokens.probes import probe_strings
+from sftui.tokens.loading import cache
+from sftui.tokens.loading.probes import probe_strings
+from sftui.tokens.shortcuts import early, quick
+from sftui.tokens.shortcuts.early import EarlyEngine, early_engine, whole_of
 from sftui.tokens.surface import BYTE_OF
 
 
@@ -202,7 +204,7 @@ def test_a_proof_is_read_so_where_it_need_not_be_whole(make_folder: Any) -> None
 def test_a_damaged_quick_form_is_no_part(make_folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = str(make_folder("llama3"))
     ids = load_tokenizer(folder).encode("Hello", True).ids
-    monkeypatch.setattr("sftui.tokens.load.read_form", lambda path: None)
+    monkeypatch.setattr("sftui.tokens.loading.load.read_form", lambda path: None)
     soon = load_tokenizer(folder, mode="provisional")
     assert type(soon.engine) is FastEngine and soon.encode("Hello", True).ids == ids
     assert quick.read_form(cache.cache_root() / "none") is None

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sftui.errors import SftuiError
-from sftui.tokens.environments import environment_at, inside_any, own_environment
+from sftui.tokens.loading.environments import environment_at, inside_any, own_environment
 
 
 def environment(folder: Path, *packages: str, python: str = "#!/bin/sh\nexit 9\n") -> Path:

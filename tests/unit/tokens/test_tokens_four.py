@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from sftui.tokens import builtin, four, load_tokenizer
-from sftui.tokens.loading import is_redone, may_differ
-from sftui.tokens.locate import locate
+from sftui.tokens import builtin, load_tokenizer
+from sftui.tokens.loading import four
+from sftui.tokens.loading.locate import locate
+from sftui.tokens.loading.releases import is_redone, may_differ
 
 OLD = "4.57.6"
 

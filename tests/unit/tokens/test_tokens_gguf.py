@@ -13,9 +13,9 @@ from references import load_reference
 
 from sftui.errors import TokenizerError
 from sftui.tokens import builtin, load_tokenizer
-from sftui.tokens.gguf import read_gguf_metadata, unknown_split
-from sftui.tokens.locate import locate
-from sftui.tokens.raw import load_raw
+from sftui.tokens.loading.gguf import read_gguf_metadata, unknown_split
+from sftui.tokens.loading.locate import locate
+from sftui.tokens.loading.raw import load_raw
 
 UINT32, FLOAT32, STRING, ARRAY = 4, 6, 8, 9
 

@@ -11,9 +11,9 @@ import pytest
 
 from sftui.errors import TokenizerError
 from sftui.tokens import load_tokenizer
-from sftui.tokens.given import LocalTokenizer
 from sftui.tokens.loaded import FastEngine
-from sftui.tokens.process import PipedEngine
+from sftui.tokens.loading.given import LocalTokenizer
+from sftui.tokens.loading.process import PipedEngine
 
 CHATML = Path(__file__).resolve().parents[3] / "sftui" / "tokens" / "builtin" / "chatml"
 TEXTS = ("Hello <|im_start|>user\n", " two  spaces", "naïve 😀 ½", "")

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from sftui.errors import TokenizerError
-from sftui.tokens import LoadedTokenizer, builtin, cache, environments, load_tokenizer
-from sftui.tokens.locate import fingerprint, locate
+from sftui.tokens import LoadedTokenizer, builtin, load_tokenizer
+from sftui.tokens.loading import cache, environments
+from sftui.tokens.loading.locate import fingerprint, locate
 from sftui.tokens.release import read_backend
 
 REPO = Path(__file__).resolve().parents[3]
@@ -133,7 +134,7 @@ def test_a_damaged_proof_is_made_again(damage: str, make_folder: Any) -> None:
 
 
 def test_a_backend_that_differs_is_not_used(make_folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sftui.tokens.prove.backend_differences", lambda *_: 3)
+    monkeypatch.setattr("sftui.tokens.loading.prove.backend_differences", lambda *_: 3)
     loaded = load_tokenizer(str(make_folder("llama3")))
     assert (loaded.facts.engine, loaded.facts.probes) == ("transformers", 0)
     assert any("differs from AutoTokenizer on 3 of" in note for note in loaded.facts.notes)

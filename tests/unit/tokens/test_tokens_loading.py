@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from sftui.tokens.loading import loaded_otherwise, may_differ
-from sftui.tokens.locate import locate
+from sftui.tokens.loading.locate import locate
+from sftui.tokens.loading.releases import loaded_otherwise, may_differ
 
 BYTES = {"pre_tokenizer": {"type": "ByteLevel"}, "normalizer": None}
 SPACES = {"pre_tokenizer": {"type": "Metaspace"}, "normalizer": None}

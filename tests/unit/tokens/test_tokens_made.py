@@ -14,7 +14,7 @@ import pytest
 
 from sftui.cli.envs import make_for
 from sftui.errors import SftuiError
-from sftui.tokens import made
+from sftui.tokens.loading import made
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def test_only_versions_name_a_folder(version: str) -> None:
 
 SLOW = """
 import os, sys
-from sftui.tokens import made
+from sftui.tokens.loading import made
 def build(part, version):
     (part / "lib" / "python3.11" / "site-packages" / f"transformers-{version}.dist-info").mkdir(parents=True)
     writes = "import os, sys, time; open(sys.argv[1], 'w'); "

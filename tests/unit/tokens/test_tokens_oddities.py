@@ -14,7 +14,7 @@ from references import load_reference
 
 from sftui.errors import TokenizerError
 from sftui.tokens import builtin, load_tokenizer
-from sftui.tokens.locate import locate
+from sftui.tokens.loading.locate import locate
 
 
 def stored(name: str) -> dict[str, Any]:
@@ -207,7 +207,7 @@ def test_22_special_text_in_content_becomes_a_special_token(chatml: Any) -> None
 def test_the_warning_about_mistral_is_passed_on() -> None:
     """transformers gives it only for vocabularies over 100,000, and only as a log line."""
     from sftui.tokens.facts import TokenizerFacts
-    from sftui.tokens.observe import observations
+    from sftui.tokens.loading.observe import observations
 
     told = {"added": [], "around": [], "mistral_regex": False}
     found = observations(told, TokenizerFacts("m"), locate("acme/m"), (), ([], []))

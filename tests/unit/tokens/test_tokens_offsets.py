@@ -15,7 +15,7 @@ from tokenizers import Tokenizer
 from sftui.model import Cut
 from sftui.tokens import load_tokenizer
 from sftui.tokens.loaded import FastEngine
-from sftui.tokens.offsets import byte_offsets
+from sftui.tokens.shortcuts.offsets import byte_offsets
 
 TEXTS = (
     "Hello there",

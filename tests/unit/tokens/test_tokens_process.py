@@ -15,14 +15,15 @@ from typing import Any
 import pytest
 
 from sftui.errors import TokenizerError
-from sftui.tokens import load_tokenizer, process, prove
-from sftui.tokens.compare import wanted
-from sftui.tokens.environments import Environment, own_environment
+from sftui.tokens import load_tokenizer
 from sftui.tokens.facts import TokenizerFacts, from_json
-from sftui.tokens.four import MORE
 from sftui.tokens.loaded import RefusedText
-from sftui.tokens.locate import locate
-from sftui.tokens.process import PipedEngine, TokenizerProcess
+from sftui.tokens.loading import process, prove
+from sftui.tokens.loading.compare import wanted
+from sftui.tokens.loading.environments import Environment, own_environment
+from sftui.tokens.loading.four import MORE
+from sftui.tokens.loading.locate import locate
+from sftui.tokens.loading.process import PipedEngine, TokenizerProcess
 
 pytestmark = pytest.mark.processes
 TEXTS = ["Hello ✂️\n<|eot_id|>", "", " 好 ", "x" * 300]
@@ -107,9 +108,9 @@ def test_a_proof_that_hangs_says_so(make_folder: Any, monkeypatch: pytest.Monkey
 CALLER = """
 import sys
 from pathlib import Path
-from sftui.tokens.environments import own_environment
-from sftui.tokens.locate import locate
-from sftui.tokens import process
+from sftui.tokens.loading.environments import own_environment
+from sftui.tokens.loading.locate import locate
+from sftui.tokens.loading import process
 process.SCRIPT = Path(sys.argv[1])
 asked = process.TokenizerProcess(own_environment(), locate("builtin:chatml"))
 print(asked.ask({"encode": ["x"], "special": False})["rows"][0][0][0], flush=True)

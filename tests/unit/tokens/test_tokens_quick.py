@@ -11,10 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
-from sftui.tokens import builtin, cache, load_tokenizer, quick
+from sftui.tokens import builtin, load_tokenizer
 from sftui.tokens.loaded import FastEngine
-from sftui.tokens.locate import sha256
-from sftui.tokens.probes import probe_strings
+from sftui.tokens.loading import cache
+from sftui.tokens.loading.locate import sha256
+from sftui.tokens.loading.probes import probe_strings
+from sftui.tokens.shortcuts import quick
 
 TEXTS = ["Hello wörld\n\n 12", "<|im_start|>user\nab  ab<|im_end|>", "a\0b \x1e", "", " <s>ab</s>"]
 
@@ -123,7 +125,7 @@ def test_a_proof_is_read_by_it(make_folder: Any, monkeypatch: pytest.MonkeyPatch
         read.append(path)
         return whole(path)
 
-    monkeypatch.setattr("sftui.tokens.load.read_quick", counted)
+    monkeypatch.setattr("sftui.tokens.loading.load.read_quick", counted)
     folder = str(make_folder("llama3"))
     first = load_tokenizer(folder)
     again = load_tokenizer(folder)

@@ -16,9 +16,9 @@ from sftui.recipe import changed
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, open_data, tokenized
 from sftui.tokens import builtin, load_tokenizer
-from sftui.tokens.autotokenizer import randomness
-from sftui.tokens.bulk import fast_engine
-from sftui.tokens.process import PipedEngine
+from sftui.tokens.loading.autotokenizer import randomness
+from sftui.tokens.loading.process import PipedEngine
+from sftui.tokens.shortcuts.bulk import fast_engine
 from sftui.trainers import preset
 
 TEXT = "The quick brown fox jumps over the lazy dog, and the dog sleeps on."

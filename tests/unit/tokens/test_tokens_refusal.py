@@ -16,9 +16,10 @@ from huggingface_hub import errors as hub_errors
 from references import load_reference
 
 from sftui.errors import TokenizerError
-from sftui.tokens import load_tokenizer, refusal
-from sftui.tokens.locate import Location, locate
-from sftui.tokens.raw import load_raw
+from sftui.tokens import load_tokenizer
+from sftui.tokens.loading import refusal
+from sftui.tokens.loading.locate import Location, locate
+from sftui.tokens.loading.raw import load_raw
 
 REPO = Path(__file__).resolve().parents[3]
 httpx = importlib.import_module(hub_errors.HTTPError.__module__.partition(".")[0])
@@ -153,8 +154,8 @@ def test_the_reason_comes_out_of_the_subprocess(make_folder: Any) -> None:
 
 def test_an_empty_tokenizer_is_refused(make_folder: Any) -> None:
     """AutoTokenizer makes one of three tokens, without a word, where only the class is known."""
-    from sftui.tokens import cache
-    from sftui.tokens.prove import make_proof
+    from sftui.tokens.loading import cache
+    from sftui.tokens.loading.prove import make_proof
 
     folder = make_folder(tokenizer_dot_json=None, tokenizer_config_dot_json={"tokenizer_class": "LlamaTokenizer"})
     with pytest.raises(TokenizerError, match="empty tokenizer of 3 tokens"):
@@ -169,8 +170,8 @@ def test_a_subprocess_that_dies_is_told(make_folder: Any, monkeypatch: pytest.Mo
 
 
 def test_a_full_disk_is_told(make_folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sftui.tokens import cache
-    from sftui.tokens.prove import make_proof
+    from sftui.tokens.loading import cache
+    from sftui.tokens.loading.prove import make_proof
 
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
@@ -186,7 +187,7 @@ import sys
 for name in sys.argv[2].split(","):
     sys.modules[name] = None
 from sftui.errors import TokenizerError
-from sftui.tokens.locate import locate
+from sftui.tokens.loading.locate import locate
 from references import load_reference
 try:
     load_reference(locate(sys.argv[1]))

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from sftui.errors import TokenizerError
-from sftui.tokens import LoadedTokenizer, load_tokenizer, rows
+from sftui.tokens import LoadedTokenizer, load_tokenizer
 from sftui.tokens.loaded import FastEngine
-from sftui.tokens.process import PipedEngine, TokenizerProcess
-from sftui.tokens.rows import LEFT_OUT, NOT_COMPARED, prove_on
+from sftui.tokens.loading import rows
+from sftui.tokens.loading.process import PipedEngine, TokenizerProcess
+from sftui.tokens.loading.rows import LEFT_OUT, NOT_COMPARED, prove_on
 
 ONLY_HERE = "zebrafish"
 Differing = Callable[[Path, str], LoadedTokenizer]
@@ -113,5 +114,5 @@ def test_what_cannot_be_kept_is_shown_all_the_same(
     def full(*arguments: Any, **more: Any) -> Any:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("sftui.tokens.cache.tempfile.mkstemp", full)
+    monkeypatch.setattr("sftui.tokens.loading.cache.tempfile.mkstemp", full)
     assert isinstance(prove_on(loaded, str(folder), [ONLY_HERE]).engine, PipedEngine)

@@ -13,9 +13,10 @@ from sftui.errors import TokenizerError
 from sftui.flat import flat
 from sftui.model import Part, Piece, RenderedText
 from sftui.recipe import Tokenize
-from sftui.tokens import LoadedTokenizer, TokenizerFacts, sentencepieces, tokenize
-from sftui.tokens.process import ANSWERING
-from sftui.tokens.sentencepieces import SentencePieceEngine
+from sftui.tokens import LoadedTokenizer, TokenizerFacts, tokenize
+from sftui.tokens.loading import sentencepieces
+from sftui.tokens.loading.process import ANSWERING
+from sftui.tokens.loading.sentencepieces import SentencePieceEngine
 
 KEPT = Path(__file__).parents[2] / "golden" / "trainers" / "pieces"
 TEXTS = ("Hello  world", "\n\nüç 🙂\n", "", " ", "a\x00b", "İstanbul\t好 12", "▁x ▁", "<s>[INST]</s><unk>", "x" * 3000)
@@ -103,7 +104,7 @@ def test_what_never_ends_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     """A text that takes longer than a row may, whatever the file does with it."""
     pytest.importorskip("sentencepiece")
     engine = SentencePieceEngine(KEPT / "bpe.model")
-    monkeypatch.setattr("sftui.tokens.process.ANSWERING", ANSWERING / 2400)
+    monkeypatch.setattr("sftui.tokens.loading.process.ANSWERING", ANSWERING / 2400)
     with pytest.raises(TokenizerError, match=r"was ended.*look at the file"):
         engine.ids_batch(["x y" * 300_000], False)
 

@@ -11,7 +11,7 @@ import pytest
 from references import load_reference
 
 from sftui.tokens import load_tokenizer
-from sftui.tokens.locate import locate
+from sftui.tokens.loading.locate import locate
 
 NAMES = ("bert-base-cased", "llama-3-8b-instruct", "minimind", "phi-3-mini", "qwen2.5", "t5-small")
 LONGEST = 20_000

@@ -517,7 +517,7 @@ def test_turns_are_found_alike_once_the_shape_of_a_row_is_known(
     assert all(template.skeletons.put_together > len(rows) for template in tools.templates.values())
     with_shapes = list(spent)
     spent.clear()
-    monkeypatch.setattr("sftui.templates.skeletons.Skeletons.see", lambda *_: None)
+    monkeypatch.setattr("sftui.templates.shortcuts.skeletons.Skeletons.see", lambda *_: None)
     plain = inspect(rows, recipe, pipeline.make_toolbox(recipe, tokenizer))
     assert [(one.labels, one.problem) for one in learned] == [(one.labels, one.problem) for one in plain]
     assert with_shapes == spent

@@ -13,8 +13,8 @@ from sftui import pipeline
 from sftui.model import NOWHERE, Example, Inspection, Row
 from sftui.recipe import Recipe, changed
 from sftui.tokens import LoadedTokenizer, load_tokenizer
-from sftui.tokens.bulk import Bulk
 from sftui.tokens.loaded import FastEngine, TextEncoding
+from sftui.tokens.shortcuts.bulk import Bulk
 from sftui.trainers import preset
 from sftui.trainers.llamafactory.registry import TEMPLATES
 

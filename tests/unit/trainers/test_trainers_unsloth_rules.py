@@ -14,7 +14,7 @@ from sftui.model import Inspection, Reason, Row
 from sftui.recipe import changed
 from sftui.templates import compile_template, rendering_of
 from sftui.tokens import LoadedTokenizer, load_tokenizer
-from sftui.tokens.bulk import Bulk
+from sftui.tokens.shortcuts.bulk import Bulk
 from sftui.trainers import preset
 from sftui.trainers.unsloth import UnslothOptions
 from sftui.trainers.unsloth.markers import Marker, Markers, hidden_places, spans_of

@@ -15,8 +15,8 @@ from sftui.recipe import Recipe, changed
 from sftui.runs import as_runs
 from sftui.sources import SourceSpec, open_source
 from sftui.tokens import load_tokenizer
-from sftui.tokens.beginnings import joints
-from sftui.tokens.bulk import Bulk
+from sftui.tokens.shortcuts.beginnings import joints
+from sftui.tokens.shortcuts.bulk import Bulk
 from sftui.trainers import Toolbox, preset, trainer_named
 from sftui.trainers.base import Totals
 from sftui.trainers.own_config import notes_of

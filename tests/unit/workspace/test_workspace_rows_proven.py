@@ -21,7 +21,8 @@ from sftui.session.ready import (
     row_texts,
     tokenized,
 )
-from sftui.tokens import builtin, cache, load_tokenizer
+from sftui.tokens import builtin, load_tokenizer
+from sftui.tokens.loading import cache
 from sftui.trainers import preset
 from sftui.workspace import events as ev
 

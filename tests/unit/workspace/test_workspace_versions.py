@@ -26,9 +26,9 @@ from sftui.session.versions import (
     wanted_version,
 )
 from sftui.tokens import builtin
-from sftui.tokens.four import redone
-from sftui.tokens.given import GivenTokenizer
-from sftui.tokens.locate import locate
+from sftui.tokens.loading.four import redone
+from sftui.tokens.loading.given import GivenTokenizer
+from sftui.tokens.loading.locate import locate
 from sftui.trainers import load_recipe, preset
 from sftui.trainers.pins import reference_version, running_version
 

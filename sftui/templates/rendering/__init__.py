@@ -1,0 +1,1 @@
+"""Chat templates as transformers runs them, and whose text each character is."""

@@ -1,0 +1,1 @@
+"""Rows put together from the shapes of others, as their template writes them."""

@@ -1,0 +1,1 @@
+"""`{% generation %}` tags put into a template, proven to change nothing else."""

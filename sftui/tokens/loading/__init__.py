@@ -1,0 +1,1 @@
+"""A tokenizer by its name: found, loaded as AutoTokenizer would, proven so, and kept."""

@@ -1,0 +1,270 @@
+"""Prove that a serialised backend equals AutoTokenizer; runs in a process of its own.
+
+`python -m sftui.tokens.loading.prove` asks `autotokenizer`, under our own Python or another one, for the backend and
+for the ids of the probe strings, and compares what our `tokenizers` makes of that backend. It has no terminal and no
+stdin: nothing in a tokenizer repo can ask a question.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from sftui.errors import TokenizerError
+from sftui.tokens.loading import cache, environments, four
+from sftui.tokens.loading.compare import (
+    Wanted,
+    added_contents,
+    backend_differences,
+    count_other_ids,
+    count_other_ids_in,
+    wanted,
+)
+from sftui.tokens.loading.environments import Environment, own_environment
+from sftui.tokens.loading.locate import Location, fingerprint, locate
+from sftui.tokens.loading.probes import probe_strings
+from sftui.tokens.loading.process import TokenizerProcess, start_bound
+from sftui.tokens.loading.releases import loaded_otherwise
+
+PACKAGE_PARENT = Path(__file__).resolve().parents[3]
+LIMIT = 420.0
+"""Seconds after which a proof is given up, as a whole."""
+
+
+def prove(
+    name: str,
+    revision: str | None = None,
+    cache_dir: Path | str | None = None,
+    environment: Environment | None = None,
+    loader: str = "",
+) -> cache.Proof:
+    """Run the proof in a subprocess and read what it wrote; TokenizerError with the reference's reason.
+
+    `environment` is the one whose transformers loads (None: our own); `loader` is the class that loads, where
+    AutoTokenizer does not choose it.
+    An unwritable cache folder is no reason to fail: the proof then lives in a temporary folder until this process ends.
+    """
+    root = cache.cache_root(cache_dir)
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=root):
+            pass
+    except OSError:
+        root = Path(tempfile.mkdtemp(prefix="sftui-tokenizers-"))
+        atexit.register(shutil.rmtree, root, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix="sftui-prove-") as folder:
+        answer = Path(folder) / "answer.json"
+        # Started in the package's own folder: with -m the current folder comes first on sys.path,
+        # and a data folder may hold a file called json.py. The child changes back by itself.
+        request = Path(folder) / "asked.json"
+        stated = {
+            "name": name,
+            "revision": revision,
+            "root": str(root.absolute()),
+            "cwd": os.getcwd(),
+            "answer": str(answer),
+            "environment": None
+            if environment is None or environment.own
+            else [str(environment.python), dict(environment.versions), environment.origin],
+            "loader": loader,
+        }
+        request.write_text(json.dumps(stated), encoding="utf-8")
+        code, lines = _run(request, name)
+        try:
+            found = json.loads(answer.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            raise TokenizerError(
+                "the tokenizer cannot be loaded",
+                where=name,
+                why=f"the process that loads it ended with {code}" + (f" ({lines[-1][:300]})" if lines else ""),
+            ) from None
+    if "error" in found:
+        raise TokenizerError(**found["error"])
+    proof = cache.read(root, found["key"])
+    if proof is None:
+        raise TokenizerError(
+            "the tokenizer cannot be loaded", where=name, why=f"its proof in {root} cannot be read back"
+        )
+    return proof
+
+
+def _run(request: Path, name: str) -> tuple[int, list[str]]:
+    """The exit code and last words of the process that proves; TokenizerError where it takes longer than LIMIT."""
+    command = [sys.executable, "-m", "sftui.tokens.loading.prove", str(request)]
+    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+    process, lifeline = start_bound(command, os.environ, cwd=PACKAGE_PARENT, **quiet)
+    with lifeline:
+        try:
+            _, errors = process.communicate(timeout=LIMIT)
+        except subprocess.TimeoutExpired:
+            lifeline.close()
+            if os.name != "posix":
+                process.kill()
+            process.communicate()
+            raise TokenizerError(
+                "the tokenizer cannot be used",
+                where=name,
+                why=f"comparing it with AutoTokenizer took longer than {LIMIT:.0f} seconds, and was ended",
+                fix="look at the normalizer and the patterns in its tokenizer.json: one may repeat without end",
+            ) from None
+    return process.returncode, errors.decode("utf-8", "replace").strip().splitlines()
+
+
+def make_proof(
+    name: str,
+    revision: str | None,
+    root: Path,
+    environment: Environment | None = None,
+    loader: str = "",
+) -> str:
+    """Load the reference, compare, write the proof; returns its key. TokenizerError, OSError."""
+    from sftui.tokens.loading.observe import observations
+    from sftui.tokens.loading.reference import doubled, read_facts
+    from sftui.tokens.loading.refusal import no_vocabulary
+
+    place = locate(name, revision, loader)
+    before = fingerprint(place)
+    environment = environment or own_environment()
+    reference = TokenizerProcess(environment, place)
+    reported = reference.load()
+    if place.kind == "hub":
+        place = locate(name, revision, loader)
+    files = fingerprint(place)
+    if place.kind != "hub" and files != before:
+        raise TokenizerError(
+            "the tokenizer cannot be loaded", where=name, why="its files changed while they were read", fix="try again"
+        )
+    facts = read_facts(reported, place)
+    if facts.is_fast and facts.vocab_size <= len(reported["added"]):
+        raise no_vocabulary(place, facts.vocab_size)
+    four_too = four.redone(place) if facts.is_fast and not loader else None
+    redone = four_too.backend if four_too is not None else None
+    probes = probe_strings([*_in_one_only(reported, redone), *facts.special_tokens.values(), *added_contents(reported)])
+    answers = wanted(reference, probes)
+    if not facts.random and count_other_ids(answers, wanted(reference, probes)):
+        facts = replace(facts, random="a cause that its files do not name")
+    facts = replace(facts, doubled=doubled(reported, place, reference.ask))
+    backend: str | None = reported["backend"] if facts.is_fast else None
+    why = ""
+    if facts.random and backend is not None:
+        why = f"{facts.random}: each time a text is encoded it gets other ids, so nothing is proven of it, and"
+    elif backend is not None and (differ := backend_differences(reported, answers, probes)):
+        why = f"the serialised backend differs from AutoTokenizer on {differ} of {len(probes)} probe strings, so"
+    if why:
+        backend = None
+        facts = replace(facts, engine="transformers")
+        facts = facts.noting(f"{why} AutoTokenizer itself encodes: slower to start, and more memory")
+    facts = replace(facts, probes=len(probes) if backend is not None else 0)
+    measured = redone is not None and not facts.random  # what is drawn twice differs by itself
+    elsewhere = {four.version(): count_other_ids_in(redone, answers, probes)} if measured else {}
+    if environment.own and not loader and not facts.random:
+        elsewhere |= _by_other_classes(place, reference, facts.transformers, answers, probes)
+    facts = replace(facts, elsewhere=elsewhere)
+    facts = facts.noting(*observations(reported, facts, place, probes, answers))
+    if not environment.own:
+        facts = facts.noting(*_against_ours(place, environment, answers, probes))
+    reference.close()
+    key = cache.proof_key(place, files, environment)
+    record = {
+        "files": files,
+        "versions": environments.versions(),
+        "environment": dict(environment.versions),
+        "probes": facts.probes,
+        "name": name,
+        "revision": revision,
+    }
+    try:
+        cache.write(root, key, facts, backend, record)
+    except OSError as error:
+        raise TokenizerError(
+            "the tokenizer's proof cannot be written",
+            where=str(root),
+            why=error.strerror or str(error),
+            fix="make room there, or set SFTUI_CACHE to another folder",
+        ) from error
+    return key
+
+
+def _in_one_only(reported: dict[str, Any], redone: Any) -> list[str]:
+    """The added tokens that only one of two ways of loading has, or with other flags: probed before all others."""
+    if redone is None:
+        return []
+    flags = {
+        (i, token.content, token.special, token.lstrip, token.rstrip)
+        for i, token in redone.get_added_tokens_decoder().items()
+    }
+    return sorted({one[1] for one in flags ^ {tuple(one) for one in reported["added"]}})
+
+
+def _by_other_classes(
+    place: Location, reference: TokenizerProcess, running: str, answers: Wanted, probes: Sequence[str]
+) -> dict[str, int]:
+    """How many probes get other ids by the class that another version takes, which this one has as well."""
+    found: dict[str, int] = {}
+    by_class: dict[str, int | None] = {}
+    for version, kind in loaded_otherwise(place, running).items():
+        if kind not in by_class:
+            try:
+                reference.load_by(kind)
+                by_class[kind] = count_other_ids(answers, wanted(reference, probes))
+            except TokenizerError:  # not known, then
+                by_class[kind] = None
+        count = by_class[kind]
+        if count is not None:
+            found[version] = count
+    return found
+
+
+def _against_ours(place: Location, environment: Environment, answers: Any, probes: Sequence[str]) -> tuple[str, ...]:
+    """A note where the transformers that runs sftui gives other ids, or does not load the tokenizer."""
+    ours = TokenizerProcess(own_environment(), place)
+    theirs, running = environment.transformers, ours.environment.transformers
+    try:
+        ours.load()
+        differ = count_other_ids(answers, wanted(ours, probes))
+    except TokenizerError as error:
+        return (f"transformers {running}, which runs sftui, does not load it: {error.why or error.what}",)
+    finally:
+        ours.close()
+    if not differ:
+        return ()
+    return (
+        f"the ids are those of transformers {theirs}: {running}, which runs sftui, gives other ids for {differ} of"
+        f" {len(probes)} probe strings",
+    )
+
+
+def main(arguments: list[str]) -> None:
+    """Prove what the JSON file asks, and leave the answer in the file it names."""
+    from sftui.tokens.loading.autotokenizer import stay_with_caller
+
+    stay_with_caller()
+    request = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
+    os.chdir(request["cwd"])
+    environment = None
+    if request["environment"] is not None:
+        python, versions, origin = request["environment"]
+        environment = Environment(Path(python), versions, origin)
+    name, revision = request["name"], request["revision"]
+    found: dict[str, Any] = {}
+    try:
+        found["key"] = make_proof(name, revision, Path(request["root"]), environment, request["loader"])
+    except Exception as error:
+        from sftui.tokens.loading.refusal import explain
+
+        problem = explain(error, Location(name, "unknown", name, revision=revision))
+        found["error"] = {"what": problem.what, "where": problem.where, "why": problem.why, "fix": problem.fix}
+    Path(request["answer"]).write_text(json.dumps(found), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
