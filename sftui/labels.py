@@ -544,10 +544,8 @@ def label(tokens: Tokens, rendered: RenderedText, conversation: Conversation, re
         given_weights = conversation.extra.get("loss_weights") if stored else None
         weights = as_runs(given_weights) if given_weights else by_message(mask, tokens.messages, conversation.messages)
         reasons = weightless(reasons, mask, weights)
-    if stored and conversation.labels is not None:
-        labels = with_stored(conversation.labels, (mask, reasons), kept, dropped, notes, weights)
-    else:
-        labels = on_ids(tokens, (mask, reasons), kept, dropped, notes, weights)
+    values = conversation.labels if stored else None
+    labels = on_ids(tokens, (mask, reasons), kept, dropped, notes, weights, values)
     return replace(labels, dropped=UNLABELLED) if may_drop and not moved(labels.carrying, kept) else labels
 
 
@@ -558,20 +556,12 @@ def on_ids(
     dropped: str | None = None,
     notes: tuple[str, ...] = (),
     weights: Runs[float] | None = None,
+    stored: Sequence[int] | None = None,
 ) -> Labels:
-    """Labels that are the row's own ids where a mask trains them."""
-    return Labels(tokens.ids, trained(mask[0]), mask[1], kept, dropped, notes, weights)
-
-
-def with_stored(
-    stored: Sequence[int],
-    mask: Drawn,
-    kept: Ranges,
-    dropped: str | None = None,
-    notes: tuple[str, ...] = (),
-    weights: Runs[float] | None = None,
-) -> Labels:
-    """Labels that the data brings, where a mask trains them; -100 is none, whatever the mask says."""
+    """Labels that are the row's own ids where a mask trains them; or those that the data brings, of which -100 is none,
+    whatever the mask says."""
+    if stored is None:
+        return Labels(tokens.ids, trained(mask[0]), mask[1], kept, dropped, notes, weights)
     return Labels(stored, labelled(applied(mask[0], stored)), mask[1], kept, dropped, notes, weights)
 
 

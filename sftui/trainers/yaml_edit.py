@@ -54,11 +54,16 @@ def _new(root: Any, changes: Mapping[Path, Any]) -> tuple[dict[str, Any], dict[P
         if path[0] in odd or (root is not None and (root.flow_style or _child(root, path[0]) is not None)):
             rest[path] = value
             continue
-        block = fresh
-        for step in path[:-1]:
-            block = block.setdefault(str(step), {})
-        block[str(path[-1])] = value
+        put(fresh, path, value)
     return fresh, rest
+
+
+def put(config: dict[str, Any], path: Path, value: Any) -> None:
+    """Set a key of a config; blocks that are missing, or null, are made."""
+    for step in path[:-1]:
+        config[str(step)] = config.get(str(step)) or {}
+        config = config[str(step)]
+    config[str(path[-1])] = value
 
 
 def commented(text: str, comments: Mapping[Path, str]) -> str:
@@ -203,13 +208,8 @@ _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}
 def _edit_one(text: str, path: Path, value: Any, where: str) -> str:
     root = _compose(text, where)
     if root is None:
-        return (
-            ""
-            if value is REMOVE
-            else _block(path, value, 0)
-            if not text.strip()
-            else text.rstrip("\n") + "\n" + _block(path, value, 0)
-        )
+        before = text.rstrip("\n") + "\n" if text.strip() else ""
+        return "" if value is REMOVE else before + _block(path, value, 0)
     if not path:
         return _insert(text, root, path, value, where)
     node, parent, key_node, depth = root, None, None, 0
@@ -223,13 +223,8 @@ def _edit_one(text: str, path: Path, value: Any, where: str) -> str:
         return _delete(text, parent, key_node, node)
     start, end = _value_range(text, key_node, node)
     colon = text.rfind(":", 0, start)
-    if (
-        _is_block(value)
-        and key_node is not None
-        and not (parent is None or parent.flow_style)
-        and not text[colon + 1 : start].strip()
-        and colon >= key_node.end_mark.index
-    ):
+    in_block = _is_block(value) and not (parent is None or parent.flow_style or text[colon + 1 : start].strip())
+    if in_block and key_node is not None and colon >= key_node.end_mark.index:
         return text[: colon + 1] + "\n" + "\n".join(_lines(value, key_node.start_mark.column + 2)) + text[end:]
     gap = " " if text[start - 1 : start] == ":" else ""
     return text[:start] + gap + scalar(value) + text[end:]
@@ -250,10 +245,7 @@ def _compose(text: str, where: str) -> Any:
 
 def _child(node: Any, step: str | int) -> tuple[Any, Any] | None:
     if node.id == "mapping":
-        for key, value in node.value:
-            if key.value == step:
-                return key, value
-        return None
+        return next(((key, value) for key, value in node.value if key.value == step), None)
     if node.id == "sequence" and isinstance(step, int) and 0 <= step < len(node.value):
         return None, node.value[step]
     return None
@@ -281,13 +273,9 @@ def _value_range(text: str, key: Any, node: Any) -> tuple[int, int]:
 
 def _end(text: str, node: Any) -> int:
     """Where a value ends, without the comments and blank lines that a block takes in."""
-    if node.id == "scalar" or node.flow_style:
+    if node.id == "scalar" or node.flow_style or not node.value:
         end: int = node.end_mark.index
-        if node.id == "scalar" and node.style in ("|", ">"):
-            return len(text[:end].rstrip("\n"))
-        return end
-    if not node.value:
-        return int(node.end_mark.index)
+        return len(text[:end].rstrip("\n")) if node.id == "scalar" and node.style in ("|", ">") else end
     last = node.value[-1]
     return _end(text, last[1] if isinstance(last, tuple) else last)
 
@@ -298,9 +286,8 @@ def _insert(text: str, node: Any, path: Path, value: Any, where: str) -> str:
         at = _line_end(text, _end(text, node))
         return text[:at] + "\n" + "\n".join(_lines([_nested(path[1:], value)], column)) + text[at:]
     if node.id != "mapping":
-        raise RecipeError(
-            f"the config has no place for `{'.'.join(map(str, path))}`", where=where, fix="set it by hand"
-        )
+        what = f"the config has no place for `{'.'.join(map(str, path))}`"
+        raise RecipeError(what, where=where, fix="set it by hand")
     if node.flow_style:
         at = node.end_mark.index - 1
         inner = scalar(value) if len(path) == 1 else scalar(_nested(path[1:], value))
@@ -316,17 +303,14 @@ def _block(path: Path, value: Any, column: int) -> str:
 
 def _lines(value: Any, column: int) -> list[str]:
     """A mapping or a list as a block that stands at `column`."""
-    blank, made = " " * column, []
-    if isinstance(value, Mapping):
-        for key, one in value.items():
-            if _is_block(one):
-                made += [f"{blank}{scalar(key)}:", *_lines(one, column + 2)]
-            else:
-                made.append(f"{blank}{scalar(key)}: {scalar(one)}")
-        return made
-    for one in value:
-        first, *rest = _lines(one, column + 2) if _is_block(one) else [f"{blank}  {scalar(one)}"]
-        made += [f"{blank}- {first[column + 2 :]}", *rest]
+    blank, made = " " * column, list[str]()
+    for key in value if isinstance(value, Mapping) else range(len(value)):
+        block = _lines(value[key], column + 2) if _is_block(value[key]) else []
+        if isinstance(value, Mapping):
+            made += [f"{blank}{scalar(key)}:", *block] if block else [f"{blank}{scalar(key)}: {scalar(value[key])}"]
+        else:
+            first, *rest = block or [f"{blank}  {scalar(value[key])}"]
+            made += [f"{blank}- {first[column + 2 :]}", *rest]
     return made
 
 

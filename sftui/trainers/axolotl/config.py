@@ -17,21 +17,20 @@ from typing import Any
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml
-from sftui.side_files import object_of
 from sftui.trainers.axolotl import pretrain, schema
 from sftui.trainers.axolotl.formats import modelled
 from sftui.trainers.axolotl.instruct import alpaca_prompts
 from sftui.trainers.axolotl.keys import OVERTAKEN, UNSUPPORTED, listed, note_in_dataset, note_of
-from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, TYPE_OF_FORMAT
+from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, RECORD, TYPE_OF_FORMAT
 from sftui.trainers.axolotl.table import DATASET, NO_EVALUATION, TOP
 from sftui.trainers.axolotl.templates import JINJA
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, files_at, text_at
 from sftui.trainers.form import TEMPLATE_FILE, Draft, Form
 from sftui.trainers.known import KnownKeys
 from sftui.trainers.table import Keys, Place, read_into
-from sftui.trainers.yaml_edit import REMOVE
+from sftui.trainers.yaml_edit import REMOVE, put
 
-LOADERS: Mapping[str, str] = object_of(Path(__file__).with_name("keys.json"))["loaders"]
+LOADERS: Mapping[str, str] = RECORD["loaders"]
 
 
 def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig:
@@ -234,10 +233,7 @@ def _rows(draft: Draft) -> Keys:
     if keys != DEFAULT_MAPPING and not any(path[0] == "message_property_mappings" for path in dataset):
         entry["message_property_mappings"] = {name: keys[name] for name in DEFAULT_MAPPING}
     for path, value in dataset.items():
-        target = entry
-        for step in path[:-1]:
-            target = target.setdefault(str(step), {})
-        target[str(path[-1])] = value
+        put(entry, path, value)
     return {(DATASETS,): [entry]}
 
 

@@ -9,32 +9,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
-from sftui.side_files import object_of
+from sftui.trainers.axolotl.settings import RECORD
 from sftui.trainers.config import KeyNote, KeyUse
 from sftui.trainers.known import KnownKeys
 
-_TOLD = object_of(Path(__file__).with_name("keys.json"))
 # What a key that is about data is not modelled for; shown only where it is switched on.
-UNSUPPORTED: Mapping[str, str] = _TOLD["unsupported"]
+UNSUPPORTED: Mapping[str, str] = RECORD["unsupported"]
 LATER = frozenset(("balance_labels", "diffusion_lm"))
 """Those of them that only newer releases read (axolotl 0.21.0, utils/schemas/config.py)."""
 NO_EFFECT = {"default_system_message": "it changes no text: Axolotl's chatml template has none to replace"}
 
-USED: frozenset[str] = frozenset(_TOLD["used"].split())
+USED: frozenset[str] = frozenset(RECORD["used"].split())
 # One entry of `datasets:`.
-DATASET_USED: frozenset[str] = frozenset(_TOLD["dataset used"].split())
-DATASET_UNSUPPORTED: Mapping[str, str] = _TOLD["dataset unsupported"]
+DATASET_USED: frozenset[str] = frozenset(RECORD["dataset used"].split())
+DATASET_UNSUPPORTED: Mapping[str, str] = RECORD["dataset unsupported"]
 DATASET_LATER = frozenset(("weight",))
 """Those of them that only newer releases read (axolotl 0.20.0, utils/schemas/datasets.py SFTDataset)."""
 DATASET_LEFT = frozenset(("trust_remote_code",))
 """Keys of an entry that decide nothing and are not in the record of every release."""
 
-OVERTAKEN: Mapping[str, str] = _TOLD["overtaken"]
+OVERTAKEN: Mapping[str, str] = RECORD["overtaken"]
 """Old names that Axolotl takes for the new ones (utils/schemas/deprecated.py RemappedParameters)."""
 
-PLUGINS: Mapping[str, str] = _TOLD["plugins"]
+PLUGINS: Mapping[str, str] = RECORD["plugins"]
 """Plugins of Axolotl's own that change rows, labels or batches: those with a hook for data, collator or trainer."""
 OWN = "axolotl.integrations."
 IDLE: tuple[object, ...] = (None, False, 0, 0.0, [], {})

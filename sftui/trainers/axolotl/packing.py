@@ -9,19 +9,17 @@ shown here is what a sequential one gives.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 
 from sftui.labels import refuse_too_large
 from sftui.model import Batch, Example, Pack
 from sftui.recipe import Recipe
-from sftui.side_files import object_of
 from sftui.trainers.axolotl import AxolotlOptions
+from sftui.trainers.axolotl.settings import RECORD
 from sftui.trainers.base import end_to_end
 
 BIN_SIZE = 200
 """sample_packing_bin_size: no more rows than this in one bin."""
-_TOLD = object_of(Path(__file__).with_name("keys.json"))
-VARLEN: tuple[str, ...] = tuple(_TOLD["variable length attention"].split())
+VARLEN: tuple[str, ...] = tuple(RECORD["variable length attention"].split())
 RANDOM = (
     "Axolotl packs rows in random order, a new one each epoch (RandomSampler); sftui packs them in the order of the"
     " dataset, as curriculum_sampling does; a last batch that is not full is left out in either"

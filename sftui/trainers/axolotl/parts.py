@@ -105,7 +105,7 @@ def _part(
     tokens = _moved(tokenize(RenderedText(text, spans), tokenizer, _PLAIN), start)
     if not len(tokens):
         return EncodedPart(tokens, ())
-    kept = _within(len(tokens), tokenizer, limit)
+    kept = within(len(tokens), tokenizer, limit)
     count = covered(kept)
     facts = tokenizer.facts
     last = tokens.input_ids[kept[-1][1] - 1] if kept else None
@@ -121,7 +121,7 @@ def _part(
     return EncodedPart(tokens, kept)
 
 
-def _within(count: int, tokenizer: LoadedTokenizer, limit: int | None) -> Ranges:
+def within(count: int, tokenizer: LoadedTokenizer, limit: int | None) -> Ranges:
     """What truncation keeps: the tokens put around the text stay, the text is cut on the tokenizer's side."""
     if limit is None or count <= limit:
         return ((0, count),)

@@ -58,22 +58,19 @@ def window(count: int, tokenizer: LoadedTokenizer, recipe: Recipe) -> parts.Rang
     RecipeError for a text that is longer than one window with sample_packing: tokenizers 0.23.1 gives the first window
     alone, 0.22.2 and 0.23.3 give all, and transformers admits each of them.
     """
-    size, facts = recipe.length.max, tokenizer.facts
+    size, facts, eos = recipe.length.max, tokenizer.facts, int(_packs(recipe))
     if size is None:
         raise RecipeError("Axolotl cannot cut a text without sequence_len", fix="set length.max")
-    front, back, eos = len(facts.front), len(facts.back), int(_packs(recipe))
-    text = count - eos - front - back
-    room = max(size - 2 + eos - front - back, 0)
-    if eos and text > room:
+    kept = parts.within(count - eos, tokenizer, size - 2 + eos)
+    if eos and covered(kept) < count - eos:
+        text = count - eos - len(facts.front) - len(facts.back)
         raise RecipeError(
             "sftui does not show a text of several windows",
             why=f"its {text} tokens are more than sequence_len {size} has room for, and tokenizers 0.23.1 keeps the"
             " first window alone, where 0.22.2 and 0.23.3 keep all",
             fix="cut the text, or set sequence_len higher",
         )
-    if text > room and facts.truncation_side == "left":
-        return parts.merged([(0, front), (front + text - room, count)])
-    run = parts.merged([(0, front + min(text, room)), (front + text, count)])
+    run = parts.merged([*kept, (count - eos, count)])
     return run if covered(run) >= (LEAST if eos else 1) else ()
 
 

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from sftui.errors import RecipeError
-from sftui.side_files import object_of
 from sftui.trainers.axolotl import TRAIN_ON
+from sftui.trainers.axolotl.settings import RECORD
 from sftui.trainers.axolotl.templates import FALLBACK
 from sftui.trainers.known import KnownKeys
 
-_TOLD = object_of(Path(__file__).with_name("keys.json"))
-NUMBERS: tuple[str, ...] = tuple(_TOLD["numbers"].split())
+NUMBERS: tuple[str, ...] = tuple(RECORD["numbers"].split())
 SHARES = ("val_set_size",)
-SWITCHES: tuple[str, ...] = tuple(_TOLD["switches"].split())
+SWITCHES: tuple[str, ...] = tuple(RECORD["switches"].split())
 MISTRAL_COMMON = "tokenizer_use_mistral_common"
 LISTS = ("eot_tokens", "tokens", "roles_to_train")
 """Lists of texts."""
@@ -34,7 +32,7 @@ CHOICES = {
 }
 SPECIAL_TOKENS = ("bos_token", "eos_token", "pad_token", "unk_token", "additional_special_tokens")
 KINDS: Mapping[str, type] = {"str": str, "list": list, "dict": Mapping}
-WORDS: Mapping[str, str] = _TOLD["pydantic words"]
+WORDS: Mapping[str, str] = RECORD["pydantic words"]
 """The kinds of fields, as pydantic words what it wants."""
 _YES, _NO = ("true", "t", "yes", "y", "on", "1"), ("false", "f", "no", "n", "off", "0")
 

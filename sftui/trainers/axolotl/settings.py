@@ -9,13 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe
+from sftui.side_files import object_of
 from sftui.trainers.axolotl import AxolotlOptions
 from sftui.trainers.remembering import last_asked
 
+RECORD = object_of(Path(__file__).with_name("keys.json"))
+"""Names of keys, templates and plugins, as they are recorded beside the code."""
 CHAT = "chat_template"
 TOKENIZED = "tokenized"
 TYPE_OF_FORMAT = {

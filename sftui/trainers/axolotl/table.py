@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe
-from sftui.side_files import object_of
 from sftui.trainers import versions
 from sftui.trainers.axolotl import AxolotlOptions
 from sftui.trainers.axolotl.packing import varlen
 from sftui.trainers.axolotl.schema import number_of
-from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, TYPE_OF_FORMAT
+from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, RECORD, TYPE_OF_FORMAT
 from sftui.trainers.axolotl.templates import FALLBACK, JINJA, TOKENIZER
 from sftui.trainers.table import (
     Config,
@@ -36,9 +34,8 @@ from sftui.trainers.table import (
     words,
 )
 
-_TOLD = object_of(Path(__file__).with_name("keys.json"))
 # The older flags in the order in which Axolotl asks for them.
-FLAGS: Mapping[str, str] = _TOLD["attention flags"]
+FLAGS: Mapping[str, str] = RECORD["attention flags"]
 SPECIAL = ("bos_token", "eos_token", "pad_token")
 """Special tokens that are knobs; the others are an option of its own."""
 NO_EVALUATION = ("val_set_size", "eval_sample_packing", "seed")
@@ -139,7 +136,7 @@ TOP: tuple[KeyEntry, ...] = (
     same("tokenizer_type", "tokenizer.type", says=lambda named: bool(named) and named != "AutoTokenizer"),
     *(same(f"special_tokens.{name}", f"tokenizer.{name}", null=False, convert=str) for name in SPECIAL),
     rule("special_tokens", "own.special_tokens", _other_tokens, _written_tokens),
-    *(same(name, f"own.{name}", null=False) for name in _TOLD["own options"].split()),
+    *(same(name, f"own.{name}", null=False) for name in RECORD["own options"].split()),
     *(rule(name, f"own.{name}", nothing, as_is(name)) for name in NO_EVALUATION),
     rule(" ".join(NO_EVALUATION), "", _aside, needless),
     same("chat_template_kwargs", "render.kwargs", says=bool, convert=dict),
@@ -296,7 +293,7 @@ def _written_template(recipe: Recipe, path: str, value: str) -> Keys:
 
 
 DATASET: tuple[KeyEntry, ...] = (
-    *(same(f"datasets.{name}", f"own.{name}", null=False) for name in _TOLD["own options of datasets"].split()),
+    *(same(f"datasets.{name}", f"own.{name}", null=False) for name in RECORD["own options of datasets"].split()),
     rule("datasets.ds_type", "own.ds_type", _ds_type, as_is("datasets.ds_type")),
     rule("datasets.weight", "own.weight", _weight, _written_weight),
     rule("datasets.type", "data.format", _format, _written_format),

@@ -17,22 +17,20 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 from sftui.errors import TemplateError
 from sftui.recipe import Recipe
-from sftui.side_files import object_of
 from sftui.templates import ChatTemplate, Rendering, choose_template, compile_template, load_template_file
 from sftui.tokens import LoadedTokenizer
 from sftui.trainers.axolotl import AxolotlOptions
+from sftui.trainers.axolotl.settings import RECORD
 
 FALLBACK = "tokenizer_default_fallback_"
 TOKENIZER = "tokenizer_default"
 JINJA = "jinja"
-_TOLD = object_of(Path(__file__).with_name("keys.json"))
 # Recorded from axolotl 0.19.0, utils/chat_templates/templates.
-REGISTRY: tuple[str, ...] = tuple(_TOLD["templates"].split())
+REGISTRY: tuple[str, ...] = tuple(RECORD["templates"].split())
 
 
 _ALIKE: Mapping[str, tuple[str, Mapping[str, str]]] = {

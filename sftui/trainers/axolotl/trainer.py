@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from sftui import labels as label_rules
 from sftui.conversations import Detection
@@ -38,13 +37,12 @@ from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize
 from sftui.recipe import Pack as PackOptions
 from sftui.runs import together
-from sftui.side_files import object_of
 from sftui.templates import ChatTemplate
 from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
 from sftui.trainers import versions
 from sftui.trainers.axolotl import TRAITS, AxolotlOptions, formats, mask, packing, parts, pretrain
 from sftui.trainers.axolotl.locate import Locator
-from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, DatasetSettings, ineffective, settings_of
+from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, RECORD, DatasetSettings, ineffective, settings_of
 from sftui.trainers.axolotl.templates import message_keys
 from sftui.trainers.axolotl.turns import turns_of
 from sftui.trainers.base import (
@@ -67,8 +65,7 @@ SHUFFLED = (
     "Axolotl shuffles the rows before training (shuffle_merged_datasets); they are shown in the order of the dataset"
 )
 DEDUPLICATED = "dataset_exact_deduplication leaves out rows that become equal; sftui shows them all"
-_TOLD = object_of(Path(__file__).with_name("keys.json"))
-NOT_VARIABLES: tuple[str, ...] = tuple(_TOLD["not variables"].split())
+NOT_VARIABLES: tuple[str, ...] = tuple(RECORD["not variables"].split())
 """Arguments of apply_chat_template that chat_template_kwargs would set instead of variables of the template."""
 
 
@@ -237,22 +234,21 @@ class Axolotl(Trainer):
         conversation = shaped.conversation
         notes: tuple[str, ...] = () if rendered.exact else ("who wrote which token is a best effort here",)
         everything: parts.Ranges = ((0, len(tokens)),) if len(tokens) else ()
-        labels: Sequence[int] = tokens.ids
+        subject, stored = label_rules.Subject(tokens, rendered, conversation), None
         if conversation.kind is Kind.TOKENS:
-            flags, reasons = label_rules.draw(label_rules.Subject(tokens, rendered, conversation), recipe.mask)
-            labels = conversation.labels or labels
+            drawn, stored = label_rules.draw(subject, recipe.mask), conversation.labels or None
         elif conversation.kind is Kind.STRINGS:
-            flags, reasons = _response(tokens, recipe.mask.rule == "all")
+            drawn = _response(tokens, recipe.mask.rule == "all")
             if recipe.length.max is not None and len(tokens) >= recipe.length.max:
                 everything = self._two_parts(rendered, shaped, recipe, tools).kept
         elif rendered.pieces is not None:
             owned = [rendered.pieces[owner].trained for owner in tokens.messages]
-            flags, reasons = label_rules.by_flags(owned, Reason.GIVEN, Reason.GIVEN_MASKED)
+            drawn = label_rules.by_flags(owned, Reason.GIVEN, Reason.GIVEN_MASKED)
         elif conversation.kind is Kind.TEXT:
-            flags, reasons = label_rules.whole(label_rules.Subject(tokens, rendered, conversation))
+            drawn = label_rules.whole(subject)
             if _pretrains(recipe):
-                return tokens, _windowed(tokens, (flags, reasons), recipe, tools)
-            return tokens, self._chunked(tokens, rendered, (flags, reasons), recipe, tools)
+                return tokens, _windowed(tokens, drawn, recipe, tools)
+            return tokens, self._chunked(tokens, rendered, drawn, recipe, tools)
         else:
             template = _template(conversation, recipe, tools)
             turns = _turns(conversation, recipe, template)
@@ -260,11 +256,8 @@ class Axolotl(Trainer):
             row = (turns, conversation.tools, template, tools.special_tokens, _options(recipe), tools.tokenizer)
             locator = Locator(*row, rendered.text, tokens, settings.thinking_key, by_text, template.now())
             flags, reasons, more = mask.draw(locator, settings)
-            notes = (*notes, *more)
-        drawn = (flags, reasons)
-        if labels is tokens.ids:
-            return tokens, _kept(label_rules.on_ids(tokens, drawn, everything, notes=notes), recipe)
-        return tokens, _kept(label_rules.with_stored(labels, drawn, everything, notes=notes), recipe)
+            drawn, notes = (flags, reasons), (*notes, *more)
+        return tokens, _kept(label_rules.on_ids(tokens, drawn, everything, notes=notes, stored=stored), recipe)
 
     def _chunked(
         self, tokens: Tokens, rendered: RenderedText, mask: label_rules.Drawn, recipe: Recipe, tools: Toolbox

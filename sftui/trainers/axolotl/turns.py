@@ -29,7 +29,7 @@ def read_turns(row: Mapping[str, Any], settings: DatasetSettings, has_system: bo
     row = without_none(row)
     read = {settings.field_messages: row.get(settings.field_messages), "system": row.get("system")}
     extra = {"row": read, "has_system": has_system, "where": where}
-    turns, origins = _turns(read, settings, None, has_system, where)
+    turns, origins = _turns(extra, settings, None)
     notes: tuple[str, ...] = ()
     if len(turns) < len(_messages(row.get(settings.field_messages), settings.field_messages, where)):
         notes = ("drop_system_message: the system message of the data is left out",)
@@ -47,31 +47,22 @@ def turns_of(
     conversation: Conversation, settings: DatasetSettings, template_keys: frozenset[str]
 ) -> tuple[Mapping[str, Any], ...]:
     """The turns as the chat template gets them: of a message only mapped keys and those the template reads."""
-    extra = conversation.extra
-    return tuple(_turns(extra["row"], settings, template_keys, extra["has_system"], extra["where"])[0])
+    return tuple(_turns(conversation.extra, settings, template_keys)[0])
 
 
 def _turns(
-    row: Mapping[str, Any],
-    settings: DatasetSettings,
-    template_keys: frozenset[str] | None,
-    has_system: bool,
-    where: str,
+    extra: Mapping[str, Any], settings: DatasetSettings, template_keys: frozenset[str] | None
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    column = settings.field_messages
+    row, where, column = extra["row"], extra["where"], settings.field_messages
     messages = _messages(row.get(column), column, where)
-    turns: list[dict[str, Any]] = []
-    origins: list[str] = []
     first = _transformed(messages[0], settings, template_keys, f"{where}, {column}[0]")
     if "role" not in first:
         raise _stop("the first message has no role", f"{where}, {column}[0]", "KeyError 'role'")
-    if has_system and first["role"] != "system":
-        turns.append({"role": "system", "content": row.get("system")})
-        origins.append("system")
-    for index, message in enumerate(messages):
-        place = f"{column}[{index}]"
-        turns.append(_turn(message, settings, template_keys, f"{where}, {place}"))
-        origins.append(place)
+    origins = [f"{column}[{index}]" for index in range(len(messages))]
+    turns = [_turn(one, settings, template_keys, f"{where}, {origin}") for one, origin in zip(messages, origins)]
+    if extra["has_system"] and first["role"] != "system":
+        turns.insert(0, {"role": "system", "content": row.get("system")})
+        origins.insert(0, "system")
     if settings.drop_system_message and turns[0].get("role") == "system":
         return turns[1:], origins[1:]
     return turns, origins

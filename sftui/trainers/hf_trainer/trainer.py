@@ -62,10 +62,7 @@ class HfTrainer(Trainer):
         found = []
         for change in diff(self.preset(), recipe):
             known = LIMITED.get(change.path, (change.after,))
-            if known is None:
-                found.append(f"{change.path} = {change.after!r} is nothing that {self.title} does")
-            elif change.after not in known:
-                found.append(
-                    f"{change.path} = {change.after!r} is nothing that {self.title} does: it has {', '.join(known)}"
-                )
+            if known is None or change.after not in known:
+                has = f": it has {', '.join(known)}" if known is not None else ""
+                found.append(f"{change.path} = {change.after!r} is nothing that {self.title} does{has}")
         return {}, tuple(found)

@@ -220,11 +220,12 @@ def _rows(draft: Draft) -> Keys:
         "llama3" if "<|start_header_id|>" in str(facts.chat_template) else "qwen2_5"
     )
     folder = facts.tokenizer or recipe.tokenizer.name or "TOKENIZER_FOLDER"
-    component = sentencepieces.COMPONENTS.get(model, f"torchtune.models.{model}.{model}_tokenizer")
+    component = f"torchtune.models.{model}.{model}_tokenizer"
     if model == JINJA:
         component = "torchtune.modules.transforms.tokenizers.HuggingFaceModelTokenizer"
         files = {"tokenizer_json_path": "tokenizer.json", "tokenizer_config_json_path": "tokenizer_config.json"}
     elif model in sentencepieces.MODELS:
+        component = sentencepieces.PHI3_COMPONENT if model == sentencepieces.PHI3 else component
         files = {"path": sentencepieces.FILE}
     elif model == "llama3":
         files = {"path": "original/tokenizer.model"}

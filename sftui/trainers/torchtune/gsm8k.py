@@ -68,11 +68,8 @@ def detect(rows: Sequence[Row]) -> Detection:
     columns = {key for row in rows if isinstance(row.data, Mapping) for key in row.data}
     for column in FIELDS.values() if columns else ():
         if column not in columns:
-            return refusal(
-                f"torchtune's {NAME} stops: there is no column `{column}`",
-                f"torchtune raises KeyError '{column}'",
-                "rename the column, or name another dataset builder",
-            )
+            what, fix = f"there is no column `{column}`", "rename the column, or name another dataset builder"
+            return refusal(f"torchtune's {NAME} stops: {what}", f"torchtune raises KeyError '{column}'", fix)
     return Detection("columns", dict(FIELDS), reason=f"torchtune: {NAME}; torchtune is told so by its config")
 
 

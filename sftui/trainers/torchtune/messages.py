@@ -35,6 +35,7 @@ STOPS = "stops"
 """The key of a message that torchtune cannot tokenize: the sentence that says so. With max_seq_len set it stops only
 where it comes as far as that message."""
 _BEGIN = "Below is an instruction that describes a task"
+_PAIRED = ", paired with an input that provides further context"
 _REQUEST = "Write a response that appropriately completes the request.\n\n### Instruction:\n"
 
 
@@ -89,14 +90,11 @@ def convert(row: Row, detected: Detection, new_system: str | None) -> Conversati
     if kind == "alpaca":
         messages = _alpaca(data, fields, where)
     elif kind == "columns":
-        messages = [
-            _untokenized(role, data.get(fields[name]), fields[name])
-            for role, name in (("user", "input"), ("assistant", "output"))
-        ]
+        asked, answer = fields["input"], fields["output"]
+        messages = [_untokenized("user", data.get(asked), asked), _untokenized("assistant", data.get(answer), answer)]
     else:
-        messages, notes = _turns(
-            data, fields["messages"], where, kind == "sharegpt", detected.role_map, drop_system=new_system is not None
-        )
+        sharegpt, drops = kind == "sharegpt", new_system is not None
+        messages, notes = _turns(data, fields["messages"], where, sharegpt, detected.role_map, drop_system=drops)
     if new_system is not None and kind != "alpaca":
         messages.insert(0, Message({"role": "system", "content": new_system}, "new_system_prompt", trained=False))
     return Conversation(Kind.CHAT, kind, messages=tuple(messages), notes=tuple(notes))
@@ -120,20 +118,17 @@ def _turns(
             if type(stated) is str and type(value) is str:  # as nearly every message is
                 messages.append(Message({"role": stated, "content": value}, origin))
                 continue
+        place = f"{where}, {origin}"
         for key in (role_key, content_key):
             if key not in turn:
-                raise ConversationError(
-                    f"the message has no `{key}`", where=f"{where}, {origin}", why=f"torchtune raises KeyError '{key}'"
-                )
+                why = f"torchtune raises KeyError '{key}'"
+                raise ConversationError(f"the message has no `{key}`", where=place, why=why)
         stated = str(turn[role_key])
         role = str(role_map.get(stated, stated))
         if sharegpt and (stated not in role_map or role not in SHAREGPT_ROLES.values()):
             if role not in SHAREGPT_ROLES:
-                raise ConversationError(
-                    f"torchtune's ShareGPT knows no role {role!r}",
-                    where=f"{where}, {origin}",
-                    why="it has system, human and gpt",
-                )
+                what = f"torchtune's ShareGPT knows no role {role!r}"
+                raise ConversationError(what, where=place, why="it has system, human and gpt")
             role = SHAREGPT_ROLES[role]
         if drop_system and role == "system":
             continue
@@ -143,11 +138,10 @@ def _turns(
             continue
         if not sharegpt and not isinstance(value, (str, list)) and messages:
             value = messages[-1].content  # OpenAIToMessages goes on with what it converted last
-            notes.append(
-                f"the content of {sentence(origin)} is neither text nor parts: torchtune repeats the one before"
-            )
+            why = "torchtune repeats the one before"
+            notes.append(f"the content of {sentence(origin)} is neither text nor parts: {why}")
         else:
-            value = _content(value, f"{where}, {origin}", sharegpt)
+            value = _content(value, place, sharegpt)
         messages.append(Message({"role": role, "content": value}, origin))
     return messages, notes
 
@@ -170,15 +164,10 @@ def _content(value: Any, where: str, sharegpt: bool) -> Any:
         ):
             return [{"type": "text", "text": part["text"]} for part in value]
         if any(isinstance(part, Mapping) and part.get("type") == "text" and "text" not in part for part in value):
-            raise ConversationError(
-                "a text part has no `text`",
-                where=where,
-                why="torchtune raises KeyError 'text'",
-                fix="put the text under `text`",
-            )
-        raise ConversationError(
-            "a content part is no text", where=where, why="sftui does not model torchtune's multimodal messages"
-        )
+            why, fix = "torchtune raises KeyError 'text'", "put the text under `text`"
+            raise ConversationError("a text part has no `text`", where=where, why=why, fix=fix)
+        why = "sftui does not model torchtune's multimodal messages"
+        raise ConversationError("a content part is no text", where=where, why=why)
     raise ConversationError(
         "the content is neither text nor a list of parts",
         where=where,
@@ -193,27 +182,19 @@ def _alpaca(data: Mapping[str, Any], fields: Mapping[str, str], where: str) -> l
     output = data.get(fields["output"])
     if not isinstance(output, list):
         output = _text(data, fields["output"], where)
-    if given:
-        prompt = (
-            f"{_BEGIN}, paired with an input that provides further context. {_REQUEST}{instruction}\n\n###"
-            f" Input:\n{given}\n\n### Response:\n"
-        )
-    else:
-        prompt = f"{_BEGIN}. {_REQUEST}{instruction}\n\n### Response:\n"
-    return [
-        Message({"role": "user", "content": prompt}, fields["instruction"]),
-        Message({"role": "assistant", "content": output}, fields["output"])
-        if output == []
-        else _untokenized("assistant", output, fields["output"]),
-    ]
+    paired, asked = (_PAIRED, f"\n\n### Input:\n{given}") if given else ("", "")
+    prompt = f"{_BEGIN}{paired}. {_REQUEST}{instruction}{asked}\n\n### Response:\n"
+    answer = _untokenized("assistant", output, fields["output"])
+    if output == []:
+        answer = Message({"role": "assistant", "content": output}, fields["output"])
+    return [Message({"role": "user", "content": prompt}, fields["instruction"]), answer]
 
 
 def _text(data: Mapping[str, Any], column: str, where: str) -> str:
     value = data.get(column)
     if not isinstance(value, str):
-        raise ConversationError(
-            f"`{column}` is no text", where=where, why="torchtune cannot tokenize it", fix="correct the row"
-        )
+        why = "torchtune cannot tokenize it"
+        raise ConversationError(f"`{column}` is no text", where=where, why=why, fix="correct the row")
     return value
 
 

@@ -25,19 +25,13 @@ from sftui.tokens.loading.sentencepieces import SentencePieceEngine
 from sftui.trainers.torchtune.prompt_templates import LLAMA2, MISTRAL, TemplateTurn, turns
 from sftui.trainers.torchtune.special import special_id
 
-PHI3 = "phi3_mini"
+PHI3, PHI3_COMPONENT = "phi3_mini", "torchtune.models.phi3.phi3_mini_tokenizer"
 MODELS = ("gemma", "llama2", "mistral", PHI3)
 FILE = "tokenizer.model"
 OPTION = "tokenizer_path"
 """The option that names another file."""
 USUAL = {"llama2": LLAMA2, "mistral": MISTRAL}
 """The prompt template of a builder that is told none."""
-COMPONENTS = {
-    "gemma": "torchtune.models.gemma.gemma_tokenizer",
-    "llama2": "torchtune.models.llama2.llama2_tokenizer",
-    "mistral": "torchtune.models.mistral.mistral_tokenizer",
-    PHI3: "torchtune.models.phi3.phi3_mini_tokenizer",
-}
 _BLANKS = (" ", "\n", "\t", "\r", "\v")
 _PREFIX = "\n"
 _PHI3_ROLES = ("user", "assistant", "system")

@@ -13,6 +13,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -95,10 +96,8 @@ class OwnSpecials(LayeredEngine):
         return [next(plain) if len(some) == 1 else self._joined(some, plain) for some in parts]
 
     def _joined(self, parts: Sequence[str], plain: Iterator[Flat]) -> Flat:
-        ids: list[int] = []
-        for at, part in enumerate(parts):
-            ids += (self._special[part],) if at % 2 else next(plain)
-        return flat(ids)
+        runs = ((self._special[part],) if at % 2 else next(plain) for at, part in enumerate(parts))
+        return flat([*chain.from_iterable(runs)])
 
     def _split(self, texts: Sequence[str]) -> list[list[str]]:
         """Texts in parts, of which every second one is a special token."""

@@ -48,9 +48,10 @@ from sftui.trainers.processors import tokenizer_folder
 from sftui.trainers.torchtune import TRAITS, TorchtuneOptions, gsm8k, sentencepieces
 from sftui.trainers.torchtune import messages as message_rules
 from sftui.trainers.torchtune.models import JINJA, Frames, jinja_pieces, model_of, pad_id, reading_files, undrawn
-from sftui.trainers.torchtune.packing import pack_sequential
 from sftui.trainers.torchtune.sentencepieces import PieceFrames
 
+PADDING = 0
+"""The builders leave padding_idx at its default, whatever the tokenizer's pad token is."""
 WHOLE_DATASET = 1_000_000_000
 """torchtune packs all rows together, in order."""
 
@@ -94,8 +95,7 @@ class Torchtune(Trainer):
 
     def convert(self, row: Row, detected: Detection, recipe: Recipe) -> Conversation:
         if gsm8k.chosen(recipe):
-            if not newest(recipe):
-                raise RecipeError(f"torchtune 0.6.1 has no {gsm8k.NAME}", why="it came with 0.7")
+            require_newest(recipe, f"has no {gsm8k.NAME}")
             return gsm8k.convert(row, detected, TorchtuneOptions.of(recipe).partition)
         return message_rules.convert(row, detected, recipe.render.inject_system)
 
@@ -170,9 +170,7 @@ class Torchtune(Trainer):
                 *frames.text(trained, add_eos=True, add_bos=False, message=1),
             )
         elif frames.model == JINJA:
-            if not newest(recipe):
-                what, fix = "torchtune 0.6.1 has no HuggingFaceModelTokenizer", "choose another with render.template"
-                raise RecipeError(what, why="it came with 0.7", fix=fix)
+            require_newest(recipe, "has no HuggingFaceModelTokenizer", fix="choose another with render.template")
             pieces = jinja_pieces(conversation.messages, tools.tokenizer, pick_template(conversation, tools))
         else:
             pieces = frames.chat(conversation.messages, joined=not spans)
@@ -281,10 +279,9 @@ class Torchtune(Trainer):
         pad = pad_id(model_of(recipe.render.template, tools.tokenizer), tools.tokenizer)
         lengths = tuple(len(example.input_ids) for example in examples)
         width, multiple = max(lengths), recipe.batch.multiple or 1
-        if multiple > 1 and not newest(recipe):
-            what, why = "torchtune 0.6.1 cannot pad to a multiple", "pad_to_multiple_of came with 0.7"
-            raise RecipeError(what, why=why, fix="set batch.multiple to null")
         if multiple > 1:
+            fix = "set batch.multiple to null"
+            require_newest(recipe, "cannot pad to a multiple", "pad_to_multiple_of came with 0.7", fix)
             width += multiple - width % multiple
         refuse_too_large(len(examples), width)
 
@@ -340,9 +337,9 @@ def refuse_untokenized(message: Message) -> None:
 def cuts_left(recipe: Recipe) -> bool:
     """Whether rows are cut on the left; RecipeError for what torchtune cannot do to long ones."""
     left = recipe.length.over == "cut_left"
-    if left and not newest(recipe):
-        what, why = "torchtune 0.6.1 cuts on the right only", "truncation_type came with 0.7"
-        raise RecipeError(what, why=why, fix="set length.over to cut_right")
+    if left:
+        fix = "set length.over to cut_right"
+        require_newest(recipe, "cuts on the right only", "truncation_type came with 0.7", fix)
     if recipe.length.over not in ("cut_right", "cut_left"):
         raise RecipeError(f"torchtune has no length.over {recipe.length.over}", fix="set it to cut_right or cut_left")
     return left
@@ -351,6 +348,12 @@ def cuts_left(recipe: Recipe) -> bool:
 def newest(recipe: Recipe) -> bool:
     """Whether the rules of 0.7 hold: labels stored shifted, system always masked, truncation_type."""
     return versions.since(recipe, (0, 7))
+
+
+def require_newest(recipe: Recipe, what: str, why: str = "it came with 0.7", fix: str = "") -> None:
+    """RecipeError before 0.7."""
+    if not newest(recipe):
+        raise RecipeError(f"torchtune 0.6.1 {what}", why=why, fix=fix)
 
 
 def strategy(conversation: Conversation, recipe: Recipe) -> str:
@@ -410,3 +413,52 @@ def _put(values: Sequence[Any], place: int, value: Any) -> tuple[Any, ...]:
 def stored(labels: tuple[int, ...], recipe: Recipe, follows: int = IGNORE_INDEX) -> tuple[int, ...]:
     """Labels as the trainer's batch holds them: one place earlier since 0.7, and behind them the one that follows."""
     return (*labels[1:], follows) if newest(recipe) else labels
+
+
+def pack_sequential(examples: Iterable[Example], size: int, *, split: bool, shifted: bool) -> Iterator[Pack]:
+    """Packs of `size` tokens; a row that does not fit opens the next pack, or is split over both.
+
+    RecipeError where a row is longer than a pack and rows are not split. Position ids restart with
+    each row and go on through the padding. No more than one pack's rows are held. `shifted`: the labels are shifted
+    before rows are packed (0.7), so that the last token of a pack learns the one that its row goes on with in the next.
+    """
+    held: list[tuple[int, int, int, Example]] = []
+    room = size
+    for index, example in enumerate(examples):
+        n = len(example.input_ids)
+        if n > size and not split:
+            raise RecipeError(f"a row has {n} tokens and a pack holds {size}: torchtune stops", fix="raise length.max")
+        start = 0
+        if n > room and not split:
+            yield _padded_pack(held, size, shifted)
+            held, room = [], size
+        while n - start > room:
+            if room:
+                held.append((index, start, start + room, example))
+            start += room
+            yield _padded_pack(held, size, shifted)
+            held, room = [], size
+        if n > start or not n:
+            held.append((index, start, n, example))
+            room -= n - start
+    if any(end > start for _, start, end, _ in held):
+        yield _padded_pack(held, size, shifted)
+
+
+def _padded_pack(held: Sequence[tuple[int, int, int, Example]], size: int, shifted: bool) -> Pack:
+    ids = [token for _, start, end, example in held for token in example.input_ids[start:end]]
+    labels = [label for _, start, end, example in held for label in example.labels[start:end]]
+    if shifted and held[0][1]:
+        labels[0] = IGNORE_INDEX
+    last, end = held[-1][3].labels, held[-1][2]
+    positions = [place % size for _, start, end, _ in held for place in range(start, end)]
+    gap = size - len(ids)
+    after = positions[-1] + 1 if positions else 0
+    return Pack(
+        tuple((index, start, end) for index, start, end, _ in held),
+        (*ids, *[PADDING] * gap),
+        (*labels, *[IGNORE_INDEX] * gap),
+        (*positions, *(min(after + step, size - 1) for step in range(gap))),
+        follows=last[end] if shifted and end < len(last) else IGNORE_INDEX,
+        seq_lens=(*(end - start for _, start, end, _ in held), *([gap] if gap else [])),
+    )

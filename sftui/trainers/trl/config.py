@@ -152,15 +152,11 @@ def _datasets(config: Mapping[str, Any], recipe: Recipe, path: str) -> tuple[Dat
         if not isinstance(mixture, list) or not all(isinstance(item, Mapping) and item.get("path") for item in mixture):
             raise RecipeError("`datasets` must be a list of entries with a `path`", where=path)
         return tuple(loaded(str(one["path"]), one, recipe, path, str(one.get("split") or "train")) for one in mixture)
-    name = config.get("dataset_name")
+    name = str(config.get("dataset_name") or "")
     if not name:
         raise RecipeError("the config names no dataset", where=path, fix="set dataset_name or datasets")
-    subset = text_at(config, "dataset_config", path)
-    return (
-        DatasetRef(
-            str(name), (str(name),), recipe, None if os.path.exists(str(name)) and split == "train" else split, subset
-        ),
-    )
+    part = None if os.path.exists(name) and split == "train" else split
+    return (DatasetRef(name, (name,), recipe, part, text_at(config, "dataset_config", path)),)
 
 
 def _rows(draft: Draft) -> Keys:
@@ -177,18 +173,18 @@ def _more(draft: Draft) -> None:
     """A template's file; and what TRL stops at: assistant_only_loss with a template in which it finds no answers."""
     if draft.recipe.render.template != "tokenizer":
         draft.template_file("chat_template_path")
-    if draft.recipe.mask.rule == "generation_tag" and not _finds_answers(draft.facts.chat_template):
+    source = draft.facts.chat_template
+    if draft.recipe.mask.rule == "generation_tag" and source and not _finds_answers(source):
         draft.losses.append(
             "TRL would stop: assistant_only_loss needs {% generation %} tags, which the chat template does not have and"
             " TRL cannot put into it; sftui template --add-generation-tags puts them in"
         )
 
 
-def _finds_answers(source: str | None) -> bool:
-    """Whether TRL can tell the answers of a chat template; of one that is not known, too."""
+def _finds_answers(source: str) -> bool:
     from sftui.trainers.trl.training_templates import finds_answers
 
-    return not source or finds_answers(source)
+    return finds_answers(source)
 
 
 FORM = Form("TRL", "trl_sft.yaml", TABLE, _rows, usual=with_arguments, more=_more)
@@ -197,18 +193,11 @@ write, keys_of = FORM.write, FORM.keys_of
 
 def naming(config: Any, data: str, number: int) -> Keys:
     """The changes by which dataset `number` is the JSON lines file `data`; empty where it is not named by itself."""
-    entries = config.get("datasets")
+    entries, entry = config.get("datasets"), {"path": "json", "data_files": data, "split": "train"}
     if isinstance(entries, list) and len(entries) > number:
-        place = ("datasets", number)
-        gone = [key for key in ("data_dir", "name") if key in entries[number]]
-        return {
-            (*place, "path"): "json",
-            (*place, "data_files"): data,
-            (*place, "split"): "train",
-            **{(*place, key): REMOVE for key in gone},
-        }
+        changes = {**entry, **{key: REMOVE for key in ("data_dir", "name") if key in entries[number]}}
+        return {("datasets", number, key): value for key, value in changes.items()}
     gone = [key for key in ("dataset_config", "dataset_train_split") if key in config]
-    entry = {"path": "json", "data_files": data, "split": "train"}
     return {("dataset_name",): REMOVE, ("datasets",): [entry], **{(key,): REMOVE for key in gone}}
 
 

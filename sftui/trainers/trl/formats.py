@@ -1,18 +1,25 @@
-"""How TRL reads columns: from the first row, by its own keys, and without mapping roles.
+"""How TRL reads columns: from the first row, by its own keys, and without mapping roles; and what it stops at in a row.
 
 Source: trl 1.16.0, trl/data_utils.py (is_conversational, is_conversational_from_value,
-maybe_convert_to_chatml) and trl/trainer/sft_trainer.py `_prepare_dataset`.
+maybe_convert_to_chatml) and trl/trainer/sft_trainer.py `_prepare_dataset`. A row's chat_template_kwargs may be no
+variables of the template but arguments of apply_chat_template itself: trl/trainer/sft_trainer.py `tokenize_fn`,
+unsloth_zoo 2026.10.7, unsloth_zoo/dataset_utils.py `_tokenize_messages`, and transformers 5.23,
+tokenization_utils_base.py `apply_chat_template`. Arrow gives every row all the names, null where a row does not have
+one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from sftui.conversations import Detection
 from sftui.conversations.detected import NO_ROW, refusal
-from sftui.model import Problem, Row
+from sftui.errors import ConversationError, RecipeError
+from sftui.model import Conversation, Kind, Problem, Row
 from sftui.recipe import Recipe
+from sftui.side_files import object_of
 
 MESSAGE_KEYS = {"role": "role", "content": "content"}
 ASKED = ("prompt", "completion", "chosen", "rejected", "messages")
@@ -22,6 +29,12 @@ BESIDE = {"tools": "tools", "template_kwargs": "chat_template_kwargs"}
 CONVERT = "make messages of the rows with `sftui convert`"
 """What to do about rows of a shape that a trainer does not read."""
 FROM_VALUE = {"role": "from", "content": "value"}
+
+_TOLD = object_of(Path(__file__).with_name("keys.json"))
+CLASHING: frozenset[str] = frozenset(_TOLD["clashing arguments"].split())
+"""Given by the trainer as well, so that python stops at the second one whatever its value."""
+ACTING: frozenset[str] = frozenset(_TOLD["acting arguments"].split())
+"""These change the text or the ids wherever they hold anything."""
 
 
 def detect(
@@ -138,3 +151,35 @@ def holds_no_ids(row: Row, detected: Detection, recipe: Recipe, *, takes_null: b
     if ids is not None or packing == "none" or not takes_null:
         return ids == []
     return packing != "wrapped" or not row.data.get("labels")
+
+
+def refuse_arguments(conversation: Conversation, trainer: str) -> None:
+    """RecipeError where a row's kwargs do more than set variables of the template."""
+    kwargs = conversation.template_kwargs
+    unknown, fix = "sftui does not model `{}` in chat_template_kwargs", "leave it out"
+    for name in kwargs:
+        if name in CLASHING or (name == "add_generation_prompt" and conversation.prompt_messages is not None):
+            what, why = (
+                f"{trainer} stops at `{name}` in chat_template_kwargs",
+                "it gives apply_chat_template that argument itself",
+            )
+            raise RecipeError(what, why=why, fix=fix)
+    for name, value in kwargs.items():
+        if name in ACTING and (value or (name in ("tools", "chat_template") and value is not None)):
+            why = "it is an argument of apply_chat_template, no variable of the template"
+            raise RecipeError(unknown.format(name), why=why, fix=fix)
+    if "tools" in kwargs and conversation.tools is not None:
+        raise RecipeError(unknown.format("tools"), why="there they take the place of the tools column", fix=fix)
+
+
+def refuse_empty_tools(row: Row, detected: Detection, conversation: Conversation, trainer: str) -> None:
+    """ConversationError where a chat's tools are an empty text, which json.loads does not read."""
+    tools = stored_tools(row, detected)
+    if conversation.kind is Kind.CHAT and isinstance(tools, str) and not tools.strip():
+        what, fix = f"{trainer} stops at this row: its tools are an empty text", "store null where there are no tools"
+        raise ConversationError(what, why="it reads a text as JSON", fix=fix)
+
+
+def stored_tools(row: Row, detected: Detection) -> Any:
+    """The tools as the row holds them, before anything is made of them."""
+    return row.data.get(detected.fields.get("tools", "tools")) if isinstance(row.data, Mapping) else None

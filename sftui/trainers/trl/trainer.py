@@ -25,7 +25,7 @@ from sftui.trainers.held_out import HeldOut, ShuffledRows, in_order
 from sftui.trainers.own_config import require
 from sftui.trainers.remembering import endless, last_asked, of_chat
 from sftui.trainers.trl import TRAITS, SftOptions, TrlOptions, formats
-from sftui.trainers.trl.arguments import refuse_arguments, refuse_empty_tools
+from sftui.trainers.trl.formats import refuse_arguments, refuse_empty_tools
 from sftui.trainers.trl.packing import CollatorTrainer
 
 STOPS, UNKNOWN = "TRL stops at this row", "sftui does not model this row"
@@ -100,11 +100,8 @@ class Trl(CollatorTrainer):
         """A row of messages whose first one has no role is text to TRL (data_utils.py, is_conversational)."""
         if conversation.kind is not Kind.CHAT or conversation.prompt_messages is not None or _has_role(conversation, 0):
             return
-        column, why, fix = (
-            text_field(recipe),
-            "its first message has no `role`, so that TRL takes",
-            "give the message a role",
-        )
+        column, fix = text_field(recipe), "give the message a role"
+        why = "its first message has no `role`, so that TRL takes"
         if column in (row.data or ()):
             raise RecipeError(UNKNOWN, why=f"{why} `{column}` in its place", fix=fix)
         raise RecipeError(STOPS, why=f"{why} the row for text and finds no `{column}`", fix=fix)

@@ -15,7 +15,7 @@ from itertools import chain
 
 from sftui import labels as label_rules
 from sftui.errors import TemplateError
-from sftui.model import IGNORE_INDEX, Conversation, Kind, Pack, Part, Reason, RenderedText, Tokens
+from sftui.model import IGNORE_INDEX, Kind, Pack, Part, Reason, Tokens
 from sftui.recipe import Recipe
 from sftui.runs import RunWriter, as_runs, clipped, places_of
 from sftui.trainers.base import Toolbox
@@ -44,16 +44,10 @@ def training_tools(tools: Toolbox) -> Toolbox:
 
 
 def before_markers(
-    tokens: Tokens,
-    rendered: RenderedText,
-    conversation: Conversation,
-    kept: Kept,
-    recipe: Recipe,
-    markers: Markers | None,
-    newest: bool,
+    subject: label_rules.Subject, kept: Kept, recipe: Recipe, markers: Markers | None, newest: bool
 ) -> label_rules.Drawn:
     """The mask that a row brings along when train_on_responses_only sees it."""
-    subject = label_rules.Subject(tokens, rendered, conversation)
+    tokens, conversation = subject.tokens, subject.conversation
     drawn: list[label_rules.Drawn] = []
     if conversation.kind is Kind.TOKENS:
         if conversation.labels is not None:

@@ -158,16 +158,7 @@ def _changes(draft: Draft, opened: OpenedConfig, changes: Keys) -> Keys:
     return {(length,) if place == ("max_length",) else place: value for place, value in changes.items()}
 
 
-FORM = Form(
-    "Unsloth",
-    "options.yaml",
-    TABLE,
-    lambda draft: {},
-    corrected=_corrected,
-    more=_more,
-    changes=_changes,
-    kind="argument",
-)
+FORM = Form("Unsloth", "", TABLE, lambda draft: {}, corrected=_corrected, more=_more, changes=_changes, kind="argument")
 keys_of = FORM.keys_of
 
 

@@ -38,8 +38,7 @@ from sftui.trainers import versions
 from sftui.trainers.base import ShapedRow, Toolbox, Totals
 from sftui.trainers.own_config import require
 from sftui.trainers.remembering import last_asked
-from sftui.trainers.trl.arguments import refuse_arguments, refuse_empty_tools, stored_tools
-from sftui.trainers.trl.formats import holds_no_ids
+from sftui.trainers.trl.formats import holds_no_ids, refuse_arguments, refuse_empty_tools, stored_tools
 from sftui.trainers.trl.packing import CollatorTrainer
 from sftui.trainers.trl.trainer import assistant_only, completion_only
 from sftui.trainers.unsloth import TRAITS, UnslothOptions, formats, masks
@@ -236,7 +235,8 @@ class Unsloth(CollatorTrainer):
         survey = self._survey(conversation, recipe, tools)
         if survey.problem is not None:
             raise survey.problem
-        drawn = masks.before_markers(tokens, rendered, conversation, kept, recipe, survey.markers, newest(recipe))
+        subject = label_rules.Subject(tokens, rendered, conversation)
+        drawn = masks.before_markers(subject, kept, recipe, survey.markers, newest(recipe))
         if recipe.mask.rule == "markers" and survey.markers is not None:
             drawn = masks.with_markers(tokens, drawn, kept, survey.markers, last_only=recipe.mask.turns == "last")
         dropped = None
@@ -248,9 +248,7 @@ class Unsloth(CollatorTrainer):
                 dropped = "no assistant token is left within max_length: Unsloth removes the row"
         notes = () if rendered.exact else ("who wrote which token is a best effort here",)
         stored = conversation.labels if conversation.kind is Kind.TOKENS else None
-        if stored is None:
-            return tokens, label_rules.on_ids(tokens, drawn, kept, dropped, notes)
-        return tokens, label_rules.with_stored(stored, drawn, kept, dropped, notes)
+        return tokens, label_rules.on_ids(tokens, drawn, kept, dropped, notes, stored=stored)
 
     def _kept(
         self, tokens: Tokens, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox

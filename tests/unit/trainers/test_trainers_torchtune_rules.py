@@ -17,7 +17,7 @@ from sftui.recipe import changed
 from sftui.tokens import load_tokenizer
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.torchtune.models import LONGEST_RUN, _short_runs
-from sftui.trainers.torchtune.packing import pack_sequential
+from sftui.trainers.torchtune.trainer import pack_sequential
 
 LENGTHS = st.lists(st.integers(1, 9), min_size=1, max_size=12)
 CHAT = {"messages": [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Say <|eot_id|> now"}]}
