@@ -170,11 +170,9 @@ class Trainer:
         said = version or self.versions[0]
         number = versions.parse(said, self.name)
         if not versions.at_least(number, self.traits.first):
-            known = [f"{self.name}@{one}" for one in self.versions]
-            raise RecipeError(
-                f"sftui knows no rules of {self.title} {version}",
-                fix=f"say {' or '.join(filter(None, (', '.join(known[:-1]), known[-1])))}",
-            )
+            *newer, oldest = (f"{self.name}@{known}" for known in self.versions)
+            fix = f"say {' or '.join(filter(None, (', '.join(newer), oldest)))}"
+            raise RecipeError(f"sftui knows no rules of {self.title} {version}", fix=fix)
         return said, number
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
@@ -229,9 +227,8 @@ class Trainer:
         data, usual = recipe.data, self.preset(recipe.version or None).data
         keys = {ours: key for ours, key in data.message_keys.items() if ours not in ("role", "content", "reasoning")}
         fields = {ours: column for ours, column in data.fields.items() if ours == "template_kwargs"}
-        return replace(
-            recipe, data=replace(data, format="auto", fields=fields, message_keys=keys, role_map=usual.role_map)
-        )
+        plain = replace(data, format="auto", fields=fields, message_keys=keys, role_map=usual.role_map)
+        return replace(recipe, data=plain)
 
     def messages_target(self, recipe: Recipe) -> MessagesTarget:
         """What it makes of messages in OpenAI's shape."""
@@ -287,13 +284,10 @@ class Trainer:
         if conversation.kind is Kind.TOKENS:
             return from_ids(conversation, tools)
         template = pick_template(conversation, tools) if conversation.kind is Kind.CHAT else None
+        special, options = tools.special_tokens, self.render_options(recipe, tools.tokenizer)
+        prompt = None if shaped.dropped else shaped.prompt_messages
         rendered = to_render()(
-            conversation,
-            template,
-            special_tokens=tools.special_tokens,
-            options=self.render_options(recipe, tools.tokenizer),
-            prompt_messages=None if shaped.dropped else shaped.prompt_messages,
-            spans=spans,
+            conversation, template, special_tokens=special, options=options, prompt_messages=prompt, spans=spans
         )
         bos = tools.tokenizer.facts.bos_token
         return to_strip_bos()(rendered, bos) if recipe.tokenize.bos == "strip_text" and bos else rendered
@@ -384,14 +378,9 @@ class Trainer:
         import sftui.labels as label_rules
 
         pad_id, note = pad_token_id(recipe, tools)
+        side, most, notes = tools.tokenizer.facts.padding_side, recipe.length.max, (note,) if note else ()
         return label_rules.collate(
-            examples,
-            rows,
-            recipe.batch,
-            pad_id=pad_id,
-            padding_side=tools.tokenizer.facts.padding_side,
-            max_length=recipe.length.max,
-            notes=(note,) if note else (),
+            examples, rows, recipe.batch, pad_id=pad_id, padding_side=side, max_length=most, notes=notes
         )
 
     def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> Iterator[Pack]:
@@ -418,12 +407,8 @@ class Trainer:
 
     def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
         """The rectangle the trainer's collator makes of packed sequences."""
-        examples = [
-            Example(
-                pack.input_ids, pack.labels, pack.attention_mask or (1,) * len(pack.input_ids), weights=pack.weights
-            )
-            for pack in packs
-        ]
+        masks = (pack.attention_mask or (1,) * len(pack.input_ids) for pack in packs)
+        examples = [Example(p.input_ids, p.labels, mask, weights=p.weights) for p, mask in zip(packs, masks)]
         return self.collate(examples, range(len(packs)), recipe, tools)
 
     def read_config(self, path: str, text: str, version: str | None = None) -> OpenedConfig:
@@ -519,25 +504,23 @@ def pick_template(conversation: Conversation, tools: Toolbox) -> ChatTemplate:
 
 def from_ids(conversation: Conversation, tools: Toolbox) -> RenderedText:
     """Stored ids as text: their surfaces joined, so that the views have something to stand on."""
-    surfaces = [
-        tools.tokenizer.surface(i) or tools.tokenizer.piece(i).encode("utf-8", "replace")
-        for i in conversation.input_ids
-    ]
-    text = b"".join(surfaces).decode("utf-8", "replace")
-    return RenderedText(
-        text=text,
-        spans=(Span(0, len(text), 0, PartOf.CONTENT),) if text else (),
-        exact=True,
-        notes=("the row holds ids; the text is put together from them",),
-    )
+    text = b"".join(_surfaces(conversation, tools)).decode("utf-8", "replace")
+    spans = (Span(0, len(text), 0, PartOf.CONTENT),) if text else ()
+    return RenderedText(text, spans, notes=("the row holds ids; the text is put together from them",))
+
+
+def _surfaces(conversation: Conversation, tools: Toolbox) -> list[bytes]:
+    tokenizer = tools.tokenizer
+    return [tokenizer.surface(i) or tokenizer.piece(i).encode("utf-8", "replace") for i in conversation.input_ids]
 
 
 def stored_tokens(conversation: Conversation, rendered: RenderedText, tools: Toolbox) -> Tokens:
-    """Stored ids as Tokens; RecipeError where an id is not in the vocabulary."""
+    """Stored ids as Tokens, which share a character's place where they stand inside of one; RecipeError where an id is
+    not in the vocabulary."""
     from sftui.flat import flat
+    from sftui.tokens.surface import spell
 
-    tokenizer = tools.tokenizer
-    size = tokenizer.facts.vocab_size
+    size = tools.tokenizer.facts.vocab_size
     for position, token_id in enumerate(conversation.input_ids):
         if not 0 <= token_id < size:
             raise RecipeError(
@@ -545,20 +528,11 @@ def stored_tokens(conversation: Conversation, rendered: RenderedText, tools: Too
                 why=f"it has {size} tokens",
                 fix="open the row with the tokenizer that made the ids",
             )
-    surfaces = tuple(tokenizer.surface(i) for i in conversation.input_ids)
-    starts, ends = byte_offsets(surfaces, tuple(tokenizer.piece(i) for i in conversation.input_ids))
-    n = len(conversation.input_ids)
+    spelt = _surfaces(conversation, tools)
+    columns = spell(b"".join(spelt).decode("utf-8", "replace"), spelt)
+    starts, ends = (tuple(at if text else NOWHERE for text, at in zip(spelt, column)) for column in columns)
+    n = len(spelt)
     return Tokens(flat(conversation.input_ids), starts, ends, messages=(0,) * n, parts=(PartOf.CONTENT,) * n)
-
-
-def byte_offsets(surfaces: Sequence[bytes], pieces: Sequence[str]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Character offsets of tokens in their joined text; tokens inside one character share its span."""
-    from sftui.tokens.surface import spell
-
-    spelt = [surface or piece.encode("utf-8", "replace") for surface, piece in zip(surfaces, pieces)]
-    starts, ends = spell(b"".join(spelt).decode("utf-8", "replace"), spelt)
-    found = [(start, end) if one else (NOWHERE, NOWHERE) for one, start, end in zip(spelt, starts, ends)]
-    return tuple(start for start, _ in found), tuple(end for _, end in found)
 
 
 def end_to_end(ranges: Sequence[tuple[Example, int, int]]) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
@@ -585,13 +559,12 @@ def stored_attention(conversation: Conversation, count: int) -> tuple[int, ...] 
 def pad_token_id(recipe: Recipe, tools: Toolbox) -> tuple[int | None, str]:
     """The id that pads, and a note where it is not the tokenizer's own pad token."""
     facts = tools.tokenizer.facts
-    wanted = recipe.batch.pad_token
-    if wanted != "auto":
-        token_id = tools.tokenizer.token_id(wanted)
+    named = recipe.batch.pad_token
+    if named != "auto":
+        token_id = tools.tokenizer.token_id(named)
         if token_id is None:
-            raise RecipeError(
-                f"batch.pad_token `{wanted}` is not in the vocabulary", fix="name a token the tokenizer has"
-            )
+            what = f"batch.pad_token `{named}` is not in the vocabulary"
+            raise RecipeError(what, fix="name a token the tokenizer has")
         return token_id, ""
     if facts.pad_id is not None:
         return facts.pad_id, ""

@@ -70,13 +70,8 @@ class HeldOut:
         """What is set aside, for the notes on a recipe."""
         what = f"{self.size:.4g} of the rows" if self.size < 1 else f"{int(self.size):,} rows"
         by = "without a seed" if self.seed is None else f"with seed {self.seed}"
-        how = (
-            f"drawn {by}"
-            if self.drawn
-            else f"the last ones that are left, as shuffled {by}"
-            if self.shuffled
-            else "the last ones that are left"
-        )
+        last = "the last ones that are left" + f", as shuffled {by}" * self.shuffled
+        how = f"drawn {by}" if self.drawn else last
         which = f"; which they are is not known, {self.doubt}: figures are of all rows" if self.doubt else ""
         return f"{title} sets {what} aside for evaluation ({self.key}), {how}{which}"
 

@@ -91,14 +91,8 @@ class Remark:
 
 def unmodelled(why: Mapping[str, str], *idle: Any) -> tuple[Remark, ...]:
     """Remarks on keys about data that sftui does not model, each by why; some values say nothing."""
-    return tuple(
-        remark
-        for key, note in why.items()
-        for remark in (
-            Remark(key, "", lambda value: value in idle, KeyUse.PASSED),
-            Remark(key, note, anything),
-        )
-    )
+    remarks = [Remark(key, "", lambda value: value in idle, KeyUse.PASSED) for key in why]
+    return (*remarks, *(Remark(key, note, anything) for key, note in why.items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,18 +128,14 @@ def known_keys(trainer: str, title: str, asked: str | None) -> KnownKeys:
     recorded = _recorded(trainer)
     if not recorded:
         return KnownKeys(title, asked or "", False, _arguments(trainer))
-    chosen, stated = next(iter(recorded)), False
-    if asked is not None:
-        wanted = versions.parse(asked, trainer)
-        for version in recorded:
-            if versions.parse(version, trainer)[: len(wanted)] == wanted:
-                chosen, stated = version, True
-                break
+    number = () if asked is None else versions.parse(asked, trainer)
+    stated = [version for version in recorded if versions.parse(version, trainer)[: len(number)] == number and number]
+    chosen = [*stated, *recorded][0]
     found = recorded[chosen]
     return KnownKeys(
         title,
         chosen,
-        stated,
+        bool(stated),
         _arguments(trainer).union(*(_names(found.get(part, ())) for part in ("config", "asked before", "launch"))),
         _names(found.get("dataset", ())),
         {name: Plugin(_names(one["keys"]), _names(one["hooks"])) for name, one in found.get("plugins", {}).items()},

@@ -506,22 +506,15 @@ def _said(error: Exception, where: str, known: str) -> tuple[str, str]:
         return f"{where} cannot be read ({visible(text[:120])})", "correct the row, or leave it out"
     path, name = visible(error.path.strip("/")), visible(error.path.rpartition("/")[2])
     if error.have == "alone":
-        return (
-            f"{where}, a file of one row, {'lacks' if error.want == 'lacks' else 'has other values in'} `{name}`",
-            "write these rows into one file",
-        )
+        does = "lacks" if error.want == "lacks" else "has other values in"
+        return f"{where}, a file of one row, {does} `{name}`", "write these rows into one file"
     if error.have in ("column", "key"):
         inside = f" in `{path.rpartition('/')[0]}`" if error.have == "key" else ""
         held = f"{where} has the {error.have} `{name}`{inside}, which no row of {known} has"
         return held, f"write `{name}` into a row of {known.rstrip(',')}, too"
     if not error.want:
-        return (
-            f"`{path}` of {where} holds {error.have}, for which datasets has no type",
-            "write it as a list of objects",
-        )
-    help_ = (
-        f"give {known.rstrip(',')} a row with a value there"
-        if error.want == NOTHING
-        else "write one kind of value into it"
-    )
-    return f"`{path}` holds {error.have} in {where}, and {error.want} in {known.rstrip(',')}", help_
+        held = f"`{path}` of {where} holds {error.have}, for which datasets has no type"
+        return held, "write it as a list of objects"
+    first = known.rstrip(",")
+    help_ = f"give {first} a row with a value there" if error.want == NOTHING else "write one kind of value into it"
+    return f"`{path}` holds {error.have} in {where}, and {error.want} in {first}", help_

@@ -117,16 +117,11 @@ def notes_on(rows: Sequence[Row], reading: FileReading, preset: str, title: str)
         if row.data is None:
             continue
         for path, before, after in _changes(row.data, reading.row(row.data), ""):
-            rounded = isinstance(before, float) and isinstance(after, float)
-            why = (
-                "writes such a file anew, with ten decimals"
-                if rounded
-                else "gives every place of a JSON file one type, and other rows have another there"
-            )
-            return (
-                f"{visible(path)} of {row.where} comes to {title} as {_shown(after)}, not {_shown(before)}: its"
-                f" {library} {why}",
-            )
+            why = "gives every place of a JSON file one type, and other rows have another there"
+            if isinstance(before, float) and isinstance(after, float):
+                why = "writes such a file anew, with ten decimals"
+            shown = f"{visible(path)} of {row.where} comes to {title} as {_shown(after)}, not {_shown(before)}"
+            return (f"{shown}: its {library} {why}",)
     return ()
 
 
@@ -153,21 +148,12 @@ def _timed(kind: pa.DataType, place: PlaceReading | None) -> PlaceReading | None
     if pa.types.is_timestamp(kind):
         return PlaceReading("time")
     if pa.types.is_struct(kind):
-        inside = {one.name: (place.inside.get(one.name) if place is not None else None, one.type) for one in kind}
+        inside = {field.name: field.type for field in kind}
     else:
-        inside = {"": (place.inside.get("") if place is not None else None, kind.value_type)} if _list(kind) else {}
-    made = {key: made for key, (one, inner) in inside.items() if (made := _timed(inner, one)) is not None}
-    return (
-        PlaceReading("list" if "" in made else "object", made, place.order if place is not None else ())
-        if made
-        else place
-    )
-
-
-def _list(kind: pa.DataType) -> bool:
-    import pyarrow as pa
-
-    return bool(pa.types.is_list(kind))
+        inside = {"": kind.value_type} if pa.types.is_list(kind) else {}
+    known, order = (place.inside, place.order) if place is not None else ({}, ())
+    made = {key: made for key, inner in inside.items() if (made := _timed(inner, known.get(key))) is not None}
+    return PlaceReading("list" if "" in made else "object", made, order) if made else place
 
 
 def time_notes(paths: Iterable[str], preset: str, title: str) -> tuple[str, ...]:
@@ -186,12 +172,8 @@ def keyless(rows: Sequence[Row], preset: str) -> tuple[str, ...]:
     if reader is None or not held or reader.library != "pandas":
         return ()
     path = _keyless(place_of(held))
-    if path is None:
-        return ()
-    return (
-        f"every object at {visible(path)} of the first rows has no keys: where the whole file is so, pandas cannot"
-        " store it as Parquet (ArrowNotImplementedError); leave the key out",
-    )
+    so = "where the whole file is so, pandas cannot store it as Parquet (ArrowNotImplementedError); leave the key out"
+    return () if path is None else (f"every object at {visible(path)} of the first rows has no keys: {so}",)
 
 
 def _keyless(place: ValueKind, path: str = "") -> str | None:
@@ -236,11 +218,9 @@ def refused_file(rows: Sequence[Row], preset: str, title: str) -> Problem | None
         return None
     broken = next((row for row in rows if " line " in row.where and _surrogate(row.data)), None)
     if broken is not None:
-        return Problem(
-            f"{title} stops at this file: {broken.where} holds half of a surrogate pair",
-            f"its {reader.library} ({reader.version}) reads no such text",
-            "write the whole character, or none",
-        )
+        what = f"{title} stops at this file: {broken.where} holds half of a surrogate pair"
+        why = f"its {reader.library} ({reader.version}) reads no such text"
+        return Problem(what, why, "write the whole character, or none")
     found = mixed(rows)
     if found is None:
         return None

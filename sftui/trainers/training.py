@@ -21,7 +21,7 @@ from sftui.trainers.config import Facts, KeyUse, OpenedConfig, Training, Trainin
 from sftui.trainers.declared import folder_of, traits_of
 from sftui.trainers.table import Config, Keys, at, place_of
 from sftui.trainers.versions import at_least, parse
-from sftui.trainers.yaml_edit import REMOVE, commented, edit, scalar
+from sftui.trainers.yaml_edit import REMOVE, commented, edit, put, scalar
 
 HERE = Path(__file__).parent
 Entry = Mapping[str, Any]
@@ -147,12 +147,7 @@ def _nested(config: Config, keys: Keys) -> dict[str, Any]:
     """A config with keys put into it."""
     whole = {key: _nested(one, {}) if isinstance(one, Mapping) else one for key, one in config.items()}
     for place, value in keys.items():
-        block = whole
-        for step in place[:-1]:
-            inner = block.get(str(step)) or {}
-            block[str(step)] = inner
-            block = inner
-        block[str(place[-1])] = value
+        put(whole, place, value)
     return whole
 
 
@@ -179,17 +174,13 @@ def _fits(
             fits = unknown
         elif isinstance(allowed, Mapping):
             ((ask, than),) = allowed.items()
-            compare: Callable[[Any, Any], Any] = {"least": ge, "not": ne}.get(ask, _has)
+            compare: Callable[[Any, Any], Any] = {"least": ge, "not": ne}.get(ask, lambda a, b: b in str(a).lower())
             fits = value is not None and bool(compare(value, than))
         else:
             fits = value in allowed
         if not fits:
             return False
     return True
-
-
-def _has(value: Any, word: str) -> bool:
-    return word in str(value).lower()
 
 
 def _case(said: Any, values: Mapping[str, Any], config: Config | None = None) -> Any:
