@@ -19,23 +19,18 @@ IN_MEMORY = 64 << 20
 
 
 class ExampleStore(Sequence[Example]):
-    """Examples in order; each is read back when it is asked for, its few runs of weights stay in memory. SftuiError
-    where the disk is full."""
+    """Examples in order; each is read back when it is asked for. SftuiError where the disk is full."""
 
     def __init__(self, in_memory: int = IN_MEMORY) -> None:
         self._in_memory = in_memory
         self._file = tempfile.SpooledTemporaryFile(in_memory, prefix="sftui-")  # noqa: SIM115
-        self._places: list[tuple[int, tuple[tuple[str, int], ...], Example]] = []
+        self._places = array("q")
 
     def append(self, example: Example) -> None:
         """Keep one more."""
-        columns = [_packed(values) for values in (example.input_ids, example.labels)]
-        if any(value != 1 for value in example.attention_mask):
-            columns.append(_packed(example.attention_mask))
         try:
-            at = self._file.seek(0, 2)
-            for column in columns:
-                self._file.write(column.tobytes())
+            place = self._file.seek(0, 2)
+            pickle.dump(example, self._file, pickle.HIGHEST_PROTOCOL)
         except OSError as error:
             raise SftuiError(
                 "the rows of a packing group cannot be held",
@@ -43,8 +38,7 @@ class ExampleStore(Sequence[Example]):
                 why=(error.strerror or str(error)).lower(),
                 fix="make room there, or set TMPDIR",
             ) from error
-        bare = Example((), (), (), example.shifted, example.ignore_index, example.weights)
-        self._places.append((at, tuple((column.typecode, len(column)) for column in columns), bare))
+        self._places.append(place)
 
     def __len__(self) -> int:
         return len(self._places)
@@ -56,16 +50,9 @@ class ExampleStore(Sequence[Example]):
     def __getitem__(self, index: int | slice) -> Example | Sequence[Example]:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
-        at, shapes, bare = self._places[index]
-        self._file.seek(at)
-        columns = []
-        for kind, count in shapes:
-            column = array(kind)
-            column.frombytes(self._file.read(count * column.itemsize))
-            columns.append(tuple(column))
-        ids, labels = columns[:2]
-        mask = columns[2] if len(columns) > 2 else (1,) * len(ids)
-        return Example(ids, labels, mask, bare.shifted, bare.ignore_index, bare.weights)
+        self._file.seek(self._places[index])
+        example: Example = pickle.load(self._file)
+        return example
 
     def emptied(self) -> ExampleStore:
         """Another one, in the place of this one."""
@@ -86,11 +73,3 @@ def reordered(packs: Iterable[Pack], order: Callable[[int], Sequence[int]]) -> I
         for number in order(len(places)):
             file.seek(places[number])
             yield pickle.load(file)
-
-
-def _packed(values: Sequence[int]) -> array[int]:
-    """Four bytes a value, eight where stored rows hold what no vocabulary has."""
-    try:
-        return array("i", values)
-    except OverflowError:
-        return array("q", values)
