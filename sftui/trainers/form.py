@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from sftui.recipe import Recipe
-from sftui.trainers.config import Facts, OpenedConfig, WrittenConfig, WrittenFile
-from sftui.trainers.table import KeyEntry, Keys, Place, changes_of, written
-from sftui.trainers.yaml_edit import edit
+from sftui.recipe import Recipe, diff
+from sftui.trainers.config import Facts, OpenedConfig, WrittenConfig, WrittenFile, no_key
+from sftui.trainers.table import KeyEntry, Keys, Place
+from sftui.trainers.yaml_edit import REMOVE, edit
 
 TEMPLATE_FILE = "chat_template.jinja"
 
@@ -34,10 +35,6 @@ class Draft:
         if self.facts.template_source:
             self.files.append(WrittenFile(TEMPLATE_FILE, self.facts.template_source))
             self.keys[place] = TEMPLATE_FILE
-
-
-def nothing_more(draft: Draft) -> None:
-    """What a trainer needs beside keys and rows: nothing."""
 
 
 def inlined(place: Place, own: str) -> Callable[[Draft], None]:
@@ -68,7 +65,7 @@ class Form:
     """What a config that says nothing means."""
     corrected: Callable[[Recipe, Keys, list[str]], Keys] = lambda recipe, keys, losses: keys
     """The keys of a recipe, and its losses, as more than an entry of the table decides them."""
-    more: Callable[[Draft], None] = nothing_more
+    more: Callable[[Draft], None] = lambda draft: None
     """What is needed beside the keys, for a new config and the user's."""
     changes: Callable[[Draft, OpenedConfig, Keys], Keys] = lambda draft, opened, changes: changes
     """The changes to the user's config, at their places there."""
@@ -80,8 +77,19 @@ class Form:
 
     def keys_of(self, recipe: Recipe, preset: Recipe) -> tuple[Keys, list[str]]:
         """The keys that differ from the trainer's defaults, and a sentence on each knob that none says."""
-        usual = self.usual(preset)
-        keys, losses = written(recipe, usual, self.table, self.title, self.kind, in_its_order=self.in_its_order)
+        keys, losses = dict[Place, Any](), list[str]()
+        values = [(one.path, one.after) for one in diff(self.usual(preset), recipe) if one.path != "preset"]
+        if self.in_its_order:
+            order = [path for entry in self.table for path in entry.knobs]
+            values.sort(key=lambda value: order.index(value[0]) if value[0] in order else -1)
+        for path, value in values:
+            made = (entry.write(recipe, path, value) for entry in self.table if path in entry.knobs)
+            found = next((keys for keys in made if keys is not None), "")
+            if isinstance(found, str):
+                found = {}, (no_key(path, value, self.title, self.kind) + f": {found}" * bool(found),)
+            said, lost = found if isinstance(found, tuple) else (found, ())
+            keys.update(said)
+            losses += lost
         return self.corrected(recipe, keys, losses), losses
 
     def write(self, recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Facts) -> WrittenConfig:
@@ -92,6 +100,8 @@ class Form:
             rows = self.rows(draft)
             main = WrittenFile(self.name, edit("", {**rows, **draft.keys}))
         else:
-            changes = changes_of(draft.keys, self.keys_of(opened.recipe, preset)[0])
+            before = self.keys_of(opened.recipe, preset)[0]
+            places = (place for place in {**before, **draft.keys} if before.get(place) != draft.keys.get(place))
+            changes = {place: draft.keys.get(place, REMOVE) for place in places}
             main = self.edited(draft, opened, self.changes(draft, opened, changes))
         return WrittenConfig((main, *draft.files), tuple(draft.losses), tuple(draft.notes))

@@ -7,15 +7,14 @@ is a rule: two functions with a name, which stand together in the table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from sftui.errors import RecipeError
-from sftui.recipe import Recipe, changed, diff, get
+from sftui.recipe import Recipe, changed, get
 from sftui.recipe_io import Misfit, check, knob_at, set_knob_to
 from sftui.trainers.config import no_key, plain
-from sftui.trainers.yaml_edit import REMOVE
 
 Config = Mapping[str, Any]
 """A config as it is parsed, with what the trainer converts converted."""
@@ -207,6 +206,12 @@ def place_of(key: str) -> tuple[str, ...]:
     return tuple(key.split("."))
 
 
+def block_of(config: Config, key: str) -> Config:
+    """The mapping under a key that is there."""
+    block: Config = config[key]
+    return block
+
+
 def at(config: Any, place: Sequence[str]) -> tuple[bool, Any]:
     """Whether a key is there, and what it says."""
     for step in place:
@@ -229,13 +234,7 @@ def key_of(table: Iterable[KeyEntry], path: str) -> str:
 
 
 def read_into(
-    recipe: Recipe,
-    table: Iterable[KeyEntry],
-    config: Config,
-    where: str,
-    *,
-    under: str = "",
-    stops: frozenset[str] = frozenset(),
+    recipe: Recipe, table: Iterable[KeyEntry], config: Config, where: str, under: str = "", stops: Container[str] = ()
 ) -> Recipe:
     """The recipe with what a config says; RecipeError for an option of the trainer's own that cannot be so.
 
@@ -252,40 +251,3 @@ def read_into(
             if key not in stops or not isinstance(check(knob_at(path, recipe), value), Misfit):
                 recipe = set_knob_to(recipe, path, value, key, where)
     return recipe
-
-
-def written(
-    recipe: Recipe,
-    usual: Recipe,
-    table: Sequence[KeyEntry],
-    title: str,
-    kind: str = "key",
-    *,
-    in_its_order: bool = False,
-) -> tuple[Keys, list[str]]:
-    """The keys that say what a recipe has otherwise than `usual`, and a sentence on each knob that none says.
-
-    In the order of the knobs, or of the table.
-    """
-    keys: Keys = {}
-    losses: list[str] = []
-    values = {change.path: change.after for change in diff(usual, recipe) if change.path != "preset"}
-    if in_its_order:
-        known = dict.fromkeys(path for entry in table for path in entry.knobs)
-        order = [*(path for path in values if path not in known), *(path for path in known if path in values)]
-        values = {path: values[path] for path in order}
-    for path, value in values.items():
-        made = (entry.write(recipe, path, value) for entry in table if path in entry.knobs)
-        found = next((keys for keys in made if keys is not None), "")
-        if isinstance(found, str):
-            found = {}, (no_key(path, value, title, kind) + f": {found}" * bool(found),)
-        said, lost = found if isinstance(found, tuple) else (found, ())
-        keys.update(said)
-        losses += lost
-    return keys, losses
-
-
-def changes_of(wanted: Keys, before: Keys) -> Keys:
-    """What to change in a config that says `before`, so that it says `wanted`; REMOVE for a key that goes."""
-    places = (place for place in {**before, **wanted} if before.get(place) != wanted.get(place))
-    return {place: wanted.get(place, REMOVE) for place in places}

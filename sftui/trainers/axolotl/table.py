@@ -24,6 +24,7 @@ from sftui.trainers.table import (
     Noted,
     Said,
     as_is,
+    block_of,
     flag,
     limit,
     needless,
@@ -74,11 +75,6 @@ def attention_of(config: Config) -> str | None:
     if stated:
         return str(stated)
     return next((name for key, name in FLAGS.items() if config.get(key)), None)
-
-
-def _attention(config: Config, recipe: Recipe, where: str) -> Said:
-    attention = attention_of(config)
-    return {"own.attn_implementation": attention} if attention else {}
 
 
 def _packing(config: Config, recipe: Recipe, where: str) -> Said:
@@ -146,21 +142,16 @@ TOP: tuple[KeyEntry, ...] = (
     rule(
         "attn_implementation " + " ".join(FLAGS),
         "own.attn_implementation batch.attention",
-        _attention,
+        lambda config, recipe, where: {"own.attn_implementation": name} if (name := attention_of(config)) else {},
         _written_attention,
     ),
     silent("tokenizer.transformers"),
 )
 
 
-def _entry(config: Config) -> Mapping[str, Any]:
-    entry: Mapping[str, Any] = config["datasets"]
-    return entry
-
-
 def _message_keys(config: Config, recipe: Recipe, where: str) -> Said:
     """message_property_mappings and the older message_field_*; RecipeError where they contradict each other."""
-    entry, keys = _entry(config), {}
+    entry, keys = block_of(config, "datasets"), {}
     mapping = {str(key): str(value) for key, value in (entry.get("message_property_mappings") or {}).items()}
     for ours in ("role", "content"):
         key, stated, mapped = f"message_field_{ours}", ours in mapping, mapping.pop(ours, ours)
@@ -219,14 +210,14 @@ def loader_by_name(name: str) -> str:
 
 def _ds_type(config: Config, recipe: Recipe, where: str) -> Said:
     """What it says beyond the ending of the file's name."""
-    path, loader = str(_entry(config).get("path")), _entry(config).get("ds_type")
+    path, loader = str(block_of(config, "datasets").get("path")), block_of(config, "datasets").get("ds_type")
     usual = loader_by_name(path) if "." in path.rpartition("/")[2] else None
     return {} if loader in (None, usual) else {"own.ds_type": loader}
 
 
 def _weight(config: Config, recipe: Recipe, where: str) -> Said:
     """A share below 1, from 0.20 on (axolotl 0.20.0, utils/schemas/datasets.py SFTDataset); before, no key at all."""
-    weight = _entry(config).get("weight")
+    weight = block_of(config, "datasets").get("weight")
     if weight is None or not versions.since(recipe, (0, 20)):
         return {}
     share = number_of(weight)
@@ -246,7 +237,7 @@ def _written_weight(recipe: Recipe, path: str, value: float | None) -> Keys | No
 
 def _format(config: Config, recipe: Recipe, where: str) -> Said:
     """Without a type Axolotl takes prepared rows only."""
-    return {} if _entry(config).get("type") else {"data.format": "tokenized"}
+    return {} if block_of(config, "datasets").get("type") else {"data.format": "tokenized"}
 
 
 def _written_format(recipe: Recipe, path: str, value: str) -> Keys:
@@ -266,7 +257,7 @@ def _template(config: Config, recipe: Recipe, where: str) -> Said:
     tokenizer's gets it too. A dataset's chat_template_jinja counts only with `chat_template: jinja`
     beside it: without, its schema says tokenizer_default first (SFTDataset.check_chat_template_config).
     """
-    entry = _entry(config)
+    entry = block_of(config, "datasets")
     name, jinja = entry.get("chat_template"), entry.get("chat_template_jinja")
     if name is None or name == TOKENIZER or str(name).startswith(FALLBACK):
         more = config.get("chat_template_jinja")

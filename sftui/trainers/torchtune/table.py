@@ -21,6 +21,7 @@ from sftui.trainers.table import (
     Said,
     as_is,
     at,
+    block_of,
     needless,
     nothing,
     place_of,
@@ -112,15 +113,10 @@ TOP = (
 )
 
 
-def _entry(config: Config) -> Mapping[str, Any]:
-    entry: Mapping[str, Any] = config["dataset"]
-    return entry
-
-
 def _trained(config: Config, recipe: Recipe, where: str) -> Said:
     """What is trained; the builder's own default is said outright: a conversion to another trainer needs to know it."""
     kind = recipe.data.format
-    trained = _entry(config).get("train_on_input", kind in ("alpaca", "text"))
+    trained = block_of(config, "dataset").get("train_on_input", kind in ("alpaca", "text"))
     if trained is None:  # a null reaches the message transform, which then goes by its masking_strategy
         trained = kind == "alpaca" and newest(recipe)
     return {"mask.rule": "all" if trained else "turn_full", "mask.turns": "all"}
@@ -133,7 +129,7 @@ def _written_rule(recipe: Recipe, path: str, value: str) -> Keys | None:
 
 
 def _appended(config: Config, recipe: Recipe, where: str) -> Said:
-    never = recipe.data.format == "text" and _entry(config).get("add_eos") is False
+    never = recipe.data.format == "text" and block_of(config, "dataset").get("add_eos") is False
     return {"tokenize.append_eos": "never"} if never else {}
 
 
@@ -142,7 +138,7 @@ def _written_eos(recipe: Recipe, path: str, value: str) -> Keys | None:
 
 
 def _packed(config: Config, recipe: Recipe, where: str) -> Said:
-    entry = _entry(config)
+    entry = block_of(config, "dataset")
     if not entry.get("packed"):
         return {}
     split = entry.get("split_across_pack", True) and recipe.data.format == "text"
@@ -161,7 +157,7 @@ def _written_system(recipe: Recipe, path: str, value: str) -> Keys | None:
 
 
 def _partition(config: Config, recipe: Recipe, where: str) -> Said:
-    found = _entry(config).get("partition") if gsm8k.chosen(recipe) else None
+    found = block_of(config, "dataset").get("partition") if gsm8k.chosen(recipe) else None
     return {"own.partition": found} if found else {}
 
 

@@ -11,7 +11,8 @@ from trainers import having, module_of
 from sftui.errors import RecipeError
 from sftui.recipe import KnobInfo, Recipe, changed, get, knobs_of
 from sftui.trainers import preset
-from sftui.trainers.table import Keys, key_of, read_into, written
+from sftui.trainers.form import Form
+from sftui.trainers.table import Keys, key_of, read_into
 
 FACTS = {facts.preset: facts for facts in (module_of(trainer, "facts").FACTS for trainer in having("facts"))}
 TYPED: Mapping[str, tuple[Any, ...]] = {
@@ -57,7 +58,7 @@ def test_a_knob_that_is_written_is_read_back(name: str) -> None:
     for info in knobs_of(usual):
         for value in values(info):
             recipe: Recipe = changed(usual, info.path, value)
-            keys, losses = written(recipe, usual, table, name)
+            keys, losses = Form(name, "", table, lambda draft: {}).keys_of(recipe, usual)
             read = read_into(usual, table, config_of(keys), "config")
             if value == get(usual, info.path) or losses or not keys:
                 continue
@@ -77,7 +78,8 @@ def test_every_option_of_a_trainers_own_has_an_entry(name: str) -> None:
 
 @pytest.mark.parametrize("name", FACTS)
 def test_a_recipe_as_the_trainer_has_it_needs_no_key(name: str) -> None:
-    assert written(preset(name), preset(name), FACTS[name].table, name) == ({}, [])
+    form = Form(name, "", FACTS[name].table, lambda draft: {})
+    assert form.keys_of(preset(name), preset(name)) == ({}, [])
 
 
 def test_the_keys_of_a_knob_are_told() -> None:
