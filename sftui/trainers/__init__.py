@@ -45,10 +45,9 @@ def _loaded(name: str) -> Trainer:
 
 def __getattr__(name: str) -> Any:
     """`ShapedRow`, `Toolbox` and `Trainer` of `base`, and `Traits`, loaded when asked for."""
-    if name in ("ShapedRow", "Toolbox", "Trainer"):
-        return getattr(import_module("sftui.trainers.base"), name)
-    if name == "Traits":
-        return import_module("sftui.trainers.traits").Traits
+    home = {"Traits": "traits", "ShapedRow": "base", "Toolbox": "base", "Trainer": "base"}.get(name)
+    if home is not None:
+        return getattr(import_module(f"sftui.trainers.{home}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -74,9 +74,12 @@ def loads_by_transformers(preset: str) -> bool:
     return pins is None or "transformers" in pins.newest
 
 
+@cache
 def running_version() -> str:
     """The version of transformers that sftui itself runs on; empty where there is none."""
-    return _running().get("transformers", "")
+    from sftui.tokens.loading.environments import versions
+
+    return versions().get("transformers", "")
 
 
 def reference_version(recipe: Recipe) -> str:
@@ -114,13 +117,6 @@ def admits(asked: str, version: str) -> bool:
     from packaging.specifiers import SpecifierSet
 
     return SpecifierSet(asked).contains(".".join(map(str, parse(version, "a library"))))
-
-
-@cache
-def _running() -> Mapping[str, str]:
-    from sftui.tokens.loading.environments import versions
-
-    return versions()
 
 
 @cache

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -256,15 +257,9 @@ def _value_range(text: str, key: Any, node: Any) -> tuple[int, int]:
     start, end = node.start_mark.index, _end(text, node)
     if key is not None and start < key.end_mark.index:  # an alias: its node is the anchored one
         start = text.index("*", key.end_mark.index)
-        end = start + 1
-        while end < len(text) and not text[end].isspace() and text[end] not in ",]}":
-            end += 1
-        return start, end
-    if text[start : start + 1] == "&":
-        while start < end and not text[start].isspace():
-            start += 1
-        while start < end and text[start] == " ":
-            start += 1
+        return start, start + len(re.split(r"[\s,\]}]", text[start:], maxsplit=1)[0])
+    if (anchor := re.compile(r"&\S* *").match(text, start, end)) is not None:
+        start = anchor.end()
     if start == end and key is not None:  # an empty value: `key:`
         colon = text.index(":", key.end_mark.index)
         return colon + 1, colon + 1

@@ -81,8 +81,9 @@ def read_row(row: Row, detected: Detection, recipe: Recipe) -> Conversation:
     where, shape = row.where or f"row {row.index}", detected.format
     # A column that some row has is there, as null, in every row of the loaded dataset.
     data = {**dict.fromkeys(detected.fields.values()), **row.data}
-    settings = with_fields(settings_of(recipe), detected)
+    settings = settings_of(recipe)
     if shape in ("messages", "sharegpt"):
+        settings = with_fields(settings, detected.fields["messages"], detected.message_keys)
         return read_turns(data, settings, "system" in data, where)
     if shape == "text":
         value = data.get(detected.fields["text"])
@@ -99,10 +100,9 @@ def read_row(row: Row, detected: Detection, recipe: Recipe) -> Conversation:
 
 
 @last_asked
-def with_fields(settings: DatasetSettings, detected: Detection) -> DatasetSettings:
-    """The settings with the columns and message keys that were found."""
-    mapping = {**settings.mapping, **({k: v for k, v in detected.message_keys.items() if k in ("role", "content")})}
-    return replace(settings, field_messages=detected.fields.get("messages", settings.field_messages), mapping=mapping)
+def with_fields(settings: DatasetSettings, column: str, keys: Mapping[str, str]) -> DatasetSettings:
+    """The settings with the column and the keys of messages that the data has."""
+    return replace(settings, field_messages=column, mapping={**settings.mapping, **keys})
 
 
 def _chat(columns: Mapping[str, Any], settings: DatasetSettings, reason: str) -> Detection:

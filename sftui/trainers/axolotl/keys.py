@@ -62,11 +62,10 @@ def note_of(key: str, value: object, plugins: PluginList, known: KnownKeys) -> K
         return KeyNote(key, value, KeyUse.USED)
     if name == "plugins":
         return _plugins(value, plugins, known)
-    if name == "type_of_model":
-        return KeyNote(key, value, *_model(value))
+    if name == "type_of_model":  # which picks the model's class, and by its name the side that a Mistral is padded on
+        return _unless("mistral" not in str(value).lower(), key, value, UNSUPPORTED["is_mistral_derived_model"])
     if name in UNSUPPORTED and (name not in LATER or name in known.config):
-        idle = value in (None, True) if name == "tokenizer_use_fast" else value in IDLE
-        return KeyNote(key, value, KeyUse.PASSED if idle else KeyUse.UNSUPPORTED, "" if idle else UNSUPPORTED[name])
+        return _unless(value in ((None, True) if name == "tokenizer_use_fast" else IDLE), key, value, UNSUPPORTED[name])
     if name in NO_EFFECT:
         return KeyNote(key, value, KeyUse.PASSED, NO_EFFECT[name])
     if name in known.config or any(key in known.plugins[one].keys for one in plugins.own if one in known.plugins):
@@ -89,11 +88,9 @@ def _plugins(value: object, plugins: PluginList, known: KnownKeys) -> KeyNote:
     return KeyNote("plugins", value, KeyUse.UNSUPPORTED if notes else KeyUse.PASSED, "; ".join(notes))
 
 
-def _model(value: object) -> tuple[KeyUse, str]:
-    """type_of_model picks the model's class, and by its name the side that a Mistral is padded on."""
-    if "mistral" in str(value).lower():
-        return KeyUse.UNSUPPORTED, UNSUPPORTED["is_mistral_derived_model"]
-    return KeyUse.PASSED, ""
+def _unless(idle: bool, path: str, value: object, why: str) -> KeyNote:
+    """The note of a key that sftui does not model, and why, unless it says nothing."""
+    return KeyNote(path, value, KeyUse.PASSED) if idle else KeyNote(path, value, KeyUse.UNSUPPORTED, why)
 
 
 def note_in_dataset(path: str, key: str, value: object, known: KnownKeys) -> KeyNote:
@@ -102,9 +99,7 @@ def note_in_dataset(path: str, key: str, value: object, known: KnownKeys) -> Key
         return KeyNote(path, value, KeyUse.USED)
     if key in DATASET_UNSUPPORTED and (key not in DATASET_LATER or key in known.dataset):
         idle = value in (None, False) or (key in DATASET_LATER and value == 1)
-        return KeyNote(
-            path, value, KeyUse.PASSED if idle else KeyUse.UNSUPPORTED, "" if idle else DATASET_UNSUPPORTED[key]
-        )
+        return _unless(idle, path, value, DATASET_UNSUPPORTED[key])
     if key in DATASET_LEFT or key in known.dataset:
         return KeyNote(path, value, KeyUse.PASSED)
     return known.unknown(path, value, "passes over it: an SFT dataset has no such key")

@@ -130,11 +130,9 @@ class Locator:
     def _twin(self, index: int, content_only: bool, reasoning_only: bool, dummy: str) -> dict[str, Any]:
         """The turn with the dummy in place of its content (or reasoning); its other keys are gone."""
         turn, key = self.turns[index], self.thinking_key
-        if reasoning_only:
-            twin = {"role": turn.get("role"), "content": turn.get("content", "")}
-            return {**twin, key: dummy} if key in turn else twin
-        twin = {"role": turn.get("role"), "content": dummy}
-        return {**twin, key: turn[key]} if content_only and key in turn else twin
+        content, thought = (turn.get("content", ""), dummy) if reasoning_only else (dummy, turn.get(key))
+        twin = {"role": turn.get("role"), "content": content}
+        return {**twin, key: thought} if key in turn and (content_only or reasoning_only) else twin
 
 
 def differing(text: str, other: str) -> Span:

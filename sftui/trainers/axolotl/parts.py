@@ -116,7 +116,8 @@ def _part(
         tokens = _joined([tokens, *[_ending(tokenizer)] * room])
         kept = merged([*kept, (size, size + room)])
     if strip_bos and facts.bos_id is not None and tokens.input_ids[0] == facts.bos_id:
-        tokens = replace(tokens, **{name: getattr(tokens, name)[1:] for name in _COLUMNS})
+        columns = ("ids", "starts", "ends", "messages", "parts")
+        tokens = replace(tokens, **{name: getattr(tokens, name)[1:] for name in columns})
         kept = merged([(max(a - 1, 0), b - 1) for a, b in kept])
     return EncodedPart(tokens, kept)
 
@@ -159,6 +160,3 @@ def _joined(parts: Sequence[Tokens]) -> Tokens:
         runs(part.messages for part in parts),
         runs(part.parts for part in parts),
     )
-
-
-_COLUMNS = ("ids", "starts", "ends", "messages", "parts")

@@ -27,8 +27,7 @@ HANDED_OVER = ("capabilities", "env_capabilities")
 MAPPINGS = ("special_tokens", "chat_template_kwargs", "added_tokens_overrides", "roles", "message_property_mappings")
 CHOICES = {
     "excess_length_strategy": ("drop", "truncate", "raise"),
-    "train_on_eos": tuple(TRAIN_ON),
-    "train_on_eot": tuple(TRAIN_ON),
+    **dict.fromkeys(("train_on_eos", "train_on_eot"), tuple(TRAIN_ON)),
 }
 SPECIAL_TOKENS = ("bos_token", "eos_token", "pad_token", "unk_token", "additional_special_tokens")
 KINDS: Mapping[str, type] = {"str": str, "list": list, "dict": Mapping}

@@ -67,11 +67,15 @@ def settings_of(recipe: Recipe) -> DatasetSettings:
         raise RecipeError(
             f"Axolotl has no mask.rule `{recipe.mask.rule}`", fix="set it to turn_content, or all for train_on_inputs"
         )
+    kind = own.type or ("" if recipe.data.format == "auto" else TYPE_OF_FORMAT.get(recipe.data.format))
+    if kind is None:
+        what = f"Axolotl has no dataset type for data.format {recipe.data.format}"
+        raise RecipeError(what, fix="describe the columns with a user-defined type in own.type")
     thinking = own.template_thinking_key or "reasoning_content"
     names = {"role": "role", "content": "content", "reasoning": thinking}
     said = {theirs: keys[ours] for ours, theirs in names.items() if ours in keys}
     return DatasetSettings(
-        type=_type(recipe),
+        type=kind,
         field_messages=fields.get("messages", "messages"),
         field=own.field or fields.get("text") or "text",
         mapping={**DEFAULT_MAPPING, **own.message_property_mappings, **said},
@@ -87,21 +91,6 @@ def settings_of(recipe: Recipe) -> DatasetSettings:
         split_thinking=own.split_thinking,
         drop_system_message=own.drop_system_message,
     )
-
-
-def _type(recipe: Recipe) -> str | Mapping[str, Any]:
-    stated = AxolotlOptions.of(recipe).type
-    if stated:
-        return stated
-    if recipe.data.format == "auto":
-        return ""
-    known = TYPE_OF_FORMAT.get(recipe.data.format)
-    if known is None:
-        raise RecipeError(
-            f"Axolotl has no dataset type for data.format {recipe.data.format}",
-            fix="describe the columns with a user-defined type in own.type",
-        )
-    return known
 
 
 def ineffective(recipe: Recipe) -> tuple[str, ...]:

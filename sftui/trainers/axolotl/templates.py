@@ -62,7 +62,13 @@ def source_of(name: str) -> str:
 def template_named(name: str, tokenizer: LoadedTokenizer, recipe: Recipe, rendering: Rendering) -> ChatTemplate:
     """The template of a choice such as `chatml` or `jinja`; TemplateError where Axolotl or sftui has none."""
     if name == JINJA:
-        return _inline(recipe, rendering)
+        source = AxolotlOptions.of(recipe).chat_template_jinja
+        if not source:
+            what = "chat_template is jinja but there is no chat_template_jinja"
+            raise TemplateError(what, fix="set own.chat_template_jinja")
+        if os.path.isfile(source):  # unlike Path's it takes a template, which is longer than any file name
+            return load_template_file(source, rendering)
+        return compile_template(source, "chat_template_jinja", rendering=rendering)
     own = tokenizer.facts.chat_templates
     if name == TOKENIZER or (name.startswith(FALLBACK) and own):
         return compile_template(choose_template(own)[1], f"{tokenizer.facts.name}", rendering=rendering)
@@ -70,17 +76,6 @@ def template_named(name: str, tokenizer: LoadedTokenizer, recipe: Recipe, render
     if name not in REGISTRY:
         raise TemplateError(f"Axolotl has no chat template `{name}`", fix=f"its own are {', '.join(REGISTRY)}")
     return compile_template(source_of(name), f"axolotl {name}", rendering=rendering)
-
-
-def _inline(recipe: Recipe, rendering: Rendering) -> ChatTemplate:
-    source = AxolotlOptions.of(recipe).chat_template_jinja
-    if not source:
-        raise TemplateError(
-            "chat_template is jinja but there is no chat_template_jinja", fix="set own.chat_template_jinja"
-        )
-    if os.path.isfile(source):  # unlike Path's it takes a template, which is longer than any file name
-        return load_template_file(source, rendering)
-    return compile_template(source, "chat_template_jinja", rendering=rendering)
 
 
 @lru_cache(maxsize=32)

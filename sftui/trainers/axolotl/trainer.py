@@ -42,7 +42,7 @@ from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
 from sftui.trainers import versions
 from sftui.trainers.axolotl import TRAITS, AxolotlOptions, formats, mask, packing, parts, pretrain
 from sftui.trainers.axolotl.locate import Locator
-from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, RECORD, DatasetSettings, ineffective, settings_of
+from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, RECORD, ineffective, settings_of
 from sftui.trainers.axolotl.templates import message_keys
 from sftui.trainers.axolotl.turns import turns_of
 from sftui.trainers.base import (
@@ -57,7 +57,6 @@ from sftui.trainers.base import (
 from sftui.trainers.held_out import HeldOut
 from sftui.trainers.pieces import text_of
 from sftui.trainers.pins import rendering_by
-from sftui.trainers.remembering import last_asked
 from sftui.trainers.stages import to_render
 
 PACKS = "multipack"
@@ -353,14 +352,8 @@ def _options(recipe: Recipe) -> Render:
 
 def _turns(conversation: Conversation, recipe: Recipe, template: ChatTemplate) -> tuple[Mapping[str, object], ...]:
     extra = conversation.extra
-    settings = _settings_for(settings_of(recipe), extra["column"], extra["keys"])
+    settings = formats.with_fields(settings_of(recipe), extra["column"], extra["keys"])
     return turns_of(conversation, settings, message_keys(template.source, settings.field_messages))
-
-
-@last_asked
-def _settings_for(settings: DatasetSettings, column: str, keys: Mapping[str, str]) -> DatasetSettings:
-    """The settings with the column and the keys of messages that the data has."""
-    return replace(settings, field_messages=column, mapping={**settings.mapping, **keys})
 
 
 def _refuse_kwargs(recipe: Recipe) -> None:

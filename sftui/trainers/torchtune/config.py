@@ -19,7 +19,7 @@ from sftui.side_files import object_of
 from sftui.trainers.config import LOADERS, DatasetRef, KeyNote, KeyUse, OpenedConfig, data_files, wrong_value
 from sftui.trainers.form import Draft, Form
 from sftui.trainers.interpolation import resolved
-from sftui.trainers.known import Component, KeyRules, KnownKeys, Remark
+from sftui.trainers.known import KeyRules, KnownKeys, Remark
 from sftui.trainers.table import Keys, read_into
 from sftui.trainers.torchtune import gsm8k, sentencepieces
 from sftui.trainers.torchtune.messages import COLUMNS
@@ -146,7 +146,7 @@ def _dataset(
     entry: Mapping[str, Any], recipe: Recipe, notes: list[KeyNote], where: str, path: str, known: KnownKeys
 ) -> DatasetRef:
     component = str(entry.get("_component_") or "").rpartition(".")[2]
-    takes = _component_of(entry, known)
+    takes = known.components.get(str(entry.get("_component_")))
     if component not in BUILDERS or takes is None:
         named = f"`{entry.get('_component_')}`" if entry.get("_component_") else "without _component_"
         raise RecipeError(
@@ -279,14 +279,10 @@ write, keys_of = FORM.write, FORM.keys_of
 ROOT = "torchtune."
 
 
-def _component_of(block: Mapping[str, Any], known: KnownKeys) -> Component | None:
-    """What the block's component takes; None where the record of the release does not have it."""
-    return known.components.get(str(block.get("_component_")))
-
-
 def _refused_keys(block: Mapping[str, Any], where: str, known: KnownKeys) -> dict[str, KeyNote]:
     """The keys of a block at which torchtune raises, each with what it raises, and those that are missing."""
-    component, name = _component_of(block, known), str(block.get("_component_"))
+    name = str(block.get("_component_"))
+    component = known.components.get(name)
     home, _, short = name.rpartition(".")
     if component is None:  # and the record holds every builder of its module
         if not name.startswith(ROOT) or not any(path.rpartition(".")[0] == home for path in known.components):

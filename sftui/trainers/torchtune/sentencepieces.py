@@ -49,13 +49,11 @@ def model_file(path: Any, folder: Path | None, model: str) -> Path:
     for file in tried:
         if os.path.isfile(file):  # a name that is none is no error there
             return file
-    where = str(tried[-1]) if tried else ""
-    raise RecipeError(
-        f"torchtune's {model} tokenizer cannot be built",
-        where=where,
-        why="there is no such file" if tried else f"it reads {FILE}, and the open tokenizer lies in no folder",
-        fix=f"give the folder that holds {FILE} with -t, or name the file as own.{OPTION}",
-    )
+    where, why = "", f"it reads {FILE}, and the open tokenizer lies in no folder"
+    if tried:
+        where, why = str(tried[-1]), "there is no such file"
+    fix = f"give the folder that holds {FILE} with -t, or name the file as own.{OPTION}"
+    raise RecipeError(f"torchtune's {model} tokenizer cannot be built", where=where, why=why, fix=fix)
 
 
 def reading_model(
@@ -67,7 +65,7 @@ def reading_model(
     """
     engine = SentencePieceEngine(file, special)
     eos = special[_PHI3_EOS] if special is not None else engine.eos_id
-    pad = eos if special is not None else 0
+    pad = 0 if special is None else eos
     ids = {"bos": engine.bos_id, "eos": eos, "pad": pad, "unk": engine.unk_id}
     named: dict[str, Any] = {}
     for name, token in ids.items():

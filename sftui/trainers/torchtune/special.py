@@ -111,10 +111,7 @@ class OwnSpecials(LayeredEngine):
         plain = iter(encode([part for some in parts for part in some[::2]], False))
         found = []
         for some in parts:
-            ids: list[int] = []
-            starts: list[int] = []
-            ends: list[int] = []
-            at = 0
+            ids, starts, ends, at = list[int](), list[int](), list[int](), 0
             for number, part in enumerate(some):
                 if number % 2:
                     ids.append(self._special[part])

@@ -109,11 +109,7 @@ def prepared(columns: Container[str], reason: str) -> Detection:
 
 
 def as_it_stands(
-    shape: str,
-    fields: Mapping[str, str],
-    columns: Container[str],
-    reason: str,
-    keys: Mapping[str, str] = MESSAGE_KEYS,
+    shape: str, fields: Mapping[str, str], columns: Container[str], reason: str, keys: Mapping[str, str] = MESSAGE_KEYS
 ) -> Detection:
     """Rows whose messages reach the template as they are, with what is read beside them."""
     around = {ours: theirs for ours, theirs in BESIDE.items() if theirs in columns}

@@ -99,7 +99,13 @@ class CollatorTrainer(Trainer):
         return pack_bfd(examples, size, split=recipe.pack.strategy == "bfd_split")
 
     def fed(self, pack: Pack, recipe: Recipe) -> Pack:
-        return first_masked(pack, recipe)
+        """A pack with the labels of the padding-free collator: where a position is 0 there is no loss. `wrapped` is
+        collated so only where batch.flatten says it."""
+        if recipe.pack.strategy == "wrapped" and not recipe.batch.flatten:
+            return pack
+        places = pack.position_ids or range(len(pack.input_ids))
+        labels = tuple(IGNORE_INDEX if place == 0 else label for place, label in zip(places, pack.labels))
+        return replace(pack, labels=labels, attention_mask=None, position_ids=tuple(places))
 
     def packing_order(self, recipe: Recipe) -> str:
         return f"{super().packing_order(recipe)} (one process)"
@@ -130,13 +136,3 @@ def flat_batch(documents: Sequence[Example | Pack], rows: Sequence[int], recipe:
         position_ids=((*places, *[0] * gap),),
         notes=("padding-free: one row, no attention mask, the first token of each document carries no loss",),
     )
-
-
-def first_masked(pack: Pack, recipe: Recipe) -> Pack:
-    """A pack with the labels of the padding-free collator: where a position is 0 there is no loss. `wrapped` is
-    collated so only where batch.flatten says it."""
-    if recipe.pack.strategy == "wrapped" and not recipe.batch.flatten:
-        return pack
-    places = pack.position_ids or range(len(pack.input_ids))
-    labels = tuple(IGNORE_INDEX if place == 0 else label for place, label in zip(places, pack.labels))
-    return replace(pack, labels=labels, attention_mask=None, position_ids=tuple(places))

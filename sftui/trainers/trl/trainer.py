@@ -213,20 +213,16 @@ class Trl(CollatorTrainer):
     def _draw(self, subject: label_rules.Subject, recipe: Recipe) -> label_rules.Drawn:
         """A token is trained iff every mask that applies says so (`build_labels`)."""
         conversation, n = subject.conversation, len(subject.tokens)
-        masks: list[label_rules.Drawn] = []
-        if conversation.kind is Kind.TOKENS:
-            masks.extend(stored_masks(conversation, n, recipe))
-        else:
+        masks = stored_masks(conversation, n, recipe) if conversation.kind is Kind.TOKENS else []
+        if conversation.kind is not Kind.TOKENS:
             if subject.tokens.prompt_ids is not None and completion_only(recipe) is not False:
                 masks.append(label_rules.completion(subject, recipe.mask))
             if assistant_only(recipe):
                 drawn = label_rules.generation_tag(subject)
                 if True not in drawn[0]:
-                    raise RecipeError(
-                        "TRL stops the whole run at this row",
-                        why="assistant_only_loss finds no assistant token in it",
-                        fix="remove the row or change the template",
-                    )
+                    why = "assistant_only_loss finds no assistant token in it"
+                    fix = "remove the row or change the template"
+                    raise RecipeError("TRL stops the whole run at this row", why=why, fix=fix)
                 masks.append(drawn)
         return reduce(label_rules.both, masks) if masks else label_rules.whole(subject)
 
@@ -253,17 +249,14 @@ def _refuse_messages(conversation: Conversation, first_is_chat: bool | None) -> 
         return
     if first_is_chat is False:
         raise RecipeError(
-            "TRL stops at this row",
+            STOPS,
             why="its first row is text, or messages without a role, so that an EOS token is put to every completion as"
             " to a text, and this one holds messages",
             fix="give every row the same shape, and every message a role",
         )
     if not all(_has_role(conversation, number) for number in {0, prompt} if number < len(conversation.messages)):
-        raise RecipeError(
-            "sftui does not model this row",
-            why="the first message of its prompt or completion has no `role`, so that TRL may take it for text",
-            fix="give the message a role",
-        )
+        why = "the first message of its prompt or completion has no `role`, so that TRL may take it for text"
+        raise RecipeError(UNKNOWN, why=why, fix="give the message a role")
 
 
 def text_field(recipe: Recipe) -> str:
@@ -287,24 +280,14 @@ def completion_only(recipe: Recipe) -> bool | None:
 def stored_masks(conversation: Conversation, count: int, recipe: Recipe) -> list[label_rules.Drawn]:
     """Mask columns beside input_ids: assistant_masks always, completion_mask only if asked for by name."""
     found: list[label_rules.Drawn] = []
-    wanted = ["assistant_masks"]
-    if completion_only(recipe) is True:
-        wanted.insert(0, "completion_mask")
-    for name in wanted:
-        mask = conversation.extra.get(name)
+    for name in (*(("completion_mask",) if completion_only(recipe) is True else ()), "assistant_masks"):
+        mask, fix = conversation.extra.get(name), "correct the column"
         if mask is None:
             continue
         if not isinstance(mask, Collection):
-            raise RecipeError(
-                f"TRL stops at this row: its `{name}` is no list",
-                why=f"it is {type(mask).__name__}",
-                fix="correct the column",
-            )
+            raise RecipeError(f"{STOPS}: its `{name}` is no list", why=f"it is {type(mask).__name__}", fix=fix)
         if len(mask) != count:
-            raise RecipeError(
-                f"`{name}` has {len(mask)} entries for {count} ids",
-                why="TRL zips them and loses the rest",
-                fix="correct the column",
-            )
+            what = f"`{name}` has {len(mask)} entries for {count} ids"
+            raise RecipeError(what, why="TRL zips them and loses the rest", fix=fix)
         found.append(label_rules.by_flags([bool(bit) for bit in mask], Reason.GIVEN, Reason.GIVEN_MASKED))
     return found

@@ -79,11 +79,7 @@ def find_marker(text: str, tokenizer: LoadedTokenizer, *, force: bool, edges: bo
         start, end = _stable_edges(text, own, ids_of)
         start, end = max(first, start), min(last, end)
         added = tokenizer.engine.added()
-        if (
-            end > start
-            and (start, end) != (first, last)
-            and any(added.get(i, ("", False))[0].strip() for i in own[start:end])
-        ):
+        if any(added.get(i, ("", False))[0].strip() for i in own[start:end]):
             first, last = start, end
     return Marker(tuple(own[first:last]), tuple(own[:first]), tuple(own[last:]))
 

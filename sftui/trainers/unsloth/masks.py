@@ -52,8 +52,7 @@ def before_markers(
     if conversation.kind is Kind.TOKENS:
         if conversation.labels is not None:
             return label_rules.draw(subject, replace(recipe.mask, rule="given"))
-        if newest:
-            drawn = stored_masks(conversation, len(tokens), recipe)
+        drawn = stored_masks(conversation, len(tokens), recipe) if newest else []
     else:
         if tokens.prompt_ids is not None and completion_only(recipe) is not False and _masks_hold(recipe, newest):
             drawn.append(label_rules.completion(subject, recipe.mask))
@@ -83,10 +82,9 @@ def with_markers(
 ) -> label_rules.Drawn:
     """The mask after train_on_responses_only: inside a span and trained before."""
     n, ids = len(tokens), tokens.input_ids
-    if kept == ((0, n),):
-        marks: RunWriter[tuple[bool, Reason]] = RunWriter(n, (False, Reason.NOT_MARKER))
-    else:
-        marks = RunWriter(n, (False, Reason.TRUNCATED))
+    whole = kept == ((0, n),)
+    marks = RunWriter(n, (False, Reason.NOT_MARKER if whole else Reason.TRUNCATED))
+    if not whole:
         for start, end in kept:
             marks.put(start, end, (False, Reason.NOT_MARKER))
         ids = tuple(chain.from_iterable(ids[start:end] for start, end in kept))
@@ -134,9 +132,6 @@ def _in_row(kept: Kept, start: int, end: int) -> Iterator[tuple[int, int]]:
 def relabelled(pack: Pack, markers: Markers, *, last_only: bool) -> Pack:
     """A pack of unlabelled rows as train_on_responses_only labels it: spans are searched in the whole pack."""
     spans, hidden = spans_of(pack.input_ids, markers), hidden_places(pack.input_ids, markers)
-    labels = [IGNORE_INDEX] * len(pack.labels)
-    for start, end in spans[-1:] if last_only else spans:
-        for at in range(start, end):
-            if at not in hidden:
-                labels[at] = pack.input_ids[at]
+    trained = {at for start, end in (spans[-1:] if last_only else spans) for at in range(start, end)} - hidden
+    labels = (token if at in trained else IGNORE_INDEX for at, token in enumerate(pack.input_ids))
     return replace(pack, labels=tuple(labels))

@@ -84,13 +84,10 @@ def _probe(template: ChatTemplate, tokenizer: LoadedTokenizer) -> _Probe:
     added = {content for content, _ in tokenizer.engine.added().values()}
     specials = tuple(sorted({*named_specials(tokenizer), *added} - {""}, key=len, reverse=True))
 
-    def plain(text: str) -> Any:
-        return text
-
     def parts(text: str) -> Any:
         return [{"type": "text", "text": text}]
 
-    for question, answer in ((plain, plain), (parts, parts), (parts, plain)):
+    for question, answer in ((str, str), (parts, parts), (parts, str)):
         probe = _Probe(template, tokenizer, specials, question, answer, "")
         try:
             text = probe.render(probe.turn() * 3)
