@@ -10,7 +10,6 @@ import io
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sftui.errors import RecipeError
@@ -19,12 +18,8 @@ from sftui.safe_yaml import is_text, load_yaml
 Path = tuple[str | int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Remove:
-    """Stands for a key that is to go."""
-
-
-REMOVE = Remove()
+REMOVE = object()
+"""Stands for a key that is to go."""
 LONGEST_LIST = 80
 """Characters of a list that stands on one line."""
 

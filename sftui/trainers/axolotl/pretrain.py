@@ -13,7 +13,6 @@ from typing import Any
 
 from sftui.errors import RecipeError
 from sftui.flat import covered
-from sftui.model import RenderedText, Tokens
 from sftui.recipe import Recipe
 from sftui.tokens import LoadedTokenizer
 from sftui.trainers.axolotl import parts
@@ -47,18 +46,13 @@ def entry_of(config: Mapping[str, Any], where: str) -> dict[str, Any]:
     return {"split": "train", **entry, "type": kind, "field": first.get("text_column") or "text"}
 
 
-def encoded(rendered: RenderedText, tokenizer: LoadedTokenizer, recipe: Recipe) -> Tokens:
-    """The whole text, with EOS behind it where the windows have one."""
-    return parts.whole(rendered, tokenizer, eos=_packs(recipe))
-
-
 def window(count: int, tokenizer: LoadedTokenizer, recipe: Recipe) -> parts.Ranges:
     """What is trained of a text of `count` tokens, EOS included where it has one; () where it is left out.
 
     RecipeError for a text that is longer than one window with sample_packing: tokenizers 0.23.1 gives the first window
     alone, 0.22.2 and 0.23.3 give all, and transformers admits each of them.
     """
-    size, facts, eos = recipe.length.max, tokenizer.facts, int(_packs(recipe))
+    size, facts, eos = recipe.length.max, tokenizer.facts, int(has_eos(recipe))
     if size is None:
         raise RecipeError("Axolotl cannot cut a text without sequence_len", fix="set length.max")
     kept = parts.within(count - eos, tokenizer, size - 2 + eos)
@@ -74,5 +68,6 @@ def window(count: int, tokenizer: LoadedTokenizer, recipe: Recipe) -> parts.Rang
     return run if covered(run) >= (LEAST if eos else 1) else ()
 
 
-def _packs(recipe: Recipe) -> bool:
+def has_eos(recipe: Recipe) -> bool:
+    """Whether windows have EOS behind them."""
     return recipe.pack.strategy != "none"

@@ -214,7 +214,7 @@ class Axolotl(Trainer):
         if "segments" in conversation.extra:
             return tokenize(rendered, tokenizer, _BY_PART)
         if conversation.kind is Kind.TEXT and _pretrains(recipe):
-            return pretrain.encoded(rendered, tokenizer, recipe)
+            return parts.whole(rendered, tokenizer, eos=pretrain.has_eos(recipe))
         if conversation.kind is Kind.TEXT:
             return parts.completion(rendered, tokenizer, recipe.length.max).tokens
         return tokenize(rendered, tokenizer, _WHOLE)

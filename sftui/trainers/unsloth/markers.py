@@ -127,14 +127,13 @@ def spans_of(ids: Sequence[int], markers: Markers) -> Spans:
     late, after = (0, -1) if eager else (1, 0)
     begins = places_of(ids, answer.core[:1])
     may_end = {bos, eos, *opener[:1], asked.core[0]} - {None, *(answer.core[:1] if eager else ())}
-    ends = [*(begins if eager else ()), *places_of(ids, may_end), n - 1]
-    answers, stops = _Ahead(begins), _Ahead(sorted(ends))
+    ends = sorted([*(begins if eager else ()), *places_of(ids, may_end), n - 1])
     spans: list[tuple[int, int]] = []
-    at = answers.next(0)
+    at = _next(begins, 0)
     while at < n:
         if answer.at(ids, at):
             start = _over(ids, at + len(answer.core), answer.right, late)
-            at = stops.next(start)
+            at = _next(ends, start)
             while at < n:
                 token = ids[at]
                 if token == eos:
@@ -149,21 +148,15 @@ def spans_of(ids: Sequence[int], markers: Markers) -> Spans:
                     end, at = _to_instruction(ids, at, asked, late, after)
                     spans.append((start, end))
                     break
-                at = stops.next(at + 1)
-        at = answers.next(at + 1)
+                at = _next(ends, at + 1)
+        at = _next(begins, at + 1)
     return tuple(spans)
 
 
-class _Ahead:
-    """Places in order, of which the next one is asked for; all others are passed over."""
-
-    def __init__(self, places: Sequence[int]) -> None:
-        self._places = places
-
-    def next(self, at: int) -> int:
-        """The first place from `at` on; a place behind every text where there is none."""
-        number = bisect_left(self._places, at)
-        return self._places[number] if number < len(self._places) else sys.maxsize
+def _next(places: Sequence[int], at: int) -> int:
+    """The first of some places in order from `at` on; a place behind every text where there is none."""
+    number = bisect_left(places, at)
+    return places[number] if number < len(places) else sys.maxsize
 
 
 def _to_instruction(ids: Sequence[int], at: int, asked: Marker, late: int, after: int) -> tuple[int, int]:
