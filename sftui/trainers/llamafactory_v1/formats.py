@@ -17,7 +17,7 @@ from typing import Any
 from sftui.conversations import Detection
 from sftui.conversations.detected import refusal, type_word
 from sftui.errors import ConversationError
-from sftui.model import Conversation, Kind, Message, Problem, Row
+from sftui.model import Conversation, Kind, Message, Row
 from sftui.recipe import Data
 from sftui.text import clip, many, visible
 
@@ -78,12 +78,11 @@ def detect(rows: Sequence[Row], data: Data) -> Detection:
         why = f"it holds pairs of answers (`{pairs}`)" if pairs else "the column `messages` is missing"
         return refusal(f"{TITLE} makes no samples of these rows for `sft`", why, "")
     if kind == "messages" and _all_text(samples):
-        refused = Problem(
+        return refusal(
             f"the content of a message is text, not a list of parts: {TITLE} raises TypeError: string indices must be"
             " integers, not 'str'",
             fix='write contents as [{"type": "text", "value": …}], or rows as the converters alpaca and sharegpt read',
         )
-        return Detection("auto", refused=refused)
     around = {name: name for name in ("system", "tools") if name in columns and (name, kind) != ("tools", "alpaca")}
     fields = FIELDS[kind] | (around if kind == "alpaca" else {k: v for k, v in around.items() if k == "tools"})
     read_by = "its own samples, no converter" if kind == "messages" else f"converter {kind}"

@@ -109,17 +109,17 @@ def detect(rows: Sequence[Row], data: Data, mapping: Mapping[str, str], by_itsel
             "set data.format to auto",
         )
     more = renames(named, RENAMED["messages" if kind == "messages" else "columns"]) if by_itself else {}
-    last = [more.get(one, one) for one in named]
-    double = next((one for one in last if last.count(one) > 1), None)
+    last = [more.get(column, column) for column in named]
+    double = next((column for column in last if last.count(column) > 1), None)
     if double is not None:
         return refusal(
             f"{TITLE} stops: two columns would be called `{visible(double)}`",
             "`columns` (data.fields) renames one to the name that another has",
             "rename or remove the other one",
         )
-    finally_ = {more.get(first.get(one, one), first.get(one, one)): one for one in columns}
-    found = {ours: finally_[theirs] for ours, theirs in _fields(kind, finally_).items()}
-    problem = _missing(kind, finally_, columns)
+    renamed = dict(zip(last, columns))
+    found = {ours: renamed[theirs] for ours, theirs in _fields(kind, renamed).items()}
+    problem = _missing(kind, renamed, columns)
     said = {"messages": "messages", "alpaca": "instruction, input and output", "columns": "query and response"}[kind]
     shown = ", ".join(f"`{visible(one)}`" for one in found.values())
     keys = {"role": "role", "content": "content"} if kind == "messages" else {}
@@ -159,19 +159,18 @@ EMPTY = "ZeroDivisionError: integer division or modulo by zero"
 def _missing(kind: str, columns: Mapping[str, str], given: Sequence[str]) -> Problem | None:
     """Why no row can be read, where that is known from the columns."""
     names = ", ".join(f"`{visible(one)}`" for one in given[:6])
-    if kind == "messages" and "messages" not in columns:
-        return Problem(
-            f"{TITLE} leaves out every row: it finds no `messages` in {names}",
-            f"of several columns that it would rename to one, it renames none; it stops then ({EMPTY})",
-            "keep one of them, or name it with `columns`",
-        )
-    if kind == "columns" and "response" not in columns and "query" not in columns and "history" not in columns:
-        return Problem(
-            f"{TITLE} leaves out every row: it finds neither query nor response in {names}",
-            f"of several columns that it would rename to one, it renames none; it stops then ({EMPTY})",
-            "name them with `columns`, or make messages of the rows with `sftui convert`",
-        )
-    return None
+    found, fix = "no `messages`", "keep one of them, or name it with `columns`"
+    wanted: tuple[str, ...] = ("messages",)
+    if kind != "messages":
+        found, wanted = "neither query nor response", ("response", "query", "history")
+        fix = "name them with `columns`, or make messages of the rows with `sftui convert`"
+    if kind == "alpaca" or any(name in columns for name in wanted):
+        return None
+    return Problem(
+        f"{TITLE} leaves out every row: it finds {found} in {names}",
+        f"of several columns that it would rename to one, it renames none; it stops then ({EMPTY})",
+        fix,
+    )
 
 
 def convert(row: Row, detected: Detection, *, strict: bool, writes: int = 2) -> Conversation:
@@ -327,10 +326,8 @@ def _messages(data: Mapping[str, Any], fields: Mapping[str, str]) -> list[Placed
     if not placed:
         raise DroppedRow("nothing is left of its messages (IndexError)")
     for message, _ in placed:
-        for ours, names in (("role", ("role", "from")), ("content", ("content", "value"))):
-            for name in names:
-                if name in message:
-                    message[ours] = message.pop(name)
+        _rename(message, "role", ("role", "from"))
+        _rename(message, "content", ("content", "value"))
     system, at = (data.get(fields["system"]), fields["system"]) if "system" in fields else (None, "")
     if "role" not in placed[0][0] and "content" not in placed[0][0]:
         return _of_turns(placed, system, at)
@@ -343,6 +340,13 @@ def _messages(data: Mapping[str, Any], fields: Mapping[str, str]) -> list[Placed
             raise DroppedRow("a message has no role (KeyError: 'role')")
         message["role"] = _role(message["role"])
     return placed
+
+
+def _rename(message: dict[str, Any], key: str, names: Sequence[str]) -> None:
+    """Give the last of some keys that a message has this name."""
+    for name in names:
+        if name in message:
+            message[key] = message.pop(name)
 
 
 def _role(role: Any) -> Any:
@@ -363,9 +367,7 @@ def _of_turns(placed: list[Placed], system: Any, at: str) -> list[Placed]:
     found: list[Placed] = [] if system is None else [({"role": "system", "content": system}, at)]
     for message, place in placed:
         for ours, names in (("user", USERS), ("assistant", ASSISTANTS)):
-            for name in names:
-                if name in message:
-                    message[ours] = message.pop(name)
+            _rename(message, ours, names)
             if ours not in message:
                 raise DroppedRow(f"{place} has no `{ours}` (KeyError)")
             found.append(({"role": ours, "content": message[ours]}, place))

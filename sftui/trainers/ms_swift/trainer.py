@@ -544,29 +544,30 @@ def _with_ends(found: Sequence[Stretch], ids: Sequence[int], suffix: Sequence[in
         elif on and not before and begun and start - begun >= size > 0 and tuple(ids[begun : begun + size]) == suffix:
             ends.append((begun, begun + size))
         before = on
-    made: list[Stretch] = []
-    for start, end, on, weight, reason in found:
-        weight = float(on) if binary else weight
-        for first, past in (one for one in ends if one[0] < end and one[1] > start):
-            first, past = max(first, start), min(past, end)
-            made.append((start, first, on, weight, reason))
-            made.append((first, past, True, weight or 1.0, Reason.TERMINATOR))
-            start = past
-        made.append((start, end, on, weight, reason))
-    return [one for one in made if one[1] > one[0]]
+    weighed = [(start, end, on, float(on) if binary else weight, reason) for start, end, on, weight, reason in found]
+    return _changed(weighed, ends, lambda on, weight, reason: (True, weight or 1.0, Reason.TERMINATOR))
 
 
 def _masked_first(found: Sequence[Stretch], firsts: set[int]) -> list[Stretch]:
     """The same with the first token of the row, and of each part that is left of it, masked."""
+    ranges = [(first, first + 1) for first in sorted(firsts)]
+    return _changed(found, ranges, lambda on, weight, reason: (False, 0.0, Reason.FORCED if on else reason))
+
+
+def _changed(
+    found: Sequence[Stretch],
+    ranges: Sequence[tuple[int, int]],
+    change: Callable[[bool, float, Reason], tuple[bool, float, Reason]],
+) -> list[Stretch]:
+    """The stretches, changed in some ranges that are in order."""
     made: list[Stretch] = []
     for start, end, on, weight, reason in found:
-        at = start
-        for first in sorted(one for one in firsts if start <= one < end):
-            made.append((at, first, on, weight, reason))
-            made.append((first, first + 1, False, 0.0, Reason.FORCED if on else reason))
-            at = first + 1
-        made.append((at, end, on, weight, reason))
-    return [one for one in made if one[1] > one[0]]
+        for first, past in (one for one in ranges if one[0] < end and one[1] > start):
+            first, past = max(first, start), min(past, end)
+            made += [(start, first, on, weight, reason), (first, past, *change(on, weight, reason))]
+            start = past
+        made.append((start, end, on, weight, reason))
+    return [stretch for stretch in made if stretch[1] > stretch[0]]
 
 
 def _verdicts(found: Sequence[Stretch], tokens: Tokens) -> Iterator[tuple[int, tuple[bool, Reason]]]:

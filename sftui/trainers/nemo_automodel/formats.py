@@ -181,8 +181,21 @@ def convert(row: Row, detected: Detection, recipe: Recipe) -> Conversation:
     return CONVERTERS[options.dataset](data, detected, options)
 
 
-def _stop(what: str, why: str, fix: str = "correct the row, or drop it") -> ConversationError:
+USUAL = "correct the row, or drop it"
+
+
+def _stop(what: str, why: str, fix: str = USUAL) -> ConversationError:
     return ConversationError(f"NeMo Automodel stops at this row: {sentence(what)}", why=sentence(why), fix=fix)
+
+
+def _parsed(value: Any, broken: str, fix: str = USUAL) -> Any:
+    """A value, read where it is JSON text; `broken` is what is said of it where that cannot be read."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError as error:
+        raise _stop(broken, str(error), fix) from None
 
 
 def _chat(row: Raw, detected: Detection, options: NemoOptions) -> Conversation:
@@ -296,13 +309,10 @@ def _tools(stored: Any, blank: bool = False) -> list[Any] | None:
     """The tool list, or None where there is none; `blank`: an empty text says as much."""
     if blank and isinstance(stored, str) and not stored.strip():
         return None
-    if isinstance(stored, str):
-        try:
-            stored = json.loads(stored)
-        except ValueError as error:
-            raise _stop("`tools` is text that is no JSON", str(error), "store the tools as a list, or null") from None
+    fix = "store the tools as a list, or null"
+    stored = _parsed(stored, "`tools` is text that is no JSON", fix)
     if stored is not None and not isinstance(stored, list):
-        raise _stop(f"`tools` is {type_word(stored)}", "it must be a list", "store the tools as a list, or null")
+        raise _stop(f"`tools` is {type_word(stored)}", "it must be a list", fix)
     return stored or None
 
 
@@ -424,12 +434,7 @@ def _merged(turns: Sequence[_AgentTurn], number: Any) -> list[Message]:
 
 def _said_call(turn: _AgentTurn) -> tuple[str, Any]:
     """Name and arguments of a call that is told as JSON text or as a mapping."""
-    stored = turn.held.get("content") or "{}"
-    if isinstance(stored, str):
-        try:
-            stored = json.loads(stored)
-        except ValueError as error:
-            raise _stop(f"{turn.origin} is a tool call that is no JSON", str(error)) from None
+    stored = _parsed(turn.held.get("content") or "{}", f"{turn.origin} is a tool call that is no JSON")
     name = stored.get("name") if isinstance(stored, Mapping) else None
     if not isinstance(name, str) or not name:
         raise _stop(f"{turn.origin} is a tool call without a name", "its content must be {name, arguments}")
@@ -547,7 +552,7 @@ def _xlam(row: Raw, detected: Detection, options: NemoOptions) -> Conversation:
     for name in NEEDED["xlam"]:
         if name not in row:
             raise _stop(f"it has no `{name}`", f"KeyError: '{name}'")
-    tools, answers = (_parsed(row[name], name) for name in ("tools", "answers"))
+    tools, answers = (_parsed(row[name], f"its `{name}` are no JSON") for name in ("tools", "answers"))
     number = row.get("id")
     prefix = f"call_{number}" if number is not None else "call"
     try:
@@ -564,15 +569,6 @@ def _xlam(row: Raw, detected: Detection, options: NemoOptions) -> Conversation:
         Message({"role": "assistant", "content": "", "tool_calls": calls}, "answers"),
     )
     return Conversation(Kind.CHAT, "columns", chat, tools=schemas)
-
-
-def _parsed(value: Any, name: str) -> Any:
-    if not isinstance(value, str):
-        return value
-    try:
-        return json.loads(value)
-    except ValueError as error:
-        raise _stop(f"its `{name}` are no JSON", str(error)) from None
 
 
 def _schema(tool: Any) -> dict[str, Any] | None:

@@ -9,31 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 from sftui.errors import RecipeError
-from sftui.labels import Drawn, drawn
+from sftui.flat import Ranges
+from sftui.labels import Drawn, Verdict, drawn
 from sftui.model import Reason, common_prefix
+from sftui.runs import RunWriter, clipped
 
 Ids = tuple[int, ...]
-VERDICTS: tuple[tuple[bool, Reason], ...] = (
-    (False, Reason.ROLE),
-    (True, Reason.ASSISTANT),
-    (False, Reason.EARLIER),
-    (False, Reason.HEADER),
-    (False, Reason.BOTH_MASKS),
-    (False, Reason.TRUNCATED),
-    (False, Reason.NOT_GENERATION),
-    (True, Reason.GENERATION),
-    (True, Reason.TERMINATOR),
-    (False, Reason.PROMPT),
-    (True, Reason.COMPLETION),
-    (True, Reason.WHOLE),
-)
-"""What a mask says of a token, by its code."""
-CODES = {verdict: code for code, verdict in enumerate(VERDICTS)}
-ROLE, ANSWER, EARLIER, OPENED, THOUGHT, CUT, OUTSIDE, INSIDE, END, PROMPT, COMPLETION, WHOLE = range(len(VERDICTS))
-TRAINED = frozenset(code for code, (on, _) in enumerate(VERDICTS) if on)
+Marks = RunWriter[tuple[bool, Reason]]
+"""Whether each token that is left is trained, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +40,14 @@ class Window:
 
 def by_prefixes(
     whole: Ids, window: Window, count: int, answers: Sequence[int], prefix: Callable[[int], Ids], end: int | None
-) -> bytearray:
-    """The turns of the assistant, each from behind the messages before it to behind itself: codes of what is left.
+) -> Marks:
+    """The turns of the assistant, each from behind the messages before it to behind itself, in what is left.
 
     RecipeError where the first messages by themselves do not begin as the whole does; a last id that is `end` (the
     EOS) may differ.
     """
     kept = window.of(whole)
-    codes = bytearray(len(kept))
+    marks = Marks(len(kept), (False, Reason.ROLE))
     lengths = {count: len(kept)}
 
     def length(k: int) -> int:
@@ -81,10 +66,8 @@ def by_prefixes(
         return lengths[k]
 
     for number in answers:
-        start, stop = length(number), length(number + 1)
-        start, stop = min(start, len(codes)), min(stop, len(codes))
-        codes[start:stop] = bytes((ANSWER,)) * (stop - start)
-    return codes
+        marks.put(length(number), length(number + 1), (True, Reason.ASSISTANT))
+    return marks
 
 
 def _begins(ids: Ids, whole: Ids, end: int | None) -> bool:
@@ -119,35 +102,34 @@ def reasoning(whole: Ids, without: Ids) -> tuple[int, int] | None:
     return (before, end) if end > before else None
 
 
-def remove(codes: bytearray, span: tuple[int, int] | None, at: int, code: int) -> None:
+def change(marks: Marks, start: int, end: int, was: tuple[Reason, ...], verdict: tuple[bool, Reason]) -> None:
+    """Give what is trained for some reasons in a range another verdict."""
+    for place in range(max(start, 0), min(end, len(marks))):
+        on, reason = marks.at(place)
+        if on and reason in was:
+            marks.put(place, place + 1, verdict)
+
+
+def remove(marks: Marks, span: tuple[int, int] | None, at: int, reason: Reason) -> None:
     """Mask a stretch of the whole in what is left of it, which begins `at`."""
-    if span is None:
-        return
-    for place in range(max(span[0] - at, 0), min(span[1] - at, len(codes))):
-        if codes[place] in TRAINED:
-            codes[place] = code
+    if span is not None:
+        change(marks, span[0] - at, span[1] - at, tuple(Reason), (False, reason))
 
 
-def keep_last(codes: bytearray, first: int = 0) -> None:
-    """Mask every trained stretch from `first` on but the last one."""
-    last = next((i for i in range(len(codes) - 1, first - 1, -1) if codes[i] in TRAINED), None)
-    if last is None:
-        return
-    start = last
-    while start > first and codes[start - 1] in TRAINED:
-        start -= 1
-    for i in range(start):
-        if codes[i] in TRAINED and (i >= first or start > first):
-            codes[i] = EARLIER
+def keep_last(marks: Marks, first: int = 0) -> None:
+    """Mask every trained stretch but the last one, where that reaches behind `first`."""
+    trained = [(start, end) for start, end, (on, _) in marks.runs().runs() if on]
+    if trained and trained[-1][1] > first:
+        for start, end in trained[:-1]:
+            marks.put(start, end, (False, Reason.EARLIER))
 
 
-def mask_of(codes: bytearray, kept: Sequence[tuple[int, int]], count: int) -> Drawn:
-    """The mask of a row of so many tokens, of which these ranges are left: `codes` are along them."""
-    found: list[tuple[int, tuple[bool, Reason]]] = []
-    at = place = 0
+def mask_of(marks: Marks, kept: Ranges, count: int) -> Drawn:
+    """The mask of a row of so many tokens, of which these ranges are left: `marks` are along them."""
+    found: list[Verdict] = []
+    verdicts, at, place = marks.runs(), 0, 0
     for start, end in kept:
-        found.append((start - at, VERDICTS[CUT]))
-        for code, same in groupby(codes[place : place + end - start]):
-            found.append((sum(1 for _ in same), VERDICTS[code]))
+        found.append((start - at, (False, Reason.TRUNCATED)))
+        found += ((b - a, verdict) for a, b, verdict in clipped(verdicts, place, place + end - start))
         at, place = end, place + end - start
-    return drawn([*found, (count - at, VERDICTS[CUT])])
+    return drawn([*found, (count - at, (False, Reason.TRUNCATED))])

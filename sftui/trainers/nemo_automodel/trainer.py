@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 from sftui import labels as label_rules
 from sftui.conversations import Detection
 from sftui.errors import RecipeError
-from sftui.flat import covered, flat, merged
-from sftui.model import Batch, Conversation, Example, Inspection, Labels, Pack, Part, RenderedText, Row, Tokens
+from sftui.flat import Ranges, covered, flat, merged
+from sftui.model import Batch, Conversation, Example, Inspection, Labels, Pack, Part, Reason, RenderedText, Row, Tokens
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Loss, Mask, Recipe, Tokenize, Tokenizer
 from sftui.recipe import Pack as PackOptions
@@ -164,13 +164,13 @@ class NemoAutomodel(InlineTemplateTrainer):
         if shaped.dropped is not None:
             return tokens, dropped_labels(tokens, shaped.dropped)
         if isinstance(rendered, Renders):
-            kept, codes = _chat_codes(tokens, rendered, shaped.conversation, recipe, tools)
+            kept, marks = _chat_marks(tokens, rendered, shaped.conversation, recipe, tools)
         else:
-            kept, codes = _plain_codes(tokens, rendered, recipe, tools)
+            kept, marks = _plain_marks(tokens, rendered, recipe, tools)
         own = NemoOptions.of(recipe)
-        if own.dataset == "columns" and masks.TRAINED.isdisjoint(codes[1:]):
+        if own.dataset == "columns" and not any(on and end > 1 for _, end, (on, _) in marks.runs().runs()):
             return tokens, replace(dropped_labels(tokens, UNLABELLED), kept=kept)
-        flags, reasons = masks.mask_of(codes, kept, len(tokens))
+        flags, reasons = masks.mask_of(marks, kept, len(tokens))
         notes = () if rendered.exact else ("who wrote which token is a best effort here",)
         counted = counts_bos(recipe, tools.tokenizer)
         if (
@@ -266,9 +266,9 @@ def _as_read(conversation: Conversation) -> RenderedText:
     return spanned((line, number, Part.CONTENT) for number, line in enumerate(lines))
 
 
-def _chat_codes(
+def _chat_marks(
     tokens: Tokens, rendered: Renders, conversation: Conversation, recipe: Recipe, tools: Toolbox
-) -> tuple[tuple[tuple[int, int], ...], bytearray]:
+) -> tuple[Ranges, masks.Marks]:
     """What is left of a chat's tokens, and what its mask says of each of those."""
     whole, window = tokens.input_ids, masks.Window(recipe.length.max, tools.tokenizer.facts.truncation_side == "left")
     begin = window.start(len(whole))
@@ -281,69 +281,57 @@ def _chat_codes(
         return tools.tokenizer.ids(ids[k])
 
     if rendered.tagged:
-        codes = _tag_codes(tokens, ranges[0], rendered, conversation)
+        marks = _tag_marks(tokens, ranges[0], rendered, conversation)
     elif recipe.mask.rule == "all":
-        codes = bytearray((masks.WHOLE,)) * len(kept)
+        marks = masks.Marks(len(kept), (True, Reason.WHOLE))
     else:
-        codes = masks.by_prefixes(
+        marks = masks.by_prefixes(
             whole, window, len(rendered.sent), rendered.answers, prefix, tools.tokenizer.facts.eos_id
         )
     last = recipe.mask.turns == "last"
     if last and own.dataset == "agent":
-        masks.keep_last(codes)
+        masks.keep_last(marks)
     for number, texts in rendered.opened:
         prompts = [tools.tokenizer.ids(text) for text in texts]
-        masks.remove(codes, masks.opened(whole, prefix(number), prompts), begin, masks.OPENED)
+        masks.remove(marks, masks.opened(whole, prefix(number), prompts), begin, Reason.HEADER)
     for _, text in rendered.quiet:
         other = tools.tokenizer.ids(text)
-        if window.most is None or len(kept) >= window.most:
-            masks.remove(codes, masks.reasoning(whole, other), begin, masks.THOUGHT)
-        else:
-            masks.remove(codes, masks.reasoning(whole, window.of(other)), begin, masks.THOUGHT)
+        if window.most is not None and len(kept) < window.most:
+            other = window.of(other)
+        masks.remove(marks, masks.reasoning(whole, other), begin, Reason.BOTH_MASKS)
     if last and own.dataset == "chat":
-        masks.keep_last(codes, 1)
-    if tokens.placed:
-        _mark_ends(codes, tokens, begin)
-    return ranges, codes
+        masks.keep_last(marks, 1)
+    for start, end, _, part in together(tokens.messages, tokens.parts) if tokens.placed else ():
+        if part is Part.TERMINATOR:  # the ends of answers by their name
+            masks.change(marks, start - begin, end - begin, (Reason.ASSISTANT,), (True, Reason.TERMINATOR))
+    return ranges, marks
 
 
-def _tag_codes(tokens: Tokens, kept: tuple[int, int], rendered: Renders, conversation: Conversation) -> bytearray:
+def _tag_marks(tokens: Tokens, kept: tuple[int, int], rendered: Renders, conversation: Conversation) -> masks.Marks:
     """The generation tags, searched as transformers does in what truncation left."""
     start, end = kept
-    if not rendered.has_generation_tag:  # that of the tools has none: no token is trained
-        return bytearray((masks.OUTSIDE,)) * (end - start)
-    part = Tokens(tokens.ids[start:end], tokens.starts[start:end], tokens.ends[start:end], (), ())
-    flags, _ = label_rules.generation_tag(label_rules.Subject(part, rendered, conversation))
-    codes = bytearray(end - start)
-    for a, b, on in flags.runs():
-        codes[a:b] = bytes((masks.INSIDE if on else masks.OUTSIDE,)) * (b - a)
-    return codes
+    marks = masks.Marks(end - start, (False, Reason.NOT_GENERATION))
+    if rendered.has_generation_tag:  # that of the tools has none: no token is trained
+        part = Tokens(tokens.ids[start:end], tokens.starts[start:end], tokens.ends[start:end], (), ())
+        flags, _ = label_rules.generation_tag(label_rules.Subject(part, rendered, conversation))
+        for a, b in label_rules.trained(flags):
+            marks.put(a, b, (True, Reason.GENERATION))
+    return marks
 
 
-def _mark_ends(codes: bytearray, tokens: Tokens, begin: int) -> None:
-    """The ends of answers by their name."""
-    for start, end, _, part in together(tokens.messages, tokens.parts):
-        if part is Part.TERMINATOR:
-            for place in range(max(start - begin, 0), min(end - begin, len(codes))):
-                if codes[place] == masks.ANSWER:
-                    codes[place] = masks.END
-
-
-def _plain_codes(
-    tokens: Tokens, rendered: RenderedText, recipe: Recipe, tools: Toolbox
-) -> tuple[tuple[tuple[int, int], ...], bytearray]:
+def _plain_marks(tokens: Tokens, rendered: RenderedText, recipe: Recipe, tools: Toolbox) -> tuple[Ranges, masks.Marks]:
     """A prompt and an answer as texts: as many tokens are masked as the prompt alone has."""
     facts, count = tools.tokenizer.facts, len(tokens)
     kept = _plain_window(count, recipe.length.max, len(facts.front), len(facts.back), facts.truncation_side == "left")
-    left = covered(kept)
     if recipe.mask.rule == "all":
-        return kept, bytearray((masks.WHOLE,)) * left
+        return kept, masks.Marks(covered(kept), (True, Reason.WHOLE))
+    marks = masks.Marks(covered(kept), (True, Reason.COMPLETION))
     length = len(tools.tokenizer.ids(rendered.prompt or "")) + counts_bos(recipe, tools.tokenizer)
-    length = min(length, left)
-    return kept, bytearray((masks.PROMPT,)) * length + bytearray((masks.COMPLETION,)) * (left - length)
+    marks.put(0, length, (False, Reason.PROMPT))
+    return kept, marks
 
 
-def _plain_window(count: int, most: int | None, front: int, back: int, left: bool) -> tuple[tuple[int, int], ...]:
+def _plain_window(count: int, most: int | None, front: int, back: int, left: bool) -> Ranges:
     """What truncation leaves of a text: what the tokenizer puts around it stays."""
     if most is None or count <= most:
         return ((0, count),)
