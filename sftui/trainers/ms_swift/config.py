@@ -142,14 +142,10 @@ def _written_loss_scale(recipe: Recipe, path: str, value: Any) -> table.Keys | N
     return {("loss_scale",): text}
 
 
-def _written_template(recipe: Recipe, path: str, value: str) -> table.Noted:
+def _written_template(recipe: Recipe, path: str, value: str) -> table.Keys | str:
     if value.startswith(OWN):
-        return {("template",): value.removeprefix(OWN)}, ()
-    if value == "tokenizer":
-        return {}, ()
-    return {}, (
-        f"render.template = {value!r} has no key in {TITLE}'s config: it trains with templates of its own, by name",
-    )
+        return {("template",): value.removeprefix(OWN)}
+    return {} if value == "tokenizer" else "it trains with templates of its own, by name"
 
 
 def _system(config: table.Config, recipe: Recipe, where: str) -> table.Said:
@@ -189,28 +185,25 @@ def _packing(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     return {"pack.strategy": strategy, "pack.isolate": True}
 
 
-def _written_packing(recipe: Recipe, path: str, value: Any) -> table.Noted | None:
+def _written_packing(recipe: Recipe, path: str, value: Any) -> table.Keys | str | None:
     strategy = recipe.pack.strategy
     if strategy not in ("none", "binpack", "sequential"):
         return None
-    if recipe.pack.isolate is not (strategy != "none"):
-        kept = "always keeps documents apart, by position ids" if strategy != "none" else "packs no documents"
-        lost: tuple[str, ...] = (f"pack.isolate = {recipe.pack.isolate} has no key in {TITLE}'s config: it {kept}",)
-    else:
-        lost = ()
-    if strategy == "none":
-        return {}, lost
-    more: table.Keys = {("packing_strategy",): "sequential"} if strategy == "sequential" else {}
-    return {("packing",): True, **more}, lost if path == "pack.isolate" else ()
+    packs = strategy != "none"
+    if path == "pack.isolate" and recipe.pack.isolate is not packs:
+        return "it always keeps documents apart, by position ids" if packs else "it packs no documents"
+    if not packs:
+        return {}
+    return {("packing",): True, **({("packing_strategy",): strategy} if strategy == "sequential" else {})}
 
 
 def _written_columns(recipe: Recipe, path: str, value: Any) -> table.Noted:
     """`columns` of the config, and the columns that data.fields names."""
     given = getattr(recipe.own, "columns", None)
     try:
-        mapping: dict[str, Any] = json.loads(given) if given else {}
+        mapping: Any = json.loads(given) if given else {}
     except ValueError:
-        return {("columns",): given}, ()
+        mapping = None
     if not isinstance(mapping, dict):
         return {("columns",): given}, ()
     mapping |= {column: COLUMNS[ours] for ours, column in recipe.data.fields.items() if ours in COLUMNS}

@@ -56,12 +56,12 @@ def _length(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     return {"length.over": "cut_right" if over == "cut_left" and not padded else over}
 
 
-def _written_over(recipe: Recipe, path: str, value: str) -> table.Keys | table.Noted | None:
+def _written_over(recipe: Recipe, path: str, value: str) -> table.Keys | str | None:
     back = {choice: word for word, choice in TRUNCATION.items()}
     if value not in back:
         return None
     if value == "cut_left" and recipe.batch.flatten:
-        return {}, ("length.over = 'cut_left' has no key in verl's config: with pad_mode no_padding it cuts the end",)
+        return "with pad_mode no_padding it cuts the end"
     return {("data", "truncation"): back[value]}
 
 
