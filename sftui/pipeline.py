@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from sftui import bound
 from sftui.conversations import Detection
 from sftui.conversations.reading import FileReading, other_kind
-from sftui.errors import RecipeError, SftuiError, TemplateError
+from sftui.errors import ConversationError, RecipeError, SftuiError, TemplateError
 from sftui.model import (
     NO_TEXT,
     Batch,
@@ -168,6 +168,8 @@ def _read(
     if late is not None and late.stops:
         return None, Stage.CONVERSATION, late.problem
     try:
+        if detected.refused is not None:
+            raise ConversationError(detected.refused.what, why=detected.refused.why, fix=detected.refused.fix)
         return trainer.convert(_as_read(row, detected.reading), detected, recipe), None, None
     except SftuiError as error:
         return None, Stage.CONVERSATION, as_problem(error)

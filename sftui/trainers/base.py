@@ -213,7 +213,8 @@ class Trainer:
         return None
 
     def convert(self, row: Row, detected: Detection, recipe: Recipe) -> Conversation:
-        """One row as a conversation; a trainer with row types of its own overrides this."""
+        """One row as a conversation, of a set that is not refused; a trainer with row types of its own overrides
+        this."""
         return to_convert()(row, detected, recipe.data)
 
     def after_script(self, recipe: Recipe, detected: Detection) -> Recipe:

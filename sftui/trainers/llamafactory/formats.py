@@ -209,8 +209,6 @@ def convert(row: Row, detected: Detection, *, openai: bool) -> Conversation:
 
     `openai` is `formatting: openai`, which has rules of its own for tools and the system text.
     """
-    if detected.refused is not None:
-        raise ConversationError(detected.refused.what, why=detected.refused.why, fix=detected.refused.fix)
     data = row.data or {}
     fields = detected.fields
     system = data.get(fields["system"]) if "system" in fields else ""

@@ -116,8 +116,6 @@ def _guess(first: Mapping[str, Any], columns: Sequence[str]) -> str:
 
 def convert(row: Row, detected: Detection) -> Conversation:
     """One row as the messages that reach a sample; ConversationError where the engine stops while it indexes."""
-    if detected.refused is not None:
-        raise ConversationError(detected.refused.what, why=detected.refused.why, fix=detected.refused.fix)
     data, notes = row.data or {}, list[str]()
     if detected.format == "alpaca":  # a column that some row has is there, as null, in every row of the loaded dataset
         messages, tools = _alpaca({**dict.fromkeys(detected.fields.values()), **data}), None

@@ -176,8 +176,6 @@ def _missing(kind: str, columns: Mapping[str, str], given: Sequence[str]) -> Pro
 def convert(row: Row, detected: Detection, *, strict: bool, writes: int = 2) -> Conversation:
     """One row as ms-swift's messages, after its dataset was written so many times; where it would be left out, `extra`
     says why."""
-    if detected.refused is not None:
-        raise ConversationError(detected.refused.what, why=detected.refused.why, fix=detected.refused.fix)
     data = row.data or {}
     fields = detected.fields
     try:

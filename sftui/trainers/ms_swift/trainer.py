@@ -44,7 +44,6 @@ from sftui.trainers.base import ShapedRow, Toolbox, Trainer, dropped_labels
 from sftui.trainers.held_out import IN_ORDER, HeldOut, in_order
 from sftui.trainers.ms_swift import TRAITS, MsSwiftOptions, contexts, packing, registry, rows
 from sftui.trainers.ms_swift.config import COLUMNS, OWN
-from sftui.trainers.ms_swift.draws import RowDraw
 from sftui.trainers.ms_swift.models import NAMING, Model, model_of
 from sftui.trainers.ms_swift.prepare import PREPARED, RowOptions, RowRounds, prepared
 from sftui.trainers.ms_swift.registry import TITLE, Slots, Template
@@ -302,7 +301,7 @@ class MsSwift(Trainer):
         if not ratio and own.dataset_sample is None and not mixes:
             return None
         key = "split_dataset_ratio" if ratio else "#N behind the dataset" if own.dataset_sample else "dataset_shuffle"
-        return RowDraw(key, ratio, own.data_seed, True, own.dataset_shuffle, own.dataset_sample)
+        return packing.RowDraw(key, ratio, own.data_seed, True, own.dataset_shuffle, own.dataset_sample)
 
     def packing_order(self, recipe: Recipe) -> str:
         said = f"{IN_ORDER}, {packing.GROUP:,} rows at a time (packing_num_proc 1)"

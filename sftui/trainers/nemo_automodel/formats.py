@@ -160,9 +160,6 @@ def _refused(what: str, why: str, fix: str) -> Detection:
 
 def convert(row: Row, detected: Detection, recipe: Recipe) -> Conversation:
     """A row as the dataset makes it; ConversationError where that stops."""
-    if detected.refused is not None:
-        problem = detected.refused
-        raise ConversationError(problem.what, why=problem.why, fix=problem.fix)
     data = row.data
     if not isinstance(data, Mapping):
         raise ConversationError("the row is no JSON object", why="NeMo Automodel stops at it", fix="drop the row")

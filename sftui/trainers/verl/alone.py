@@ -142,14 +142,7 @@ def apart(conversation: Conversation, recipe: Recipe, options: Render, tools: To
         place += len(own)
         exact = exact and one.exact
         notes += one.notes
-    whole = render_one(
-        conversation,
-        pick_template(conversation, tools),
-        special_tokens=tools.special_tokens,
-        options=options,
-        prompt_messages=None,
-        spans=False,
-    )
+    whole = _drawn(conversation, options, tools, False)
     text = "".join([piece.text for piece in pieces])
     return MessagePieces(
         text=text,
@@ -173,21 +166,22 @@ def _alone(
         template_kwargs=conversation.template_kwargs,
     )
 
-    def drawn(one: Conversation, spans: bool) -> RenderedText:
-        return render_one(
-            one,
-            pick_template(one, tools),
-            special_tokens=tools.special_tokens,
-            options=options,
-            prompt_messages=None,
-            spans=spans,
-        )
-
     try:
-        return drawn(given, spans), None
+        return _drawn(given, options, tools, spans), None
     except TemplateError:
-        before = drawn(replace(given, messages=(DUMMY,)), False)
-        return drawn(replace(given, messages=(DUMMY, *given.messages)), spans), before
+        before = _drawn(replace(given, messages=(DUMMY,)), options, tools, False)
+        return _drawn(replace(given, messages=(DUMMY, *given.messages)), options, tools, spans), before
+
+
+def _drawn(conversation: Conversation, options: Render, tools: Toolbox, spans: bool) -> RenderedText:
+    return render_one(
+        conversation,
+        pick_template(conversation, tools),
+        special_tokens=tools.special_tokens,
+        options=options,
+        prompt_messages=None,
+        spans=spans,
+    )
 
 
 def _border(text: str, cut: int, front: str | None, tools: Toolbox) -> int:

@@ -78,8 +78,6 @@ def _of_parquet(rows: Sequence[Row]) -> bool:
 
 def convert(row: Row, detected: Detection) -> Conversation:
     """One row as its messages; ConversationError where `__getitem__` stops before it renders any."""
-    if detected.refused is not None:
-        raise ConversationError(detected.refused.what, why=detected.refused.why, fix=detected.refused.fix)
     data, fields = row.data or {}, detected.fields
     column = fields["messages"]
     for name in (column, fields["tools"]):

@@ -117,7 +117,7 @@ class Verl(InlineTemplateTrainer):
         return formats.detect(rows, recipe)
 
     def convert(self, row: Row, detected: Detection, recipe: Recipe) -> Conversation:
-        unread = formats.beyond(row, recipe) if detected.refused is None else None
+        unread = formats.beyond(row, recipe)
         return formats.convert(row, detected) if unread is None else formats.unread(row, detected, unread)
 
     def shape(self, conversation: Conversation, recipe: Recipe) -> ShapedRow:

@@ -9,7 +9,7 @@ import pytest
 from sftui.trainers import trainer_named
 from sftui.trainers.config import KeyUse
 from sftui.trainers.held_out import HeldOut, SampledRows, ShuffledRows, evaluation_rows
-from sftui.trainers.ms_swift.draws import RowDraw
+from sftui.trainers.ms_swift.packing import RowDraw
 from sftui.trainers.own_config import notes_of
 
 AXOLOTL = "base_model: m\nsequence_len: 99\ndatasets:\n  - {path: d.jsonl, type: chat_template}\n"
