@@ -194,6 +194,12 @@ def end_to_end(examples: Sequence[Example], rows: Sequence[int], note: str) -> B
     )
 
 
+def examples_of(tokens: Tokens, labels: Labels, recipe: Recipe) -> tuple[Example, ...]:
+    """What is stored of a row that becomes an example for each range that is kept."""
+    made = (example(tokens, replace(labels, kept=(kept,)), recipe) for kept in labels.kept)
+    return tuple(one for one in made if one is not None)
+
+
 def pack_of(rows: Iterable[tuple[int, Example]], size: int = 0, pad_id: int = 0) -> Pack:
     """Whole rows, each with its number, as one pack: position ids from 0 in each, and the attention mask numbers them
     from 1; padded to `size` with the mask and position ids 0."""

@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from sftui.model import NOWHERE, Part, Piece, RenderedText, Span, Tokens
-from sftui.runs import Runs, as_runs
+from sftui.runs import Runs, as_runs, joined
 
 
 class Run(NamedTuple):
@@ -62,11 +62,16 @@ def text_of(pieces: tuple[Piece, ...], *, spans: bool = True) -> RenderedText:
     return RenderedText("".join([piece.text for piece in pieces]), tuple(places), pieces=pieces)
 
 
-def owners(tokens: Tokens, pieces: Sequence[Piece], spans: Sequence[Span]) -> Iterator[tuple[int, int, Part]]:
-    """So many tokens each, their message and part, by the first character inside the piece that a token comes from.
+def owned(tokens: Tokens, rendered: RenderedText) -> tuple[Runs[int], Runs[Part]]:
+    """Whose each token is, and which part; `tokens` are those of `numbered`."""
+    found = tuple(_owners(tokens, rendered.pieces or (), rendered.spans))
+    return joined((length, message) for length, message, _ in found), joined(
+        (length, part) for length, _, part in found
+    )
 
-    `tokens` are those of `numbered`.
-    """
+
+def _owners(tokens: Tokens, pieces: Sequence[Piece], spans: Sequence[Span]) -> Iterator[tuple[int, int, Part]]:
+    """So many tokens each, their message and part, by the first character inside the piece that a token comes from."""
     begins, at = [*accumulate((len(piece.text) for piece in pieces), initial=0)], 0
     for first, behind, number in as_runs(tokens.messages).runs():
         starts = tokens.starts[first:behind]

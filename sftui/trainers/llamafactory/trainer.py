@@ -23,7 +23,7 @@ from sftui.model import Batch, Conversation, Example, Labels, Pack, Part, Reason
 from sftui.nearest import did_you_mean
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize, day_of
-from sftui.runs import Stretch, as_runs, joined
+from sftui.runs import Stretch, as_runs
 from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
 from sftui.trainers import versions
 from sftui.trainers.base import MessagesTarget, ShapedRow, Toolbox, Trainer, dropped_labels, pad_token_id
@@ -34,7 +34,7 @@ from sftui.trainers.llamafactory.registry import PLACEHOLDER, RELEASE, TEMPLATES
 from sftui.trainers.llamafactory.special import eos_under, fix_special_tokens, with_tokens
 from sftui.trainers.llamafactory.tools import FORMATS
 from sftui.trainers.own_config import require
-from sftui.trainers.pieces import numbered, owners, unrendered
+from sftui.trainers.pieces import numbered, owned, unrendered
 
 if TYPE_CHECKING:
     from sftui.templates import ChatTemplate
@@ -255,12 +255,8 @@ class LlamaFactory(Trainer):
         if rendered.pieces is None or not places:
             return tokenize(rendered, tools.tokenizer, options, places=places)
         tokens = tokenize(numbered(rendered), tools.tokenizer, options)
-        owned = tuple(owners(tokens, rendered.pieces, rendered.spans))
-        return replace(
-            tokens,
-            messages=joined((length, message) for length, message, _ in owned),
-            parts=joined((length, part) for length, _, part in owned),
-        )
+        messages, parts = owned(tokens, rendered)
+        return replace(tokens, messages=messages, parts=parts)
 
     def label(
         self, tokens: Tokens, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox

@@ -51,6 +51,16 @@ class V1Sample:
     cuts: tuple[int, ...]
     tools: Any = None
 
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """How many messages each sample of the row has."""
+        return self.cuts or (len(self.messages),)
+
+    @property
+    def weights(self) -> tuple[float, ...]:
+        """The weight of the answer of each of them."""
+        return tuple(self.messages[length - 1].get("loss_weight", 1.0) for length in self.lengths)
+
 
 def detect(rows: Sequence[Row], data: Data) -> Detection:
     """How rows are read. The engine itself never guesses: `auto` is the entry that fits the first row."""

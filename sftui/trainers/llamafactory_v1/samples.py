@@ -38,16 +38,6 @@ def sample_of(conversation: Conversation) -> V1Sample:
     return sample
 
 
-def lengths_of(sample: V1Sample) -> tuple[int, ...]:
-    """How many messages each sample of the row has."""
-    return sample.cuts or (len(sample.messages),)
-
-
-def weights_of(sample: V1Sample) -> tuple[float, ...]:
-    """The weight of the answer of each of them."""
-    return tuple(sample.messages[length - 1].get("loss_weight", 1.0) for length in lengths_of(sample))
-
-
 def rendered(
     conversation: Conversation, template: ChatTemplate, recipe: Recipe, tools: Toolbox, *, spans: bool
 ) -> RenderedText:
@@ -58,7 +48,7 @@ def rendered(
     made: list[RenderedText] = []
     ready: list[dict[str, Any]] = []
     options = recipe.render if recipe.render.inject_system is None else replace(recipe.render, inject_system=None)
-    for length in lengths_of(sample):
+    for length in sample.lengths:
         ready += [writer.message(one, len(ready) + i) for i, one in enumerate(sample.messages[len(ready) : length])]
         if not ready or ready[-1]["role"] != "assistant":
             raise stop(

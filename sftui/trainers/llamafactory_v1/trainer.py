@@ -150,11 +150,10 @@ class LlamaFactoryV1(InlineTemplateTrainer):
         require(recipe, "mask.rule", "length.over")
         sample = samples.sample_of(shaped.conversation)
         held = _samples(tokens)
-        lengths = samples.lengths_of(sample)
         verdicts: list[label_rules.Verdict] = []
         weights: list[tuple[int, float]] = []
         kept: list[tuple[int, int]] = []
-        for number, (one, length, weight) in enumerate(zip(held, lengths, samples.weights_of(sample))):
+        for number, (one, length, weight) in enumerate(zip(held, sample.lengths, sample.weights)):
             if not one.boundary.clean:
                 raise _unstable(number, len(held), length)
             begins, trains = one.start + one.boundary.prompt_length, weight > formats.LEAST
@@ -183,8 +182,7 @@ class LlamaFactoryV1(InlineTemplateTrainer):
     def examples(
         self, tokens: Tokens, labels: Labels, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
     ) -> tuple[Example, ...]:
-        made = (label_rules.example(tokens, replace(labels, kept=(one,)), recipe) for one in labels.kept)
-        return tuple(one for one in made if one is not None)
+        return label_rules.examples_of(tokens, labels, recipe)
 
     def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
         if recipe.batch.flatten:

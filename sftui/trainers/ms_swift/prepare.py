@@ -37,11 +37,6 @@ class RowOptions:
     names: tuple[str, ...]
     binary: bool
 
-    @property
-    def last_round(self) -> bool:
-        """Whether the last answer alone is trained."""
-        return self.strategy == "last_round"
-
 
 @dataclass(slots=True)
 class SwiftTurn:
@@ -248,7 +243,7 @@ def _add_thoughts(turns: list[SwiftTurn], options: RowOptions) -> None:
     prefix = template.non_thinking_prefix
     if not prefix:
         return
-    start = _last_asked(turns) if options.last_round and not template.preserve_thinking else -1
+    start = _last_asked(turns) if options.strategy == "last_round" and not template.preserve_thinking else -1
     for number, turn in enumerate(turns):
         if number < start or turn.role != "assistant" or not turn.texts:
             continue
@@ -263,7 +258,7 @@ def _preserves(variables: Mapping[str, Any], options: RowOptions) -> Any:
     for preserves in (variables.get("preserve_thinking"), options.own.preserve_thinking, template.preserve_thinking):
         if preserves is not None:
             return preserves
-    return not ((template.is_thinking or _enables(variables, options)) and options.last_round)
+    return not ((template.is_thinking or _enables(variables, options)) and options.strategy == "last_round")
 
 
 def _enables(variables: Mapping[str, Any], options: RowOptions) -> Any:

@@ -390,15 +390,13 @@ def _of_provider(placed: list[Placed]) -> list[Placed]:
     """OpenAI's tool_calls and Anthropic's blocks as messages of their own."""
     if any(message.get("tool_calls") for message, _ in placed):
         return _openai(placed)
-    for message, _ in placed:
-        content = message.get("content")
-        if isinstance(content, list):
-            for block in content:
-                if not isinstance(block, Mapping):
-                    raise DroppedRow("a part of a content is no mapping (AttributeError)")
-                kind = block.get("type")
-                if kind in ("tool_use", "tool_result") or (kind == "image" and "source" in block):
-                    return _anthropic(placed)
+    contents = (message.get("content") for message, _ in placed)
+    for block in (block for content in contents if isinstance(content, list) for block in content):
+        if not isinstance(block, Mapping):
+            raise DroppedRow("a part of a content is no mapping (AttributeError)")
+        kind = block.get("type")
+        if kind in ("tool_use", "tool_result") or (kind == "image" and "source" in block):
+            return _anthropic(placed)
     return placed
 
 

@@ -49,7 +49,7 @@ from sftui.trainers.ms_swift.prepare import PREPARED, RowOptions, RowRounds, pre
 from sftui.trainers.ms_swift.registry import TITLE, Slots, Template
 from sftui.trainers.ms_swift.texts import InsertedIds
 from sftui.trainers.own_config import require
-from sftui.trainers.pieces import PieceTokens, numbered, owners, said, unrendered
+from sftui.trainers.pieces import PieceTokens, numbered, owned, said, unrendered
 from sftui.trainers.remembering import last_asked
 from sftui.values import value_class
 
@@ -233,13 +233,10 @@ class MsSwift(Trainer):
         pieces = tokens.messages
         assert isinstance(pieces, Runs)
         if not places:
-            owned = joined((end - start, rendered.pieces[number].message) for start, end, number in pieces.runs())
-            return replace(tokens, messages=PieceTokens.of(owned, pieces))
-        held = tuple(owners(tokens, rendered.pieces, rendered.spans))
-        messages = joined((length, message) for length, message, _ in held)
-        return replace(
-            tokens, messages=PieceTokens.of(messages, pieces), parts=joined((length, part) for length, _, part in held)
-        )
+            messages = joined((end - start, rendered.pieces[number].message) for start, end, number in pieces.runs())
+            return replace(tokens, messages=PieceTokens.of(messages, pieces))
+        messages, parts = owned(tokens, rendered)
+        return replace(tokens, messages=PieceTokens.of(messages, pieces), parts=parts)
 
     def label(
         self, tokens: Tokens, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
@@ -274,8 +271,7 @@ class MsSwift(Trainer):
     ) -> tuple[Example, ...]:
         if len(labels.kept) < 2 or recipe.length.over != "split":
             return super().examples(tokens, labels, shaped, recipe, tools)
-        made = (label_rules.example(tokens, replace(labels, kept=(one,)), recipe) for one in labels.kept)
-        return tuple(one for one in made if one is not None)
+        return label_rules.examples_of(tokens, labels, recipe)
 
     def collate(self, examples: Sequence[Example], rows_: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
         if recipe.batch.flatten:

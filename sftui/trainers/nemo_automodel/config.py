@@ -47,6 +47,8 @@ TARGETS = {
     "xlam": f"{LLM}.xlam.make_xlam_dataset",
 }
 """own.dataset → its `_target_`."""
+ROWS_KEY = {"chat": "path_or_dataset_id", "columns": "path_or_dataset_id"}
+"""own.dataset → the key that names its rows; `dataset_name` of the others, but an agent's `path`."""
 COLLATER = f"{DATASETS}.utils.default_collater"
 THD = f"{DATASETS}.utils.packed_sequence_thd_collater"
 NEMO_TOKENIZER = "nemo_automodel.NeMoAutoTokenizer.from_pretrained"
@@ -526,10 +528,7 @@ def _loader_note(block: str, name: str, value: Any, known: KnownKeys) -> KeyNote
 
 
 def _reference(block: Mapping[str, Any], kind: str, recipe: Recipe, path: str) -> DatasetRef:
-    if kind in ("chat", "columns"):
-        key = "path_or_dataset_id"
-    else:
-        key = "path" if kind == "agent" and block.get("path") is not None else "dataset_name"
+    key = "path" if kind == "agent" and block.get("path") is not None else ROWS_KEY.get(kind, "dataset_name")
     usual = {"squad": "squad", "xlam": "Salesforce/xlam-function-calling-60k"}.get(kind)
     given = block.get(key, usual)
     named = [given] if isinstance(given, str) else given
@@ -570,14 +569,11 @@ def _changes(draft: Draft, opened: OpenedConfig, changes: table.Keys) -> table.K
 
 
 def _data_keys(kind: str, facts: Facts) -> table.Keys:
-    data = facts.data or "DATA"
-    local = facts.file
-    if kind == "agent":
-        named: table.Keys = {("dataset", "path" if local else "dataset_name"): data}
-    elif kind in ("squad", "xlam"):
-        named = {("dataset", "dataset_name"): str(Path(data).absolute().parent) if local else data}
-    else:
-        named = {("dataset", "path_or_dataset_id"): data}
+    data, local = facts.data or "DATA", facts.file
+    key = "path" if kind == "agent" and local else ROWS_KEY.get(kind, "dataset_name")
+    if kind in ("squad", "xlam") and local:
+        data = str(Path(data).absolute().parent)
+    named: table.Keys = {("dataset", key): data}
     return named if local else {**named, ("dataset", "split"): facts.split or "train"}
 
 
@@ -610,8 +606,8 @@ def naming(config: Any, data: str, number: int) -> table.Keys:
     if not isinstance(held, Mapping):
         return {}
     kind = NAMES.get(str(held.get("_target_")).rpartition(".")[2])
-    if kind in ("chat", "columns"):
-        return {("dataset", "path_or_dataset_id"): data}
+    if kind in ROWS_KEY:
+        return {("dataset", ROWS_KEY[kind]): data}
     if kind == "agent":
         gone: table.Keys = {("dataset", "dataset_name"): REMOVE} if "dataset_name" in held else {}
         return {("dataset", "path"): data, **gone}

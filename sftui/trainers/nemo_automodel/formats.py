@@ -40,6 +40,8 @@ GUESSES = {
 }
 """Columns that are taken for them where the recipe names none: the config must name them."""
 NEEDED = {"squad": ("question", "context", "answers"), "xlam": ("query", "tools", "answers")}
+KEYS = {"messages": ("role", "content"), "conversations": ("from", "value")}
+"""The columns of chats → the keys of a turn's role and text."""
 MISSING = {
     "ChatDataset": "ValueError: Each sample must contain a `messages` list (OpenAI format) or a `conversations` list"
     " (ShareGPT format)",
@@ -113,7 +115,7 @@ def _chats(dataset: str, held: Sequence[Raw]) -> Detection:
             "make messages of the rows with `sftui convert`, or set own.dataset to columns with data.fields for"
             " question and answer",
         )
-    keys = ("role", "content") if named == "messages" else ("from", "value")
+    keys = KEYS[named]
     said = f"NeMo Automodel's {title}: `{named}` with {keys[0]} and {keys[1]}"
     fields = {"messages": named, "tools": "tools", "template_kwargs": "", "system": ""}
     read_as = "messages" if named == "messages" else "sharegpt"
@@ -351,7 +353,7 @@ def _left_out(row: Raw) -> Conversation:
     """A row that the dataset drops before it looks at it, for a person to read."""
     column = "messages" if isinstance(row.get("messages"), list) else "conversations"
     stored = row.get(column)
-    keys = ("role", "content") if column == "messages" else ("from", "value")
+    keys = KEYS[column]
     shown = tuple(
         Message({"role": str(one.get(keys[0])), "content": str(one.get(keys[1]) or "")}, f"{column}[{i}]")
         for i, one in enumerate(stored if isinstance(stored, list) else ())

@@ -94,11 +94,7 @@ class _RenderJob:
             if NO_SYSTEM not in error.what:
                 raise
         places, remapped = _without_system(messages, system[0])
-        made = self._text(remapped, prompt, spans, kwargs)
-        moved = tuple(
-            span if span.message == NOWHERE else span._replace(message=places[span.message]) for span in made.spans
-        )
-        return replace(made, spans=moved)
+        return _renumbered(self._text(remapped, prompt, spans, kwargs), places)
 
     def _text(
         self, messages: Sequence[Message], prompt: bool, spans: bool, kwargs: Mapping[str, object] | None
@@ -113,6 +109,14 @@ class _RenderJob:
             spans=spans,
         )
         return made
+
+
+def _renumbered(rendered: RenderedText, places: Sequence[int]) -> RenderedText:
+    """The same where its messages are some of a row's, each at its place there."""
+    moved = (
+        span if span.message == NOWHERE else span._replace(message=places[span.message]) for span in rendered.spans
+    )
+    return replace(rendered, spans=tuple(moved))
 
 
 def _without_system(messages: Sequence[Message], at: int) -> tuple[list[int], list[Message]]:
@@ -168,13 +172,8 @@ def chat(conversation: Conversation, recipe: Recipe, tools: Toolbox, options: Re
         messages = [conversation.messages[i] for i in sent]
     whole = draw.of(messages, spans=spans)
     if len(sent) < len(conversation.messages):
-        whole = replace(
-            whole,
-            spans=tuple(
-                span if span.message == NOWHERE else span._replace(message=sent[span.message]) for span in whole.spans
-            ),
-            notes=(*whole.notes, f"truncate_history leaves out {len(conversation.messages) - len(sent)} messages"),
-        )
+        note = f"truncate_history leaves out {len(conversation.messages) - len(sent)} messages"
+        whole = replace(_renumbered(whole, sent), notes=(*whole.notes, note))
     answers = tuple(i for i, message in enumerate(messages) if message.data.get("role") == "assistant")
     tagged = TAG.search(_first_template(tools).source) is not None
     prefixes: dict[int, str] = {}

@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 from sftui.errors import SftuiError
+from sftui.side_files import reason
 from sftui.trainers import trainer_names, traits_of
 from sftui.trainers.verify.session import process_environment, runner_of
 
@@ -36,14 +37,9 @@ def installed_version(python: Path, trainer: str) -> str:
             [str(python), "-c", _ASK, package], capture_output=True, text=True, timeout=60, env=process_environment()
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        reason = (
-            (error.strerror or str(error)).lower()
-            if isinstance(error, OSError)
-            else "it does not answer within a minute"
-        )
         raise SftuiError(
             f"{python} cannot be run",
-            why=reason,
+            why=reason(error) if isinstance(error, OSError) else "it does not answer within a minute",
             fix="give the python of the trainer's environment, e.g. --python venv/bin/python",
         ) from error
     if done.returncode == _MISSING:
