@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError
 from sftui.exports.report_model import AuditReport, counted
-from sftui.findings import CODES, Finding, Severity
+from sftui.findings import CODES, SCOPE_OF, Finding, Severity
 
 if TYPE_CHECKING:
     from sftui.audit.figures import Figures
@@ -57,7 +57,7 @@ class Report:
                 one.code,
                 CODES[one.code].title,
                 one.severity.value,
-                CODES[one.code].scope,
+                SCOPE_OF[one.code],
                 one.count,
                 tuple(one.rows),
                 tuple(kept.finding for kept in one.kept),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from sftui.audit.marks import mark, row_mark, setup_mark
-from sftui.findings import CODES, Finding, Severity, Waiver
+from sftui.findings import CODES, SCOPE_OF, Finding, Severity, Waiver
 from sftui.text import share
 
 if TYPE_CHECKING:
@@ -176,9 +176,7 @@ class FindingCounts:
         """Codes of the set-up first, then of the dataset, then of rows; among them the worst first, then by name."""
         scopes = ("setup", "dataset", "row")
         return tuple(
-            sorted(
-                self.codes.values(), key=lambda one: (scopes.index(CODES[one.code].scope), one.severity.rank, one.code)
-            )
+            sorted(self.codes.values(), key=lambda one: (scopes.index(SCOPE_OF[one.code]), one.severity.rank, one.code))
         )
 
     def worst(self) -> Severity | None:

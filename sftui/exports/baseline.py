@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from sftui.audit.marks import mark
 from sftui.errors import ExportError, RecipeError
-from sftui.findings import CODES
+from sftui.findings import SCOPE_OF
 from sftui.side_files import parse_json, read_side_bytes, reason
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def read_baseline(path: Path) -> Baseline:
 def _outdated(code: str, marks: Collection[str]) -> bool:
     """Whether version 1 knew something else than rows by this code: also a code of rows may be reported of the
     set-up."""
-    return (code in CODES and CODES[code].scope != "row") or mark(code) in marks
+    return SCOPE_OF.get(code, "row") != "row" or mark(code) in marks
 
 
 def may_replace(path: Path) -> None:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from xml.sax.saxutils import escape, quoteattr
 
 from sftui.exports.report_model import AuditReport, findings_in_order
-from sftui.findings import CODES, Severity
+from sftui.findings import CODES, SCOPE_OF, Severity
 from sftui.text import visible
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def _case(checked: AuditReport, one: FoundCode) -> str:
     if one.count > len(one.kept):
         lines.append(f"and {one.count - len(one.kept):,} more")
     text = escape("\n".join(lines))
-    head = f'    <testcase classname={quoteattr(f"sftui.{CODES[one.code].scope}")} name={quoteattr(title)} time="0">'
+    head = f'    <testcase classname={quoteattr(f"sftui.{SCOPE_OF[one.code]}")} name={quoteattr(title)} time="0">'
     if one.severity is Severity.INFO:
         return f"{head}<system-out>{text}</system-out></testcase>\n"
     message = quoteattr(f"{one.count:,} found, {one.severity.value}")

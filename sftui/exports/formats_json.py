@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from sftui.exports.report_model import AuditReport, findings_in_order, tried_as
-from sftui.findings import CODES, Severity
+from sftui.findings import CODES, SCOPE_OF, Severity
 
 if TYPE_CHECKING:
     from sftui.audit.figures import Figures
@@ -40,7 +40,7 @@ def as_object(checked: AuditReport) -> dict[str, Any]:
                 "name": CODES[one.code].name,
                 "title": CODES[one.code].title,
                 "severity": one.severity.value,
-                "scope": CODES[one.code].scope,
+                "scope": SCOPE_OF[one.code],
                 "count": one.count,
                 "rows": list(one.rows),
                 "share": one.in_rows() / checked.audit.rows if one.rows and checked.audit.rows else None,

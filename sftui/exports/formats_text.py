@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from sftui.exports.report_model import MARKS, SHOWN, AuditReport, counted, counted_word
-from sftui.findings import CODES
+from sftui.findings import CODES, SCOPE_OF
 from sftui.text import visible
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ def as_text(checked: AuditReport, width: int = 100) -> str:
 def _lines(checked: AuditReport, width: int) -> Iterator[str]:
     scope = ""
     for one in checked.audit.found.ordered():
-        if CODES[one.code].scope != scope:
-            scope = CODES[one.code].scope
+        if SCOPE_OF[one.code] != scope:
+            scope = SCOPE_OF[one.code]
             yield SCOPES[scope]
             yield ""
         yield from _code(checked, one, width)

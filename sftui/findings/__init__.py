@@ -1,6 +1,6 @@
 """Inspection → Finding: what is wrong in a row, in the set-up and in the whole dataset, and which key repairs it."""
 
-from sftui.findings.catalogue import CODES, explain, fix_text
+from sftui.findings.catalogue import CODES, SCOPE_OF, explain, fix_text
 from sftui.findings.context import Context
 from sftui.findings.dataset import DatasetChecks
 from sftui.findings.model import Finding, Fix, Severity
@@ -12,6 +12,7 @@ from sftui.findings.waivers import Waiver, apply_waivers, read_waivers
 
 __all__ = [
     "CODES",
+    "SCOPE_OF",
     "Case",
     "Context",
     "DatasetChecks",

@@ -84,6 +84,12 @@ PARTS: Mapping[str, Parts] = {rule.code: one.parts for one in DATASET_CHECKS if 
 """Of what the findings of the whole dataset consist (see `DatasetCheck.parts`)."""
 IN_ROWS = frozenset(rule.code for one in ROW_CHECKS for rule in one.rules)
 """Codes that are reported of single rows, be it that they are of the set-up and only some rows show them."""
+_IN_SETUP = frozenset(rule.code for one in SETUP_CHECKS for rule in one.rules)
+SCOPE_OF: Mapping[str, str] = {
+    code: one.scope or ("row" if code in IN_ROWS else "setup" if code in _IN_SETUP else "dataset")
+    for code, one in CODES.items()
+}
+"""Of what a code is reported: `row`, `setup` or `dataset`."""
 ALIASES: Mapping[str, str] = {alias: one.code for one in CODES.values() for alias in one.aliases}
 """Codes of the project's reference that are reported under another one."""
 REPAIR_OF: Mapping[str, tuple[str, ...]] = {one.code: one.repair for one in CODES.values() if one.repair}
@@ -114,7 +120,7 @@ def explain(code: str) -> str:
         one.explanation,
         "",
         f"Severity: {one.severity.value} ({one.grade.lower()}: {GRADES[one.grade].reason}).",
-        f"Scope: {_SCOPES[one.scope]}.",
+        f"Scope: {_SCOPES[SCOPE_OF[one.code]]}.",
     ]
     if len(set(one.fixes.values())) == 1 and len(one.fixes) == len(NAMED):
         lines += ["", "What repairs it:", f"  {one.fixes[NAMED[0]]}"]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from sftui.findings.consequences import Consequence
@@ -67,9 +67,10 @@ FINE = Case([GOOD])
 class Rule:
     """All that is said of one code.
 
-    `grade` is one of `GRADES`, `scope` is `row`, `setup` or `dataset`. `data` is what to do to the data, which holds
-    for every trainer whose `fixes.json` does not name a key of its own against it, or nothing. `repair` are what
-    `sftui repair` can do to the data against it, by the names that it takes, the gentlest first; a gentler one may
+    `grade` is one of `GRADES`; `fatal`, `loud` and so on make rules of theirs. `scope` is `row`, `setup` or `dataset`,
+    where the checks that name the rule do not tell it (see `catalogue.SCOPE_OF`). `data` is what to do to the data,
+    which holds for every trainer whose `fixes.json` does not name a key of its own against it, or nothing. `repair` are
+    what `sftui repair` can do to the data against it, by the names that it takes, the gentlest first; a gentler one may
     have nothing to do in a row, e.g. no text can be put in place of an answer that is null. `tags`: some of its
     findings are repaired by generation tags in the chat template. `share`: which part of the rows has it is reported
     with its count. `moves` names where a fix of the recipe or the template may move labels, as the tests'
@@ -78,12 +79,12 @@ class Rule:
     raises it and `good` does not; `more` raise it where another fix is offered, or where a repair has something to do.
     """
 
+    grade: str
     code: str
     name: str
-    grade: str
     title: str
     explanation: str
-    scope: str = "row"
+    scope: str = ""
     data: str = ""
     repair: tuple[str, ...] = ()
     tags: bool = False
@@ -109,3 +110,9 @@ class Rule:
         this trainer could be given: what another one reads would lead nowhere."""
         name = BY_HAND if traits_of(trainer).by_hand else trainer
         return fixes_of(name).get(self.code, self.data)
+
+
+fatal, major = partial(Rule, "FATAL"), partial(Rule, "MAJOR")
+minor, info = partial(Rule, "MINOR"), partial(Rule, "INFO")
+loud = partial(Rule, "LOUD", leads_to=Consequence.STOPS)
+"""It makes a rule of what stops the trainer, where it does not say otherwise."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from sftui.conversations import Detection
 from sftui.errors import RecipeError, SftuiError
-from sftui.findings.catalogue import CODES, IN_ROWS, REPAIR_OF
+from sftui.findings.catalogue import CODES, IN_ROWS, REPAIR_OF, SCOPE_OF
 from sftui.findings.rule import TO_MESSAGES
 from sftui.model import Row
 from sftui.nearest import did_you_mean
@@ -114,7 +114,7 @@ def make_plan(
 
 def _must_be_of_rows(begin: str, meant: Sequence[str]) -> None:
     """RecipeError where no row can have one of the codes: they are reported of the set-up or of the whole dataset."""
-    scopes = {"row" if code in IN_ROWS else CODES[code].scope for code in meant if code in CODES}
+    scopes = {"row" if code in IN_ROWS else SCOPE_OF[code] for code in meant if code in CODES}
     if not scopes or "row" in scopes:
         return
     repair = next((name for code in meant for name in REPAIR_OF.get(code, ())), None)

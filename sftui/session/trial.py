@@ -151,9 +151,9 @@ def _judged(session: Ready, other: Ready, finding: Finding) -> Generator[None, N
         return "none of the rows tried would be left"
     if finding.row is not None:
         return _still(finding, before[0][1], *after[0])
-    from sftui.findings import CODES, check_setup
+    from sftui.findings import SCOPE_OF, check_setup
 
-    if CODES[finding.code].scope != "setup":
+    if SCOPE_OF[finding.code] != "setup":
         return ""  # it takes the whole dataset to tell
     light = _light(session.sample)
     made = [made for made, _ in _before(session, light)]

@@ -16,7 +16,7 @@ PACKAGE = Path(sftui.__file__).parent
 NAMES = (*TRAINERS, *(traits_of(name).title for name in TRAINERS))
 NAMED = re.compile(rf"({'|'.join(map(re.escape, NAMES))})([@/:].*)?")
 WITHIN = re.compile(rf"(^|_)({'|'.join(name.replace('-', '_') for name in TRAINERS)})(_|$)", re.IGNORECASE)
-TABLES = ("Rule", "case", "Case")
+TABLES = ("Rule", "fatal", "loud", "major", "minor", "info", "case", "Case")
 """Calls that only present: what a rule says to each trainer, and the examples it brings, which begin with a preset.
 What a file assigns for them alone presents, too."""
 PRESENTING = (PACKAGE / "findings" / "examples.py", PACKAGE / "trainer_names.py")

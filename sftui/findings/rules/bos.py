@@ -9,16 +9,15 @@ from sftui.findings.checks import RowCondition, row_check
 from sftui.findings.examples import case
 from sftui.findings.look import RowLook
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import GOOD, Rule
+from sftui.findings.rule import GOOD, major
 from sftui.model import Kind
 from sftui.trainers.traits import Quirk
 
 _TEXTS = ({"text": "<bos>Paris.<eos>"}, {"text": "Rome.<eos>"})
 
-BOS001 = Rule(
+BOS001 = major(
     "BOS001",
     "double-bos",
-    "MAJOR",
     "the row begins with two BOS tokens",
     "The template prints BOS and the tokenizer adds another, because a rendered text was tokenized with"
     " add_special_tokens=True. LLaMA-Factory and torchtune are not affected.",
@@ -29,10 +28,9 @@ BOS001 = Rule(
 )
 
 
-BOS002 = Rule(
+BOS002 = major(
     "BOS002",
     "missing-bos",
-    "MAJOR",
     "the row does not begin with BOS, which this model expects",
     "The BOS was stripped or never added. Gemma's perplexity without it is a billion times higher; others lose a"
     " little.",
@@ -43,10 +41,9 @@ BOS002 = Rule(
 )
 
 
-BOS003 = Rule(
+BOS003 = major(
     "BOS003",
     "bos-decided-by-first-row",
-    "MAJOR",
     "Unsloth decided BOS from the first row and this one differs",
     "Unsloth's text path switches special tokens off for the whole set if row 0 begins with BOS or the template"
     " holds the BOS text.",

@@ -12,7 +12,7 @@ from sftui.findings.examples import case, chat
 from sftui.findings.fixes import newer
 from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import GOOD, Rule
+from sftui.findings.rule import GOOD, fatal, major, minor
 from sftui.findings.rules.template_setup import boundary_merges
 from sftui.findings.setup import about
 from sftui.findings.words import text_of
@@ -21,10 +21,9 @@ from sftui.text import visible_token
 from sftui.tokens import prompt_text
 from sftui.trainers.traits import Finds
 
-BND001 = Rule(
+BND001 = major(
     "BND001",
     "boundary-token-merged",
-    "MAJOR",
     "the last prompt token merges with the first answer token",
     "The prompt tokenized alone is no prefix of the whole, so a mask by length drops the first answer token or"
     " trains a piece of the header. LLaMA-Factory encodes pieces on their own and torchtune masks by message:"
@@ -34,10 +33,9 @@ BND001 = Rule(
 )
 
 
-BND008 = Rule(
+BND008 = major(
     "BND008",
     "prompt-carries-eos",
-    "MAJOR",
     "the prompt tokenized alone ends with EOS",
     "The tokenizer adds EOS, so the prompt is one token too long and the first answer token is masked.",
     data="tokenize the prompt without EOS",
@@ -101,10 +99,9 @@ def _without_added(look: RowLook) -> list[tuple[str, Any]]:
     return [("tokenize.add_special_tokens", False), *eos]
 
 
-BND004 = Rule(
+BND004 = fatal(
     "BND004",
     "response-marker-not-found",
-    "FATAL",
     "the response marker is not in the ids of the row",
     "It stands nowhere in the text, or it merges with its neighbours: the row has no trained token at all.",
     data="search by characters, not by ids",
@@ -123,10 +120,9 @@ BND004 = Rule(
 )
 
 
-BND005 = Rule(
+BND005 = major(
     "BND005",
     "marker-in-content",
-    "MAJOR",
     "a marker of the mask also stands inside a message",
     "The scan takes it for a turn: text of the user is trained, or an answer is cut short.",
     data="remove the marker text from the data",
@@ -200,10 +196,9 @@ def markers(look: RowLook) -> Iterator[Finding]:
                     return
 
 
-BND009 = Rule(
+BND009 = major(
     "BND009",
     "axolotl-dummy-edge",
-    "MAJOR",
     "Axolotl masks the edge of this answer",
     "Before 0.19 its turn locator compares the tokens of the turn with `[[dummy_message]]`; tokens that both share"
     " at an edge are taken for template. Answers that begin with [[ or end with ]] lose them.",
@@ -241,10 +236,9 @@ def dummy_edges(look: RowLook) -> Iterator[Finding]:
             return
 
 
-BND003 = Rule(
+BND003 = minor(
     "BND003",
     "pieces-differ-from-whole",
-    "MINOR",
     "pieces encoded on their own give other ids than the whole text",
     "Training ids then differ from what a server sends.",
     data="match what the server does",
@@ -282,14 +276,12 @@ def pieces(look: RowLook) -> Iterator[Finding]:
         )
 
 
-BND010 = Rule(
+BND010 = major(
     "BND010",
     "axolotl-legacy-splice",
-    "MAJOR",
     "Axolotl splices prompt and answer by length",
     "With no roles_to_train the ids are prompt_ids + full_ids[len(prompt_ids):]; where the prompt is no prefix"
     " tokens are lost or doubled, and tools are not passed.",
-    scope="setup",
     moves=("answers",),
     bad=case(GOOD, preset="axolotl@0.19", changes={"mask.roles": ()}),
     good=case(GOOD, preset="axolotl@0.19"),

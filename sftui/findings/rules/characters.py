@@ -9,7 +9,7 @@ from sftui.findings.checks import RowCondition, row_check
 from sftui.findings.examples import case, chat
 from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import DROP, Rule
+from sftui.findings.rule import DROP, minor
 
 # Control characters but tab, line feed and carriage return; NUL; U+FFFD; lone surrogates; BOM; characters that are
 # none.
@@ -45,10 +45,9 @@ _LATEX = re.compile(
 _ESCAPED = "\\n"
 
 
-CON008 = Rule(
+CON008 = minor(
     "CON008",
     "broken-characters",
-    "MINOR",
     "broken or invisible characters in the text",
     "U+FFFD, lone surrogates, NUL, control characters, bidi overrides, zero-width characters or mojibake: usually"
     " an accident of an earlier conversion, and the model learns it.",
@@ -59,10 +58,9 @@ CON008 = Rule(
 )
 
 
-CON012 = Rule(
+CON012 = minor(
     "CON012",
     "escaped-line-breaks",
-    "MINOR",
     "the text has the two characters \\n where a line break was meant",
     "An escape that was escaped twice: the model learns to print a backslash and an n.",
     data="replace the two characters with a line break",

@@ -12,7 +12,7 @@ from sftui.findings.context import Context
 from sftui.findings.examples import ROUNDS_OF, case, chat
 from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import DROP, GOOD, Rule
+from sftui.findings.rule import DROP, GOOD, Rule, fatal, loud, major, minor
 from sftui.findings.rules.roles import refused_roles
 from sftui.findings.rules.tools import unread_calls
 from sftui.findings.setup import about
@@ -32,10 +32,9 @@ _FORMATS = {
 
 _NULL = {"messages": [{"role": "user", "content": None}, {"role": "assistant", "content": "Hello."}]}
 
-CON001 = Rule(
+CON001 = major(
     "CON001",
     "content-none",
-    "MAJOR",
     "a message has no content",
     "transformers 5 removes keys that are None; templates then raise or print nothing, and older versions printed"
     " the word None. Content may be missing only beside tool calls.",
@@ -46,10 +45,9 @@ CON001 = Rule(
 )
 
 
-CON002 = Rule(
+CON002 = fatal(
     "CON002",
     "content-is-a-list",
-    "FATAL",
     "content parts are printed as Python text, or not at all",
     "The content is a list of parts but the template prints it as it stands, so the training text holds [{'type':"
     " 'text', …}]; templates that print only strings leave it out.",
@@ -61,10 +59,9 @@ CON002 = Rule(
 )
 
 
-CON003 = Rule(
+CON003 = major(
     "CON003",
     "answer-empty",
-    "MAJOR",
     "an answer or a text says nothing",
     "There is no text, no tool call and no reasoning: the model is taught to end its turn at once.",
     data="drop the message or the row",
@@ -73,10 +70,9 @@ CON003 = Rule(
 )
 
 
-CON004 = Rule(
+CON004 = major(
     "CON004",
     "edge-white-space",
-    "MAJOR",
     "an answer begins or ends with white space, or is nothing else",
     "White space at the edge merges with the header's tokens (BND001), is stripped by some templates (TPL009) and"
     " breaks masks by generation tags before transformers 5.24 (GEN004, GEN005).",
@@ -87,10 +83,9 @@ CON004 = Rule(
 )
 
 
-CON005 = Rule(
+CON005 = major(
     "CON005",
     "content-not-text",
-    "MAJOR",
     "content is a number or another value that is no text",
     "Lenient templates print it, others raise.",
     data="store the content as text",
@@ -149,10 +144,9 @@ def _no_text(look: RowLook, number: int, message: Message, content: Any) -> Iter
         yield _about(look, CON005, number, what, str(content), _worse(look))
 
 
-CON010 = Rule(
+CON010 = fatal(
     "CON010",
     "torchtune-stale-content",
-    "FATAL",
     "torchtune trains the previous message's text here",
     "OpenAIToMessages keeps the text of the message before when content is None, so the answer is trained on the"
     " user's words.",
@@ -302,15 +296,13 @@ def _place(look: RowLook, number: int) -> tuple[int, int] | None:
     return turn.content if turn.content[1] else turn.header
 
 
-CON007 = Rule(
+CON007 = loud(
     "CON007",
     "messages-as-json-text",
-    "LOUD",
     "the messages are stored as JSON text",
     "Axolotl parses them; TRL and others do not and fail, or train on the JSON.",
     data="parse the column into a list",
     repair=("parse-json", DROP),
-    leads_to=Consequence.STOPS,
     bad=case(GOOD, {"messages": '[{"role": "user", "content": "hi"}, {"role": "assistant", "content": "Hello."}]'}),
 )
 
@@ -337,14 +329,12 @@ def json_text(look: RowLook) -> Iterator[Finding]:
         )
 
 
-CON006 = Rule(
+CON006 = major(
     "CON006",
     "ambiguous-columns",
-    "MAJOR",
     "the dataset has the columns of two formats",
     "With `prompt` and `messages` side by side trainers pick one; TRL picks the first of a set, which changes with"
     " the hash seed.",
-    scope="setup",
     data="remove the column that is not to be trained",
     bad=case(*[{"prompt": "hi", **GOOD}] * 3),
 )
@@ -384,13 +374,11 @@ def _fits(column: str, value: Any) -> bool:
     return isinstance(value, (str, list, tuple))
 
 
-CON011 = Rule(
+CON011 = minor(
     "CON011",
     "unknown-keys",
-    "MINOR",
     "messages have keys that the template never reads",
     "Harmless in TRL, rejected by some services, forwarded by Axolotl only if the template mentions them.",
-    scope="setup",
     data="use a template that reads the key if you expected it to count",
     bad=case(chat({"role": "user", "content": "hi", "mood": "glad"}, {"role": "assistant", "content": "Hello."})),
 )
@@ -418,10 +406,9 @@ def unread_keys(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
 _ALPACA = {"instruction": "Capital of France?", "input": "", "output": "Paris."}
 _SLOTS = {"render.template": "llamafactory/qwen"}
 
-CON014 = Rule(
+CON014 = fatal(
     "CON014",
     "history-unpacked",
-    "FATAL",
     "LLaMA-Factory trains on the keys of a history, not on its texts",
     "Each entry of `history` is unpacked into a question and an answer. A mapping of two keys gives the names of"
     " its keys, a text of two characters its characters, and nothing is refused.",

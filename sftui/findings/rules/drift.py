@@ -10,7 +10,7 @@ from sftui.findings.checks import RowCondition, row_check
 from sftui.findings.examples import case, stored_case
 from sftui.findings.look import RowLook
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import GOOD, Rule
+from sftui.findings.rule import GOOD, major
 from sftui.model import Kind
 from sftui.text import visible_token
 from sftui.tokens import LoadedTokenizer
@@ -55,10 +55,9 @@ def places(held: Sequence[int], anew: Sequence[int], tokenizer: LoadedTokenizer)
     return found
 
 
-TOK006 = Rule(
+TOK006 = major(
     "TOK006",
     "retokenization-drift",
-    "MAJOR",
     "stored ids change when their text is encoded again",
     "A model samples ids that the tokenizer would not make of the same text. Whoever encodes the text again (a trainer"
     " that reads the messages, an environment that sends text back) trains on other ids than were sampled.",

@@ -14,7 +14,7 @@ from sftui.findings.examples import GENERATION, ROUNDS, ROUNDS_OF, TEXT, case, c
 from sftui.findings.fixes import tight_tags
 from sftui.findings.look import MessageTokens, RowLook
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import DROP, GOOD, Rule
+from sftui.findings.rule import DROP, GOOD, fatal, minor
 from sftui.findings.shapes import RowShape
 from sftui.findings.words import TextMarks, spoken_of, without_code
 from sftui.model import NOWHERE, Kind, Part, Reason
@@ -46,10 +46,9 @@ def _stopped(look: RowLook) -> bool:
     return last >= 0 and ids[last] in stops
 
 
-EOS001 = Rule(
+EOS001 = fatal(
     "EOS001",
     "no-stop-token",
-    "FATAL",
     "the row does not end with a stop token",
     "The model is never shown where an answer ends, and rambles to the token limit. Rows that were cut are TRU002.",
     moves=("appended",),
@@ -160,10 +159,9 @@ def is_prose(look: RowLook) -> bool:
     )
 
 
-EOS004 = Rule(
+EOS004 = fatal(
     "EOS004",
     "terminator-not-trained",
-    "FATAL",
     "the end of a trained answer is masked",
     "The answer is trained but its stop token is not, so the model never learns to stop. Axolotl trains only tokens"
     " of eot_tokens, by default the tokenizer's EOS, which Gemma's template never prints.",
@@ -174,10 +172,9 @@ EOS004 = Rule(
 )
 
 
-EOS006 = Rule(
+EOS006 = fatal(
     "EOS006",
     "stop-masked-by-max-length",
-    "FATAL",
     "torchtune masks the last token as soon as max_seq_len is set",
     "Its Qwen tokenizers replace the last value of the mask even where nothing was cut, so the stop token of the"
     " last answer is never learnt. Llama 3 is spared: its turn end stands before that token.",
@@ -188,10 +185,9 @@ EOS006 = Rule(
 )
 
 
-GEN003 = Rule(
+GEN003 = fatal(
     "GEN003",
     "turn-end-outside-tag",
-    "FATAL",
     "the turn end stands outside the generation tag",
     "The answer is trained but not its stop token, so the model never learns to stop.",
     tags=True,
@@ -250,10 +246,9 @@ def _may_mask_stops(shape: RowShape) -> bool:
     return not set(shape.trained(Part.CONTENT, "assistant")).isdisjoint(masked)
 
 
-EOS002 = Rule(
+EOS002 = fatal(
     "EOS002",
     "eos-masked-as-pad",
-    "FATAL",
     "EOS is masked because it is also the pad token",
     "A collator set every label equal to the pad id to -100, so the real EOS is never learnt. LLaMA-Factory"
     " and torchtune pad labels on their own, Unsloth repairs the pad token itself: none of them is affected.",
@@ -296,10 +291,9 @@ def stop_as_pad(look: RowLook) -> Iterator[Finding]:
         )
 
 
-EOS007 = Rule(
+EOS007 = minor(
     "EOS007",
     "doubled-stop-token",
-    "MINOR",
     "two stop tokens follow each other",
     "Data and template, or template and trainer, both add one. Some families do it on purpose.",
     data="remove the stop token from the data",
@@ -334,10 +328,9 @@ def _may_double(look: RowLook) -> bool:
     return len(trained) > 1 and any([before == i - 1 or look.spelling.blank(i - 1) for before, i in pairwise(trained)])
 
 
-EOS012 = Rule(
+EOS012 = fatal(
     "EOS012",
     "foreign-stop-text",
-    "FATAL",
     "the stop token of another family stands in the text",
     "This tokenizer does not know it, so the model learns to write it out letter by letter.",
     data="remove or replace it in the data",

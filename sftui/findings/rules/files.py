@@ -10,7 +10,7 @@ from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
 from sftui.findings.examples import case
 from sftui.findings.model import Finding, Fix
-from sftui.findings.rule import GOOD, NAMED, Rule
+from sftui.findings.rule import GOOD, NAMED, loud
 from sftui.findings.setup import about
 from sftui.text import visible
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from sftui.sources import Damage
 
 
-ROW006 = Rule(
+ROW006 = loud(
     "ROW006",
     "file-damaged",
-    "LOUD",
     "a file of the data cannot be read whole",
     "It is cut off, its compressed data or a part of it is broken, or it cannot be opened. Rows are missing that"
     " nobody counts: what is read looks like a smaller dataset. `datasets` raises at such a file; other readers may"
     " stop there without a word.",
     scope="dataset",
     data="copy or write the file again; `gzip -t FILE` and `zstd -t FILE` say whether it is whole",
+    leads_to=None,
     bad=case(GOOD, damage=(("t.jsonl.gz", 1, "its compressed data is damaged: it ends before its time"),)),
 )
 
@@ -49,17 +49,15 @@ def damaged_files(damage: Iterable[Damage]) -> tuple[Finding, ...]:
 MORE_FIRST = (
     "put what has more first, or write the key there, too; as Parquet, `sftui convert` gives all rows the same keys"
 )
-ROW010 = Rule(
+ROW010 = loud(
     "ROW010",
     "files-refused-by-loader",
-    "LOUD",
     "the trainer's loader stops at the files",
     "`datasets` takes columns, keys and types from what comes first: the first 10 MB of a JSON file, 10,000 rows of a"
     " CSV, the schema of the first Parquet file. What comes later may lack some, never have more, nor another type. It"
     " has no type for maps, and its JSON reader refuses a key that stands twice. The run never starts.",
     scope="setup",
     data=MORE_FIRST,
-    leads_to=Consequence.STOPS,
     bad=case(GOOD, preset="trl@1.16", second=({**GOOD, "tools": "[]"},)),
     good=case({**GOOD, "tools": "[]"}, preset="trl@1.16", second=(GOOD,)),
 )
@@ -73,16 +71,14 @@ def refused_files(problem: Problem | None) -> tuple[Finding, ...]:
     return (Finding(ROW010.code, ROW010.severity, f"{problem.what}; {problem.why}", fix=fix),)
 
 
-ROW011 = Rule(
+ROW011 = loud(
     "ROW011",
     "dates-become-times",
-    "LOUD",
     "texts that are all dates reach the trainer as timestamps",
     "`datasets` makes timestamps of a JSON file's texts where all of a place are dates or times, such as 2024-05-02 or"
     " 2024-05-02T10:00:00Z. They are no text: TRL stops at a completion ('datetime.datetime' object has no attribute"
     " 'endswith'), templates stop at a content, or write `<datetime>` or another text for it. Fractions of a second and"
     " dates that do not exist stay text.",
-    scope="setup",
     data="store the data as Parquet, where text stays text (`sftui convert` writes it)",
     leads_to=Consequence.GARBLED,
     bad=case({"prompt": "When?", "completion": "2024-05-02"}, preset="trl@1.16", looked_at=1),

@@ -15,7 +15,7 @@ from sftui.findings.examples import GENERATION, ROUNDS, case, chat, chatml, tagg
 from sftui.findings.fixes import tight_tags
 from sftui.findings.look import RowLook
 from sftui.findings.model import GENERATION_TAGS, Finding
-from sftui.findings.rule import DROP, GOOD, Rule
+from sftui.findings.rule import DROP, GOOD, fatal, loud, major, minor
 from sftui.findings.setup import about
 from sftui.findings.spans import by_prefix, by_sentinels, by_tags, disagreement
 from sftui.findings.words import text_of
@@ -27,13 +27,11 @@ _MOST_MESSAGES = 24
 _OTHERS = ("user", "system", "tool")
 
 
-GEN001 = Rule(
+GEN001 = fatal(
     "GEN001",
     "no-generation-tags",
-    "FATAL",
     "the mask needs {% generation %} tags and the template has none",
     "transformers then returns a mask of zeros with one warning. 27 of 28 stock templates lack the tag.",
-    scope="setup",
     tags=True,
     moves=("answers",),
     leads_to=Consequence.UNTRAINED,
@@ -75,16 +73,13 @@ def refused_untagged(context: Context, inspection: Inspection) -> bool:
     )
 
 
-GEN009 = Rule(
+GEN009 = loud(
     "GEN009",
     "slow-tokenizer",
-    "LOUD",
     "the mask needs offsets and the tokenizer is slow",
     "transformers maps the tags to tokens by offsets, which fast tokenizers alone have.",
-    scope="setup",
     data="use the fast tokenizer, or a mask that works on ids",
     moves=("behind stops",),
-    leads_to=Consequence.STOPS,
     bad=case(GOOD, template=tagged(), changes=GENERATION, facts={"is_fast": False}),
     good=case(GOOD, template=tagged(), changes=GENERATION),
 )
@@ -102,10 +97,9 @@ def slow_tokenizer(context: Context, sample: Sequence[Inspection]) -> Iterator[F
         )
 
 
-GEN004 = Rule(
+GEN004 = fatal(
     "GEN004",
     "mask-lost",
-    "FATAL",
     "the generation mask loses this answer and all later ones",
     "transformers before 5.24 looks for the token at the first character of the span; with trim_offsets leading"
     " white space has none, and the search stops.",
@@ -116,10 +110,9 @@ GEN004 = Rule(
 )
 
 
-GEN005 = Rule(
+GEN005 = fatal(
     "GEN005",
     "mask-runs-to-the-end",
-    "FATAL",
     "the generation mask also covers other roles",
     "Where the span ends in a character without a token, transformers before 5.24 trains everything to the end, the"
     " next user turn too.",
@@ -221,10 +214,9 @@ _HEADER_TAGGED = (
     " endif %}{{ '\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
 )
 
-GEN002 = Rule(
+GEN002 = minor(
     "GEN002",
     "header-trained",
-    "MINOR",
     "tokens of the answer's header are trained",
     "The server supplies them, so loss there teaches nothing a user sees. torchtune trains whole headers by"
     " design and has no switch for it.",
@@ -263,10 +255,9 @@ def _masking_opened(look: RowLook) -> Changes:
     return ((option, True),) if option is not None else ()
 
 
-GEN011 = Rule(
+GEN011 = major(
     "GEN011",
     "empty-think-trained",
-    "MAJOR",
     "an empty think block is trained",
     "The template writes <think></think> into answers without reasoning and the mask covers it: the model learns to"
     " skip reasoning.",
@@ -317,10 +308,9 @@ def empty_think(look: RowLook) -> Iterator[Finding]:
             return
 
 
-GEN000 = Rule(
+GEN000 = major(
     "GEN000",
     "span-methods-disagree",
-    "MAJOR",
     "independent ways to find the answers disagree",
     "Generation tags, growing prefixes and marked renders should all find the same text. Where they part, no single"
     " mask can be trusted.",
@@ -390,10 +380,9 @@ def _disagreement(look: RowLook) -> tuple[int, str, tuple[int, int]] | None:
     return found[0], found[1], (max(0, found[2][0] - shift), max(0, found[2][1] - shift))
 
 
-GEN007 = Rule(
+GEN007 = fatal(
     "GEN007",
     "offsets-wrong",
-    "FATAL",
     "the tokenizer's offsets cannot be right",
     "They are empty, go backwards or do not cover the text, so every mask that is drawn from characters is wrong.",
     data="upgrade tokenizers, or use a mask that works on ids",

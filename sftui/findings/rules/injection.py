@@ -13,7 +13,7 @@ from sftui.findings.context import Context
 from sftui.findings.examples import ROUNDS_OF, case, chat
 from sftui.findings.look import RowLook
 from sftui.findings.model import Finding
-from sftui.findings.rule import DROP, Rule
+from sftui.findings.rule import DROP, fatal, major
 from sftui.findings.words import WANTED, marks_of, said, words
 from sftui.model import Kind, Part
 
@@ -43,10 +43,9 @@ def media_ids(context: Context) -> frozenset[int]:
     return context.once("media", lambda: frozenset(i for name in MEDIA if (i := token_id(name)) is not None))
 
 
-INJ001 = Rule(
+INJ001 = major(
     "INJ001",
     "control-token-in-content",
-    "MAJOR",
     "a control token is typed inside a message",
     "Text of the data becomes a real control id: a user can open an assistant turn, an answer learns to stop early.",
     data="remove or break up the token in the data",
@@ -56,10 +55,9 @@ INJ001 = Rule(
 )
 
 
-INJ002 = Rule(
+INJ002 = fatal(
     "INJ002",
     "media-token-in-content",
-    "FATAL",
     "a media placeholder is typed inside a message",
     "It becomes an image or audio token without features; the count no longer fits and the job dies.",
     data="remove or break up the placeholder in the data",

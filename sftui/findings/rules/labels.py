@@ -13,7 +13,7 @@ from sftui.findings.examples import GENERATION, ROUNDS, SYSTEM, case, chat, tagg
 from sftui.findings.fixes import fix_of, tight_tags
 from sftui.findings.look import MessageTokens, RowLook, shown
 from sftui.findings.model import GENERATION_TAGS, Finding, Severity
-from sftui.findings.rule import DROP, GOOD, TO_MESSAGES, Rule
+from sftui.findings.rule import DROP, GOOD, TO_MESSAGES, fatal, major, minor
 from sftui.findings.rules.roles import raw_message
 from sftui.findings.rules.truncation import answer_cut
 from sftui.findings.shapes import RowShape
@@ -27,10 +27,9 @@ _OTHERS = ("user", "system", "tool", "developer")
 _FLAGS = (*FLAG_KEYS, *WEIGHT_KEYS)
 
 
-LAB001 = Rule(
+LAB001 = fatal(
     "LAB001",
     "nothing-trained",
-    "FATAL",
     "no token of the row is trained",
     "All labels are -100: the loss is NaN or zero, or the row is dropped without a count. The finding names the cause.",
     data="repair the cause, or drop the row",
@@ -82,10 +81,9 @@ _STRICT = (
 )
 """A template that knows two roles and writes nothing of others."""
 
-LAB015 = Rule(
+LAB015 = fatal(
     "LAB015",
     "no-answer-rendered",
-    "FATAL",
     "no answer of the row reaches the model",
     "Nothing that the assistant says stands in the rendered text: the template does not know its role, or leaves its"
     " messages out. What is trained instead, however much it is, is what the template writes by itself.",
@@ -132,10 +130,9 @@ def answers_unread(look: RowLook) -> Iterator[Finding]:
     )
 
 
-LAB002 = Rule(
+LAB002 = major(
     "LAB002",
     "prompt-trained",
-    "MAJOR",
     "text of the user, the system or a tool is trained",
     "The trainer puts loss on everything, which is seldom what is wanted for chat data.",
     tags=True,
@@ -206,10 +203,9 @@ def _at_border(look: RowLook, turn: MessageTokens) -> bool:
     return look.mask.drawn[end - 1] and (start == 0 or not look.mask.drawn[start - 1])
 
 
-LAB010 = Rule(
+LAB010 = major(
     "LAB010",
     "message-flags-ignored",
-    "MAJOR",
     "per-message training flags are ignored",
     "Keys such as weight, train or loss_mask have no common meaning; this trainer does not read them.",
     data="apply the flags yourself",
@@ -280,10 +276,9 @@ def _flag(look: RowLook, number: int) -> tuple[bool | None, str, Any]:
     return (False, key, raw[key]) if key else (None, "", None)
 
 
-LAB014 = Rule(
+LAB014 = minor(
     "LAB014",
     "both-masks",
-    "MINOR",
     "answers inside the prompt are not trained",
     "TRL trains a token only where both the completion mask and the assistant mask say so.",
     bad=case(
@@ -330,10 +325,9 @@ def both_masks(look: RowLook) -> Iterator[Finding]:
         )
 
 
-GEN006 = Rule(
+GEN006 = minor(
     "GEN006",
     "character-half-trained",
-    "MINOR",
     "the trained span ends inside a character",
     "The last character has several tokens and only the first is in the mask, as transformers before 5.24 drew masks by"
     " generation tags.",

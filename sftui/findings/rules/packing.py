@@ -10,7 +10,7 @@ from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
 from sftui.findings.examples import LONG, ROUNDS, TEXT, case
 from sftui.findings.model import Finding
-from sftui.findings.rule import GOOD, Rule
+from sftui.findings.rule import GOOD, Rule, fatal, major, minor
 from sftui.findings.rules.truncation import round_up
 from sftui.findings.setup import about
 from sftui.model import IGNORE_INDEX, Example, Inspection, Pack
@@ -37,13 +37,11 @@ def packs_of(
     return packs, tuple(rows), tuple(examples)
 
 
-PAC001 = Rule(
+PAC001 = major(
     "PAC001",
     "cross-contamination",
-    "MAJOR",
     "documents of a pack see each other",
     "Packed without a block mask or position ids that start anew, each document attends to the ones before it.",
-    scope="setup",
     moves=("nowhere",),
     bad=case(GOOD, ROUNDS, preset="trl@1.16", changes={"pack.strategy": "wrapped"}),
     good=case(GOOD, ROUNDS, preset="trl@1.16"),
@@ -82,13 +80,11 @@ def contamination(context: Context, sample: Sequence[Inspection]) -> Iterator[Fi
     )
 
 
-PAC003 = Rule(
+PAC003 = major(
     "PAC003",
     "pack-fragments",
-    "MAJOR",
     "packing cuts documents in two",
     "Samples then begin in the middle of an answer, without header or BOS, or end without a stop token.",
-    scope="setup",
     data="use a packing that keeps documents whole",
     moves=("nowhere",),
     bad=case(LONG, LONG, preset="trl@1.16", changes={"pack.strategy": "wrapped", "length.max": 100}),
@@ -104,26 +100,22 @@ PAC003 = Rule(
 )
 
 
-PAC004 = Rule(
+PAC004 = minor(
     "PAC004",
     "first-token-trained",
-    "MINOR",
     "the first token of a packed document is trained",
     "It is predicted from the last token of the document before.",
-    scope="setup",
     data="mask the first label of each document",
     bad=case(GOOD, GOOD, preset="trl@1.16", changes={"pack.strategy": "wrapped"}),
     good=case(GOOD, GOOD, preset="axolotl@0.19", changes={"pack.strategy": "multipack"}),
 )
 
 
-PAC006 = Rule(
+PAC006 = fatal(
     "PAC006",
     "no-stop-between-documents",
-    "FATAL",
     "packed documents follow each other without a stop token",
     "The model learns to run on into another document.",
-    scope="setup",
     data="append EOS to every document",
     leads_to=Consequence.UNSTOPPED,
     bad=case(TEXT, TEXT, preset="trl@1.16", changes={"pack.strategy": "wrapped", "tokenize.append_eos": "never"}),
@@ -131,13 +123,11 @@ PAC006 = Rule(
 )
 
 
-PAC007 = Rule(
+PAC007 = minor(
     "PAC007",
     "masked-document-in-pack",
-    "MINOR",
     "documents without any trained token take space in packs",
     "TRL's step that drops them is skipped when packing.",
-    scope="setup",
     data="drop those rows",
     bad=case(GOOD, GOOD, preset="trl@1.16", changes={"pack.strategy": "bfd"}, edit="masked"),
     good=case(GOOD, GOOD, preset="trl@1.16", changes={"pack.strategy": "bfd"}),

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sftui.findings.checks import RowCondition, row_check, setup_check
-from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
 from sftui.findings.examples import case, chat
 from sftui.findings.look import RowLook
 from sftui.findings.model import Finding
-from sftui.findings.rule import GOOD, Rule
+from sftui.findings.rule import GOOD, info, loud, major
 from sftui.findings.rules.stored import LAB007
 from sftui.findings.setup import about
 from sftui.model import IGNORE_INDEX, NOWHERE, Inspection, Kind, Part
@@ -26,10 +25,9 @@ def _pad(context: Context) -> int | None:
         return None
 
 
-PAD004 = Rule(
+PAD004 = major(
     "PAD004",
     "pad-token-in-text",
-    "MAJOR",
     "the pad token stands inside the text",
     "Collators that mask by id hide real tokens.",
     data="use a reserved token to pad",
@@ -69,26 +67,21 @@ def _may_be_in_text(look: RowLook) -> bool:
     return pad in look.tokens.input_ids
 
 
-PAD001 = Rule(
+PAD001 = info(
     "PAD001",
     "pad-is-eos",
-    "INFO",
     "the pad token is the EOS token",
     "Harmless with a collator that pads labels on its own, fatal with one that masks by id (EOS002).",
-    scope="setup",
     bad=case(GOOD, tokenizer="llama3"),
 )
 
 
-PAD005 = Rule(
+PAD005 = loud(
     "PAD005",
     "pad-outside-embedding",
-    "LOUD",
     "the pad id is larger than the model's embedding",
     "It crashes as soon as a batch has two rows.",
-    scope="setup",
     data="use a token that exists",
-    leads_to=Consequence.STOPS,
     bad=case(GOOD, model_config={"vocab_size": 100}),
     good=case(GOOD, model_config={"vocab_size": 100_000}),
 )
@@ -122,13 +115,11 @@ def pad_token(context: Context, sample: Sequence[Inspection]) -> Iterator[Findin
         )
 
 
-PAD003 = Rule(
+PAD003 = major(
     "PAD003",
     "left-padding",
-    "MAJOR",
     "rows are padded on the left for training",
     "Masks that count from the first column land on the wrong tokens, and position ids move.",
-    scope="setup",
     data="pad on the right",
     moves=("nowhere",),
     bad=case(GOOD, facts={"padding_side": "left"}),

@@ -10,7 +10,7 @@ from sftui.findings.consequences import Consequence
 from sftui.findings.examples import case, chat, chatml
 from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Finding
-from sftui.findings.rule import DROP, Rule
+from sftui.findings.rule import DROP, fatal, major
 from sftui.findings.rules.roles import raw_message
 from sftui.findings.words import REASONING, TextIndex, TextMarks, spoken_of, text_of, thought_in, without_code
 
@@ -29,10 +29,9 @@ _THINKING = "{% set last = messages | length - 1 %}" + chatml(
     " }}{% endif %}<|im_end|>"
 )
 
-THK001 = Rule(
+THK001 = major(
     "THK001",
     "history-reasoning-stripped",
-    "MAJOR",
     "reasoning of earlier turns is stripped",
     "The template drops it from all but the last turn, so it is never trained, and a served prompt differs from the"
     " trained text.",
@@ -42,10 +41,9 @@ THK001 = Rule(
 )
 
 
-THK003 = Rule(
+THK003 = fatal(
     "THK003",
     "reasoning-ignored",
-    "FATAL",
     "reasoning_content never reaches the rendered text",
     "The template does not read the key, so the reasoning of the whole set is lost.",
     data="move the reasoning into the content, or use a template that reads it",
@@ -54,10 +52,9 @@ THK003 = Rule(
 )
 
 
-THK004 = Rule(
+THK004 = major(
     "THK004",
     "last-reasoning-stripped",
-    "MAJOR",
     "the template removes the reasoning of the last turn too",
     "DeepSeek-V3 does: nothing of what stands before </think> is trained.",
     data="use another template for reasoning data",
@@ -133,10 +130,9 @@ def _reason(look: RowLook, number: int) -> str:
     return shown(said.strip())
 
 
-THK005 = Rule(
+THK005 = major(
     "THK005",
     "think-tags-unbalanced",
-    "MAJOR",
     "opening and closing think tags do not match",
     "A lone </think> comes from text whose opening tag stood in the prompt; templates then add an empty block"
     " before it. A lone <think> teaches reasoning that never ends.",

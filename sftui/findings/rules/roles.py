@@ -13,7 +13,7 @@ from sftui.findings.consequences import Consequence
 from sftui.findings.examples import ROUNDS_OF, SYSTEM, case, chat
 from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import DROP, GOOD, TO_MESSAGES, Rule
+from sftui.findings.rule import DROP, GOOD, TO_MESSAGES, fatal, loud, major
 from sftui.findings.signatures import clipped
 from sftui.findings.words import TextIndex, text_of
 from sftui.model import NOWHERE, Kind, Stage
@@ -26,10 +26,9 @@ _ORDERS = ("system", "developer")
 _PLACE = re.compile(r"\[(\d{1,9})\]\Z")
 
 
-ROL001 = Rule(
+ROL001 = fatal(
     "ROL001",
     "sharegpt-role-alias",
-    "FATAL",
     "a role alias reaches the template untranslated",
     "ShareGPT names (human, gpt, bot, model …) are no roles that chat templates know. Strict templates raise;"
     " permissive ones print the name into the header, and no assistant turn is found, so the mask is empty.",
@@ -41,10 +40,9 @@ ROL001 = Rule(
 )
 
 
-ROL002 = Rule(
+ROL002 = fatal(
     "ROL002",
     "role-misspelt",
-    "FATAL",
     "a role is misspelt",
     "The role differs from a known one only by case, blanks or a letter or two. Templates compare roles exactly, so"
     " the turn gets a strange header and its text is not trained.",
@@ -56,10 +54,9 @@ ROL002 = Rule(
 )
 
 
-TPL010 = Rule(
+TPL010 = fatal(
     "TPL010",
     "unknown-role",
-    "FATAL",
     "a role that the template does not know",
     "Permissive templates print any role name into a header, others print nothing. No rule trains such a turn.",
     data="map the role to system, user, assistant or tool",
@@ -152,15 +149,13 @@ def _template_names(look: RowLook, role: str) -> bool:
     return template is not None and (f"'{role}'" in template.source or f'"{role}"' in template.source)
 
 
-ROL003 = Rule(
+ROL003 = loud(
     "ROL003",
     "message-without-role",
-    "LOUD",
     "a message has no role or is no mapping",
     "Every message needs a role and content. Axolotl reports an undefined attribute; others raise KeyError.",
     data="give every message `role` and `content`",
     repair=(DROP,),
-    leads_to=Consequence.STOPS,
     bad=case(GOOD, GOOD, {"messages": [{"content": "hi"}]}),
 )
 
@@ -193,10 +188,9 @@ def raw_message(look: RowLook, number: int) -> Mapping[str, Any]:
     return item if isinstance(item, Mapping) else {}
 
 
-ROL004 = Rule(
+ROL004 = major(
     "ROL004",
     "system-not-first",
-    "MAJOR",
     "a system message stands in the middle, or there are several",
     "Templates raise, drop the message or print it where a server never would.",
     data="fold it into the first system message or the next user message",
@@ -227,29 +221,25 @@ def system_place(look: RowLook) -> Iterator[Finding]:
     yield look.finding(ROL004, what, message=number, evidence=shown(text_of(look.messages[number])))
 
 
-TPL002 = Rule(
+TPL002 = loud(
     "TPL002",
     "system-role-raises",
-    "LOUD",
     "the template refuses system messages",
     "Gemma 1 and 2 raise on a system role. Every row with one fails.",
     repair=("fold-system", DROP),
-    leads_to=Consequence.STOPS,
     bad=case(chat(("system", "Be kind."), ("user", "hi"), ("assistant", "Hello.")), tokenizer="gemma"),
     good=case(GOOD, tokenizer="gemma"),
 )
 
 
-TPL006 = Rule(
+TPL006 = loud(
     "TPL006",
     "roles-do-not-alternate",
-    "LOUD",
     "user and assistant do not take turns",
     "Some templates refuse such a row: LLaMA-Factory skips it with a line in the log, others stop. Those that"
     " take it train an order that a server never sees.",
     data="merge equal neighbours and drop a leading assistant turn, or use a tolerant template",
     repair=("merge-neighbours", DROP),
-    leads_to=Consequence.STOPS,
     bad=case(chat(("user", "hi"), ("user", "again"), ("assistant", "Hello.")), tokenizer="gemma"),
     good=case(GOOD, tokenizer="gemma"),
     more=(case(chat(("user", "hi"), ("assistant", "Hello."), ("assistant", "Again."))),),
@@ -323,10 +313,9 @@ def _out_of_turn(roles: Sequence[str]) -> int | None:
     return None
 
 
-LAB012 = Rule(
+LAB012 = fatal(
     "LAB012",
     "last-message-not-assistant",
-    "FATAL",
     "the last message is not the assistant's",
     "There is no answer to learn, or the user's turn ends the sample. LLaMA-Factory drops such rows.",
     data="trim the row to its last answer, or drop it",
@@ -392,10 +381,9 @@ def out_of_order(look: RowLook) -> Iterator[Finding]:
     )
 
 
-TPL003 = Rule(
+TPL003 = major(
     "TPL003",
     "system-dropped",
-    "MAJOR",
     "the system message does not reach the rendered text, or moves into the user's turn",
     "Template or trainer discards it. Where it is merged into the user's turn on purpose this is only an information.",
     data="fold the system text into the first user message",

@@ -14,13 +14,12 @@ from sftui import trainers
 from sftui.conversations.messages import parse_json, printed_list
 from sftui.errors import RecipeError
 from sftui.findings.checks import RowCondition, row_check, setup_check
-from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
 from sftui.findings.examples import case, chat
 from sftui.findings.fixes import fix_of
 from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import DROP, GOOD, TO_MESSAGES, Rule
+from sftui.findings.rule import DROP, GOOD, TO_MESSAGES, loud, major, minor
 from sftui.findings.rules.content import no_plain_text, stale_content
 from sftui.findings.rules.generation import refused_untagged
 from sftui.findings.rules.roles import refused_names, refused_roles, roleless
@@ -35,15 +34,13 @@ LONGEST_LOOKED_AT = 100_000
 """Characters of a record in which keys that stand twice are looked for."""
 
 
-ROW001 = Rule(
+ROW001 = loud(
     "ROW001",
     "row-unreadable",
-    "LOUD",
     "the row cannot be read",
     "The record is no JSON object or no valid UTF-8. Loaders stop at it, or skip it without a word.",
     data="correct or remove the record; the finding names the line",
     repair=(DROP,),
-    leads_to=Consequence.STOPS,
     bad=case(GOOD, "line 2 is not valid JSON"),
 )
 
@@ -55,15 +52,15 @@ def unreadable(look: RowLook) -> Iterator[Finding]:
         yield look.finding(ROW001, inspection.problem.sentence(), evidence=shown(inspection.row.raw))
 
 
-ROW007 = Rule(
+ROW007 = loud(
     "ROW007",
     "row-over-bound",
-    "LOUD",
     "sftui could not prepare the row",
     "Preparing the row took more memory or processor time than any honest row takes, the template went over a limit, or"
     " the row or a setting asks for what sftui does not model. What the trainer does with it is not known.",
     data="look at the row and at the chat template, of which one asks for too much, or try the trainer on the row",
     repair=(DROP,),
+    leads_to=None,
     bad=case(GOOD, template="{{ 'a' * 70000000 }}"),
 )
 
@@ -76,16 +73,14 @@ def over_bound(look: RowLook) -> Iterator[Finding]:
         yield look.finding(ROW007, problem.sentence(), evidence="")
 
 
-ROW002 = Rule(
+ROW002 = loud(
     "ROW002",
     "row-not-a-conversation",
-    "LOUD",
     "the row holds no conversation",
     "The column with the conversation is missing, empty or of another type than in the other rows, so nothing can"
     " be trained on it.",
     data="drop the row or fill the column",
     repair=(DROP,),
-    leads_to=Consequence.STOPS,
     bad=case(GOOD, GOOD, {"messages": []}),
 )
 
@@ -133,17 +128,14 @@ def _doubled(raw: str) -> str:
     return f"; the key `{shown(keys[0], 40)}` stands twice in the record{where}, and the last one counts"
 
 
-ROW009 = Rule(
+ROW009 = loud(
     "ROW009",
     "set-not-read",
-    "LOUD",
     "it reads no rows of this shape",
     "The trainer looks for other columns, or other messages, than the data has, and stops before it reads a row."
     " Another trainer may read the same data.",
-    scope="setup",
     data="make messages of the rows with `sftui convert`",
     repair=(TO_MESSAGES,),
-    leads_to=Consequence.STOPS,
     bad=case({"question": "What is 1 + 2?", "answer": "3"}, preset="trl@1.16"),
     good=case(GOOD, preset="trl@1.16"),
     more=(
@@ -176,14 +168,12 @@ def _holds_data(value: object) -> bool:
     return isinstance(parse_json(value), (list, dict)) or printed_list(value) is not None
 
 
-LAB006 = Rule(
+LAB006 = loud(
     "LAB006",
     "length-mismatch",
-    "LOUD",
     "labels or masks have another length than the ids",
     "TRL zips them and loses the rest; others raise.",
     data="store one entry for each id",
-    leads_to=Consequence.STOPS,
     bad=case({"input_ids": [1, 2, 3], "labels": [1, 2]}),
     good=case({"input_ids": [1, 2, 3], "labels": [1, 2, 3]}),
 )
@@ -214,10 +204,9 @@ def _mismatch(look: RowLook) -> str:
     return ""
 
 
-ROW005 = Rule(
+ROW005 = minor(
     "ROW005",
     "not-strict-json",
-    "MINOR",
     "the row holds NaN or Infinity, which is not JSON",
     "Python's json module reads it, stricter readers (orjson, Arrow, other languages) refuse the file.",
     data="store null or a number",
@@ -240,16 +229,14 @@ def not_strict(look: RowLook) -> Iterator[Finding]:
             return
 
 
-ROW008 = Rule(
+ROW008 = loud(
     "ROW008",
     "another-kind-of-value",
-    "LOUD",
     "a place holds another kind of value than in the rows before",
     "The trainer reads JSON with `datasets`, which gives every place of a file one type. Before 4.7 it stops at"
     " texts beside numbers, lists or objects. Since then it keeps such a place as JSON, and texts that are JSON"
     " come as numbers, lists or nothing; after the first 10 MB values become texts in quotes.",
     data="write one kind of value into the place in every row",
-    leads_to=Consequence.STOPS,
     bad=case(GOOD, chat("How many?", {"role": "assistant", "content": 4}), preset="trl@1.16", looked_at=1),
     good=case(GOOD, chat("How many?", {"role": "assistant", "content": "4"}), preset="trl@1.16", looked_at=1),
 )
@@ -264,16 +251,14 @@ def late_kind(look: RowLook) -> Iterator[Finding]:
         yield look.finding(ROW008, late.problem.sentence(), evidence="", severity=severity)
 
 
-ROW003 = Rule(
+ROW003 = loud(
     "ROW003",
     "template-refuses-row",
-    "LOUD",
     "the chat template fails on this row",
     "Rendering raises, for a reason other than the order of roles: a key the template needs is missing or has the"
     " wrong type.",
     data="correct the message that the template names, or use another template",
     repair=(DROP,),
-    leads_to=Consequence.STOPS,
     bad=case(GOOD, GOOD, chat(("user", {"a": 1}), "yes"), template="chatml"),
 )
 
@@ -298,15 +283,13 @@ def refused_by_template(look: RowLook) -> Iterator[Finding]:
     yield look.finding(ROW003, inspection.problem.sentence(), evidence="")
 
 
-ROW004 = Rule(
+ROW004 = loud(
     "ROW004",
     "trainer-refuses-row",
-    "LOUD",
     "the trainer stops the whole run at this row",
     "A rule of the trainer, or the tokenizer, raises on the row, which ends the run.",
     data="remove the row or change the setting that the finding names",
     repair=(DROP,),
-    leads_to=Consequence.STOPS,
     bad=case(GOOD, chat("a\ud83d", "b")),
 )
 
@@ -350,10 +333,9 @@ def _foreign(recipe: Recipe) -> list[tuple[str, str, Any]]:
     return found
 
 
-ROW018 = Rule(
+ROW018 = major(
     "ROW018",
     "cell-read-otherwise",
-    "MAJOR",
     "a cell of the CSV file is not read as it stands there",
     "`datasets` reads CSV with pandas, which takes words such as None, NA, null and nan for empty cells, quoted or not,"
     " and a column of nothing but numbers, or of true and false, for numbers and booleans: 007 becomes 7, and 7.0 where"

@@ -14,7 +14,7 @@ from sftui.findings.context import Context
 from sftui.findings.examples import case
 from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import GOOD, Rule
+from sftui.findings.rule import GOOD, fatal, info
 from sftui.findings.rules.template_truth import MOST_SIGNATURES, in_parts, place_of, place_words, says_all, signature
 from sftui.findings.setup import about
 from sftui.model import NOWHERE, Conversation, Inspection, Kind, Message, Part, RenderedText, Span, common_prefix
@@ -35,10 +35,9 @@ _MOST_BOS = 4
 _NO_TOKENS = {"bos_token": "", "eos_token": ""}
 """A template that writes a token which the tokenizer does not have fails."""
 
-TPL017 = Rule(
+TPL017 = fatal(
     "TPL017",
     "served-otherwise",
-    "FATAL",
     "what will be served is not what is trained",
     "With --serve, the prompt that the served template writes before each trained answer is held beside what stands"
     " before it in training: the words around turns, the ids, and BOS. Other words are an error; white space, tools,"
@@ -51,15 +50,13 @@ TPL017 = Rule(
     good=case(GOOD, serve="builtin:chatml"),
 )
 
-TPL021 = Rule(
+TPL021 = info(
     "TPL021",
     "served-by-which-engine",
-    "INFO",
     "what is compared is what Jinja makes of the served template",
     "sftui renders the served template with Jinja, as transformers and vLLM do. llama.cpp has an engine of its own;"
     " servers in Rust use minijinja, transformers.js uses @huggingface/jinja: these know less, and write some values"
     " otherwise. What was tried of these two is named where the template has it; no more is known of them.",
-    scope="setup",
     data="serve a template without {% generation %} there, and look once at what that engine writes",
     bad=case(GOOD, serve="builtin:chatml"),
 )
@@ -82,10 +79,9 @@ def engine(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     )
 
 
-EOS013 = Rule(
+EOS013 = fatal(
     "EOS013",
     "served-without-stop",
-    "FATAL",
     "generation does not end on the trained end of answers where it is served",
     "With --serve, the tokens that are trained behind an answer are held beside those on which generation ends there:"
     " the EOS of a served tokenizer with all of its generation_config.json, or what a GGUF file names beside what"

@@ -12,7 +12,7 @@ from sftui.findings.examples import GENERATION, ROUNDS, case, chatml, tagged
 from sftui.findings.fixes import newer, tight_tags
 from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import FINE, GOOD, Rule
+from sftui.findings.rule import FINE, GOOD, fatal, major, minor
 from sftui.findings.setup import about, chats
 from sftui.model import Inspection, Kind
 from sftui.trainers import trainer_named
@@ -22,14 +22,12 @@ _CONTROL = re.compile(r"<\|[^|<>\s]{1,40}\|>|<(?:start_of_turn|end_of_turn)>")
 _RESERVED = re.compile(r"reserved|<unused\d|<extra_id_|placeholder_\d|<\|dummy")
 
 
-EOS003 = Rule(
+EOS003 = fatal(
     "EOS003",
     "wrong-stop-token",
-    "FATAL",
     "the trained terminator is not what generation stops on",
     "Answers end with one token while generation_config.json, or the tokenizer's EOS, names another, so generation"
     " runs on.",
-    scope="setup",
     moves=("stops",),
     leads_to=Consequence.UNSTOPPED,
     bad=case(GOOD, tokenizer="gemma", generation_config={"eos_token_id": 1}),
@@ -89,13 +87,11 @@ def _named(context: Context, token: int) -> str:
     return f"{piece} {token}".strip()
 
 
-EOS008 = Rule(
+EOS008 = minor(
     "EOS008",
     "trained-after-stop",
-    "MINOR",
     "white space behind the stop token is trained",
     "Generation stops before it, so the loss there teaches nothing; it does no harm.",
-    scope="setup",
     data="end the turn with the stop token in the template",
     tags=True,
     moves=("behind stops",),
@@ -150,13 +146,11 @@ def behind_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
         )
 
 
-EOS009 = Rule(
+EOS009 = fatal(
     "EOS009",
     "trl-text-column-without-eos",
-    "FATAL",
     "this TRL appends EOS only to a column called `text`",
     "Before 1.15 the map that appends EOS tests for the literal name, so another dataset_text_field gets none.",
-    scope="setup",
     moves=("appended",),
     leads_to=Consequence.UNSTOPPED,
     bad=case({"body": "Q: hi\nA: Hello."}, preset="trl@1.14", changes={"own.dataset_text_field": "body"}),
@@ -182,14 +176,12 @@ def literal_text_column(context: Context, sample: Sequence[Inspection]) -> Itera
     )
 
 
-EOS010 = Rule(
+EOS010 = major(
     "EOS010",
     "control-tokens-untrained",
-    "MAJOR",
     "the template's control tokens are new to this base model",
     "The tokenizer brings no template of its own, so the control tokens that the recipe's template writes were"
     " hardly trained. LoRA on attention alone leaves their embeddings as they are and the model never emits them.",
-    scope="setup",
     bad=case(GOOD, template=chatml(), facts={"chat_templates": {}}),
 )
 
@@ -227,13 +219,11 @@ def new_tokens(context: Context, sample: Sequence[Inspection]) -> Iterator[Findi
                 return
 
 
-EOS011 = Rule(
+EOS011 = fatal(
     "EOS011",
     "template-ends-without-stop",
-    "FATAL",
     "the template writes nothing after the last answer",
     "Single-turn sets then hold no stop token at all, as with GLM-4 MoE.",
-    scope="setup",
     data="append the stop token, or use another template",
     leads_to=Consequence.UNSTOPPED,
     bad=case(GOOD, template=chatml("{{ m.content }}")),

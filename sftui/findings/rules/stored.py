@@ -12,7 +12,7 @@ from sftui.findings.context import Context
 from sftui.findings.examples import IDS, ROUNDS, STORED, case, stored_case
 from sftui.findings.look import RowLook
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import DROP, GOOD, Rule
+from sftui.findings.rule import DROP, GOOD, fatal, loud, major
 from sftui.findings.rules.drift import known_ids, places
 from sftui.findings.setup import about
 from sftui.model import IGNORE_INDEX, Inspection, Kind, Stage, common_prefix
@@ -21,10 +21,9 @@ from sftui.trainers.traits import Quirk
 _LOW, _KEPT, _SURE = 0.5, 0.8, 0.95
 
 
-LAB003 = Rule(
+LAB003 = fatal(
     "LAB003",
     "double-shift",
-    "FATAL",
     "the labels are shifted already and the model shifts them again",
     "labels[i] is the next token, and the model's loss shifts once more: it learns the token after the next.",
     data="store labels aligned with input_ids; the model shifts them",
@@ -35,10 +34,9 @@ LAB003 = Rule(
 )
 
 
-LAB008 = Rule(
+LAB008 = fatal(
     "LAB008",
     "labels-unrelated",
-    "FATAL",
     "trained labels fit the ids in no alignment",
     "Neither the id at the place nor a neighbour, or a mask that begins one token late: columns are misaligned, or the"
     " labels come from another tokenizer.",
@@ -93,14 +91,12 @@ def shifted(look: RowLook) -> Iterator[Finding]:
             )
 
 
-LAB005 = Rule(
+LAB005 = loud(
     "LAB005",
     "label-out-of-range",
-    "LOUD",
     "a label is no token id",
     "It is negative, but not the ignored value, or larger than the vocabulary: a CUDA assert in the loss.",
     data="use -100 for masked positions",
-    leads_to=Consequence.STOPS,
     bad=stored_case({"input_ids": IDS, "labels": [-1] * 4 + IDS[4:]}),
     good=stored_case(STORED),
 )
@@ -122,10 +118,9 @@ def out_of_range(look: RowLook) -> Iterator[Finding]:
         yield look.finding(LAB005, f"label {labels[first]} at position {first} {what}{more}", tokens=(first, first + 1))
 
 
-LAB007 = Rule(
+LAB007 = major(
     "LAB007",
     "pad-trained",
-    "MAJOR",
     "padding is trained",
     "Labels at positions with attention 0, or at padding, are not masked: most of the loss becomes predicting pad.",
     data="mask the labels at padding",
@@ -136,10 +131,9 @@ LAB007 = Rule(
 )
 
 
-PAD002 = Rule(
+PAD002 = major(
     "PAD002",
     "attention-from-ids",
-    "MAJOR",
     "the attention mask was made from the ids",
     "It is zero wherever the pad id stands, also at real tokens inside the row, which the model then cannot see.",
     data="make the mask from lengths",
@@ -180,10 +174,9 @@ def attention(look: RowLook) -> Iterator[Finding]:
         )
 
 
-PAC002 = Rule(
+PAC002 = major(
     "PAC002",
     "positions-not-reset",
-    "MAJOR",
     "position ids do not start anew at each document",
     "The pack keeps documents apart, but a document after the first starts at a high position.",
     data="reset position ids at each document",
@@ -218,10 +211,9 @@ def positions(look: RowLook) -> Iterator[Finding]:
         )
 
 
-LAB011 = Rule(
+LAB011 = major(
     "LAB011",
     "mask-column-ignored",
-    "MAJOR",
     "the row has a mask column that this trainer does not read",
     "completion_mask, assistant_masks or loss_mask stand beside the ids, but there are no labels.",
     data="store labels instead",
@@ -254,10 +246,9 @@ def mask_column_refused(look: RowLook) -> Iterator[Finding]:
         yield from mask_column(look)
 
 
-TOK004 = Rule(
+TOK004 = fatal(
     "TOK004",
     "ids-of-another-tokenizer",
-    "FATAL",
     "stored ids were made by another tokenizer",
     "Decoded and encoded again they do not come back: a cache of model A trained on model B.",
     data="tokenize again with this model's tokenizer",
@@ -326,10 +317,9 @@ def foreign_id(look: RowLook) -> Iterator[Finding]:
             yield look.finding(TOK004, f"id {beyond} is beyond this tokenizer's {size} tokens", evidence=str(beyond))
 
 
-CFG001 = Rule(
+CFG001 = fatal(
     "CFG001",
     "stale-cache",
-    "FATAL",
     "stored ids are not what the recipe gives now",
     "The row holds messages and ids, and they differ: the ids come from a cache of another template, tokenizer or"
     " setting.",
@@ -381,14 +371,12 @@ def stale(look: RowLook) -> Iterator[Finding]:
     )
 
 
-LAB004 = Rule(
+LAB004 = fatal(
     "LAB004",
     "shift-convention-mismatch",
-    "FATAL",
     "stored labels follow another trainer's convention",
     "torchtune 0.7 and tinker store shifted labels, transformers does not. Moving a cached set between them shifts"
     " twice or not at all.",
-    scope="setup",
     data="convert the set with `sftui encode`",
     moves=("nowhere",),
     leads_to=Consequence.MISALIGNED,

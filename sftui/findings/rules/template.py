@@ -9,15 +9,14 @@ from sftui.findings.consequences import Consequence
 from sftui.findings.examples import case, chat, chatml
 from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import DROP, GOOD, Rule
+from sftui.findings.rule import DROP, GOOD, fatal, major, minor
 from sftui.findings.words import TextIndex, text_of, without_thoughts
 from sftui.model import Kind, Part
 from sftui.text import alike
 
-TPL009 = Rule(
+TPL009 = minor(
     "TPL009",
     "content-stripped",
-    "MINOR",
     "the template strips white space that the data has",
     "Indentation at the start and line breaks at the end are lost; offsets taken from the data are off.",
     data="strip the data, so that all tools agree, or use a template without `trim`",
@@ -60,10 +59,9 @@ def stripped(look: RowLook) -> Iterator[Finding]:
         return
 
 
-TPL015 = Rule(
+TPL015 = fatal(
     "TPL015",
     "content-left-out",
-    "FATAL",
     "the text of a message does not reach the rendered text",
     "The template prints nothing of it. Llama 3.1 writes the tool call alone and drops what the assistant says"
     " beside it; others know only some orders of messages.",
@@ -109,10 +107,9 @@ def left_out(look: RowLook) -> Iterator[Finding]:
         return
 
 
-TPL007 = Rule(
+TPL007 = major(
     "TPL007",
     "generation-prompt-not-a-prefix",
-    "MAJOR",
     "the prompt is no prefix of the whole text",
     "Rendered with the generation prompt the text parts from the full conversation, so a mask by prompt length is"
     " off by some tokens. LLaMA-Factory encodes pieces on their own and is not affected.",
@@ -152,10 +149,9 @@ def prompt_no_prefix(look: RowLook) -> Iterator[Finding]:
     )
 
 
-TPL012 = Rule(
+TPL012 = major(
     "TPL012",
     "text-not-rendered-by-template",
-    "MAJOR",
     "stored text differs from what the template renders",
     "The row has both messages and text, and they differ: it was rendered with another template, or with plain"
     " Jinja2, which keeps line breaks and escapes letters in JSON.",

@@ -13,7 +13,7 @@ from sftui.findings.context import FIRST_ANSWER, FIRST_USER, NOON, Context
 from sftui.findings.examples import ROUNDS, case, chat, chatml
 from sftui.findings.look import shown
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import GOOD, Rule
+from sftui.findings.rule import GOOD, fatal, loud, major, minor
 from sftui.findings.rules.roles import TPL003
 from sftui.findings.rules.template import TPL007
 from sftui.findings.setup import about, chats
@@ -41,16 +41,13 @@ def answer(text: str = FIRST_ANSWER, **more: Any) -> dict[str, Any]:
     return {"role": "assistant", "content": text, **more}
 
 
-TPL001 = Rule(
+TPL001 = loud(
     "TPL001",
     "no-chat-template",
-    "LOUD",
     "there is no chat template",
     "Base tokenizers ship none, and transformers has no default any more: apply_chat_template raises. Tools that"
     " guess a template silently are worse.",
-    scope="setup",
     moves=("row",),  # nothing was rendered
-    leads_to=Consequence.STOPS,
     bad=case(GOOD, facts={"chat_templates": {}}, template=""),
 )
 
@@ -98,13 +95,11 @@ def system_merged(context: Context, sample: Sequence[Inspection]) -> Iterator[Fi
         )
 
 
-TPL004 = Rule(
+TPL004 = minor(
     "TPL004",
     "default-system-injected",
-    "MINOR",
     "the template adds text that the data never had",
     "Without a system message the template writes its own. Train and serve with the same choice.",
-    scope="setup",
     data="give an explicit system message, or edit the template",
     bad=case(GOOD, template="qwen2.5"),
 )
@@ -141,13 +136,11 @@ def injected_text(context: Context, sample: Sequence[Inspection]) -> Iterator[Fi
         )
 
 
-TPL005 = Rule(
+TPL005 = major(
     "TPL005",
     "date-in-template",
-    "MAJOR",
     "the template writes today's date",
     "The same row gives other ids on other days: caches differ, and training differs from serving.",
-    scope="setup",
     data="pass a constant date_string, or write the day into a copy of the template",
     moves=("frame",),
     bad=case(GOOD, template="{{ strftime_now('%d %b %Y') }}" + chatml()),
@@ -233,14 +226,12 @@ def _dated(context: Context, one: str, other: str, at: int) -> str:
     )
 
 
-TPL008 = Rule(
+TPL008 = major(
     "TPL008",
     "history-rewritten",
-    "MAJOR",
     "earlier turns change when later turns follow",
     "Masks that are drawn turn by turn on partial renders mislabel such rows. Harmless where the mask is read from"
     " the full render.",
-    scope="setup",
     data="make one row per trained turn",
     bad=case(
         ROUNDS,
@@ -299,14 +290,12 @@ def history(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]
         return
 
 
-TPL011 = Rule(
+TPL011 = major(
     "TPL011",
     "template-drift",
-    "MAJOR",
     "the template in use is not the tokenizer's own",
     "The tokenizer brings a template that renders the same conversation differently: what is trained is not what a"
     " server renders.",
-    scope="setup",
     moves=("frame",),  # what templates write around the contents
     leads_to=Consequence.UNSERVED,
     bad=case(GOOD, changes={"render.template": "builtin:zephyr"}),
@@ -336,14 +325,12 @@ def drift(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
             return
 
 
-TPL013 = Rule(
+TPL013 = fatal(
     "TPL013",
     "template-token-not-atomic",
-    "FATAL",
     "a control token of the template is plain text for this tokenizer",
     "The template writes it but the vocabulary has no such token, so it is cut into pieces and generation can never"
     " stop on it.",
-    scope="setup",
     leads_to=Consequence.GARBLED,
     bad=case(
         GOOD,
@@ -421,13 +408,11 @@ def _in_pieces(word: str, tokenizer: LoadedTokenizer) -> str:
     return f"{word} → {pieces}"
 
 
-TPL014 = Rule(
+TPL014 = minor(
     "TPL014",
     "thinking-flag-unset",
-    "MINOR",
     "the template depends on enable_thinking and the recipe does not set it",
     "What an unset flag means differs by model size and server, so training and serving may differ.",
-    scope="setup",
     data="pass enable_thinking where the rows are rendered, and the same when serving",
     moves=("nowhere",),
     bad=case(GOOD, template=chatml(prompt="{% if enable_thinking %}<think>{% endif %}")),
@@ -463,14 +448,12 @@ def thinking(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding
         )
 
 
-BND002 = Rule(
+BND002 = major(
     "BND002",
     "template-boundary-merges",
-    "MAJOR",
     "the template's prompt never tokenizes as a prefix",
     "The text of the prompt is a prefix but its tokens are not, for every row: the edge of the header merges with"
     " what follows.",
-    scope="setup",
     data="draw the mask from spans of the full render",
     moves=("edge",),
     bad=case(
@@ -543,13 +526,11 @@ def boundary_merges(context: Context) -> bool:
     return context.once("boundary_merges", work)
 
 
-TOO004 = Rule(
+TOO004 = minor(
     "TOO004",
     "empty-tools-boilerplate",
-    "MINOR",
     "an empty tool list changes the rendered text",
     "tools=[] is not the same as no tools: the template prints its tool preamble.",
-    scope="setup",
     data="store null instead of an empty list",
     bad=case(
         chat("Weather?", "Sunny.", tools=[]), template="{% if tools is not none %}You have tools.{% endif %}" + chatml()
@@ -579,13 +560,11 @@ def empty_tools(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
         )
 
 
-THK006 = Rule(
+THK006 = minor(
     "THK006",
     "think-tag-not-a-token",
-    "MINOR",
     "think tags are several tokens in this tokenizer",
     "The template treats the tag as a mark, but for the model it is plain text.",
-    scope="setup",
     data="add the tags as tokens and train their embeddings",
     bad=case(chat("hi", "<think>They greet me.</think>Hello.")),
 )

@@ -14,7 +14,7 @@ from sftui.findings.examples import case
 from sftui.findings.fixes import fix_of
 from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Finding, Fix, Severity
-from sftui.findings.rule import Rule
+from sftui.findings.rule import fatal
 from sftui.findings.rules.template_setup import absent_words
 from sftui.model import NOWHERE, Conversation, Kind, Message, Part, RenderedText, Span
 from sftui.recipe import Render
@@ -33,10 +33,9 @@ _THOUGHT = "</think>"
 MOST_SIGNATURES = 300
 """Of so many kinds of rows the first is compared: a hostile set has a new kind in every row."""
 
-TPL016 = Rule(
+TPL016 = fatal(
     "TPL016",
     "template-of-another-family",
-    "FATAL",
     "the trainer's template is not the tokenizer's own",
     "The trainer brings a template of its own, and around the turns it writes other words than the tokenizer's chat"
     " template does: what is trained is not what a server asks for. Where only white space, an end of text or the"

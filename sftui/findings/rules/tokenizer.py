@@ -12,7 +12,7 @@ from sftui.findings.context import Context
 from sftui.findings.examples import case, chat
 from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Finding
-from sftui.findings.rule import DROP, GOOD, Rule
+from sftui.findings.rule import DROP, GOOD, fatal, loud, major, minor
 from sftui.findings.setup import about
 from sftui.model import NOWHERE, Inspection, Kind
 from sftui.text import visible
@@ -23,10 +23,9 @@ _BYTE = re.compile(r"<0x[0-9A-F]{2}>\Z")
 _MUCH, _ENOUGH = 0.3, 40
 
 
-TOK001 = Rule(
+TOK001 = minor(
     "TOK001",
     "unknown-or-byte-tokens",
-    "MINOR",
     "much of the row is unknown or single-byte tokens",
     "The tokenizer does not know this language or the encoding is broken: training is slow at best.",
     data="check the encoding, or choose a tokenizer that knows the language",
@@ -70,10 +69,9 @@ def unknown(look: RowLook) -> Iterator[Finding]:
         )
 
 
-TOK002 = Rule(
+TOK002 = minor(
     "TOK002",
     "lossy-tokenizer",
-    "MINOR",
     "the text changes when it is tokenized",
     "A normalizer rewrites characters before tokenizing, a pre-tokenizer leaves white space out, or an id is that of"
     " two tokens: what the ids spell is not the text of the data.",
@@ -83,10 +81,9 @@ TOK002 = Rule(
 )
 
 
-TOK005 = Rule(
+TOK005 = fatal(
     "TOK005",
     "dropped-characters",
-    "FATAL",
     "the tokenizer leaves characters out",
     "The tokenizer that was loaded does not fit its own vocabulary: a Llama class over byte-level files, say, as"
     " some versions of transformers build it. Spaces or whole scripts vanish, and the model learns text without"
@@ -198,15 +195,13 @@ def _written(text: str) -> str:
     return plain.translate(dict.fromkeys(map(ord, changed)))
 
 
-TOK003 = Rule(
+TOK003 = loud(
     "TOK003",
     "id-outside-embedding",
-    "LOUD",
     "an id is larger than the model's embedding",
     "Tokens were added without resizing the model: training stops with an index error or a CUDA assert.",
     data="resize the embeddings",
     repair=(DROP,),
-    leads_to=Consequence.STOPS,
     bad=case(GOOD, model_config={"vocab_size": 100}),
     good=case(GOOD, model_config={"vocab_size": 100_000}),
 )
@@ -224,15 +219,13 @@ def outside_model(look: RowLook) -> Iterator[Finding]:
         yield look.finding(TOK003, what, tokens=(at, at + 1))
 
 
-TOK007 = Rule(
+TOK007 = major(
     "TOK007",
     "random-tokenizer",
-    "MAJOR",
     "the tokenizer cuts the same text otherwise each time",
     "The dropout that its BPE was trained with is still in tokenizer.json, or SentencePiece is told to sample: each"
     " run trains other ids, a prompt encoded alone need not begin as the whole row does, and serving cuts at random,"
     " too. What is shown is one draw.",
-    scope="setup",
     data='write "dropout": null into the model of tokenizer.json, or take enable_sampling out of sp_model_kwargs in'
     " tokenizer_config.json",
     bad=case(GOOD, facts={"random": "BPE dropout of 0.1"}),
@@ -245,15 +238,13 @@ def random(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
         yield about(context, TOK007, f"{context.facts.random}: the same text gets other ids each time it is encoded")
 
 
-TOK008 = Rule(
+TOK008 = major(
     "TOK008",
     "doubled-id",
-    "MAJOR",
     "the tokenizer's files give one id to several tokens",
     "Of two words of a vocabulary with one id the model learns one and the same row, and decoding gives either. Of an"
     " added token tokenizers reads the text alone: where its id is taken it gets the next free one, which the model"
     " may not have.",
-    scope="setup",
     data="give each token in tokenizer.json an id of its own, the one that the model was trained with",
     bad=case(GOOD, facts={"doubled": ((300, ("\u0120re", "<other>")),)}),
 )

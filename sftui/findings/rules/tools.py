@@ -15,7 +15,7 @@ from sftui.findings.consequences import Consequence
 from sftui.findings.examples import CALL, CALLING, TOOL, case, chat
 from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import DROP, Rule
+from sftui.findings.rule import DROP, fatal, loud, major
 from sftui.findings.rules.roles import raw_message
 from sftui.findings.shapes import RESULT_ROLES
 from sftui.findings.words import TextIndex, all_texts, mappings, text_of, walk
@@ -39,10 +39,9 @@ def unread_calls(look: RowLook, number: int) -> list[Call]:
 
 _WEATHER = chat("Weather?", CALL, ("tool", "sunny and warm"), ("assistant", "It is sunny."))
 
-TOO001 = Rule(
+TOO001 = major(
     "TOO001",
     "tool-arguments-double-encoded",
-    "MAJOR",
     "tool arguments are JSON text and get encoded again",
     "OpenAI stores arguments as JSON text, templates of Hugging Face expect a mapping: they escape the text once"
     " more and the model learns arguments full of backslashes. Axolotl"
@@ -90,10 +89,9 @@ def double_encoded(look: RowLook) -> Iterator[Finding]:
             return
 
 
-TOO002 = Rule(
+TOO002 = fatal(
     "TOO002",
     "tool-call-dropped",
-    "FATAL",
     "a tool call or a tool result does not reach the rendered text",
     "The template never prints it, or the trainer does not read it, so the turn is an empty answer.",
     data="use a template that prints tool calls, or fold them into the content",
@@ -227,10 +225,9 @@ def _bare(text: str) -> str:
     return _NOT_BARE.sub("", text.replace("\\n", "").replace("\\u", ""))
 
 
-TOO003 = Rule(
+TOO003 = major(
     "TOO003",
     "tools-not-passed",
-    "MAJOR",
     "the row's tools do not reach the rendered text",
     "The template or the trainer leaves the tool list out: the model learns to call tools it was never told of.",
     data="pass tools=row['tools'] and use a template that prints them",
@@ -271,15 +268,13 @@ def _schema_stands(name: str, text: str) -> bool:
     )
 
 
-TOO005 = Rule(
+TOO005 = loud(
     "TOO005",
     "several-calls-unsupported",
-    "LOUD",
     "the template refuses several tool calls in one turn",
     "Llama 3.1 and 3.2 allow one call a turn.",
     data="split the turn into one call each, or use another template",
     repair=(DROP,),
-    leads_to=Consequence.STOPS,
     bad=case(
         chat("Weather?", {**CALL, "tool_calls": CALL["tool_calls"] * 2}),
         template=(
@@ -309,10 +304,9 @@ def several_calls(look: RowLook) -> Iterator[Finding]:
         )
 
 
-TOO006 = Rule(
+TOO006 = major(
     "TOO006",
     "tool-graph-broken",
-    "MAJOR",
     "tool calls and results do not fit together",
     "Arguments that are no JSON, a result without a call, a call without a result, or ids that do not match.",
     data="correct the calls, or drop the row",
@@ -429,10 +423,9 @@ def _calls_in_text(look: RowLook, number: int) -> bool:
     )
 
 
-CON009 = Rule(
+CON009 = major(
     "CON009",
     "none-keys-of-arrow",
-    "MAJOR",
     "tools hold keys that are null",
     "Arrow unifies the arguments of all calls to one struct, so every call gets all keys, with null.",
     data="remove the null keys, or store JSON text",

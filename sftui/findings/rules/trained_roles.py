@@ -11,7 +11,7 @@ from sftui.findings.context import Context
 from sftui.findings.examples import case
 from sftui.findings.look import shown
 from sftui.findings.model import Finding
-from sftui.findings.rule import GOOD, Rule
+from sftui.findings.rule import GOOD, fatal
 from sftui.findings.setup import about, chats
 from sftui.model import Conversation, Inspection
 from sftui.nearest import nearest
@@ -54,14 +54,12 @@ def absent_role(recipe: Recipe, conversations: Sequence[Conversation]) -> Absent
     return AbsentRole(role, f"{sentence}: did you mean `{shown(meant, 40)}`?", tuple(repaired))
 
 
-ROL005 = Rule(
+ROL005 = fatal(
     "ROL005",
     "trained-role-in-no-row",
-    "FATAL",
     "a role that is to be trained is in no row",
     "The mask trains the messages of the roles that it names, by the names that the template sees. A name that no"
     " message has trains nothing, and nothing stops.",
-    scope="setup",
     moves=("answers", "behind stops"),
     bad=case(GOOD, changes={"mask.rule": "assistant", "mask.roles": ("asistant", "user")}),
     good=case(GOOD, changes={"mask.rule": "assistant", "mask.roles": ("assistant", "tool")}),

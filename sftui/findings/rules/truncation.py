@@ -9,17 +9,16 @@ from sftui.findings.consequences import Consequence
 from sftui.findings.examples import LONG, case, chat
 from sftui.findings.look import RowLook
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import DROP, GOOD, Rule
+from sftui.findings.rule import DROP, GOOD, fatal, loud, major
 from sftui.findings.rules.eos import is_prose
 from sftui.findings.rules.injection import media_ids
 from sftui.flat import covered
 from sftui.model import Reason
 from sftui.trainers.traits import Quirk
 
-TRU001 = Rule(
+TRU001 = fatal(
     "TRU001",
     "answer-cut-off",
-    "FATAL",
     "the whole answer is cut off",
     "The prompt alone fills the length limit, so nothing trained is left.",
     repair=(DROP,),
@@ -34,10 +33,9 @@ TRU001 = Rule(
 )
 
 
-TRU002 = Rule(
+TRU002 = major(
     "TRU002",
     "stop-token-cut",
-    "MAJOR",
     "the answer is cut before its end",
     "What is left of it is trained without a stop token. Many such rows teach the model not to stop.",
     repair=(DROP,),
@@ -50,10 +48,9 @@ TRU002 = Rule(
 )
 
 
-TRU003 = Rule(
+TRU003 = fatal(
     "TRU003",
     "header-cut",
-    "FATAL",
     "the cut takes the end of the prompt and the answer's header",
     "LLaMA-Factory cuts prompt and answer in proportion, each at its end, so the answer follows half a question.",
     repair=(DROP,),
@@ -64,10 +61,9 @@ TRU003 = Rule(
 )
 
 
-TRU004 = Rule(
+TRU004 = major(
     "TRU004",
     "cut-from-the-left",
-    "MAJOR",
     "the beginning of the row is cut off",
     "BOS, system message and tools are lost.",
     data="cut on the right, or drop long rows",
@@ -84,10 +80,9 @@ _SAMPLED = {
         for role, text in (("user", "hi"), ("assistant", "Hello."), ("user", "Say it. " * 30), ("assistant", "It."))
     ]
 }
-TRU010 = Rule(
+TRU010 = major(
     "TRU010",
     "sample-dropped",
-    "MAJOR",
     "the answer of a later turn is dropped",
     "The trainer makes a sample for each answer, and drops those whose prompt alone fills the length limit: the later"
     " turns of long conversations are never trained.",
@@ -190,15 +185,13 @@ def _cut_inside(look: RowLook, end: int) -> bool:
     return look.labels.reasons[end] is Reason.TRUNCATED and look.tokens.messages[end] == look.tokens.messages[end - 1]
 
 
-TRU007 = Rule(
+TRU007 = loud(
     "TRU007",
     "media-placeholder-cut",
-    "LOUD",
     "media placeholders are cut off",
     "The number of placeholders no longer fits the number of images.",
     data="raise the length limit",
     moves=("cut",),
-    leads_to=Consequence.STOPS,
     bad=case(chat("what? " * 20 + "<image>" * 5, "A cat."), tokenizer="media", changes={"length.max": 20}),
     good=case(chat("<image> what?", "A cat."), tokenizer="media"),
     more=(
@@ -251,10 +244,9 @@ def _lost_header(look: RowLook) -> tuple[int, tuple[int, int]] | None:
     return None
 
 
-TRU006 = Rule(
+TRU006 = major(
     "TRU006",
     "row-dropped",
-    "MAJOR",
     "the trainer drops this row",
     "It never reaches the model; most trainers say so nowhere.",
     data="repair the row",
@@ -277,10 +269,9 @@ def dropped(look: RowLook) -> Iterator[Finding]:
         yield look.finding(TRU006, f"the row is dropped: {why}", evidence="", change=change)
 
 
-TRU009 = Rule(
+TRU009 = major(
     "TRU009",
     "longer-than-the-model",
-    "MAJOR",
     "the row is longer than the model's own limit",
     "No length limit is set, and the row exceeds model_max_length: memory runs out, or positions are used that the"
     " model was never trained on.",

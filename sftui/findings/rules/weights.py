@@ -12,7 +12,7 @@ from sftui.findings.context import Context
 from sftui.findings.examples import case, chat
 from sftui.findings.look import MessageTokens, RowLook
 from sftui.findings.model import Finding, Severity
-from sftui.findings.rule import Rule
+from sftui.findings.rule import info, major
 from sftui.findings.rules.roles import raw_message
 from sftui.model import Kind
 from sftui.runs import clipped
@@ -28,10 +28,9 @@ def _answer(weight: Any, key: str = "weight") -> dict[str, Any]:
     return {"role": "assistant", "content": "Hello.", key: weight}
 
 
-LAB016 = Rule(
+LAB016 = major(
     "LAB016",
     "weight-not-honoured",
-    "MAJOR",
     "a message's weight does not reach the loss",
     "The data says how much an answer counts; the trainer knows only on and off, or weighs other messages alone.",
     data="keep 0 and 1 alone, and repeat the rows that should count for more",
@@ -45,10 +44,9 @@ LAB016 = Rule(
         case(chat({"role": "user", "content": "hi", "weight": 0.5}, "Hello."), changes=WEIGHED),
     ),
 )
-LAB017 = Rule(
+LAB017 = major(
     "LAB017",
     "weight-no-number",
-    "MAJOR",
     "a message's weight is no finite number",
     "A text counts as on whatever it says, or is passed over; NaN or an infinite weight makes the whole loss NaN.",
     data="write the weight as a number such as 0.5",
@@ -59,20 +57,18 @@ LAB017 = Rule(
         case(chat("hi", _answer("0")), preset="axolotl@0.19", changes={"data.message_keys": {"train_flag": "weight"}}),
     ),
 )
-LAB018 = Rule(
+LAB018 = major(
     "LAB018",
     "weight-negative",
-    "MAJOR",
     "tokens are trained with a negative weight",
     "Training pushes the model away from this text, without a bound, and the weights of a batch may add up to nothing.",
     data="leave such answers out, or weigh them 0; to train against them use preference data",
     bad=case(chat("hi", _answer(-1.0)), changes=WEIGHED),
     good=case(chat("hi", _answer(0.1)), changes=WEIGHED),
 )
-LAB019 = Rule(
+LAB019 = info(
     "LAB019",
     "weight-above-one",
-    "INFO",
     "tokens count for more than one in the loss",
     "Weights over 1 take larger steps for this text, where the loss is not divided by what the weights add up to.",
     data="give the largest weight 1 and scale the others with it",

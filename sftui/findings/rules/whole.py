@@ -6,27 +6,23 @@ from collections.abc import Iterator, Sequence
 
 from sftui import trainers
 from sftui.findings.checks import dataset_check, setup_check
-from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
 from sftui.findings.dataset import EARLY, ENOUGH_ROWS, EXAMPLES, LIMITS, RARE, DatasetChecks, Tally, number_of
 from sftui.findings.examples import IDS, LONG, ROUNDS, case, chat
 from sftui.findings.look import shown
 from sftui.findings.model import Finding
-from sftui.findings.rule import GOOD, Case, Rule
+from sftui.findings.rule import GOOD, Case, fatal, info, loud, major, minor
 from sftui.findings.setup import about
 from sftui.model import Inspection, RecipeChange
 from sftui.text import share
 
-RUN002 = Rule(
+RUN002 = loud(
     "RUN002",
     "run-stops",
-    "LOUD",
     "the run stops before its first step, whatever the rows are",
     "A key of the config, or two settings together, make the trainer raise an error. What sftui shows of the rows is"
     " what they would be without it.",
-    scope="setup",
     data="remove the key, or set it to what the trainer takes",
-    leads_to=Consequence.STOPS,
     bad=case(GOOD, preset="verl@0.9", changes={"batch.flatten": False}),
 )
 
@@ -36,15 +32,13 @@ def stops_at_once(context: Context, sample: Sequence[Inspection]) -> Iterator[Fi
     return (about(context, RUN002, stop) for stop in context.tools.stops)
 
 
-RUN001 = Rule(
+RUN001 = fatal(
     "RUN001",
     "nothing-is-trained",
-    "FATAL",
     "the run trains nothing: every row is dropped or masked, or there are too few",
     "Where no row is left the trainer stops, each in its own words (Unsloth already where it masks); over rows that"
     " are all masked TRL, Axolotl and a plain loop run to the end and learn nothing. mlx-lm stops at fewer rows than"
     " fill a batch.",
-    scope="dataset",
     data="correct what drops or masks the rows, which the findings of single rows say",
     bad=case({"input_ids": [300, 301, 302], "labels": [-100] * 3}, changes={"mask.rule": "given"}),
 )
@@ -59,14 +53,12 @@ def outcome(checks: DatasetChecks) -> Iterator[Finding]:
         yield checks.finding(RUN001, stop, Tally(rows, list(range(min(rows, EXAMPLES)))))
 
 
-DUP001 = Rule(
+DUP001 = minor(
     "DUP001",
     "duplicates",
-    "MINOR",
     "rows that say the same",
     "Identical in all that is trained, media, tools and flags included; white space that cannot be seen aside. They"
     " are trained twice and hide in train/eval splits.",
-    scope="dataset",
     data="remove all but one",
     repair=("deduplicate",),
     bad=case(GOOD, GOOD),
@@ -81,13 +73,11 @@ def repeated_rows(checks: DatasetChecks) -> Iterator[Finding]:
         yield checks.finding(DUP001, f"{_rows(checks.same.count)} the same as an earlier one{rest}", checks.same)
 
 
-DUP002 = Rule(
+DUP002 = major(
     "DUP002",
     "train-eval-leak",
-    "MAJOR",
     "prompts of the evaluation set are also trained",
     "The evaluation then measures memory.",
-    scope="dataset",
     data="split by prompt or document, not by row",
     bad=case(GOOD, evaluation=[GOOD]),
     good=case(GOOD, evaluation=[chat("hi", "Hello.")]),
@@ -106,13 +96,11 @@ def leaked_prompts(checks: DatasetChecks) -> Iterator[Finding]:
         )
 
 
-DUP003 = Rule(
+DUP003 = info(
     "DUP003",
     "prompt-with-several-answers",
-    "INFO",
     "one prompt has several answers",
     "Fine for variety, a problem where the answers contradict each other.",
-    scope="dataset",
     data="look at the rows",
     bad=case(chat("hi", "Hello."), chat("hi", "Good day.")),
     good=case(GOOD, chat("hi", "Hello.")),
@@ -129,14 +117,12 @@ def other_answers(checks: DatasetChecks) -> Iterator[Finding]:
         )
 
 
-CON013 = Rule(
+CON013 = minor(
     "CON013",
     "column-only-in-few-rows",
-    "MINOR",
     "a few rows have columns that the others do not have",
     "Arrow wants the same columns and types in every row; load_dataset may stop with a cast error, or fill the rest"
     " with null.",
-    scope="dataset",
     data="remove the column, or give it to every row with one type",
     bad=case(*[GOOD] * 24, {**GOOD, "meta": {"a": 1}}),
     good=case(*[GOOD] * 24),
@@ -159,13 +145,11 @@ def rare_columns(checks: DatasetChecks) -> Iterator[Finding]:
         )
 
 
-TRU005 = Rule(
+TRU005 = major(
     "TRU005",
     "default-length",
-    "MAJOR",
     "the trainer's default length cuts rows",
     "Nobody chose this limit: it is the trainer's default, and it takes trained tokens away.",
-    scope="dataset",
     moves=("cut",),
     bad=case(chat("hi", "so it goes " * 900), preset="trl@1.16"),
     good=case(GOOD, preset="trl@1.16"),
@@ -194,14 +178,12 @@ def usual_length(checks: DatasetChecks) -> Iterator[Finding]:
     )
 
 
-BND007 = Rule(
+BND007 = fatal(
     "BND007",
     "mask-starts-at-once",
-    "FATAL",
     "nearly every row is trained from its first tokens on",
     "Prompts are long but the mask begins after two or three tokens: since transformers 5"
     " apply_chat_template(tokenize=True) gives a mapping, and its length was taken for the prompt's.",
-    scope="dataset",
     bad=Case([{"input_ids": IDS * 2, "labels": [-100] * 2 + (IDS * 2)[2:]}] * 24, changes={"mask.rule": "given"}),
     good=Case([{"input_ids": IDS * 2, "labels": [-100] * 30 + (IDS * 2)[30:]}] * 24, changes={"mask.rule": "given"}),
 )
@@ -222,13 +204,11 @@ def early_masks(checks: DatasetChecks) -> Iterator[Finding]:
         )
 
 
-LAB009 = Rule(
+LAB009 = info(
     "LAB009",
     "turns-not-all-trained",
-    "INFO",
     "not every assistant turn is trained",
     "Some trainers train the last answer only, others all; people are surprised both ways.",
-    scope="dataset",
     moves=("answers", "behind stops"),
     bad=case(chat("hi", "Hello.", "Bye.", "Bye!")),
     good=case(chat("hi", "Hello.", "Bye.", "Bye!"), changes={"mask.rule": "assistant"}),
@@ -263,13 +243,11 @@ def some_turns(checks: DatasetChecks) -> Iterator[Finding]:
         )
 
 
-LAB013 = Rule(
+LAB013 = info(
     "LAB013",
     "trained-share",
-    "INFO",
     "rows whose trained share stands out",
     "Rows with next to nothing or with everything trained are worth a look.",
-    scope="dataset",
     data="look at the rows",
     bad=case(chat("hi " * 400, "Yes."), LONG),
     good=case(LONG),

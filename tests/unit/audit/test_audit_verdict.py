@@ -10,7 +10,7 @@ import pytest
 
 import sftui
 from sftui.audit.verdict import Verdicts
-from sftui.findings import CODES, Finding, Severity
+from sftui.findings import CODES, SCOPE_OF, Finding, Severity
 from sftui.findings.consequences import Consequence
 
 SAMPLES = Path(__file__).parents[3] / "sample_data"
@@ -148,6 +148,6 @@ def test_what_is_harmless_here_is_not_told(code: str, severity: Severity) -> Non
 
 def test_every_rule_that_leads_somewhere_is_of_rows_or_the_set_up() -> None:
     leading = [one for one in CODES.values() if one.leads_to is not None]
-    assert {one.scope for one in leading} == {"row", "setup"}
+    assert {SCOPE_OF[one.code] for one in leading} == {"row", "setup"}
     assert {one.leads_to for one in leading} == set(Consequence)
     assert all(one.severity is not Severity.INFO for one in leading)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from case_runner import run
 
-from sftui.findings import CODES, explain
+from sftui.findings import CODES, SCOPE_OF, explain
 from sftui.findings.catalogue import DATASET_CHECKS, ROW_CHECKS, SETUP_CHECKS
 from sftui.findings.look import RowLook
 from sftui.findings.run import moments
@@ -18,7 +18,7 @@ def test_code_is_raised_by_bad_only(code: str) -> None:
     assert code in raised.codes, [(one.code, one.sentence) for one in raised.findings]
     finding = raised.of(code)[0]
     assert finding.sentence and finding.fix is not None and finding.fix.title
-    if CODES[code].scope == "row":
+    if SCOPE_OF[code] == "row":
         assert finding.row is not None
     passed = run(good)
     assert code not in passed.codes, passed.of(code)[0].sentence

@@ -16,7 +16,7 @@ import pytest
 from case_runner import Outcome, row, run, tokenizer_of
 from fix_proof import changed_place, lost, moved, place_of, trained_elsewhere
 
-from sftui.findings import CODES, check_row
+from sftui.findings import CODES, SCOPE_OF, check_row
 from sftui.findings.catalogue import REPAIR_OF
 from sftui.findings.rule import DROP, TO_MESSAGES, Case
 from sftui.repairs.catalogue import REPAIRS, TITLES
@@ -92,7 +92,7 @@ def test_a_repair_takes_the_finding_away_and_nothing_else(code: str, number: int
     if (code, number, name) in HELPLESS:
         assert all(one.untouched for one in done), "it helps after all"
         return
-    hit = {finding.row for finding in before.of(code)} if CODES[code].scope == "row" else set(before.of(code)[0].rows)
+    hit = {finding.row for finding in before.of(code)} if SCOPE_OF[code] == "row" else set(before.of(code)[0].rows)
     touched = {one.row.index for one in done if not one.untouched}
     assert touched and touched <= hit, "rows without the finding stay as they are"
     left = [one for one in done if one.dropped is None]

@@ -13,7 +13,7 @@ import pytest
 
 from sftui import pipeline, trainers
 from sftui.conversations import Detection
-from sftui.findings import CODES, Context, DatasetChecks, check_dataset, check_row
+from sftui.findings import CODES, SCOPE_OF, Context, DatasetChecks, check_dataset, check_row
 from sftui.model import Inspection, Part, Row
 from sftui.repairs.catalogue import REPAIRS, fixes_for
 from sftui.repairs.run import layout_of, make_plan, repair_row, repaired
@@ -121,7 +121,7 @@ def test_the_dirty_set_all_at_once(shared: Path) -> None:
         for one in json.loads((folder / "derived_dirty_messages.expected.json").read_text("utf-8"))
     }
     one = bench(rows)
-    errors = {code for code, entry in CODES.items() if entry.severity.value == "error" and entry.scope == "row"}
+    errors = {code for code, entry in CODES.items() if entry.severity.value == "error" and SCOPE_OF[code] == "row"}
     plan = make_plan([*REPAIRS, "deduplicate"], ["unreadable", *errors], codes=tuple(CODES))
     done = list(
         repaired(
