@@ -74,7 +74,7 @@ _FOUND = tuple((module.__name__, one) for module in _modules() for one in vars(m
 _CHECKS = tuple(
     one
     for name, one in _FOUND
-    if isinstance(one, (RowCheck, SetupCheck, DatasetCheck)) and one.found.__module__ == name  # not where it is used
+    if isinstance(one, (RowCheck, SetupCheck, DatasetCheck)) and one.faults.__module__ == name  # not where it is used
 )
 CODES: Mapping[str, Rule] = listed(one for _, one in _FOUND if isinstance(one, Rule))
 ROW_CHECKS = tuple(one for one in _CHECKS if isinstance(one, RowCheck))

@@ -1,20 +1,55 @@
-"""When a check is run, and the rules by which it reports."""
+"""When a check is run, what it finds wrong, and the rules by which findings are made of that."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from enum import Enum
+from itertools import islice
+from typing import Any
 
 from sftui.findings.context import Context
-from sftui.findings.dataset import DatasetChecks
-from sftui.findings.look import RowLook
-from sftui.findings.model import Finding
+from sftui.findings.dataset import DatasetChecks, Tally
+from sftui.findings.fixes import fix_of, rule_fix, tight_tags
+from sftui.findings.look import RowLook, shown
+from sftui.findings.model import Finding, Fix, Severity
 from sftui.findings.rule import Rule
 from sftui.findings.shapes import RowShape
-from sftui.model import Inspection, Kind
+from sftui.model import NOWHERE, Inspection, Kind, RecipeChange
+from sftui.recipe import get
+from sftui.text import visible
 
 Parts = Callable[[DatasetChecks, Iterable[bytes]], Iterable[object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What a check finds wrong, of which a `Finding` is made: a sentence on it, safe or not, and what shows it (None:
+    what stands at its place). `severity` where it is not the rule's, `rule` where it is not the check's first.
+
+    Of a row `message`, `tokens` and `span` say where; of the set-up `rows` which show it and `count` how many they are,
+    or `of` them themselves; of the whole dataset `tally`. `changes` are knobs with the values that repair it, `title`
+    says so in words and `template` names a surgery; `tags`: tags that are put anew do, where the mask is drawn from
+    them; `fix` is what does in place of all this.
+    """
+
+    sentence: str
+    evidence: str | None = None
+    severity: Severity | None = None
+    _: KW_ONLY
+    rule: Rule | None = None
+    message: int | None = None
+    tokens: tuple[int, int] | None = None
+    span: tuple[int, int] | None = None
+    rows: tuple[int, ...] = ()
+    count: int = 1
+    of: Sequence[Inspection] = ()
+    tally: Tally | None = None
+    changes: Sequence[tuple[str, Any]] = ()
+    title: str = ""
+    template: str | None = None
+    tags: bool = False
+    fix: Fix | None = None
 
 
 class RowCondition(Enum):
@@ -36,19 +71,26 @@ class RowCondition(Enum):
 class RowCheck:
     """A check of single rows, with what can be said cheaply beforehand: where a gate is shut, it finds nothing.
 
-    `kinds` (none: all), `recipe` and `shape` are run once for all rows of one shape, `row` of every row.
+    `kinds` (none: all), `recipe` and `shape` are run once for all rows of one shape, `row` of every row. Of the faults
+    of a row the first is reported, where not `several` are.
     """
 
     when: RowCondition
     rules: tuple[Rule, ...]
-    found: Callable[[RowLook], Iterable[Finding]]
+    faults: Callable[[RowLook], Iterable[Fault]]
     row: Callable[[RowLook], object] | None = None
     recipe: Callable[[Context], object] | None = None
     shape: Callable[[RowShape], object] | None = None
     kinds: tuple[Kind, ...] = ()
+    several: bool = False
 
-    def __call__(self, look: RowLook) -> Iterable[Finding]:
-        return self.found(look)
+    def __call__(self, look: RowLook) -> Iterator[Finding]:
+        for fault in islice(self.faults(look), None if self.several else 1):
+            yield finding_of(look, fault.rule or self.rules[0], fault)
+
+    def holds(self, look: RowLook) -> bool:
+        """Whether it finds anything in a row."""
+        return any(True for _ in self.faults(look))
 
     def open(self, context: Context, shape: RowShape) -> bool:
         """Whether any row of this shape may have a finding under the context's recipe."""
@@ -59,12 +101,51 @@ class RowCheck:
         )
 
 
+def finding_of(look: RowLook, rule: Rule, fault: Fault) -> Finding:
+    """The finding of a fault of a row."""
+    tokens, span, evidence = fault.tokens, fault.span, fault.evidence
+    if tokens is not None and span is None and look.inspection.tokens is not None:
+        starts, ends = look.tokens.starts[slice(*tokens)], look.tokens.ends[slice(*tokens)]
+        placed = [start for start in starts if start != NOWHERE]
+        span = (min(placed), max([end for end in ends if end != NOWHERE])) if placed else None
+    if evidence is None and tokens is not None:
+        evidence = look.spelling.quote(*tokens)
+    elif evidence is None:
+        evidence = shown(look.rendered.text[slice(*span)]) if span else ""
+    fix = fault.fix or (tight_tags(look.context, rule, look.rendered) if fault.tags else None)
+    return Finding(
+        rule.code,
+        fault.severity or rule.severity,
+        visible(fault.sentence),
+        look.inspection.row.index,
+        fault.message,
+        tokens,
+        span,
+        evidence,
+        fix or fix_of(look.context, rule, fault.changes, fault.title, fault.template),
+        signature=look.signature,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class SetupCheck:
     """A check of the set-up, asked once with some rows."""
 
     rules: tuple[Rule, ...]
-    found: Callable[[Context, Sequence[Inspection]], Iterable[Finding]]
+    faults: Callable[[Context, Sequence[Inspection]], Iterable[Fault]]
+
+    def __call__(self, context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+        for fault in self.faults(context, sample):
+            rule = fault.rule or self.rules[0]
+            yield Finding(
+                rule.code,
+                fault.severity or rule.severity,
+                fault.sentence,
+                evidence=fault.evidence or "",
+                fix=fault.fix or fix_of(context, rule, fault.changes, fault.title, fault.template),
+                rows=tuple(one.row.index for one in fault.of[:5]) or fault.rows[:5],
+                count=len(fault.of) or fault.count,
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +157,23 @@ class DatasetCheck:
     """
 
     rules: tuple[Rule, ...]
-    found: Callable[[DatasetChecks], Iterable[Finding]]
+    faults: Callable[[DatasetChecks], Iterable[Fault]]
     parts: Parts | None = None
+
+    def __call__(self, checks: DatasetChecks) -> Iterator[Finding]:
+        for fault in self.faults(checks):
+            rule, tally = fault.rule or self.rules[0], fault.tally or Tally()
+            changes = tuple(RecipeChange(path, get(checks.recipe, path), after) for path, after in fault.changes)
+            title = ", ".join(f"set {one.path} to {one.after}" for one in changes) or rule.fix_text(checks.trainer)
+            yield Finding(
+                rule.code,
+                rule.severity,
+                fault.sentence,
+                evidence=fault.evidence or "rows " + ", ".join(map(str, tally.rows)),
+                fix=rule_fix(rule, changes, title),
+                rows=tuple(tally.rows),
+                count=tally.count,
+            )
 
 
 def row_check(
@@ -87,18 +183,24 @@ def row_check(
     recipe: Callable[[Context], object] | None = None,
     shape: Callable[[RowShape], object] | None = None,
     kinds: tuple[Kind, ...] = (),
-) -> Callable[[Callable[[RowLook], Iterable[Finding]]], RowCheck]:
+    several: bool = False,
+) -> Callable[[Callable[[RowLook], Iterable[Fault]]], RowCheck]:
     """Makes a function of a row a check that reports by these rules, behind these gates (see `RowCheck`)."""
-    return lambda found: RowCheck(when, rules, found, row, recipe, shape, kinds)
+    return lambda faults: RowCheck(when, rules, faults, row, recipe, shape, kinds, several)
 
 
-def setup_check(*rules: Rule) -> Callable[[Callable[[Context, Sequence[Inspection]], Iterable[Finding]]], SetupCheck]:
+def setup_check(*rules: Rule) -> Callable[[Callable[[Context, Sequence[Inspection]], Iterable[Fault]]], SetupCheck]:
     """The same of the set-up."""
-    return lambda found: SetupCheck(rules, found)
+    return lambda faults: SetupCheck(rules, faults)
 
 
 def dataset_check(
     *rules: Rule, parts: Parts | None = None
-) -> Callable[[Callable[[DatasetChecks], Iterable[Finding]]], DatasetCheck]:
+) -> Callable[[Callable[[DatasetChecks], Iterable[Fault]]], DatasetCheck]:
     """The same of the whole dataset."""
-    return lambda found: DatasetCheck(rules, found, parts)
+    return lambda faults: DatasetCheck(rules, faults, parts)
+
+
+def chats(sample: Sequence[Inspection]) -> list[Inspection]:
+    """The rows that are conversations of messages."""
+    return [one for one in sample if one.conversation is not None and one.conversation.kind is Kind.CHAT]

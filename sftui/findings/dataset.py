@@ -13,11 +13,9 @@ from sftui.conversations.refusals import MEDIA_COLUMNS
 from sftui.findings.context import Context
 from sftui.findings.counts import RowCounts
 from sftui.findings.hashes import HASH, Hashes, hash_of, hashes_of
-from sftui.findings.model import Finding, Fix
-from sftui.findings.rule import Rule
 from sftui.findings.shapes import order_of
 from sftui.flat import covered
-from sftui.model import Conversation, Inspection, Kind, Labels, Part, Reason, RecipeChange
+from sftui.model import Conversation, Inspection, Kind, Labels, Part, Reason
 from sftui.trainers.base import Totals
 
 LIMITS = (512, 1024, 2048, 4096, 8192, 16384, 32768)
@@ -237,21 +235,6 @@ class DatasetChecks:
                 self.others.change(answer, later)
         for prompt, given in other.by_prompt.items():
             self._ask(prompt, given)
-
-    def finding(
-        self, rule: Rule, sentence: str, tally: Tally, evidence: str = "", changes: tuple[RecipeChange, ...] = ()
-    ) -> Finding:
-        """A finding of the whole dataset; `tally` are the rows that show it."""
-        title = ", ".join(f"set {one.path} to {one.after}" for one in changes) or rule.fix_text(self.trainer)
-        return Finding(
-            rule.code,
-            rule.severity,
-            sentence,
-            evidence=evidence or "rows " + ", ".join(map(str, tally.rows)),
-            fix=Fix(title, changes, None, next(iter(rule.repair), None), rule.fixes) if title else None,
-            rows=tuple(tally.rows),
-            count=tally.count,
-        )
 
 
 def _prompt_of(

@@ -24,7 +24,7 @@ def fix_of(
     """
     pairs = list(changes)
     if not (pairs or title or template):  # the same for every row
-        return context.once(("fix", rule.code), lambda: _fix(rule, (), rule.fix_text(context.trainer), None))
+        return context.once(("fix", rule.code), lambda: rule_fix(rule, (), rule.fix_text(context.trainer)))
     wanted = tuple(
         RecipeChange(path, before, value) for path, value in pairs if (before := get(context.recipe, path)) != value
     )
@@ -33,10 +33,11 @@ def fix_of(
         title, template = "", None
     if not title:
         title = ", ".join(map(_change_text, made)) or rule.fix_text(context.trainer)
-    return _fix(rule, made, title, template)
+    return rule_fix(rule, made, title, template)
 
 
-def _fix(rule: Rule, changes: tuple[RecipeChange, ...], title: str, template: str | None) -> Fix | None:
+def rule_fix(rule: Rule, changes: tuple[RecipeChange, ...], title: str, template: str | None = None) -> Fix | None:
+    """A fix with the keys of each trainer; None where there is nothing to say."""
     if not title and not template:
         return None
     return Fix(visible(title), changes, template, next(iter(rule.repair), None), rule.fixes)
@@ -55,12 +56,13 @@ def tight_tags(context: Context, rule: Rule, rendered: RenderedText) -> Fix | No
     if context.recipe.mask.rule != "generation_tag" or not rendered.has_generation_tag:
         return None
     return fix_of(
-        context,
-        rule,
-        (),
-        "put the generation tags anew, tight around the answers and what ends them",
-        GENERATION_TAGS,
+        context, rule, (), "put the generation tags anew, tight around the answers and what ends them", GENERATION_TAGS
     )
+
+
+def common_boundary(context: Context) -> list[tuple[str, Any]]:
+    """What masks the prompt up to where its tokens part from the row's, if it is masked by its length."""
+    return [("mask.boundary", "common_prefix")] if context.recipe.mask.boundary == "prompt_length" else []
 
 
 def newer(context: Context) -> list[tuple[str, Any]]:

@@ -9,11 +9,8 @@ from typing import Any, NamedTuple, TypeVar
 
 from sftui.findings.calls import Call, Tools, calls_of, declared
 from sftui.findings.context import Context
-from sftui.findings.fixes import fix_of
 from sftui.findings.manners import Read, read
 from sftui.findings.mask import Mask, stretches
-from sftui.findings.model import Finding, Fix, Severity
-from sftui.findings.rule import Rule
 from sftui.findings.samples import said_once, tokens_once
 from sftui.findings.shapes import ALL, NONE, SOME, Order, RowShape, order_of
 from sftui.findings.signatures import signature_of
@@ -289,49 +286,6 @@ class RowLook:
         ids, special = self.tokens.ids, self.context.tools.tokenizer.special_ids
         own = set().union(*[ids[turn.terminator[0] : turn.terminator[1]] for turn in self.answers])
         return self.context.stops | (own & special - self.context.opening)
-
-    def finding(
-        self,
-        rule: Rule,
-        sentence: str,
-        *,
-        message: int | None = None,
-        tokens: tuple[int, int] | None = None,
-        span: tuple[int, int] | None = None,
-        evidence: str | None = None,
-        severity: Severity | None = None,
-        change: tuple[str, Any] | None = None,
-        changes: Sequence[tuple[str, Any]] = (),
-        fix: Fix | None = None,
-        title: str = "",
-    ) -> Finding:
-        """A finding of this row; `change` is a knob and the value that repairs it, `changes` several of them."""
-        if tokens is not None and span is None and self.inspection.tokens is not None:
-            starts, ends = self.tokens.starts[slice(*tokens)], self.tokens.ends[slice(*tokens)]
-            placed = [start for start in starts if start != NOWHERE]
-            span = (min(placed), max([end for end in ends if end != NOWHERE])) if placed else None
-        if evidence is None:
-            evidence = (
-                self.spelling.quote(*tokens)
-                if tokens is not None
-                else shown(self.rendered.text[span[0] : span[1]])
-                if span
-                else ""
-            )
-        if fix is None:
-            fix = fix_of(self.context, rule, changes if change is None else [change], title)
-        return Finding(
-            rule.code,
-            severity or rule.severity,
-            visible(sentence),
-            self.inspection.row.index,
-            message,
-            tokens,
-            span,
-            evidence,
-            fix,
-            signature=self.signature,
-        )
 
 
 _signature_of = lru_cache(maxsize=1000)(signature_of)

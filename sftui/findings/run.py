@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from sftui import bound
 from sftui.findings.catalogue import DATASET_CHECKS, ROW_CHECKS, SETUP_CHECKS
-from sftui.findings.checks import RowCondition
+from sftui.findings.checks import Fault, RowCheck, RowCondition, finding_of
 from sftui.findings.context import Context
 from sftui.findings.dataset import DatasetChecks
 from sftui.findings.look import RowLook
@@ -14,9 +14,6 @@ from sftui.findings.model import Finding
 from sftui.findings.rules.rows import ROW007
 from sftui.findings.shapes import RowShape
 from sftui.model import Inspection
-
-_Checks = Sequence[tuple[Callable[[RowLook], object] | None, Callable[[RowLook], Iterable[Finding]]]]
-"""What is tried on a row before, where anything is, and the check."""
 
 MOST_STRETCHES = 400
 """Of how many stretches a shape may be, so that what is tried on its rows is remembered."""
@@ -43,27 +40,27 @@ def check_row(inspection: Inspection, context: Context, *, look: RowLook | None 
         why = f"{bound.subject('findings')} {bound.out_of_memory(row.size)}"
     except RecursionError:
         why = f"{bound.subject('findings')} goes in circles, or too deep"
-    return (look.finding(ROW007, why, evidence=""),)
+    return (finding_of(look, ROW007, Fault(why, "")),)
 
 
 def _found(look: RowLook) -> tuple[Finding, ...]:
     found: list[Finding] = []
-    for row, check in _checks(look):
-        if row is None or row(look):
+    for check in _checks(look):
+        if check.row is None or check.row(look):
             found.extend(check(look))
     if len(found) > 1:
         found.sort(key=lambda one: one.severity.rank)
     return tuple(found)
 
 
-def _checks(look: RowLook) -> _Checks:
+def _checks(look: RowLook) -> Sequence[RowCheck]:
     """What may find anything in a row of this shape, in order."""
     context, shape = look.context, look.shape
-    remembered: dict[RowShape, _Checks] = context.once("asked", dict)
+    remembered: dict[RowShape, Sequence[RowCheck]] = context.once("asked", dict)
     checks_to_run = remembered.get(shape)
     if checks_to_run is None:
         checks = (one for when in moments(look.inspection) for one in _BY_MOMENT[when])
-        checks_to_run = [(one.row, one.found) for one in checks if one.open(context, shape)]
+        checks_to_run = [one for one in checks if one.open(context, shape)]
         if len(shape.parts) <= MOST_STRETCHES and len(shape.roles) <= MOST_STRETCHES:
             if len(remembered) >= MOST_SHAPES:
                 remembered.clear()
@@ -85,13 +82,13 @@ def moments(inspection: Inspection) -> Iterator[RowCondition]:
 
 def check_setup(context: Context, sample: Sequence[Inspection]) -> tuple[Finding, ...]:
     """What is wrong with the recipe, the template and the tokenizer together; `sample` are some rows, inspected."""
-    found = [finding for check in SETUP_CHECKS for finding in check.found(context, sample)]
+    found = [finding for check in SETUP_CHECKS for finding in check(context, sample)]
     found.sort(key=lambda one: one.severity.rank)
     return tuple(found)
 
 
 def check_dataset(checks: DatasetChecks) -> tuple[Finding, ...]:
     """Every finding over what was gathered; may be queried at any time."""
-    found = [finding for check in DATASET_CHECKS for finding in check.found(checks)]
+    found = [finding for check in DATASET_CHECKS for finding in check(checks)]
     found.sort(key=lambda one: one.severity.rank)
     return tuple(found)

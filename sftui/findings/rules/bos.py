@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sftui.findings.checks import RowCondition, row_check
+from sftui.findings.checks import Fault, RowCondition, row_check
 from sftui.findings.examples import case
 from sftui.findings.look import RowLook
-from sftui.findings.model import Finding, Severity
+from sftui.findings.model import Severity
 from sftui.findings.rule import GOOD, major
 from sftui.model import Kind
 from sftui.trainers.traits import Quirk
@@ -55,7 +55,7 @@ BOS003 = major(
 
 
 @row_check(RowCondition.LABELLED, BOS001, BOS002, BOS003, recipe=lambda context: context.facts.bos_id is not None)
-def bos_count(look: RowLook) -> Iterator[Finding]:
+def bos_count(look: RowLook) -> Iterator[Fault]:
     """BOS001, BOS002 and BOS003."""
     bos, ids = look.facts.bos_id, look.tokens.input_ids
     if bos is None or not ids or look.labels.dropped is not None:
@@ -68,18 +68,18 @@ def bos_count(look: RowLook) -> Iterator[Finding]:
     )
     if found == 2:
         if by_first_row:
-            yield look.finding(
-                BOS003,
+            yield Fault(
                 f"the row begins with two BOS tokens: {look.context.traits.title} decided from the first row",
                 tokens=(0, 2),
+                rule=BOS003,
             )
             return
         # Texts of one set may begin with BOS or not; a template prints it always, so there the tokenizer need not add
         # one.
         added = look.recipe.tokenize.add_special_tokens and look.chat
-        change = ("tokenize.add_special_tokens", False) if added else ("tokenize.bos", "drop_second")
-        yield look.finding(
-            BOS001, "the row begins with two BOS tokens", tokens=(0, 2), change=None if look.stored else change
+        changes = [("tokenize.add_special_tokens", False) if added else ("tokenize.bos", "drop_second")]
+        yield Fault(
+            "the row begins with two BOS tokens", tokens=(0, 2), changes=() if look.stored else changes, rule=BOS001
         )
         return
     why = expected_bos(look)
@@ -87,18 +87,18 @@ def bos_count(look: RowLook) -> Iterator[Finding]:
         return
     sentence = f"the row does not begin with {look.facts.bos_token}, which {why}"
     if by_first_row:
-        yield look.finding(BOS003, f"{sentence}: Unsloth decided from the first row", tokens=(0, 1))
+        yield Fault(f"{sentence}: Unsloth decided from the first row", tokens=(0, 1), rule=BOS003)
         return
     stripped = look.recipe.tokenize.bos == "strip_text"
     changes: list[tuple[str, Any]] = [("tokenize.bos", "keep")] if stripped else [("tokenize.add_special_tokens", True)]
     if not stripped and not look.chat and look.recipe.tokenize.bos == "keep":
         changes.append(("tokenize.bos", "drop_second"))  # for the texts of the set that begin with it
-    yield look.finding(
-        BOS002,
+    yield Fault(
         sentence,
         tokens=(0, min(4, len(ids))),
         changes=() if look.stored else changes,
         severity=Severity.ERROR if gemma_like(look) else None,
+        rule=BOS002,
     )
 
 

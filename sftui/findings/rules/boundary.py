@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sftui.findings.checks import RowCondition, row_check, setup_check
+from sftui.findings.checks import Fault, RowCondition, row_check, setup_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
 from sftui.findings.examples import case, chat
-from sftui.findings.fixes import newer
+from sftui.findings.fixes import common_boundary, newer
 from sftui.findings.look import RowLook, shown
-from sftui.findings.model import Finding, Severity
+from sftui.findings.model import Severity
 from sftui.findings.rule import GOOD, fatal, major, minor
 from sftui.findings.rules.template_setup import boundary_merges
-from sftui.findings.setup import about
 from sftui.findings.words import text_of
 from sftui.model import Inspection, Kind, Part, common_prefix
 from sftui.text import visible_token
@@ -56,7 +55,7 @@ BND008 = major(
     shape=lambda shape: shape.merged,
     recipe=lambda context: context.recipe.mask.rule in ("auto", "completion"),
 )
-def merged(look: RowLook) -> Iterator[Finding]:
+def merged(look: RowLook) -> Iterator[Fault]:
     """BND001 and BND008: the prompt's tokens are no prefix though its text is."""
     boundary, prompt_ids = look.inspection.boundary, look.tokens.prompt_ids
     if boundary is None or prompt_ids is None or look.recipe.mask.rule not in ("auto", "completion"):
@@ -66,11 +65,11 @@ def merged(look: RowLook) -> Iterator[Finding]:
     at = boundary.common
     eos = look.facts.eos_id
     if eos is not None and prompt_ids[-1] == eos and at == len(prompt_ids) - 1:
-        yield look.finding(
-            BND008,
+        yield Fault(
             "the prompt tokenized alone ends with EOS, so the mask is one token too long",
             tokens=(max(0, at - 2), min(at + 2, len(look.tokens))),
             changes=_without_added(look) if look.recipe.tokenize.add_special_tokens else (),
+            rule=BND008,
         )
         return
     if look.rendered.prompt is None or not look.rendered.text.startswith(look.rendered.prompt):
@@ -81,15 +80,15 @@ def merged(look: RowLook) -> Iterator[Finding]:
     pairs = zip(prompt.surfaces[at : at + 4], prompt.pieces[at : at + 4])
     alone = "".join(f"[{visible_token(surface, piece)}]" for surface, piece in pairs)
     # A mask by common prefix loses no token; what a server gives the model as prompt still differs.
-    change = ("mask.boundary", "common_prefix") if look.recipe.mask.boundary == "prompt_length" else None
-    yield look.finding(
-        BND001,
+    changes = common_boundary(look.context)
+    yield Fault(
         f"prompt and answer merge at token {at}: the prompt alone has {boundary.prompt_length} tokens, {at} of them"
         " shared",
         tokens=(max(0, at - 1), min(at + 3, len(look.tokens))),
         evidence=f"{alone} ≠ {look.spelling.quote(at, at + 4)}",
-        change=change,
-        severity=None if change else Severity.INFO,
+        changes=changes,
+        severity=None if changes else Severity.INFO,
+        rule=BND001,
     )
 
 
@@ -148,7 +147,7 @@ BND005 = major(
 
 
 @row_check(RowCondition.LABELLED, BND004, BND005, recipe=lambda context: context.recipe.mask.rule == "markers")
-def markers(look: RowLook) -> Iterator[Finding]:
+def markers(look: RowLook) -> Iterator[Fault]:
     """BND004 and BND005, for masks that scan for a response marker."""
     if look.recipe.mask.rule != "markers":
         return
@@ -164,17 +163,17 @@ def markers(look: RowLook) -> Iterator[Finding]:
             if start < at + len(response) and end > at
         ]
         ids = look.tokens.input_ids[where[0] : where[-1] + 1] if where else ()
-        yield look.finding(
-            BND004,
+        yield Fault(
             f"the response marker stands in the text but its ids do not; here they are {list(ids)}",
             tokens=(where[0], where[-1] + 1) if where else None,
+            rule=BND004,
         )
         return
     if response and not look.mask.trained and response not in text and look.recipe.mask.response_marker:
-        yield look.finding(
-            BND004,
+        yield Fault(
             f"the response marker {shown(response, 40)} stands nowhere in the text of this row",
             evidence=shown(text[-80:]),
+            rule=BND004,
         )
         return
     if not look.known or not look.chat:
@@ -187,13 +186,12 @@ def markers(look: RowLook) -> Iterator[Finding]:
             if span.part is Part.CONTENT and span.message >= 0:
                 at = text.find(bare, span.start, span.end)
                 if at >= 0:
-                    yield look.finding(
-                        BND005,
+                    yield Fault(
                         f"message {span.message} holds the marker {shown(bare, 40)}, which the mask takes for a turn",
                         message=span.message,
                         span=(at, at + len(bare)),
+                        rule=BND005,
                     )
-                    return
 
 
 BND009 = major(
@@ -213,7 +211,7 @@ BND009 = major(
     BND009,
     recipe=lambda context: context.traits.finds is Finds.DUMMY and context.recipe.mask.rule == "turn_content",
 )
-def dummy_edges(look: RowLook) -> Iterator[Finding]:
+def dummy_edges(look: RowLook) -> Iterator[Fault]:
     """BND009: the locator took brackets of the answer for its dummy's."""
     traits = look.context.traits
     if traits.finds is not Finds.DUMMY or look.recipe.mask.rule != "turn_content":
@@ -225,15 +223,13 @@ def dummy_edges(look: RowLook) -> Iterator[Finding]:
         first, last = turn.content[0], turn.content[1] - 1
         lost = [i for i in (first, last) if first <= last and not look.mask.drawn[i]]
         if lost and any(look.mask.drawn[first : last + 1]):
-            yield look.finding(
-                BND009,
+            yield Fault(
                 f"the {'first' if lost[0] == first else 'last'} token of message {turn.message} is masked:"
                 f" {traits.title} takes it for its own mark",
                 message=turn.message,
                 tokens=(max(lost[0] - 2, 0), lost[0] + 3),
                 changes=newer(look.context),
             )
-            return
 
 
 BND003 = minor(
@@ -251,7 +247,7 @@ BND003 = minor(
 
 
 @row_check(RowCondition.SLOW, BND003, shape=lambda shape: shape.pieces)
-def pieces(look: RowLook) -> Iterator[Finding]:
+def pieces(look: RowLook) -> Iterator[Fault]:
     """BND003: the row's pieces, encoded alone, differ from the text encoded as a whole."""
     parts = look.rendered.pieces
     if not parts or look.stored or any(piece.ids is not None and not piece.text for piece in parts):
@@ -266,8 +262,7 @@ def pieces(look: RowLook) -> Iterator[Finding]:
     reach = len(ids) if not look.cut else look.count - shift - 1
     if at < min(reach, len(whole)):
         show = reader.piece
-        yield look.finding(
-            BND003,
+        yield Fault(
             f"encoded as a whole the text has {len(whole)} tokens, in parts {len(ids)}; they differ from token"
             f" {at + shift}",
             tokens=(max(0, at + shift - 2), at + shift + 3),
@@ -289,16 +284,14 @@ BND010 = major(
 
 
 @setup_check(BND010)
-def legacy_splice(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+def legacy_splice(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     if (
         context.traits.finds is Finds.DUMMY
         and context.recipe.mask.rule == "turn_content"
         and not context.recipe.mask.roles
         and any(one.conversation is not None and one.conversation.kind is Kind.CHAT for one in sample)
     ):
-        yield about(
-            context,
-            BND010,
+        yield Fault(
             f"roles_to_train is empty, so {context.traits.title} splices prompt and answer by length",
             "roles_to_train: []",
             changes=[("mask.roles", ("assistant",))],

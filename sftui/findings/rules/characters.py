@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from sftui.findings.checks import RowCondition, row_check
+from sftui.findings.checks import Fault, RowCondition, row_check
 from sftui.findings.examples import case, chat
 from sftui.findings.look import RowLook, shown
-from sftui.findings.model import Finding, Severity
+from sftui.findings.model import Severity
 from sftui.findings.rule import DROP, minor
 
 # Control characters but tab, line feed and carriage return; NUL; U+FFFD; lone surrogates; BOM; characters that are
@@ -69,8 +69,8 @@ CON012 = minor(
 )
 
 
-@row_check(RowCondition.CONVERSATION, CON008, CON012, row=lambda look: _may_be_broken(look.spoken))
-def broken_characters(look: RowLook) -> Iterator[Finding]:
+@row_check(RowCondition.CONVERSATION, CON008, CON012, row=lambda look: _may_be_broken(look.spoken), several=True)
+def broken_characters(look: RowLook) -> Iterator[Fault]:
     """CON008 and CON012, one finding each a row."""
     broken = escaped = False
     for number, text, content in look.texts:
@@ -80,12 +80,12 @@ def broken_characters(look: RowLook) -> Iterator[Finding]:
                 broken = True
                 serious = match.re is not _INVISIBLE
                 around = text[max(0, match.start() - 20) : match.end() + 20]
-                yield look.finding(
-                    CON008,
+                yield Fault(
                     f"{_name(look, number)} holds {_what(match)} at character {match.start()}",
                     message=number,
                     evidence=shown(around),
                     severity=Severity.WARNING if serious or match.group() in "\u202e\u202d" else None,
+                    rule=CON008,
                 )
         # JSON text of a call rightly writes its line breaks so.
         if (
@@ -101,11 +101,11 @@ def broken_characters(look: RowLook) -> Iterator[Finding]:
             if bare.count(_ESCAPED) > 1:
                 escaped = True
                 at = bare.index(_ESCAPED)
-                yield look.finding(
-                    CON012,
+                yield Fault(
                     f"{_name(look, number)} holds the characters \\n {bare.count(_ESCAPED)} times and no line break",
                     message=number,
                     evidence=shown(bare[max(0, at - 20) : at + 30]),
+                    rule=CON012,
                 )
 
 

@@ -6,16 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sftui.conversations.messages import FLAG_KEYS, UNPACKED, WEIGHT_KEYS, part_kind, printed_list
-from sftui.findings.checks import RowCondition, row_check, setup_check
+from sftui.findings.checks import Fault, RowCondition, row_check, setup_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
 from sftui.findings.examples import ROUNDS_OF, case, chat
 from sftui.findings.look import RowLook, shown
-from sftui.findings.model import Finding, Severity
+from sftui.findings.model import Severity
 from sftui.findings.rule import DROP, GOOD, Rule, fatal, loud, major, minor
 from sftui.findings.rules.roles import refused_roles
 from sftui.findings.rules.tools import unread_calls
-from sftui.findings.setup import about
 from sftui.findings.words import REASONING, part_texts
 from sftui.model import Inspection, Kind, Message, Stage
 from sftui.trainers.traits import Quirk
@@ -103,8 +102,9 @@ CON005 = major(
     CON004,
     CON005,
     shape=lambda shape: shape.manner.silent or shape.manner.unsaid,
+    several=True,
 )
-def nothing_said(look: RowLook) -> Iterator[Finding]:
+def nothing_said(look: RowLook) -> Iterator[Fault]:
     """CON001, CON002, CON003, CON004 and CON005, message by message."""
     for number, (role, message) in enumerate(zip(look.roles, look.messages)):
         content = message.data.get("content")
@@ -116,7 +116,7 @@ def nothing_said(look: RowLook) -> Iterator[Finding]:
 
 
 @row_check(RowCondition.CONVERSATION, CON003, CON004, kinds=(Kind.STRINGS, Kind.TEXT))
-def nothing_written(look: RowLook) -> Iterator[Finding]:
+def nothing_written(look: RowLook) -> Iterator[Fault]:
     """CON003 and CON004 for rows without messages: a completion, or a text, that says nothing at all."""
     conversation = look.conversation
     strings = conversation.kind is Kind.STRINGS
@@ -125,12 +125,12 @@ def nothing_written(look: RowLook) -> Iterator[Finding]:
         return
     what, number = ("the completion", 1) if strings else ("the text", None)
     if text:
-        yield look.finding(CON004, f"{what} is white space only", message=number, evidence=shown(text))
+        yield Fault(f"{what} is white space only", message=number, evidence=shown(text), rule=CON004)
     else:
-        yield look.finding(CON003, f"{what} is empty", message=number, evidence="")
+        yield Fault(f"{what} is empty", message=number, evidence="", rule=CON003)
 
 
-def _no_text(look: RowLook, number: int, message: Message, content: Any) -> Iterator[Finding]:
+def _no_text(look: RowLook, number: int, message: Message, content: Any) -> Iterator[Fault]:
     role = shown(message.role, 40)
     if content is None:
         if _speaks(message):
@@ -162,20 +162,18 @@ CON010 = fatal(
     CON010,
     recipe=lambda context: Quirk.REPEATS_CONTENT in context.traits.quirks and context.detected.format == "messages",
 )
-def stale_content(look: RowLook) -> Iterator[Finding]:
+def stale_content(look: RowLook) -> Iterator[Fault]:
     """CON010: null as content goes on with that of the message before."""
     traits = look.context.traits
     if Quirk.REPEATS_CONTENT not in traits.quirks or look.context.detected.format != "messages":
         return
     for number, item in enumerate(look.raw_messages or ()):
         if isinstance(item, Mapping) and item.get("content", "") is None:
-            yield look.finding(
-                CON010,
+            yield Fault(
                 f"message {number} has no content: {traits.title} trains the text of the message before it",
                 message=number,
                 evidence="",
             )
-            return
 
 
 def _worse(look: RowLook) -> Severity | None:
@@ -185,7 +183,7 @@ def _worse(look: RowLook) -> Severity | None:
 
 def _stopped_here(look: RowLook) -> bool:
     """Whether the rendering stopped, and neither the roles nor a missing template are to blame."""
-    if look.inspection.stopped_at is not Stage.RENDERED or any(True for _ in refused_roles(look)):
+    if look.inspection.stopped_at is not Stage.RENDERED or refused_roles.holds(look):
         return False
     return look.context.template is not None or Quirk.RENDERS_WITHOUT_TEMPLATE in look.context.traits.quirks
 
@@ -199,7 +197,7 @@ def no_plain_text(look: RowLook) -> bool:
     )
 
 
-def _parts(look: RowLook, number: int, content: Sequence[Any]) -> Iterator[Finding]:
+def _parts(look: RowLook, number: int, content: Sequence[Any]) -> Iterator[Fault]:
     """A list of parts is meant for vision models; it is wrong where its Python text reaches the rendering."""
     rendered, message = look.inspection.rendered, look.messages[number]
     empty = all(
@@ -215,39 +213,39 @@ def _parts(look: RowLook, number: int, content: Sequence[Any]) -> Iterator[Findi
     kinds = " and ".join(dict.fromkeys(f"`{kind}`" for part in content if (kind := part_kind(part)) != "text"))
     beside = f"; what it holds as {kinds} is no text" if kinds else ""
     if content and _stopped_here(look):
-        yield look.finding(
-            CON002,
+        yield Fault(
             f"message {number} has a list of parts as content, and the template fails on it{beside}",
             message=number,
             evidence=shown(str(content)),
+            rule=CON002,
         )
     if rendered is None or not content:
         return
     for printed in (repr(list(content)), str(content)):
         at = rendered.text.find(printed)
         if at >= 0:
-            yield look.finding(
-                CON002,
+            yield Fault(
                 f"the template prints the content parts of message {number} as Python text{beside}",
                 message=number,
                 span=(at, at + len(printed)),
                 evidence=shown(printed),
+                rule=CON002,
             )
             return
     # Messages of other roles go missing whole where the template does not know the role: TPL003 and TOO002 say that.
     parts = content if look.messages[number].role in ("user", "assistant") else ()
     lines = [line.strip() for part in parts for text in part_texts(part) for line in text.splitlines() if line.strip()]
     if lines and not any(line in rendered.text for line in lines):
-        yield look.finding(
-            CON002,
+        yield Fault(
             f"the template prints nothing of the content parts of message {number}{beside}",
             message=number,
             tokens=_place(look, number),
             evidence=shown(str(content)),
+            rule=CON002,
         )
 
 
-def _edges(look: RowLook, number: int, message: Message, content: str) -> Iterator[Finding]:
+def _edges(look: RowLook, number: int, message: Message, content: str) -> Iterator[Fault]:
     if not content.strip():
         if _speaks(message):
             return
@@ -273,11 +271,11 @@ def _edges(look: RowLook, number: int, message: Message, content: str) -> Iterat
 
 def _about(
     look: RowLook, rule: Rule, number: int, what: str, content: str = "", severity: Severity | None = None
-) -> Finding:
+) -> Fault:
     """What a message has as its content: a finding at its tokens."""
     place, evidence = _place(look, number), shown(content)
-    return look.finding(
-        rule, f"message {number} {what}", message=number, tokens=place, evidence=evidence, severity=severity
+    return Fault(
+        f"message {number} {what}", message=number, tokens=place, evidence=evidence, severity=severity, rule=rule
     )
 
 
@@ -316,7 +314,7 @@ CON007 = loud(
     ),
     kinds=(Kind.CHAT,),
 )
-def json_text(look: RowLook) -> Iterator[Finding]:
+def json_text(look: RowLook) -> Iterator[Fault]:
     """CON007: the column held JSON text, which few trainers parse."""
     data, detected = look.inspection.row.data, look.context.detected
     if data is None or not look.chat or Quirk.PARSES_JSON_TEXT in look.context.traits.quirks:
@@ -324,9 +322,7 @@ def json_text(look: RowLook) -> Iterator[Finding]:
     column = detected.fields.get("messages", "messages")
     if isinstance(data.get(column), str) and detected.format in ("messages", "sharegpt"):
         form = "JSON text" if printed_list(data[column]) is None else "a list as Python prints it, as text"
-        yield look.finding(
-            CON007, f"`{shown(column, 40)}` is {form}, which this trainer does not parse", evidence=shown(data[column])
-        )
+        yield Fault(f"`{shown(column, 40)}` is {form}, which this trainer does not parse", evidence=shown(data[column]))
 
 
 CON006 = major(
@@ -341,7 +337,7 @@ CON006 = major(
 
 
 @setup_check(CON006)
-def two_formats(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+def two_formats(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     """CON006: columns that each make a format of their own, in most rows."""
     counts: dict[str, int] = {}
     read = [one.row.data for one in sample if one.row.data is not None]
@@ -357,9 +353,7 @@ def two_formats(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
     used = set(context.detected.fields.values())
     names = ", ".join(f"`{column}`" for column in common)
     others = [column for column in common if column not in used]
-    yield about(
-        context,
-        CON006,
+    yield Fault(
         f"the rows have {names}, which are formats of their own; sftui reads {context.detected.format}",
         names,
         title=f"remove {', '.join(f'`{one}`' for one in others)}",
@@ -385,7 +379,7 @@ CON011 = minor(
 
 
 @setup_check(CON011)
-def unread_keys(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+def unread_keys(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     """CON011: keys of messages that the template's source never names."""
     if context.template is None:
         return
@@ -400,7 +394,7 @@ def unread_keys(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
     names = sorted(key for key in counts if key not in known)
     if names:
         names_shown = ", ".join(f"`{shown(key, 30)}`" for key in names[:6])
-        yield about(context, CON011, f"messages have {names_shown}, which the chat template never reads", names_shown)
+        yield Fault(f"messages have {names_shown}, which the chat template never reads", names_shown)
 
 
 _ALPACA = {"instruction": "Capital of France?", "input": "", "output": "Paris."}
@@ -426,7 +420,7 @@ CON014 = fatal(
     shape=lambda shape: shape.extra,
     row=lambda look: UNPACKED in look.conversation.extra,
 )
-def history_of_keys(look: RowLook) -> Iterator[Finding]:
+def history_of_keys(look: RowLook) -> Iterator[Fault]:
     """CON014: the trainer unpacks each pair of the history, and a mapping gives the names of its keys."""
     unpacked: Mapping[int, str] = look.conversation.extra.get(UNPACKED, {})
     for number, what in unpacked.items():
@@ -435,12 +429,10 @@ def history_of_keys(look: RowLook) -> Iterator[Finding]:
             continue
         pair = " and ".join(f"`{shown(str(look.messages[i].content), 40)}`" for i in (at, at + 1))
         more = f" ({len(unpacked)} in this row)" if len(unpacked) > 1 else ""
-        yield look.finding(
-            CON014,
+        yield Fault(
             f"{look.messages[at].origin} is no pair of texts: {look.context.traits.title} takes its {what} {pair} for"
             f" the question and the answer, and trains on them{more}",
             message=at,
             tokens=_place(look, at + 1),
             evidence=pair,
         )
-        return

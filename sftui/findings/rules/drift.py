@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TypeGuard
 
-from sftui.findings.checks import RowCondition, row_check
+from sftui.findings.checks import Fault, RowCondition, row_check
 from sftui.findings.examples import case, stored_case
 from sftui.findings.look import RowLook
-from sftui.findings.model import Finding, Severity
+from sftui.findings.model import Severity
 from sftui.findings.rule import GOOD, major
 from sftui.model import Kind
 from sftui.text import visible_token
@@ -69,7 +69,7 @@ TOK006 = major(
 
 
 @row_check(RowCondition.SLOW, TOK006, kinds=(Kind.TOKENS,))
-def drifted(look: RowLook) -> Iterator[Finding]:
+def drifted(look: RowLook) -> Iterator[Fault]:
     """TOK006 of ids that are trained as they are stored: worth knowing, since nobody encodes them again here.
 
     A border between what is trained and what is not may lie where the tokenizer has none: a model that answers a prompt
@@ -87,8 +87,7 @@ def drifted(look: RowLook) -> Iterator[Finding]:
         return
     trained = sum(drawn[one.held[0]] for one in found)
     where = f"{trained} of them trained" if len(found) > 1 else f"which is {'trained' if trained else 'masked'}"
-    yield look.finding(
-        TOK006,
+    yield Fault(
         f"encoded again its text gets other ids {times(len(found))}, {where}",
         tokens=found[0].held,
         evidence=f"{look.spelling.quote(*found[0].held)} → {quoted(anew[slice(*found[0].anew)], tokenizer)}",
@@ -99,7 +98,7 @@ def drifted(look: RowLook) -> Iterator[Finding]:
 @row_check(
     RowCondition.SLOW, TOK006, row=lambda look: "input_ids" in (look.inspection.row.data or ()), kinds=(Kind.CHAT,)
 )
-def encoded_again(look: RowLook) -> Iterator[Finding]:
+def encoded_again(look: RowLook) -> Iterator[Fault]:
     """TOK006 of a row whose messages are encoded though it brings ids: others are trained than those it holds."""
     held = (look.inspection.row.data or {}).get("input_ids")
     if not known_ids(held, look.facts.vocab_size):
@@ -109,8 +108,7 @@ def encoded_again(look: RowLook) -> Iterator[Finding]:
     if not found:
         return
     (start, end), own = found[0]
-    yield look.finding(
-        TOK006,
+    yield Fault(
         f"the row brings ids, and its messages encoded again get others {times(len(found))}",
         tokens=own,
         evidence=f"{quoted(held[start:end], tokenizer)} → {look.spelling.quote(*own)}",

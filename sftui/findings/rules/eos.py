@@ -6,14 +6,12 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
 
-from sftui.findings.checks import RowCondition, row_check
+from sftui.findings.checks import Fault, RowCondition, row_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.examples import GENERATION, ROUNDS, ROUNDS_OF, TEXT, case, chat, stored_case, tagged
-from sftui.findings.fixes import tight_tags
 from sftui.findings.look import MessageTokens, RowLook
-from sftui.findings.model import Finding, Severity
+from sftui.findings.model import Severity
 from sftui.findings.rule import DROP, GOOD, fatal, minor
 from sftui.findings.shapes import RowShape
 from sftui.findings.words import TextMarks, spoken_of, without_code
@@ -64,7 +62,7 @@ EOS001 = fatal(
     shape=lambda shape: shape.extent and not shape.dropped and shape.whole,
     row=lambda look: not _stopped(look),
 )
-def no_stop(look: RowLook) -> Iterator[Finding]:
+def no_stop(look: RowLook) -> Iterator[Fault]:
     """EOS001: what is trained at the end of a whole row does not end with a stop token."""
     if look.cut or look.labels.dropped is not None or not look.mask.trained:
         return
@@ -82,14 +80,11 @@ def no_stop(look: RowLook) -> Iterator[Finding]:
         return  # stored labels that end masked: another rule's business
     if look.chat and not look.known:
         return
-    change = ("tokenize.append_eos", "if_missing_ids") if look.facts.eos_id is not None and not look.stored else None
-    if not look.context.traits.by_hand:
-        change = None
-    yield look.finding(
-        EOS001,
+    appends = look.facts.eos_id is not None and not look.stored and look.context.traits.by_hand
+    yield Fault(
         f"the row ends with {look.spelling.token(last)}, which is no stop token",
         tokens=(max(0, last - 5), n),
-        change=change,
+        changes=[("tokenize.append_eos", "if_missing_ids")] if appends else (),
         severity=Severity.WARNING if is_prose(look) else None,
     )
 
@@ -103,7 +98,7 @@ def no_stop(look: RowLook) -> Iterator[Finding]:
     row=lambda look: _may_go_on(look),
     kinds=(Kind.CHAT,),
 )
-def unended(look: RowLook) -> Iterator[Finding]:
+def unended(look: RowLook) -> Iterator[Fault]:
     """EOS001 inside a row: an earlier answer is trained and the next turn follows it at once, though the last answer
     has an end."""
     answers = [turn for turn in look.answers if turn.content[1] > turn.content[0]]
@@ -128,8 +123,7 @@ def unended(look: RowLook) -> Iterator[Finding]:
     if open_ended:
         turn = open_ended[0]
         some = f"{len(open_ended)} earlier answers" if len(open_ended) > 1 else f"message {turn.message}"
-        yield look.finding(
-            EOS001,
+        yield Fault(
             f"no stop token ends {some}, only the last answer",
             message=turn.message,
             tokens=(max(turn.content[0], turn.content[1] - 4), min(turn.content[1] + 3, len(look.tokens))),
@@ -201,7 +195,7 @@ GEN003 = fatal(
 @row_check(
     RowCondition.LABELLED, EOS004, EOS006, GEN003, shape=lambda shape: _may_mask_stops(shape), kinds=(Kind.CHAT,)
 )
-def masked_stop(look: RowLook) -> Iterator[Finding]:
+def masked_stop(look: RowLook) -> Iterator[Fault]:
     """EOS004, EOS006 and GEN003: an answer is trained to its last content token, but its stop token is not."""
     found: list[tuple[MessageTokens, int]] = []
     drawn, ids = look.mask.drawn, look.tokens.ids
@@ -218,26 +212,26 @@ def masked_stop(look: RowLook) -> Iterator[Finding]:
     turn, stop = found[0]
     rule = GEN003 if look.recipe.mask.rule == "generation_tag" else EOS004
     if look.labels.reasons[stop] is Reason.FORCED and Quirk.MASKS_END in look.context.traits.quirks:
-        yield look.finding(
-            EOS006,
+        yield Fault(
             f"{look.spelling.token(stop)} at the end is masked because max_seq_len is set, though nothing is cut",
             message=turn.message,
             tokens=(max(turn.content[0], stop - 4), stop + 1),
-            change=None if look.cut else ("length.max", None),
+            changes=() if look.cut else [("length.max", None)],
+            rule=EOS006,
         )
         return
     some = f"in {len(found)} of {len(look.answers)} answers" if len(found) > 1 else f"in message {turn.message}"
-    change: tuple[str, Any] | None = ("mask.terminator", "train") if look.recipe.mask.terminator == "mask" else None
-    if change is None:
-        option = look.context.traits.options.get(Effect.TRAINS_END)
-        change = (option, (look.spelling.piece(stop),)) if option is not None else None
-    yield look.finding(
-        rule,
+    option = look.context.traits.options.get(Effect.TRAINS_END)
+    changes = [(option, (look.spelling.piece(stop),))] if option is not None else ()
+    if look.recipe.mask.terminator == "mask":
+        changes = [("mask.terminator", "train")]
+    yield Fault(
         f"the answer is trained but its {look.spelling.token(stop)} is not, {some}",
         message=turn.message,
         tokens=(max(turn.content[0], stop - 4), stop + 1),
-        change=change,
-        fix=tight_tags(look.context, rule, look.rendered) if change is None else None,
+        changes=changes,
+        tags=not changes,
+        rule=rule,
     )
 
 
@@ -267,7 +261,7 @@ EOS002 = fatal(
 
 
 @row_check(RowCondition.LABELLED, EOS002, EOS004, kinds=(Kind.TOKENS,))
-def stop_as_pad(look: RowLook) -> Iterator[Finding]:
+def stop_as_pad(look: RowLook) -> Iterator[Fault]:
     """EOS002: stored labels are masked at every real EOS, and the pad token is the EOS; EOS004 where it is another
     one."""
     facts, conversation = look.facts, look.conversation
@@ -283,11 +277,11 @@ def stop_as_pad(look: RowLook) -> Iterator[Finding]:
     behind = [i for i in places if i > 0 and drawn[i - 1] and not drawn[i]]
     if behind and not any(drawn[i] for i in places):
         same = facts.pad_id in (None, facts.eos_id)
-        yield look.finding(
-            EOS002 if same else EOS004,
+        yield Fault(
             f"the label of {look.spelling.token(behind[0])} is masked behind a trained token"
             + ("; pad and EOS are the same token" if same else ""),
             tokens=(max(0, behind[0] - 3), behind[0] + 1),
+            rule=EOS002 if same else EOS004,
         )
 
 
@@ -302,7 +296,7 @@ EOS007 = minor(
 
 
 @row_check(RowCondition.LABELLED, EOS007, shape=lambda shape: shape.extent, row=lambda look: _may_double(look))
-def doubled_stop(look: RowLook) -> Iterator[Finding]:
+def doubled_stop(look: RowLook) -> Iterator[Fault]:
     """EOS007: two trained stop tokens with nothing but white space between."""
     ids, stops, drawn = look.tokens.input_ids, look.row_stops, look.mask.drawn
     if stops <= look.context.tools.tokenizer.special_ids:
@@ -312,12 +306,10 @@ def doubled_stop(look: RowLook) -> Iterator[Finding]:
     for before, i in pairwise(places):
         between = range(before + 1, i)
         if drawn[i] and drawn[before] and i < look.padding and all(map(look.spelling.blank, between)):
-            yield look.finding(
-                EOS007,
+            yield Fault(
                 f"{look.spelling.token(before)} and {look.spelling.token(i)} follow each other and both are trained",
                 tokens=(before, i + 1),
             )
-            return
 
 
 def _may_double(look: RowLook) -> bool:
@@ -342,7 +334,7 @@ EOS012 = fatal(
 
 
 @row_check(RowCondition.CONVERSATION, EOS012, row=lambda look: _MARKS.in_(look.spoken))
-def foreign_stop(look: RowLook) -> Iterator[Finding]:
+def foreign_stop(look: RowLook) -> Iterator[Fault]:
     """EOS012: a stop token's text that is plain text for this tokenizer; the worst place of the row."""
     tokenizer, milder = look.context.tools.tokenizer, None
     for number, text, content in look.texts:
@@ -361,8 +353,7 @@ def foreign_stop(look: RowLook) -> Iterator[Finding]:
             ends = content and not match["start"] and bare.rstrip().endswith(literal)
             answer = number is None or not look.messages or look.roles[number] == "assistant"
             worst = answer and ends and trained is not False
-            found = look.finding(
-                EOS012,
+            found = Fault(
                 f"{literal} is plain text for this tokenizer, not a {'control' if match['start'] else 'stop'} token",
                 message=number,
                 tokens=place,
@@ -371,7 +362,6 @@ def foreign_stop(look: RowLook) -> Iterator[Finding]:
             )
             if worst:
                 yield found
-                return
             milder = milder or found
     if milder is not None:
         yield milder

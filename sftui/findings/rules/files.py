@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from sftui.findings.checks import setup_check
+from sftui.findings.checks import Fault, setup_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
 from sftui.findings.examples import case
 from sftui.findings.model import Finding, Fix
 from sftui.findings.rule import GOOD, NAMED, loud
-from sftui.findings.setup import about
 from sftui.text import visible
 
 if TYPE_CHECKING:
@@ -87,10 +86,8 @@ ROW011 = loud(
 
 
 @setup_check(ROW011)
-def times(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+def times(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     """ROW011: each place that the conversation is read from."""
     reading, columns = context.detected.reading, tuple(dict.fromkeys(context.detected.fields.values()))
     for path in reading.times(columns) if reading is not None else ():
-        yield about(
-            context, ROW011, f"every `{visible(path)}` is a date, which datasets reads as a time and not as text"
-        )
+        yield Fault(f"every `{visible(path)}` is a date, which datasets reads as a time and not as text")

@@ -8,15 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from operator import eq, gt
 from typing import Any
 
-from sftui.findings.checks import RowCondition, row_check, setup_check
+from sftui.findings.checks import Fault, RowCondition, row_check, setup_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
 from sftui.findings.examples import GENERATION, ROUNDS, case, chat, chatml, tagged
-from sftui.findings.fixes import tight_tags
 from sftui.findings.look import RowLook
-from sftui.findings.model import GENERATION_TAGS, Finding
+from sftui.findings.model import GENERATION_TAGS
 from sftui.findings.rule import DROP, GOOD, fatal, loud, major, minor
-from sftui.findings.setup import about
 from sftui.findings.spans import by_prefix, by_sentinels, by_tags, disagreement
 from sftui.findings.words import text_of
 from sftui.model import NOWHERE, Inspection, Kind, Part, Stage
@@ -41,7 +39,7 @@ GEN001 = fatal(
 
 
 @setup_check(GEN001)
-def no_tags(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+def no_tags(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     # by its markers a trainer finds answers where a template has no tags, too
     if context.recipe.mask.rule != "generation_tag" or context.traits.finds is Finds.MARKERS:
         return
@@ -51,9 +49,7 @@ def no_tags(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]
         if (one.rendered is not None and not one.rendered.has_generation_tag) or refused_untagged(context, one)
     ]
     if without:
-        yield about(
-            context,
-            GEN001,
+        yield Fault(
             "the mask is drawn from {% generation %} tags and the chat template has none",
             context.tools.template_name,
             template=GENERATION_TAGS,
@@ -86,11 +82,9 @@ GEN009 = loud(
 
 
 @setup_check(GEN009)
-def slow_tokenizer(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+def slow_tokenizer(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     if context.recipe.mask.rule == "generation_tag" and not context.facts.is_fast:
-        yield about(
-            context,
-            GEN009,
+        yield Fault(
             f"{context.facts.class_name or 'the tokenizer'} is slow and has no offsets, which generation tags need",
             context.facts.class_name,
             changes=[("mask.rule", "assistant")],
@@ -144,7 +138,7 @@ GEN005 = fatal(
     shape=lambda shape: shape.trained(Part.CONTENT, *_OTHERS) or shape.masked(Part.CONTENT, "assistant"),
     kinds=(Kind.CHAT,),
 )
-def lost_or_spilled(look: RowLook) -> Iterator[Finding]:
+def lost_or_spilled(look: RowLook) -> Iterator[Fault]:
     """GEN004 and GEN005: what transformers' own search makes of a span without a token at its edge."""
     if look.recipe.mask.rule != "generation_tag" or not look.answers:
         return
@@ -152,14 +146,13 @@ def lost_or_spilled(look: RowLook) -> Iterator[Finding]:
     for turn in look.turns:
         if turn.role in _OTHERS and any(drawn[turn.content[0] : turn.content[1]]):
             first = next(i for i in range(*turn.content) if drawn[i])
-            yield look.finding(
-                GEN005,
+            yield Fault(
                 f"the generation mask also trains message {turn.message} of the {turn.role}",
                 message=turn.message,
                 tokens=(max(0, first - 2), min(first + 4, len(drawn))),
-                fix=tight_tags(look.context, GEN005, look.rendered),
+                tags=True,
+                rule=GEN005,
             )
-            return
     if not any(drawn):
         return
     generation = look.rendered.generation
@@ -171,11 +164,11 @@ def lost_or_spilled(look: RowLook) -> Iterator[Finding]:
         and _tagged(look, turn.content, generation)
     ]
     if lost:
-        yield look.finding(
-            GEN004,
+        yield Fault(
             f"{len(lost)} of {len(look.answers)} answers have a generation span and no trained token",
             message=lost[0].message,
             tokens=lost[0].content,
+            rule=GEN004,
         )
 
 
@@ -185,7 +178,7 @@ def lost_or_spilled(look: RowLook) -> Iterator[Finding]:
     recipe=lambda context: context.recipe.mask.rule == "generation_tag",
     shape=lambda shape: not shape.extent,
 )
-def all_lost(look: RowLook) -> Iterator[Finding]:
+def all_lost(look: RowLook) -> Iterator[Fault]:
     """GEN004 where not one token is left: a trainer that stops at such rows, or LAB001's cause."""
     rendered = look.inspection.rendered
     if look.recipe.mask.rule != "generation_tag" or rendered is None or not rendered.generation:
@@ -195,8 +188,7 @@ def all_lost(look: RowLook) -> Iterator[Finding]:
     start, end = rendered.generation[0]
     if rendered.text[start : start + 1].isspace():
         number = next(iter(look.order.answers), None)
-        yield look.finding(
-            GEN004,
+        yield Fault(
             "no token of the row is trained: the first generation span begins with white space that has no token",
             message=number,
             span=(start, min(end, start + 40)),
@@ -230,7 +222,7 @@ GEN002 = minor(
 @row_check(
     RowCondition.LABELLED, GEN002, shape=lambda shape: shape.trained(Part.HEADER, "assistant"), kinds=(Kind.CHAT,)
 )
-def header_trained(look: RowLook) -> Iterator[Finding]:
+def header_trained(look: RowLook) -> Iterator[Fault]:
     """GEN002: header tokens of answers carry loss, where the rest of the prompt does not."""
     touched = [turn for turn in look.answers if any(look.mask.drawn[turn.header[0] : turn.header[1]])]
     if not touched or all(look.mask.drawn):
@@ -239,14 +231,13 @@ def header_trained(look: RowLook) -> Iterator[Finding]:
         return  # LAB002
     turn = touched[0]
     where = [i for i in range(*turn.header) if look.mask.drawn[i]]
-    yield look.finding(
-        GEN002,
+    yield Fault(
         f"{len(where)} header {'token' if len(where) == 1 else 'tokens'} of message {turn.message}"
         f" {'is' if len(where) == 1 else 'are'} trained",
         message=turn.message,
         tokens=(where[0], where[-1] + 1),
         changes=_masking_opened(look),
-        fix=tight_tags(look.context, GEN002, look.rendered),
+        tags=True,
     )
 
 
@@ -286,7 +277,7 @@ def _touching(look: RowLook, blocks: Sequence[tuple[int, int]]) -> list[list[int
 
 
 @row_check(RowCondition.LABELLED, GEN011, row=lambda look: "</think>" in look.rendered.text)
-def empty_think(look: RowLook) -> Iterator[Finding]:
+def empty_think(look: RowLook) -> Iterator[Fault]:
     """GEN011: an empty think block that the data does not have, and that is trained."""
     text = look.rendered.text
     if "</think>" not in text:
@@ -298,14 +289,12 @@ def empty_think(look: RowLook) -> Iterator[Finding]:
             changes = _masking_opened(look)
             if Quirk.THINKING_OPTION in look.context.traits.quirks:
                 changes = (("render.kwargs", {**look.recipe.render.kwargs, "enable_thinking": False}),)
-            yield look.finding(
-                GEN011,
+            yield Fault(
                 "the template writes an empty think block and it is trained",
                 tokens=(where[0], where[-1] + 1),
                 changes=changes,
-                fix=tight_tags(look.context, GEN011, look.rendered),
+                tags=True,
             )
-            return
 
 
 GEN000 = major(
@@ -334,7 +323,7 @@ GEN000 = major(
     row=lambda look: look.context.memo.get(("spans", look.roles), True),
     kinds=(Kind.CHAT,),
 )
-def methods_disagree(look: RowLook) -> Iterator[Finding]:
+def methods_disagree(look: RowLook) -> Iterator[Fault]:
     """GEN000: decided once for each order of roles, and then reported at every row that has it."""
     if (
         not look.chat
@@ -350,8 +339,7 @@ def methods_disagree(look: RowLook) -> Iterator[Finding]:
     found = _disagreement(look)
     if found is not None:
         number, sentence, span = found
-        fix = tight_tags(look.context, GEN000, look.rendered)
-        yield look.finding(GEN000, sentence, message=number, span=span, fix=fix)
+        yield Fault(sentence, message=number, span=span, tags=True)
 
 
 def _disagreement(look: RowLook) -> tuple[int, str, tuple[int, int]] | None:
@@ -398,7 +386,7 @@ GEN007 = fatal(
     ),
     kinds=(Kind.CHAT, Kind.STRINGS, Kind.TEXT),
 )
-def offsets(look: RowLook) -> Iterator[Finding]:
+def offsets(look: RowLook) -> Iterator[Fault]:
     """GEN007: offsets that cannot be right; a normalizer may move some, so only gross errors count."""
     if look.stored or not look.tokens.input_ids:
         return
@@ -411,8 +399,7 @@ def offsets(look: RowLook) -> Iterator[Finding]:
     back = list(map(gt, placed, placed[1:])).count(True)
     if reach < len(text) * 0.5 or empty > len(starts) * 0.5 or back > len(starts) * 0.05:
         turns = f", and {back} go backwards" if back else ""
-        yield look.finding(
-            GEN007,
+        yield Fault(
             f"the offsets reach character {max(reach, 0)} of {len(text)}, {empty} of {len(starts)} are empty{turns}",
             tokens=(0, len(starts)),
         )

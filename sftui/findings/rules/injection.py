@@ -7,12 +7,11 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 
-from sftui.findings.checks import RowCondition, row_check
+from sftui.findings.checks import Fault, RowCondition, row_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
 from sftui.findings.examples import ROUNDS_OF, case, chat
 from sftui.findings.look import RowLook
-from sftui.findings.model import Finding
 from sftui.findings.rule import DROP, fatal, major
 from sftui.findings.words import WANTED, marks_of, said, words
 from sftui.model import Kind, Part
@@ -67,8 +66,15 @@ INJ002 = fatal(
 )
 
 
-@row_check(RowCondition.LABELLED, INJ001, INJ002, row=lambda look: _may_be_typed(look), kinds=(Kind.CHAT, Kind.STRINGS))
-def typed(look: RowLook) -> Iterator[Finding]:
+@row_check(
+    RowCondition.LABELLED,
+    INJ001,
+    INJ002,
+    row=lambda look: _may_be_typed(look),
+    kinds=(Kind.CHAT, Kind.STRINGS),
+    several=True,
+)
+def typed(look: RowLook) -> Iterator[Fault]:
     """INJ001 and INJ002: the first place of each; the token's text must stand in the row's own data."""
     if look.known and look.conversation.kind is Kind.STRINGS:
         yield from _in_completion(look)
@@ -78,11 +84,11 @@ def typed(look: RowLook) -> Iterator[Finding]:
     if media and not media.isdisjoint(look.tokens.input_ids) and not _has_media(look):
         where = [i for i, one in enumerate(look.tokens.input_ids) if one in media]
         for i, place, message in _in_data(look, where):
-            yield look.finding(
-                INJ002,
+            yield Fault(
                 f"{look.spelling.token(i)} is typed in {place}, and the row has no media",
                 message=message,
                 tokens=(max(0, i - 2), i + 3),
+                rule=INJ002,
             )
             break
     where = [i for i in look.spelling.special if look.tokens.input_ids[i] not in media]
@@ -94,11 +100,11 @@ def typed(look: RowLook) -> Iterator[Finding]:
     count = sum(1 for _, other, _ in found if other == place)
     who = f" of the {look.roles[message]}" if message is not None else ""
     more = f" ({count} control tokens in {'this message' if message is not None else 'them'})" if count > 1 else ""
-    yield look.finding(
-        INJ001,
+    yield Fault(
         f"{look.spelling.token(i)} is typed in {place}{who} and becomes a control token{more}",
         message=message,
         tokens=(max(0, i - 2), min(len(look.tokens), i + 4)),
+        rule=INJ001,
     )
 
 
@@ -123,7 +129,7 @@ def _marks(context: Context) -> list[tuple[str, str]]:
     return marks_of(map(tokenizer.piece, tokenizer.special_ids | media_ids(context)))
 
 
-def _in_completion(look: RowLook) -> Iterator[Finding]:
+def _in_completion(look: RowLook) -> Iterator[Fault]:
     """INJ001 without messages: a control token inside a completion that goes on behind it; a prompt with some was
     rendered beforehand."""
     owners, parts = tuple(look.tokens.messages), tuple(look.tokens.parts)
@@ -138,11 +144,11 @@ def _in_completion(look: RowLook) -> Iterator[Finding]:
     for i in mine:
         piece = look.spelling.piece(i)
         if i < last and piece in text and not any(word in piece.lower() for word in WANTED):
-            yield look.finding(
-                INJ001,
+            yield Fault(
                 f"{look.spelling.token(i)} is typed in the completion and becomes a control token",
                 message=1,
                 tokens=(max(0, i - 2), i + 4),
+                rule=INJ001,
             )
             return
 

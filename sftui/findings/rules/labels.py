@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from sftui.conversations.messages import FLAG_KEYS, ROLE_ALIASES, WEIGHT_KEYS
-from sftui.findings.checks import RowCondition, row_check
+from sftui.findings.checks import Fault, RowCondition, row_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.examples import GENERATION, ROUNDS, SYSTEM, case, chat, tagged
-from sftui.findings.fixes import fix_of, tight_tags
 from sftui.findings.look import MessageTokens, RowLook, shown
-from sftui.findings.model import GENERATION_TAGS, Finding, Severity
+from sftui.findings.model import GENERATION_TAGS, Severity
 from sftui.findings.rule import DROP, GOOD, TO_MESSAGES, fatal, major, minor
 from sftui.findings.rules.roles import raw_message
 from sftui.findings.rules.truncation import answer_cut
@@ -40,7 +39,7 @@ LAB001 = fatal(
 
 
 @row_check(RowCondition.LABELLED, LAB001, shape=lambda shape: not shape.extent)
-def nothing_trained(look: RowLook) -> Iterator[Finding]:
+def nothing_trained(look: RowLook) -> Iterator[Fault]:
     """LAB001, with the cause named; rows that are cut are TRU001's."""
     dropped = look.labels.dropped
     # A row that is dropped before any mask is drawn is TRU006's; one dropped for its empty mask is reported here too.
@@ -50,7 +49,7 @@ def nothing_trained(look: RowLook) -> Iterator[Finding]:
         return
     cause = _cause(look)
     # Stored chunks of long texts may rightly hold no label; elsewhere a row without any is an accident.
-    yield look.finding(LAB001, f"no token of this row is trained: {cause}", tokens=(0, len(look.tokens)))
+    yield Fault(f"no token of this row is trained: {cause}", tokens=(0, len(look.tokens)))
 
 
 def _cause(look: RowLook) -> str:
@@ -111,7 +110,7 @@ def _said(shape: RowShape) -> set[int]:
     shape=lambda shape: _said(shape).isdisjoint(_answers(shape.roles)),
     kinds=(Kind.CHAT,),
 )
-def answers_unread(look: RowLook) -> Iterator[Finding]:
+def answers_unread(look: RowLook) -> Iterator[Fault]:
     """LAB015: whatever its answers say, none of it stands anywhere in the rendering."""
     if not look.chat or not look.known or look.labels.dropped is not None:
         return
@@ -122,8 +121,7 @@ def answers_unread(look: RowLook) -> Iterator[Finding]:
     if any(text.any_line(without_thoughts(text_of(look.messages[number]))) for number in answers):
         return
     roles = ", ".join(dict.fromkeys(f"`{shown(look.roles[number], 40)}`" for number in answers))
-    yield look.finding(
-        LAB015,
+    yield Fault(
         f"none of the {many(len(answers), 'answer')} ({roles}) stands in the rendered text",
         message=answers[0],
         evidence=shown(text_of(look.messages[answers[0]])),
@@ -157,7 +155,7 @@ LAB002 = major(
     recipe=lambda context: context.recipe.mask.rule != "generation_tag",
     kinds=(Kind.CHAT,),
 )
-def others_trained(look: RowLook) -> Iterator[Finding]:
+def others_trained(look: RowLook) -> Iterator[Fault]:
     """LAB002: content of other roles that carries loss, as a share of what is trained."""
     if not look.turns or not look.mask.trained or look.recipe.mask.rule == "generation_tag":
         return
@@ -188,12 +186,13 @@ def others_trained(look: RowLook) -> Iterator[Finding]:
         else ""
     )
     first = touched[0]
-    yield look.finding(
-        LAB002,
+    yield Fault(
         f"{count} of {total} trained tokens are text of {roles}",
         message=first.message,
         tokens=first.content,
-        fix=fix_of(look.context, LAB002, changes, title, surgery),
+        changes=changes,
+        title=title,
+        template=surgery,
     )
 
 
@@ -227,7 +226,7 @@ LAB010 = major(
     row=lambda look: Quirk.NAMED_KEYS_ONLY in look.context.traits.quirks or look.read.manner.flagged,
     kinds=(Kind.CHAT,),
 )
-def flags_ignored(look: RowLook) -> Iterator[Finding]:
+def flags_ignored(look: RowLook) -> Iterator[Fault]:
     """LAB010: a message is trained, or not, against what its own flag says."""
     for turn in look.turns:
         number = turn.message
@@ -239,20 +238,14 @@ def flags_ignored(look: RowLook) -> Iterator[Finding]:
         ):
             continue
         keys = dict(look.recipe.data.message_keys)
-        change = (
-            ("data.message_keys", {**keys, "train_flag": key})
-            if Quirk.FLAG_BY_KEY in look.context.traits.quirks
-            else None
-        )
+        changes = [("data.message_keys", {**keys, "train_flag": key})]
         outcome = "is trained all the same" if not trained else "is not trained"
-        yield look.finding(
-            LAB010,
+        yield Fault(
             f"message {number} says `{key}: {value}`, and {outcome}",
             message=number,
             tokens=turn.content,
-            change=change,
+            changes=changes if Quirk.FLAG_BY_KEY in look.context.traits.quirks else (),
         )
-        return
 
 
 def _flag(look: RowLook, number: int) -> tuple[bool | None, str, Any]:
@@ -305,7 +298,7 @@ LAB014 = minor(
     recipe=lambda context: context.traits.finds is Finds.TAGS and context.recipe.mask.rule == "generation_tag",
     kinds=(Kind.CHAT,),
 )
-def both_masks(look: RowLook) -> Iterator[Finding]:
+def both_masks(look: RowLook) -> Iterator[Fault]:
     """LAB014: answers of the prompt column that the other mask would train."""
     if look.context.traits.finds is not Finds.TAGS or look.recipe.mask.rule != "generation_tag":
         return
@@ -317,11 +310,8 @@ def both_masks(look: RowLook) -> Iterator[Finding]:
     number = look.roles.index("assistant")
     turn = look.turn_of.get(number)
     if turn is not None and not any(look.mask.drawn[turn.content[0] : turn.content[1]]):
-        yield look.finding(
-            LAB014,
-            f"message {number} is an answer inside the prompt and is not trained",
-            message=number,
-            tokens=turn.content,
+        yield Fault(
+            f"message {number} is an answer inside the prompt and is not trained", message=number, tokens=turn.content
         )
 
 
@@ -343,7 +333,7 @@ GEN006 = minor(
 
 
 @row_check(RowCondition.LABELLED, GEN006, shape=lambda shape: shape.extent)
-def half_characters(look: RowLook) -> Iterator[Finding]:
+def half_characters(look: RowLook) -> Iterator[Fault]:
     """GEN006: a trained run ends inside a character, or begins inside one."""
     starts, ends = look.tokens.starts, look.tokens.ends
     for first, last in look.mask.runs:
@@ -354,11 +344,9 @@ def half_characters(look: RowLook) -> Iterator[Finding]:
             and ends[last] - starts[last] == 1
         ):
             severity = Severity.WARNING if look.labels.reasons[last] is Reason.BOUNDARY else None
-            yield look.finding(
-                GEN006,
+            yield Fault(
                 "the trained span ends inside a character of several tokens",
                 tokens=(max(first, last - 2), last + 1),
                 severity=severity,
-                fix=tight_tags(look.context, GEN006, look.rendered),
+                tags=True,
             )
-            return

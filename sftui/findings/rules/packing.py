@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sftui.errors import SftuiError
-from sftui.findings.checks import setup_check
+from sftui.findings.checks import Fault, setup_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
 from sftui.findings.examples import LONG, ROUNDS, TEXT, case
-from sftui.findings.model import Finding
 from sftui.findings.rule import GOOD, Rule, fatal, major, minor
 from sftui.findings.rules.truncation import round_up
-from sftui.findings.setup import about
 from sftui.model import IGNORE_INDEX, Example, Inspection, Pack
 from sftui.text import visible_token
 from sftui.trainers import trainer_named
@@ -54,7 +52,7 @@ PAC001 = major(
 
 
 @setup_check(PAC001)
-def contamination(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+def contamination(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     """PAC001: the strategy keeps documents apart by no mask and no position ids."""
     strategy, packing = context.recipe.pack.strategy, context.traits.packing
     if strategy == "none" or context.recipe.pack.isolate:
@@ -65,18 +63,14 @@ def contamination(context: Context, sample: Sequence[Inspection]) -> Iterator[Fi
         return
     if apart and (packing.separates_by != "positions" or context.recipe.batch.flatten):
         return  # position ids keep documents apart only under FlashAttention; TRL warns and goes on without it
-    yield about(
-        context,
-        PAC001,
+    yield Fault(
         f"documents packed with `{strategy}` attend to the ones before them"
         + (", unless FlashAttention is used" if apart else ""),
         f"packing_strategy: {strategy}",
         changes=packing.separate,
-        title=(
-            "set pack.strategy to bfd, and train with attn_implementation: flash_attention_2"
-            if packing.separates_by == "positions"
-            else ""
-        ),
+        title="set pack.strategy to bfd, and train with attn_implementation: flash_attention_2"
+        if packing.separates_by == "positions"
+        else "",
     )
 
 
@@ -135,7 +129,7 @@ PAC007 = minor(
 
 
 @setup_check(PAC003, PAC004, PAC006, PAC007)
-def documents(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+def documents(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     """PAC003, PAC004, PAC006 and PAC007, each counted over the documents of the sample's packs."""
     packs, rows, examples = packs_of(context, sample)
     if not packs:
@@ -212,14 +206,8 @@ def _ends(context: Context, ids: Sequence[int]) -> bool:
 
 def _reported(
     context: Context, rule: Rule, sentence: str, rows: Sequence[int], changes: Sequence[tuple[str, object]] = ()
-) -> Finding:
+) -> Fault:
     places = tuple(dict.fromkeys(rows))
-    return about(
-        context,
-        rule,
-        sentence,
-        "rows " + ", ".join(map(str, places[:5])),
-        changes=changes,
-        rows=places,
-        count=len(rows),
+    return Fault(
+        sentence, "rows " + ", ".join(map(str, places[:5])), changes=changes, rows=places, count=len(rows), rule=rule
     )

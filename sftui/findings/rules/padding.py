@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sftui.findings.checks import RowCondition, row_check, setup_check
+from sftui.findings.checks import Fault, RowCondition, row_check, setup_check
 from sftui.findings.context import Context
 from sftui.findings.examples import case, chat
 from sftui.findings.look import RowLook
-from sftui.findings.model import Finding
 from sftui.findings.rule import GOOD, info, loud, major
 from sftui.findings.rules.stored import LAB007
-from sftui.findings.setup import about
 from sftui.model import IGNORE_INDEX, NOWHERE, Inspection, Kind, Part
 from sftui.trainers.base import pad_token_id
 
@@ -42,7 +40,7 @@ PAD004 = major(
     recipe=lambda context: context.facts.pad_id not in (None, context.facts.eos_id),
     kinds=(Kind.CHAT, Kind.STRINGS, Kind.TEXT),
 )
-def pad_in_text(look: RowLook) -> Iterator[Finding]:
+def pad_in_text(look: RowLook) -> Iterator[Fault]:
     """PAD004: the pad token stands inside a message; a pad that is EOS or unknown at the same time is EOS002's."""
     pad = look.facts.pad_id
     if pad is None or pad == look.facts.eos_id or pad not in look.tokens.input_ids or look.stored:
@@ -50,13 +48,11 @@ def pad_in_text(look: RowLook) -> Iterator[Finding]:
     for i, one in enumerate(look.tokens.input_ids):
         if one == pad and look.tokens.parts[i] is Part.CONTENT and look.tokens.starts[i] != NOWHERE:
             number = look.tokens.messages[i]
-            yield look.finding(
-                PAD004,
+            yield Fault(
                 f"the pad token {look.spelling.token(i)} stands inside the text",
                 message=number if number >= 0 else None,
                 tokens=(max(0, i - 2), i + 3),
             )
-            return
 
 
 def _may_be_in_text(look: RowLook) -> bool:
@@ -88,30 +84,28 @@ PAD005 = loud(
 
 
 @setup_check(PAD001, PAD005)
-def pad_token(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+def pad_token(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     """PAD001 and PAD005."""
     pad, rows = _pad(context), context.model_rows
     pad_id = (context.model_config or {}).get("pad_token_id")
     if rows is not None and type(pad_id) is int and pad_id >= rows:
-        yield about(
-            context,
-            PAD005,
+        yield Fault(
             f"config.json has the pad_token_id {pad_id}, outside the model's {rows} embedding rows: most models do not"
             " load with it",
             f"pad_token_id: {pad_id}",
+            rule=PAD005,
         )
     if pad is None:
         return
     if pad == context.facts.eos_id:
-        yield about(
-            context, PAD001, f"the pad token is the EOS token {context.facts.eos_token}", str(context.facts.eos_token)
+        yield Fault(
+            f"the pad token is the EOS token {context.facts.eos_token}", str(context.facts.eos_token), rule=PAD001
         )
     if rows is not None and pad >= rows:
-        yield about(
-            context,
-            PAD005,
+        yield Fault(
             f"the pad id {pad} is outside the model's {rows} embedding rows",
             f"{context.tools.tokenizer.piece(pad)} {pad}",
+            rule=PAD005,
         )
 
 
@@ -127,12 +121,10 @@ PAD003 = major(
 
 
 @setup_check(PAD003)
-def left_side(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+def left_side(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     side = context.recipe.batch.pad_side
     if (context.facts.padding_side if side == "tokenizer" else side) == "left" and not context.recipe.batch.flatten:
-        yield about(
-            context,
-            PAD003,
+        yield Fault(
             "rows are padded on the left",
             f"padding_side: {context.facts.padding_side}",
             changes=[("batch.pad_side", "right")],
@@ -140,13 +132,11 @@ def left_side(context: Context, sample: Sequence[Inspection]) -> Iterator[Findin
 
 
 @setup_check(LAB007)
-def pad_labels(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+def pad_labels(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     """LAB007 for the collator: padding gets a label that carries loss."""
     value = context.recipe.batch.labels_pad
     if value not in (IGNORE_INDEX, context.recipe.mask.ignore_index):
-        yield about(
-            context,
-            LAB007,
+        yield Fault(
             f"padding gets the label {value}, which is not the ignored value {context.recipe.mask.ignore_index}",
             f"labels_pad: {value}",
             changes=[("batch.labels_pad", context.recipe.mask.ignore_index)],

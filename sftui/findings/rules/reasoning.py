@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from sftui.findings.checks import RowCondition, row_check
+from sftui.findings.checks import Fault, RowCondition, row_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.examples import case, chat, chatml
 from sftui.findings.look import RowLook, shown
-from sftui.findings.model import Finding
 from sftui.findings.rule import DROP, fatal, major
 from sftui.findings.rules.roles import raw_message
 from sftui.findings.words import REASONING, TextIndex, TextMarks, spoken_of, text_of, thought_in, without_code
@@ -76,7 +75,7 @@ THK004 = major(
         "</think>" in look.spoken or not look.context.traits.renders_templates or look.read.manner.reasoned
     ),
 )
-def lost(look: RowLook) -> Iterator[Finding]:
+def lost(look: RowLook) -> Iterator[Fault]:
     """THK001, THK003 and THK004: reasoning whose text is nowhere in the rendering."""
     rendered = look.inspection.rendered
     if rendered is None:
@@ -94,13 +93,12 @@ def lost(look: RowLook) -> Iterator[Finding]:
         if key is not None and held[key].strip() not in standing:
             source = look.context.template.source if look.context.template is not None and by_template else ""
             if not re.search(rf"\b{key}\b", source):
-                yield look.finding(
-                    THK003,
+                yield Fault(
                     f"the `{key}` of message {number} does not appear in the rendered text",
                     message=number,
                     evidence=shown(held[key]),
+                    rule=THK003,
                 )
-                return
             stripped.append(number)
         said = (thought_in(text_of(message)) or "").strip()
         if said and said not in standing:
@@ -109,16 +107,16 @@ def lost(look: RowLook) -> Iterator[Finding]:
         return
     number = stripped[0]
     if last in stripped:
-        yield look.finding(
-            THK004,
+        yield Fault(
             f"the template removes the reasoning of message {last}, the last answer",
             message=last,
             evidence=_reason(look, last),
+            rule=THK004,
         )
     elif stripped:
         some = f"{len(stripped)} earlier answers" if len(stripped) > 1 else f"message {number}"
-        yield look.finding(
-            THK001, f"the template strips the reasoning of {some}", message=number, evidence=_reason(look, number)
+        yield Fault(
+            f"the template strips the reasoning of {some}", message=number, evidence=_reason(look, number), rule=THK001
         )
 
 
@@ -144,7 +142,7 @@ THK005 = major(
 
 
 @row_check(RowCondition.CONVERSATION, THK005, row=lambda look: _MARKS.in_(look.spoken))
-def unbalanced(look: RowLook) -> Iterator[Finding]:
+def unbalanced(look: RowLook) -> Iterator[Fault]:
     """THK005: the tags of one answer do not open and close in turn; a mention in prose or code is none."""
     completion = look.conversation.completion
     answers = [
@@ -158,13 +156,11 @@ def unbalanced(look: RowLook) -> Iterator[Finding]:
             what, at = _fault(plain, *names)
             # Backticks may be single ones that enclose a tag by chance: with the code in place it must be wrong too.
             if what and _fault(text, *names)[0]:
-                yield look.finding(
-                    THK005,
+                yield Fault(
                     f"{f'message {number}' if look.messages else 'the completion'} {what}",
                     message=number,
                     evidence=shown(text[max(0, at - 20) : at + 40]),
                 )
-                return
 
 
 def _fault(text: str, opening: str, closing: str) -> tuple[str, int]:

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sftui.conversations.messages import KNOWN_ROLES, ROLE_ALIASES
-from sftui.findings.checks import RowCondition, row_check
+from sftui.findings.checks import Fault, RowCondition, row_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.examples import ROUNDS_OF, SYSTEM, case, chat
 from sftui.findings.look import RowLook, shown
-from sftui.findings.model import Finding, Severity
+from sftui.findings.model import Severity
 from sftui.findings.rule import DROP, GOOD, TO_MESSAGES, fatal, loud, major
 from sftui.findings.signatures import clipped
 from sftui.findings.words import TextIndex, text_of
@@ -66,8 +66,8 @@ TPL010 = fatal(
 )
 
 
-@row_check(RowCondition.CONVERSATION, ROL001, ROL002, TPL010, shape=lambda shape: not shape.order.known)
-def strange_roles(look: RowLook) -> Iterator[Finding]:
+@row_check(RowCondition.CONVERSATION, ROL001, ROL002, TPL010, shape=lambda shape: not shape.order.known, several=True)
+def strange_roles(look: RowLook) -> Iterator[Fault]:
     """ROL001, ROL002 and TPL010, one finding for each strange role of the row."""
     seen: set[str] = set()
     counts = Counter(look.roles)
@@ -79,32 +79,32 @@ def strange_roles(look: RowLook) -> Iterator[Finding]:
         name = shown(role, 40)
         at = _header(look, number)
         alias, near = _ALIASES.get(role), nearest_role(role)
-        change = ("data.role_map", {**look.recipe.data.role_map, role: alias or near})
+        changes = [("data.role_map", {**look.recipe.data.role_map, role: alias or near})]
         if alias:
-            yield look.finding(
-                ROL001,
+            yield Fault(
                 f"message {number} has the role `{name}` ({count} in this row), which templates know as `{alias}`",
                 message=number,
                 tokens=at,
                 evidence=name,
-                change=change,
+                changes=changes,
+                rule=ROL001,
             )
         elif near:
-            yield look.finding(
-                ROL002,
+            yield Fault(
                 f"message {number} has the role `{name}`, which is nearly `{near}`",
                 message=number,
                 tokens=at,
                 evidence=name,
-                change=change,
+                changes=changes,
+                rule=ROL002,
             )
         elif not _template_names(look, role):
-            yield look.finding(
-                TPL010,
+            yield Fault(
                 f"message {number} has the role `{name}`, which the chat template does not name",
                 message=number,
                 tokens=at,
                 evidence=name,
+                rule=TPL010,
             )
 
 
@@ -161,7 +161,7 @@ ROL003 = loud(
 
 
 @row_check(RowCondition.STOPPED, ROL003)
-def roleless(look: RowLook) -> Iterator[Finding]:
+def roleless(look: RowLook) -> Iterator[Fault]:
     """ROL003, decided on the row's own data: conversion stops at the first such message."""
     inspection = look.inspection
     if inspection.stopped_at is not Stage.CONVERSATION or inspection.conversation is not None:
@@ -170,13 +170,9 @@ def roleless(look: RowLook) -> Iterator[Finding]:
     key = look.context.detected.message_keys.get("role", "role")
     for number, item in enumerate(items or ()):
         if not isinstance(item, Mapping):
-            yield look.finding(ROL003, f"message {number} is not a mapping", message=number, evidence=shown(repr(item)))
-            return
+            yield Fault(f"message {number} is not a mapping", message=number, evidence=shown(repr(item)))
         if not isinstance(item.get(key), str):
-            yield look.finding(
-                ROL003, f"message {number} has no `{key}`", message=number, evidence=shown(", ".join(map(str, item)))
-            )
-            return
+            yield Fault(f"message {number} has no `{key}`", message=number, evidence=shown(", ".join(map(str, item))))
 
 
 def raw_message(look: RowLook, number: int) -> Mapping[str, Any]:
@@ -208,7 +204,7 @@ ROL004 = major(
 
 
 @row_check(RowCondition.CONVERSATION, ROL004, shape=lambda shape: shape.order.system not in ((), (0,)))
-def system_place(look: RowLook) -> Iterator[Finding]:
+def system_place(look: RowLook) -> Iterator[Fault]:
     places = look.order.system
     if places in ((), (0,)):
         return
@@ -218,7 +214,7 @@ def system_place(look: RowLook) -> Iterator[Finding]:
         if len(places) > 1
         else f"the system message is message {number}, not the first"
     )
-    yield look.finding(ROL004, what, message=number, evidence=shown(text_of(look.messages[number])))
+    yield Fault(what, message=number, evidence=shown(text_of(look.messages[number])))
 
 
 TPL002 = loud(
@@ -247,28 +243,28 @@ TPL006 = loud(
 
 
 @row_check(RowCondition.STOPPED, TPL002, TPL006)
-def refused_roles(look: RowLook) -> Iterator[Finding]:
+def refused_roles(look: RowLook) -> Iterator[Fault]:
     """TPL002 and TPL006: the template raised, and it is the roles: it takes the same row with other roles."""
     if look.inspection.stopped_at is not Stage.RENDERED or not look.chat or look.context.template is None:
         return
     # With tool calls and other keys the template reads more than roles; those rows are judged by their own data.
     cause = look.context.once(("refused", look.roles[:200]), lambda: _cause(look))
     if cause == "system":
-        yield look.finding(
-            TPL002,
+        yield Fault(
             "the chat template refuses the system message of this row",
             message=look.roles.index("system"),
             evidence=shown(str(look.messages[look.roles.index("system")].content)),
+            rule=TPL002,
         )
     elif cause == "order":
         number = _out_of_turn(look.roles)
         if number is None:
             number = next((at for at, role in enumerate(look.roles) if role not in _TURNS), None)
-        yield look.finding(
-            TPL006,
+        yield Fault(
             f"the chat template refuses this order of roles: {shown(' '.join(look.roles), 100)}",
             message=number,
             evidence=clipped(look.signature),
+            rule=TPL006,
         )
 
 
@@ -330,7 +326,7 @@ LAB012 = fatal(
     shape=lambda shape: shape.roles and shape.roles[-1] != "assistant",
     kinds=(Kind.CHAT,),
 )
-def ends_elsewhere(look: RowLook) -> Iterator[Finding]:
+def ends_elsewhere(look: RowLook) -> Iterator[Fault]:
     """LAB012: nothing to learn at the end of the row."""
     if (
         not look.chat
@@ -340,8 +336,7 @@ def ends_elsewhere(look: RowLook) -> Iterator[Finding]:
     ):
         return
     number = len(look.roles) - 1
-    yield look.finding(
-        LAB012,
+    yield Fault(
         f"the last message is from `{shown(look.roles[-1], 40)}`, not from the assistant",
         message=number,
         evidence=shown(text_of(look.messages[-1])),
@@ -354,7 +349,7 @@ def ends_elsewhere(look: RowLook) -> Iterator[Finding]:
     shape=lambda shape: not shape.stopped and _out_of_turn(shape.roles) is not None,
     kinds=(Kind.CHAT,),
 )
-def out_of_order(look: RowLook) -> Iterator[Finding]:
+def out_of_order(look: RowLook) -> Iterator[Fault]:
     """TPL006 as a warning: the template takes an order of roles that a server never sees."""
     if not look.chat or look.inspection.stopped_at is not None:
         return
@@ -376,9 +371,7 @@ def out_of_order(look: RowLook) -> Iterator[Finding]:
             f"message {number} of the {look.roles[number]} follows the {shown(look.roles[number - 1], 40)}, where the"
             f" {expected}'s turn is expected"
         )
-    yield look.finding(
-        TPL006, what, message=number, evidence=shown(text_of(look.messages[number])), severity=Severity.WARNING
-    )
+    yield Fault(what, message=number, evidence=shown(text_of(look.messages[number])), severity=Severity.WARNING)
 
 
 TPL003 = major(
@@ -406,7 +399,7 @@ TPL003 = major(
     shape=lambda shape: not shape.order.instructions <= shape.placed,
     row=lambda look: not look.order.instructions <= look.placed,
 )
-def system_lost(look: RowLook) -> Iterator[Finding]:
+def system_lost(look: RowLook) -> Iterator[Fault]:
     """TPL003: a proven absence, once per row; a merge into the user's turn is the set-up's to tell."""
     drops = look.context.traits.options.get(Effect.DROPS_SYSTEM)
     if not any(role in _ORDERS for role in look.roles) or not look.known or (drops and get(look.recipe, drops)):
@@ -416,7 +409,6 @@ def system_lost(look: RowLook) -> Iterator[Finding]:
         said = text_of(look.messages[number]).strip() if role in _ORDERS else ""
         # Text without an owner may be this one, where it stands first.
         if said and number not in look.placed and said not in standing and not (number == 0 and NOWHERE in look.placed):
-            yield look.finding(
-                TPL003, f"the {role} message does not appear in the rendered text", message=number, evidence=shown(said)
+            yield Fault(
+                f"the {role} message does not appear in the rendered text", message=number, evidence=shown(said)
             )
-            return

@@ -13,18 +13,17 @@ from typing import Any
 from sftui import trainers
 from sftui.conversations.messages import parse_json, printed_list
 from sftui.errors import RecipeError
-from sftui.findings.checks import RowCondition, row_check, setup_check
+from sftui.findings.checks import Fault, RowCondition, row_check, setup_check
 from sftui.findings.context import Context
 from sftui.findings.examples import case, chat
 from sftui.findings.fixes import fix_of
 from sftui.findings.look import RowLook, shown
-from sftui.findings.model import Finding, Severity
+from sftui.findings.model import Severity
 from sftui.findings.rule import DROP, GOOD, TO_MESSAGES, loud, major, minor
 from sftui.findings.rules.content import no_plain_text, stale_content
 from sftui.findings.rules.generation import refused_untagged
 from sftui.findings.rules.roles import refused_names, refused_roles, roleless
 from sftui.findings.rules.tools import several_calls
-from sftui.findings.setup import about
 from sftui.model import Inspection, Stage
 from sftui.pipeline import late_in
 from sftui.recipe import Recipe, diff, knobs
@@ -46,10 +45,10 @@ ROW001 = loud(
 
 
 @row_check(RowCondition.STOPPED, ROW001)
-def unreadable(look: RowLook) -> Iterator[Finding]:
+def unreadable(look: RowLook) -> Iterator[Fault]:
     inspection = look.inspection
     if inspection.stopped_at is Stage.ROW and inspection.problem is not None:
-        yield look.finding(ROW001, inspection.problem.sentence(), evidence=shown(inspection.row.raw))
+        yield Fault(inspection.problem.sentence(), evidence=shown(inspection.row.raw))
 
 
 ROW007 = loud(
@@ -66,11 +65,11 @@ ROW007 = loud(
 
 
 @row_check(RowCondition.STOPPED, ROW007)
-def over_bound(look: RowLook) -> Iterator[Finding]:
+def over_bound(look: RowLook) -> Iterator[Fault]:
     """ROW007: sftui itself went no further."""
     problem = look.inspection.problem
     if problem is not None and problem.ours:
-        yield look.finding(ROW007, problem.sentence(), evidence="")
+        yield Fault(problem.sentence(), evidence="")
 
 
 ROW002 = loud(
@@ -86,7 +85,7 @@ ROW002 = loud(
 
 
 @row_check(RowCondition.STOPPED, ROW002)
-def no_conversation(look: RowLook) -> Iterator[Finding]:
+def no_conversation(look: RowLook) -> Iterator[Fault]:
     """A row of a readable set that is not like the others; sets that are refused as a whole say so themselves."""
     inspection = look.inspection
     if (
@@ -96,14 +95,14 @@ def no_conversation(look: RowLook) -> Iterator[Finding]:
         or inspection.problem.ours
     ):
         return
-    if look.context.detected.refused is not None or any(True for _ in roleless(look)) or _mismatch(look):
+    if look.context.detected.refused is not None or roleless.holds(look) or _mismatch(look):
         return
     if late_in(inspection.row, look.context.detected, look.recipe) is not None:
         return
-    if any(True for _ in stale_content(look)):
+    if stale_content.holds(look):
         return
     text = inspection.problem.sentence() + _doubled(inspection.row.raw)
-    yield look.finding(ROW002, text, evidence=shown(inspection.row.raw))
+    yield Fault(text, evidence=shown(inspection.row.raw))
 
 
 def _doubled(raw: str) -> str:
@@ -148,7 +147,7 @@ ROW009 = loud(
 
 
 @setup_check(ROW009)
-def not_read(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+def not_read(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     """ROW009: the trainer refuses the set as a whole, with what it raises."""
     refused = context.detected.refused
     if refused is None or not sample:
@@ -158,7 +157,7 @@ def not_read(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding
     texts = [name for name, value in (sample[0].row.data or {}).items() if _holds_data(value)]
     if texts:
         text += f"; {' and '.join(f'`{shown(name, 40)}`' for name in texts)} hold JSON, or what Python prints, as text"
-    yield about(context, ROW009, text, title=refused.fix, rows=rows, count=len(rows))
+    yield Fault(text, title=refused.fix, rows=rows, count=len(rows))
 
 
 def _holds_data(value: object) -> bool:
@@ -184,10 +183,10 @@ LAB006 = loud(
     LAB006,
     row=lambda look: look.context.detected.fields.get("input_ids", "input_ids") in (look.inspection.row.data or ()),
 )
-def length_mismatch(look: RowLook) -> Iterator[Finding]:
+def length_mismatch(look: RowLook) -> Iterator[Fault]:
     found = _mismatch(look)
     if found:
-        yield look.finding(LAB006, found, evidence="")
+        yield Fault(found, evidence="")
 
 
 def _mismatch(look: RowLook) -> str:
@@ -216,17 +215,14 @@ ROW005 = minor(
 
 
 @row_check(RowCondition.DATA, ROW005, row=lambda look: float in map(type, (look.inspection.row.data or {}).values()))
-def not_strict(look: RowLook) -> Iterator[Finding]:
+def not_strict(look: RowLook) -> Iterator[Fault]:
     """ROW005: NaN or infinity somewhere in the columns next to the conversation."""
     data = look.inspection.row.data
     for column, value in data.items() if data is not None else ():
         if type(value) is float and not isfinite(value):
-            yield look.finding(
-                ROW005,
-                f"`{shown(str(column), 40)}` is {value}, which is not JSON",
-                evidence=shown(f"{column}: {value}"),
+            yield Fault(
+                f"`{shown(str(column), 40)}` is {value}, which is not JSON", evidence=shown(f"{column}: {value}")
             )
-            return
 
 
 ROW008 = loud(
@@ -243,12 +239,12 @@ ROW008 = loud(
 
 
 @row_check(RowCondition.DATA, ROW008, recipe=lambda context: context.detected.places is not None)
-def late_kind(look: RowLook) -> Iterator[Finding]:
+def late_kind(look: RowLook) -> Iterator[Fault]:
     """ROW008: a value by which the trainer's datasets reads the whole file otherwise, or stops."""
     late = late_in(look.inspection.row, look.context.detected, look.recipe)
     if late is not None:
         severity = None if late.stops else Severity.WARNING
-        yield look.finding(ROW008, late.problem.sentence(), evidence="", severity=severity)
+        yield Fault(late.problem.sentence(), evidence="", severity=severity)
 
 
 ROW003 = loud(
@@ -264,23 +260,19 @@ ROW003 = loud(
 
 
 @row_check(RowCondition.STOPPED, ROW003)
-def refused_by_template(look: RowLook) -> Iterator[Finding]:
+def refused_by_template(look: RowLook) -> Iterator[Fault]:
     inspection = look.inspection
     if inspection.stopped_at is not Stage.RENDERED or inspection.problem is None or inspection.problem.ours:
         return
     if look.context.template is None and not look.context.tools.templates:
         return  # TPL001 says it once
-    if (
-        any(True for _ in refused_roles(look))
-        or any(True for _ in several_calls(look))
-        or (look.chat and no_plain_text(look))
-    ):
+    if refused_roles.holds(look) or several_calls.holds(look) or (look.chat and no_plain_text(look)):
         return
     if refused_names(look) or refused_untagged(look.context, inspection):
         return
     if any(f"'{name}' is undefined" in inspection.problem.sentence() for name in look.context.lacking):
         return  # TPL013 says it once
-    yield look.finding(ROW003, inspection.problem.sentence(), evidence="")
+    yield Fault(inspection.problem.sentence(), evidence="")
 
 
 ROW004 = loud(
@@ -295,7 +287,7 @@ ROW004 = loud(
 
 
 @row_check(RowCondition.STOPPED, ROW004)
-def refused_by_trainer(look: RowLook) -> Iterator[Finding]:
+def refused_by_trainer(look: RowLook) -> Iterator[Fault]:
     inspection = look.inspection
     if inspection.problem is None or inspection.problem.ours:
         return
@@ -316,7 +308,7 @@ def refused_by_trainer(look: RowLook) -> Iterator[Finding]:
         if refusal == sentence
     ]
     fix = fix_of(look.context, ROW004, usual) if usual else None
-    yield look.finding(ROW004, sentence, evidence="", fix=replace(fix, repair=None) if fix is not None else None)
+    yield Fault(sentence, evidence="", fix=replace(fix, repair=None) if fix is not None else None)
 
 
 def _foreign(recipe: Recipe) -> list[tuple[str, str, Any]]:
@@ -347,7 +339,7 @@ ROW018 = major(
 
 
 @row_check(RowCondition.DATA, ROW018, row=lambda look: look.inspection.row.cells)
-def read_otherwise(look: RowLook) -> Iterator[Finding]:
+def read_otherwise(look: RowLook) -> Iterator[Fault]:
     """ROW018: of the columns that rows are made of."""
     row, used = look.inspection.row, {*look.context.detected.fields.values()}
     for column, text in row.cells:
@@ -355,6 +347,4 @@ def read_otherwise(look: RowLook) -> Iterator[Finding]:
             continue
         value = (row.data or {}).get(column)
         read = "takes for an empty cell (null)" if value is None else f"reads as {value!r}"
-        yield look.finding(
-            ROW018, f"`{shown(column, 40)}` holds `{shown(text, 40)}` in the file, which pandas {read}", evidence=""
-        )
+        yield Fault(f"`{shown(column, 40)}` holds `{shown(text, 40)}` in the file, which pandas {read}", evidence="")

@@ -8,15 +8,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError
-from sftui.findings.checks import RowCondition, row_check, setup_check
+from sftui.findings.checks import Fault, RowCondition, row_check, setup_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
 from sftui.findings.examples import case
 from sftui.findings.look import RowLook, shown
-from sftui.findings.model import Finding, Severity
+from sftui.findings.model import Severity
 from sftui.findings.rule import GOOD, fatal, info
 from sftui.findings.rules.template_truth import MOST_SIGNATURES, in_parts, place_of, place_words, says_all, signature
-from sftui.findings.setup import about
 from sftui.model import NOWHERE, Conversation, Inspection, Kind, Message, Part, RenderedText, Span, common_prefix
 from sftui.recipe import Render
 from sftui.templates import choose_template, compile_template, render
@@ -63,7 +62,7 @@ TPL021 = info(
 
 
 @setup_check(TPL021)
-def engine(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+def engine(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     served = context.tools.served
     if served is None:
         return
@@ -72,10 +71,8 @@ def engine(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     known = "; ".join(other_engines(served.templates.values()))
     own = "; llama.cpp, which reads GGUF files, has an engine of its own, of which nothing was tried"
     others = f"; {known}" if known else "; nothing of it is known to differ in minijinja or @huggingface/jinja"
-    yield about(
-        context,
-        TPL021,
-        f"{served.name} is rendered with Jinja, as transformers and vLLM do{own * (served.kind == GGUF)}{others}",
+    yield Fault(
+        f"{served.name} is rendered with Jinja, as transformers and vLLM do{own * (served.kind == GGUF)}{others}"
     )
 
 
@@ -101,8 +98,9 @@ EOS013 = fatal(
     shape=lambda shape: not shape.dropped,
     recipe=lambda context: context.tools.served is not None,
     kinds=(Kind.CHAT,),
+    several=True,
 )
-def served_otherwise(look: RowLook) -> Iterator[Finding]:
+def served_otherwise(look: RowLook) -> Iterator[Fault]:
     """TPL017: found once for all rows with the same roles, calls, tools and thoughts, and the same ones trained."""
     served = look.context.tools.served
     if served is None or look.labels.dropped is not None or not look.chat or not look.mask.trained:
@@ -113,8 +111,7 @@ def served_otherwise(look: RowLook) -> Iterator[Finding]:
         compared[shape] = _reports(look, served)
     for report in compared.get(shape, ()):
         apart = report.difference
-        yield look.finding(
-            TPL017,
+        yield Fault(
             report.sentence,
             message=None if apart is None or apart.after == NOWHERE else apart.after,
             tokens=report.tokens if apart is None else place_of(look, apart),
@@ -130,7 +127,7 @@ def served_otherwise(look: RowLook) -> Iterator[Finding]:
     recipe=lambda context: context.tools.served is not None and context.tools.served.stops is not None,
     kinds=(Kind.CHAT,),
 )
-def served_without_stop(look: RowLook) -> Iterator[Finding]:
+def served_without_stop(look: RowLook) -> Iterator[Fault]:
     """EOS013: of the special tokens trained behind an answer none ends generation."""
     served = look.context.tools.served
     if served is None or served.stops is None or look.labels.dropped is not None:
@@ -144,13 +141,11 @@ def served_without_stop(look: RowLook) -> Iterator[Finding]:
         if not ends or any(look.spelling.piece(i) in served.stops for i in ends):
             continue
         names = ", ".join(sorted(served.stops)) or "nothing that is known"
-        yield look.finding(
-            EOS013,
+        yield Fault(
             f"the answer ends with {look.spelling.piece(ends[0])}, and generation with {served.name} ends on {names}",
             message=turn.message,
             tokens=(max(turn.content[0], ends[0] - 4), ends[0] + 1),
         )
-        return
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from sftui.findings.checks import setup_check
+from sftui.findings.checks import Fault, chats, setup_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import FIRST_ANSWER, Context
 from sftui.findings.examples import GENERATION, ROUNDS, case, chatml, tagged
 from sftui.findings.fixes import newer, tight_tags
 from sftui.findings.look import RowLook, shown
-from sftui.findings.model import Finding, Severity
+from sftui.findings.model import Severity
 from sftui.findings.rule import FINE, GOOD, fatal, major, minor
-from sftui.findings.setup import about, chats
 from sftui.model import Inspection, Kind
 from sftui.trainers import trainer_named
 from sftui.trainers.traits import Quirk
@@ -36,7 +35,7 @@ EOS003 = fatal(
 
 
 @setup_check(EOS003)
-def wrong_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+def wrong_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     """EOS003: the token that ends answers is none that generation stops on."""
     end = context.turn_end
     if end is None or not chats(sample):
@@ -48,9 +47,7 @@ def wrong_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Findi
             context.recipe.tokenizer.eos_token and end == context.facts.eos_id
         ):
             names = ", ".join(context.tools.tokenizer.piece(i) for i in sorted(context.generation_stops))
-            yield about(
-                context,
-                EOS003,
+            yield Fault(
                 f"answers end with {piece} and generation_config.json stops on {names}",
                 f"{piece} {end}",
                 changes=[("tokenizer.eos_token", piece)],
@@ -59,9 +56,7 @@ def wrong_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Findi
         names = ", ".join(_named(context, i) for i in sorted(context.config_stops))
         # A trainer that knows the tokenizer's EOS writes it into the model's configs; who loads the base model has what
         # stands there.
-        yield about(
-            context,
-            EOS003,
+        yield Fault(
             f"answers end with {piece} and config.json stops on {names}, with no generation_config.json beside it",
             f"{piece} {end}",
             Severity.WARNING if end == context.facts.eos_id else None,
@@ -70,9 +65,7 @@ def wrong_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Findi
         )
     elif context.facts.eos_id is not None and end != context.facts.eos_id:
         # Without generation_config.json the model may well stop on both: seen with every Gemma.
-        yield about(
-            context,
-            EOS003,
+        yield Fault(
             f"answers end with {piece} but the tokenizer's EOS is {context.facts.eos_token}; make sure that generation"
             f" stops on {piece}",
             f"{piece} {end}",
@@ -116,7 +109,7 @@ EOS008 = minor(
 
 
 @setup_check(EOS008)
-def behind_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+def behind_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     """EOS008: white space that is trained behind an answer's stop token."""
     found: list[tuple[RowLook, int]] = []
     for one in sample:
@@ -132,15 +125,11 @@ def behind_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
         look, at = found[0]
         # Only the hand-written preparations can leave it out: no trainer has a key for it.
         by_hand = context.traits.by_hand
-        tight = tight_tags(look.context, EOS008, look.rendered)
-        yield about(
-            context,
-            EOS008,
+        yield Fault(
             f"in {len(found)} of {len(sample)} sampled rows {look.spelling.token(at)} behind the stop token is trained",
             look.spelling.quote(at - 2, at + 1),
             changes=[("mask.trailing", "mask")] if by_hand else [],
-            title=tight.title if tight is not None and not by_hand else "",
-            template=tight.template if tight is not None and not by_hand else None,
+            fix=None if by_hand else tight_tags(context, EOS008, look.rendered),
             rows=tuple(one.inspection.row.index for one, _ in found),
             count=len(found),
         )
@@ -159,15 +148,13 @@ EOS009 = fatal(
 
 
 @setup_check(EOS009)
-def literal_text_column(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+def literal_text_column(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     """EOS009: the EOS is looked for in a column of a fixed name, as by TRL before 1.15."""
     column = trainer_named(context.recipe.preset).unended_column(context.recipe)
     texts = [one for one in sample if one.conversation is not None and one.conversation.kind is Kind.TEXT]
     if column is None or not texts:
         return
-    yield about(
-        context,
-        EOS009,
+    yield Fault(
         f"this {context.traits.title} appends EOS to the column `text` only, and the text is in `{shown(column, 40)}`",
         column,
         changes=newer(context),
@@ -187,7 +174,7 @@ EOS010 = major(
 
 
 @setup_check(EOS010)
-def new_tokens(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+def new_tokens(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     """EOS010: control tokens of a template that the tokenizer does not bring, and reserved tokens that are trained."""
     tokenizer, plain = context.tools.tokenizer, context.plain
     if plain is not None and not context.facts.chat_templates and chats(sample):
@@ -197,9 +184,7 @@ def new_tokens(context: Context, sample: Sequence[Inspection]) -> Iterator[Findi
             if (i := tokenizer.token_id(one)) is not None and tokenizer.is_special(i)
         ]
         if used:
-            yield about(
-                context,
-                EOS010,
+            yield Fault(
                 f"the tokenizer brings no chat template, so {', '.join(used[:4])} are probably untrained in this model",
                 " ".join(used),
             )
@@ -209,9 +194,7 @@ def new_tokens(context: Context, sample: Sequence[Inspection]) -> Iterator[Findi
             continue
         for token, label in zip(one.tokens.input_ids, one.labels.counted):
             if label >= 0 and tokenizer.is_special(token) and _RESERVED.search(tokenizer.piece(token)):
-                yield about(
-                    context,
-                    EOS010,
+                yield Fault(
                     f"{shown(tokenizer.piece(token), 40)} is trained, a reserved token that the model has never seen",
                     shown(tokenizer.piece(token), 40),
                     rows=(one.row.index,),
@@ -231,7 +214,7 @@ EOS011 = fatal(
 
 
 @setup_check(EOS011)
-def no_end(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+def no_end(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     plain = context.plain
     if (
         plain is not None
@@ -242,9 +225,4 @@ def no_end(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     ):
         if context.recipe.tokenize.append_eos != "never" and Quirk.ENDS_TEXTS_ALONE not in context.traits.quirks:
             return
-        yield about(
-            context,
-            EOS011,
-            "the template writes nothing after the last answer, so nothing ends it",
-            shown(plain[-60:], 60),
-        )
+        yield Fault("the template writes nothing after the last answer, so nothing ends it", shown(plain[-60:], 60))

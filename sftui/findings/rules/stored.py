@@ -6,15 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sftui.conversations.tensors import LATE
 from sftui.conversations.tokenized import ENOUGH_POSITIONS, alignment
-from sftui.findings.checks import RowCondition, row_check, setup_check
+from sftui.findings.checks import Fault, RowCondition, row_check, setup_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
 from sftui.findings.examples import IDS, ROUNDS, STORED, case, stored_case
 from sftui.findings.look import RowLook
-from sftui.findings.model import Finding, Severity
+from sftui.findings.model import Severity
 from sftui.findings.rule import DROP, GOOD, fatal, loud, major
 from sftui.findings.rules.drift import known_ids, places
-from sftui.findings.setup import about
 from sftui.model import IGNORE_INDEX, Inspection, Kind, Stage, common_prefix
 from sftui.trainers.traits import Quirk
 
@@ -48,7 +47,7 @@ LAB008 = fatal(
 
 
 @row_check(RowCondition.LABELLED, LAB003, LAB008, kinds=(Kind.TOKENS,))
-def shifted(look: RowLook) -> Iterator[Finding]:
+def shifted(look: RowLook) -> Iterator[Fault]:
     """LAB003 and LAB008 by the alignment score (P6): as stored, before sftui moved anything back."""
     conversation = look.conversation
     if not look.stored or conversation.labels is None:
@@ -56,10 +55,10 @@ def shifted(look: RowLook) -> Iterator[Finding]:
     if conversation.extra.get("given_labels") == LATE:
         first = next((i for i, label in enumerate(conversation.labels) if i and label != IGNORE_INDEX), None)
         if first is not None:
-            yield look.finding(
-                LAB008,
+            yield Fault(
                 "the stored mask is moved one place to the right: each answer's first token is masked",
                 tokens=(first - 1, min(first + 6, len(conversation.input_ids))),
+                rule=LAB008,
             )
         return
     if look.recipe.loss.shift != "internal" or look.recipe.data.given_labels == "shifted":
@@ -67,27 +66,27 @@ def shifted(look: RowLook) -> Iterator[Finding]:
     ids, labels = conversation.input_ids, conversation.labels
     found = alignment([(ids, labels)])
     if "shifted" in (conversation.extra.get("given_labels"), found.convention):
-        yield look.finding(
-            LAB003,
+        yield Fault(
             "the stored labels are shifted by one, and the model shifts them again",
             tokens=(0, min(8, len(look.tokens))),
-            change=("data.given_labels", "shifted"),
+            changes=[("data.given_labels", "shifted")],
+            rule=LAB003,
         )
     elif found.positions >= ENOUGH_POSITIONS and max(found.unshifted, found.shifted) < _LOW:
         before = sum(1 for i in range(1, len(ids)) if labels[i] != IGNORE_INDEX and labels[i] == ids[i - 1])
         if before >= _SURE * found.positions:
-            yield look.finding(
-                LAB008,
+            yield Fault(
                 "the stored labels are moved one place to the right: each is the id before its own",
                 tokens=(0, min(8, len(look.tokens))),
+                rule=LAB008,
             )
         elif before < _LOW * found.positions:
             first = next(i for i, label in enumerate(labels) if label != IGNORE_INDEX and label != ids[i])
-            yield look.finding(
-                LAB008,
+            yield Fault(
                 f"{found.unshifted:.0%} of the trained labels are the id at their place and {found.shifted:.0%} the"
                 " next one",
                 tokens=(first, min(first + 6, len(ids))),
+                rule=LAB008,
             )
 
 
@@ -103,7 +102,7 @@ LAB005 = loud(
 
 
 @row_check(RowCondition.LABELLED, LAB005, kinds=(Kind.TOKENS,))
-def out_of_range(look: RowLook) -> Iterator[Finding]:
+def out_of_range(look: RowLook) -> Iterator[Fault]:
     labels = look.conversation.labels
     if labels is None or not look.stored:
         return
@@ -115,7 +114,7 @@ def out_of_range(look: RowLook) -> Iterator[Finding]:
             f"is not what the loss ignores, which is {ignored}" if labels[first] == IGNORE_INDEX else "is no token id"
         )
         more = f"; {len(wrong)} labels are out of range" if len(wrong) > 1 else ""
-        yield look.finding(LAB005, f"label {labels[first]} at position {first} {what}{more}", tokens=(first, first + 1))
+        yield Fault(f"label {labels[first]} at position {first} {what}{more}", tokens=(first, first + 1))
 
 
 LAB007 = major(
@@ -142,8 +141,8 @@ PAD002 = major(
 )
 
 
-@row_check(RowCondition.LABELLED, LAB007, PAD002, kinds=(Kind.TOKENS,))
-def attention(look: RowLook) -> Iterator[Finding]:
+@row_check(RowCondition.LABELLED, LAB007, PAD002, kinds=(Kind.TOKENS,), several=True)
+def attention(look: RowLook) -> Iterator[Fault]:
     """LAB007 and PAD002."""
     if not look.stored:
         return
@@ -155,8 +154,10 @@ def attention(look: RowLook) -> Iterator[Finding]:
         if drawn and (i >= look.padding or (hidden and mask is not None and not mask[i]))
     ]
     if wrong:
-        yield look.finding(
-            LAB007, f"{len(wrong)} padded positions are trained", tokens=(wrong[0], min(wrong[-1] + 1, wrong[0] + 6))
+        yield Fault(
+            f"{len(wrong)} padded positions are trained",
+            tokens=(wrong[0], min(wrong[-1] + 1, wrong[0] + 6)),
+            rule=LAB007,
         )
     if mask is None or not hidden:
         return
@@ -167,10 +168,10 @@ def attention(look: RowLook) -> Iterator[Finding]:
         and len({ids[i] for i in holes}) == 1
         and all(not mask[i] for i, one in enumerate(ids) if one == ids[holes[0]])
     ):
-        yield look.finding(
-            PAD002,
+        yield Fault(
             f"{len(holes)} real {look.spelling.token(holes[0])} inside the row have attention 0",
             tokens=(holes[0], holes[0] + 1),
+            rule=PAD002,
         )
 
 
@@ -186,7 +187,7 @@ PAC002 = major(
 
 
 @row_check(RowCondition.LABELLED, PAC002, kinds=(Kind.TOKENS,))
-def positions(look: RowLook) -> Iterator[Finding]:
+def positions(look: RowLook) -> Iterator[Fault]:
     """PAC002: a packed row whose position ids do not start anew where its `seq_lengths` say a document begins."""
     lengths, places = look.conversation.extra.get("seq_lengths"), look.conversation.extra.get("position_ids")
     if (
@@ -204,8 +205,7 @@ def positions(look: RowLook) -> Iterator[Finding]:
             wrong.append(at)
         at += one
     if wrong:
-        yield look.finding(
-            PAC002,
+        yield Fault(
             f"{len(wrong)} of {len(lengths)} packed documents do not start at position 0",
             tokens=(wrong[0], min(wrong[0] + 4, len(look.tokens))),
         )
@@ -223,7 +223,7 @@ LAB011 = major(
 
 
 @row_check(RowCondition.LABELLED, LAB011, kinds=(Kind.TOKENS,))
-def mask_column(look: RowLook) -> Iterator[Finding]:
+def mask_column(look: RowLook) -> Iterator[Fault]:
     """LAB011: a mask without labels, in a trainer that reads labels only."""
     if (
         not look.stored
@@ -235,15 +235,13 @@ def mask_column(look: RowLook) -> Iterator[Finding]:
         (name for name in ("completion_mask", "assistant_masks", "loss_mask") if name in look.conversation.extra), None
     )
     if name is not None:
-        yield look.finding(
-            LAB011, f"the row has `{name}` and no labels, and this trainer does not read it", evidence=name
-        )
+        yield Fault(f"the row has `{name}` and no labels, and this trainer does not read it", evidence=name)
 
 
 @row_check(RowCondition.CONVERSATION, LAB011, kinds=(Kind.TOKENS,))
-def mask_column_refused(look: RowLook) -> Iterator[Finding]:
+def mask_column_refused(look: RowLook) -> Iterator[Fault]:
     if look.inspection.stopped_at is Stage.LABELS:
-        yield from mask_column(look)
+        yield from mask_column.faults(look)
 
 
 TOK004 = fatal(
@@ -262,7 +260,7 @@ TOK004 = fatal(
 
 
 @row_check(RowCondition.SLOW, TOK004, kinds=(Kind.TOKENS,))
-def other_tokenizer(look: RowLook) -> Iterator[Finding]:
+def other_tokenizer(look: RowLook) -> Iterator[Fault]:
     """TOK004: the ids spell a text that this tokenizer cuts at other places."""
     ids = look.conversation.input_ids
     if not look.stored or len(ids) < 24:
@@ -279,10 +277,8 @@ def other_tokenizer(look: RowLook) -> Iterator[Finding]:
         except UnicodeDecodeError:
             broken = look.rendered.text.count("\ufffd")
             if broken > len(ids) * 0.05:
-                yield look.finding(
-                    TOK004,
-                    f"the {len(ids)} ids spell {broken} broken characters: another tokenizer made them",
-                    tokens=(0, 8),
+                yield Fault(
+                    f"the {len(ids)} ids spell {broken} broken characters: another tokenizer made them", tokens=(0, 8)
                 )
             return
     mine, at = set(), 0
@@ -294,8 +290,7 @@ def other_tokenizer(look: RowLook) -> Iterator[Finding]:
     # The same text cut elsewhere now and then is a joint between pieces; cut elsewhere everywhere it is another
     # vocabulary.
     if borders_kept < _KEPT and len(again.ids) != len(ids):
-        yield look.finding(
-            TOK004,
+        yield Fault(
             f"encoded again the {len(ids)} ids become {len(again.ids)}, and only {borders_kept:.0%} of the borders"
             " stay",
             tokens=(0, min(8, len(ids))),
@@ -303,7 +298,7 @@ def other_tokenizer(look: RowLook) -> Iterator[Finding]:
 
 
 @row_check(RowCondition.STOPPED, TOK004, kinds=(Kind.TOKENS,))
-def foreign_id(look: RowLook) -> Iterator[Finding]:
+def foreign_id(look: RowLook) -> Iterator[Fault]:
     """TOK004 where an id is beyond the vocabulary."""
     conversation = look.inspection.conversation
     if (
@@ -314,7 +309,7 @@ def foreign_id(look: RowLook) -> Iterator[Finding]:
         size = look.facts.vocab_size
         beyond = next((one for one in conversation.input_ids if one >= size), None)
         if beyond is not None:
-            yield look.finding(TOK004, f"id {beyond} is beyond this tokenizer's {size} tokens", evidence=str(beyond))
+            yield Fault(f"id {beyond} is beyond this tokenizer's {size} tokens", evidence=str(beyond))
 
 
 CFG001 = fatal(
@@ -336,7 +331,7 @@ CFG001 = fatal(
     recipe=lambda context: context.template is not None,
     kinds=(Kind.TOKENS, Kind.CHAT),
 )
-def stale(look: RowLook) -> Iterator[Finding]:
+def stale(look: RowLook) -> Iterator[Fault]:
     """CFG001: the row holds messages and ids, and they do not fit."""
     data = look.inspection.row.data
     if data is None or look.context.template is None:
@@ -364,8 +359,7 @@ def stale(look: RowLook) -> Iterator[Finding]:
     # The same text in other ids is not of another setting (TOK006).
     if known_ids(held, look.facts.vocab_size) and places(held, fresh, look.context.tools.tokenizer):
         return
-    yield look.finding(
-        CFG001,
+    yield Fault(
         f"the stored ids part from what the recipe gives after {at} of {len(held)} tokens",
         tokens=(max(0, at - 2), min(at + 4, len(look.tokens))),
     )
@@ -386,15 +380,13 @@ LAB004 = fatal(
 
 
 @setup_check(LAB004)
-def convention(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+def convention(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     """LAB004: the loop does not shift, and the stored labels are not shifted either."""
     if context.recipe.loss.shift != "preshifted" or context.detected.given_labels != "unshifted":
         return
     stored = [one for one in sample if one.conversation is not None and one.conversation.kind is Kind.TOKENS]
     if stored:
-        yield about(
-            context,
-            LAB004,
+        yield Fault(
             "the stored labels are not shifted, and this trainer's loss does not shift them",
             "labels[i] == input_ids[i]",
             Severity.ERROR,

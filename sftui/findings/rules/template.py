@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from sftui.findings.checks import RowCondition, row_check
+from sftui.findings.checks import Fault, RowCondition, row_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.examples import case, chat, chatml
+from sftui.findings.fixes import common_boundary
 from sftui.findings.look import RowLook, shown
-from sftui.findings.model import Finding, Severity
+from sftui.findings.model import Severity
 from sftui.findings.rule import DROP, GOOD, fatal, major, minor
 from sftui.findings.words import TextIndex, text_of, without_thoughts
 from sftui.model import Kind, Part
@@ -27,7 +28,7 @@ TPL009 = minor(
 
 
 @row_check(RowCondition.LABELLED, TPL009, shape=lambda shape: shape.manner.bordered, kinds=(Kind.CHAT,))
-def stripped(look: RowLook) -> Iterator[Finding]:
+def stripped(look: RowLook) -> Iterator[Fault]:
     """TPL009: the content's edges are missing from a region that is proven to be its own."""
     if not look.chat or not look.known:
         return
@@ -48,15 +49,13 @@ def stripped(look: RowLook) -> Iterator[Finding]:
             continue
         head = content[: len(content) - len(content.lstrip())]
         indented = "\n" in content and head.strip("\n") != ""
-        yield look.finding(
-            TPL009,
+        yield Fault(
             f"the template strips {len(content) - len(bare)} white space characters from message {number}",
             message=number,
             span=(start, end),
             evidence=shown(content[:20] + " … " + content[-20:] if len(content) > 44 else content),
             severity=Severity.WARNING if indented and "    " in content.strip() else None,
         )
-        return
 
 
 TPL015 = fatal(
@@ -80,7 +79,7 @@ TPL015 = fatal(
     row=lambda look: look.read.manner.beside or not look.order.turns.difference(look.read.manner.mute) <= look.placed,
     kinds=(Kind.CHAT,),
 )
-def left_out(look: RowLook) -> Iterator[Finding]:
+def left_out(look: RowLook) -> Iterator[Fault]:
     """TPL015: not one line of what a user or the assistant says stands anywhere in the rendering."""
     if not look.chat or not look.known or look.labels.dropped is not None:
         return
@@ -97,14 +96,12 @@ def left_out(look: RowLook) -> Iterator[Finding]:
         what = f"what message {number} of the {message.role} says" + (
             " beside its tool call" if called and number in look.placed else ""
         )
-        yield look.finding(
-            TPL015,
+        yield Fault(
             f"the template leaves out {what}",
             message=number,
             evidence=shown(said),
             severity=Severity.WARNING if called and number in look.placed else None,
         )
-        return
 
 
 TPL007 = major(
@@ -127,7 +124,7 @@ TPL007 = major(
     recipe=lambda context: context.recipe.mask.rule in ("auto", "completion"),
     kinds=(Kind.CHAT,),
 )
-def prompt_no_prefix(look: RowLook) -> Iterator[Finding]:
+def prompt_no_prefix(look: RowLook) -> Iterator[Fault]:
     """TPL007: the prompt's text is no prefix of the whole, where the mask is cut by the prompt."""
     prompt = look.rendered.prompt
     if prompt is None or look.tokens.prompt_ids is None or look.rendered.text.startswith(prompt) or not look.chat:
@@ -136,16 +133,13 @@ def prompt_no_prefix(look: RowLook) -> Iterator[Finding]:
         return
     shared = alike(prompt, look.rendered.text)
     at = next((i for i, end in enumerate(look.tokens.ends) if end > shared), len(look.tokens) - 1)
-    change = None
-    if look.recipe.mask.boundary == "prompt_length":
-        change = ("mask.boundary", "common_prefix")
-    yield look.finding(
-        TPL007,
+    changes = common_boundary(look.context)
+    yield Fault(
         f"after {shared} characters the prompt goes on with `{shown(prompt[shared:], 30)}`, the whole text with "
         f"`{shown(look.rendered.text[shared : shared + 30], 30)}`",
         tokens=(max(0, at - 3), min(at + 4, len(look.tokens))),
-        change=change,
-        severity=None if change else Severity.INFO,
+        changes=changes,
+        severity=None if changes else Severity.INFO,
     )
 
 
@@ -169,7 +163,7 @@ TPL012 = major(
 
 
 @row_check(RowCondition.SLOW, TPL012, recipe=lambda context: context.template is not None, kinds=(Kind.TEXT,))
-def text_differs(look: RowLook) -> Iterator[Finding]:
+def text_differs(look: RowLook) -> Iterator[Fault]:
     """TPL012: a row of text that also holds its messages, rendered otherwise."""
     data = look.inspection.row.data
     if data is None or look.conversation.kind is not Kind.TEXT or look.context.template is None:
@@ -186,8 +180,7 @@ def text_differs(look: RowLook) -> Iterator[Finding]:
     ):
         return
     at = alike(ours, theirs)
-    yield look.finding(
-        TPL012,
+    yield Fault(
         f"the text differs from what the template renders from the messages after {at} characters",
         span=(max(0, at - 10), at + 30),
         evidence=f"{shown(theirs[at : at + 30], 30)} ≠ {shown(ours[at : at + 30], 30)}",

@@ -7,16 +7,16 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from sftui.findings.checks import setup_check
+from sftui.findings.checks import Fault, chats, setup_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import FIRST_ANSWER, FIRST_USER, NOON, Context
 from sftui.findings.examples import ROUNDS, case, chat, chatml
+from sftui.findings.fixes import common_boundary
 from sftui.findings.look import shown
-from sftui.findings.model import Finding, Severity
+from sftui.findings.model import Severity
 from sftui.findings.rule import GOOD, fatal, loud, major, minor
 from sftui.findings.rules.roles import TPL003
 from sftui.findings.rules.template import TPL007
-from sftui.findings.setup import about, chats
 from sftui.model import Inspection, Part
 from sftui.recipe import TODAY, changed
 from sftui.templates import compile_template, families_for, variables_of
@@ -53,15 +53,13 @@ TPL001 = loud(
 
 
 @setup_check(TPL001)
-def no_template(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+def no_template(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     found = chats(sample)
     if not context.traits.renders_templates:
         return  # formats of their own: LLaMA-Factory takes `empty` where the tokenizer has none
     if found and not context.tools.templates and context.template is None and not any(one.rendered for one in found):
         families = families_for(context.facts.name, context.facts, context.tools.tokenizer.token_id)
-        yield about(
-            context,
-            TPL001,
+        yield Fault(
             "the rows are chats and there is no chat template",
             context.facts.name,
             changes=[("render.template", f"builtin:{families[0]}")],
@@ -70,7 +68,7 @@ def no_template(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
 
 
 @setup_check(TPL003)
-def system_merged(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+def system_merged(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     """TPL003 as an information: the system text is inside the user's turn."""
     with_system = [
         one
@@ -85,9 +83,7 @@ def system_merged(context: Context, sample: Sequence[Inspection]) -> Iterator[Fi
         return
     before, between = whole.partition(_SYSTEM)[0], whole.partition(_SYSTEM)[2].partition(FIRST_USER)[0]
     if before == alone.partition(FIRST_USER)[0] and not between.strip():
-        yield about(
-            context,
-            TPL003,
+        yield Fault(
             "the template writes the system message into the user's turn",
             shown(whole[: whole.index(FIRST_USER)]),
             Severity.INFO,
@@ -106,7 +102,7 @@ TPL004 = minor(
 
 
 @setup_check(TPL004)
-def injected_text(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+def injected_text(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     without = [
         one
         for one in chats(sample)
@@ -127,9 +123,7 @@ def injected_text(context: Context, sample: Sequence[Inspection]) -> Iterator[Fi
     said = _CONTROL.sub("", text).strip()
     if said and not (context.recipe.render.inject_system and context.recipe.render.inject_system in said):
         count = len(context.tools.tokenizer.encode(text).ids)
-        yield about(
-            context,
-            TPL004,
+        yield Fault(
             f"without a system message the template adds {len(text)} characters ({count} tokens) of its own",
             shown(text, 160),
             of=without,
@@ -161,14 +155,12 @@ TPL005 = major(
 
 
 @setup_check(TPL005)
-def date(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+def date(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     if context.template is None or "date_string" in context.template_kwargs:
         return
     one, again, other = (context.render([user()], now=now) for now in (NOON, NOON, datetime(2031, 11, 23, 18, 45, 7)))
     if one is not None and again is not None and one != again:
-        yield about(
-            context,
-            TPL005,
+        yield Fault(
             "the template renders the same row in another way each time",
             shown(one[:40]),
             title="use a template that draws nothing by chance",
@@ -176,9 +168,7 @@ def date(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
         return
     frozen = _DATE.search(one) if one and one == other and "date_string" in context.template.source else None
     if frozen is not None:
-        yield about(
-            context,
-            TPL005,
+        yield Fault(
             "the template writes a frozen date where no date_string is given",
             shown(frozen.group(), 40),
             Severity.INFO,
@@ -187,19 +177,15 @@ def date(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     if one and other and one != other and (context.recipe.render.date == TODAY or _unsaid(context)):
         at = next((i for i, (a, b) in enumerate(zip(one, other)) if a != b), 0)
         named = "date_string" in context.template.source
-        yield about(
-            context,
-            TPL005,
+        yield Fault(
             "the template writes the date of the day or the time into every row: trainers render on the day of their"
             " run, so its ids are others on another day",
             _dated(context, one, other, at),
-            changes=(
-                [("render.kwargs", {**context.recipe.render.kwargs, "date_string": "01 Jan 2026"})]
-                if named
-                else []
-                if _unsaid(context)
-                else [("render.date", datetime.now().date().isoformat())]
-            ),
+            changes=[("render.kwargs", {**context.recipe.render.kwargs, "date_string": "01 Jan 2026"})]
+            if named
+            else []
+            if _unsaid(context)
+            else [("render.date", datetime.now().date().isoformat())],
             title="" if named or not _unsaid(context) else "write the day into a copy of the template",
         )
 
@@ -243,7 +229,7 @@ TPL008 = major(
 
 
 @setup_check(TPL008)
-def history(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+def history(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     """TPL008, for plain answers and for answers with reasoning; only reported for sets that have several answers."""
     several = [
         one
@@ -278,9 +264,7 @@ def history(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]
             and at <= part.find(FIRST_ANSWER)
             else Severity.INFO
         )
-        yield about(
-            context,
-            TPL008,
+        yield Fault(
             f"an earlier turn changes when later turns follow ({name})",
             f"{shown(part[at - 10 if at > 10 else 0 : at + 25], 40)} ≠"
             f" {shown(whole[at - 10 if at > 10 else 0 : at + 25], 40)}",
@@ -303,7 +287,7 @@ TPL011 = major(
 
 
 @setup_check(TPL011)
-def drift(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+def drift(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     """TPL011: the tokenizer brings a template, and the recipe trains with one that renders something else."""
     own = context.facts.chat_templates.get("default")
     if context.recipe.render.template == "tokenizer" or own is None or context.template is None or not chats(sample):
@@ -315,9 +299,7 @@ def drift(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     for what, messages, prompt in (("a conversation", [user(), answer()], False), ("a prompt", [user()], True)):
         a, b = context.render(messages, prompt=prompt), theirs.render(messages, prompt=prompt)
         if a is not None and b is not None and a != b:
-            yield about(
-                context,
-                TPL011,
+            yield Fault(
                 f"the tokenizer's own template renders {what} differently from the one that is trained with",
                 f"{shown(a, 60)} ≠ {shown(b, 60)}",
                 changes=[("render.template", "tokenizer")],
@@ -342,7 +324,7 @@ TPL013 = fatal(
 
 
 @setup_check(TPL013)
-def atomic(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+def atomic(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     """TPL013: what the template writes as a control token, by name or by its looks, and the vocabulary does not
     have."""
     plain = context.plain
@@ -350,9 +332,7 @@ def atomic(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
         return
     if context.lacking:
         names = " and ".join(f"`{name}`" for name in context.lacking)
-        yield about(
-            context,
-            TPL013,
+        yield Fault(
             f"the template writes {names}, which this tokenizer does not have: every chat fails on it",
             ", ".join(context.lacking),
         )
@@ -368,9 +348,7 @@ def atomic(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     fatal = any(one in tail for one in split) and not any(tokenizer.is_special(i) for i in tokenizer.encode(tail).ids)
     worst = next((one for one in split if one in tail), split[0]) if fatal else split[0]
     what = "and no other token ends the turn" if fatal else "so the model reads it as plain text"
-    yield about(
-        context,
-        TPL013,
+    yield Fault(
         f"{', '.join(split[:4])} {'is' if len(split) == 1 else 'are'} no token of this tokenizer, {what}",
         _in_pieces(worst, tokenizer),
         None if fatal else Severity.INFO,
@@ -378,7 +356,7 @@ def atomic(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
     )
 
 
-def _split_by_slots(context: Context, found: Sequence[Inspection]) -> Iterator[Finding]:
+def _split_by_slots(context: Context, found: Sequence[Inspection]) -> Iterator[Fault]:
     """The same of a trainer that renders by code of its own, where the tokenizer brings no template that could tell
     what is usual (TPL016 does where it brings one)."""
     first = next((one.rendered for one in found if one.rendered is not None and one.rendered.spans), None)
@@ -387,14 +365,13 @@ def _split_by_slots(context: Context, found: Sequence[Inspection]) -> Iterator[F
     own = "".join([first.text[span.start : span.end] for span in first.spans if span.part is not Part.CONTENT])
     split = absent_words(own, context.tools.untouched)
     if split:
-        yield about(
-            context,
-            TPL013,
+        yield Fault(
             f"{', '.join(split[:4])} {'is' if len(split) == 1 else 'are'} no token of this tokenizer: the model has to"
             " learn it from your rows, or its row of the embedding, where the trainer adds it",
             _in_pieces(split[0], context.tools.untouched),
             Severity.WARNING,
             count=len(split),
+            rule=TPL013,
         )
 
 
@@ -425,7 +402,7 @@ TPL014 = minor(
 
 
 @setup_check(TPL014)
-def thinking(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+def thinking(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     if context.template is None or "enable_thinking" in context.template_kwargs or not chats(sample):
         return
     if "enable_thinking" not in variables_of(context.template):
@@ -437,9 +414,7 @@ def thinking(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding
             return
         tails[name] = text.rpartition(FIRST_USER)[2]
     if len(set(tails.values())) > 1:
-        yield about(
-            context,
-            TPL014,
+        yield Fault(
             "the prompt's tail depends on enable_thinking, which the recipe leaves unset",
             " · ".join(f"{name}: {shown(tail[-30:], 30)}" for name, tail in tails.items()),
             changes=[
@@ -467,7 +442,7 @@ BND002 = major(
 
 
 @setup_check(BND002)
-def template_boundary(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+def template_boundary(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     """BND002: for a plain answer the prompt is a prefix as text, and not as tokens."""
     if (
         any(one.tokens is not None and one.tokens.prompt_ids is not None for one in sample)
@@ -477,21 +452,19 @@ def template_boundary(context: Context, sample: Sequence[Inspection]) -> Iterato
         prompt, whole = context.render([user()], prompt=True) or "", context.plain or ""
         a, b = context.ids(prompt), context.ids(whole)
         same = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
-        show = context.tools.tokenizer.piece
-        yield about(
-            context,
-            BND002,
+        show, changes = context.tools.tokenizer.piece, common_boundary(context)
+        yield Fault(
             f"the prompt's {len(a)} tokens share only {same} with the whole text, in every row",
             f"{''.join(f'[{shown(show(i), 20)}]' for i in a[same : same + 4])} ≠"
             f" {''.join(f'[{shown(show(i), 20)}]' for i in b[same : same + 4])}",
-            None if context.recipe.mask.boundary == "prompt_length" else Severity.INFO,
-            changes=[("mask.boundary", "common_prefix")] if context.recipe.mask.boundary == "prompt_length" else [],
+            None if changes else Severity.INFO,
+            changes=changes,
             count=len(sample),
         )
 
 
 @setup_check(TPL007)
-def other_prompt(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+def other_prompt(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     """TPL007 where no mask hangs on the prompt: a server still begins the answer otherwise than it is trained."""
     if not chats(sample) or any(one.tokens is not None and one.tokens.prompt_ids is not None for one in sample):
         return  # reported of each row
@@ -501,9 +474,7 @@ def other_prompt(context: Context, sample: Sequence[Inspection]) -> Iterator[Fin
     # Families that think leave an open or an empty block in the prompt on purpose.
     meant = whole.startswith(prompt.partition("<think>")[0])
     generated, trained = prompt.rpartition(FIRST_USER)[2], whole.rpartition(FIRST_USER)[2].partition(FIRST_ANSWER)[0]
-    yield about(
-        context,
-        TPL007,
+    yield Fault(
         "a server begins answers in another way than they are trained",
         f"asked for with {shown(generated[-40:], 40)}, trained behind {shown(trained[-40:], 40)}",
         Severity.INFO if meant else None,
@@ -540,7 +511,7 @@ TOO004 = minor(
 
 
 @setup_check(TOO004)
-def empty_tools(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+def empty_tools(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     empty = [
         one
         for one in chats(sample)
@@ -550,9 +521,7 @@ def empty_tools(context: Context, sample: Sequence[Inspection]) -> Iterator[Find
         return
     with_list, without = context.render([user(), answer()], tools=[]), context.plain
     if with_list is not None and without is not None and with_list != without:
-        yield about(
-            context,
-            TOO004,
+        yield Fault(
             f"{len(empty)} of {len(sample)} sampled rows have an empty tool list, and the template writes"
             f" {len(with_list) - len(without)} more characters for it",
             shown(with_list, 120),
@@ -571,15 +540,13 @@ THK006 = minor(
 
 
 @setup_check(THK006)
-def think_tags(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+def think_tags(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     if not any("</think>" in (one.rendered.text if one.rendered else "") for one in sample):
         return
     tokenizer = context.tools.tokenizer
     ids = tokenizer.encode("</think>").ids
     if len(ids) > 1:
-        yield about(
-            context,
-            THK006,
+        yield Fault(
             f"</think> is {len(ids)} tokens in this tokenizer",
             "".join(f"[{shown(tokenizer.piece(i), 20)}]" for i in ids),
         )

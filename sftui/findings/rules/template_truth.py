@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError
-from sftui.findings.checks import RowCondition, row_check
+from sftui.findings.checks import Fault, RowCondition, row_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
 from sftui.findings.examples import case
 from sftui.findings.fixes import fix_of
 from sftui.findings.look import RowLook, shown
-from sftui.findings.model import Finding, Fix, Severity
+from sftui.findings.model import Fix, Severity
 from sftui.findings.rule import fatal
 from sftui.findings.rules.template_setup import absent_words
 from sftui.model import NOWHERE, Conversation, Kind, Message, Part, RenderedText, Span
@@ -57,7 +57,7 @@ def _brings_its_own(context: Context) -> bool:
 @row_check(
     RowCondition.LABELLED, TPL016, shape=lambda shape: not shape.dropped, recipe=_brings_its_own, kinds=(Kind.CHAT,)
 )
-def other_family(look: RowLook) -> Iterator[Finding]:
+def other_family(look: RowLook) -> Iterator[Fault]:
     """TPL016: found once for all rows with the same roles, calls, tools and thoughts."""
     if look.labels.dropped is not None or not look.chat:
         return
@@ -70,8 +70,7 @@ def other_family(look: RowLook) -> Iterator[Finding]:
     if found is None:
         return
     apart = found.difference
-    yield look.finding(
-        TPL016,
+    yield Fault(
         found.sentence,
         message=None if apart.after == NOWHERE else apart.after,
         tokens=place_of(look, apart),

@@ -6,14 +6,12 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-from sftui.findings.checks import RowCondition, row_check, setup_check
+from sftui.findings.checks import Fault, RowCondition, row_check, setup_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
 from sftui.findings.examples import case, chat
 from sftui.findings.look import RowLook, shown
-from sftui.findings.model import Finding
 from sftui.findings.rule import DROP, GOOD, fatal, loud, major, minor
-from sftui.findings.setup import about
 from sftui.model import NOWHERE, Inspection, Kind
 from sftui.text import visible
 from sftui.tokens import token_text
@@ -36,15 +34,14 @@ TOK001 = minor(
 @row_check(
     RowCondition.LABELLED, TOK001, row=lambda look: look.facts.unk_id is not None or not look.rendered.text.isascii()
 )
-def unknown(look: RowLook) -> Iterator[Finding]:
+def unknown(look: RowLook) -> Iterator[Fault]:
     """TOK001: unknown tokens, or a large share of single bytes."""
     ids, unk = look.tokens.input_ids, look.facts.unk_id
     if unk is not None and unk in ids and unk not in look.context.stops:
         at = ids.index(unk)
         if look.tokens.starts[at] != NOWHERE:
             count = ids.count(unk)
-            yield look.finding(
-                TOK001,
+            yield Fault(
                 f"{count} token{'s are' if count > 1 else ' is'} unknown to the tokenizer",
                 tokens=(max(0, at - 2), at + 3),
                 evidence=None
@@ -64,9 +61,7 @@ def unknown(look: RowLook) -> Iterator[Finding]:
             if starts[i] == starts[i - 1] != NOWHERE and ends[i] == ends[i - 1] and ends[i] - starts[i] == 1
         ]
     if len(many) > _MUCH * len(ids):
-        yield look.finding(
-            TOK001, f"{len(many)} of {len(ids)} tokens are single bytes", tokens=(many[0], min(many[0] + 6, len(ids)))
-        )
+        yield Fault(f"{len(many)} of {len(ids)} tokens are single bytes", tokens=(many[0], min(many[0] + 6, len(ids))))
 
 
 TOK002 = minor(
@@ -116,7 +111,7 @@ def _may_be_bytes(look: RowLook) -> bool:
     row=lambda look: not look.spelling.cut_out and not _spelt(look),
     kinds=(Kind.CHAT, Kind.STRINGS, Kind.TEXT),
 )
-def lossy(look: RowLook) -> Iterator[Finding]:
+def lossy(look: RowLook) -> Iterator[Fault]:
     """TOK002, TOK005: the bytes of the tokens are not the text; reported where they part, and what has no token at
     all."""
     if look.stored or look.rendered.pieces is not None:
@@ -134,9 +129,9 @@ def lossy(look: RowLook) -> Iterator[Finding]:
     dropped = _dropped(look, joined)
     if dropped:
         version = f" under transformers {look.facts.transformers}" if look.facts.transformers else ""
-        yield look.finding(TOK005, f"{dropped}{version}", evidence=evidence)
+        yield Fault(f"{dropped}{version}", evidence=evidence, rule=TOK005)
         return
-    yield look.finding(TOK002, f"the tokens do not spell the text: {_changed_by(look, joined)}", evidence=evidence)
+    yield Fault(f"the tokens do not spell the text: {_changed_by(look, joined)}", evidence=evidence, rule=TOK002)
 
 
 def _changed_by(look: RowLook, joined: bytes) -> str:
@@ -208,7 +203,7 @@ TOK003 = loud(
 
 
 @row_check(RowCondition.LABELLED, TOK003, recipe=lambda context: context.model_rows is not None)
-def outside_model(look: RowLook) -> Iterator[Finding]:
+def outside_model(look: RowLook) -> Iterator[Fault]:
     rows = look.context.model_rows
     if rows is None or not look.tokens.input_ids:
         return
@@ -216,7 +211,7 @@ def outside_model(look: RowLook) -> Iterator[Finding]:
     if highest >= rows:
         at = look.tokens.input_ids.index(highest)
         what = f"id {highest} ({look.spelling.token(at)}) is outside the model's {rows} embedding rows"
-        yield look.finding(TOK003, what, tokens=(at, at + 1))
+        yield Fault(what, tokens=(at, at + 1))
 
 
 TOK007 = major(
@@ -233,9 +228,9 @@ TOK007 = major(
 
 
 @setup_check(TOK007)
-def random(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+def random(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     if context.facts.random:
-        yield about(context, TOK007, f"{context.facts.random}: the same text gets other ids each time it is encoded")
+        yield Fault(f"{context.facts.random}: the same text gets other ids each time it is encoded")
 
 
 TOK008 = major(
@@ -251,16 +246,14 @@ TOK008 = major(
 
 
 @setup_check(TOK008)
-def doubled_ids(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+def doubled_ids(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     found = context.facts.doubled
     if not found:
         return
     token, words = found[0]
     own = {word: context.tools.tokenizer.token_id(word) for word in words}
     moved = [f"{visible(word)} is loaded as id {one}" for word, one in own.items() if one not in (token, None)]
-    yield about(
-        context,
-        TOK008,
+    yield Fault(
         f"the tokenizer's files give id {token} to {' and '.join(map(visible, words))}"
         + "".join(f"; {one}" for one in moved)
         + (f"; and so {len(found) - 1} more ids" if len(found) > 1 else ""),

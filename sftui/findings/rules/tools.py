@@ -10,11 +10,11 @@ from typing import Any
 
 from sftui.conversations.detected import type_word
 from sftui.findings.calls import Call, calls_of
-from sftui.findings.checks import RowCondition, row_check
+from sftui.findings.checks import Fault, RowCondition, row_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.examples import CALL, CALLING, TOOL, case, chat
 from sftui.findings.look import RowLook, shown
-from sftui.findings.model import Finding, Severity
+from sftui.findings.model import Severity
 from sftui.findings.rule import DROP, fatal, loud, major
 from sftui.findings.rules.roles import raw_message
 from sftui.findings.shapes import RESULT_ROLES
@@ -63,7 +63,7 @@ TOO001 = major(
 
 
 @row_check(RowCondition.CONVERSATION, TOO001, shape=lambda shape: shape.manner.called)
-def double_encoded(look: RowLook) -> Iterator[Finding]:
+def double_encoded(look: RowLook) -> Iterator[Fault]:
     """TOO001: argument text that stands in the rendering with its quotes escaped."""
     rendered = look.inspection.rendered
     written = [
@@ -80,13 +80,11 @@ def double_encoded(look: RowLook) -> Iterator[Finding]:
             continue
         at = rendered.text.find(escaped)
         if at >= 0:
-            yield look.finding(
-                TOO001,
+            yield Fault(
                 f"the arguments of {shown(name, 40)} in message {number} are JSON text and were encoded once more",
                 message=number,
                 span=(at, at + len(escaped)),
             )
-            return
 
 
 TOO002 = fatal(
@@ -108,7 +106,7 @@ TOO002 = fatal(
         look.read.manner.called or look.order.tools or Quirk.DROPS_TOOL_CALLS in look.context.traits.quirks
     ),
 )
-def dropped(look: RowLook) -> Iterator[Finding]:
+def dropped(look: RowLook) -> Iterator[Fault]:
     """TOO002: the name of a call, the keys or the values it gives, or the text of a result are nowhere in the
     rendering."""
     rendered = look.inspection.rendered
@@ -126,35 +124,29 @@ def dropped(look: RowLook) -> Iterator[Finding]:
     for number, (message, role) in enumerate(zip(look.messages, look.roles)):
         unread = unread_calls(look, number) if unread_by_trainer else []
         if unread and not any(_named(name, rendered.text) for name, _, _ in unread):
-            yield look.finding(
-                TOO002,
+            yield Fault(
                 f"LLaMA-Factory does not read the `tool_calls` of message {number}: only `formatting: openai` does",
                 message=number,
                 evidence=shown(", ".join(name for name, _, _ in unread)),
             )
-            return
         start, end = places.get(number, (0, 0))
         place = rendered.text[start:end]
         for name, arguments, _ in look.calls.get(number, ()):
             lost = _lost(name, arguments, rendered.text, place)
             if lost:
-                yield look.finding(
-                    TOO002,
+                yield Fault(
                     f"{lost} of message {number} does not appear in the rendered text",
                     message=number,
                     evidence=shown(name),
                 )
-                return
         if role in RESULT_ROLES and not look.context.traits.own_roles.get(role):
             text = text_of(message).strip()
             if text and text not in standing and not _stands_bare(text):
-                yield look.finding(
-                    TOO002,
+                yield Fault(
                     f"the tool result of message {number} does not appear in the rendered text",
                     message=number,
                     evidence=shown(text),
                 )
-                return
 
 
 def _places(look: RowLook) -> Mapping[int, tuple[int, int]]:
@@ -238,7 +230,7 @@ TOO003 = major(
 
 
 @row_check(RowCondition.CONVERSATION, TOO003, shape=lambda shape: shape.tools)
-def tools_missing(look: RowLook) -> Iterator[Finding]:
+def tools_missing(look: RowLook) -> Iterator[Fault]:
     """TOO003: not one of the row's tools is named in the rendering."""
     rendered = look.inspection.rendered
     tools = look.conversation.tools
@@ -252,8 +244,7 @@ def tools_missing(look: RowLook) -> Iterator[Finding]:
         and (unread or not any(name in text for name in names))
         and not all(_schema_stands(name, text) for name in names)
     ):
-        yield look.finding(
-            TOO003,
+        yield Fault(
             f"the rendered text does not describe the row's {len(names)} tool{'s' if len(names) > 1 else ''}",
             evidence=shown(", ".join(names)),
         )
@@ -288,7 +279,7 @@ TOO005 = loud(
 
 
 @row_check(RowCondition.STOPPED, TOO005)
-def several_calls(look: RowLook) -> Iterator[Finding]:
+def several_calls(look: RowLook) -> Iterator[Fault]:
     """TOO005: the template raises, and says that it takes one call a turn."""
     inspection = look.inspection
     if inspection.stopped_at is not Stage.RENDERED or inspection.problem is None:
@@ -296,8 +287,7 @@ def several_calls(look: RowLook) -> Iterator[Finding]:
     number = next((number for number, message in enumerate(look.messages) if len(calls_of(message)) > 1), None)
     said = inspection.problem.sentence().lower()
     if number is not None and "single tool" in said:
-        yield look.finding(
-            TOO005,
+        yield Fault(
             f"message {number} makes {len(calls_of(look.messages[number]))} tool calls and the template takes one",
             message=number,
             evidence=shown(", ".join(name for name, _, _ in calls_of(look.messages[number]))),
@@ -316,7 +306,7 @@ TOO006 = major(
 
 
 @row_check(RowCondition.CONVERSATION, TOO006, shape=lambda shape: shape.manner.called or shape.order.tools)
-def graph(look: RowLook) -> Iterator[Finding]:
+def graph(look: RowLook) -> Iterator[Fault]:
     """TOO006: the first of malformed calls, calls of no tool and results without a call; else a call without a
     result."""
     known = look.tools.known
@@ -326,24 +316,20 @@ def graph(look: RowLook) -> Iterator[Finding]:
     made: set[str] = set()
     called_at, unanswered = -1, None
 
-    def reported(what: str, number: int, evidence: str, severity: Severity | None = None) -> Finding:
-        return look.finding(TOO006, what, message=number, evidence=shown(evidence), severity=severity)
+    def reported(what: str, number: int, evidence: str, severity: Severity | None = None) -> Fault:
+        return Fault(what, message=number, evidence=shown(evidence), severity=severity)
 
     for number, (message, role) in enumerate(zip(look.messages, look.roles)):
         calls = look.calls.get(number, ())
         wrong = _malformed(message, number, calls, known) if "tool_calls" in message.data else None
         if wrong is not None:
             yield reported(wrong[0], number, wrong[1])
-            return
         if role == "tool":
             call_id = message.data.get("tool_call_id")
             if not open_calls and called_at < 0 and not _calls_in_text(look, number):
                 yield reported(
-                    f"message {number} is a tool result, but no tool was called before it",
-                    number,
-                    text_of(message),
+                    f"message {number} is a tool result, but no tool was called before it", number, text_of(message)
                 )
-                return
             if isinstance(call_id, str) and made:
                 if call_id not in made:
                     yield reported(
@@ -351,14 +337,12 @@ def graph(look: RowLook) -> Iterator[Finding]:
                         number,
                         call_id,
                     )
-                    return
                 if call_id not in by_id:
                     yield reported(
                         f"the result in message {number} answers the call {shown(call_id, 40)} a second time",
                         number,
                         call_id,
                     )
-                    return
             if by_id and call_id is not None:
                 open_calls.pop(by_id.pop(call_id, -1) if isinstance(call_id, str) else -1, None)
             elif open_calls:
@@ -443,7 +427,7 @@ CON009 = major(
 
 
 @row_check(RowCondition.CONVERSATION, CON009, shape=lambda shape: shape.manner.called or shape.tools)
-def null_keys(look: RowLook) -> Iterator[Finding]:
+def null_keys(look: RowLook) -> Iterator[Fault]:
     """CON009: keys that are null in tool arguments or schemas, which Arrow adds so that all rows have the same."""
     for number, (_, arguments, _) in _calls(look):
         if all_texts(arguments):
@@ -452,18 +436,14 @@ def null_keys(look: RowLook) -> Iterator[Finding]:
             empty = [str(key) for key, value in level.items() if value is None]
             # One null may be meant, several among others are Arrow's.
             if len(empty) > 1 and len(empty) * 2 >= len(level):
-                yield look.finding(
-                    CON009,
+                yield Fault(
                     f"the arguments of a call in message {number} have {len(empty)} null keys of {len(level)}",
                     message=number,
                     evidence=shown(", ".join(empty)),
                 )
-                return
     # A schema says null in few places; a property that is null, or several keys, say nothing to a model.
     null = look.tools.empty
     if len(null) > 1:
-        yield look.finding(
-            CON009,
-            f"the row's tools hold {len(null)} keys that are null",
-            evidence=shown(", ".join(dict.fromkeys(null))),
+        yield Fault(
+            f"the row's tools hold {len(null)} keys that are null", evidence=shown(", ".join(dict.fromkeys(null)))
         )

@@ -6,13 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sftui.conversations.messages import KNOWN_ROLES, ROLE_ALIASES
-from sftui.findings.checks import setup_check
+from sftui.findings.checks import Fault, chats, setup_check
 from sftui.findings.context import Context
 from sftui.findings.examples import case
 from sftui.findings.look import shown
-from sftui.findings.model import Finding
 from sftui.findings.rule import GOOD, fatal
-from sftui.findings.setup import about, chats
 from sftui.model import Conversation, Inspection
 from sftui.nearest import nearest
 from sftui.recipe import Recipe
@@ -67,14 +65,12 @@ ROL005 = fatal(
 
 
 @setup_check(ROL005)
-def in_no_row(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
+def in_no_row(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     """ROL005."""
     found = chats(sample)
     unnamed = absent_role(context.recipe, [one.conversation for one in found if one.conversation is not None])
     if unnamed is not None:
-        yield about(
-            context,
-            ROL005,
+        yield Fault(
             unnamed.sentence,
             shown(unnamed.role, 40),
             changes=[("mask.roles", unnamed.repaired)] if unnamed.repaired else (),

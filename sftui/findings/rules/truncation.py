@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sftui.findings.checks import RowCondition, row_check
+from sftui.findings.checks import Fault, RowCondition, row_check
 from sftui.findings.consequences import Consequence
 from sftui.findings.examples import LONG, case, chat
 from sftui.findings.look import RowLook
-from sftui.findings.model import Finding, Severity
+from sftui.findings.model import Severity
 from sftui.findings.rule import DROP, GOOD, fatal, loud, major
 from sftui.findings.rules.eos import is_prose
 from sftui.findings.rules.injection import media_ids
@@ -94,50 +94,52 @@ TRU010 = major(
 )
 
 
-@row_check(RowCondition.LABELLED, TRU001, TRU002, TRU003, TRU004, TRU010, shape=lambda shape: not shape.whole)
-def cut_row(look: RowLook) -> Iterator[Finding]:
+@row_check(
+    RowCondition.LABELLED, TRU001, TRU002, TRU003, TRU004, TRU010, shape=lambda shape: not shape.whole, several=True
+)
+def cut_row(look: RowLook) -> Iterator[Fault]:
     """TRU001 to TRU004, TRU010."""
     kept, n = look.labels.kept, len(look.tokens)
     if covered(kept) >= n:
         return
     drawn = look.mask.drawn
-    change = _longer(look)
+    changes = _longer(look)
     first = look.mask.runs[0][0] if look.mask.trained else answer_cut(look)
     unanswered = (
         _answers_behind(look, kept[0][1]) if len(kept) == 1 and kept[0][0] == 0 and not look.inspection.more else None
     )
     first = first if unanswered is None else unanswered
     if first is not None and (unanswered is not None or not any(any(drawn[start:end]) for start, end in kept)):
-        yield look.finding(
-            TRU001,
+        yield Fault(
             f"the answer begins at token {first} and the row is cut at {covered(kept)}",
             tokens=(max(0, first - 3), min(n, first + 5)),
-            change=change,
+            changes=changes,
+            rule=TRU001,
         )
         return
     if look.labels.dropped is not None:
         return
     lost_header = _lost_header(look)
     if lost_header is not None:
-        yield look.finding(
-            TRU003,
+        yield Fault(
             f"the cut takes the header of message {lost_header[0]} and keeps its answer",
             message=lost_header[0],
             tokens=lost_header[1],
-            change=change,
+            changes=changes,
+            rule=TRU003,
         )
     gone = next((one for one in look.tokens.samples if all(start != one.start for start, _ in kept)), None)
     if gone is not None:
         begins = gone.boundary.prompt_length
-        yield look.finding(
-            TRU010,
+        yield Fault(
             f"a sample's answer begins at its token {begins}, beyond length.max {look.recipe.length.max}: the sample is"
             " dropped",
             tokens=(max(0, gone.start + begins - 3), min(n, gone.start + begins + 5)),
-            change=change,
+            changes=changes,
+            rule=TRU010,
         )
     elif kept and kept[0][0] > 0:
-        yield look.finding(TRU004, f"the first {kept[0][0]} tokens are cut off", tokens=(0, kept[0][0]), change=change)
+        yield Fault(f"the first {kept[0][0]} tokens are cut off", tokens=(0, kept[0][0]), changes=changes, rule=TRU004)
     for start, end in kept:
         if (
             end < n
@@ -155,13 +157,13 @@ def cut_row(look: RowLook) -> Iterator[Finding]:
             ):
                 total += 1
             what, severity = ("text", Severity.INFO) if is_prose(look) else ("answer", None)
-            yield look.finding(
-                TRU002,
+            yield Fault(
                 f"the {what} is cut {total - end:,} {'token' if total - end == 1 else 'tokens'} before its end, without"
                 " a stop token",
                 tokens=(max(start, end - 4), min(n, end + 2)),
-                change=change,
+                changes=changes,
                 severity=severity,
+                rule=TRU002,
             )
             break
 
@@ -206,7 +208,7 @@ TRU007 = loud(
 
 
 @row_check(RowCondition.LABELLED, TRU007, shape=lambda shape: not shape.whole)
-def cut_media(look: RowLook) -> Iterator[Finding]:
+def cut_media(look: RowLook) -> Iterator[Fault]:
     """TRU007: placeholders before and after the cut."""
     kept, media = look.labels.kept, media_ids(look.context)
     if media and look.cut:
@@ -214,11 +216,8 @@ def cut_media(look: RowLook) -> Iterator[Finding]:
         before = sum(one in media for one in ids)
         after = sum(one in media for start, end in kept for one in ids[start:end])
         if after < before:
-            yield look.finding(
-                TRU007,
-                f"{before - after} of {before} media placeholders are cut off",
-                evidence="",
-                change=_longer(look),
+            yield Fault(
+                f"{before - after} of {before} media placeholders are cut off", evidence="", changes=_longer(look)
             )
 
 
@@ -259,14 +258,11 @@ TRU006 = major(
 
 
 @row_check(RowCondition.LABELLED, TRU006, shape=lambda shape: shape.dropped)
-def dropped(look: RowLook) -> Iterator[Finding]:
+def dropped(look: RowLook) -> Iterator[Fault]:
     why = look.labels.dropped
     if why is not None:
-        change = None
         over = look.recipe.length.max is not None and len(look.tokens) > look.recipe.length.max
-        if over:
-            change = _longer(look)
-        yield look.finding(TRU006, f"the row is dropped: {why}", evidence="", change=change)
+        yield Fault(f"the row is dropped: {why}", evidence="", changes=_longer(look) if over else ())
 
 
 TRU009 = major(
@@ -288,7 +284,7 @@ TRU009 = major(
     recipe=lambda context: context.facts.model_max_length is not None and context.recipe.length.max is None,
     row=lambda look: len(look.tokens) > (look.facts.model_max_length or 0),
 )
-def over_model(look: RowLook) -> Iterator[Finding]:
+def over_model(look: RowLook) -> Iterator[Fault]:
     """TRU009: longer than the model's own limit, and nothing cuts it."""
     limit = look.facts.model_max_length
     if (
@@ -297,18 +293,17 @@ def over_model(look: RowLook) -> Iterator[Finding]:
         and look.labels.dropped is None
         and len(look.tokens) > limit
     ):
-        yield look.finding(
-            TRU009,
+        yield Fault(
             f"the row has {len(look.tokens):,} tokens, the model takes {limit:,}, and no length limit is set",
             tokens=(limit - 3, limit + 3),
-            change=("length.max", limit),
+            changes=[("length.max", limit)],
         )
 
 
-def _longer(look: RowLook) -> tuple[str, int | None]:
+def _longer(look: RowLook) -> list[tuple[str, int | None]]:
     """The limit that takes nothing from this row; none where having one masks the last token (EOS006)."""
     unlimited = Quirk.MASKS_END in look.context.traits.quirks and look.recipe.pack.strategy == "none"
-    return "length.max", None if unlimited else round_up(len(look.tokens))
+    return [("length.max", None if unlimited else round_up(len(look.tokens)))]
 
 
 def round_up(count: int) -> int:

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sftui.conversations.messages import WEIGHT_KEYS
-from sftui.findings.checks import RowCondition, row_check
+from sftui.findings.checks import Fault, RowCondition, row_check
 from sftui.findings.context import Context
 from sftui.findings.examples import case, chat
 from sftui.findings.look import MessageTokens, RowLook
-from sftui.findings.model import Finding, Severity
+from sftui.findings.model import Severity
 from sftui.findings.rule import info, major
 from sftui.findings.rules.roles import raw_message
 from sftui.model import Kind
@@ -130,7 +130,7 @@ def _carried(look: RowLook, turn: MessageTokens) -> set[float]:
 
 
 @row_check(RowCondition.LABELLED, LAB016, row=_weighs, kinds=(Kind.CHAT,))
-def not_honoured(look: RowLook) -> Iterator[Finding]:
+def not_honoured(look: RowLook) -> Iterator[Fault]:
     """LAB016: a weight that is neither 0 nor 1, of a message that is trained with another one. What 0 and 1 do is
     LAB010's."""
     for turn in look.turns:
@@ -143,14 +143,12 @@ def not_honoured(look: RowLook) -> Iterator[Finding]:
         carried = _carried(look, turn)
         if weight in carried:
             continue
-        yield look.finding(
-            LAB016,
+        yield Fault(
             f"message {turn.message} has {_shown(key, value)}, and {_outcome(look, key, carried)}",
             message=turn.message,
             tokens=turn.content,
-            change=("loss.weights", "float"),
+            changes=[("loss.weights", "float")],
         )
-        return
 
 
 def _shown(key: str, value: Any) -> str:
@@ -168,7 +166,7 @@ def _outcome(look: RowLook, key: str, carried: set[float]) -> str:
 
 
 @row_check(RowCondition.LABELLED, LAB017, row=_weighs, recipe=_reads, kinds=(Kind.CHAT,))
-def no_number(look: RowLook) -> Iterator[Finding]:
+def no_number(look: RowLook) -> Iterator[Fault]:
     """LAB017: a text, a list, NaN or an infinite number where the trainer reads a weight."""
     reads = _reads(look.context)
     for turn in look.turns:
@@ -183,14 +181,12 @@ def no_number(look: RowLook) -> Iterator[Finding]:
             outcome = "it is not trained"
         else:
             outcome = f"it is trained with weight {max(carried):g}"
-        yield look.finding(
-            LAB017,
+        yield Fault(
             f"message {turn.message} has {_shown(key, value)}, which is no finite number: {outcome}",
             message=turn.message,
             tokens=turn.content if carried else None,
             severity=Severity.ERROR if spoils else None,
         )
-        return
 
 
 @row_check(
@@ -199,8 +195,9 @@ def no_number(look: RowLook) -> Iterator[Finding]:
     LAB019,
     row=lambda look: look.labels.weights is not None,
     recipe=lambda context: context.recipe.loss.weights == "float",
+    several=True,
 )
-def beyond(look: RowLook) -> Iterator[Finding]:
+def beyond(look: RowLook) -> Iterator[Fault]:
     """LAB018 and LAB019: what is trained with a weight below 0 or above 1."""
     if look.labels.weights is None:
         return
@@ -215,11 +212,11 @@ def beyond(look: RowLook) -> Iterator[Finding]:
         start, end, weight = found[0]
         count = sum(sum(look.mask.drawn[a:b]) for a, b, _ in found)
         more = f", and {many(len(found) - 1, 'more run')} of tokens" if len(found) > 1 else ""
-        yield look.finding(
-            code,
+        yield Fault(
             f"{many(count, 'token')} trained with a weight {'above 1' if code is LAB019 else 'below 0'}: the first"
             f" {end - start} with {weight:g}{more}",
             tokens=(start, end),
+            rule=code,
         )
 
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sftui import trainers
-from sftui.findings.checks import dataset_check, setup_check
+from sftui.findings.checks import Fault, dataset_check, setup_check
 from sftui.findings.context import Context
 from sftui.findings.dataset import EARLY, ENOUGH_ROWS, EXAMPLES, LIMITS, RARE, DatasetChecks, Tally, number_of
 from sftui.findings.examples import IDS, LONG, ROUNDS, case, chat
 from sftui.findings.look import shown
-from sftui.findings.model import Finding
 from sftui.findings.rule import GOOD, Case, fatal, info, loud, major, minor
-from sftui.findings.setup import about
-from sftui.model import Inspection, RecipeChange
+from sftui.model import Inspection
 from sftui.text import share
 
 RUN002 = loud(
@@ -28,8 +26,8 @@ RUN002 = loud(
 
 
 @setup_check(RUN002)
-def stops_at_once(context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
-    return (about(context, RUN002, stop) for stop in context.tools.stops)
+def stops_at_once(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
+    return (Fault(stop) for stop in context.tools.stops)
 
 
 RUN001 = fatal(
@@ -45,12 +43,12 @@ RUN001 = fatal(
 
 
 @dataset_check(RUN001)
-def outcome(checks: DatasetChecks) -> Iterator[Finding]:
+def outcome(checks: DatasetChecks) -> Iterator[Fault]:
     """RUN001. Rows that stop the trainer are reported themselves, where they stand."""
     trainer, rows = trainers.trainer_named(checks.recipe.preset), checks.totals.rows
     stop = None if checks.refused else trainer.stop_of(checks.recipe, checks.totals)
     if stop is not None:
-        yield checks.finding(RUN001, stop, Tally(rows, list(range(min(rows, EXAMPLES)))))
+        yield Fault(stop, tally=Tally(rows, list(range(min(rows, EXAMPLES)))))
 
 
 DUP001 = minor(
@@ -67,10 +65,10 @@ DUP001 = minor(
 
 
 @dataset_check(DUP001, parts=lambda _, repeated: map(number_of, repeated))
-def repeated_rows(checks: DatasetChecks) -> Iterator[Finding]:
+def repeated_rows(checks: DatasetChecks) -> Iterator[Fault]:
     if checks.same.count:
         rest = f"; {checks.unremembered:,} rows were not compared" if checks.unremembered else ""
-        yield checks.finding(DUP001, f"{_rows(checks.same.count)} the same as an earlier one{rest}", checks.same)
+        yield Fault(f"{_rows(checks.same.count)} the same as an earlier one{rest}", tally=checks.same)
 
 
 DUP002 = major(
@@ -87,12 +85,11 @@ DUP002 = major(
 @dataset_check(
     DUP002, parts=lambda checks, _: (number_of(prompt) for prompt in checks.evaluation if prompt in checks.by_prompt)
 )
-def leaked_prompts(checks: DatasetChecks) -> Iterator[Finding]:
+def leaked_prompts(checks: DatasetChecks) -> Iterator[Fault]:
     if checks.leaked.count:
-        yield checks.finding(
-            DUP002,
+        yield Fault(
             f"{checks.leaked.count:,} of {checks.totals.rows:,} rows ask what the evaluation set asks",
-            checks.leaked,
+            tally=checks.leaked,
         )
 
 
@@ -108,12 +105,11 @@ DUP003 = info(
 
 
 @dataset_check(DUP003, parts=lambda checks, _: map(number_of, checks.others))
-def other_answers(checks: DatasetChecks) -> Iterator[Finding]:
+def other_answers(checks: DatasetChecks) -> Iterator[Fault]:
     if checks.again.count:
-        yield checks.finding(
-            DUP003,
+        yield Fault(
             f"{checks.again.count:,} of {checks.totals.rows:,} rows answer an earlier prompt differently",
-            checks.again,
+            tally=checks.again,
         )
 
 
@@ -130,18 +126,17 @@ CON013 = minor(
 
 
 @dataset_check(CON013, parts=lambda checks, _: _rare(checks))
-def rare_columns(checks: DatasetChecks) -> Iterator[Finding]:
+def rare_columns(checks: DatasetChecks) -> Iterator[Fault]:
     rare = _rare(checks)
     if checks.read >= ENOUGH_ROWS and rare:
         together = Tally()
         for tally in rare.values():
             together.merge(tally)
         names = ", ".join(f"`{shown(str(column), 30)}`" for column in list(rare)[:6])
-        yield checks.finding(
-            CON013,
+        yield Fault(
             f"{names} {'is' if len(rare) == 1 else 'are'} in at most"
             f" {max(tally.count for tally in rare.values()):,} of {checks.read:,} rows",
-            together,
+            tally=together,
         )
 
 
@@ -157,7 +152,7 @@ TRU005 = major(
 
 
 @dataset_check(TRU005, parts=lambda checks, _: [f"{checks.trainer} {checks.recipe.length.max}"])
-def usual_length(checks: DatasetChecks) -> Iterator[Finding]:
+def usual_length(checks: DatasetChecks) -> Iterator[Fault]:
     rows, most = checks.totals.rows, checks.recipe.length.max
     default = trainers.preset(checks.recipe.preset).length.max
     if not checks.cut.count or most is None or most != default or checks.trained == 0:
@@ -168,13 +163,12 @@ def usual_length(checks: DatasetChecks) -> Iterator[Finding]:
         if checks.over[limit]
     )
     better = next((limit for limit in LIMITS if limit > most and checks.over[limit] * 100 < rows), None)
-    yield checks.finding(
-        TRU005,
+    yield Fault(
         f"{checks.cut.count:,} of {rows:,} rows are longer than {most:,}, which is what"
         f" {checks.trainer} takes where nothing is said",
-        checks.cut,
+        tally=checks.cut,
         evidence=f"rows over a length, and the share of trained tokens behind it: {table}",
-        changes=(RecipeChange("length.max", most, better),) if better else (),
+        changes=[("length.max", better)] if better else (),
     )
 
 
@@ -190,17 +184,16 @@ BND007 = fatal(
 
 
 @dataset_check(BND007)
-def early_masks(checks: DatasetChecks) -> Iterator[Finding]:
+def early_masks(checks: DatasetChecks) -> Iterator[Fault]:
     mask = checks.recipe.mask
     by_length = mask.rule in ("given", "all") or (
         mask.rule in ("auto", "completion") and mask.boundary == "prompt_length"
     )
     if by_length and checks.long_prompt.count >= 20 and checks.early.count >= 0.95 * checks.long_prompt.count:
-        yield checks.finding(
-            BND007,
+        yield Fault(
             f"in {checks.early.count:,} of {checks.long_prompt.count:,} longer rows the mask begins after at most"
             f" {EARLY} tokens",
-            checks.early,
+            tally=checks.early,
         )
 
 
@@ -225,20 +218,19 @@ LAB009 = info(
 
 
 @dataset_check(LAB009)
-def some_turns(checks: DatasetChecks) -> Iterator[Finding]:
+def some_turns(checks: DatasetChecks) -> Iterator[Fault]:
     if checks.some_turns.count:
-        changes: tuple[RecipeChange, ...] = ()
+        changes = []
         mask = checks.recipe.mask
         # A completion is the last answer, whatever mask.turns says.
         if mask.rule == "completion" and trainers.traits_of(checks.recipe.preset).by_hand:
-            changes = (RecipeChange("mask.rule", mask.rule, "assistant"),)
+            changes = [("mask.rule", "assistant")]
         if mask.turns == "last":
-            changes += (RecipeChange("mask.turns", "last", "all"),)
-        yield checks.finding(
-            LAB009,
+            changes.append(("mask.turns", "all"))
+        yield Fault(
             f"in {checks.some_turns.count:,} of {checks.many_turns:,} rows with several answers not every answer is"
             " trained",
-            checks.some_turns,
+            tally=checks.some_turns,
             changes=changes,
         )
 
@@ -255,7 +247,7 @@ LAB013 = info(
 
 
 @dataset_check(LAB013)
-def trained_share(checks: DatasetChecks) -> Iterator[Finding]:
+def trained_share(checks: DatasetChecks) -> Iterator[Fault]:
     if checks.few_trained.count or 0 < checks.all_trained.count < checks.read:
         parts = (
             [f"{checks.few_trained.count:,} rows train less than 1 % of their tokens"]
@@ -264,9 +256,7 @@ def trained_share(checks: DatasetChecks) -> Iterator[Finding]:
         )
         if 0 < checks.all_trained.count < checks.read:
             parts.append(f"{checks.all_trained.count:,} of {checks.read:,} rows train every token")
-        yield checks.finding(
-            LAB013, " and ".join(parts), checks.few_trained if checks.few_trained.count else checks.all_trained
-        )
+        yield Fault(" and ".join(parts), tally=checks.few_trained if checks.few_trained.count else checks.all_trained)
 
 
 def _rows(count: int) -> str:

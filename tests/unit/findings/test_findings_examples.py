@@ -41,7 +41,7 @@ def test_a_check_reports_by_the_rules_that_it_names(code: str) -> None:
                 if check.when in asked:
                     assert {one.code for one in check(look)} <= {one.code for one in check.rules}
         for setup in SETUP_CHECKS:
-            found = setup.found(made.context, made.inspections)
+            found = setup(made.context, made.inspections)
             assert {one.code for one in found} <= {one.code for one in setup.rules}
 
 

@@ -90,8 +90,8 @@ def shut(inspection: Inspection, context: Context) -> list[str]:
     for check in asked(inspection):
         if not check.open(context, look.shape) or (check.row is not None and not check.row(look)):
             told = list(check(RowLook(inspection, context)))
-            assert not told, f"{check.found.__module__}.{check.found.__name__}: {told}"
-            found.append(check.found.__name__)
+            assert not told, f"{check.faults.__module__}.{check.faults.__name__}: {told}"
+            found.append(check.faults.__name__)
     return found
 
 
