@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import is_not
 from typing import Any
 
 Data = Mapping[str, Any]
 Item = Mapping[str, Any]
 Controls = Callable[[str], Sequence[str]]
 """Text → the control tokens typed in it."""
+RepairContent = Callable[[str, Any], Any]
+"""Place and text (or parts) → the text after."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,17 @@ class RowChange:
     def to_json(self) -> dict[str, str]:
         """The change as one entry of the log."""
         return {"repair": self.repair, "place": self.place, "what": self.what}
+
+
+def put(data: Mapping[str, Any], key: str, value: Any) -> Mapping[str, Any]:
+    """A mapping with this value; the very same where it has it."""
+    return data if data.get(key) is value else {**data, key: value}
+
+
+def each(items: Sequence[Any], repair: Callable[[int, Any], Any]) -> Sequence[Any]:
+    """A list with `repair(number, item)` in place of each item; the very same where that gives each of them back."""
+    made = [repair(number, item) for number, item in enumerate(items)]
+    return made if any(map(is_not, made, items)) else items
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,88 +70,70 @@ class RepairLayout:
         role = item.get(self.role) if isinstance(item, Mapping) else None
         return self.roles.get(role, role) if isinstance(role, str) else ""
 
+    def with_items(self, data: Data, repair: Callable[[str, Sequence[Any]], Sequence[Any]]) -> Data:
+        """The row with `repair(column, messages)` in place of every list of messages."""
+        for column in self.columns:
+            items = data.get(column)
+            if isinstance(items, (list, tuple)):
+                data = put(data, column, repair(column, items))
+        return data
+
+    def each_item(self, data: Data, repair: Callable[[str, Item], Item]) -> Data:
+        """The row with `repair(place, message)` in place of every message that is a mapping."""
+
+        def in_list(column: str, items: Sequence[Any]) -> Sequence[Any]:
+            return each(items, lambda n, item: repair(f"{column}[{n}]", item) if isinstance(item, Mapping) else item)
+
+        return self.with_items(data, in_list)
+
+    def each_content(self, data: Data, columns: Sequence[str], repair: RepairContent) -> Data:
+        """The row with `repair` made on what every message says, on these text columns and each turn of the history."""
+        key = self.content
+        data = self.each_item(data, lambda place, item: put(item, key, repair(f"{place}.{key}", item.get(key))))
+        for column in columns:
+            data = put(data, column, repair(column, data.get(column)))
+        return self.each_turn(data, repair)
+
+    def each_turn(self, data: Data, repair: RepairContent) -> Data:
+        """The row with `repair` made on both sides of every pair of the history."""
+        column = self.history
+        pairs = data.get(column) if column else None
+        if not column or not isinstance(pairs, (list, tuple)):
+            return data
+
+        def in_pair(number: int, pair: Any) -> Any:
+            if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+                return pair
+            return each(pair, lambda side, turn: repair(f"{column}[{number}][{side}]", turn))
+
+        return put(data, column, each(pairs, in_pair))
+
+
+@dataclass(slots=True)
+class RepairLog:
+    """What one repair did to a row, in order."""
+
+    repair: str
+    changes: list[RowChange] = field(default_factory=list)
+
+    def note(self, place: str, what: str, repair: str = "") -> None:
+        """One more change; `repair` where it goes by another name."""
+        self.changes.append(RowChange(repair or self.repair, place, what))
+
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """One repair: a pure function from a row's data to new data and what changed; the same object where nothing did."""
+    """One repair: `work` makes new data of a row's and notes what changed; the same object where nothing did."""
 
     name: str
     title: str
-    apply: Callable[[Data, RepairLayout], tuple[Data, tuple[RowChange, ...]]]
+    work: Callable[[Data, RepairLayout, RepairLog], Data]
 
-
-def with_items(
-    data: Data, layout: RepairLayout, repair: Callable[[str, Sequence[Any]], tuple[Sequence[Any], list[RowChange]]]
-) -> tuple[Data, tuple[RowChange, ...]]:
-    """The row with `repair(column, messages)` in place of every list of messages."""
-    changes: list[RowChange] = []
-    new: dict[str, Any] = {}
-    for column in layout.columns:
-        items = data.get(column)
-        if isinstance(items, (list, tuple)):
-            repaired, some = repair(column, items)
-            if some:
-                new[column] = repaired
-                changes += some
-    return ({**data, **new} if changes else data), tuple(changes)
-
-
-def each_item(
-    data: Data, layout: RepairLayout, repair: Callable[[str, Item], tuple[Item, list[RowChange]]]
-) -> tuple[Data, tuple[RowChange, ...]]:
-    """The row with `repair(place, message)` in place of every message that is a mapping."""
-
-    def one_list(column: str, items: Sequence[Any]) -> tuple[Sequence[Any], list[RowChange]]:
-        changes: list[RowChange] = []
-        out = []
-        for number, item in enumerate(items):
-            if isinstance(item, Mapping):
-                item, some = repair(f"{column}[{number}]", item)
-                changes += some
-            out.append(item)
-        return out, changes
-
-    return with_items(data, layout, one_list)
-
-
-RepairContent = Callable[[str, Any], tuple[Any, list[RowChange]]]
-"""Place and text (or parts) → the text after, and what changed."""
-
-
-def each_content(
-    data: Data, layout: RepairLayout, columns: Sequence[str], repair: RepairContent
-) -> tuple[Data, tuple[RowChange, ...]]:
-    """The row with `repair` made on what every message says, on these text columns, and on each turn of the history."""
-
-    def one_item(place: str, item: Item) -> tuple[Item, list[RowChange]]:
-        content, some = repair(f"{place}.{layout.content}", item.get(layout.content))
-        return ({**item, layout.content: content} if some else item), some
-
-    repaired, changes = each_item(data, layout, one_item)
-    for column in columns:
-        content, some = repair(column, repaired.get(column))
-        if some:
-            repaired, changes = {**repaired, column: content}, (*changes, *some)
-    repaired, more = each_turn(repaired, layout, repair)
-    return repaired, (*changes, *more)
-
-
-def each_turn(data: Data, layout: RepairLayout, repair: RepairContent) -> tuple[Data, tuple[RowChange, ...]]:
-    """The row with `repair` made on both sides of every pair of the history."""
-    pairs = data.get(layout.history) if layout.history else None
-    if not layout.history or not isinstance(pairs, (list, tuple)):
-        return data, ()
-    changes: list[RowChange] = []
-    out: list[Any] = []
-    for number, pair in enumerate(pairs):
-        if isinstance(pair, (list, tuple)) and len(pair) == 2:
-            turns = [repair(f"{layout.history}[{number}][{side}]", turn) for side, turn in enumerate(pair)]
-            some = [change for _, made in turns for change in made]
-            changes += some
-            out.append([turn for turn, _ in turns] if some else pair)
-        else:
-            out.append(pair)
-    return ({**data, layout.history: out} if changes else data), tuple(changes)
+    def apply(self, data: Data, layout: RepairLayout) -> tuple[Data, tuple[RowChange, ...]]:
+        """The data after it, the same object where nothing changed, and what did."""
+        log = RepairLog(self.name)
+        made = self.work(data, layout, log)
+        return (made if log.changes else data), tuple(log.changes)
 
 
 def quote(value: Any, most: int = 60) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from sftui.conversations.identity import identity
+from sftui.findings.words import words
 from sftui.repairs.model import Data, RepairLayout
 
 _HALF = re.compile("[\ud800-\udfff]")
@@ -46,17 +47,7 @@ def drop_reason(data: Data | None, layout: RepairLayout, wanted: Collection[str]
 
 def _half_a_character(data: Data) -> bool:
     """Whether a lone surrogate stands in any text or name of the row; it has no UTF-8, so no tokenizer takes it."""
-    waiting: list[Any] = [data]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, str):
-            if not one.isascii() and _HALF.search(one):
-                return True
-        elif isinstance(one, Mapping):
-            waiting += (*one, *one.values())
-        elif isinstance(one, (list, tuple)):
-            waiting += one
-    return False
+    return any(not text.isascii() and _HALF.search(text) for text in words(data))
 
 
 def _says(value: Any) -> bool:
@@ -80,14 +71,3 @@ def _answers(item: Any, layout: RepairLayout) -> bool:
 def fingerprint(data: Data, layout: RepairLayout) -> bytes:
     """Equal for two rows that differ in nothing that a trainer reads of them, see `identity`."""
     return identity(data, (*layout.columns, *layout.texts) if layout.decisive is None else layout.decisive)
-
-
-def unseen() -> Callable[[bytes, int], int | None]:
-    """A memory of fingerprints: the row that had this one first, or None for the first; 16 bytes and a number a row."""
-    first: dict[bytes, int] = {}
-
-    def look(mark: bytes, row: int) -> int | None:
-        before = first.setdefault(mark, row)
-        return None if before == row else before
-
-    return look

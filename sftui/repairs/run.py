@@ -15,7 +15,7 @@ from sftui.nearest import did_you_mean
 from sftui.repairs.catalogue import CONVERSION, DEDUPLICATE, REPAIRS
 from sftui.repairs.lines import TOO_DEEP, RepairedRow, row_of
 from sftui.repairs.model import Data, Repair, RepairLayout, RowChange
-from sftui.repairs.rows import DROP_REASONS, MARKED, drop_reason, fingerprint, unseen
+from sftui.repairs.rows import DROP_REASONS, MARKED, drop_reason, fingerprint
 from sftui.repairs.to_messages import CONVERTED
 from sftui.sources.records import remade
 
@@ -191,15 +191,13 @@ def repaired(
     rows: Iterable[Row], plan: RepairPlan, layout: RepairLayout, codes: Codes | None = None
 ) -> Iterator[RepairedRow]:
     """Every row after the plan, in order. `codes` gives the findings of a row as it will be written."""
-    seen = unseen()
+    seen: dict[bytes, int] = {}
     for row in rows:
         done = apply_plan(row, plan, layout, codes)
-        before = (
-            seen(fingerprint(done.data, layout), row.index)
-            if plan.deduplicate and done.dropped is None and done.data is not None
-            else None
-        )
-        yield done if before is None else double_of(done, before)
+        first = row.index
+        if plan.deduplicate and done.dropped is None and done.data is not None:
+            first = seen.setdefault(fingerprint(done.data, layout), row.index)
+        yield done if first == row.index else double_of(done, first)
 
 
 def apply_plan(row: Row, plan: RepairPlan, layout: RepairLayout, codes: Codes | None = None) -> RepairedRow:

@@ -8,20 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sftui.conversations.messages import joined_parts, no_text, printed_list
-from sftui.findings.words import WANTED, without_code
+from sftui.findings.words import REASONING, WANTED, without_code
 from sftui.repairs.literals import lossless
-from sftui.repairs.model import (
-    Controls,
-    Data,
-    Item,
-    Repair,
-    RepairLayout,
-    RowChange,
-    each_content,
-    each_item,
-    each_turn,
-    quote,
-)
+from sftui.repairs.model import Controls, Data, Item, Repair, RepairLayout, RepairLog, each, put, quote
 from sftui.text import many
 
 # Special tokens by their looks; what data is meant to hold (reasoning, tools, code) is none of them.
@@ -36,40 +25,35 @@ _EXACT = 2.0**63
 """Larger integers were read as floats, and lost digits."""
 
 
-def parse_json(data: Data, layout: RepairLayout) -> tuple[Data, tuple[RowChange, ...]]:
+def parse_json(data: Data, layout: RepairLayout, log: RepairLog) -> Data:
     """Messages, the tool list and arguments of tool calls that are stored as JSON text become what the text says."""
-    changes: list[RowChange] = []
-    new = dict(data)
-    for column in (*layout.columns, *([layout.tools] if layout.tools else [])):
-        found = _loaded(new.get(column), list)
-        if found is not None and all(isinstance(one, Mapping) for one in found):
-            new[column] = found
-            changes.append(RowChange("parse-json", column, f"JSON text became a list of {len(found)}"))
-    pairs = _loaded(new.get(layout.history), list) if layout.history else None
-    if pairs and layout.history and all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
-        new[layout.history] = pairs
-        changes.append(RowChange("parse-json", layout.history, f"JSON text became a list of {len(pairs)}"))
+    lists = dict.fromkeys((*layout.columns, layout.tools), Mapping) | {layout.history: list}
+    for column, kind in lists.items():
+        found = _loaded(data.get(column), list) if column else None
+        if not column or found is None or not all(isinstance(one, kind) for one in found):
+            continue
+        if kind is Mapping or (found and all(len(pair) == 2 for pair in found)):
+            data = put(data, column, found)
+            log.note(column, f"JSON text became a list of {len(found)}")
 
-    def repair(place: str, item: Item) -> tuple[Item, list[RowChange]]:
+    def repair(place: str, item: Item) -> Item:
         calls = item.get("tool_calls")
         whole = _loaded(calls, list)
-        some = [RowChange("parse-json", f"{place}.tool_calls", "JSON text became a list")] if whole is not None else []
-        calls = calls if whole is None else whole
+        if whole is not None:
+            calls = whole
+            log.note(f"{place}.tool_calls", "JSON text became a list")
         if not isinstance(calls, (list, tuple)):
-            return item, []
-        out = []
-        for number, call in enumerate(calls):
+            return item
+
+        def parsed(number: int, call: Any) -> Any:
             made = _call(call)
             if made is not None:
-                some.append(
-                    RowChange("parse-json", f"{place}.tool_calls[{number}].arguments", "JSON text became a mapping")
-                )
-            out.append(call if made is None else made)
-        return ({**item, "tool_calls": out} if some else item), some
+                log.note(f"{place}.tool_calls[{number}].arguments", "JSON text became a mapping")
+            return call if made is None else made
 
-    repaired, inner = each_item(new, layout, repair)
-    changes += inner
-    return (repaired, tuple(changes)) if changes else (data, ())
+        return put(item, "tool_calls", each(calls, parsed))
+
+    return layout.each_item(data, repair)
 
 
 def _call(call: Any) -> dict[str, Any] | None:
@@ -94,71 +78,66 @@ def _loaded(value: Any, kind: type) -> Any:
     return found if isinstance(found, kind) else None
 
 
-def join_parts(data: Data, layout: RepairLayout) -> tuple[Data, tuple[RowChange, ...]]:
+def join_parts(data: Data, layout: RepairLayout, log: RepairLog) -> Data:
     """Contents that are lists of text parts become one text, the parts end to end, as published templates print them.
 
     ConversationError where a part is an image, a call or anything else that is no text.
     """
 
-    def joined(place: str, content: Any) -> tuple[Any, list[RowChange]]:
+    def joined(place: str, content: Any) -> Any:
         if not isinstance(content, (list, tuple)) or not content:
-            return content, []
+            return content
         text = joined_parts(content)
         if text is None:
             raise no_text(content, place)
-        return text, [RowChange("join-parts", place, f"{many(len(content), 'part')} became one text")]
+        log.note(place, f"{many(len(content), 'part')} became one text")
+        return text
 
-    return each_content(data, layout, (), joined)
+    return layout.each_content(data, (), joined)
 
 
-def trim(data: Data, layout: RepairLayout) -> tuple[Data, tuple[RowChange, ...]]:
+def trim(data: Data, layout: RepairLayout, log: RepairLog) -> Data:
     """White space at the edges of every message goes; a message of white space only stays: emptied it would say
     nothing.
 
     So it does in columns that become messages (`RepairLayout.said`), and in the history.
     """
 
-    def cut(place: str, text: Any) -> tuple[Any, list[RowChange]]:
+    def cut(place: str, text: Any) -> Any:
         if not isinstance(text, str) or text.strip() in ("", text):
-            return text, []
+            return text
         inner = text.strip()
-        head, tail = text[: text.index(inner)], text[text.index(inner) + len(inner) :]
-        gone = " and ".join(
-            [*([f"{quote(head)} at the start"] if head else []), *([f"{quote(tail)} at the end"] if tail else [])]
-        )
-        return inner, [RowChange("trim", place, f"cut {gone}")]
+        head, _, tail = text.partition(inner)
+        gone = [f"{quote(edge)} at the {where}" for edge, where in ((head, "start"), (tail, "end")) if edge]
+        log.note(place, f"cut {' and '.join(gone)}")
+        return inner
 
-    return each_content(data, layout, layout.said, cut)
+    return layout.each_content(data, layout.said, cut)
 
 
-def fill_content(data: Data, layout: RepairLayout) -> tuple[Data, tuple[RowChange, ...]]:
+def fill_content(data: Data, layout: RepairLayout, log: RepairLog) -> Data:
     """Content that is null or missing becomes "", but for an answer that says nothing else: that is one to drop.
 
     A number or a truth value becomes its JSON text. In the history only a question can be missing.
     """
 
-    def repair(place: str, item: Item) -> tuple[Item, list[RowChange]]:
-        content = item.get(layout.content)
+    def fill(place: str, content: Any, empty: bool) -> Any:
+        """The content as text; "" in place of None where it may be `empty`."""
         if (text := _number(content)) is not None:
-            return {**item, layout.content: text}, [
-                RowChange("fill-content", f"{place}.{layout.content}", f"the value {text} became text")
-            ]
-        says = any(item.get(key) for key in ("tool_calls", "reasoning_content", "thinking", "reasoning"))
-        if content is not None or (layout.role_of(item) == "assistant" and not says):
-            return item, []
-        return {**item, layout.content: ""}, [
-            RowChange("fill-content", f"{place}.{layout.content}", "nothing became empty text")
-        ]
+            log.note(place, f"the value {text} became text")
+            return text
+        if content is not None or not empty:
+            return content
+        log.note(place, "nothing became empty text")
+        return ""
 
-    def fill(place: str, text: Any) -> tuple[Any, list[RowChange]]:
-        if (made := _number(text)) is not None:
-            return made, [RowChange("fill-content", place, f"the value {made} became text")]
-        empty_prompt = text is None and place.endswith("[0]")
-        return ("", [RowChange("fill-content", place, "nothing became empty text")]) if empty_prompt else (text, [])
+    def repair(place: str, item: Item) -> Item:
+        says = any(item.get(key) for key in ("tool_calls", *REASONING))
+        empty = says or layout.role_of(item) != "assistant"
+        return put(item, layout.content, fill(f"{place}.{layout.content}", item.get(layout.content), empty))
 
-    repaired, changes = each_item(data, layout, repair)
-    repaired, more = each_turn(repaired, layout, fill)
-    return repaired, (*changes, *more)
+    data = layout.each_item(data, repair)
+    return layout.each_turn(data, lambda place, turn: fill(place, turn, place.endswith("[0]")))
 
 
 def _number(value: Any) -> str | None:
@@ -187,26 +166,22 @@ def strip_tokens(controls: Controls) -> Repair:
             gone += found
         return text, gone
 
-    def change_of(place: str, gone: Sequence[str]) -> RowChange:
-        return RowChange("strip-tokens", place, "took out " + ", ".join(quote(token) for token in gone))
-
-    def of_content(place: str, content: Any) -> tuple[Any, list[RowChange]]:
-        if isinstance(content, str):
+    def apply(data: Data, layout: RepairLayout, log: RepairLog) -> Data:
+        def of_text(place: str, content: str) -> str:
             text, gone = cleaned(content)
-            return text, [change_of(place, gone)] if gone else []
-        if not isinstance(content, list):
-            return content, []
-        parts, some = [], []
-        for number, part in enumerate(content):
-            text, gone = (
-                cleaned(part["text"]) if isinstance(part, Mapping) and isinstance(part.get("text"), str) else ("", [])
-            )
             if gone:
-                some.append(change_of(f"{place}[{number}].text", gone))
-            parts.append({**part, "text": text} if gone else part)
-        return parts, some
+                log.note(place, "took out " + ", ".join(map(quote, gone)))
+            return text if gone else content
 
-    def apply(data: Data, layout: RepairLayout) -> tuple[Data, tuple[RowChange, ...]]:
-        return each_content(data, layout, layout.texts, of_content)
+        def of_content(place: str, content: Any) -> Any:
+            def of_part(number: int, part: Any) -> Any:
+                said = part.get("text") if isinstance(part, Mapping) else None
+                return put(part, "text", of_text(f"{place}[{number}].text", said)) if isinstance(said, str) else part
+
+            if isinstance(content, str):
+                return of_text(place, content)
+            return each(content, of_part) if isinstance(content, list) else content
+
+        return layout.each_content(data, layout.texts, of_content)
 
     return Repair("strip-tokens", "take control tokens out of the text", apply)

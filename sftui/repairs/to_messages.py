@@ -18,7 +18,7 @@ from sftui.findings.rule import TO_MESSAGES
 from sftui.model import Conversation, Kind, Problem, Row
 from sftui.recipe import Data, Recipe
 from sftui.repairs.model import Data as RowData
-from sftui.repairs.model import Repair, RepairLayout, RowChange
+from sftui.repairs.model import Repair, RepairLayout, RepairLog
 from sftui.trainers import Trainer, preset, trainer_named
 from sftui.trainers.base import MessagesTarget
 
@@ -137,7 +137,7 @@ def _with_system(plainly: Detection, sample: Sequence[Row], found: Detection) ->
 def to_messages(way: MessageReading, target: MessagesTarget, without: Sequence[str] = ()) -> Repair:
     """The repair, for what the target reads; the columns `without` are left out."""
 
-    def apply(data: RowData, layout: RepairLayout) -> tuple[RowData, tuple[RowChange, ...]]:
+    def apply(data: RowData, layout: RepairLayout, log: RepairLog) -> RowData:
         if way.refused is not None:
             raise ConversationError(way.refused.what, why=way.refused.why, fix=way.refused.fix)
         kept = {name: value for name, value in data.items() if name not in without}
@@ -153,14 +153,15 @@ def to_messages(way: MessageReading, target: MessagesTarget, without: Sequence[s
         )
         row = made.row
         if row == data:
-            return data, ()
+            return data
         if target.loses_calls and has_calls(row):
             lost = lost_calls(target)
             raise ConversationError(lost.what, why=lost.why, fix=lost.fix)
         read = " and ".join(f"`{column}`" for column in way.used if column in data)
-        changes = [RowChange(TO_MESSAGES, "", f"{read} became {len(row[MESSAGES])} messages")]
-        changes += [RowChange(kind, "", f"{number} written as OpenAI has them") for kind, number in made.done.items()]
-        return row, tuple(changes)
+        log.note("", f"{read} became {len(row[MESSAGES])} messages")
+        for kind, number in made.done.items():
+            log.note("", f"{number} written as OpenAI has them", kind)
+        return row
 
     return Repair(TO_MESSAGES, TITLE, apply)
 
@@ -179,8 +180,8 @@ def lost_calls(target: MessagesTarget, where: str = "the row") -> Problem:
     )
 
 
-def each_alone(data: RowData, layout: RepairLayout) -> tuple[RowData, tuple[RowChange, ...]]:
+def each_alone(data: RowData, layout: RepairLayout, log: RepairLog) -> RowData:
     """A row converted by itself, where nothing is known of its set."""
     row, recipe = Row(0, data, "", THE_ROW), preset()
     way = way_of([row], recipe, detect([row], recipe.data))
-    return to_messages(way, target_of(recipe)).apply(data, layout)
+    return to_messages(way, target_of(recipe)).work(data, layout, log)

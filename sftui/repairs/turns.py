@@ -7,7 +7,7 @@ from typing import Any
 
 from sftui.conversations.messages import CALL_ROLE, FLAG_KEYS, KNOWN_ROLES, ROLE_ALIASES, WEIGHT_KEYS
 from sftui.findings.rules.roles import nearest_role
-from sftui.repairs.model import Data, Item, RepairLayout, RowChange, each_item, quote, with_items
+from sftui.repairs.model import Data, Item, RepairLayout, RepairLog, quote
 
 _BETWEEN = "\n\n"
 _SHAREGPT = ("human", "gpt", "observation")
@@ -15,7 +15,7 @@ _SHAREGPT = ("human", "gpt", "observation")
 _ADDED = "was added to the one before"
 
 
-def map_roles(data: Data, layout: RepairLayout) -> tuple[Data, tuple[RowChange, ...]]:
+def map_roles(data: Data, layout: RepairLayout, log: RepairLog) -> Data:
     """Aliases (human, gpt, bot) and misspellings (Assistant, asistant) become the roles that templates know.
 
     A `function_call` turn keeps its role: how it is read depends on it. Whether a trainer maps aliases by itself does
@@ -24,17 +24,16 @@ def map_roles(data: Data, layout: RepairLayout) -> tuple[Data, tuple[RowChange, 
     """
     own = {layout.roles[name]: name for name in own_names(layout)}
 
-    def repair(place: str, item: Item) -> tuple[Item, list[RowChange]]:
+    def repair(place: str, item: Item) -> Item:
         role = item.get(layout.role)
         known = known_role(role) if isinstance(role, str) and not (own and role in _SHAREGPT) else None
         known = own.get(known, known) if known is not None else None
         if known is None or known == role:
-            return item, []
-        return {**item, layout.role: known}, [
-            RowChange("map-roles", f"{place}.{layout.role}", f"{quote(role)} → {known!r}")
-        ]
+            return item
+        log.note(f"{place}.{layout.role}", f"{quote(role)} → {known!r}")
+        return {**item, layout.role: known}
 
-    return each_item(data, layout, repair)
+    return layout.each_item(data, repair)
 
 
 def own_names(layout: RepairLayout) -> tuple[str, ...]:
@@ -55,28 +54,25 @@ def known_role(role: str) -> str | None:
     return nearest_role(role) or None
 
 
-def merge_neighbours(data: Data, layout: RepairLayout) -> tuple[Data, tuple[RowChange, ...]]:
+def merge_neighbours(data: Data, layout: RepairLayout, log: RepairLog) -> Data:
     """Neighbouring messages of one role (system, user, assistant) become one; equal ones are kept once.
 
     Messages with tool calls, or with other keys that differ (flags, weights, names), stay apart.
     """
 
-    def repair(column: str, items: Sequence[Any]) -> tuple[Sequence[Any], list[RowChange]]:
+    def repair(column: str, items: Sequence[Any]) -> Sequence[Any]:
         out: list[Any] = []
-        changes: list[RowChange] = []
         for number, item in enumerate(items):
             joined = _joined(out[-1], item, layout) if out else None
             if joined is None:
                 out.append(item)
                 continue
             content, how = joined
-            changes.append(
-                RowChange("merge-neighbours", f"{column}[{number}]", f"{layout.role_of(item)} message {how}")
-            )
+            log.note(f"{column}[{number}]", f"{layout.role_of(item)} message {how}")
             out[-1] = {**out[-1], layout.content: content}
-        return out, changes
+        return out if len(out) < len(items) else items
 
-    return with_items(data, layout, repair)
+    return layout.with_items(data, repair)
 
 
 def _joined(first: Any, second: Any, layout: RepairLayout) -> tuple[Any, str] | None:
@@ -111,16 +107,15 @@ def _together(first: Any, second: Any) -> tuple[Any, str] | None:
     return [*parts[0], *parts[1]], _ADDED
 
 
-def fold_system(data: Data, layout: RepairLayout) -> tuple[Data, tuple[RowChange, ...]]:
+def fold_system(data: Data, layout: RepairLayout, log: RepairLog) -> Data:
     """System and developer messages go into the user message right after them, before its text.
 
     One stays where it stands if another message comes first, if it holds more than text, or if the user's holds neither
     text nor parts.
     """
 
-    def repair(column: str, items: Sequence[Any]) -> tuple[Sequence[Any], list[RowChange]]:
+    def repair(column: str, items: Sequence[Any]) -> Sequence[Any]:
         out: list[Any] = []
-        changes: list[RowChange] = []
         waiting: list[tuple[int, Any]] = []
         for number, item in enumerate(items):
             role = layout.role_of(item)
@@ -131,19 +126,15 @@ def fold_system(data: Data, layout: RepairLayout) -> tuple[Data, tuple[RowChange
             if folded is None:
                 out += [system for _, system in waiting]  # where they stood: nothing may overtake them
             else:
-                changes += [
-                    RowChange(
-                        "fold-system",
-                        f"{column}[{place}]",
-                        f"system text {quote(_content(system, layout))} moved into the user message after it",
-                    )
-                    for place, system in waiting
-                ]
+                for place, system in waiting:
+                    text = quote(_content(system, layout))
+                    log.note(f"{column}[{place}]", f"system text {text} moved into the user message after it")
             waiting = []
             out.append(item if folded is None else folded)
-        return [*out, *(system for _, system in waiting)], changes
+        out += [system for _, system in waiting]
+        return out if len(out) < len(items) else items
 
-    return with_items(data, layout, repair)
+    return layout.with_items(data, repair)
 
 
 def _folded(systems: Sequence[Any], user: Any, layout: RepairLayout) -> dict[str, Any] | None:

@@ -16,7 +16,7 @@ from sftui.findings.rule import DROP, GOOD, fatal, minor
 from sftui.findings.shapes import RowShape
 from sftui.findings.words import TextMarks, spoken_of, without_code
 from sftui.model import NOWHERE, Kind, Part, Reason
-from sftui.trainers.traits import Effect, Quirk
+from sftui.trainers.traits import Changes, Effect, Quirk
 
 # Stop tokens of published families, as they are seen typed into data of another one, and what begins their turns.
 _FOREIGN = re.compile(
@@ -222,9 +222,9 @@ def masked_stop(look: RowLook) -> Iterator[Fault]:
         return
     some = f"in {len(found)} of {len(look.answers)} answers" if len(found) > 1 else f"in message {turn.message}"
     option = look.context.traits.options.get(Effect.TRAINS_END)
-    changes = [(option, (look.spelling.piece(stop),))] if option is not None else ()
+    changes: Changes = ((option, (look.spelling.piece(stop),)),) if option is not None else ()
     if look.recipe.mask.terminator == "mask":
-        changes = [("mask.terminator", "train")]
+        changes = (("mask.terminator", "train"),)
     yield Fault(
         f"the answer is trained but its {look.spelling.token(stop)} is not, {some}",
         message=turn.message,

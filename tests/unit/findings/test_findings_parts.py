@@ -16,7 +16,6 @@ from sftui.errors import RecipeError
 from sftui.findings import (
     CODES,
     DatasetChecks,
-    Finding,
     Waiver,
     apply_waivers,
     check_dataset,
@@ -25,7 +24,7 @@ from sftui.findings import (
     read_waivers,
 )
 from sftui.findings.catalogue import REPAIR_OF
-from sftui.findings.checks import RowCheck, RowCondition
+from sftui.findings.checks import Fault, RowCheck, RowCondition
 from sftui.findings.examples import ROUNDS, chat, chatml, tagged
 from sftui.findings.rule import FINE, GOOD, Case
 from sftui.findings.run import _BY_MOMENT
@@ -262,7 +261,7 @@ def test_a_row_that_costs_the_checks_too_much_has_that_finding_alone(
     """The checks come after the row is prepared, and were not bounded: one of them ended the command."""
     made = run(FINE)
 
-    def greedy(look: object) -> Iterator[Finding]:
+    def greedy(look: object) -> Iterator[Fault]:
         raise raised
         yield
 

@@ -15,10 +15,11 @@ from sftui.errors import ConversationError, SftuiError
 from sftui.model import Row
 from sftui.pipeline import detect
 from sftui.recipe import Recipe, changed
+from sftui.repairs.catalogue import CONVERSION
 from sftui.repairs.lines import RepairedRow
 from sftui.repairs.model import RepairLayout
 from sftui.repairs.run import RepairPlan, apply_plan
-from sftui.repairs.to_messages import CONVERTED, each_alone, target_of, to_messages, way_of
+from sftui.repairs.to_messages import CONVERTED, target_of, to_messages, way_of
 from sftui.sources import SourceSpec, open_source
 from sftui.trainers import preset
 
@@ -205,9 +206,9 @@ def test_an_instruction_is_joined_as_the_trainer_joins_it(trainer: str, text: st
 
 def test_a_row_is_converted_alone_where_its_set_is_not_known() -> None:
     data, expected = SHAPES["question and answer"]
-    assert each_alone(data, RepairLayout())[0] == expected
+    assert CONVERSION.apply(data, RepairLayout())[0] == expected
     with pytest.raises(ConversationError, match="as it stands"):
-        each_alone({"text": "Once."}, RepairLayout())
+        CONVERSION.apply({"text": "Once."}, RepairLayout())
 
 
 FILES = (
