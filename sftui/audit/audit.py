@@ -17,11 +17,10 @@ from sftui.audit.tallies import Tallies
 from sftui.audit.verdict import Verdict, Verdicts
 from sftui.audit.weights import Weights
 from sftui.findings import Context, DatasetChecks, Finding, Severity, check_dataset, check_row
-from sftui.findings.counts import RowCounts
-from sftui.findings.dataset import Tally
+from sftui.findings.dataset import RowCounts, Tally
 from sftui.findings.hashes import Hashes
 from sftui.findings.look import RowLook
-from sftui.findings.mask import trained_in
+from sftui.findings.shapes import trained_in
 from sftui.flat import Ranges, covered, moved, overlap
 from sftui.model import Inspection, Labels, Part, RenderedText, Tokens
 from sftui.text import visible

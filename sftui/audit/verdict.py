@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from sftui.audit.tallies import Tallies
 from sftui.findings import CODES, Finding, Severity
-from sftui.findings.consequences import Consequence
+from sftui.findings.model import Consequence
 from sftui.text import many
 
 _NAMES = {one.label: one for one in Consequence}

@@ -6,7 +6,7 @@ from sftui.findings.dataset import DatasetChecks
 from sftui.findings.model import Finding, Fix, Severity
 from sftui.findings.rule import Case, Rule
 from sftui.findings.rules.files import damaged_files, refused_files
-from sftui.findings.rules.trained_roles import absent_role
+from sftui.findings.rules.roles import absent_role
 from sftui.findings.run import check_dataset, check_row, check_setup
 from sftui.findings.waivers import Waiver, apply_waivers, read_waivers
 

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from typing import Any
 
 from sftui.conversations.identity import identity, key_of, squeezed
 from sftui.conversations.refusals import MEDIA_COLUMNS
+from sftui.findings.calls import Tools, declared
 from sftui.findings.context import Context
-from sftui.findings.counts import RowCounts
 from sftui.findings.hashes import HASH, Hashes, hash_of, hashes_of
-from sftui.findings.shapes import order_of
+from sftui.findings.look import RowLook
+from sftui.findings.shapes import Mask, Read, order_of, read, stretches
 from sftui.flat import covered
 from sftui.model import Conversation, Inspection, Kind, Labels, Part, Reason
+from sftui.runs import Stretch
 from sftui.trainers.base import Totals
+from sftui.values import value_class
 
 LIMITS = (512, 1024, 2048, 4096, 8192, 16384, 32768)
 """The lengths for which is counted what cutting there would take."""
@@ -268,3 +271,47 @@ def _said(message: Mapping[str, Any]) -> str:
 def number_of(given: bytes) -> int:
     """A row, or a hash as it stands in the marks of baselines, as a number."""
     return int.from_bytes(given, "big")
+
+
+@value_class
+class RowCounts:
+    """Counts of one row, 0 where it has no labels.
+
+    `tokens` and `trained` are before anything is cut, `received` and `received_trained` of what the trainer gets.
+    `drawn` are the trained tokens of those of `stretches` that have some, before anything is cut too (`trained_in`),
+    `special` the places of trained special tokens, where they are known. `read` and `tools` are what its messages and
+    its list of tools say, where it has one.
+    """
+
+    read: Read
+    tools: Tools | None = None
+    tokens: int = 0
+    trained: int = 0
+    received: int = 0
+    received_trained: int = 0
+    stretches: Sequence[Stretch] = ()
+    drawn: Mapping[int, int] = field(default_factory=dict)
+    special: Sequence[int] | None = None
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        return self.read.roles
+
+    @classmethod
+    def of(cls, inspection: Inspection, look: RowLook | None = None) -> RowCounts:
+        """The counts of a row; `look`: what its checks have worked out already."""
+        conversation, tokens, labels = inspection.conversation, inspection.tokens, inspection.labels
+        said = read(() if conversation is None else conversation.messages) if look is None else look.read
+        offered = None
+        if conversation is not None and conversation.tools:
+            offered = declared(conversation.tools) if look is None else look.tools
+        if tokens is None or labels is None:
+            return cls(said, offered)
+        mask = Mask(labels, stretches(tokens)) if look is None else look.mask
+        n, trained = mask.size, mask.trained
+        special = None if look is None else look.special_trained
+        received = received_trained = 0
+        for example in inspection.examples:
+            received += example.size
+            received_trained += example.trained
+        return cls(said, offered, n, trained, received, received_trained, mask.stretches, mask.trained_in, special)

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 from sftui.findings.calls import Call, Tools, calls_of, declared
 from sftui.findings.context import Context
-from sftui.findings.manners import Read, read
-from sftui.findings.mask import Mask, stretches
-from sftui.findings.samples import said_once, tokens_once
-from sftui.findings.shapes import ALL, NONE, SOME, Order, RowShape, order_of
-from sftui.findings.signatures import signature_of
+from sftui.findings.shapes import ALL, NONE, SOME, Mask, Order, Read, RowShape, order_of, read, signature_of, stretches
 from sftui.findings.spelling import Spelling
 from sftui.findings.words import texts
 from sftui.flat import covered
-from sftui.model import NOWHERE, Conversation, Inspection, Kind, Labels, Message, Part, RenderedText, Tokens
-from sftui.runs import Stretch
+from sftui.model import NOWHERE, Conversation, Inspection, Kind, Labels, Message, Part, RenderedText, Span, Tokens
+from sftui.runs import Stretch, joined, together
 from sftui.text import visible
 from sftui.tokens import TextEncoding
 from sftui.values import lazy
@@ -294,3 +291,43 @@ _signature_of = lru_cache(maxsize=1000)(signature_of)
 def shown(text: str, width: int = SHOWN_TEXT) -> str:
     """Text of the data, safe and of bearable length."""
     return visible(text if len(text) <= width else text[: width - 1] + "…")
+
+
+def said_once(rendered: RenderedText) -> RenderedText:
+    """The text with the spans of messages that an earlier sample holds marked as nobody's."""
+    if not rendered.samples:
+        return rendered
+    spans: list[Span] = []
+    seen: set[int] = set()
+    at, left = 0, list(rendered.spans)
+    for sample in rendered.samples:
+        at += len(sample.text)
+        own = [span for span in left if span.end <= at]
+        left = left[len(own) :]
+        spans += [span._replace(message=NOWHERE, part=Part.INJECTED) if span.message in seen else span for span in own]
+        seen |= _of(span.message for span in own)
+    return replace(rendered, spans=(*spans, *left))
+
+
+def tokens_once(tokens: Tokens) -> Tokens:
+    """The same of tokens."""
+    if not tokens.samples or not tokens.placed:
+        return tokens
+    owners: list[tuple[int, int, Part]] = []
+    seen: set[int] = set()
+    for sample in tokens.samples:
+        messages = tokens.messages[sample.start : sample.end]
+        own = list(together(messages, tokens.parts[sample.start : sample.end]))
+        for start, end, message, part in own:
+            again = message in seen
+            owners.append((end - start, NOWHERE if again else message, Part.INJECTED if again else part))
+        seen |= _of(message for _, _, message, _ in own)
+    return replace(
+        tokens,
+        messages=joined((length, message) for length, message, _ in owners),
+        parts=joined((length, part) for length, _, part in owners),
+    )
+
+
+def _of(messages: Iterable[int]) -> set[int]:
+    return {message for message in messages if message != NOWHERE}

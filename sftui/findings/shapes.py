@@ -6,15 +6,117 @@ for all of them which checks are run.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
 from sftui.conversations.messages import KNOWN_ROLES
-from sftui.findings.manners import Manner
-from sftui.model import Kind, Part
+from sftui.findings.words import REASONING, content_texts, texts_beside
+from sftui.flat import Ranges, covered
+from sftui.model import Kind, Labels, Message, Part, Tokens
+from sftui.runs import Stretch, stretches_of, together
+from sftui.text import visible
+from sftui.values import lazy
+
+_REASONING = frozenset(REASONING)
+
+
+class Manner(NamedTuple):
+    """What some message of a row is, or none of them; a part of the row's shape.
+
+    `plain`: every one is a role and a text. `edged`: so, and some text is empty or has white space at its ends.
+    `bordered`: some text that is not empty has. `silent`: so has one of the assistant, or it says nothing and calls
+    nothing. `other`: there is content that is no text. `unsaid`: one has no text as content, and calls nothing.
+    `called`: one calls tools; `beside`: and says something, too. `reasoned`: one keeps reasoning next to its content.
+    `flagged`: one says of itself whether, or with which weight, it is trained. `mute` are those that say nothing.
+    """
+
+    plain: bool = True
+    edged: bool = False
+    bordered: bool = False
+    silent: bool = False
+    other: bool = False
+    unsaid: bool = False
+    called: bool = False
+    beside: bool = False
+    reasoned: bool = False
+    flagged: bool = False
+    mute: tuple[int, ...] = ()
+
+
+class Read(NamedTuple):
+    """The role of each message, all texts that they hold in their order (see `words.texts`), and their manner."""
+
+    roles: tuple[str, ...]
+    said: tuple[str, ...]
+    manner: Manner
+
+
+def read(messages: Sequence[Message]) -> Read:
+    """All that one go through the messages of a row tells."""
+    roles: list[str] = []
+    said: list[str] = []
+    mute: list[int] = []
+    plain = True
+    empty = bordered = silent = other = unsaid = called = beside = reasoned = flagged = False
+    for message in messages:
+        data, calls = message.data, None
+        role, content = data.get("role", ""), data.get("content")
+        if type(role) is not str:
+            role = str(role)
+        if message.trained is not None or message.weight is not None:
+            flagged = True
+        if type(content) is str:
+            said.append(content)
+        else:
+            said += content_texts(message)
+        if type(content) is not str or len(data) != 2 or "role" not in data:
+            plain = False
+            calls, reasons = data.get("tool_calls"), not _REASONING.isdisjoint(data)
+            if calls:
+                called = True
+                beside = beside or (content is not None and content != "")
+            if reasons:
+                reasoned = True
+            if calls or reasons:
+                said += texts_beside(message)
+        if type(content) is str:
+            bare = content.strip()
+            if not bare or len(bare) < len(content):
+                empty = empty or not content
+                bordered = bordered or bool(content)
+                silent = silent or (role == "assistant" and bool(bare or not calls))
+                if not bare:
+                    mute.append(len(roles))
+        else:
+            other = other or "content" in data
+            unsaid = unsaid or content is not None or not calls
+            if isinstance(content, str):  # of a kind of its own: what it says is for the checks to see
+                bordered = silent = True
+            else:
+                mute.append(len(roles))
+        roles.append(role)
+    return Read(
+        tuple(roles),
+        tuple(said),
+        Manner(
+            plain,
+            plain and (empty or bordered),
+            bordered,
+            silent,
+            other,
+            unsaid,
+            called,
+            beside,
+            reasoned,
+            flagged,
+            tuple(mute),
+        ),
+    )
+
 
 RESULT_ROLES = ("tool", "function", "ipython", "environment")
 """Roles of results; `function` is LLaMA-Factory's name for a call, and aliases are reported as such (ROL001)."""
@@ -116,3 +218,66 @@ class RowShape(NamedTuple):
             number: NONE if drawn[start] == drawn[end] else SOME if masked[start] < masked[end] else ALL
             for number, (start, end) in sorted(places.items())
         }
+
+
+SHOWN_ROLES = 40
+MORE = " …"
+"""Behind a signature that is shown in part."""
+
+
+def signature_of(roles: Iterable[object]) -> str:
+    """The roles of a row in order, joined by spaces and safe to draw."""
+    return visible(" ".join(map(str, roles)))
+
+
+def clipped(signature: str) -> str:
+    """A signature for display: the first roles of a very long one."""
+    roles = signature.split(" ", SHOWN_ROLES)
+    return signature if len(roles) <= SHOWN_ROLES else " ".join(roles[:SHOWN_ROLES]) + MORE
+
+
+def stretches(tokens: Tokens) -> Sequence[Stretch]:
+    """The tokens that follow each other and are of one message and one part, in order."""
+    if not tokens.placed:
+        return ()
+    known = stretches_of(tokens.messages, tokens.parts)
+    return tuple(together(tokens.messages, tokens.parts)) if known is None else known
+
+
+def trained_in(stretches: Sequence[Stretch], ranges: Ranges) -> Mapping[int, int]:
+    """Of which stretches tokens are trained, by their numbers in order, and of how many tokens each; `ranges` are where
+    tokens are."""
+    found: dict[int, int] = {}
+    last = stretches[-1][1] if stretches else 0
+    for start, end in ranges:
+        at = bisect_left(stretches, (start + 1,)) - 1
+        while start < end and start < last:
+            until = stretches[at][1]
+            if end < until:
+                until = end
+            found[at] = found.get(at, 0) + until - start
+            start, at = until, at + 1
+    return found
+
+
+class Mask:
+    """What the mask trains: `runs` are the ranges of tokens that carry loss, `trained` how many tokens, and
+    `trained_in` how many in which of `stretches`. Every row with labels is asked for all of these."""
+
+    def __init__(self, labels: Labels, stretches: Sequence[Stretch]) -> None:
+        self.runs, self.size, self.stretches = labels.carrying, len(labels.values), stretches
+        self.trained = covered(self.runs)
+        self.trained_in = trained_in(stretches, self.runs)
+
+    @lazy
+    def extent(self) -> int:
+        """How much of the row it trains."""
+        return extent_of(self.size - self.trained, self.size)
+
+    @lazy
+    def drawn(self) -> tuple[bool, ...]:
+        """Which tokens it trains."""
+        found = [False] * self.size
+        for start, end in self.runs:
+            found[start:end] = [True] * (end - start)
+        return tuple(found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sftui.findings.context import Context
-from sftui.findings.mask import Mask
+from sftui.findings.shapes import Mask
 from sftui.findings.words import marks_of
 from sftui.model import NOWHERE, Cut, Part, RenderedText, Tokens
 from sftui.runs import places_of

@@ -9,7 +9,7 @@ from typing import Any
 from sftui.errors import RecipeError
 from sftui.findings.catalogue import CODES
 from sftui.findings.model import Finding
-from sftui.findings.signatures import MORE, clipped, signature_of
+from sftui.findings.shapes import MORE, clipped, signature_of
 from sftui.nearest import did_you_mean
 
 _KEYS = ("code", "rows", "signature", "reason")

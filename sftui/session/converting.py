@@ -144,7 +144,7 @@ def refuse_stuck(made: Conversion) -> None:
     """ConversationError where the conversion changes none of the first rows, and the trainer that is to read them can
     render none of them."""
     from sftui.findings import CODES
-    from sftui.findings.consequences import Consequence
+    from sftui.findings.model import Consequence
 
     recipe, to = made.opened.requested, preset(made.to)
     if recipe.trainer != to.trainer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from sftui.audit.verdict import Verdicts, of_row
-from sftui.findings.consequences import Consequence
+from sftui.findings.model import Consequence
 from sftui.session.ready import Ready
 from sftui.text import many
 

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from sftui.findings.checks import Fault, RowCondition, row_check
-from sftui.findings.examples import case
 from sftui.findings.look import RowLook
 from sftui.findings.model import Severity
-from sftui.findings.rule import GOOD, major
+from sftui.findings.rule import GOOD, case, major
 from sftui.model import Kind
 from sftui.trainers.traits import Quirk
 

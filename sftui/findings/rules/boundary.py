@@ -6,13 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sftui.findings.checks import Fault, RowCondition, row_check, setup_check
-from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
-from sftui.findings.examples import case, chat
 from sftui.findings.fixes import common_boundary, newer
 from sftui.findings.look import RowLook, shown
-from sftui.findings.model import Severity
-from sftui.findings.rule import GOOD, fatal, major, minor
+from sftui.findings.model import Consequence, Severity
+from sftui.findings.rule import GOOD, case, chat, fatal, major, minor
 from sftui.findings.rules.template_setup import boundary_merges
 from sftui.findings.words import text_of
 from sftui.model import Inspection, Kind, Part, common_prefix

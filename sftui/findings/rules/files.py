@@ -6,11 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from sftui.findings.checks import Fault, setup_check
-from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
-from sftui.findings.examples import case
-from sftui.findings.model import Finding, Fix
-from sftui.findings.rule import GOOD, NAMED, loud
+from sftui.findings.model import Consequence, Finding, Fix
+from sftui.findings.rule import GOOD, NAMED, case, loud
 from sftui.text import visible
 
 if TYPE_CHECKING:

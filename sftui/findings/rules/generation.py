@@ -9,12 +9,10 @@ from operator import eq, gt
 from typing import Any
 
 from sftui.findings.checks import Fault, RowCondition, row_check, setup_check
-from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
-from sftui.findings.examples import GENERATION, ROUNDS, case, chat, chatml, tagged
 from sftui.findings.look import RowLook
-from sftui.findings.model import GENERATION_TAGS
-from sftui.findings.rule import DROP, GOOD, fatal, loud, major, minor
+from sftui.findings.model import GENERATION_TAGS, Consequence
+from sftui.findings.rule import DROP, GOOD, ROUNDS, TAGS, case, chat, chatml, fatal, loud, major, minor, tagged
 from sftui.findings.spans import by_prefix, by_sentinels, by_tags, disagreement
 from sftui.findings.words import text_of
 from sftui.model import NOWHERE, Inspection, Kind, Part, Stage
@@ -33,8 +31,8 @@ GEN001 = fatal(
     tags=True,
     moves=("answers",),
     leads_to=Consequence.UNTRAINED,
-    bad=case(GOOD, changes=GENERATION),
-    good=case(GOOD, template=tagged(), changes=GENERATION),
+    bad=case(GOOD, changes=TAGS),
+    good=case(GOOD, template=tagged(), changes=TAGS),
 )
 
 
@@ -76,8 +74,8 @@ GEN009 = loud(
     "transformers maps the tags to tokens by offsets, which fast tokenizers alone have.",
     data="use the fast tokenizer, or a mask that works on ids",
     moves=("behind stops",),
-    bad=case(GOOD, template=tagged(), changes=GENERATION, facts={"is_fast": False}),
-    good=case(GOOD, template=tagged(), changes=GENERATION),
+    bad=case(GOOD, template=tagged(), changes=TAGS, facts={"is_fast": False}),
+    good=case(GOOD, template=tagged(), changes=TAGS),
 )
 
 
@@ -99,8 +97,8 @@ GEN004 = fatal(
     " white space has none, and the search stops.",
     repair=("trim", DROP),
     leads_to=Consequence.UNTRAINED,
-    bad=case(chat("hi", " Paris", "and?", "Rome"), template=tagged(), changes=GENERATION, edit="without_spaces"),
-    good=case(ROUNDS, template=tagged(), changes=GENERATION),
+    bad=case(chat("hi", " Paris", "and?", "Rome"), template=tagged(), changes=TAGS, edit="without_spaces"),
+    good=case(ROUNDS, template=tagged(), changes=TAGS),
 )
 
 
@@ -119,14 +117,10 @@ GEN005 = fatal(
         template=tagged().replace(
             "{% else %}{{ m.content }}", "{% else %}{% generation %}{{ m.content }}{% endgeneration %}"
         ),
-        changes=GENERATION,
+        changes=TAGS,
     ),
-    good=case(ROUNDS, template=tagged(), changes=GENERATION),
-    more=(
-        case(
-            chat("hi", "Paris ", "and?", "Rome"), template=tagged(inside=False), changes=GENERATION, edit="to_the_end"
-        ),
-    ),
+    good=case(ROUNDS, template=tagged(), changes=TAGS),
+    more=(case(chat("hi", "Paris ", "and?", "Rome"), template=tagged(inside=False), changes=TAGS, edit="to_the_end"),),
 )
 
 
@@ -215,7 +209,7 @@ GEN002 = minor(
     tags=True,
     moves=("headers",),
     bad=case(GOOD, changes={"mask.rule": "turn_full"}),
-    more=(case(GOOD, ROUNDS, template=_HEADER_TAGGED, changes=GENERATION),),
+    more=(case(GOOD, ROUNDS, template=_HEADER_TAGGED, changes=TAGS),),
 )
 
 
@@ -258,7 +252,7 @@ GEN011 = major(
     aliases=("THK002",),
     bad=case(GOOD, template=chatml("<think>\n\n</think>\n\n{{ m.content }}<|im_end|>")),
     more=(
-        case(GOOD, ROUNDS, template=tagged(lead="<think>\n\n</think>\n\n"), changes=GENERATION),
+        case(GOOD, ROUNDS, template=tagged(lead="<think>\n\n</think>\n\n"), changes=TAGS),
         case(GOOD, ROUNDS, preset="llamafactory@0.9", changes={"render.template": "llamafactory/qwen3"}),
     ),
 )
@@ -309,9 +303,9 @@ GEN000 = major(
     bad=case(
         ROUNDS,
         template=tagged().replace("{% generation %}{{ m.content }}", "{{ m.content }}{% generation %}"),
-        changes=GENERATION,
+        changes=TAGS,
     ),
-    good=case(ROUNDS, template=tagged(), changes=GENERATION),
+    good=case(ROUNDS, template=tagged(), changes=TAGS),
 )
 
 

@@ -8,11 +8,10 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 
 from sftui.findings.checks import Fault, RowCondition, row_check
-from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
-from sftui.findings.examples import ROUNDS_OF, case, chat
 from sftui.findings.look import RowLook
-from sftui.findings.rule import DROP, fatal, major
+from sftui.findings.model import Consequence
+from sftui.findings.rule import DROP, ROUNDS_OF, case, chat, fatal, major
 from sftui.findings.words import WANTED, marks_of, said, words
 from sftui.model import Kind, Part
 

@@ -8,11 +8,9 @@ from typing import Any
 
 from sftui.conversations.messages import FLAG_KEYS, ROLE_ALIASES, WEIGHT_KEYS
 from sftui.findings.checks import Fault, RowCondition, row_check
-from sftui.findings.consequences import Consequence
-from sftui.findings.examples import GENERATION, ROUNDS, SYSTEM, case, chat, tagged
 from sftui.findings.look import MessageTokens, RowLook, shown
-from sftui.findings.model import GENERATION_TAGS, Severity
-from sftui.findings.rule import DROP, GOOD, TO_MESSAGES, fatal, major, minor
+from sftui.findings.model import GENERATION_TAGS, Consequence, Severity
+from sftui.findings.rule import DROP, GOOD, ROUNDS, SYSTEM, TAGS, TO_MESSAGES, case, chat, fatal, major, minor, tagged
 from sftui.findings.rules.roles import raw_message
 from sftui.findings.rules.truncation import answer_cut
 from sftui.findings.shapes import RowShape
@@ -281,13 +279,13 @@ LAB014 = minor(
         },
         preset="trl@1.16",
         template=tagged(),
-        changes=GENERATION,
+        changes=TAGS,
     ),
     good=case(
         {"prompt": [{"role": "user", "content": "So?"}], "completion": [{"role": "assistant", "content": "So."}]},
         preset="trl@1.16",
         template=tagged(),
-        changes=GENERATION,
+        changes=TAGS,
     ),
 )
 
@@ -326,9 +324,9 @@ GEN006 = minor(
     bad=case(
         chat("hi", "Hello \U0001f98a"),
         template=tagged(inside=False),
-        changes={**GENERATION, "tokenizer.transformers": "5.23.0"},
+        changes={**TAGS, "tokenizer.transformers": "5.23.0"},
     ),
-    good=case(chat("hi", "Hello \U0001f98a"), template=tagged(), changes=GENERATION),
+    good=case(chat("hi", "Hello \U0001f98a"), template=tagged(), changes=TAGS),
 )
 
 

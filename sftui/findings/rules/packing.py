@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from sftui.errors import SftuiError
 from sftui.findings.checks import Fault, setup_check
-from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
-from sftui.findings.examples import LONG, ROUNDS, TEXT, case
-from sftui.findings.rule import GOOD, Rule, fatal, major, minor
+from sftui.findings.model import Consequence
+from sftui.findings.rule import GOOD, LONG, ROUNDS, TEXT, Rule, case, fatal, major, minor
 from sftui.findings.rules.truncation import round_up
 from sftui.model import IGNORE_INDEX, Example, Inspection, Pack
 from sftui.text import visible_token

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from sftui.findings.checks import Fault, RowCondition, row_check, setup_check
 from sftui.findings.context import Context
-from sftui.findings.examples import case, chat
 from sftui.findings.look import RowLook
-from sftui.findings.rule import GOOD, info, loud, major
+from sftui.findings.rule import GOOD, case, chat, info, loud, major
 from sftui.findings.rules.stored import LAB007
 from sftui.model import IGNORE_INDEX, NOWHERE, Inspection, Kind, Part
 from sftui.trainers.base import pad_token_id

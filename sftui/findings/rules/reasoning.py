@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterator
 
 from sftui.findings.checks import Fault, RowCondition, row_check
-from sftui.findings.consequences import Consequence
-from sftui.findings.examples import case, chat, chatml
 from sftui.findings.look import RowLook, shown
-from sftui.findings.rule import DROP, fatal, major
+from sftui.findings.model import Consequence
+from sftui.findings.rule import DROP, case, chat, chatml, fatal, major
 from sftui.findings.rules.roles import raw_message
 from sftui.findings.words import REASONING, TextIndex, TextMarks, spoken_of, text_of, thought_in, without_code
 

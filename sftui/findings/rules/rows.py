@@ -15,11 +15,10 @@ from sftui.conversations.messages import parse_json, printed_list
 from sftui.errors import RecipeError
 from sftui.findings.checks import Fault, RowCondition, row_check, setup_check
 from sftui.findings.context import Context
-from sftui.findings.examples import case, chat
 from sftui.findings.fixes import fix_of
 from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Severity
-from sftui.findings.rule import DROP, GOOD, TO_MESSAGES, loud, major, minor
+from sftui.findings.rule import DROP, GOOD, TO_MESSAGES, case, chat, loud, major, minor
 from sftui.findings.rules.content import no_plain_text, stale_content
 from sftui.findings.rules.generation import refused_untagged
 from sftui.findings.rules.roles import refused_names, refused_roles, roleless

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError
 from sftui.findings.checks import Fault, RowCondition, row_check, setup_check
-from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
-from sftui.findings.examples import case
 from sftui.findings.look import RowLook, shown
-from sftui.findings.model import Severity
-from sftui.findings.rule import GOOD, fatal, info
+from sftui.findings.model import Consequence, Severity
+from sftui.findings.rule import GOOD, case, fatal, info
 from sftui.findings.rules.template_truth import MOST_SIGNATURES, in_parts, place_of, place_words, says_all, signature
 from sftui.model import NOWHERE, Conversation, Inspection, Kind, Message, Part, RenderedText, Span, common_prefix
 from sftui.recipe import Render

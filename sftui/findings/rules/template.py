@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from sftui.findings.checks import Fault, RowCondition, row_check
-from sftui.findings.consequences import Consequence
-from sftui.findings.examples import case, chat, chatml
 from sftui.findings.fixes import common_boundary
 from sftui.findings.look import RowLook, shown
-from sftui.findings.model import Severity
-from sftui.findings.rule import DROP, GOOD, fatal, major, minor
+from sftui.findings.model import Consequence, Severity
+from sftui.findings.rule import DROP, GOOD, case, chat, chatml, fatal, major, minor
 from sftui.findings.words import TextIndex, text_of, without_thoughts
 from sftui.model import Kind, Part
 from sftui.text import alike

@@ -8,13 +8,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from sftui.findings.checks import Fault, chats, setup_check
-from sftui.findings.consequences import Consequence
 from sftui.findings.context import FIRST_ANSWER, FIRST_USER, NOON, Context
-from sftui.findings.examples import ROUNDS, case, chat, chatml
 from sftui.findings.fixes import common_boundary
 from sftui.findings.look import shown
-from sftui.findings.model import Severity
-from sftui.findings.rule import GOOD, fatal, loud, major, minor
+from sftui.findings.model import Consequence, Severity
+from sftui.findings.rule import GOOD, ROUNDS, case, chat, chatml, fatal, loud, major, minor
 from sftui.findings.rules.roles import TPL003
 from sftui.findings.rules.template import TPL007
 from sftui.model import Inspection, Part

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError
 from sftui.findings.checks import Fault, RowCondition, row_check
-from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
-from sftui.findings.examples import case
 from sftui.findings.fixes import fix_of
 from sftui.findings.look import RowLook, shown
-from sftui.findings.model import Fix, Severity
-from sftui.findings.rule import fatal
+from sftui.findings.model import Consequence, Fix, Severity
+from sftui.findings.rule import case, fatal
 from sftui.findings.rules.template_setup import absent_words
 from sftui.model import NOWHERE, Conversation, Kind, Message, Part, RenderedText, Span
 from sftui.recipe import Render

@@ -7,11 +7,10 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 
 from sftui.findings.checks import Fault, RowCondition, row_check, setup_check
-from sftui.findings.consequences import Consequence
 from sftui.findings.context import Context
-from sftui.findings.examples import case, chat
 from sftui.findings.look import RowLook, shown
-from sftui.findings.rule import DROP, GOOD, fatal, loud, major, minor
+from sftui.findings.model import Consequence
+from sftui.findings.rule import DROP, GOOD, case, chat, fatal, loud, major, minor
 from sftui.model import NOWHERE, Inspection, Kind
 from sftui.text import visible
 from sftui.tokens import token_text

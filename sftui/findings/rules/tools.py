@@ -11,11 +11,9 @@ from typing import Any
 from sftui.conversations.detected import type_word
 from sftui.findings.calls import Call, calls_of
 from sftui.findings.checks import Fault, RowCondition, row_check
-from sftui.findings.consequences import Consequence
-from sftui.findings.examples import CALL, CALLING, TOOL, case, chat
 from sftui.findings.look import RowLook, shown
-from sftui.findings.model import Severity
-from sftui.findings.rule import DROP, fatal, loud, major
+from sftui.findings.model import Consequence, Severity
+from sftui.findings.rule import CALL, CALLING, DROP, TOOL, case, chat, fatal, loud, major
 from sftui.findings.rules.roles import raw_message
 from sftui.findings.shapes import RESULT_ROLES
 from sftui.findings.words import TextIndex, all_texts, mappings, text_of, walk

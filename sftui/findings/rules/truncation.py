@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sftui.findings.checks import Fault, RowCondition, row_check
-from sftui.findings.consequences import Consequence
-from sftui.findings.examples import LONG, case, chat
 from sftui.findings.look import RowLook
-from sftui.findings.model import Severity
-from sftui.findings.rule import DROP, GOOD, fatal, loud, major
+from sftui.findings.model import Consequence, Severity
+from sftui.findings.rule import DROP, GOOD, LONG, case, chat, fatal, loud, major
 from sftui.findings.rules.eos import is_prose
 from sftui.findings.rules.injection import media_ids
 from sftui.flat import covered

@@ -9,10 +9,9 @@ from typing import Any
 from sftui.conversations.messages import WEIGHT_KEYS
 from sftui.findings.checks import Fault, RowCondition, row_check
 from sftui.findings.context import Context
-from sftui.findings.examples import case, chat
 from sftui.findings.look import MessageTokens, RowLook
 from sftui.findings.model import Severity
-from sftui.findings.rule import info, major
+from sftui.findings.rule import case, chat, info, major
 from sftui.findings.rules.roles import raw_message
 from sftui.model import Kind
 from sftui.runs import clipped

@@ -8,9 +8,8 @@ from sftui import trainers
 from sftui.findings.checks import Fault, dataset_check, setup_check
 from sftui.findings.context import Context
 from sftui.findings.dataset import EARLY, ENOUGH_ROWS, EXAMPLES, LIMITS, RARE, DatasetChecks, Tally, number_of
-from sftui.findings.examples import IDS, LONG, ROUNDS, case, chat
 from sftui.findings.look import shown
-from sftui.findings.rule import GOOD, Case, fatal, info, loud, major, minor
+from sftui.findings.rule import GOOD, IDS, LONG, ROUNDS, Case, case, chat, fatal, info, loud, major, minor
 from sftui.model import Inspection
 from sftui.text import share
 

@@ -112,7 +112,7 @@ class RowList(LineView):
 
     def lost(self) -> tuple[int, str] | None:
         """How many rows are known, and the worst that becomes of them, where no answer of any reaches the model."""
-        from sftui.findings.consequences import LOST
+        from sftui.findings.model import LOST
 
         seen = [one for row in self.summaries if (one := self.figures(row)) is not None and not one.evaluates]
         words = [one.verdict[1] if one.verdict is not None else "" for one in seen]

@@ -11,7 +11,7 @@ import pytest
 import sftui
 from sftui.audit.verdict import Verdicts
 from sftui.findings import CODES, SCOPE_OF, Finding, Severity
-from sftui.findings.consequences import Consequence
+from sftui.findings.model import Consequence
 
 SAMPLES = Path(__file__).parents[3] / "sample_data"
 TURKISH, TOYS, GLAIVE = "turkish_daily_test.jsonl", "openai_toy_chat_fine_tuning.jsonl", "glaive_toolcall_en_demo.json"

@@ -10,8 +10,7 @@ from typing import Any
 
 from sftui.findings import CODES, Rule
 from sftui.findings.catalogue import repair_commands
-from sftui.findings.examples import chatml
-from sftui.findings.rule import GOOD, NAMED, Case
+from sftui.findings.rule import GOOD, NAMED, Case, chatml
 from sftui.sources import Damage
 from sftui.text import clip, visible
 

@@ -9,9 +9,8 @@ import pytest
 from case_runner import run
 
 from sftui.findings import Finding, Severity
-from sftui.findings.examples import case, stored_case
-from sftui.findings.rule import GOOD
-from sftui.findings.rules.drift import DriftPlace, places
+from sftui.findings.rule import GOOD, case, stored_case
+from sftui.findings.rules.stored import DriftPlace, places
 from sftui.tokens import LoadedTokenizer, load_tokenizer
 from sftui.tokens.builtin import folder
 

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from case_runner import run, tokenizer_of
 
-from sftui.findings.examples import CALLING, IDS, STORED, case, chat, chatml
-from sftui.findings.rule import GOOD, Case
+from sftui.findings.rule import CALLING, GOOD, IDS, STORED, Case, case, chat, chatml
 from sftui.findings.words import walk
 
 PAD, EOS = tokenizer_of("chatml").facts.pad_id or 0, tokenizer_of("chatml").facts.eos_id or 0

@@ -10,8 +10,7 @@ from case_runner import open_case
 
 from sftui.errors import SftuiError
 from sftui.findings import DatasetChecks, Finding, check_dataset, check_row, check_setup
-from sftui.findings.examples import CALLING, chatml, tagged
-from sftui.findings.rule import GOOD, Case
+from sftui.findings.rule import CALLING, GOOD, Case, chatml, tagged
 from sftui.text import visible
 
 ATOMS: tuple[Any, ...] = (

@@ -7,8 +7,7 @@ from typing import Any
 
 from case_runner import run
 
-from sftui.findings.examples import chat
-from sftui.findings.rule import Case
+from sftui.findings.rule import Case, chat
 
 TALK = {"conversations": [{"from": "human", "value": "hi"}, {"from": "gpt", "value": "Hello."}]}
 LONG = "Below is an instruction that describes a task. " * 12

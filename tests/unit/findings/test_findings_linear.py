@@ -15,7 +15,7 @@ import pytest
 
 from sftui.cli.loading import loaded_session
 from sftui.findings import calls
-from sftui.findings.examples import CALLING
+from sftui.findings.rule import CALLING
 from sftui.findings.words import TextIndex, thought_in, without_thoughts
 from sftui.recipe import changed
 from sftui.session.options import OpenOptions

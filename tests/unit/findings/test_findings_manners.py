@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sftui.findings.context import Context
 from sftui.findings.look import RowLook
-from sftui.findings.manners import Manner, read
+from sftui.findings.shapes import Manner, read
 from sftui.findings.words import REASONING, texts
 from sftui.model import Conversation, Inspection, Kind, Message, Row
 

@@ -25,8 +25,7 @@ from sftui.findings import (
 )
 from sftui.findings.catalogue import REPAIR_OF
 from sftui.findings.checks import Fault, RowCheck, RowCondition
-from sftui.findings.examples import ROUNDS, chat, chatml, tagged
-from sftui.findings.rule import FINE, GOOD, Case
+from sftui.findings.rule import FINE, GOOD, ROUNDS, Case, chat, chatml, tagged
 from sftui.findings.run import _BY_MOMENT
 from sftui.findings.spans import by_prefix, by_sentinels, by_tags, disagreement
 from sftui.recipe import changed

@@ -7,7 +7,7 @@ from itertools import accumulate
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sftui.findings.mask import trained_in
+from sftui.findings.shapes import trained_in
 from sftui.flat import labelled
 from sftui.model import Part
 

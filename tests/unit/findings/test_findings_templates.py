@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from case_runner import run
 
-from sftui.findings.examples import chat
-from sftui.findings.rule import Case
+from sftui.findings.rule import Case, chat
 
 THINK = chat("hi", "<think>They greet me.</think>Hello.", "Bye.", "<think>So do I.</think>Bye!")
 ROWS = [

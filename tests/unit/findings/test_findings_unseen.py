@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from case_runner import run, tokenizer_of
 
-from sftui.findings.examples import CALLING, IDS, TOOL, case, chat, chatml
-from sftui.findings.rule import GOOD, Case
+from sftui.findings.rule import CALLING, GOOD, IDS, TOOL, Case, case, chat, chatml
 from sftui.repairs.texts import looks_like_control
 
 EOS = tokenizer_of("chatml").facts.eos_id or 0

@@ -9,7 +9,7 @@ import pytest
 from case_runner import run
 
 from sftui.findings import Finding, Severity
-from sftui.findings.examples import case, chat
+from sftui.findings.rule import case, chat
 
 CODES = ("LAB001", "LAB010", "LAB016", "LAB017", "LAB018", "LAB019")
 WEIGHED = {"loss.weights": "float", "mask.rule": "assistant"}
