@@ -67,12 +67,18 @@ class RowCondition(Enum):
     """The same; it encodes or renders again."""
 
 
+DATA, CONVERSATION, STOPPED, LABELLED, SLOW = RowCondition
+CHATS, TOKENIZED, WRITTEN = (Kind.CHAT,), (Kind.TOKENS,), (Kind.CHAT, Kind.STRINGS, Kind.TEXT)
+BY_PROMPT = ("auto", "completion")
+"""The rules of masks that are cut behind the prompt."""
+
+
 @dataclass(frozen=True, slots=True)
 class RowCheck:
-    """A check of single rows, with what can be said cheaply beforehand: where a gate is shut, it finds nothing.
+    """A check of single rows: of those of some `kinds`, under masks of some rules (`masks`; none: all) and recipes.
 
-    `kinds` (none: all), `recipe` and `shape` are run once for all rows of one shape, `row` of every row. Of the faults
-    of a row the first is reported, where not `several` are.
+    `shape` and `row` say cheaply beforehand where it finds nothing: the first once for all rows of one shape, the other
+    of every row. Of the faults of a row the first is reported, where not `several` are.
     """
 
     when: RowCondition
@@ -82,6 +88,7 @@ class RowCheck:
     recipe: Callable[[Context], object] | None = None
     shape: Callable[[RowShape], object] | None = None
     kinds: tuple[Kind, ...] = ()
+    masks: tuple[str, ...] = ()
     several: bool = False
 
     def __call__(self, look: RowLook) -> Iterator[Finding]:
@@ -90,15 +97,19 @@ class RowCheck:
 
     def holds(self, look: RowLook) -> bool:
         """Whether it finds anything in a row."""
-        return any(True for _ in self.faults(look))
+        return self.fits(look.context, look.shape) and any(True for _ in self.faults(look))
 
-    def open(self, context: Context, shape: RowShape) -> bool:
-        """Whether any row of this shape may have a finding under the context's recipe."""
+    def fits(self, context: Context, shape: RowShape) -> bool:
+        """Whether it is a check of rows of this shape under the context's recipe."""
         return (
             (not self.kinds or shape.kind in self.kinds)
+            and (not self.masks or context.recipe.mask.rule in self.masks)
             and (self.recipe is None or bool(self.recipe(context)))
-            and (self.shape is None or bool(self.shape(shape)))
         )
+
+    def open(self, context: Context, shape: RowShape) -> bool:
+        """Whether it may find anything in such rows."""
+        return self.fits(context, shape) and (self.shape is None or bool(self.shape(shape)))
 
 
 def finding_of(look: RowLook, rule: Rule, fault: Fault) -> Finding:
@@ -183,10 +194,11 @@ def row_check(
     recipe: Callable[[Context], object] | None = None,
     shape: Callable[[RowShape], object] | None = None,
     kinds: tuple[Kind, ...] = (),
+    masks: tuple[str, ...] = (),
     several: bool = False,
 ) -> Callable[[Callable[[RowLook], Iterable[Fault]]], RowCheck]:
     """Makes a function of a row a check that reports by these rules, behind these gates (see `RowCheck`)."""
-    return lambda faults: RowCheck(when, rules, faults, row, recipe, shape, kinds, several)
+    return lambda faults: RowCheck(when, rules, faults, row, recipe, shape, kinds, masks, several)
 
 
 def setup_check(*rules: Rule) -> Callable[[Callable[[Context, Sequence[Inspection]], Iterable[Fault]]], SetupCheck]:

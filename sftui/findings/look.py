@@ -161,6 +161,14 @@ class RowLook:
                 return None
         return value if isinstance(value, (list, tuple)) else None
 
+    @lazy
+    def messages_beside(self) -> Sequence[Mapping[str, Any]]:
+        """The messages that a row of text or of ids holds besides; empty where some are none."""
+        data = self.inspection.row.data or {}
+        found = next((data[name] for name in ("messages", "conversations") if isinstance(data.get(name), list)), ())
+        sound = all(isinstance(one, Mapping) and isinstance(one.get("role"), str) for one in found)
+        return found if sound else ()
+
     @property
     def chat(self) -> bool:
         found = self.inspection.conversation

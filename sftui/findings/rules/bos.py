@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sftui.findings.checks import Fault, RowCondition, row_check
+from sftui.findings.checks import LABELLED, Fault, row_check
 from sftui.findings.look import RowLook
 from sftui.findings.model import Severity
 from sftui.findings.rule import GOOD, case, major
@@ -53,7 +53,7 @@ BOS003 = major(
 )
 
 
-@row_check(RowCondition.LABELLED, BOS001, BOS002, BOS003, recipe=lambda context: context.facts.bos_id is not None)
+@row_check(LABELLED, BOS001, BOS002, BOS003, recipe=lambda context: context.facts.bos_id is not None)
 def bos_count(look: RowLook) -> Iterator[Fault]:
     """BOS001, BOS002 and BOS003."""
     bos, ids = look.facts.bos_id, look.tokens.input_ids

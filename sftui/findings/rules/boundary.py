@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sftui.findings.checks import Fault, RowCondition, row_check, setup_check
+from sftui.findings.checks import BY_PROMPT, LABELLED, SLOW, Fault, row_check, setup_check
 from sftui.findings.context import Context
 from sftui.findings.fixes import common_boundary, newer
 from sftui.findings.look import RowLook, shown
@@ -46,19 +46,11 @@ BND008 = major(
 )
 
 
-@row_check(
-    RowCondition.LABELLED,
-    BND001,
-    BND008,
-    shape=lambda shape: shape.merged,
-    recipe=lambda context: context.recipe.mask.rule in ("auto", "completion"),
-)
+@row_check(LABELLED, BND001, BND008, shape=lambda shape: shape.merged, masks=BY_PROMPT)
 def merged(look: RowLook) -> Iterator[Fault]:
     """BND001 and BND008: the prompt's tokens are no prefix though its text is."""
     boundary, prompt_ids = look.inspection.boundary, look.tokens.prompt_ids
-    if boundary is None or prompt_ids is None or look.recipe.mask.rule not in ("auto", "completion"):
-        return
-    if boundary.clean:
+    if boundary is None or prompt_ids is None or boundary.clean:
         return
     at = boundary.common
     eos = look.facts.eos_id
@@ -144,11 +136,9 @@ BND005 = major(
 )
 
 
-@row_check(RowCondition.LABELLED, BND004, BND005, recipe=lambda context: context.recipe.mask.rule == "markers")
+@row_check(LABELLED, BND004, BND005, masks=("markers",))
 def markers(look: RowLook) -> Iterator[Fault]:
     """BND004 and BND005, for masks that scan for a response marker."""
-    if look.recipe.mask.rule != "markers":
-        return
     found = getattr(look.context.tools.survey, "markers", None)
     response = str(look.recipe.mask.response_marker or getattr(found, "response_text", ""))
     instruction = str(look.recipe.mask.instruction_marker or getattr(found, "instruction_text", ""))
@@ -204,16 +194,9 @@ BND009 = major(
 )
 
 
-@row_check(
-    RowCondition.LABELLED,
-    BND009,
-    recipe=lambda context: context.traits.finds is Finds.DUMMY and context.recipe.mask.rule == "turn_content",
-)
+@row_check(LABELLED, BND009, recipe=lambda context: context.traits.finds is Finds.DUMMY, masks=("turn_content",))
 def dummy_edges(look: RowLook) -> Iterator[Fault]:
     """BND009: the locator took brackets of the answer for its dummy's."""
-    traits = look.context.traits
-    if traits.finds is not Finds.DUMMY or look.recipe.mask.rule != "turn_content":
-        return
     for turn in look.answers:
         content = text_of(look.messages[turn.message])
         if not (content.startswith("[") or content.endswith("]")):
@@ -223,7 +206,7 @@ def dummy_edges(look: RowLook) -> Iterator[Fault]:
         if lost and any(look.mask.drawn[first : last + 1]):
             yield Fault(
                 f"the {'first' if lost[0] == first else 'last'} token of message {turn.message} is masked:"
-                f" {traits.title} takes it for its own mark",
+                f" {look.context.traits.title} takes it for its own mark",
                 message=turn.message,
                 tokens=(max(lost[0] - 2, 0), lost[0] + 3),
                 changes=newer(look.context),
@@ -244,7 +227,7 @@ BND003 = minor(
 )
 
 
-@row_check(RowCondition.SLOW, BND003, shape=lambda shape: shape.pieces)
+@row_check(SLOW, BND003, shape=lambda shape: shape.pieces)
 def pieces(look: RowLook) -> Iterator[Fault]:
     """BND003: the row's pieces, encoded alone, differ from the text encoded as a whole."""
     parts = look.rendered.pieces

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sftui.conversations.messages import FLAG_KEYS, UNPACKED, WEIGHT_KEYS, part_kind, printed_list
-from sftui.findings.checks import Fault, RowCondition, row_check, setup_check
+from sftui.findings.checks import CHATS, CONVERSATION, DATA, Fault, row_check, setup_check
 from sftui.findings.context import Context
 from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Consequence, Severity
@@ -94,7 +94,7 @@ CON005 = major(
 
 
 @row_check(
-    RowCondition.CONVERSATION,
+    CONVERSATION,
     CON001,
     CON002,
     CON003,
@@ -114,12 +114,12 @@ def nothing_said(look: RowLook) -> Iterator[Fault]:
             yield from _no_text(look, number, message, content)
 
 
-@row_check(RowCondition.CONVERSATION, CON003, CON004, kinds=(Kind.STRINGS, Kind.TEXT))
+@row_check(CONVERSATION, CON003, CON004, kinds=(Kind.STRINGS, Kind.TEXT))
 def nothing_written(look: RowLook) -> Iterator[Fault]:
     """CON003 and CON004 for rows without messages: a completion, or a text, that says nothing at all."""
     conversation = look.conversation
     strings = conversation.kind is Kind.STRINGS
-    text = conversation.completion if strings else conversation.text if conversation.kind is Kind.TEXT else None
+    text = conversation.completion if strings else conversation.text
     if text is None or text.strip() or "segments" in conversation.extra:
         return
     what, number = ("the completion", 1) if strings else ("the text", None)
@@ -157,22 +157,17 @@ CON010 = fatal(
 
 
 @row_check(
-    RowCondition.DATA,
+    DATA,
     CON010,
     recipe=lambda context: Quirk.REPEATS_CONTENT in context.traits.quirks and context.detected.format == "messages",
 )
 def stale_content(look: RowLook) -> Iterator[Fault]:
     """CON010: null as content goes on with that of the message before."""
-    traits = look.context.traits
-    if Quirk.REPEATS_CONTENT not in traits.quirks or look.context.detected.format != "messages":
-        return
+    title = look.context.traits.title
     for number, item in enumerate(look.raw_messages or ()):
         if isinstance(item, Mapping) and item.get("content", "") is None:
-            yield Fault(
-                f"message {number} has no content: {traits.title} trains the text of the message before it",
-                message=number,
-                evidence="",
-            )
+            what = f"message {number} has no content: {title} trains the text of the message before it"
+            yield Fault(what, message=number, evidence="")
 
 
 def _worse(look: RowLook) -> Severity | None:
@@ -305,19 +300,17 @@ CON007 = loud(
 
 
 @row_check(
-    RowCondition.CONVERSATION,
+    CONVERSATION,
     CON007,
     recipe=lambda context: Quirk.PARSES_JSON_TEXT not in context.traits.quirks,
     row=lambda look: isinstance(
         (look.inspection.row.data or {}).get(look.context.detected.fields.get("messages", "messages")), str
     ),
-    kinds=(Kind.CHAT,),
+    kinds=CHATS,
 )
 def json_text(look: RowLook) -> Iterator[Fault]:
     """CON007: the column held JSON text, which few trainers parse."""
-    data, detected = look.inspection.row.data, look.context.detected
-    if data is None or not look.chat or Quirk.PARSES_JSON_TEXT in look.context.traits.quirks:
-        return
+    data, detected = look.inspection.row.data or {}, look.context.detected
     column = detected.fields.get("messages", "messages")
     if isinstance(data.get(column), str) and detected.format in ("messages", "sharegpt"):
         form = "JSON text" if printed_list(data[column]) is None else "a list as Python prints it, as text"
@@ -413,12 +406,7 @@ CON014 = fatal(
 )
 
 
-@row_check(
-    RowCondition.CONVERSATION,
-    CON014,
-    shape=lambda shape: shape.extra,
-    row=lambda look: UNPACKED in look.conversation.extra,
-)
+@row_check(CONVERSATION, CON014, shape=lambda shape: shape.extra, row=lambda look: UNPACKED in look.conversation.extra)
 def history_of_keys(look: RowLook) -> Iterator[Fault]:
     """CON014: the trainer unpacks each pair of the history, and a mapping gives the names of its keys."""
     unpacked: Mapping[int, str] = look.conversation.extra.get(UNPACKED, {})
@@ -495,7 +483,7 @@ CON012 = minor(
 )
 
 
-@row_check(RowCondition.CONVERSATION, CON008, CON012, row=lambda look: _may_be_broken(look.spoken), several=True)
+@row_check(CONVERSATION, CON008, CON012, row=lambda look: _may_be_broken(look.spoken), several=True)
 def broken_characters(look: RowLook) -> Iterator[Fault]:
     """CON008 and CON012, one finding each a row."""
     broken = escaped = False

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from sftui.findings.checks import Fault, RowCondition, chats, row_check, setup_check
+from sftui.findings.checks import CHATS, CONVERSATION, LABELLED, TOKENIZED, Fault, chats, row_check, setup_check
 from sftui.findings.context import FIRST_ANSWER, Context
 from sftui.findings.fixes import newer, tight_tags
 from sftui.findings.look import MessageTokens, RowLook, shown
@@ -74,7 +74,7 @@ EOS001 = fatal(
 
 
 @row_check(
-    RowCondition.LABELLED,
+    LABELLED,
     EOS001,
     shape=lambda shape: shape.extent and not shape.dropped and shape.whole,
     row=lambda look: not _stopped(look),
@@ -107,13 +107,13 @@ def no_stop(look: RowLook) -> Iterator[Fault]:
 
 
 @row_check(
-    RowCondition.LABELLED,
+    LABELLED,
     EOS001,
     shape=lambda shape: (
         not shape.dropped and set(shape.trained(Part.CONTENT, "assistant")) - {max(shape.order.answers, default=0)}
     ),
     row=lambda look: _may_go_on(look),
-    kinds=(Kind.CHAT,),
+    kinds=CHATS,
 )
 def unended(look: RowLook) -> Iterator[Fault]:
     """EOS001 inside a row: an earlier answer is trained and the next turn follows it at once, though the last answer
@@ -209,9 +209,7 @@ GEN003 = fatal(
 )
 
 
-@row_check(
-    RowCondition.LABELLED, EOS004, EOS006, GEN003, shape=lambda shape: _may_mask_stops(shape), kinds=(Kind.CHAT,)
-)
+@row_check(LABELLED, EOS004, EOS006, GEN003, shape=lambda shape: _may_mask_stops(shape), kinds=CHATS)
 def masked_stop(look: RowLook) -> Iterator[Fault]:
     """EOS004, EOS006 and GEN003: an answer is trained to its last content token, but its stop token is not."""
     found: list[tuple[MessageTokens, int]] = []
@@ -277,12 +275,12 @@ EOS002 = fatal(
 )
 
 
-@row_check(RowCondition.LABELLED, EOS002, EOS004, kinds=(Kind.TOKENS,))
+@row_check(LABELLED, EOS002, EOS004, kinds=TOKENIZED)
 def stop_as_pad(look: RowLook) -> Iterator[Fault]:
     """EOS002: stored labels are masked at every real EOS, and the pad token is the EOS; EOS004 where it is another
     one."""
     facts, conversation = look.facts, look.conversation
-    if not look.stored or conversation.labels is None or facts.eos_id is None:
+    if conversation.labels is None or facts.eos_id is None:
         return
     attention = conversation.attention_mask
     places = [
@@ -312,7 +310,7 @@ EOS007 = minor(
 )
 
 
-@row_check(RowCondition.LABELLED, EOS007, shape=lambda shape: shape.extent, row=lambda look: _may_double(look))
+@row_check(LABELLED, EOS007, shape=lambda shape: shape.extent, row=lambda look: _may_double(look))
 def doubled_stop(look: RowLook) -> Iterator[Fault]:
     """EOS007: two trained stop tokens with nothing but white space between."""
     ids, stops, drawn = look.tokens.input_ids, look.row_stops, look.mask.drawn
@@ -350,7 +348,7 @@ EOS012 = fatal(
 )
 
 
-@row_check(RowCondition.CONVERSATION, EOS012, row=lambda look: _MARKS.in_(look.spoken))
+@row_check(CONVERSATION, EOS012, row=lambda look: _MARKS.in_(look.spoken))
 def foreign_stop(look: RowLook) -> Iterator[Fault]:
     """EOS012: a stop token's text that is plain text for this tokenizer; the worst place of the row."""
     tokenizer, milder = look.context.tools.tokenizer, None

@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from operator import eq, gt
 from typing import Any
 
-from sftui.findings.checks import Fault, RowCondition, row_check, setup_check
+from sftui.findings.checks import CHATS, CONVERSATION, LABELLED, SLOW, WRITTEN, Fault, row_check, setup_check
 from sftui.findings.context import Context
 from sftui.findings.look import RowLook
 from sftui.findings.model import GENERATION_TAGS, Consequence
 from sftui.findings.rule import DROP, GOOD, ROUNDS, TAGS, case, chat, chatml, fatal, loud, major, minor, tagged
 from sftui.findings.spans import by_prefix, by_sentinels, by_tags, disagreement
 from sftui.findings.words import text_of
-from sftui.model import NOWHERE, Inspection, Kind, Part, Stage
+from sftui.model import NOWHERE, Inspection, Part, Stage
 from sftui.trainers.traits import Changes, Effect, Finds, Quirk
 
 _EMPTY_THINK = re.compile(r"<think>\s*</think>")
@@ -125,16 +125,16 @@ GEN005 = fatal(
 
 
 @row_check(
-    RowCondition.LABELLED,
+    LABELLED,
     GEN004,
     GEN005,
-    recipe=lambda context: context.recipe.mask.rule == "generation_tag",
+    masks=("generation_tag",),
     shape=lambda shape: shape.trained(Part.CONTENT, *_OTHERS) or shape.masked(Part.CONTENT, "assistant"),
-    kinds=(Kind.CHAT,),
+    kinds=CHATS,
 )
 def lost_or_spilled(look: RowLook) -> Iterator[Fault]:
     """GEN004 and GEN005: what transformers' own search makes of a span without a token at its edge."""
-    if look.recipe.mask.rule != "generation_tag" or not look.answers:
+    if not look.answers:
         return
     drawn = look.mask.drawn
     for turn in look.turns:
@@ -166,16 +166,11 @@ def lost_or_spilled(look: RowLook) -> Iterator[Fault]:
         )
 
 
-@row_check(
-    RowCondition.CONVERSATION,
-    GEN004,
-    recipe=lambda context: context.recipe.mask.rule == "generation_tag",
-    shape=lambda shape: not shape.extent,
-)
+@row_check(CONVERSATION, GEN004, masks=("generation_tag",), shape=lambda shape: not shape.extent)
 def all_lost(look: RowLook) -> Iterator[Fault]:
     """GEN004 where not one token is left: a trainer that stops at such rows, or LAB001's cause."""
     rendered = look.inspection.rendered
-    if look.recipe.mask.rule != "generation_tag" or rendered is None or not rendered.generation:
+    if rendered is None or not rendered.generation:
         return
     if look.inspection.labels is not None and look.mask.trained:
         return
@@ -213,9 +208,7 @@ GEN002 = minor(
 )
 
 
-@row_check(
-    RowCondition.LABELLED, GEN002, shape=lambda shape: shape.trained(Part.HEADER, "assistant"), kinds=(Kind.CHAT,)
-)
+@row_check(LABELLED, GEN002, shape=lambda shape: shape.trained(Part.HEADER, "assistant"), kinds=CHATS)
 def header_trained(look: RowLook) -> Iterator[Fault]:
     """GEN002: header tokens of answers carry loss, where the rest of the prompt does not."""
     touched = [turn for turn in look.answers if any(look.mask.drawn[turn.header[0] : turn.header[1]])]
@@ -270,7 +263,7 @@ def _touching(look: RowLook, blocks: Sequence[tuple[int, int]]) -> list[list[int
     return found
 
 
-@row_check(RowCondition.LABELLED, GEN011, row=lambda look: "</think>" in look.rendered.text)
+@row_check(LABELLED, GEN011, row=lambda look: "</think>" in look.rendered.text)
 def empty_think(look: RowLook) -> Iterator[Fault]:
     """GEN011: an empty think block that the data does not have, and that is trained."""
     text = look.rendered.text
@@ -310,23 +303,16 @@ GEN000 = major(
 
 
 @row_check(
-    RowCondition.SLOW,
+    SLOW,
     GEN000,
     recipe=lambda context: context.template is not None and context.recipe.render.inject_system is None,
     shape=lambda shape: not shape.pieces and 1 < len(shape.roles) <= _MOST_MESSAGES and shape.order.answers,
     row=lambda look: look.context.memo.get(("spans", look.roles), True),
-    kinds=(Kind.CHAT,),
+    kinds=CHATS,
 )
 def methods_disagree(look: RowLook) -> Iterator[Fault]:
     """GEN000: decided once for each order of roles, and then reported at every row that has it."""
-    if (
-        not look.chat
-        or look.context.template is None
-        or not 1 < len(look.messages) <= _MOST_MESSAGES
-        or look.rendered.pieces is not None
-    ):
-        return
-    if look.recipe.render.inject_system is not None or "assistant" not in look.roles:
+    if not 1 < len(look.messages) <= _MOST_MESSAGES or look.rendered.pieces is not None or not look.order.answers:
         return
     if not look.context.once(("spans", look.roles), lambda: _disagreement(look) is not None):
         return
@@ -373,19 +359,17 @@ GEN007 = fatal(
 
 
 @row_check(
-    RowCondition.LABELLED,
+    LABELLED,
     GEN007,
     row=lambda look: (
         not look.spelling.cut_out and not _tiled(look.tokens.starts, look.tokens.ends, len(look.rendered.text))
     ),
-    kinds=(Kind.CHAT, Kind.STRINGS, Kind.TEXT),
+    kinds=WRITTEN,
 )
 def offsets(look: RowLook) -> Iterator[Fault]:
     """GEN007: offsets that cannot be right; a normalizer may move some, so only gross errors count."""
-    if look.stored or not look.tokens.input_ids:
-        return
     starts, ends, text = look.tokens.starts, look.tokens.ends, look.rendered.text
-    if len(text.strip()) < 8:
+    if not starts or len(text.strip()) < 8:
         return
     reach, nowhere = max(ends), starts.count(NOWHERE)
     empty = list(map(eq, starts, ends)).count(True) - nowhere

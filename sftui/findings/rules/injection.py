@@ -7,7 +7,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 
-from sftui.findings.checks import Fault, RowCondition, row_check
+from sftui.findings.checks import LABELLED, Fault, row_check
 from sftui.findings.context import Context
 from sftui.findings.look import RowLook
 from sftui.findings.model import Consequence
@@ -66,12 +66,7 @@ INJ002 = fatal(
 
 
 @row_check(
-    RowCondition.LABELLED,
-    INJ001,
-    INJ002,
-    row=lambda look: _may_be_typed(look),
-    kinds=(Kind.CHAT, Kind.STRINGS),
-    several=True,
+    LABELLED, INJ001, INJ002, row=lambda look: _may_be_typed(look), kinds=(Kind.CHAT, Kind.STRINGS), several=True
 )
 def typed(look: RowLook) -> Iterator[Fault]:
     """INJ001 and INJ002: the first place of each; the token's text must stand in the row's own data."""

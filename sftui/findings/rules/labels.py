@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from sftui.conversations.messages import FLAG_KEYS, ROLE_ALIASES, WEIGHT_KEYS
-from sftui.findings.checks import Fault, RowCondition, row_check
+from sftui.findings.checks import CHATS, LABELLED, Fault, row_check
 from sftui.findings.look import MessageTokens, RowLook, shown
 from sftui.findings.model import GENERATION_TAGS, Consequence, Severity
 from sftui.findings.rule import DROP, GOOD, ROUNDS, SYSTEM, TAGS, TO_MESSAGES, case, chat, fatal, major, minor, tagged
@@ -15,7 +15,7 @@ from sftui.findings.rules.roles import raw_message
 from sftui.findings.rules.truncation import answer_cut
 from sftui.findings.shapes import RowShape
 from sftui.findings.words import TextIndex, text_of, without_thoughts
-from sftui.model import Kind, Part, Reason
+from sftui.model import Part, Reason
 from sftui.runs import as_runs
 from sftui.text import many
 from sftui.trainers.traits import Finds, Quirk
@@ -36,7 +36,7 @@ LAB001 = fatal(
 )
 
 
-@row_check(RowCondition.LABELLED, LAB001, shape=lambda shape: not shape.extent)
+@row_check(LABELLED, LAB001, shape=lambda shape: not shape.extent)
 def nothing_trained(look: RowLook) -> Iterator[Fault]:
     """LAB001, with the cause named; rows that are cut are TRU001's."""
     dropped = look.labels.dropped
@@ -102,15 +102,10 @@ def _said(shape: RowShape) -> set[int]:
     return {number for number, part in zip(shape.messages, shape.parts) if part is Part.CONTENT}
 
 
-@row_check(
-    RowCondition.LABELLED,
-    LAB015,
-    shape=lambda shape: _said(shape).isdisjoint(_answers(shape.roles)),
-    kinds=(Kind.CHAT,),
-)
+@row_check(LABELLED, LAB015, shape=lambda shape: _said(shape).isdisjoint(_answers(shape.roles)), kinds=CHATS)
 def answers_unread(look: RowLook) -> Iterator[Fault]:
     """LAB015: whatever its answers say, none of it stands anywhere in the rendering."""
-    if not look.chat or not look.known or look.labels.dropped is not None:
+    if not look.known or look.labels.dropped is not None:
         return
     text = TextIndex(look.rendered.text)
     answers = [number for number in _answers(look.roles) if text_of(look.messages[number]).strip()]
@@ -147,15 +142,15 @@ LAB002 = major(
 
 
 @row_check(
-    RowCondition.LABELLED,
+    LABELLED,
     LAB002,
     shape=lambda shape: shape.trained(Part.CONTENT, *_OTHERS),
     recipe=lambda context: context.recipe.mask.rule != "generation_tag",
-    kinds=(Kind.CHAT,),
+    kinds=CHATS,
 )
 def others_trained(look: RowLook) -> Iterator[Fault]:
     """LAB002: content of other roles that carries loss, as a share of what is trained."""
-    if not look.turns or not look.mask.trained or look.recipe.mask.rule == "generation_tag":
+    if not look.turns or not look.mask.trained:
         return
     wanted = (
         {role for role in look.recipe.mask.roles}
@@ -219,10 +214,10 @@ LAB010 = major(
 
 
 @row_check(
-    RowCondition.LABELLED,
+    LABELLED,
     LAB010,
     row=lambda look: Quirk.NAMED_KEYS_ONLY in look.context.traits.quirks or look.read.manner.flagged,
-    kinds=(Kind.CHAT,),
+    kinds=CHATS,
 )
 def flags_ignored(look: RowLook) -> Iterator[Fault]:
     """LAB010: a message is trained, or not, against what its own flag says."""
@@ -291,19 +286,12 @@ LAB014 = minor(
 
 
 @row_check(
-    RowCondition.LABELLED,
-    LAB014,
-    recipe=lambda context: context.traits.finds is Finds.TAGS and context.recipe.mask.rule == "generation_tag",
-    kinds=(Kind.CHAT,),
+    LABELLED, LAB014, recipe=lambda context: context.traits.finds is Finds.TAGS, masks=("generation_tag",), kinds=CHATS
 )
 def both_masks(look: RowLook) -> Iterator[Fault]:
     """LAB014: answers of the prompt column that the other mask would train."""
-    if look.context.traits.finds is not Finds.TAGS or look.recipe.mask.rule != "generation_tag":
-        return
-    if look.tokens.prompt_ids is None:
-        return
     prompt = look.conversation.prompt_messages
-    if look.conversation.kind is not Kind.CHAT or not prompt or "assistant" not in look.roles[:prompt]:
+    if look.tokens.prompt_ids is None or not prompt or "assistant" not in look.roles[:prompt]:
         return
     number = look.roles.index("assistant")
     turn = look.turn_of.get(number)
@@ -330,7 +318,7 @@ GEN006 = minor(
 )
 
 
-@row_check(RowCondition.LABELLED, GEN006, shape=lambda shape: shape.extent)
+@row_check(LABELLED, GEN006, shape=lambda shape: shape.extent)
 def half_characters(look: RowLook) -> Iterator[Fault]:
     """GEN006: a trained run ends inside a character, or begins inside one."""
     starts, ends = look.tokens.starts, look.tokens.ends

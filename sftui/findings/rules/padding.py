@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sftui.findings.checks import Fault, RowCondition, row_check, setup_check
+from sftui.findings.checks import LABELLED, WRITTEN, Fault, row_check, setup_check
 from sftui.findings.context import Context
 from sftui.findings.look import RowLook
 from sftui.findings.rule import GOOD, case, chat, info, loud, major
 from sftui.findings.rules.stored import LAB007
-from sftui.model import IGNORE_INDEX, NOWHERE, Inspection, Kind, Part
+from sftui.model import IGNORE_INDEX, NOWHERE, Inspection, Part
 from sftui.trainers.base import pad_token_id
 
 
@@ -33,17 +33,15 @@ PAD004 = major(
 
 
 @row_check(
-    RowCondition.LABELLED,
+    LABELLED,
     PAD004,
     row=lambda look: _may_be_in_text(look),
     recipe=lambda context: context.facts.pad_id not in (None, context.facts.eos_id),
-    kinds=(Kind.CHAT, Kind.STRINGS, Kind.TEXT),
+    kinds=WRITTEN,
 )
 def pad_in_text(look: RowLook) -> Iterator[Fault]:
     """PAD004: the pad token stands inside a message; a pad that is EOS or unknown at the same time is EOS002's."""
     pad = look.facts.pad_id
-    if pad is None or pad == look.facts.eos_id or pad not in look.tokens.input_ids or look.stored:
-        return
     for i, one in enumerate(look.tokens.input_ids):
         if one == pad and look.tokens.parts[i] is Part.CONTENT and look.tokens.starts[i] != NOWHERE:
             number = look.tokens.messages[i]

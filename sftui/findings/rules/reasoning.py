@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from sftui.findings.checks import Fault, RowCondition, row_check
+from sftui.findings.checks import CONVERSATION, Fault, row_check
 from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Consequence
 from sftui.findings.rule import DROP, case, chat, chatml, fatal, major
@@ -66,7 +66,7 @@ THK004 = major(
 
 
 @row_check(
-    RowCondition.CONVERSATION,
+    CONVERSATION,
     THK001,
     THK003,
     THK004,
@@ -140,7 +140,7 @@ THK005 = major(
 )
 
 
-@row_check(RowCondition.CONVERSATION, THK005, row=lambda look: _MARKS.in_(look.spoken))
+@row_check(CONVERSATION, THK005, row=lambda look: _MARKS.in_(look.spoken))
 def unbalanced(look: RowLook) -> Iterator[Fault]:
     """THK005: the tags of one answer do not open and close in turn; a mention in prose or code is none."""
     completion = look.conversation.completion

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from sftui.conversations.messages import KNOWN_ROLES, ROLE_ALIASES
-from sftui.findings.checks import Fault, RowCondition, chats, row_check, setup_check
+from sftui.findings.checks import CHATS, CONVERSATION, LABELLED, STOPPED, Fault, chats, row_check, setup_check
 from sftui.findings.context import Context
 from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Consequence, Severity
 from sftui.findings.rule import DROP, GOOD, ROUNDS_OF, SYSTEM, TO_MESSAGES, case, chat, fatal, loud, major
 from sftui.findings.shapes import clipped
 from sftui.findings.words import TextIndex, text_of
-from sftui.model import NOWHERE, Conversation, Inspection, Kind, Stage
+from sftui.model import NOWHERE, Conversation, Inspection, Stage
 from sftui.nearest import nearest
 from sftui.recipe import Recipe, get
 from sftui.trainers import trainer_named
@@ -68,7 +68,7 @@ TPL010 = fatal(
 )
 
 
-@row_check(RowCondition.CONVERSATION, ROL001, ROL002, TPL010, shape=lambda shape: not shape.order.known, several=True)
+@row_check(CONVERSATION, ROL001, ROL002, TPL010, shape=lambda shape: not shape.order.known, several=True)
 def strange_roles(look: RowLook) -> Iterator[Fault]:
     """ROL001, ROL002 and TPL010, one finding for each strange role of the row."""
     seen: set[str] = set()
@@ -162,7 +162,7 @@ ROL003 = loud(
 )
 
 
-@row_check(RowCondition.STOPPED, ROL003)
+@row_check(STOPPED, ROL003)
 def roleless(look: RowLook) -> Iterator[Fault]:
     """ROL003, decided on the row's own data: conversion stops at the first such message."""
     inspection = look.inspection
@@ -205,7 +205,7 @@ ROL004 = major(
 )
 
 
-@row_check(RowCondition.CONVERSATION, ROL004, shape=lambda shape: shape.order.system not in ((), (0,)))
+@row_check(CONVERSATION, ROL004, shape=lambda shape: shape.order.system not in ((), (0,)))
 def system_place(look: RowLook) -> Iterator[Fault]:
     places = look.order.system
     if places in ((), (0,)):
@@ -244,7 +244,7 @@ TPL006 = loud(
 )
 
 
-@row_check(RowCondition.STOPPED, TPL002, TPL006)
+@row_check(STOPPED, TPL002, TPL006)
 def refused_roles(look: RowLook) -> Iterator[Fault]:
     """TPL002 and TPL006: the template raised, and it is the roles: it takes the same row with other roles."""
     if look.inspection.stopped_at is not Stage.RENDERED or not look.chat or look.context.template is None:
@@ -322,38 +322,25 @@ LAB012 = fatal(
 )
 
 
-@row_check(
-    RowCondition.CONVERSATION,
-    LAB012,
-    shape=lambda shape: shape.roles and shape.roles[-1] != "assistant",
-    kinds=(Kind.CHAT,),
-)
+@row_check(CONVERSATION, LAB012, shape=lambda shape: shape.roles and shape.roles[-1] != "assistant", kinds=CHATS)
 def ends_elsewhere(look: RowLook) -> Iterator[Fault]:
     """LAB012: nothing to learn at the end of the row."""
-    if (
-        not look.chat
-        or not look.roles
-        or look.roles[-1] == "assistant"
-        or "assistant" in (nearest_role(look.roles[-1]), _ALIASES.get(look.roles[-1]))
-    ):
+    last = look.roles[-1] if look.roles else "assistant"
+    if "assistant" in (last, nearest_role(last), _ALIASES.get(last)):
         return
-    number = len(look.roles) - 1
     yield Fault(
-        f"the last message is from `{shown(look.roles[-1], 40)}`, not from the assistant",
-        message=number,
+        f"the last message is from `{shown(last, 40)}`, not from the assistant",
+        message=len(look.roles) - 1,
         evidence=shown(text_of(look.messages[-1])),
     )
 
 
 @row_check(
-    RowCondition.CONVERSATION,
-    TPL006,
-    shape=lambda shape: not shape.stopped and _out_of_turn(shape.roles) is not None,
-    kinds=(Kind.CHAT,),
+    CONVERSATION, TPL006, shape=lambda shape: not shape.stopped and _out_of_turn(shape.roles) is not None, kinds=CHATS
 )
 def out_of_order(look: RowLook) -> Iterator[Fault]:
     """TPL006 as a warning: the template takes an order of roles that a server never sees."""
-    if not look.chat or look.inspection.stopped_at is not None:
+    if look.inspection.stopped_at is not None:
         return
     number = _out_of_turn(look.roles)
     if (
@@ -396,7 +383,7 @@ TPL003 = major(
 
 
 @row_check(
-    RowCondition.LABELLED,
+    LABELLED,
     TPL003,
     shape=lambda shape: not shape.order.instructions <= shape.placed,
     row=lambda look: not look.order.instructions <= look.placed,

@@ -13,7 +13,7 @@ from typing import Any
 from sftui import trainers
 from sftui.conversations.messages import parse_json, printed_list
 from sftui.errors import RecipeError
-from sftui.findings.checks import Fault, RowCondition, row_check, setup_check
+from sftui.findings.checks import DATA, STOPPED, Fault, row_check, setup_check
 from sftui.findings.context import Context
 from sftui.findings.fixes import fix_of
 from sftui.findings.look import RowLook, shown
@@ -43,7 +43,7 @@ ROW001 = loud(
 )
 
 
-@row_check(RowCondition.STOPPED, ROW001)
+@row_check(STOPPED, ROW001)
 def unreadable(look: RowLook) -> Iterator[Fault]:
     inspection = look.inspection
     if inspection.stopped_at is Stage.ROW and inspection.problem is not None:
@@ -63,7 +63,7 @@ ROW007 = loud(
 )
 
 
-@row_check(RowCondition.STOPPED, ROW007)
+@row_check(STOPPED, ROW007)
 def over_bound(look: RowLook) -> Iterator[Fault]:
     """ROW007: sftui itself went no further."""
     problem = look.inspection.problem
@@ -83,7 +83,7 @@ ROW002 = loud(
 )
 
 
-@row_check(RowCondition.STOPPED, ROW002)
+@row_check(STOPPED, ROW002)
 def no_conversation(look: RowLook) -> Iterator[Fault]:
     """A row of a readable set that is not like the others; sets that are refused as a whole say so themselves."""
     inspection = look.inspection
@@ -178,7 +178,7 @@ LAB006 = loud(
 
 
 @row_check(
-    RowCondition.DATA,
+    DATA,
     LAB006,
     row=lambda look: look.context.detected.fields.get("input_ids", "input_ids") in (look.inspection.row.data or ()),
 )
@@ -213,7 +213,7 @@ ROW005 = minor(
 )
 
 
-@row_check(RowCondition.DATA, ROW005, row=lambda look: float in map(type, (look.inspection.row.data or {}).values()))
+@row_check(DATA, ROW005, row=lambda look: float in map(type, (look.inspection.row.data or {}).values()))
 def not_strict(look: RowLook) -> Iterator[Fault]:
     """ROW005: NaN or infinity somewhere in the columns next to the conversation."""
     data = look.inspection.row.data
@@ -237,7 +237,7 @@ ROW008 = loud(
 )
 
 
-@row_check(RowCondition.DATA, ROW008, recipe=lambda context: context.detected.places is not None)
+@row_check(DATA, ROW008, recipe=lambda context: context.detected.places is not None)
 def late_kind(look: RowLook) -> Iterator[Fault]:
     """ROW008: a value by which the trainer's datasets reads the whole file otherwise, or stops."""
     late = late_in(look.inspection.row, look.context.detected, look.recipe)
@@ -258,7 +258,7 @@ ROW003 = loud(
 )
 
 
-@row_check(RowCondition.STOPPED, ROW003)
+@row_check(STOPPED, ROW003)
 def refused_by_template(look: RowLook) -> Iterator[Fault]:
     inspection = look.inspection
     if inspection.stopped_at is not Stage.RENDERED or inspection.problem is None or inspection.problem.ours:
@@ -285,7 +285,7 @@ ROW004 = loud(
 )
 
 
-@row_check(RowCondition.STOPPED, ROW004)
+@row_check(STOPPED, ROW004)
 def refused_by_trainer(look: RowLook) -> Iterator[Fault]:
     inspection = look.inspection
     if inspection.problem is None or inspection.problem.ours:
@@ -337,7 +337,7 @@ ROW018 = major(
 )
 
 
-@row_check(RowCondition.DATA, ROW018, row=lambda look: look.inspection.row.cells)
+@row_check(DATA, ROW018, row=lambda look: look.inspection.row.cells)
 def read_otherwise(look: RowLook) -> Iterator[Fault]:
     """ROW018: of the columns that rows are made of."""
     row, used = look.inspection.row, {*look.context.detected.fields.values()}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError
-from sftui.findings.checks import Fault, RowCondition, row_check, setup_check
+from sftui.findings.checks import CHATS, LABELLED, Fault, row_check, setup_check
 from sftui.findings.context import Context
 from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Consequence, Severity
@@ -91,17 +91,17 @@ EOS013 = fatal(
 
 
 @row_check(
-    RowCondition.LABELLED,
+    LABELLED,
     TPL017,
     shape=lambda shape: not shape.dropped,
     recipe=lambda context: context.tools.served is not None,
-    kinds=(Kind.CHAT,),
+    kinds=CHATS,
     several=True,
 )
 def served_otherwise(look: RowLook) -> Iterator[Fault]:
     """TPL017: found once for all rows with the same roles, calls, tools and thoughts, and the same ones trained."""
     served = look.context.tools.served
-    if served is None or look.labels.dropped is not None or not look.chat or not look.mask.trained:
+    if served is None or look.labels.dropped is not None or not look.mask.trained:
         return
     compared: dict[tuple[object, ...], tuple[_Report, ...]] = look.context.once("served", dict)
     shape = (*signature(look), look.shape.extents, look.conversation.template_kwargs != {})
@@ -119,11 +119,11 @@ def served_otherwise(look: RowLook) -> Iterator[Fault]:
 
 
 @row_check(
-    RowCondition.LABELLED,
+    LABELLED,
     EOS013,
     shape=lambda shape: not shape.dropped,
     recipe=lambda context: context.tools.served is not None and context.tools.served.stops is not None,
-    kinds=(Kind.CHAT,),
+    kinds=CHATS,
 )
 def served_without_stop(look: RowLook) -> Iterator[Fault]:
     """EOS013: of the special tokens trained behind an answer none ends generation."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TypeGuard
 
 from sftui.conversations.tensors import LATE
 from sftui.conversations.tokenized import ENOUGH_POSITIONS, alignment
-from sftui.findings.checks import Fault, RowCondition, row_check, setup_check
+from sftui.findings.checks import CHATS, CONVERSATION, LABELLED, SLOW, STOPPED, TOKENIZED, Fault, row_check, setup_check
 from sftui.findings.context import Context
 from sftui.findings.look import RowLook
 from sftui.findings.model import Consequence, Severity
@@ -46,11 +46,11 @@ LAB008 = fatal(
 )
 
 
-@row_check(RowCondition.LABELLED, LAB003, LAB008, kinds=(Kind.TOKENS,))
+@row_check(LABELLED, LAB003, LAB008, kinds=TOKENIZED)
 def shifted(look: RowLook) -> Iterator[Fault]:
     """LAB003 and LAB008 by the alignment score (P6): as stored, before sftui moved anything back."""
     conversation = look.conversation
-    if not look.stored or conversation.labels is None:
+    if conversation.labels is None:
         return
     if conversation.extra.get("given_labels") == LATE:
         first = next((i for i, label in enumerate(conversation.labels) if i and label != IGNORE_INDEX), None)
@@ -101,10 +101,10 @@ LAB005 = loud(
 )
 
 
-@row_check(RowCondition.LABELLED, LAB005, kinds=(Kind.TOKENS,))
+@row_check(LABELLED, LAB005, kinds=TOKENIZED)
 def out_of_range(look: RowLook) -> Iterator[Fault]:
     labels = look.conversation.labels
-    if labels is None or not look.stored:
+    if labels is None:
         return
     size, ignored = max(look.facts.vocab_size, look.context.model_rows or 0), look.recipe.mask.ignore_index
     wrong = [i for i, label in enumerate(labels) if label != ignored and not 0 <= label < size]
@@ -141,11 +141,9 @@ PAD002 = major(
 )
 
 
-@row_check(RowCondition.LABELLED, LAB007, PAD002, kinds=(Kind.TOKENS,), several=True)
+@row_check(LABELLED, LAB007, PAD002, kinds=TOKENIZED, several=True)
 def attention(look: RowLook) -> Iterator[Fault]:
     """LAB007 and PAD002."""
-    if not look.stored:
-        return
     mask, ids, n = look.conversation.attention_mask, look.conversation.input_ids, len(look.tokens)
     hidden = mask is not None and 0 in mask and len(mask) == n
     wrong = [
@@ -186,16 +184,11 @@ PAC002 = major(
 )
 
 
-@row_check(RowCondition.LABELLED, PAC002, kinds=(Kind.TOKENS,))
+@row_check(LABELLED, PAC002, kinds=TOKENIZED)
 def positions(look: RowLook) -> Iterator[Fault]:
     """PAC002: a packed row whose position ids do not start anew where its `seq_lengths` say a document begins."""
     lengths, places = look.conversation.extra.get("seq_lengths"), look.conversation.extra.get("position_ids")
-    if (
-        not look.stored
-        or not isinstance(lengths, (list, tuple))
-        or not isinstance(places, (list, tuple))
-        or len(lengths) < 2
-    ):
+    if not isinstance(lengths, (list, tuple)) or not isinstance(places, (list, tuple)) or len(lengths) < 2:
         return
     if not all(type(one) is int and one > 0 for one in lengths) or sum(lengths) != len(places):
         return
@@ -222,25 +215,19 @@ LAB011 = major(
 )
 
 
-@row_check(RowCondition.LABELLED, LAB011, kinds=(Kind.TOKENS,))
+@row_check(
+    LABELLED, LAB011, recipe=lambda context: Quirk.READS_MASK_COLUMNS not in context.traits.quirks, kinds=TOKENIZED
+)
 def mask_column(look: RowLook) -> Iterator[Fault]:
     """LAB011: a mask without labels, in a trainer that reads labels only."""
-    if (
-        not look.stored
-        or look.conversation.labels is not None
-        or Quirk.READS_MASK_COLUMNS in look.context.traits.quirks
-    ):
-        return
-    name = next(
-        (name for name in ("completion_mask", "assistant_masks", "loss_mask") if name in look.conversation.extra), None
-    )
-    if name is not None:
+    masks = [name for name in ("completion_mask", "assistant_masks", "loss_mask") if name in look.conversation.extra]
+    for name in masks if look.conversation.labels is None else ():
         yield Fault(f"the row has `{name}` and no labels, and this trainer does not read it", evidence=name)
 
 
-@row_check(RowCondition.CONVERSATION, LAB011, kinds=(Kind.TOKENS,))
+@row_check(CONVERSATION, LAB011, kinds=TOKENIZED)
 def mask_column_refused(look: RowLook) -> Iterator[Fault]:
-    if look.inspection.stopped_at is Stage.LABELS:
+    if look.inspection.stopped_at is Stage.LABELS and mask_column.fits(look.context, look.shape):
         yield from mask_column.faults(look)
 
 
@@ -259,11 +246,11 @@ TOK004 = fatal(
 )
 
 
-@row_check(RowCondition.SLOW, TOK004, kinds=(Kind.TOKENS,))
+@row_check(SLOW, TOK004, kinds=TOKENIZED)
 def other_tokenizer(look: RowLook) -> Iterator[Fault]:
     """TOK004: the ids spell a text that this tokenizer cuts at other places."""
     ids = look.conversation.input_ids
-    if not look.stored or len(ids) < 24:
+    if len(ids) < 24:
         return
     surfaces = look.spelling.surfaces
     again = look.encoded_again
@@ -297,19 +284,13 @@ def other_tokenizer(look: RowLook) -> Iterator[Fault]:
         )
 
 
-@row_check(RowCondition.STOPPED, TOK004, kinds=(Kind.TOKENS,))
+@row_check(STOPPED, TOK004, kinds=TOKENIZED)
 def foreign_id(look: RowLook) -> Iterator[Fault]:
     """TOK004 where an id is beyond the vocabulary."""
-    conversation = look.inspection.conversation
-    if (
-        look.inspection.stopped_at in (Stage.TOKENS, Stage.RENDERED)
-        and conversation is not None
-        and conversation.kind is Kind.TOKENS
-    ):
-        size = look.facts.vocab_size
-        beyond = next((one for one in conversation.input_ids if one >= size), None)
-        if beyond is not None:
-            yield Fault(f"id {beyond} is beyond this tokenizer's {size} tokens", evidence=str(beyond))
+    size = look.facts.vocab_size
+    for token in look.conversation.input_ids if look.inspection.stopped_at in (Stage.TOKENS, Stage.RENDERED) else ():
+        if token >= size:
+            yield Fault(f"id {token} is beyond this tokenizer's {size} tokens", evidence=str(token))
 
 
 CFG001 = fatal(
@@ -325,7 +306,7 @@ CFG001 = fatal(
 
 
 @row_check(
-    RowCondition.SLOW,
+    SLOW,
     CFG001,
     row=lambda look: look.stored or "input_ids" in (look.inspection.row.data or ()),
     recipe=lambda context: context.template is not None,
@@ -333,23 +314,18 @@ CFG001 = fatal(
 )
 def stale(look: RowLook) -> Iterator[Fault]:
     """CFG001: the row holds messages and ids, and they do not fit."""
-    data = look.inspection.row.data
-    if data is None or look.context.template is None:
-        return
+    data = look.inspection.row.data or {}
     if look.stored:
-        messages = next(
-            (data[name] for name in ("messages", "conversations") if isinstance(data.get(name), list)), None
-        )
-        if not messages or not all(isinstance(one, Mapping) and isinstance(one.get("role"), str) for one in messages):
-            return
-        text = look.context.render(messages, tools=data.get("tools") if isinstance(data.get("tools"), list) else None)
+        tools = data.get("tools")
+        beside, listed = look.messages_beside, tools if isinstance(tools, list) else None
+        text = look.context.render(beside, tools=listed) if beside else None
         if text is None:
             return
         fresh: Sequence[int] = look.context.ids(text)
         held: Sequence[int] = look.conversation.input_ids
     else:
         ids = data.get("input_ids")
-        if not look.chat or not isinstance(ids, (list, tuple)) or not ids:
+        if not isinstance(ids, (list, tuple)) or not ids:
             return
         fresh, held = look.tokens.input_ids, ids
     at = common_prefix(fresh, held)
@@ -448,7 +424,7 @@ TOK006 = major(
 )
 
 
-@row_check(RowCondition.SLOW, TOK006, kinds=(Kind.TOKENS,))
+@row_check(SLOW, TOK006, kinds=TOKENIZED)
 def drifted(look: RowLook) -> Iterator[Fault]:
     """TOK006 of ids that are trained as they are stored: worth knowing, since nobody encodes them again here.
 
@@ -456,8 +432,6 @@ def drifted(look: RowLook) -> Iterator[Fault]:
     begins there, too. A text that is cut anew everywhere is of another tokenizer (TOK004).
     """
     held, tokenizer = look.conversation.input_ids, look.context.tools.tokenizer
-    if not look.stored:
-        return
     anew = tuple(look.encoded_again.ids)
     if anew == held:
         return
@@ -475,9 +449,7 @@ def drifted(look: RowLook) -> Iterator[Fault]:
     )
 
 
-@row_check(
-    RowCondition.SLOW, TOK006, row=lambda look: "input_ids" in (look.inspection.row.data or ()), kinds=(Kind.CHAT,)
-)
+@row_check(SLOW, TOK006, row=lambda look: "input_ids" in (look.inspection.row.data or ()), kinds=CHATS)
 def encoded_again(look: RowLook) -> Iterator[Fault]:
     """TOK006 of a row whose messages are encoded though it brings ids: others are trained than those it holds."""
     held = (look.inspection.row.data or {}).get("input_ids")

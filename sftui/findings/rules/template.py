@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from sftui.findings.checks import Fault, RowCondition, row_check
+from sftui.findings.checks import BY_PROMPT, CHATS, LABELLED, SLOW, Fault, row_check
 from sftui.findings.fixes import common_boundary
 from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Consequence, Severity
@@ -25,10 +25,10 @@ TPL009 = minor(
 )
 
 
-@row_check(RowCondition.LABELLED, TPL009, shape=lambda shape: shape.manner.bordered, kinds=(Kind.CHAT,))
+@row_check(LABELLED, TPL009, shape=lambda shape: shape.manner.bordered, kinds=CHATS)
 def stripped(look: RowLook) -> Iterator[Fault]:
     """TPL009: the content's edges are missing from a region that is proven to be its own."""
-    if not look.chat or not look.known:
+    if not look.known:
         return
     regions: dict[int, tuple[int, int]] = {}
     for span in look.rendered.spans:
@@ -71,15 +71,15 @@ TPL015 = fatal(
 
 
 @row_check(
-    RowCondition.LABELLED,
+    LABELLED,
     TPL015,
     shape=lambda shape: shape.manner.beside or not shape.order.turns.difference(shape.manner.mute) <= shape.placed,
     row=lambda look: look.read.manner.beside or not look.order.turns.difference(look.read.manner.mute) <= look.placed,
-    kinds=(Kind.CHAT,),
+    kinds=CHATS,
 )
 def left_out(look: RowLook) -> Iterator[Fault]:
     """TPL015: not one line of what a user or the assistant says stands anywhere in the rendering."""
-    if not look.chat or not look.known or look.labels.dropped is not None:
+    if not look.known or look.labels.dropped is not None:
         return
     text = TextIndex(look.rendered.text)
     for number, message in enumerate(look.messages):
@@ -116,18 +116,16 @@ TPL007 = major(
 
 
 @row_check(
-    RowCondition.LABELLED,
+    LABELLED,
     TPL007,
     row=lambda look: look.rendered.prompt is not None and not look.rendered.text.startswith(look.rendered.prompt),
-    recipe=lambda context: context.recipe.mask.rule in ("auto", "completion"),
-    kinds=(Kind.CHAT,),
+    masks=BY_PROMPT,
+    kinds=CHATS,
 )
 def prompt_no_prefix(look: RowLook) -> Iterator[Fault]:
     """TPL007: the prompt's text is no prefix of the whole, where the mask is cut by the prompt."""
     prompt = look.rendered.prompt
-    if prompt is None or look.tokens.prompt_ids is None or look.rendered.text.startswith(prompt) or not look.chat:
-        return
-    if look.recipe.mask.rule not in ("auto", "completion"):
+    if prompt is None or look.tokens.prompt_ids is None or look.rendered.text.startswith(prompt):
         return
     shared = alike(prompt, look.rendered.text)
     at = next((i for i, end in enumerate(look.tokens.ends) if end > shared), len(look.tokens) - 1)
@@ -160,16 +158,10 @@ TPL012 = major(
 )
 
 
-@row_check(RowCondition.SLOW, TPL012, recipe=lambda context: context.template is not None, kinds=(Kind.TEXT,))
+@row_check(SLOW, TPL012, recipe=lambda context: context.template is not None, kinds=(Kind.TEXT,))
 def text_differs(look: RowLook) -> Iterator[Fault]:
     """TPL012: a row of text that also holds its messages, rendered otherwise."""
-    data = look.inspection.row.data
-    if data is None or look.conversation.kind is not Kind.TEXT or look.context.template is None:
-        return
-    messages = next((data[name] for name in ("messages", "conversations") if isinstance(data.get(name), list)), None)
-    if not messages or not all(isinstance(one, Mapping) and isinstance(one.get("role"), str) for one in messages):
-        return
-    ours = look.context.render(messages)
+    ours = look.context.render(look.messages_beside) if look.messages_beside else None
     theirs = look.conversation.text or ""
     if (
         ours is None

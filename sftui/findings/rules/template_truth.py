@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError
-from sftui.findings.checks import Fault, RowCondition, row_check
+from sftui.findings.checks import CHATS, LABELLED, Fault, row_check
 from sftui.findings.context import Context
 from sftui.findings.fixes import fix_of
 from sftui.findings.look import RowLook, shown
@@ -52,12 +52,10 @@ def _brings_its_own(context: Context) -> bool:
     return trainer_named(context.recipe.preset).brings_template(context.recipe) and bool(context.facts.chat_templates)
 
 
-@row_check(
-    RowCondition.LABELLED, TPL016, shape=lambda shape: not shape.dropped, recipe=_brings_its_own, kinds=(Kind.CHAT,)
-)
+@row_check(LABELLED, TPL016, shape=lambda shape: not shape.dropped, recipe=_brings_its_own, kinds=CHATS)
 def other_family(look: RowLook) -> Iterator[Fault]:
     """TPL016: found once for all rows with the same roles, calls, tools and thoughts."""
-    if look.labels.dropped is not None or not look.chat:
+    if look.labels.dropped is not None:
         return
     compared: dict[tuple[object, ...], _SignatureDifference | None] = look.context.once("beside", dict)
     shape = signature(look)

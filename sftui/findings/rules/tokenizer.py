@@ -6,12 +6,12 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-from sftui.findings.checks import Fault, RowCondition, row_check, setup_check
+from sftui.findings.checks import LABELLED, WRITTEN, Fault, row_check, setup_check
 from sftui.findings.context import Context
 from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Consequence
 from sftui.findings.rule import DROP, GOOD, case, chat, fatal, loud, major, minor
-from sftui.model import NOWHERE, Inspection, Kind
+from sftui.model import NOWHERE, Inspection
 from sftui.text import visible
 from sftui.tokens import token_text
 from sftui.tokens.loaded import FastEngine
@@ -30,9 +30,7 @@ TOK001 = minor(
 )
 
 
-@row_check(
-    RowCondition.LABELLED, TOK001, row=lambda look: look.facts.unk_id is not None or not look.rendered.text.isascii()
-)
+@row_check(LABELLED, TOK001, row=lambda look: look.facts.unk_id is not None or not look.rendered.text.isascii())
 def unknown(look: RowLook) -> Iterator[Fault]:
     """TOK001: unknown tokens, or a large share of single bytes."""
     ids, unk = look.tokens.input_ids, look.facts.unk_id
@@ -103,17 +101,17 @@ def _may_be_bytes(look: RowLook) -> bool:
 
 
 @row_check(
-    RowCondition.LABELLED,
+    LABELLED,
     TOK002,
     TOK005,
     shape=lambda shape: not shape.pieces,
     row=lambda look: not look.spelling.cut_out and not _spelt(look),
-    kinds=(Kind.CHAT, Kind.STRINGS, Kind.TEXT),
+    kinds=WRITTEN,
 )
 def lossy(look: RowLook) -> Iterator[Fault]:
     """TOK002, TOK005: the bytes of the tokens are not the text; reported where they part, and what has no token at
     all."""
-    if look.stored or look.rendered.pieces is not None:
+    if look.rendered.pieces is not None:
         return
     surfaces = [surface for surface, start in zip(look.spelling.surfaces, look.tokens.starts) if start != NOWHERE]
     if not surfaces or not all(surfaces):
@@ -201,7 +199,7 @@ TOK003 = loud(
 )
 
 
-@row_check(RowCondition.LABELLED, TOK003, recipe=lambda context: context.model_rows is not None)
+@row_check(LABELLED, TOK003, recipe=lambda context: context.model_rows is not None)
 def outside_model(look: RowLook) -> Iterator[Fault]:
     rows = look.context.model_rows
     if rows is None or not look.tokens.input_ids:

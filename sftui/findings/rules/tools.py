@@ -10,7 +10,7 @@ from typing import Any
 
 from sftui.conversations.detected import type_word
 from sftui.findings.calls import Call, calls_of
-from sftui.findings.checks import Fault, RowCondition, row_check
+from sftui.findings.checks import CONVERSATION, STOPPED, Fault, row_check
 from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Consequence, Severity
 from sftui.findings.rule import CALL, CALLING, DROP, TOOL, case, chat, fatal, loud, major
@@ -60,7 +60,7 @@ TOO001 = major(
 )
 
 
-@row_check(RowCondition.CONVERSATION, TOO001, shape=lambda shape: shape.manner.called)
+@row_check(CONVERSATION, TOO001, shape=lambda shape: shape.manner.called)
 def double_encoded(look: RowLook) -> Iterator[Fault]:
     """TOO001: argument text that stands in the rendering with its quotes escaped."""
     rendered = look.inspection.rendered
@@ -98,7 +98,7 @@ TOO002 = fatal(
 
 
 @row_check(
-    RowCondition.CONVERSATION,
+    CONVERSATION,
     TOO002,
     row=lambda look: (
         look.read.manner.called or look.order.tools or Quirk.DROPS_TOOL_CALLS in look.context.traits.quirks
@@ -227,7 +227,7 @@ TOO003 = major(
 )
 
 
-@row_check(RowCondition.CONVERSATION, TOO003, shape=lambda shape: shape.tools)
+@row_check(CONVERSATION, TOO003, shape=lambda shape: shape.tools)
 def tools_missing(look: RowLook) -> Iterator[Fault]:
     """TOO003: not one of the row's tools is named in the rendering."""
     rendered = look.inspection.rendered
@@ -276,7 +276,7 @@ TOO005 = loud(
 )
 
 
-@row_check(RowCondition.STOPPED, TOO005)
+@row_check(STOPPED, TOO005)
 def several_calls(look: RowLook) -> Iterator[Fault]:
     """TOO005: the template raises, and says that it takes one call a turn."""
     inspection = look.inspection
@@ -303,7 +303,7 @@ TOO006 = major(
 )
 
 
-@row_check(RowCondition.CONVERSATION, TOO006, shape=lambda shape: shape.manner.called or shape.order.tools)
+@row_check(CONVERSATION, TOO006, shape=lambda shape: shape.manner.called or shape.order.tools)
 def graph(look: RowLook) -> Iterator[Fault]:
     """TOO006: the first of malformed calls, calls of no tool and results without a call; else a call without a
     result."""
@@ -424,7 +424,7 @@ CON009 = major(
 )
 
 
-@row_check(RowCondition.CONVERSATION, CON009, shape=lambda shape: shape.manner.called or shape.tools)
+@row_check(CONVERSATION, CON009, shape=lambda shape: shape.manner.called or shape.tools)
 def null_keys(look: RowLook) -> Iterator[Fault]:
     """CON009: keys that are null in tool arguments or schemas, which Arrow adds so that all rows have the same."""
     for number, (_, arguments, _) in _calls(look):

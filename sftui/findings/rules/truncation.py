@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sftui.findings.checks import Fault, RowCondition, row_check
+from sftui.findings.checks import LABELLED, Fault, row_check
 from sftui.findings.look import RowLook
 from sftui.findings.model import Consequence, Severity
 from sftui.findings.rule import DROP, GOOD, LONG, case, chat, fatal, loud, major
@@ -92,9 +92,7 @@ TRU010 = major(
 )
 
 
-@row_check(
-    RowCondition.LABELLED, TRU001, TRU002, TRU003, TRU004, TRU010, shape=lambda shape: not shape.whole, several=True
-)
+@row_check(LABELLED, TRU001, TRU002, TRU003, TRU004, TRU010, shape=lambda shape: not shape.whole, several=True)
 def cut_row(look: RowLook) -> Iterator[Fault]:
     """TRU001 to TRU004, TRU010."""
     kept, n = look.labels.kept, len(look.tokens)
@@ -205,7 +203,7 @@ TRU007 = loud(
 )
 
 
-@row_check(RowCondition.LABELLED, TRU007, shape=lambda shape: not shape.whole)
+@row_check(LABELLED, TRU007, shape=lambda shape: not shape.whole)
 def cut_media(look: RowLook) -> Iterator[Fault]:
     """TRU007: placeholders before and after the cut."""
     kept, media = look.labels.kept, media_ids(look.context)
@@ -255,7 +253,7 @@ TRU006 = major(
 )
 
 
-@row_check(RowCondition.LABELLED, TRU006, shape=lambda shape: shape.dropped)
+@row_check(LABELLED, TRU006, shape=lambda shape: shape.dropped)
 def dropped(look: RowLook) -> Iterator[Fault]:
     why = look.labels.dropped
     if why is not None:
@@ -277,7 +275,7 @@ TRU009 = major(
 
 
 @row_check(
-    RowCondition.LABELLED,
+    LABELLED,
     TRU009,
     recipe=lambda context: context.facts.model_max_length is not None and context.recipe.length.max is None,
     row=lambda look: len(look.tokens) > (look.facts.model_max_length or 0),
@@ -285,12 +283,7 @@ TRU009 = major(
 def over_model(look: RowLook) -> Iterator[Fault]:
     """TRU009: longer than the model's own limit, and nothing cuts it."""
     limit = look.facts.model_max_length
-    if (
-        limit is not None
-        and look.recipe.length.max is None
-        and look.labels.dropped is None
-        and len(look.tokens) > limit
-    ):
+    if limit is not None and look.labels.dropped is None and len(look.tokens) > limit:
         yield Fault(
             f"the row has {len(look.tokens):,} tokens, the model takes {limit:,}, and no length limit is set",
             tokens=(limit - 3, limit + 3),

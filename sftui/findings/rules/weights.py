@@ -7,13 +7,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sftui.conversations.messages import WEIGHT_KEYS
-from sftui.findings.checks import Fault, RowCondition, row_check
+from sftui.findings.checks import CHATS, LABELLED, Fault, row_check
 from sftui.findings.context import Context
 from sftui.findings.look import MessageTokens, RowLook
 from sftui.findings.model import Severity
 from sftui.findings.rule import case, chat, info, major
 from sftui.findings.rules.roles import raw_message
-from sftui.model import Kind
 from sftui.runs import clipped
 from sftui.text import clip, many, visible
 from sftui.trainers.traits import Quirk
@@ -128,7 +127,7 @@ def _carried(look: RowLook, turn: MessageTokens) -> set[float]:
     return {weight if on else 0.0 for a, b, weight in clipped(weights, start, end) for on in set(look.mask.drawn[a:b])}
 
 
-@row_check(RowCondition.LABELLED, LAB016, row=_weighs, kinds=(Kind.CHAT,))
+@row_check(LABELLED, LAB016, row=_weighs, kinds=CHATS)
 def not_honoured(look: RowLook) -> Iterator[Fault]:
     """LAB016: a weight that is neither 0 nor 1, of a message that is trained with another one. What 0 and 1 do is
     LAB010's."""
@@ -164,7 +163,7 @@ def _outcome(look: RowLook, key: str, carried: set[float]) -> str:
     return f"{title} trains it with weight {max(carried):g}"
 
 
-@row_check(RowCondition.LABELLED, LAB017, row=_weighs, recipe=_reads, kinds=(Kind.CHAT,))
+@row_check(LABELLED, LAB017, row=_weighs, recipe=_reads, kinds=CHATS)
 def no_number(look: RowLook) -> Iterator[Fault]:
     """LAB017: a text, a list, NaN or an infinite number where the trainer reads a weight."""
     reads = _reads(look.context)
@@ -189,7 +188,7 @@ def no_number(look: RowLook) -> Iterator[Fault]:
 
 
 @row_check(
-    RowCondition.LABELLED,
+    LABELLED,
     LAB018,
     LAB019,
     row=lambda look: look.labels.weights is not None,
