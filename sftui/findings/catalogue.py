@@ -57,23 +57,25 @@ def _modules() -> Iterator[ModuleType]:
         yield import_module(f"{rules.__name__}.{name}")
 
 
-def listed(found: Iterable[Rule]) -> Mapping[str, Rule]:
-    """The rules by their codes, in the order in which they are reported; ValueError where two have the same."""
+def listed(found: Iterable[tuple[str, Rule]]) -> Mapping[str, Rule]:
+    """Rules by the names that files give them, which are their codes from now on, in the order in which they are
+    reported; ValueError where two have the same."""
     known: dict[str, Rule] = {}
-    for one in found:
-        if known.setdefault(one.code, one) is not one:
-            raise ValueError(f"two findings have the code {one.code}: {known[one.code].name} and {one.name}")
+    for code, rule in found:
+        if known.setdefault(code, rule) is not rule:
+            raise ValueError(f"two findings have the code {code}: {known[code].name} and {rule.name}")
+        object.__setattr__(rule, "code", code)
     ranks = {family: rank for rank, family in enumerate(FAMILIES)}
     return dict(sorted(known.items(), key=lambda item: (ranks.get(item[0][:3], len(ranks)), item[0])))
 
 
-_FOUND = tuple((module.__name__, one) for module in _modules() for one in vars(module).values())
+_FOUND = tuple((module.__name__, name, one) for module in _modules() for name, one in vars(module).items())
 _CHECKS = tuple(
     one
-    for name, one in _FOUND
-    if isinstance(one, (RowCheck, SetupCheck, DatasetCheck)) and one.faults.__module__ == name  # not where it is used
+    for home, _, one in _FOUND
+    if isinstance(one, (RowCheck, SetupCheck, DatasetCheck)) and one.faults.__module__ == home  # not where it is used
 )
-CODES: Mapping[str, Rule] = listed(one for _, one in _FOUND if isinstance(one, Rule))
+CODES: Mapping[str, Rule] = listed((name, one) for _, name, one in _FOUND if isinstance(one, Rule))
 ROW_CHECKS = tuple(one for one in _CHECKS if isinstance(one, RowCheck))
 SETUP_CHECKS = tuple(one for one in _CHECKS if isinstance(one, SetupCheck))
 DATASET_CHECKS = tuple(one for one in _CHECKS if isinstance(one, DatasetCheck))

@@ -64,7 +64,7 @@ FINE = Case([GOOD])
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """All that is said of one code.
+    """All that is said of one code, which is the name that a file of `rules/` gives it (see `catalogue.listed`).
 
     `grade` is one of `GRADES`; `fatal`, `loud` and so on make rules of theirs. `scope` is `row`, `setup` or `dataset`,
     where the checks that name the rule do not tell it (see `catalogue.SCOPE_OF`). `data` is what to do to the data,
@@ -79,7 +79,6 @@ class Rule:
     """
 
     grade: str
-    code: str
     name: str
     title: str
     explanation: str
@@ -94,6 +93,7 @@ class Rule:
     bad: Case = field(kw_only=True)
     good: Case = FINE
     more: tuple[Case, ...] = ()
+    code: str = field(init=False)
 
     @property
     def severity(self) -> Severity:

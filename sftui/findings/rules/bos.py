@@ -15,7 +15,6 @@ from sftui.trainers.traits import Quirk
 _TEXTS = ({"text": "<bos>Paris.<eos>"}, {"text": "Rome.<eos>"})
 
 BOS001 = major(
-    "BOS001",
     "double-bos",
     "the row begins with two BOS tokens",
     "The template prints BOS and the tokenizer adds another, because a rendered text was tokenized with"
@@ -28,7 +27,6 @@ BOS001 = major(
 
 
 BOS002 = major(
-    "BOS002",
     "missing-bos",
     "the row does not begin with BOS, which this model expects",
     "The BOS was stripped or never added. Gemma's perplexity without it is a billion times higher; others lose a"
@@ -41,7 +39,6 @@ BOS002 = major(
 
 
 BOS003 = major(
-    "BOS003",
     "bos-decided-by-first-row",
     "Unsloth decided BOS from the first row and this one differs",
     "Unsloth's text path switches special tokens off for the whole set if row 0 begins with BOS or the template"

@@ -19,7 +19,6 @@ from sftui.tokens import prompt_text
 from sftui.trainers.traits import Finds
 
 BND001 = major(
-    "BND001",
     "boundary-token-merged",
     "the last prompt token merges with the first answer token",
     "The prompt tokenized alone is no prefix of the whole, so a mask by length drops the first answer token or"
@@ -31,7 +30,6 @@ BND001 = major(
 
 
 BND008 = major(
-    "BND008",
     "prompt-carries-eos",
     "the prompt tokenized alone ends with EOS",
     "The tokenizer adds EOS, so the prompt is one token too long and the first answer token is masked.",
@@ -89,7 +87,6 @@ def _without_added(look: RowLook) -> list[tuple[str, Any]]:
 
 
 BND004 = fatal(
-    "BND004",
     "response-marker-not-found",
     "the response marker is not in the ids of the row",
     "It stands nowhere in the text, or it merges with its neighbours: the row has no trained token at all.",
@@ -110,7 +107,6 @@ BND004 = fatal(
 
 
 BND005 = major(
-    "BND005",
     "marker-in-content",
     "a marker of the mask also stands inside a message",
     "The scan takes it for a turn: text of the user is trained, or an answer is cut short.",
@@ -183,7 +179,6 @@ def markers(look: RowLook) -> Iterator[Fault]:
 
 
 BND009 = major(
-    "BND009",
     "axolotl-dummy-edge",
     "Axolotl masks the edge of this answer",
     "Before 0.19 its turn locator compares the tokens of the turn with `[[dummy_message]]`; tokens that both share"
@@ -214,7 +209,6 @@ def dummy_edges(look: RowLook) -> Iterator[Fault]:
 
 
 BND003 = minor(
-    "BND003",
     "pieces-differ-from-whole",
     "pieces encoded on their own give other ids than the whole text",
     "Training ids then differ from what a server sends.",
@@ -253,7 +247,6 @@ def pieces(look: RowLook) -> Iterator[Fault]:
 
 
 BND010 = major(
-    "BND010",
     "axolotl-legacy-splice",
     "Axolotl splices prompt and answer by length",
     "With no roles_to_train the ids are prompt_ids + full_ids[len(prompt_ids):]; where the prompt is no prefix"

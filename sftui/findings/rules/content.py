@@ -31,7 +31,6 @@ _FORMATS = {
 _NULL = {"messages": [{"role": "user", "content": None}, {"role": "assistant", "content": "Hello."}]}
 
 CON001 = major(
-    "CON001",
     "content-none",
     "a message has no content",
     "transformers 5 removes keys that are None; templates then raise or print nothing, and older versions printed"
@@ -44,7 +43,6 @@ CON001 = major(
 
 
 CON002 = fatal(
-    "CON002",
     "content-is-a-list",
     "content parts are printed as Python text, or not at all",
     "The content is a list of parts but the template prints it as it stands, so the training text holds [{'type':"
@@ -58,7 +56,6 @@ CON002 = fatal(
 
 
 CON003 = major(
-    "CON003",
     "answer-empty",
     "an answer or a text says nothing",
     "There is no text, no tool call and no reasoning: the model is taught to end its turn at once.",
@@ -69,7 +66,6 @@ CON003 = major(
 
 
 CON004 = major(
-    "CON004",
     "edge-white-space",
     "an answer begins or ends with white space, or is nothing else",
     "White space at the edge merges with the header's tokens (BND001), is stripped by some templates (TPL009) and"
@@ -82,7 +78,6 @@ CON004 = major(
 
 
 CON005 = major(
-    "CON005",
     "content-not-text",
     "content is a number or another value that is no text",
     "Lenient templates print it, others raise.",
@@ -144,7 +139,6 @@ def _no_text(look: RowLook, number: int, message: Message, content: Any) -> Iter
 
 
 CON010 = fatal(
-    "CON010",
     "torchtune-stale-content",
     "torchtune trains the previous message's text here",
     "OpenAIToMessages keeps the text of the message before when content is None, so the answer is trained on the"
@@ -289,7 +283,6 @@ def _place(look: RowLook, number: int) -> tuple[int, int] | None:
 
 
 CON007 = loud(
-    "CON007",
     "messages-as-json-text",
     "the messages are stored as JSON text",
     "Axolotl parses them; TRL and others do not and fail, or train on the JSON.",
@@ -318,7 +311,6 @@ def json_text(look: RowLook) -> Iterator[Fault]:
 
 
 CON006 = major(
-    "CON006",
     "ambiguous-columns",
     "the dataset has the columns of two formats",
     "With `prompt` and `messages` side by side trainers pick one; TRL picks the first of a set, which changes with"
@@ -361,7 +353,6 @@ def _fits(column: str, value: Any) -> bool:
 
 
 CON011 = minor(
-    "CON011",
     "unknown-keys",
     "messages have keys that the template never reads",
     "Harmless in TRL, rejected by some services, forwarded by Axolotl only if the template mentions them.",
@@ -393,7 +384,6 @@ _ALPACA = {"instruction": "Capital of France?", "input": "", "output": "Paris."}
 _SLOTS = {"render.template": "llamafactory/qwen"}
 
 CON014 = fatal(
-    "CON014",
     "history-unpacked",
     "LLaMA-Factory trains on the keys of a history, not on its texts",
     "Each entry of `history` is unpacked into a question and an answer. A mapping of two keys gives the names of"
@@ -460,7 +450,6 @@ _ESCAPED = "\\n"
 
 
 CON008 = minor(
-    "CON008",
     "broken-characters",
     "broken or invisible characters in the text",
     "U+FFFD, lone surrogates, NUL, control characters, bidi overrides, zero-width characters or mojibake: usually"
@@ -473,7 +462,6 @@ CON008 = minor(
 
 
 CON012 = minor(
-    "CON012",
     "escaped-line-breaks",
     "the text has the two characters \\n where a line break was meant",
     "An escape that was escaped twice: the model learns to print a backslash and an n.",

@@ -62,7 +62,6 @@ def _stopped(look: RowLook) -> bool:
 
 
 EOS001 = fatal(
-    "EOS001",
     "no-stop-token",
     "the row does not end with a stop token",
     "The model is never shown where an answer ends, and rambles to the token limit. Rows that were cut are TRU002.",
@@ -171,7 +170,6 @@ def is_prose(look: RowLook) -> bool:
 
 
 EOS004 = fatal(
-    "EOS004",
     "terminator-not-trained",
     "the end of a trained answer is masked",
     "The answer is trained but its stop token is not, so the model never learns to stop. Axolotl trains only tokens"
@@ -184,7 +182,6 @@ EOS004 = fatal(
 
 
 EOS006 = fatal(
-    "EOS006",
     "stop-masked-by-max-length",
     "torchtune masks the last token as soon as max_seq_len is set",
     "Its Qwen tokenizers replace the last value of the mask even where nothing was cut, so the stop token of the"
@@ -197,7 +194,6 @@ EOS006 = fatal(
 
 
 GEN003 = fatal(
-    "GEN003",
     "turn-end-outside-tag",
     "the turn end stands outside the generation tag",
     "The answer is trained but not its stop token, so the model never learns to stop.",
@@ -256,7 +252,6 @@ def _may_mask_stops(shape: RowShape) -> bool:
 
 
 EOS002 = fatal(
-    "EOS002",
     "eos-masked-as-pad",
     "EOS is masked because it is also the pad token",
     "A collator set every label equal to the pad id to -100, so the real EOS is never learnt. LLaMA-Factory"
@@ -301,7 +296,6 @@ def stop_as_pad(look: RowLook) -> Iterator[Fault]:
 
 
 EOS007 = minor(
-    "EOS007",
     "doubled-stop-token",
     "two stop tokens follow each other",
     "Data and template, or template and trainer, both add one. Some families do it on purpose.",
@@ -336,7 +330,6 @@ def _may_double(look: RowLook) -> bool:
 
 
 EOS012 = fatal(
-    "EOS012",
     "foreign-stop-text",
     "the stop token of another family stands in the text",
     "This tokenizer does not know it, so the model learns to write it out letter by letter.",
@@ -421,7 +414,6 @@ _RESERVED = re.compile(r"reserved|<unused\d|<extra_id_|placeholder_\d|<\|dummy")
 
 
 EOS003 = fatal(
-    "EOS003",
     "wrong-stop-token",
     "the trained terminator is not what generation stops on",
     "Answers end with one token while generation_config.json, or the tokenizer's EOS, names another, so generation"
@@ -480,7 +472,6 @@ def _named(context: Context, token: int) -> str:
 
 
 EOS008 = minor(
-    "EOS008",
     "trained-after-stop",
     "white space behind the stop token is trained",
     "Generation stops before it, so the loss there teaches nothing; it does no harm.",
@@ -535,7 +526,6 @@ def behind_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Faul
 
 
 EOS009 = fatal(
-    "EOS009",
     "trl-text-column-without-eos",
     "this TRL appends EOS only to a column called `text`",
     "Before 1.15 the map that appends EOS tests for the literal name, so another dataset_text_field gets none.",
@@ -563,7 +553,6 @@ def literal_text_column(context: Context, sample: Sequence[Inspection]) -> Itera
 
 
 EOS010 = major(
-    "EOS010",
     "control-tokens-untrained",
     "the template's control tokens are new to this base model",
     "The tokenizer brings no template of its own, so the control tokens that the recipe's template writes were"
@@ -602,7 +591,6 @@ def new_tokens(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault
 
 
 EOS011 = fatal(
-    "EOS011",
     "template-ends-without-stop",
     "the template writes nothing after the last answer",
     "Single-turn sets then hold no stop token at all, as with GLM-4 MoE.",

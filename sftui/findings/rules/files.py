@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 ROW006 = loud(
-    "ROW006",
     "file-damaged",
     "a file of the data cannot be read whole",
     "It is cut off, its compressed data or a part of it is broken, or it cannot be opened. Rows are missing that"
@@ -47,7 +46,6 @@ MORE_FIRST = (
     "put what has more first, or write the key there, too; as Parquet, `sftui convert` gives all rows the same keys"
 )
 ROW010 = loud(
-    "ROW010",
     "files-refused-by-loader",
     "the trainer's loader stops at the files",
     "`datasets` takes columns, keys and types from what comes first: the first 10 MB of a JSON file, 10,000 rows of a"
@@ -69,7 +67,6 @@ def refused_files(problem: Problem | None) -> tuple[Finding, ...]:
 
 
 ROW011 = loud(
-    "ROW011",
     "dates-become-times",
     "texts that are all dates reach the trainer as timestamps",
     "`datasets` makes timestamps of a JSON file's texts where all of a place are dates or times, such as 2024-05-02 or"

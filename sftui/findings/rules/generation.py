@@ -24,7 +24,6 @@ _OTHERS = ("user", "system", "tool")
 
 
 GEN001 = fatal(
-    "GEN001",
     "no-generation-tags",
     "the mask needs {% generation %} tags and the template has none",
     "transformers then returns a mask of zeros with one warning. 27 of 28 stock templates lack the tag.",
@@ -68,7 +67,6 @@ def refused_untagged(context: Context, inspection: Inspection) -> bool:
 
 
 GEN009 = loud(
-    "GEN009",
     "slow-tokenizer",
     "the mask needs offsets and the tokenizer is slow",
     "transformers maps the tags to tokens by offsets, which fast tokenizers alone have.",
@@ -90,7 +88,6 @@ def slow_tokenizer(context: Context, sample: Sequence[Inspection]) -> Iterator[F
 
 
 GEN004 = fatal(
-    "GEN004",
     "mask-lost",
     "the generation mask loses this answer and all later ones",
     "transformers before 5.24 looks for the token at the first character of the span; with trim_offsets leading"
@@ -103,7 +100,6 @@ GEN004 = fatal(
 
 
 GEN005 = fatal(
-    "GEN005",
     "mask-runs-to-the-end",
     "the generation mask also covers other roles",
     "Where the span ends in a character without a token, transformers before 5.24 trains everything to the end, the"
@@ -196,7 +192,6 @@ _HEADER_TAGGED = (
 )
 
 GEN002 = minor(
-    "GEN002",
     "header-trained",
     "tokens of the answer's header are trained",
     "The server supplies them, so loss there teaches nothing a user sees. torchtune trains whole headers by"
@@ -234,7 +229,6 @@ def _masking_opened(look: RowLook) -> Changes:
 
 
 GEN011 = major(
-    "GEN011",
     "empty-think-trained",
     "an empty think block is trained",
     "The template writes <think></think> into answers without reasoning and the mask covers it: the model learns to"
@@ -285,7 +279,6 @@ def empty_think(look: RowLook) -> Iterator[Fault]:
 
 
 GEN000 = major(
-    "GEN000",
     "span-methods-disagree",
     "independent ways to find the answers disagree",
     "Generation tags, growing prefixes and marked renders should all find the same text. Where they part, no single"
@@ -349,7 +342,6 @@ def _disagreement(look: RowLook) -> tuple[int, str, tuple[int, int]] | None:
 
 
 GEN007 = fatal(
-    "GEN007",
     "offsets-wrong",
     "the tokenizer's offsets cannot be right",
     "They are empty, go backwards or do not cover the text, so every mask that is drawn from characters is wrong.",

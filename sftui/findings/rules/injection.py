@@ -42,7 +42,6 @@ def media_ids(context: Context) -> frozenset[int]:
 
 
 INJ001 = major(
-    "INJ001",
     "control-token-in-content",
     "a control token is typed inside a message",
     "Text of the data becomes a real control id: a user can open an assistant turn, an answer learns to stop early.",
@@ -54,7 +53,6 @@ INJ001 = major(
 
 
 INJ002 = fatal(
-    "INJ002",
     "media-token-in-content",
     "a media placeholder is typed inside a message",
     "It becomes an image or audio token without features; the count no longer fits and the job dies.",

@@ -25,7 +25,6 @@ _FLAGS = (*FLAG_KEYS, *WEIGHT_KEYS)
 
 
 LAB001 = fatal(
-    "LAB001",
     "nothing-trained",
     "no token of the row is trained",
     "All labels are -100: the loss is NaN or zero, or the row is dropped without a count. The finding names the cause.",
@@ -79,7 +78,6 @@ _STRICT = (
 """A template that knows two roles and writes nothing of others."""
 
 LAB015 = fatal(
-    "LAB015",
     "no-answer-rendered",
     "no answer of the row reaches the model",
     "Nothing that the assistant says stands in the rendered text: the template does not know its role, or leaves its"
@@ -122,7 +120,6 @@ def answers_unread(look: RowLook) -> Iterator[Fault]:
 
 
 LAB002 = major(
-    "LAB002",
     "prompt-trained",
     "text of the user, the system or a tool is trained",
     "The trainer puts loss on everything, which is seldom what is wanted for chat data.",
@@ -196,7 +193,6 @@ def _at_border(look: RowLook, turn: MessageTokens) -> bool:
 
 
 LAB010 = major(
-    "LAB010",
     "message-flags-ignored",
     "per-message training flags are ignored",
     "Keys such as weight, train or loss_mask have no common meaning; this trainer does not read them.",
@@ -263,7 +259,6 @@ def _flag(look: RowLook, number: int) -> tuple[bool | None, str, Any]:
 
 
 LAB014 = minor(
-    "LAB014",
     "both-masks",
     "answers inside the prompt are not trained",
     "TRL trains a token only where both the completion mask and the assistant mask say so.",
@@ -302,7 +297,6 @@ def both_masks(look: RowLook) -> Iterator[Fault]:
 
 
 GEN006 = minor(
-    "GEN006",
     "character-half-trained",
     "the trained span ends inside a character",
     "The last character has several tokens and only the first is in the mask, as transformers before 5.24 drew masks by"

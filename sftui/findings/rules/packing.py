@@ -35,7 +35,6 @@ def packs_of(
 
 
 PAC001 = major(
-    "PAC001",
     "cross-contamination",
     "documents of a pack see each other",
     "Packed without a block mask or position ids that start anew, each document attends to the ones before it.",
@@ -74,7 +73,6 @@ def contamination(context: Context, sample: Sequence[Inspection]) -> Iterator[Fa
 
 
 PAC003 = major(
-    "PAC003",
     "pack-fragments",
     "packing cuts documents in two",
     "Samples then begin in the middle of an answer, without header or BOS, or end without a stop token.",
@@ -94,7 +92,6 @@ PAC003 = major(
 
 
 PAC004 = minor(
-    "PAC004",
     "first-token-trained",
     "the first token of a packed document is trained",
     "It is predicted from the last token of the document before.",
@@ -105,7 +102,6 @@ PAC004 = minor(
 
 
 PAC006 = fatal(
-    "PAC006",
     "no-stop-between-documents",
     "packed documents follow each other without a stop token",
     "The model learns to run on into another document.",
@@ -117,7 +113,6 @@ PAC006 = fatal(
 
 
 PAC007 = minor(
-    "PAC007",
     "masked-document-in-pack",
     "documents without any trained token take space in packs",
     "TRL's step that drops them is skipped when packing.",

@@ -23,7 +23,6 @@ def _pad(context: Context) -> int | None:
 
 
 PAD004 = major(
-    "PAD004",
     "pad-token-in-text",
     "the pad token stands inside the text",
     "Collators that mask by id hide real tokens.",
@@ -61,7 +60,6 @@ def _may_be_in_text(look: RowLook) -> bool:
 
 
 PAD001 = info(
-    "PAD001",
     "pad-is-eos",
     "the pad token is the EOS token",
     "Harmless with a collator that pads labels on its own, fatal with one that masks by id (EOS002).",
@@ -70,7 +68,6 @@ PAD001 = info(
 
 
 PAD005 = loud(
-    "PAD005",
     "pad-outside-embedding",
     "the pad id is larger than the model's embedding",
     "It crashes as soon as a batch has two rows.",
@@ -107,7 +104,6 @@ def pad_token(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]
 
 
 PAD003 = major(
-    "PAD003",
     "left-padding",
     "rows are padded on the left for training",
     "Masks that count from the first column land on the wrong tokens, and position ids move.",

@@ -28,7 +28,6 @@ _THINKING = "{% set last = messages | length - 1 %}" + chatml(
 )
 
 THK001 = major(
-    "THK001",
     "history-reasoning-stripped",
     "reasoning of earlier turns is stripped",
     "The template drops it from all but the last turn, so it is never trained, and a served prompt differs from the"
@@ -40,7 +39,6 @@ THK001 = major(
 
 
 THK003 = fatal(
-    "THK003",
     "reasoning-ignored",
     "reasoning_content never reaches the rendered text",
     "The template does not read the key, so the reasoning of the whole set is lost.",
@@ -51,7 +49,6 @@ THK003 = fatal(
 
 
 THK004 = major(
-    "THK004",
     "last-reasoning-stripped",
     "the template removes the reasoning of the last turn too",
     "DeepSeek-V3 does: nothing of what stands before </think> is trained.",
@@ -128,7 +125,6 @@ def _reason(look: RowLook, number: int) -> str:
 
 
 THK005 = major(
-    "THK005",
     "think-tags-unbalanced",
     "opening and closing think tags do not match",
     "A lone </think> comes from text whose opening tag stood in the prompt; templates then add an empty block"

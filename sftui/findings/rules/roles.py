@@ -29,7 +29,6 @@ _PLACE = re.compile(r"\[(\d{1,9})\]\Z")
 
 
 ROL001 = fatal(
-    "ROL001",
     "sharegpt-role-alias",
     "a role alias reaches the template untranslated",
     "ShareGPT names (human, gpt, bot, model …) are no roles that chat templates know. Strict templates raise;"
@@ -43,7 +42,6 @@ ROL001 = fatal(
 
 
 ROL002 = fatal(
-    "ROL002",
     "role-misspelt",
     "a role is misspelt",
     "The role differs from a known one only by case, blanks or a letter or two. Templates compare roles exactly, so"
@@ -57,7 +55,6 @@ ROL002 = fatal(
 
 
 TPL010 = fatal(
-    "TPL010",
     "unknown-role",
     "a role that the template does not know",
     "Permissive templates print any role name into a header, others print nothing. No rule trains such a turn.",
@@ -152,7 +149,6 @@ def _template_names(look: RowLook, role: str) -> bool:
 
 
 ROL003 = loud(
-    "ROL003",
     "message-without-role",
     "a message has no role or is no mapping",
     "Every message needs a role and content. Axolotl reports an undefined attribute; others raise KeyError.",
@@ -187,7 +183,6 @@ def raw_message(look: RowLook, number: int) -> Mapping[str, Any]:
 
 
 ROL004 = major(
-    "ROL004",
     "system-not-first",
     "a system message stands in the middle, or there are several",
     "Templates raise, drop the message or print it where a server never would.",
@@ -220,7 +215,6 @@ def system_place(look: RowLook) -> Iterator[Fault]:
 
 
 TPL002 = loud(
-    "TPL002",
     "system-role-raises",
     "the template refuses system messages",
     "Gemma 1 and 2 raise on a system role. Every row with one fails.",
@@ -231,7 +225,6 @@ TPL002 = loud(
 
 
 TPL006 = loud(
-    "TPL006",
     "roles-do-not-alternate",
     "user and assistant do not take turns",
     "Some templates refuse such a row: LLaMA-Factory skips it with a line in the log, others stop. Those that"
@@ -312,7 +305,6 @@ def _out_of_turn(roles: Sequence[str]) -> int | None:
 
 
 LAB012 = fatal(
-    "LAB012",
     "last-message-not-assistant",
     "the last message is not the assistant's",
     "There is no answer to learn, or the user's turn ends the sample. LLaMA-Factory drops such rows.",
@@ -364,7 +356,6 @@ def out_of_order(look: RowLook) -> Iterator[Fault]:
 
 
 TPL003 = major(
-    "TPL003",
     "system-dropped",
     "the system message does not reach the rendered text, or moves into the user's turn",
     "Template or trainer discards it. Where it is merged into the user's turn on purpose this is only an information.",
@@ -439,7 +430,6 @@ def absent_role(recipe: Recipe, conversations: Sequence[Conversation]) -> Absent
 
 
 ROL005 = fatal(
-    "ROL005",
     "trained-role-in-no-row",
     "a role that is to be trained is in no row",
     "The mask trains the messages of the roles that it names, by the names that the template sees. A name that no"

@@ -33,7 +33,6 @@ LONGEST_LOOKED_AT = 100_000
 
 
 ROW001 = loud(
-    "ROW001",
     "row-unreadable",
     "the row cannot be read",
     "The record is no JSON object or no valid UTF-8. Loaders stop at it, or skip it without a word.",
@@ -51,7 +50,6 @@ def unreadable(look: RowLook) -> Iterator[Fault]:
 
 
 ROW007 = loud(
-    "ROW007",
     "row-over-bound",
     "sftui could not prepare the row",
     "Preparing the row took more memory or processor time than any honest row takes, the template went over a limit, or"
@@ -72,7 +70,6 @@ def over_bound(look: RowLook) -> Iterator[Fault]:
 
 
 ROW002 = loud(
-    "ROW002",
     "row-not-a-conversation",
     "the row holds no conversation",
     "The column with the conversation is missing, empty or of another type than in the other rows, so nothing can"
@@ -127,7 +124,6 @@ def _doubled(raw: str) -> str:
 
 
 ROW009 = loud(
-    "ROW009",
     "set-not-read",
     "it reads no rows of this shape",
     "The trainer looks for other columns, or other messages, than the data has, and stops before it reads a row."
@@ -167,7 +163,6 @@ def _holds_data(value: object) -> bool:
 
 
 LAB006 = loud(
-    "LAB006",
     "length-mismatch",
     "labels or masks have another length than the ids",
     "TRL zips them and loses the rest; others raise.",
@@ -203,7 +198,6 @@ def _mismatch(look: RowLook) -> str:
 
 
 ROW005 = minor(
-    "ROW005",
     "not-strict-json",
     "the row holds NaN or Infinity, which is not JSON",
     "Python's json module reads it, stricter readers (orjson, Arrow, other languages) refuse the file.",
@@ -225,7 +219,6 @@ def not_strict(look: RowLook) -> Iterator[Fault]:
 
 
 ROW008 = loud(
-    "ROW008",
     "another-kind-of-value",
     "a place holds another kind of value than in the rows before",
     "The trainer reads JSON with `datasets`, which gives every place of a file one type. Before 4.7 it stops at"
@@ -247,7 +240,6 @@ def late_kind(look: RowLook) -> Iterator[Fault]:
 
 
 ROW003 = loud(
-    "ROW003",
     "template-refuses-row",
     "the chat template fails on this row",
     "Rendering raises, for a reason other than the order of roles: a key the template needs is missing or has the"
@@ -275,7 +267,6 @@ def refused_by_template(look: RowLook) -> Iterator[Fault]:
 
 
 ROW004 = loud(
-    "ROW004",
     "trainer-refuses-row",
     "the trainer stops the whole run at this row",
     "A rule of the trainer, or the tokenizer, raises on the row, which ends the run.",
@@ -325,7 +316,6 @@ def _foreign(recipe: Recipe) -> list[tuple[str, str, Any]]:
 
 
 ROW018 = major(
-    "ROW018",
     "cell-read-otherwise",
     "a cell of the CSV file is not read as it stands there",
     "`datasets` reads CSV with pandas, which takes words such as None, NA, null and nan for empty cells, quoted or not,"

@@ -33,7 +33,6 @@ _NO_TOKENS = {"bos_token": "", "eos_token": ""}
 """A template that writes a token which the tokenizer does not have fails."""
 
 TPL017 = fatal(
-    "TPL017",
     "served-otherwise",
     "what will be served is not what is trained",
     "With --serve, the prompt that the served template writes before each trained answer is held beside what stands"
@@ -48,7 +47,6 @@ TPL017 = fatal(
 )
 
 TPL021 = info(
-    "TPL021",
     "served-by-which-engine",
     "what is compared is what Jinja makes of the served template",
     "sftui renders the served template with Jinja, as transformers and vLLM do. llama.cpp has an engine of its own;"
@@ -75,7 +73,6 @@ def engine(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
 
 
 EOS013 = fatal(
-    "EOS013",
     "served-without-stop",
     "generation does not end on the trained end of answers where it is served",
     "With --serve, the tokens that are trained behind an answer are held beside those on which generation ends there:"

@@ -21,7 +21,6 @@ _LOW, _KEPT, _SURE = 0.5, 0.8, 0.95
 
 
 LAB003 = fatal(
-    "LAB003",
     "double-shift",
     "the labels are shifted already and the model shifts them again",
     "labels[i] is the next token, and the model's loss shifts once more: it learns the token after the next.",
@@ -34,7 +33,6 @@ LAB003 = fatal(
 
 
 LAB008 = fatal(
-    "LAB008",
     "labels-unrelated",
     "trained labels fit the ids in no alignment",
     "Neither the id at the place nor a neighbour, or a mask that begins one token late: columns are misaligned, or the"
@@ -91,7 +89,6 @@ def shifted(look: RowLook) -> Iterator[Fault]:
 
 
 LAB005 = loud(
-    "LAB005",
     "label-out-of-range",
     "a label is no token id",
     "It is negative, but not the ignored value, or larger than the vocabulary: a CUDA assert in the loss.",
@@ -118,7 +115,6 @@ def out_of_range(look: RowLook) -> Iterator[Fault]:
 
 
 LAB007 = major(
-    "LAB007",
     "pad-trained",
     "padding is trained",
     "Labels at positions with attention 0, or at padding, are not masked: most of the loss becomes predicting pad.",
@@ -131,7 +127,6 @@ LAB007 = major(
 
 
 PAD002 = major(
-    "PAD002",
     "attention-from-ids",
     "the attention mask was made from the ids",
     "It is zero wherever the pad id stands, also at real tokens inside the row, which the model then cannot see.",
@@ -174,7 +169,6 @@ def attention(look: RowLook) -> Iterator[Fault]:
 
 
 PAC002 = major(
-    "PAC002",
     "positions-not-reset",
     "position ids do not start anew at each document",
     "The pack keeps documents apart, but a document after the first starts at a high position.",
@@ -205,7 +199,6 @@ def positions(look: RowLook) -> Iterator[Fault]:
 
 
 LAB011 = major(
-    "LAB011",
     "mask-column-ignored",
     "the row has a mask column that this trainer does not read",
     "completion_mask, assistant_masks or loss_mask stand beside the ids, but there are no labels.",
@@ -232,7 +225,6 @@ def mask_column_refused(look: RowLook) -> Iterator[Fault]:
 
 
 TOK004 = fatal(
-    "TOK004",
     "ids-of-another-tokenizer",
     "stored ids were made by another tokenizer",
     "Decoded and encoded again they do not come back: a cache of model A trained on model B.",
@@ -294,7 +286,6 @@ def foreign_id(look: RowLook) -> Iterator[Fault]:
 
 
 CFG001 = fatal(
-    "CFG001",
     "stale-cache",
     "stored ids are not what the recipe gives now",
     "The row holds messages and ids, and they differ: the ids come from a cache of another template, tokenizer or"
@@ -342,7 +333,6 @@ def stale(look: RowLook) -> Iterator[Fault]:
 
 
 LAB004 = fatal(
-    "LAB004",
     "shift-convention-mismatch",
     "stored labels follow another trainer's convention",
     "torchtune 0.7 and tinker store shifted labels, transformers does not. Moving a cached set between them shifts"
@@ -412,7 +402,6 @@ def places(held: Sequence[int], anew: Sequence[int], tokenizer: LoadedTokenizer)
 
 
 TOK006 = major(
-    "TOK006",
     "retokenization-drift",
     "stored ids change when their text is encoded again",
     "A model samples ids that the tokenizer would not make of the same text. Whoever encodes the text again (a trainer"

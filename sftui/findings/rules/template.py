@@ -14,7 +14,6 @@ from sftui.model import Kind, Part
 from sftui.text import alike
 
 TPL009 = minor(
-    "TPL009",
     "content-stripped",
     "the template strips white space that the data has",
     "Indentation at the start and line breaks at the end are lost; offsets taken from the data are off.",
@@ -57,7 +56,6 @@ def stripped(look: RowLook) -> Iterator[Fault]:
 
 
 TPL015 = fatal(
-    "TPL015",
     "content-left-out",
     "the text of a message does not reach the rendered text",
     "The template prints nothing of it. Llama 3.1 writes the tool call alone and drops what the assistant says"
@@ -103,7 +101,6 @@ def left_out(look: RowLook) -> Iterator[Fault]:
 
 
 TPL007 = major(
-    "TPL007",
     "generation-prompt-not-a-prefix",
     "the prompt is no prefix of the whole text",
     "Rendered with the generation prompt the text parts from the full conversation, so a mask by prompt length is"
@@ -140,7 +137,6 @@ def prompt_no_prefix(look: RowLook) -> Iterator[Fault]:
 
 
 TPL012 = major(
-    "TPL012",
     "text-not-rendered-by-template",
     "stored text differs from what the template renders",
     "The row has both messages and text, and they differ: it was rendered with another template, or with plain"

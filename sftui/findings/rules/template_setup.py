@@ -40,7 +40,6 @@ def answer(text: str = FIRST_ANSWER, **more: Any) -> dict[str, Any]:
 
 
 TPL001 = loud(
-    "TPL001",
     "no-chat-template",
     "there is no chat template",
     "Base tokenizers ship none, and transformers has no default any more: apply_chat_template raises. Tools that"
@@ -90,7 +89,6 @@ def system_merged(context: Context, sample: Sequence[Inspection]) -> Iterator[Fa
 
 
 TPL004 = minor(
-    "TPL004",
     "default-system-injected",
     "the template adds text that the data never had",
     "Without a system message the template writes its own. Train and serve with the same choice.",
@@ -129,7 +127,6 @@ def injected_text(context: Context, sample: Sequence[Inspection]) -> Iterator[Fa
 
 
 TPL005 = major(
-    "TPL005",
     "date-in-template",
     "the template writes today's date",
     "The same row gives other ids on other days: caches differ, and training differs from serving.",
@@ -211,7 +208,6 @@ def _dated(context: Context, one: str, other: str, at: int) -> str:
 
 
 TPL008 = major(
-    "TPL008",
     "history-rewritten",
     "earlier turns change when later turns follow",
     "Masks that are drawn turn by turn on partial renders mislabel such rows. Harmless where the mask is read from"
@@ -273,7 +269,6 @@ def history(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
 
 
 TPL011 = major(
-    "TPL011",
     "template-drift",
     "the template in use is not the tokenizer's own",
     "The tokenizer brings a template that renders the same conversation differently: what is trained is not what a"
@@ -306,7 +301,6 @@ def drift(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
 
 
 TPL013 = fatal(
-    "TPL013",
     "template-token-not-atomic",
     "a control token of the template is plain text for this tokenizer",
     "The template writes it but the vocabulary has no such token, so it is cut into pieces and generation can never"
@@ -384,7 +378,6 @@ def _in_pieces(word: str, tokenizer: LoadedTokenizer) -> str:
 
 
 TPL014 = minor(
-    "TPL014",
     "thinking-flag-unset",
     "the template depends on enable_thinking and the recipe does not set it",
     "What an unset flag means differs by model size and server, so training and serving may differ.",
@@ -422,7 +415,6 @@ def thinking(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
 
 
 BND002 = major(
-    "BND002",
     "template-boundary-merges",
     "the template's prompt never tokenizes as a prefix",
     "The text of the prompt is a prefix but its tokens are not, for every row: the edge of the header merges with"
@@ -496,7 +488,6 @@ def boundary_merges(context: Context) -> bool:
 
 
 TOO004 = minor(
-    "TOO004",
     "empty-tools-boilerplate",
     "an empty tool list changes the rendered text",
     "tools=[] is not the same as no tools: the template prints its tool preamble.",
@@ -528,7 +519,6 @@ def empty_tools(context: Context, sample: Sequence[Inspection]) -> Iterator[Faul
 
 
 THK006 = minor(
-    "THK006",
     "think-tag-not-a-token",
     "think tags are several tokens in this tokenizer",
     "The template treats the tag as a mark, but for the model it is plain text.",

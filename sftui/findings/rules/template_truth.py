@@ -32,7 +32,6 @@ MOST_SIGNATURES = 300
 """Of so many kinds of rows the first is compared: a hostile set has a new kind in every row."""
 
 TPL016 = fatal(
-    "TPL016",
     "template-of-another-family",
     "the trainer's template is not the tokenizer's own",
     "The trainer brings a template of its own, and around the turns it writes other words than the tokenizer's chat"

@@ -21,7 +21,6 @@ _MUCH, _ENOUGH = 0.3, 40
 
 
 TOK001 = minor(
-    "TOK001",
     "unknown-or-byte-tokens",
     "much of the row is unknown or single-byte tokens",
     "The tokenizer does not know this language or the encoding is broken: training is slow at best.",
@@ -62,7 +61,6 @@ def unknown(look: RowLook) -> Iterator[Fault]:
 
 
 TOK002 = minor(
-    "TOK002",
     "lossy-tokenizer",
     "the text changes when it is tokenized",
     "A normalizer rewrites characters before tokenizing, a pre-tokenizer leaves white space out, or an id is that of"
@@ -74,7 +72,6 @@ TOK002 = minor(
 
 
 TOK005 = fatal(
-    "TOK005",
     "dropped-characters",
     "the tokenizer leaves characters out",
     "The tokenizer that was loaded does not fit its own vocabulary: a Llama class over byte-level files, say, as"
@@ -188,7 +185,6 @@ def _written(text: str) -> str:
 
 
 TOK003 = loud(
-    "TOK003",
     "id-outside-embedding",
     "an id is larger than the model's embedding",
     "Tokens were added without resizing the model: training stops with an index error or a CUDA assert.",
@@ -212,7 +208,6 @@ def outside_model(look: RowLook) -> Iterator[Fault]:
 
 
 TOK007 = major(
-    "TOK007",
     "random-tokenizer",
     "the tokenizer cuts the same text otherwise each time",
     "The dropout that its BPE was trained with is still in tokenizer.json, or SentencePiece is told to sample: each"
@@ -231,7 +226,6 @@ def random(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
 
 
 TOK008 = major(
-    "TOK008",
     "doubled-id",
     "the tokenizer's files give one id to several tokens",
     "Of two words of a vocabulary with one id the model learns one and the same row, and decoding gives either. Of an"

@@ -38,7 +38,6 @@ def unread_calls(look: RowLook, number: int) -> list[Call]:
 _WEATHER = chat("Weather?", CALL, ("tool", "sunny and warm"), ("assistant", "It is sunny."))
 
 TOO001 = major(
-    "TOO001",
     "tool-arguments-double-encoded",
     "tool arguments are JSON text and get encoded again",
     "OpenAI stores arguments as JSON text, templates of Hugging Face expect a mapping: they escape the text once"
@@ -86,7 +85,6 @@ def double_encoded(look: RowLook) -> Iterator[Fault]:
 
 
 TOO002 = fatal(
-    "TOO002",
     "tool-call-dropped",
     "a tool call or a tool result does not reach the rendered text",
     "The template never prints it, or the trainer does not read it, so the turn is an empty answer.",
@@ -216,7 +214,6 @@ def _bare(text: str) -> str:
 
 
 TOO003 = major(
-    "TOO003",
     "tools-not-passed",
     "the row's tools do not reach the rendered text",
     "The template or the trainer leaves the tool list out: the model learns to call tools it was never told of.",
@@ -258,7 +255,6 @@ def _schema_stands(name: str, text: str) -> bool:
 
 
 TOO005 = loud(
-    "TOO005",
     "several-calls-unsupported",
     "the template refuses several tool calls in one turn",
     "Llama 3.1 and 3.2 allow one call a turn.",
@@ -293,7 +289,6 @@ def several_calls(look: RowLook) -> Iterator[Fault]:
 
 
 TOO006 = major(
-    "TOO006",
     "tool-graph-broken",
     "tool calls and results do not fit together",
     "Arguments that are no JSON, a result without a call, a call without a result, or ids that do not match.",
@@ -406,7 +401,6 @@ def _calls_in_text(look: RowLook, number: int) -> bool:
 
 
 CON009 = major(
-    "CON009",
     "none-keys-of-arrow",
     "tools hold keys that are null",
     "Arrow unifies the arguments of all calls to one struct, so every call gets all keys, with null.",

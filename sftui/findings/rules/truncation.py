@@ -15,7 +15,6 @@ from sftui.model import Reason
 from sftui.trainers.traits import Quirk
 
 TRU001 = fatal(
-    "TRU001",
     "answer-cut-off",
     "the whole answer is cut off",
     "The prompt alone fills the length limit, so nothing trained is left.",
@@ -32,7 +31,6 @@ TRU001 = fatal(
 
 
 TRU002 = major(
-    "TRU002",
     "stop-token-cut",
     "the answer is cut before its end",
     "What is left of it is trained without a stop token. Many such rows teach the model not to stop.",
@@ -47,7 +45,6 @@ TRU002 = major(
 
 
 TRU003 = fatal(
-    "TRU003",
     "header-cut",
     "the cut takes the end of the prompt and the answer's header",
     "LLaMA-Factory cuts prompt and answer in proportion, each at its end, so the answer follows half a question.",
@@ -60,7 +57,6 @@ TRU003 = fatal(
 
 
 TRU004 = major(
-    "TRU004",
     "cut-from-the-left",
     "the beginning of the row is cut off",
     "BOS, system message and tools are lost.",
@@ -79,7 +75,6 @@ _SAMPLED = {
     ]
 }
 TRU010 = major(
-    "TRU010",
     "sample-dropped",
     "the answer of a later turn is dropped",
     "The trainer makes a sample for each answer, and drops those whose prompt alone fills the length limit: the later"
@@ -184,7 +179,6 @@ def _cut_inside(look: RowLook, end: int) -> bool:
 
 
 TRU007 = loud(
-    "TRU007",
     "media-placeholder-cut",
     "media placeholders are cut off",
     "The number of placeholders no longer fits the number of images.",
@@ -240,7 +234,6 @@ def _lost_header(look: RowLook) -> tuple[int, tuple[int, int]] | None:
 
 
 TRU006 = major(
-    "TRU006",
     "row-dropped",
     "the trainer drops this row",
     "It never reaches the model; most trainers say so nowhere.",
@@ -262,7 +255,6 @@ def dropped(look: RowLook) -> Iterator[Fault]:
 
 
 TRU009 = major(
-    "TRU009",
     "longer-than-the-model",
     "the row is longer than the model's own limit",
     "No length limit is set, and the row exceeds model_max_length: memory runs out, or positions are used that the"

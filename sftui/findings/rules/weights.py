@@ -27,7 +27,6 @@ def _answer(weight: Any, key: str = "weight") -> dict[str, Any]:
 
 
 LAB016 = major(
-    "LAB016",
     "weight-not-honoured",
     "a message's weight does not reach the loss",
     "The data says how much an answer counts; the trainer knows only on and off, or weighs other messages alone.",
@@ -43,7 +42,6 @@ LAB016 = major(
     ),
 )
 LAB017 = major(
-    "LAB017",
     "weight-no-number",
     "a message's weight is no finite number",
     "A text counts as on whatever it says, or is passed over; NaN or an infinite weight makes the whole loss NaN.",
@@ -56,7 +54,6 @@ LAB017 = major(
     ),
 )
 LAB018 = major(
-    "LAB018",
     "weight-negative",
     "tokens are trained with a negative weight",
     "Training pushes the model away from this text, without a bound, and the weights of a batch may add up to nothing.",
@@ -65,7 +62,6 @@ LAB018 = major(
     good=case(chat("hi", _answer(0.1)), changes=WEIGHED),
 )
 LAB019 = info(
-    "LAB019",
     "weight-above-one",
     "tokens count for more than one in the loss",
     "Weights over 1 take larger steps for this text, where the loss is not divided by what the weights add up to.",

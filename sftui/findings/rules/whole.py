@@ -14,7 +14,6 @@ from sftui.model import Inspection
 from sftui.text import share
 
 RUN002 = loud(
-    "RUN002",
     "run-stops",
     "the run stops before its first step, whatever the rows are",
     "A key of the config, or two settings together, make the trainer raise an error. What sftui shows of the rows is"
@@ -30,7 +29,6 @@ def stops_at_once(context: Context, sample: Sequence[Inspection]) -> Iterator[Fa
 
 
 RUN001 = fatal(
-    "RUN001",
     "nothing-is-trained",
     "the run trains nothing: every row is dropped or masked, or there are too few",
     "Where no row is left the trainer stops, each in its own words (Unsloth already where it masks); over rows that"
@@ -51,7 +49,6 @@ def outcome(checks: DatasetChecks) -> Iterator[Fault]:
 
 
 DUP001 = minor(
-    "DUP001",
     "duplicates",
     "rows that say the same",
     "Identical in all that is trained, media, tools and flags included; white space that cannot be seen aside. They"
@@ -71,7 +68,6 @@ def repeated_rows(checks: DatasetChecks) -> Iterator[Fault]:
 
 
 DUP002 = major(
-    "DUP002",
     "train-eval-leak",
     "prompts of the evaluation set are also trained",
     "The evaluation then measures memory.",
@@ -93,7 +89,6 @@ def leaked_prompts(checks: DatasetChecks) -> Iterator[Fault]:
 
 
 DUP003 = info(
-    "DUP003",
     "prompt-with-several-answers",
     "one prompt has several answers",
     "Fine for variety, a problem where the answers contradict each other.",
@@ -113,7 +108,6 @@ def other_answers(checks: DatasetChecks) -> Iterator[Fault]:
 
 
 CON013 = minor(
-    "CON013",
     "column-only-in-few-rows",
     "a few rows have columns that the others do not have",
     "Arrow wants the same columns and types in every row; load_dataset may stop with a cast error, or fill the rest"
@@ -140,7 +134,6 @@ def rare_columns(checks: DatasetChecks) -> Iterator[Fault]:
 
 
 TRU005 = major(
-    "TRU005",
     "default-length",
     "the trainer's default length cuts rows",
     "Nobody chose this limit: it is the trainer's default, and it takes trained tokens away.",
@@ -172,7 +165,6 @@ def usual_length(checks: DatasetChecks) -> Iterator[Fault]:
 
 
 BND007 = fatal(
-    "BND007",
     "mask-starts-at-once",
     "nearly every row is trained from its first tokens on",
     "Prompts are long but the mask begins after two or three tokens: since transformers 5"
@@ -197,7 +189,6 @@ def early_masks(checks: DatasetChecks) -> Iterator[Fault]:
 
 
 LAB009 = info(
-    "LAB009",
     "turns-not-all-trained",
     "not every assistant turn is trained",
     "Some trainers train the last answer only, others all; people are surprised both ways.",
@@ -235,7 +226,6 @@ def some_turns(checks: DatasetChecks) -> Iterator[Fault]:
 
 
 LAB013 = info(
-    "LAB013",
     "trained-share",
     "rows whose trained share stands out",
     "Rows with next to nothing or with everything trained are worth a look.",
