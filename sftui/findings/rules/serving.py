@@ -4,7 +4,7 @@ a server sends there, and the token that ends it next to those on which generati
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError
@@ -13,7 +13,14 @@ from sftui.findings.context import Context
 from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Consequence, Severity
 from sftui.findings.rule import GOOD, case, fatal, info
-from sftui.findings.rules.template_truth import MOST_SIGNATURES, in_parts, place_of, place_words, says_all, signature
+from sftui.findings.rules.template_truth import (
+    MOST_SIGNATURES,
+    SignatureFault,
+    moved,
+    place_words,
+    signature,
+    written_whole,
+)
 from sftui.model import NOWHERE, Conversation, Inspection, Kind, Message, Part, RenderedText, Span, common_prefix
 from sftui.recipe import Render
 from sftui.templates import choose_template, compile_template, render
@@ -100,19 +107,12 @@ def served_otherwise(look: RowLook) -> Iterator[Fault]:
     served = look.context.tools.served
     if served is None or look.labels.dropped is not None or not look.mask.trained:
         return
-    compared: dict[tuple[object, ...], tuple[_Report, ...]] = look.context.once("served", dict)
+    compared: dict[tuple[object, ...], tuple[SignatureFault, ...]] = look.context.once("served", dict)
     shape = (*signature(look), look.shape.extents, look.conversation.template_kwargs != {})
     if shape not in compared and len(compared) < MOST_SIGNATURES:
         compared[shape] = _reports(look, served)
     for report in compared.get(shape, ()):
-        apart = report.difference
-        yield Fault(
-            report.sentence,
-            message=None if apart is None or apart.after == NOWHERE else apart.after,
-            tokens=report.tokens if apart is None else place_of(look, apart),
-            evidence=report.evidence,
-            severity=report.severity,
-        )
+        yield report.fault_in(look)
 
 
 @row_check(
@@ -143,17 +143,6 @@ def served_without_stop(look: RowLook) -> Iterator[Fault]:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Report:
-    """What is reported of each row of a signature: where by messages, or `tokens` where it stands at the same ones."""
-
-    sentence: str
-    evidence: str
-    severity: Severity | None
-    difference: RenderDifference | None = None
-    tokens: tuple[int, int] | None = None
-
-
 _SAID: Mapping[Distance, tuple[str, Severity | None]] = {
     Distance.FAMILY: ("writes other words than those that are trained", None),
     Distance.FRAME: ("writes otherwise than what is trained", Severity.WARNING),
@@ -164,7 +153,7 @@ _SAID: Mapping[Distance, tuple[str, Severity | None]] = {
 }
 
 
-def _reports(look: RowLook, served: ServedTemplate) -> tuple[_Report, ...]:
+def _reports(look: RowLook, served: ServedTemplate) -> tuple[SignatureFault, ...]:
     """All that is reported of a row: the worst difference of text or ids, and BOS."""
     context = look.context
     trainer = trainer_named(context.recipe.preset)
@@ -177,32 +166,33 @@ def _reports(look: RowLook, served: ServedTemplate) -> tuple[_Report, ...]:
             ("served", name), lambda: compile_template(source, f"{served.name} ({name})", clock=_clock(context))
         )
     except SftuiError as error:
-        return (_Report(f"{served.name} has no template for these rows: {error}", "", Severity.WARNING),)
-    found: list[_Report] = []
+        fault = Fault(f"{served.name} has no template for these rows: {error}", "", Severity.WARNING)
+        return (SignatureFault(fault),)
+    found: list[SignatureFault] = []
     for number in _answers(look):
         prompted = _PromptedAnswer(look, served, chat, number)
         made = prompted.prompt(template, served.special_tokens)
         if isinstance(made, str):
             what = f"the template of {served.name} refuses what stands before message {number} ({look.roles[number]})"
             at = RenderDifference(Distance.FRAME, NOWHERE, number, "", "")
-            found.append(_Report(what, shown(made), Severity.WARNING, at))
+            found.append(SignatureFault(Fault(what, shown(made), Severity.WARNING), at))
             rest = prompted.prompt(template, {**_NO_TOKENS, **served.special_tokens}, leave=look.roles[0] == "system")
             if isinstance(rest, RenderedText):  # without what it refuses, only its family is reported
                 found += [
                     one for one in prompted.apart(rest) if one.difference and one.difference.apart is Distance.FAMILY
                 ]
             continue
-        if not any(one.tokens is not None for one in found):
+        if all(one.difference for one in found):
             found += prompted.bos(made)
         found += prompted.apart(made)
-    worst = sorted((one for one in found if one.tokens is None), key=_rank)[:1]
-    if worst and worst[0].severity is None:
+    worst = sorted((one for one in found if one.difference), key=_rank)[:1]
+    if worst and worst[0].fault.severity is None:
         return tuple(worst)  # another family begins its texts in another way, too
-    return (*worst, *[one for one in found if one.tokens is not None][:1])
+    return (*worst, *[one for one in found if not one.difference][:1])
 
 
-def _rank(report: _Report) -> int:
-    return (report.severity or TPL017.severity).rank
+def _rank(report: SignatureFault) -> int:
+    return (report.fault.severity or TPL017.severity).rank
 
 
 def _clock(context: Context) -> Any:
@@ -232,37 +222,22 @@ class _PromptedAnswer:
     def prompt(self, template: ChatTemplate, tokens: Mapping[str, Any], leave: int = 0) -> RenderedText | str:
         """What a template makes of the messages before the answer but for the first `leave`, with the generation prompt
         as `prompt`; why it refuses them."""
-        before, why = self._messages[leave : self._number], ""
-        first: RenderedText | None = None
-        for some in (before, [in_parts(one) for one in before]):  # templates of models that see take parts alone
-            conversation = Conversation(
-                Kind.CHAT,
-                "messages",
-                tuple(Message(dict(one), "") for one in some),
-                tools=self._tools,
-                template_kwargs=self._look.conversation.template_kwargs,
-            )
-            try:
-                made = render(
-                    conversation,
-                    template,
-                    special_tokens=tokens,
-                    options=Render(kwargs=self._look.context.template_kwargs),
-                    prompt_messages=len(some),
-                )
-            except SftuiError as error:
-                why = why or str(error)
-                continue
-            whole = says_all(made, before)
-            if leave:
-                moved = (span._replace(message=span.message + leave) for span in made.spans if span.message != NOWHERE)
-                made = replace(made, spans=tuple(moved))
-            if whole:
-                return made
-            first = first or made
-        return first or why
+        look, before = self._look, self._messages[leave : self._number]
 
-    def bos(self, made: RenderedText) -> Iterator[_Report]:
+        def write(some: tuple[Message, ...]) -> RenderedText:
+            kwargs = look.conversation.template_kwargs
+            return render(
+                Conversation(Kind.CHAT, "messages", some, tools=self._tools, template_kwargs=kwargs),
+                template,
+                special_tokens=tokens,
+                options=Render(kwargs=look.context.template_kwargs),
+                prompt_messages=len(some),
+            )
+
+        made = written_whole(before, write)
+        return made if isinstance(made, str) else moved(made, leave)
+
+    def bos(self, made: RenderedText) -> Iterator[SignatureFault]:
         """How many BOS begin the row, and how many the server sends."""
         served, look = self._served, self._look
         theirs = _leading(made.prompt or "", self._their_bos)
@@ -274,15 +249,16 @@ class _PromptedAnswer:
         ids = look.tokens.input_ids
         added = ", which the server puts there by itself (add_bos_token)" if served.adds_bos else ""
         sent = f"{theirs} BOS" if theirs else "no BOS"
-        yield _Report(
+        fault = Fault(
             f"rows are trained with {f'{ours} BOS' if ours else 'no BOS'} in front, and {served.name} sends {sent}"
             f"{added if theirs else ''}",
             f"{look.spelling.quote(0, min(ours + 2, len(ids)))} ≠ {f'[{self._their_bos}]' * theirs or 'no BOS'}",
             Severity.WARNING,
             tokens=(0, min(ours + 1, len(ids))),
         )
+        yield SignatureFault(fault)
 
-    def apart(self, made: RenderedText) -> Iterator[_Report]:
+    def apart(self, made: RenderedText) -> Iterator[SignatureFault]:
         """Where what is trained before the answer parts from the prompt."""
         look, prompt = self._look, made.prompt or ""
         text, skipped = look.rendered.text, _leading(look.rendered.text, self._bos) * len(self._bos)
@@ -301,16 +277,11 @@ class _PromptedAnswer:
         thinks = "</think>" in choose_template(self._served.templates, self._tools)[1]
         if found.apart is Distance.THOUGHT and thinks:
             severity = Severity.INFO  # a family that thinks writes empty thoughts in several ways
-        yield _Report(
-            f"the template of {self._served.name} {what}{place_words(look, found)}",
-            sides(found.ours, found.theirs),
-            severity,
-            found,
-        )
+        sentence = f"the template of {self._served.name} {what}{place_words(look, found)}"
+        yield SignatureFault(Fault(sentence, sides(found.ours, found.theirs), severity), found)
 
     def _trained_bos(self) -> int:
-        bos, ids = self._look.facts.bos_id, self._look.tokens.input_ids
-        return next((i for i, one in enumerate(ids[:_MOST_BOS]) if one != bos), min(len(ids), _MOST_BOS))
+        return _leading_ids(self._look.tokens.input_ids, self._look.facts.bos_id)
 
     def _place(self) -> tuple[int, int]:
         """The characters of what the answer says; where it says nothing, or calls, the place behind its header."""
@@ -368,23 +339,19 @@ class _PromptedAnswer:
             return None
         return RenderDifference(Distance.FRAME, NOWHERE, NOWHERE, rest[at : at + 40], other[at : at + 40])
 
-    def _other_ids(self, prompt: str, until: int) -> Iterator[_Report]:
+    def _other_ids(self, prompt: str, until: int) -> Iterator[SignatureFault]:
         """Where the text is the same and the ids are not."""
         look, served, context = self._look, self._served, self._look.context
         tokens, skipped = look.tokens, self._trained_bos()
         ours = [one for one, end in zip(tokens.input_ids[skipped:], tokens.ends[skipped:]) if 0 < end <= until]
         own, reader = context.tools.tokenizer, context.tools.reader
-        other = served.tokenizer or reader
+        other, at_answer = served.tokenizer or reader, RenderDifference(Distance.IDS, NOWHERE, self._number, "", "")
         if served.pieces is not None:
             for i, token in enumerate(ours, skipped):
                 piece = served.pieces.get(token, "nothing")
                 if own.is_special(token) and piece != own.piece(token):
-                    yield _Report(
-                        f"id {token} is {own.piece(token)} in training and {piece} in the vocabulary of {served.name}",
-                        look.spelling.quote(i, i + 1),
-                        None,
-                        RenderDifference(Distance.IDS, NOWHERE, self._number, own.piece(token), piece),
-                    )
+                    words = f"{own.piece(token)} in training and {piece} in the vocabulary of {served.name}"
+                    yield SignatureFault(Fault(f"id {token} is {words}", look.spelling.quote(i, i + 1)), at_answer)
                     return
         try:
             sent = other.encode(prompt).ids
@@ -397,12 +364,9 @@ class _PromptedAnswer:
             return
         theirs = "".join(f"[{visible_token(other.surface(token), other.piece(token))}]" for token in sent[at : at + 3])
         what, severity = _SAID[Distance.IDS]
-        yield _Report(
-            f"{'the template' if same else 'the tokenizer'} of {served.name} {what}",
-            f"{look.spelling.quote(skipped + at, skipped + at + 3)} ≠ {theirs}",
-            severity if same else None,
-            RenderDifference(Distance.IDS, NOWHERE, self._number, "", ""),
-        )
+        sentence = f"{'the template' if same else 'the tokenizer'} of {served.name} {what}"
+        evidence = f"{look.spelling.quote(skipped + at, skipped + at + 3)} ≠ {theirs}"
+        yield SignatureFault(Fault(sentence, evidence, severity if same else None), at_answer)
 
     def _in_one_go(self, ours: Sequence[int]) -> bool:
         """Whether the trainer encodes the row as a whole: then only the edge of the prompt makes other ids, of which

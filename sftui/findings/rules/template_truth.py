@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Consequence, Fix, Severity
 from sftui.findings.rule import case, fatal
 from sftui.findings.rules.template_setup import absent_words
-from sftui.model import NOWHERE, Conversation, Kind, Message, Part, RenderedText, Span
+from sftui.model import NOWHERE, Conversation, Kind, Message, Part, RenderedText
 from sftui.recipe import Render
 from sftui.templates import choose_template, compile_template, render
 from sftui.templates.apart import Distance, RenderDifference, parted
@@ -56,23 +56,14 @@ def other_family(look: RowLook) -> Iterator[Fault]:
     """TPL016: found once for all rows with the same roles, calls, tools and thoughts."""
     if look.labels.dropped is not None:
         return
-    compared: dict[tuple[object, ...], _SignatureDifference | None] = look.context.once("beside", dict)
+    compared: dict[tuple[object, ...], SignatureFault | None] = look.context.once("beside", dict)
     shape = signature(look)
     if shape not in compared and len(compared) < MOST_SIGNATURES:
         before = [one.fits for one in compared.values() if one is not None and one.fits is not None]
         compared[shape] = _compared(look, before)
     found = compared.get(shape)
-    if found is None:
-        return
-    apart = found.difference
-    yield Fault(
-        found.sentence,
-        message=None if apart.after == NOWHERE else apart.after,
-        tokens=place_of(look, apart),
-        evidence=found.evidence,
-        severity=found.severity,
-        fix=found.fix,
-    )
+    if found is not None:
+        yield found.fault_in(look)
 
 
 def _fix(context: Context, fits: str | None, title: str) -> Fix | None:
@@ -130,19 +121,24 @@ def signature(look: RowLook) -> tuple[object, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _SignatureDifference:
-    """Where rows of a signature and the tokenizer's own rendering part, and what is reported of each of them; `fits`:
-    the trainer's template that renders as the tokenizer's, where there is one."""
+class SignatureFault:
+    """What is wrong with all rows of a signature: the fault, between which messages, and `fits`: the trainer's template
+    that renders as the tokenizer's, where there is one."""
 
-    difference: RenderDifference
-    sentence: str
-    evidence: str
-    severity: Severity | None
-    fix: Fix | None
-    fits: str | None
+    fault: Fault
+    difference: RenderDifference | None = None
+    fits: str | None = None
+
+    def fault_in(self, look: RowLook) -> Fault:
+        """The fault at its place in one of the rows."""
+        apart = self.difference
+        if apart is None:
+            return self.fault
+        message = None if apart.after == NOWHERE else apart.after
+        return replace(self.fault, message=message, tokens=place_of(look, apart))
 
 
-def _compared(look: RowLook, before: Sequence[str]) -> _SignatureDifference | None:
+def _compared(look: RowLook, before: Sequence[str]) -> SignatureFault | None:
     """The row next to the tokenizer's own rendering of it; None where they are the same, or nobody can tell."""
     context, conversation = look.context, look.conversation
     given, trainer = context.tools.untouched, trainer_named(context.recipe.preset)
@@ -154,10 +150,10 @@ def _compared(look: RowLook, before: Sequence[str]) -> _SignatureDifference | No
     roles = [str(one.get("role")) for one in messages]
     calls = frozenset(number for number, message in enumerate(messages) if message.get("tool_calls"))
     unsaid = [token for token in (facts.bos_token, facts.eos_token) if token]
-    theirs = _written_by_own(context, given, messages, tools)
+    theirs = _own(context, given, messages, tools)
     if theirs is None and len(messages) > 1 and roles[0] == "system":  # some families refuse it
-        rest = _written_by_own(context, given, messages[1:], tools)
-        theirs = None if rest is None else replace(rest, spans=tuple(_moved(rest.spans)))
+        rest = _own(context, given, messages[1:], tools)
+        theirs = None if rest is None else moved(rest, 1)
     if theirs is None:
         return None
     whole = says_all(theirs, messages)  # else only its family is reported: what it leaves out, other findings say
@@ -172,14 +168,9 @@ def _compared(look: RowLook, before: Sequence[str]) -> _SignatureDifference | No
     what, severity, title = _SAID[found.apart]
     if found.apart is Distance.THOUGHT and thinks:
         severity = Severity.INFO  # a family that thinks writes empty thoughts in several ways
-    return _SignatureDifference(
-        found,
-        f"{what}{place_words(look, found)}{_split(context, found)}",
-        f"{written(found.ours)} ≠ {written(found.theirs)}",
-        severity,
-        _fix(context, fits, title),
-        fits,
-    )
+    sentence = f"{what}{place_words(look, found)}{_split(context, found)}"
+    evidence = f"{written(found.ours)} ≠ {written(found.theirs)}"
+    return SignatureFault(Fault(sentence, evidence, severity, fix=_fix(context, fits, title)), found, fits)
 
 
 def _encoded(look: RowLook, tokenizer: LoadedTokenizer) -> RenderDifference | None:
@@ -198,42 +189,47 @@ def _encoded(look: RowLook, tokenizer: LoadedTokenizer) -> RenderDifference | No
     return RenderDifference(Distance.IDS, NOWHERE, NOWHERE, look.spelling.quote(at, at + 3), theirs)
 
 
-def _written_by_own(
+def written_whole(
+    messages: Sequence[Mapping[str, Any]], write: Callable[[tuple[Message, ...]], RenderedText]
+) -> RenderedText | str:
+    """What a template makes of messages, if it can be with all that they say; why it refuses them."""
+    first, why = None, ""
+    for some in (messages, [in_parts(one) for one in messages]):  # templates of models that see take parts alone
+        try:
+            made = write(tuple(Message(dict(one), "") for one in some))
+        except SftuiError as error:
+            why = why or str(error)
+            continue
+        if says_all(made, messages):
+            return made
+        first = first or made
+    return first or why
+
+
+def moved(rendered: RenderedText, by: int) -> RenderedText:
+    """The rendering of messages, of which each is counted so many on."""
+    spans = (span._replace(message=span.message + by) for span in rendered.spans if span.message != NOWHERE)
+    return replace(rendered, spans=tuple(spans)) if by else rendered
+
+
+def _own(
     context: Context, tokenizer: LoadedTokenizer, messages: Sequence[Mapping[str, Any]], tools: Any
 ) -> RenderedText | None:
-    """What the tokenizer's own template makes of messages, if it can be with all that they say; None where it refuses
-    them."""
-    found: list[RenderedText] = []
-    for some in (messages, [in_parts(one) for one in messages]):  # templates of models that see take parts alone
-        conversation = Conversation(Kind.CHAT, "messages", tuple(Message(dict(one), "") for one in some), tools=tools)
-        made = _own(context, tokenizer, conversation)
-        if made is not None:
-            found.append(made)
-            if says_all(made, messages):
-                return made
-    return found[0] if found else None
-
-
-def _moved(spans: Sequence[Span]) -> Iterator[Span]:
-    """The spans of messages, each counted one on."""
-    return (span._replace(message=span.message + 1) for span in spans if span.message != NOWHERE)
-
-
-def _own(context: Context, tokenizer: LoadedTokenizer, conversation: Conversation) -> RenderedText | None:
-    """What the tokenizer's own template makes of a conversation; None where it refuses it."""
+    """What the tokenizer's own template makes of messages; None where it refuses them."""
     facts = tokenizer.facts
-    try:
-        name, source = choose_template(facts.chat_templates, conversation.tools)
-        template = context.once(("own", name), lambda: compile_template(source, f"{facts.name} ({name})"))
+
+    def write(some: tuple[Message, ...]) -> RenderedText:
+        name, source = choose_template(facts.chat_templates, tools)
         return render(
-            conversation,
-            template,
+            Conversation(Kind.CHAT, "messages", some, tools=tools),
+            context.once(("own", name), lambda: compile_template(source, f"{facts.name} ({name})")),
             special_tokens=facts.template_tokens,
             options=Render(kwargs=context.template_kwargs),
             prompt_messages=None,
         )
-    except SftuiError:
-        return None
+
+    made = written_whole(messages, write)
+    return None if isinstance(made, str) else made
 
 
 def in_parts(message: Mapping[str, Any]) -> Mapping[str, Any]:
