@@ -149,17 +149,19 @@ def _how_many(fits: int, of: int) -> str:
     return "every sampled row has" if fits == of else f"{fits} of {of} sampled rows have"
 
 
+def _columns_of(columns: Sequence[str], fields: Mapping[str, str], **names: Sequence[str]) -> dict[str, str]:
+    """The columns that are there by our names: as `fields` names them, else the first of each's `names`."""
+    found = {ours: find_column(columns, (fields[ours],) if ours in fields else some) for ours, some in names.items()}
+    return {ours: column for ours, column in found.items() if column is not None}
+
+
 def _find_tokenized(samples: Sequence[Sample], columns: Sequence[str], fields: Mapping[str, str]) -> Candidate | None:
-    column = find_column(columns, (fields.get("input_ids", "input_ids"),))
+    names = ("input_ids", "labels", "attention_mask")
+    found = _columns_of(columns, fields, **{name: (name,) for name in names})
+    column = found.get("input_ids")
     if column is None:
         return None
-    fits = _count(samples, lambda row: _is_ids(row.get(column)))
-    found = {"input_ids": column}
-    for name in ("labels", "attention_mask"):
-        there = find_column(columns, (fields.get(name, name),))
-        if there is not None:
-            found[name] = there
-    return _candidate("tokenized", "tokenized", found, fits, f"whole numbers in `{column}`")
+    return _candidate("tokenized", found, samples, lambda row: _is_ids(row.get(column)), f"whole numbers in `{column}`")
 
 
 def _is_ids(value: Any) -> bool:
@@ -237,103 +239,69 @@ def _pair_of_keys(item: Any) -> tuple[str, str] | None:
 
 
 def _find_segments(samples: Sequence[Sample], columns: Sequence[str], fields: Mapping[str, str]) -> Candidate | None:
-    column = find_column(columns, (fields.get("segments", "segments"),))
+    found = _columns_of(columns, fields, segments=("segments",))
+    column = found.get("segments")
     if column is None:
         return None
 
     def fits(row: Sample) -> bool:
         value = row.get(column)
-        return (
-            isinstance(value, (list, tuple))
-            and bool(value)
-            and isinstance(value[0], Mapping)
-            and {"text", "label"} <= set(value[0])
-        )
+        first = value[0] if isinstance(value, (list, tuple)) and value else None
+        return isinstance(first, Mapping) and {"text", "label"} <= set(first)
 
-    return _candidate(
-        "segments", "segments", {"segments": column}, _count(samples, fits), f"`{column}` of text and label"
-    )
+    return _candidate("segments", found, samples, fits, f"`{column}` of text and label")
 
 
 def _find_pair(samples: Sequence[Sample], columns: Sequence[str], fields: Mapping[str, str]) -> Candidate | None:
     prompt, completion = fields.get("prompt"), fields.get("completion")
-    pairs: list[tuple[str, str]]
-    if prompt and completion:
-        pairs = [(prompt, completion)]
-    else:
-        known = (("prompt", "completion"), *PAIRS)
-        pairs = [(prompt or a, completion or b) for a, b in known]
+    known = (("prompt", "completion"), *PAIRS) if not (prompt and completion) else (("", ""),)
     best: Candidate | None = None
-    for a, b in pairs:
-        first, second = find_column(columns, (a,)), find_column(columns, (b,))
+    for a, b in known:
+        first, second = find_column(columns, (prompt or a,)), find_column(columns, (completion or b,))
         if first is None or second is None or first == second:
             continue
         text = sum(isinstance(row.get(first), str) and isinstance(row.get(second), str) for row in samples)
-        first_keys = _message_keys(
-            [row.get(first) if isinstance(row.get(first), (list, tuple)) else None for row in samples]
-        )
-        second_keys = _message_keys(
-            [row.get(second) if isinstance(row.get(second), (list, tuple)) else None for row in samples]
-        )
-        name = "prompt_completion" if (first.lower(), second.lower()) == ("prompt", "completion") else "columns"
-        names = {"prompt": first, "completion": second}
-        if first_keys and second_keys and min(first_keys[2], second_keys[2]) > text:
-            keys = _key_map(first_keys[0], first_keys[1])
-            found = Candidate(
-                "pair",
-                name,
-                names,
-                min(first_keys[2], second_keys[2]),
-                f"messages in `{first}` and in `{second}`",
-                keys,
-            )
-        elif text:
-            found = Candidate("pair", name, names, text, f"text in `{first}` and in `{second}`", {})
-        else:
+        values = [[row.get(column) for row in samples] for column in (first, second)]
+        chats = [_message_keys([None if isinstance(one, str) else one for one in some]) for some in values]
+        listed = min(chat[2] if chat else 0 for chat in chats)
+        if not max(listed, text):
             continue
+        what, keys = ("messages", _key_map(*chats[0][:2])) if chats[0] and listed > text else ("text", {})
+        has = f"{what} in `{first}` and in `{second}`"
+        name = "prompt_completion" if (first.lower(), second.lower()) == ("prompt", "completion") else "columns"
+        found = Candidate("pair", name, {"prompt": first, "completion": second}, max(listed, text), has, keys)
         if best is None or found.fits > best.fits:
             best = found
     return best
 
 
 def _find_alpaca(samples: Sequence[Sample], columns: Sequence[str], fields: Mapping[str, str]) -> Candidate | None:
-    instruction = find_column(columns, (fields.get("instruction", "instruction"),))
-    given = find_column(columns, (fields.get("input", "input"),))
-    answers = ("output",) if given is None else ("output", "response")
-    output = find_column(columns, (fields["output"],) if "output" in fields else answers)
-    if instruction is None or output is None:
+    given = _columns_of(columns, fields, input=("input",))
+    found = _columns_of(
+        columns, fields, instruction=("instruction",), output=("output", "response") if given else ("output",)
+    )
+    if len(found) < 2:
         return None
-    fits = _count(samples, lambda row: isinstance(row.get(instruction), str) and isinstance(row.get(output), str))
-    found = {"instruction": instruction, "output": output}
-    if given is not None:
-        found["input"] = given
-    for name in ("system", "history"):
-        column = find_column(columns, (name,))
-        if column is not None:
-            found[name] = column
-    has = f"text in `{instruction}` and `{output}`" + (f" (and `{given}`)" if given else "")
-    return _candidate("alpaca", "alpaca", found, fits, has)
-
-
-def _find_text(samples: Sequence[Sample], columns: Sequence[str], fields: Mapping[str, str]) -> Candidate | None:
-    column = find_column(columns, (fields["text"],) if "text" in fields else TEXT_COLUMNS)
-    if column is None:
-        return None
+    asked, answer = found.values()
+    has = f"text in `{asked}` and `{answer}`" + (f" (and `{given['input']}`)" if given else "")
+    found |= given | _columns_of(columns, {}, system=("system",), history=("history",))
     return _candidate(
-        "text",
-        "text",
-        {"text": column},
-        _count(samples, lambda row: isinstance(row.get(column), str)),
-        f"text in `{column}`",
+        "alpaca", found, samples, lambda row: isinstance(row.get(asked), str) and isinstance(row.get(answer), str), has
     )
 
 
-def _candidate(shape: str, format_name: str, fields: Mapping[str, str], fits: int, has: str) -> Candidate | None:
-    return Candidate(shape, format_name, fields, fits, has, {}) if fits else None
+def _find_text(samples: Sequence[Sample], columns: Sequence[str], fields: Mapping[str, str]) -> Candidate | None:
+    found = _columns_of(columns, fields, text=TEXT_COLUMNS)
+    column = found.get("text", "")
+    return _candidate("text", found, samples, lambda row: isinstance(row.get(column), str), f"text in `{column}`")
 
 
-def _count(samples: Sequence[Sample], fits: Callable[[Sample], bool]) -> int:
-    return sum(1 for row in samples if fits(row))
+def _candidate(
+    shape: str, fields: Mapping[str, str], samples: Sequence[Sample], fits: Callable[[Sample], bool], has: str
+) -> Candidate | None:
+    """The way to read a set as a shape that is a format, too; None where no row fits."""
+    count = sum(map(fits, samples)) if fields else 0
+    return Candidate(shape, shape, fields, count, has, {}) if count else None
 
 
 def _with_alignment(detected: Detection, samples: Sequence[Sample], data: Data) -> Detection:
