@@ -9,11 +9,9 @@ from functools import lru_cache
 
 from sftui.audit.bars import length_bar, share_bar
 from sftui.audit.figures import LIMITS, QUANTILES, Figures, GroupFigure, LimitFigure, SourceFigure
-from sftui.audit.found import Filter, FindingCounts
+from sftui.audit.found import Filter, FindingCounts, dataset_marks
 from sftui.audit.lengths import best_fit, quantiles
-from sftui.audit.listing import Listing
-from sftui.audit.marks import dataset_marks
-from sftui.audit.tallies import Tallies
+from sftui.audit.tallies import Listing, Tallies
 from sftui.audit.verdict import Verdict, Verdicts
 from sftui.audit.weights import Weights
 from sftui.findings import Context, DatasetChecks, Finding, Severity, check_dataset, check_row

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from sftui.audit.marks import mark, row_mark, setup_mark
-from sftui.findings import CODES, SCOPE_OF, Finding, Severity, Waiver
+from sftui.findings import CODES, SCOPE_OF, DatasetChecks, Finding, Severity, Waiver
+from sftui.findings.catalogue import PARTS
 from sftui.text import share
 
 if TYPE_CHECKING:
@@ -187,3 +189,41 @@ class FindingCounts:
 def _order(found: FoundFinding) -> tuple[int, int, tuple[int, int]]:
     one = found.finding
     return (-1 if one.row is None else one.row, -1 if one.message is None else one.message, one.tokens or (-1, -1))
+
+
+_COUNTS = re.compile(
+    r"(?<![\w.])\d[\d,]*"
+    r"(?: of \d[\d,]*(?![\w.])| (?:[a-z]+ )?(?:row|document|conversation|message|answer|turn|prompt)s?\b(?:"
+    r" (?:is|are|has|have|says?)\b)?)"
+)
+"""`7 of 1,200`, and `7 rows are` or `1 packed document is`: how often, which moves with the rows."""
+_EXAMPLE = re.compile(r"(?<!\S)\S+ or the like")
+_QUOTED = re.compile(r"(`[^`]*`)")
+
+
+def mark(*parts: object) -> str:
+    """The fingerprint of what the parts say together: 16 hexadecimal digits."""
+    return blake2b("\0".join(map(str, parts)).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def row_mark(finding: Finding, row: Row) -> str:
+    """A finding of a row: its code, the text of the row and the message."""
+    return mark(finding.code, row.raw, finding.message)
+
+
+def setup_mark(finding: Finding) -> str:
+    """A finding of the set-up: what it says but for how often, so that its keys, knobs and tokens still tell it
+    apart."""
+    parts = _QUOTED.split(finding.sentence)
+    parts[::2] = [_EXAMPLE.sub("…", _COUNTS.sub("#", part)) for part in parts[::2]]
+    return mark(finding.code, "".join(parts))
+
+
+def dataset_marks(finding: Finding, checks: DatasetChecks, repeated: Iterable[bytes]) -> frozenset[str]:
+    """What a finding of the whole dataset consists of, one mark for each part; it is known only when all of them are.
+
+    Where its check names no parts, as for one about the recipe or a share of the rows, what it names.
+    """
+    parts = PARTS.get(finding.code)
+    made = () if parts is None else parts(checks, repeated)
+    return frozenset(mark(finding.code, one) for one in made) or frozenset({setup_mark(finding)})

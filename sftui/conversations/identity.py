@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import marshal
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,13 +12,36 @@ from hashlib import blake2b
 from math import isfinite
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from sftui.conversations.refusals import MEDIA_COLUMNS
-from sftui.conversations.repeated import FunctionMemo
 from sftui.conversations.tokenized import MASK_COLUMNS
 from sftui.fast_json import orjson
 from sftui.side_files import object_of
+
+T = TypeVar("T")
+KEPT, LONGEST = 64, 16_000
+"""Data of which the outcome is kept, and bytes of one as `marshal` writes it."""
+
+
+class FunctionMemo(Generic[T]):
+    """A function of plain data whose last outcomes are kept; equal data share one, so nobody must change it."""
+
+    def __init__(self, work: Callable[[Any], T]) -> None:
+        self._of_written = lru_cache(maxsize=KEPT)(lambda written: work(marshal.loads(written)))
+
+    def of(self, data: Any) -> T | None:
+        """What comes of the data; None where they are too long to be kept, or hold what is not plain."""
+        try:
+            written = marshal.dumps(data, 2)  # a form in which equal bytes are the same data
+        except ValueError:
+            return None
+        return self._of_written(written) if len(written) <= LONGEST else None
+
+    def forget(self) -> None:
+        """Keep nothing of what was seen."""
+        self._of_written.cache_clear()
+
 
 KEYS_BY = "digest" if orjson is None else "orjson"
 """What tells rows apart in one run (`key_of`): keys of one kind mean nothing to the other."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sftui.audit.marks import mark
+from sftui.audit.found import mark
 from sftui.errors import ExportError, RecipeError
 from sftui.findings import SCOPE_OF
 from sftui.side_files import parse_json, read_side_bytes, reason

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sftui.conversations.identity import identity
-from sftui.conversations.repeated import FunctionMemo
+from sftui.conversations.identity import FunctionMemo, identity
 from sftui.findings.words import mappings, words
 from sftui.model import Message
 from sftui.values import lazy, value_class

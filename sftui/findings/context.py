@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sftui.conversations import Detection
@@ -20,6 +22,8 @@ T = TypeVar("T")
 FIRST_USER, FIRST_ANSWER = "sftuiQuestion7", "sftuiAnswer7"
 MOST_REMEMBERED = 5_000
 """Results kept at a time: a hostile set has a new order of roles in every row."""
+LARGEST = 4 << 20
+"""Bytes of a config file that are read; the real ones have a few thousand."""
 NOON = datetime(2026, 1, 2, 12)
 _UNKNOWN = object()
 
@@ -49,6 +53,21 @@ class Context:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "traits", traits_of(self.recipe.preset))
+
+    @classmethod
+    def of(cls, recipe: Recipe, detected: Detection, tools: Toolbox) -> Context:
+        """The context of a recipe and its loaded tools, with the configs of the model where the tokenizer's folder has
+        them."""
+        from sftui.tokens.loading.locate import locate
+
+        try:
+            folder = locate(recipe.tokenizer.name or "", recipe.tokenizer.revision).folder
+        except SftuiError:
+            folder = None
+        names = ("generation_config.json", "config.json")
+        generation, model = (None if folder is None else _config(folder / name) for name in names)
+        default = tools.templates.get("default")
+        return cls(recipe, tools.tokenizer.facts, default, detected, tools, generation, model)
 
     def once(self, key: Any, work: Callable[[], T]) -> T:
         """The result of `work`, done the first time `key` is requested; old results are forgotten when there are
@@ -193,6 +212,16 @@ class Context:
         text = config.get("text_config")
         value = config.get("vocab_size", text.get("vocab_size") if isinstance(text, Mapping) else None)
         return value if type(value) is int and value > 0 else None
+
+
+def _config(path: Path) -> Mapping[str, Any] | None:
+    """A JSON object; None where the file is not there or holds none: the checks then abstain."""
+    try:
+        with open(path, "rb") as file:
+            found = json.loads(file.read(LARGEST))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def _ids(value: Any) -> frozenset[int]:

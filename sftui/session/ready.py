@@ -187,10 +187,9 @@ class Ready(TokenizedData):
 
     @cached_property
     def _checking(self) -> tuple[Context, tuple[Waiver, ...]]:
-        from sftui.audit.context import audit_context
-        from sftui.findings import read_waivers
+        from sftui.findings import Context, read_waivers
 
-        return audit_context(self.recipe, self.detected, self.tools), read_waivers(self.recipe.waivers)
+        return Context.of(self.recipe, self.detected, self.tools), read_waivers(self.recipe.waivers)
 
     def checks(self) -> Context:
         """What the checks of rows and of the set-up need; RecipeError for a waiver that makes no sense."""

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sftui.audit.bars import length_bars, share_bars, short
-from sftui.audit.listing import listed_by
-from sftui.audit.tallies import OTHERS
+from sftui.audit.tallies import OTHERS, listed_by
 from sftui.text import cell_width, clip, fit, many, share, visible
 from sftui.views.cells import Line, Role, crop, line, wrap
 

@@ -51,8 +51,8 @@ class AuditRun:
         context = ready.checks()
         from sftui.audit.audit import Audit
         from sftui.audit.found import Filter
-        from sftui.audit.listing import Listing
         from sftui.audit.run import run_audit
+        from sftui.audit.tallies import Listing
         from sftui.findings import damaged_files, refused_files
         from sftui.tokens.shortcuts.bulk import Bulk
 
@@ -123,7 +123,7 @@ class AuditRun:
 
 
 def _event(request: AuditRequest, version: int, gathered: Audit, progress: AuditProgress) -> AuditReady:
-    from sftui.audit.listing import listed_by
+    from sftui.audit.tallies import listed_by
     from sftui.findings import Severity
 
     codes = tuple(

@@ -164,14 +164,13 @@ _OPTION_NAMES = (
 
 def _inspect(rows: list[Row], recipe: Recipe, tools: Any, more: float) -> None:
     from sftui.audit.audit import Audit
-    from sftui.audit.context import audit_context
     from sftui.cli.show import text_lines
     from sftui.exports.records import as_json, records
-    from sftui.findings import check_row
+    from sftui.findings import Context, check_row
 
     detected = pipeline.detect(rows, recipe)
     tools = pipeline.survey(rows[0], detected, recipe, tools)
-    context = audit_context(recipe, detected, tools)
+    context = Context.of(recipe, detected, tools)
     seen: list[Inspection] = []
     for row in rows:
         inspection = pipeline.inspect(row, detected, recipe, tools, text=True)

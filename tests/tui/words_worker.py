@@ -384,7 +384,7 @@ class WordsWorker(Link):
 
     def audit(self, rows: int) -> Any:
         from sftui.audit.audit import Audit
-        from sftui.audit.listing import Listing
+        from sftui.audit.tallies import Listing
 
         facts = SimpleNamespace(name="builtin:gemma", eos_id=None, bos_id=None, special_tokens={})
         detected = SimpleNamespace(fields={})

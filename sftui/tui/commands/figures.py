@@ -332,7 +332,7 @@ def on_findings(here: Inspector, event: ev.FindingsReady) -> None:
 @Command("order", ("F",), "filter or sort rows", "Rows")
 def pick_order(here: Inspector, count: int | None) -> None:
     """Filters or sorts the row list by finding, group, length, … (after the audit)."""
-    from sftui.audit.listing import listed_by
+    from sftui.audit.tallies import listed_by
     from sftui.views.figures import apart
 
     answer = here.state.audited.answer

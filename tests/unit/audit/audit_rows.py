@@ -10,10 +10,9 @@ from typing import Any
 
 from sftui import pipeline, trainers
 from sftui.audit.audit import Audit
-from sftui.audit.context import audit_context
 from sftui.audit.found import Filter
-from sftui.audit.listing import Listing
 from sftui.audit.run import run_audit
+from sftui.audit.tallies import Listing
 from sftui.findings import Context
 from sftui.model import Inspection, Row
 from sftui.recipe import changed
@@ -43,7 +42,7 @@ class Opened:
 
     @property
     def context(self) -> Context:
-        return audit_context(self.recipe, self.detected, self.tools)
+        return Context.of(self.recipe, self.detected, self.tools)
 
     def inspect(self, row: Row) -> Inspection:
         self.asked += 1

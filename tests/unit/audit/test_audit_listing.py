@@ -10,8 +10,7 @@ from audit_rows import Opened, chat, talk
 
 from sftui.audit.audit import Audit
 from sftui.audit.figures import Figures
-from sftui.audit.listing import KINDS, Listing, listed_by
-from sftui.audit.tallies import MOST_NAMES, OTHERS
+from sftui.audit.tallies import KINDS, MOST_NAMES, OTHERS, Listing, listed_by
 from sftui.model import Row
 from sftui.views.cells import plain
 from sftui.views.figures import figure_lines

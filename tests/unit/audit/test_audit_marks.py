@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sftui.audit.marks import setup_mark
+from sftui.audit.found import setup_mark
 from sftui.findings import Finding, Severity
 
 

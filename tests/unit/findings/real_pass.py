@@ -15,10 +15,9 @@ from trainers import having, module_of
 
 from sftui import trainers
 from sftui.audit.audit import Audit
-from sftui.audit.context import audit_context
 from sftui.audit.found import FindingCounts
 from sftui.audit.run import run_audit
-from sftui.findings import Severity
+from sftui.findings import Context, Severity
 from sftui.recipe import changed
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, open_data, with_tokenizer
@@ -81,7 +80,7 @@ def errors(name: str, preset: str, files: Iterable[Path], shared: Path) -> Cells
             found.setdefault((REFUSED, preset), {})[file.name] = REFUSED
             session.close()
             continue
-        context = audit_context(recipe, session.detected, session.tools)
+        context = Context.of(recipe, session.detected, session.tools)
         audit = Audit(context)
         audit.found = FindingCounts(kept=1 << 40)
         for _ in run_audit(audit, session.source.rows(), session.inspect_many, context, head=session.source.rows()):

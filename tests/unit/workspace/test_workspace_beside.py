@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sftui.audit.listing import listed_by
+from sftui.audit.tallies import listed_by
 from sftui.recipe import changed
 from sftui.trainers import preset
 from sftui.workspace import SearchQuery
