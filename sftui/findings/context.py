@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -31,7 +32,7 @@ _PLAIN = ({"role": "user", "content": FIRST_USER}, {"role": "assistant", "conten
 _NAMED_TOKENS = ("bos_token", "eos_token", "pad_token", "unk_token", "sep_token", "cls_token")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Context:
     """The recipe and the loaded things it names.
 
@@ -48,11 +49,11 @@ class Context:
     generation_config: Mapping[str, Any] | None = None
     model_config: Mapping[str, Any] | None = None
     memo: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
-    traits: Traits = field(init=False, compare=False, repr=False)
-    """What the trainer declares of itself."""
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "traits", traits_of(self.recipe.preset))
+    @cached_property
+    def traits(self) -> Traits:
+        """What the trainer declares of itself."""
+        return traits_of(self.recipe.preset)
 
     @classmethod
     def of(cls, recipe: Recipe, detected: Detection, tools: Toolbox) -> Context:
@@ -130,17 +131,14 @@ class Context:
         except SftuiError:
             return ()
 
-    @property
+    @cached_property
     def plain(self) -> str | None:
         """A two-message conversation rendered, from which tails and headers are read."""
-        return self.once("plain", lambda: self.render(_PLAIN))
+        return self.render(_PLAIN)
 
-    @property
+    @cached_property
     def lacking(self) -> tuple[str, ...]:
         """The special tokens that the tokenizer does not have and without which the template fails on every chat."""
-        return self.once("lacking", self._lacking)
-
-    def _lacking(self) -> tuple[str, ...]:
         missing = [
             name
             for name in _NAMED_TOKENS
@@ -154,30 +152,24 @@ class Context:
             if self.render(_PLAIN, extra={other: "" for other in missing if other != name}) is None
         )
 
-    @property
+    @cached_property
     def turn_end(self) -> int | None:
         """The id of the special token that the template writes after an answer, or None."""
-        return self.once("turn_end", self._turn_end)
-
-    def _turn_end(self) -> int | None:
         if not self.plain or FIRST_ANSWER not in self.plain:
             return None
         tail = self.plain.rpartition(FIRST_ANSWER)[2]
         tokenizer = self.tools.tokenizer
         return next((i for i in tokenizer.encode(tail).ids if tokenizer.is_special(i)), None) if tail.strip() else None
 
-    @property
+    @cached_property
     def opening(self) -> frozenset[int]:
         """The special tokens with which the template begins an answer: they may follow an answer, and end none."""
-        return self.once("opening", self._opening)
-
-    def _opening(self) -> frozenset[int]:
         whole, prompt = self.render(_PLAIN[:1]), self.render(_PLAIN[:1], prompt=True)
         if whole is None or prompt is None:
             return frozenset()
         tokenizer = self.tools.tokenizer
         before, after = (
-            {one for one in tokenizer.encode(text.rpartition(FIRST_USER)[2]).ids if tokenizer.is_special(one)}
+            {token for token in tokenizer.encode(text.rpartition(FIRST_USER)[2]).ids if tokenizer.is_special(token)}
             for text in (whole, prompt)
         )
         return frozenset(after - before)
@@ -191,27 +183,24 @@ class Context:
     def config_stops(self) -> frozenset[int]:
         """The ids that config.json names, from which transformers takes the stops of a model without
         generation_config.json."""
-        config = self.model_config or {}
-        text = config.get("text_config")
-        return _ids(config.get("eos_token_id", text.get("eos_token_id") if isinstance(text, Mapping) else None))
+        return _ids(self._of_model("eos_token_id"))
 
-    @property
+    @cached_property
     def stops(self) -> frozenset[int]:
         """P5 of the catalogue: the tokenizer's EOS, generation_config's, and the template's turn end."""
-        return self.once(
-            "stops",
-            lambda: frozenset(
-                one for one in (self.facts.eos_id, self.turn_end, *self.generation_stops) if one is not None
-            ),
-        )
+        return _ids([self.facts.eos_id, self.turn_end, *self.generation_stops])
 
     @property
     def model_rows(self) -> int | None:
         """How many rows the model's embedding has, by config.json; None where that is not known."""
+        value = self._of_model("vocab_size")
+        return value if type(value) is int and value > 0 else None
+
+    def _of_model(self, key: str) -> Any:
+        """What config.json says, of its text model where it has one and does not say it itself."""
         config = self.model_config or {}
         text = config.get("text_config")
-        value = config.get("vocab_size", text.get("vocab_size") if isinstance(text, Mapping) else None)
-        return value if type(value) is int and value > 0 else None
+        return config.get(key, text.get(key) if isinstance(text, Mapping) else None)
 
 
 def _config(path: Path) -> Mapping[str, Any] | None:

@@ -16,7 +16,7 @@ from sftui.flat import covered
 from sftui.model import NOWHERE, Conversation, Cut, Inspection, Kind, Labels, Message, Part, RenderedText, Span, Tokens
 from sftui.runs import Stretch, joined, places_of, together
 from sftui.text import visible, visible_token
-from sftui.tokens import TextEncoding, surface, surfaces
+from sftui.tokens import LoadedTokenizer, TextEncoding, surface, surfaces
 from sftui.values import lazy
 
 SHOWN_TOKENS = 24
@@ -124,7 +124,7 @@ class Spelling:
 
 
 T = TypeVar("T")
-SHOWN_TEXT = 80
+SHOWN_TEXT, SHOWN_IDS = 80, 12
 
 
 class MessageTokens(NamedTuple):
@@ -339,8 +339,9 @@ class RowLook:
 
     @lazy
     def turns(self) -> tuple[MessageTokens, ...]:
-        """The messages that stand in the text, in order; empty where who wrote what is not known."""
-        if not self.known or not self.chat:
+        """The messages that stand in the text, in order; empty where who wrote what is not known, or where the row did
+        not get to labels."""
+        if not self.known or not self.chat or self.inspection.tokens is None or self.inspection.labels is None:
             return ()
         places: dict[tuple[int, Part], tuple[int, int]] = {}
         for start, end, message, part in self.stretches:
@@ -356,6 +357,11 @@ class RowLook:
             if header[1] or content[1] or terminator[1] or separator[1]:
                 found.append(MessageTokens(number, role, header, content, terminator, separator))
         return tuple(found)
+
+    def tokens_over(self, start: int, end: int) -> list[int]:
+        """The tokens that write some characters of the text."""
+        places = zip(self.tokens.starts, self.tokens.ends)
+        return [i for i, (begin, until) in enumerate(places) if begin < end and until > start]
 
     @lazy
     def stretches(self) -> Sequence[Stretch]:
@@ -442,3 +448,13 @@ def tokens_once(tokens: Tokens) -> Tokens:
 
 def _of(messages: Iterable[int]) -> set[int]:
     return {message for message in messages if message != NOWHERE}
+
+
+def quoted(ids: Sequence[int], tokenizer: LoadedTokenizer) -> str:
+    """The first of some ids, each in its own brackets, as a cell shows it."""
+    return "".join([f"[{visible_token(tokenizer.surface(i), tokenizer.piece(i))}]" for i in ids[:SHOWN_IDS]])
+
+
+def pieces_of(ids: Sequence[int], tokenizer: LoadedTokenizer) -> str:
+    """The same by their pieces in the vocabulary."""
+    return "".join([f"[{shown(tokenizer.piece(i), 20)}]" for i in ids[:SHOWN_IDS]])

@@ -8,7 +8,7 @@ from typing import Any
 from sftui.findings.checks import BY_PROMPT, LABELLED, SLOW, Fault, row_check, setup_check
 from sftui.findings.context import Context
 from sftui.findings.fixes import common_boundary, newer
-from sftui.findings.look import RowLook, shown
+from sftui.findings.look import RowLook, pieces_of, shown
 from sftui.findings.model import Consequence, Severity
 from sftui.findings.rule import GOOD, case, chat, fatal, major, minor
 from sftui.findings.rules.template_setup import boundary_merges
@@ -141,11 +141,7 @@ def markers(look: RowLook) -> Iterator[Fault]:
     text = look.rendered.text
     if response and not look.mask.trained and response in text:
         at = text.index(response)
-        where = [
-            i
-            for i, (start, end) in enumerate(zip(look.tokens.starts, look.tokens.ends))
-            if start < at + len(response) and end > at
-        ]
+        where = look.tokens_over(at, at + len(response))
         ids = look.tokens.input_ids[where[0] : where[-1] + 1] if where else ()
         yield Fault(
             f"the response marker stands in the text but its ids do not; here they are {list(ids)}",
@@ -236,13 +232,11 @@ def pieces(look: RowLook) -> Iterator[Fault]:
     # Where the row is cut its last token may be another one: torchtune ends every cut row with EOS.
     reach = len(ids) if not look.cut else look.count - shift - 1
     if at < min(reach, len(whole)):
-        show = reader.piece
         yield Fault(
             f"encoded as a whole the text has {len(whole)} tokens, in parts {len(ids)}; they differ from token"
             f" {at + shift}",
             tokens=(max(0, at + shift - 2), at + shift + 3),
-            evidence=f"{look.spelling.quote(at + shift, at + shift + 3)} ≠ "
-            + "".join(f"[{shown(show(i), 20)}]" for i in whole[at : at + 3]),
+            evidence=f"{look.spelling.quote(at + shift, at + shift + 3)} ≠ {pieces_of(whole[at : at + 3], reader)}",
         )
 
 

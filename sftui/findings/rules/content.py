@@ -274,8 +274,6 @@ def _speaks(message: Message) -> bool:
 
 def _place(look: RowLook, number: int) -> tuple[int, int] | None:
     """The tokens of a message from its header to its end, where the row got that far."""
-    if look.inspection.tokens is None or look.inspection.labels is None:
-        return None
     turn = look.turn_of.get(number)
     if turn is None or not turn.end + turn.header[1]:
         return None

@@ -31,7 +31,7 @@ from sftui.findings.rule import (
 )
 from sftui.findings.shapes import RowShape
 from sftui.findings.words import TextMarks, spoken_of, without_code
-from sftui.model import NOWHERE, Inspection, Kind, Part, Reason
+from sftui.model import Inspection, Kind, Part, Reason
 from sftui.trainers import trainer_named
 from sftui.trainers.traits import Changes, Effect, Quirk
 
@@ -399,11 +399,7 @@ def _at(look: RowLook, number: int | None, literal: str, before: int) -> tuple[b
             while at >= 0 and before:
                 at, before = look.rendered.text.find(literal, at + 1, span.end), before - 1
             if at >= 0:
-                where = [
-                    i
-                    for i, (start, end) in enumerate(zip(look.tokens.starts, look.tokens.ends))
-                    if start != NOWHERE and start < at + len(literal) and end > at
-                ]
+                where = look.tokens_over(at, at + len(literal))
                 if where:
                     return look.mask.drawn[where[0]], (where[0], where[-1] + 1)
     return None, None

@@ -109,8 +109,6 @@ def strange_roles(look: RowLook) -> Iterator[Fault]:
 
 def _header(look: RowLook, number: int) -> tuple[int, int] | None:
     """The tokens of a message's header, where the row got that far."""
-    if look.inspection.tokens is None or look.inspection.labels is None:
-        return None
     turn = look.turn_of.get(number)
     return turn.header if turn is not None and turn.header[1] else None
 

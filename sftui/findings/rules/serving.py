@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sftui.errors import SftuiError
 from sftui.findings.checks import CHATS, LABELLED, Fault, row_check, setup_check
 from sftui.findings.context import Context
-from sftui.findings.look import RowLook, shown
+from sftui.findings.look import RowLook, quoted, shown
 from sftui.findings.model import Consequence, Severity
 from sftui.findings.rule import GOOD, case, fatal, info
 from sftui.findings.rules.template_truth import (
@@ -25,7 +25,6 @@ from sftui.model import NOWHERE, Conversation, Inspection, Kind, Message, Part, 
 from sftui.recipe import Render
 from sftui.templates import choose_template, compile_template, render
 from sftui.templates.apart import Distance, RenderDifference, parted
-from sftui.text import visible_token
 from sftui.trainers import trainer_named
 
 if TYPE_CHECKING:
@@ -362,7 +361,7 @@ class _PromptedAnswer:
         at = next((i for i, (one, two) in enumerate(zip(ours, sent)) if one != two), None)
         if at is None or (same and self._in_one_go(ours)):
             return
-        theirs = "".join(f"[{visible_token(other.surface(token), other.piece(token))}]" for token in sent[at : at + 3])
+        theirs = quoted(sent[at : at + 3], other)
         what, severity = _SAID[Distance.IDS]
         sentence = f"{'the template' if same else 'the tokenizer'} of {served.name} {what}"
         evidence = f"{look.spelling.quote(skipped + at, skipped + at + 3)} ≠ {theirs}"

@@ -9,11 +9,10 @@ from sftui.conversations.tensors import LATE
 from sftui.conversations.tokenized import ENOUGH_POSITIONS, alignment
 from sftui.findings.checks import CHATS, CONVERSATION, LABELLED, SLOW, STOPPED, TOKENIZED, Fault, row_check, setup_check
 from sftui.findings.context import Context
-from sftui.findings.look import RowLook
+from sftui.findings.look import RowLook, quoted
 from sftui.findings.model import Consequence, Severity
 from sftui.findings.rule import DROP, GOOD, IDS, ROUNDS, STORED, case, fatal, loud, major, stored_case
 from sftui.model import IGNORE_INDEX, Inspection, Kind, Stage, common_prefix
-from sftui.text import visible_token
 from sftui.tokens import LoadedTokenizer
 from sftui.trainers.traits import Quirk
 
@@ -361,7 +360,6 @@ def convention(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault
         )
 
 
-SHOWN = 12
 ENOUGH, MOST = 24, 0.2
 """Of so many ids no more than this share may change, else another tokenizer made them (TOK004)."""
 _WORDS = [452, 1910, 978, 274, 1202, 77, 277, 78, 87, 11, 298, 1088, 273, 259, 1449, 343, 1089, 13]
@@ -465,8 +463,3 @@ def known_ids(value: Any, size: int) -> TypeGuard[Sequence[int]]:
 def times(count: int) -> str:
     """`at one place`, `at 3 places`."""
     return "at one place" if count == 1 else f"at {count} places"
-
-
-def quoted(ids: Sequence[int], tokenizer: LoadedTokenizer) -> str:
-    """The first of some ids, each in its own brackets."""
-    return "".join([f"[{visible_token(tokenizer.surface(one), tokenizer.piece(one))}]" for one in ids[:SHOWN]])

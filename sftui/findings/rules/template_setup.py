@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from sftui.findings.checks import Fault, chats, setup_check
 from sftui.findings.context import FIRST_ANSWER, FIRST_USER, NOON, Context
 from sftui.findings.fixes import common_boundary
-from sftui.findings.look import shown
+from sftui.findings.look import pieces_of, shown
 from sftui.findings.model import Consequence, Severity
 from sftui.findings.rule import GOOD, ROUNDS, case, chat, chatml, fatal, loud, major, minor
 from sftui.findings.rules.roles import TPL003
 from sftui.findings.rules.template import TPL007
-from sftui.model import Inspection, Part
+from sftui.model import Inspection, Part, common_prefix
 from sftui.recipe import TODAY, changed
 from sftui.templates import compile_template, families_for, variables_of
 from sftui.trainers import trainer_named
@@ -251,7 +251,7 @@ def history(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
         )
         if part is None or whole is None or whole.startswith(part):
             continue
-        at = next((i for i, (a, b) in enumerate(zip(part, whole)) if a != b), min(len(part), len(whole)))
+        at = common_prefix(part, whole)
         severity = (
             Severity.WARNING
             if context.recipe.mask.rule in ("completion", "auto", "turn_content", "turn_full")
@@ -373,8 +373,7 @@ def absent_words(text: str, tokenizer: LoadedTokenizer) -> list[str]:
 
 
 def _in_pieces(word: str, tokenizer: LoadedTokenizer) -> str:
-    pieces = "".join(f"[{shown(tokenizer.piece(i), 20)}]" for i in tokenizer.encode(word).ids[:12])
-    return f"{word} → {pieces}"
+    return f"{word} → {pieces_of(tokenizer.encode(word).ids, tokenizer)}"
 
 
 TPL014 = minor(
@@ -441,12 +440,10 @@ def template_boundary(context: Context, sample: Sequence[Inspection]) -> Iterato
     ):
         prompt, whole = context.render([user()], prompt=True) or "", context.plain or ""
         a, b = context.ids(prompt), context.ids(whole)
-        same = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
-        show, changes = context.tools.tokenizer.piece, common_boundary(context)
+        same, tokenizer, changes = common_prefix(a, b), context.tools.tokenizer, common_boundary(context)
         yield Fault(
             f"the prompt's {len(a)} tokens share only {same} with the whole text, in every row",
-            f"{''.join(f'[{shown(show(i), 20)}]' for i in a[same : same + 4])} ≠"
-            f" {''.join(f'[{shown(show(i), 20)}]' for i in b[same : same + 4])}",
+            f"{pieces_of(a[same : same + 4], tokenizer)} ≠ {pieces_of(b[same : same + 4], tokenizer)}",
             None if changes else Severity.INFO,
             changes=changes,
             count=len(sample),
@@ -534,7 +531,4 @@ def think_tags(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault
     tokenizer = context.tools.tokenizer
     ids = tokenizer.encode("</think>").ids
     if len(ids) > 1:
-        yield Fault(
-            f"</think> is {len(ids)} tokens in this tokenizer",
-            "".join(f"[{shown(tokenizer.piece(i), 20)}]" for i in ids),
-        )
+        yield Fault(f"</think> is {len(ids)} tokens in this tokenizer", pieces_of(ids, tokenizer))

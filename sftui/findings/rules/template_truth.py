@@ -10,7 +10,7 @@ from sftui.errors import SftuiError
 from sftui.findings.checks import CHATS, LABELLED, Fault, row_check
 from sftui.findings.context import Context
 from sftui.findings.fixes import fix_of
-from sftui.findings.look import RowLook, shown
+from sftui.findings.look import RowLook, quoted, shown
 from sftui.findings.model import Consequence, Fix, Severity
 from sftui.findings.rule import case, fatal
 from sftui.findings.rules.template_setup import absent_words
@@ -18,7 +18,6 @@ from sftui.model import NOWHERE, Conversation, Kind, Message, Part, RenderedText
 from sftui.recipe import Render
 from sftui.templates import choose_template, compile_template, render
 from sftui.templates.apart import Distance, RenderDifference, parted
-from sftui.text import visible_token
 from sftui.trainers import trainer_named
 from sftui.trainers.own_config import key_of
 
@@ -183,9 +182,7 @@ def _encoded(look: RowLook, tokenizer: LoadedTokenizer) -> RenderDifference | No
     at = next((i for i, (one, other) in enumerate(zip(ids, own)) if one != other), None)
     if at is None:
         return None
-    theirs = "".join(
-        f"[{visible_token(tokenizer.surface(token), tokenizer.piece(token))}]" for token in own[at : at + 3]
-    )
+    theirs = quoted(own[at : at + 3], tokenizer)
     return RenderDifference(Distance.IDS, NOWHERE, NOWHERE, look.spelling.quote(at, at + 3), theirs)
 
 

@@ -11,7 +11,7 @@ from sftui.findings.context import Context
 from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Consequence
 from sftui.findings.rule import DROP, GOOD, case, chat, fatal, loud, major, minor
-from sftui.model import NOWHERE, Inspection
+from sftui.model import NOWHERE, Inspection, common_prefix
 from sftui.text import visible
 from sftui.tokens import token_text
 from sftui.tokens.loaded import FastEngine
@@ -117,7 +117,7 @@ def lossy(look: RowLook) -> Iterator[Fault]:
     joined = b"".join(surfaces)
     if joined == text or (look.facts.unk_id is not None and look.facts.unk_id in look.tokens.input_ids):
         return
-    at = next((i for i, (a, b) in enumerate(zip(joined, text)) if a != b), min(len(joined), len(text)))
+    at = common_prefix(joined, text)
     mine, theirs = (some[max(0, at - 6) : at + 10].decode("utf-8", "ignore") for some in (text, joined))
     evidence = f"{shown(mine, 30)} → {shown(theirs, 30)}"
     dropped = _dropped(look, joined)
