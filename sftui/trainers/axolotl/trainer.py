@@ -45,15 +45,7 @@ from sftui.trainers.axolotl.locate import Locator
 from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, RECORD, ineffective, settings_of
 from sftui.trainers.axolotl.templates import message_keys
 from sftui.trainers.axolotl.turns import turns_of
-from sftui.trainers.base import (
-    ShapedRow,
-    Toolbox,
-    Trainer,
-    from_ids,
-    pad_token_id,
-    pick_template,
-    stored_tokens,
-)
+from sftui.trainers.base import ShapedRow, Toolbox, Trainer, from_ids, pad_token_id, pick_template, stored_tokens
 from sftui.trainers.held_out import HeldOut
 from sftui.trainers.pieces import text_of
 from sftui.trainers.pins import rendering_by

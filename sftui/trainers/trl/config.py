@@ -18,32 +18,10 @@ from sftui.errors import RecipeError
 from sftui.recipe import Recipe
 from sftui.recipe_io import parse_yaml, shown
 from sftui.side_files import object_of
-from sftui.trainers.config import (
-    DatasetRef,
-    KeyNote,
-    KeyUse,
-    OpenedConfig,
-    loaded,
-    text_at,
-    with_arguments,
-)
+from sftui.trainers import table
+from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, loaded, text_at, with_arguments
 from sftui.trainers.form import Draft, Form
 from sftui.trainers.known import KeyRules, KnownKeys, Remark, anything
-from sftui.trainers.table import (
-    Config,
-    Keys,
-    Noted,
-    Said,
-    as_is,
-    keyless,
-    keys_read,
-    needless,
-    nothing,
-    read_into,
-    rule,
-    same,
-    silent,
-)
 from sftui.trainers.trl import sft
 from sftui.trainers.yaml_edit import REMOVE
 
@@ -77,7 +55,7 @@ def _multiple(value: Any) -> Any:
         return value
 
 
-def _written_columns(recipe: Recipe, path: str, value: Mapping[str, str]) -> Noted:
+def _written_columns(recipe: Recipe, path: str, value: Mapping[str, str]) -> table.Noted:
     """TRL names the column of plain text alone; every other has its name."""
     lost = tuple(
         f"data.fields {ours} = {theirs!r} has no key in TRL's config: rename the column to"
@@ -88,27 +66,27 @@ def _written_columns(recipe: Recipe, path: str, value: Mapping[str, str]) -> Not
     return ({("dataset_text_field",): value["text"]} if value.get("text", "text") != "text" else {}), lost
 
 
-def _shuffled(config: Config, recipe: Recipe, where: str) -> Said:
+def _shuffled(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     """The seed decides nothing else that is shown."""
     said = {f"own.{name}": config[name] for name in ("shuffle_dataset", "seed") if name in config}
     return said if said.get("own.shuffle_dataset") else {}
 
 
 TABLE = (
-    same("max_length", "length.max"),
-    same("pad_to_multiple_of", "batch.multiple", convert=_multiple),
-    same("model_name_or_path", "tokenizer.name"),
-    same("model_revision", "tokenizer.revision"),
+    table.same("max_length", "length.max"),
+    table.same("pad_to_multiple_of", "batch.multiple", convert=_multiple),
+    table.same("model_name_or_path", "tokenizer.name"),
+    table.same("model_revision", "tokenizer.revision"),
     # argparse takes what is no text unconverted, and TRL asks whether it is true
-    *sft.entries(flat=same("padding_free", "batch.flatten", convert=bool)),
-    rule("dataset_text_field", "data.fields", nothing, _written_columns),
-    rule("shuffle_dataset seed", "", _shuffled, needless),
-    *(rule(name, f"own.{name}", nothing, as_is(name)) for name in ("shuffle_dataset", "seed")),
-    keyless("data.format", "TRL reads messages, prompt and completion, text, or ids", *FORMATS),
+    *sft.entries(flat=table.same("padding_free", "batch.flatten", convert=bool)),
+    table.rule("dataset_text_field", "data.fields", table.nothing, _written_columns),
+    table.rule("shuffle_dataset seed", "", _shuffled, table.needless),
+    *(table.rule(name, f"own.{name}", table.nothing, table.as_is(name)) for name in ("shuffle_dataset", "seed")),
+    table.keyless("data.format", "TRL reads messages, prompt and completion, text, or ids", *FORMATS),
     sft.template("chat_template_path", lambda file: isinstance(file, str) and _is_file(file)),
-    silent("pack.group", "tokenizer.transformers"),
+    table.silent("pack.group", "tokenizer.transformers"),
 )
-KEYS = keys_read(TABLE)
+KEYS = table.keys_read(TABLE)
 
 
 RULES = KeyRules(
@@ -131,7 +109,7 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
     for key, value in config.items():
         notes.append(RULES.note(str(key), value, known, known.config))
         notes += _entry_notes(value, known) if key == "datasets" else ()
-    recipe = read_into(with_arguments(preset), TABLE, config, path)
+    recipe = table.read_into(with_arguments(preset), TABLE, config, path)
     return OpenedConfig(preset.trainer, path, text, _datasets(config, recipe, path), tuple(notes), config=config)
 
 
@@ -159,13 +137,13 @@ def _datasets(config: Mapping[str, Any], recipe: Recipe, path: str) -> tuple[Dat
     return (DatasetRef(name, (name,), recipe, part, text_at(config, "dataset_config", path)),)
 
 
-def _rows(draft: Draft) -> Keys:
+def _rows(draft: Draft) -> table.Keys:
     facts = draft.facts
     if facts.format == "text" and facts.fields.get("text", "text") not in ("", "text"):
         draft.keys.setdefault(("dataset_text_field",), facts.fields["text"])
     if facts.loader:
         return {("datasets",): [{"path": facts.loader, "data_files": facts.data, "split": facts.split or "train"}]}
-    named: Keys = {("dataset_name",): facts.data or "DATASET"}
+    named: table.Keys = {("dataset_name",): facts.data or "DATASET"}
     return named if facts.other_split is None else {**named, ("dataset_train_split",): facts.split}
 
 
@@ -191,7 +169,7 @@ FORM = Form("TRL", "trl_sft.yaml", TABLE, _rows, usual=with_arguments, more=_mor
 write, keys_of = FORM.write, FORM.keys_of
 
 
-def naming(config: Any, data: str, number: int) -> Keys:
+def naming(config: Any, data: str, number: int) -> table.Keys:
     """The changes by which dataset `number` is the JSON lines file `data`; empty where it is not named by itself."""
     entries, entry = config.get("datasets"), {"path": "json", "data_files": data, "split": "train"}
     if isinstance(entries, list) and len(entries) > number:

@@ -15,23 +15,11 @@ from typing import Any
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe
 from sftui.recipe_io import parse_yaml
+from sftui.trainers import table
 from sftui.trainers.config import DatasetRef, Facts, OpenedConfig, WrittenConfig, WrittenFile, plain
 from sftui.trainers.form import Draft, Form
 from sftui.trainers.known import KeyRules, KnownKeys
 from sftui.trainers.pins import pins_of
-from sftui.trainers.table import (
-    Config,
-    Keys,
-    Noted,
-    Said,
-    as_is,
-    keys_read,
-    nothing,
-    read_into,
-    rule,
-    same,
-    silent,
-)
 from sftui.trainers.training import write_training
 from sftui.trainers.trl import sft
 from sftui.trainers.trl.formats import PAIR
@@ -52,17 +40,17 @@ SAID = (
 """Arguments of SFTConfig that say what the recipe says."""
 
 
-def _length(config: Config, recipe: Recipe, where: str) -> Said:
+def _length(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     """The model's max_seq_length and SFTConfig's max_length: what stands last counts."""
     said = [value for key, value in config.items() if key in ("max_length", "max_seq_length")]
     return {"length.max": said[-1]} if said else {}
 
 
-def _formatting(config: Config, recipe: Recipe, where: str) -> Said:
+def _formatting(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     return {"own.formatting_func": True} if config.get("formatting") or config.get("formatting_func") else {}
 
 
-def _responses(config: Config, recipe: Recipe, where: str) -> Said:
+def _responses(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     """The arguments of train_on_responses_only; RecipeError for others, and beside assistant_only_loss."""
     responses = config.get("responses")
     if responses is None:
@@ -85,38 +73,40 @@ def _responses(config: Config, recipe: Recipe, where: str) -> Said:
     }
 
 
-def _said_in_responses(recipe: Recipe, path: str, value: Any) -> Keys | None:
+def _said_in_responses(recipe: Recipe, path: str, value: Any) -> table.Keys | None:
     """Under the rule markers `responses` says all of it, which is written as a whole."""
     return {} if recipe.mask.rule == "markers" or path.startswith("own.") else None
 
 
-def _splitting(recipe: Recipe, path: str, value: Any) -> Noted | None:
+def _splitting(recipe: Recipe, path: str, value: Any) -> table.Noted | None:
     if value != "bfd_split" or splits(recipe.preset):
         return None
     return {}, ("pack.strategy = 'bfd_split' came with TRL 1.0, and this Unsloth brings an older one",)
 
 
 TABLE = (
-    same("tokenizer", "tokenizer.name"),
-    same("revision", "tokenizer.revision"),
-    rule("max_length max_seq_length", "length.max", _length, as_is("max_length")),
-    same("pad_to_multiple_of", "batch.multiple"),
-    rule("", "pack.strategy", nothing, _splitting),
-    *sft.entries(flat=same("padding_free", "batch.flatten"), beside=lambda config: config.get("responses") is not None),
-    same("standardize", "own.standardize", null=False),
-    same("text_from", "own.text_from", null=False),
-    rule("formatting formatting_func", "own.formatting_func", _formatting, lambda *_: {("formatting",): True}),
-    same("trl_version", "own.trl_version", null=False),
-    rule(
+    table.same("tokenizer", "tokenizer.name"),
+    table.same("revision", "tokenizer.revision"),
+    table.rule("max_length max_seq_length", "length.max", _length, table.as_is("max_length")),
+    table.same("pad_to_multiple_of", "batch.multiple"),
+    table.rule("", "pack.strategy", table.nothing, _splitting),
+    *sft.entries(
+        flat=table.same("padding_free", "batch.flatten"), beside=lambda config: config.get("responses") is not None
+    ),
+    table.same("standardize", "own.standardize", null=False),
+    table.same("text_from", "own.text_from", null=False),
+    table.rule("formatting formatting_func", "own.formatting_func", _formatting, lambda *_: {("formatting",): True}),
+    table.same("trl_version", "own.trl_version", null=False),
+    table.rule(
         "responses responses.force_match responses.mask_out_tokens",
         "mask.rule mask.turns mask.instruction_marker mask.response_marker own.force_match own.mask_out_tokens",
         _responses,
         _said_in_responses,
     ),
     sft.template("chat_template", bool),
-    silent("data.format", "data.fields", "pack.group", "tokenizer.transformers"),
+    table.silent("data.format", "data.fields", "pack.group", "tokenizer.transformers"),
 )
-KEYS = keys_read(TABLE)
+KEYS = table.keys_read(TABLE)
 RULES = KeyRules(KEYS.union(DATA), passed=CALLS, unread="has no such argument of SFTConfig, nor does sftui read it")
 
 
@@ -124,7 +114,7 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
     """A file of options as a recipe; RecipeError where it names no data or contradicts itself."""
     config = dict(parse_yaml(text, path))
     notes = [RULES.note(str(key), value, known, known.config) for key, value in config.items()]
-    recipe = read_into(preset, TABLE, config, path)
+    recipe = table.read_into(preset, TABLE, config, path)
     data = config.get("data")
     if not data:
         raise RecipeError("the options name no data", where=path, fix="set data to a file or a Hub name")
@@ -134,7 +124,7 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
     return OpenedConfig(preset.trainer, path, text, (reference,), tuple(notes), config=config)
 
 
-def _corrected(recipe: Recipe, keys: Keys, losses: list[str]) -> Keys:
+def _corrected(recipe: Recipe, keys: table.Keys, losses: list[str]) -> table.Keys:
     """With all that train_on_responses_only is told."""
     mask, said = recipe.mask, recipe.own.said()
     if mask.rule != "markers":
@@ -153,7 +143,7 @@ def _more(draft: Draft) -> None:
         draft.template_file("chat_template")
 
 
-def _changes(draft: Draft, opened: OpenedConfig, changes: Keys) -> Keys:
+def _changes(draft: Draft, opened: OpenedConfig, changes: table.Keys) -> table.Keys:
     length = "max_seq_length" if "max_seq_length" in parse_yaml(opened.text, opened.path) else "max_length"
     return {(length,) if place == ("max_length",) else place: value for place, value in changes.items()}
 
