@@ -49,9 +49,38 @@ def render(
             "the conversation needs a chat template and there is none",
             fix="choose one with --template NAME or --template FILE",
         )
-    return _chat(
-        conversation, template, special_tokens, options, prompt_messages, spans, special_literals, now or template.now()
+    messages: list[Mapping[str, Any]] = [message.data for message in conversation.messages]
+    injected = options.inject_system is not None and not any(message.get("role") == "system" for message in messages)
+    if injected:
+        messages.insert(0, {"role": "system", "content": options.inject_system})
+    # A row's own keyword arguments win over the recipe's, as in TRL's `apply_chat_template`.
+    variables = {**special_tokens, **options.kwargs, **conversation.template_kwargs}
+    request = RenderRequest(
+        messages,
+        conversation.tools,
+        variables,
+        conversation.template_kwargs,
+        special_tokens,
+        options,
+        None if prompt_messages is None else prompt_messages + injected,
+        spans,
+        injected,
+        tuple(special_literals),
+        now or template.now(),
     )
+    sighting = template.skeletons.see(request)
+    known = sighting.rendered if sighting is not None and not sighting.due else None
+    if known is not None and sighting is not None and sighting.complete:
+        return known
+
+    def plainly() -> tuple[RenderedText, int | None]:
+        if known is not None:
+            return _attributed(known, request, template), None
+        alone = not request.spans and request.prompt is None
+        return _in_full(request, template), template.steps if alone else None
+
+    rendered, _, mismatch = _learning(template, sighting, plainly)
+    return rendered if mismatch is None else replace(rendered, notes=(*rendered.notes, mismatch))
 
 
 def without_bos(rendered: RenderedText, bos: str) -> RenderedText:
@@ -70,50 +99,6 @@ def without_bos(rendered: RenderedText, bos: str) -> RenderedText:
     )
     generation = tuple((max(start - cut, 0), end - cut) for start, end in rendered.generation if end > cut)
     return replace(rendered, text=rendered.text[cut:], spans=moved, prompt=prompt, generation=generation)
-
-
-def _chat(
-    conversation: Conversation,
-    template: ChatTemplate,
-    special_tokens: Mapping[str, str | list[str]],
-    options: Render,
-    prompt_messages: int | None,
-    spans: bool,
-    special_literals: Sequence[str],
-    now: datetime,
-) -> RenderedText:
-    messages: list[Mapping[str, Any]] = [message.data for message in conversation.messages]
-    injected = options.inject_system is not None and not any(message.get("role") == "system" for message in messages)
-    if injected:
-        messages.insert(0, {"role": "system", "content": options.inject_system})
-    # A row's own keyword arguments win over the recipe's, as in TRL's `apply_chat_template`.
-    variables = {**special_tokens, **options.kwargs, **conversation.template_kwargs}
-    request = RenderRequest(
-        messages,
-        conversation.tools,
-        variables,
-        conversation.template_kwargs,
-        special_tokens,
-        options,
-        None if prompt_messages is None else prompt_messages + injected,
-        spans,
-        injected,
-        tuple(special_literals),
-        now,
-    )
-    sighting = template.skeletons.see(request)
-    known = sighting.rendered if sighting is not None and not sighting.due else None
-    if known is not None and sighting is not None and sighting.complete:
-        return known
-
-    def plainly() -> tuple[RenderedText, int | None]:
-        if known is not None:
-            return _attributed(known, request, template), None
-        alone = not request.spans and request.prompt is None
-        return _in_full(request, template), template.steps if alone else None
-
-    rendered, _, mismatch = _learning(template, sighting, plainly)
-    return rendered if mismatch is None else replace(rendered, notes=(*rendered.notes, mismatch))
 
 
 def render_text(

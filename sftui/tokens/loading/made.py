@@ -180,22 +180,18 @@ def _run(version: str, command: list[str]) -> None:
 def _why(errors: str, version: str) -> str:
     """One clause of what pip or venv said."""
     offline = (
-        "NewConnectionError",
-        "ConnectTimeout",
-        "Name or service not known",
-        "Temporary failure in name",
-        "ProxyError",
+        *("NewConnectionError", "ConnectTimeout", "ProxyError", "Max retries exceeded", "Network is unreachable"),
+        *("Name or service not known", "Temporary failure in name"),
     )
-    if any(word in errors for word in (*offline, "Max retries exceeded", "Network is unreachable")):
+    if any(word in errors for word in offline):
         return "the package registry cannot be reached"
     if "No matching distribution found for transformers" in errors:
         return f"the package registry has no transformers {version}, or cannot be reached"
     if "ensurepip" in errors:
         return "this Python has no ensurepip (on Debian: apt install python3-venv)"
-    errors_shown = [
-        line for line in errors.strip().splitlines() if line.lower().startswith("error")
-    ] or errors.splitlines()
-    return errors_shown[-1].removeprefix("ERROR: ")[:300] if errors_shown else "the installation failed"
+    lines = errors.strip().splitlines()
+    shown = [line for line in lines if line.lower().startswith("error")] or lines
+    return shown[-1].removeprefix("ERROR: ")[:300] if shown else "the installation failed"
 
 
 def _not_made(version: str, why: str) -> SftuiError:
