@@ -15,7 +15,7 @@ class Facts:
     the rest is read together with others. `deciding`: tokenizers, rows and knobs under which labels are turned over.
     `transformers`: the newest that it admits, where it pins one. `converted`: the preset whose recipe becomes every
     other trainer's config, where it reads what they read. `audited`: the one under which all real datasets are audited
-    (`real_errors.md`)."""
+    (`real_errors.md`). `own_json`: it parses JSON by itself, so that no `datasets` is among its pins."""
 
     preset: str
     table: tuple[KeyEntry, ...]
@@ -24,6 +24,7 @@ class Facts:
     transformers: str = ""
     converted: str = ""
     audited: str = ""
+    own_json: bool = False
 
 
 def turns(*said: tuple[str, str], **more: Any) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from knob_probes import effect, outcome, under
+from trainers import having, module_of
 
 from sftui.errors import RecipeError
 from sftui.recipe import KnobInfo, changed, get, knobs
@@ -15,8 +16,12 @@ from sftui.trainers import TRAINERS, load_recipe, preset, preset_names
 from sftui.trainers.own_config import choices_of, losses_of, notes_of, require
 
 NEWEST = {name.partition("@")[0]: name for name in reversed(preset_names())}
-PRESETS = tuple(NEWEST[trainer] for trainer in TRAINERS if trainer != "llamafactory-v1")
-"""The newest preset of each trainer; LLaMA-Factory v1 reads none of the rows here (its own are in v1_rows.py)."""
+PRESETS = tuple(
+    NEWEST[trainer]
+    for trainer in TRAINERS
+    if trainer not in having("facts") or module_of(trainer, "facts").FACTS.converted
+)
+"""The newest preset of each trainer that reads what the others read: the rows here are such."""
 INFOS = {info.path: info for info in knobs()}
 TAGGED = (
     "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{% if m['role'] == 'assistant' %}{% generation %}{{"

@@ -19,4 +19,5 @@ FACTS = Facts(
     transformers="5.24.0",
     converted="mlx-lm@0.32",
     audited="mlx-lm@0.32",
+    own_json=True,
 )
