@@ -12,8 +12,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
+
+if TYPE_CHECKING:
+    from sftui.capture.recorder.sftui_recorder import CaptureOptions
 
 RECORDER = Path(__file__).parent / "recorder"
 """The folder that is put on PYTHONPATH."""
@@ -84,16 +88,7 @@ class RunOutcome:
         return "there were no more to be had"
 
 
-def run(
-    command: Sequence[str],
-    folder: Path,
-    *,
-    batches: int,
-    no_model: bool,
-    clip: int | None,
-    packages: Sequence[str] = (),
-    unfinished: Sequence[str] = (),
-) -> RunOutcome:
+def run(command: Sequence[str], folder: Path, options: CaptureOptions, unfinished: Sequence[str] = ()) -> RunOutcome:
     """Run a command until its recorder is done or it ends; SftuiError where it cannot be started.
 
     `folder` is private and empty, and receives what the recorder writes; what the command prints goes to stderr. Each
@@ -102,8 +97,7 @@ def run(
     and the `unfinished` files removed.
     """
     (folder / "pids").mkdir(mode=0o700)
-    wanted = {"batches": batches, "no_model": no_model, "clip": clip, "packages": [*packages]}
-    (folder / "wanted.json").write_text(json.dumps(wanted), encoding="utf-8")
+    (folder / "wanted.json").write_text(json.dumps(options._asdict()), encoding="utf-8")
     path = os.pathsep.join(filter(None, (str(RECORDER), os.environ.get("PYTHONPATH"))))
     # Its folders stay as they are: Python would write what it compiles next to the files of the environment.
     environment = {**os.environ, "PYTHONPATH": path, VARIABLE: str(folder), "PYTHONDONTWRITEBYTECODE": "1"}

@@ -24,8 +24,10 @@ def capture_batches(
 ) -> int:
     """Write what the run gave; SftuiError, which says why, where it gave nothing."""
     from sftui.capture import read_folder, run
+    from sftui.capture.recorder.sftui_recorder import CaptureOptions
     from sftui.exports.captured import write_captured
     from sftui.session.inputs import Inputs
+    from sftui.trainers import packages
 
     if out == STDOUT or not out.lower().endswith(".parquet"):
         raise ExportError(f"{out} says no format that batches are written in", fix="name it OUT.parquet")
@@ -36,15 +38,8 @@ def capture_batches(
             err=True,
         )
         with tempfile.TemporaryDirectory(prefix="sftui-capture-") as folder:
-            outcome = run(
-                command,
-                Path(folder),
-                batches=batches,
-                no_model=no_model,
-                clip=clip,
-                packages=_packages(),
-                unfinished=(file.name,),
-            )
+            options = CaptureOptions(batches, no_model, clip, [*dict.fromkeys(packages().values())])
+            outcome = run(command, Path(folder), options, (file.name,))
             captured = read_folder(Path(folder))
         if not captured.rows:
             why, fix = outcome.nothing(no_model=no_model), outcome.remedy(no_model=no_model)
@@ -54,12 +49,6 @@ def capture_batches(
         click.echo(f"sftui: {visible(sentence)}", err=True)
     click.echo(f"sftui: written to {visible(out)}, which only you may read", err=True)
     return 0
-
-
-def _packages() -> list[str]:
-    from sftui.trainers import packages
-
-    return [*dict.fromkeys(packages().values())]
 
 
 def summary(captured: CapturedRun, outcome: RunOutcome, wanted: int) -> list[str]:

@@ -148,8 +148,8 @@ class _ScriptFill:
             yield self._start(node), self._end(node), self._alone(node.body if known else node.orelse)
         elif isinstance(node, ast.BoolOp) and any(self._known(value) is not None for value in node.values):
             yield self._start(node), self._end(node), self._operands(node.values)
-        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == CONFIG:
-            yield self._start(node), self._end(node), literal(getattr(self._values[CONFIG], node.attr))
+        elif isinstance(node, ast.Attribute) and CONFIG in {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}:
+            yield self._start(node), self._end(node), literal(self._value(node))
         elif isinstance(node, ast.FunctionDef):
             yield from self._signature(node)
             yield from self._each(node.body)
@@ -228,7 +228,10 @@ class _ScriptFill:
         names = [one.id for one in inside if isinstance(one, ast.Name)]
         if not names or not all(name in self._values for name in names):
             return None  # a literal alone is the value of something, as in `x or []`
-        return bool(eval(compile(ast.Expression(node), "test", "eval"), {"__builtins__": {}}, dict(self._values)))
+        return bool(self._value(node))
+
+    def _value(self, node: ast.expr) -> Any:
+        return eval(compile(ast.Expression(node), "known", "eval"), {"__builtins__": {}}, dict(self._values))
 
     def _start(self, node: ast.expr | ast.stmt | ast.arg) -> int:
         return self._lines[node.lineno - 1] + node.col_offset

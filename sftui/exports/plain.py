@@ -30,7 +30,7 @@ Row = dict[str, Any]
 Message = dict[str, Any]
 Example = dict[str, list[int]]
 
-CONFIG = Config()
+CONFIG = Config("hf-trainer")
 
 DATA: list[str] = []
 PARTS: list[tuple[int, int | None]] = []  # first row, and one after the last
@@ -103,12 +103,12 @@ def load_tokenizer(name: str) -> Any:
         tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False, revision=REVISION)
     else:
         tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
-    if CONFIG.bos_token is not None:
-        tokenizer.bos_token = CONFIG.bos_token
-    if CONFIG.eos_token is not None:
-        tokenizer.eos_token = CONFIG.eos_token
-    if CONFIG.pad_token is not None:
-        tokenizer.pad_token = CONFIG.pad_token
+    if CONFIG.tokenizer.bos_token is not None:
+        tokenizer.bos_token = CONFIG.tokenizer.bos_token
+    if CONFIG.tokenizer.eos_token is not None:
+        tokenizer.eos_token = CONFIG.tokenizer.eos_token
+    if CONFIG.tokenizer.pad_token is not None:
+        tokenizer.pad_token = CONFIG.tokenizer.pad_token
     return tokenizer
 
 
@@ -191,9 +191,9 @@ def alpaca_messages(row: Row) -> list[Message]:
             raise ValueError("the history is not a list of pairs of texts")
         messages.append({"role": "user", "content": pair[0]})
         messages.append({"role": "assistant", "content": pair[1]})
-    if CONFIG.alpaca_prompt == "newline":
+    if CONFIG.data.alpaca_prompt == "newline":
         prompt = f"{instruction}\n{given}" if given else instruction
-    elif CONFIG.alpaca_prompt == "blank_line":
+    elif CONFIG.data.alpaca_prompt == "blank_line":
         prompt = f"{instruction}\n\n{given}" if given else instruction
     elif given:
         prompt = (
@@ -250,7 +250,7 @@ def template_options(row: Row) -> dict[str, Any]:
 def render(messages: list[Message], tokenizer: Any, options: dict[str, Any], prompt: bool = False) -> str:
     """The text of a conversation; `prompt`: with the header of the answer to come."""
     text: str = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=prompt, **options)
-    if CONFIG.bos == "strip_text":
+    if CONFIG.tokenize.bos == "strip_text":
         text = text.removeprefix(tokenizer.bos_token or "")
     return text
 
@@ -262,7 +262,7 @@ def answer_spans(messages: list[Message], text: str, tokenizer: Any, options: di
     """
     turns = [i for i, message in enumerate(messages) if message["role"] == "assistant"]
     spans = []
-    for i in turns[-1:] if CONFIG.last_turn else turns:
+    for i in turns[-1:] if CONFIG.mask.turns == "last" else turns:
         if isinstance(messages[i].get("content"), str) and messages[i]["content"].isspace():
             raise ValueError("an answer of white space alone: its place in the text cannot be told")
         if i == 0:
@@ -287,7 +287,7 @@ def stored(row: Row, tokenizer: Any) -> tuple[list[int], list[int], list[int]]:
     input_ids = whole_numbers(row[CONFIG.input_ids])
     if row.get(CONFIG.labels) is not None:
         labels = whole_numbers(row[CONFIG.labels])
-    elif CONFIG.rule == "all":
+    elif CONFIG.mask.rule == "all":
         labels = list(input_ids)
     else:
         raise ValueError("ids without labels")
@@ -296,7 +296,7 @@ def stored(row: Row, tokenizer: Any) -> tuple[list[int], list[int], list[int]]:
         attention_mask = whole_numbers(row[CONFIG.attention_mask])
     if not len(labels) == len(attention_mask) == len(input_ids) > 0:
         raise ValueError("ids, labels and attention mask differ in length, or are empty")
-    if CONFIG.shifted and (CONFIG.rule != "all" or row.get(CONFIG.labels) is not None):
+    if CONFIG.shifted and (CONFIG.mask.rule != "all" or row.get(CONFIG.labels) is not None):
         # The labels are stored shifted by one: put them back in line with their ids. Where the row is padded, the token
         # that was cut goes where the padding begins.
         end = len(input_ids) - next((n for n, on in enumerate(reversed(attention_mask)) if on), 0)
@@ -325,7 +325,7 @@ def prepare(row: Row | None, tokenizer: Any) -> Example | None:
     else:
         if CONFIG.format == "text":
             text = text_of(row, CONFIG.text)
-            if CONFIG.bos == "strip_text":
+            if CONFIG.tokenize.bos == "strip_text":
                 text = text.removeprefix(tokenizer.bos_token or "")
         else:
             if CONFIG.format == "messages":
@@ -336,24 +336,24 @@ def prepare(row: Row | None, tokenizer: Any) -> Example | None:
                 messages = alpaca_messages(row)
             else:
                 messages = pair_messages(row)
-            if CONFIG.system_text is not None and all(message["role"] != "system" for message in messages):
-                messages.insert(0, {"role": "system", "content": CONFIG.system_text})
+            if CONFIG.render.inject_system is not None and all(message["role"] != "system" for message in messages):
+                messages.insert(0, {"role": "system", "content": CONFIG.render.inject_system})
             options = {} if CONFIG.bare else template_options(row)
-            if CONFIG.rule != "generation_tag":
+            if CONFIG.mask.rule != "generation_tag":
                 text = render(messages, tokenizer, options)
             if CONFIG.format != "alpaca":
-                if CONFIG.rule == "completion" and messages[-1]["role"] != "assistant":
+                if CONFIG.mask.rule == "completion" and messages[-1]["role"] != "assistant":
                     return None
-                if CONFIG.rule == "assistant" and all(message["role"] != "assistant" for message in messages):
+                if CONFIG.mask.rule == "assistant" and all(message["role"] != "assistant" for message in messages):
                     return None
 
-        if CONFIG.rule == "generation_tag":
+        if CONFIG.mask.rule == "generation_tag":
             encoded = tokenizer.apply_chat_template(
                 messages, tokenize=True, return_dict=True, return_assistant_tokens_mask=True, **options
             )
             input_ids = list(encoded["input_ids"])
             labels = [token if on else IGNORE for token, on in zip(input_ids, encoded["assistant_masks"])]
-        elif CONFIG.rule == "assistant":
+        elif CONFIG.mask.rule == "assistant":
             encoded = tokenizer(text, add_special_tokens=CONFIG.add_special_tokens, return_offsets_mapping=True)
             input_ids = encoded["input_ids"]
             spans = answer_spans(messages, text, tokenizer, options)
@@ -362,22 +362,22 @@ def prepare(row: Row | None, tokenizer: Any) -> Example | None:
                 for token, (at, _) in zip(input_ids, encoded["offset_mapping"])
             ]
         else:
-            if CONFIG.append_eos == "if_missing_text" and not text.endswith(tokenizer.eos_token):
+            if CONFIG.tokenize.append_eos == "if_missing_text" and not text.endswith(tokenizer.eos_token):
                 text += tokenizer.eos_token
             input_ids = tokenizer(text, add_special_tokens=CONFIG.add_special_tokens)["input_ids"]
-            if CONFIG.append_eos == "always":
+            if CONFIG.tokenize.append_eos == "always":
                 input_ids.append(tokenizer.eos_token_id)
-            if CONFIG.append_eos == "if_missing_ids" and input_ids[-1:] != [tokenizer.eos_token_id]:
+            if CONFIG.tokenize.append_eos == "if_missing_ids" and input_ids[-1:] != [tokenizer.eos_token_id]:
                 input_ids.append(tokenizer.eos_token_id)
-            if CONFIG.bos == "drop_second" and input_ids[:2] == [tokenizer.bos_token_id] * 2:
+            if CONFIG.tokenize.bos == "drop_second" and input_ids[:2] == [tokenizer.bos_token_id] * 2:
                 del input_ids[0]
             labels = list(input_ids)
             if CONFIG.prompt_alone:
                 prompt = render(messages[:-1], tokenizer, options, prompt=True)
                 prompt_ids = tokenizer(prompt, add_special_tokens=CONFIG.add_special_tokens)["input_ids"]
-                if CONFIG.bos == "drop_second" and prompt_ids[:2] == [tokenizer.bos_token_id] * 2:
+                if CONFIG.tokenize.bos == "drop_second" and prompt_ids[:2] == [tokenizer.bos_token_id] * 2:
                     del prompt_ids[0]
-                if CONFIG.boundary == "prompt_length":
+                if CONFIG.mask.boundary == "prompt_length":
                     masked = min(len(prompt_ids), len(input_ids))
                 else:
                     masked = 0  # only what both tokenizations share is the prompt
@@ -386,22 +386,22 @@ def prepare(row: Row | None, tokenizer: Any) -> Example | None:
                 labels[:masked] = [IGNORE] * masked
         attention_mask = [1] * len(input_ids)
 
-    if CONFIG.min_tokens and len(input_ids) < CONFIG.min_tokens:
+    if CONFIG.length.min_tokens and len(input_ids) < CONFIG.length.min_tokens:
         return None
     example = {"input_ids": input_ids, "labels": labels, "attention_mask": attention_mask}
     if MAX_LENGTH is not None:
-        if CONFIG.over == "cut_right":
+        if CONFIG.length.over == "cut_right":
             example = {name: values[:MAX_LENGTH] for name, values in example.items()}
-        elif CONFIG.over == "cut_left":
+        elif CONFIG.length.over == "cut_left":
             example = {name: values[-MAX_LENGTH:] for name, values in example.items()}
-        elif CONFIG.over == "drop":
+        elif CONFIG.length.over == "drop":
             if len(input_ids) > MAX_LENGTH:
                 return None
         elif len(input_ids) > MAX_LENGTH:
             raise ValueError("the row is longer than MAX_LENGTH")
-    if CONFIG.drop_unlabelled and all(label == IGNORE for label in example["labels"]):
+    if CONFIG.length.drop_unlabelled and all(label == IGNORE for label in example["labels"]):
         return None
-    if CONFIG.preshifted:
+    if CONFIG.loss.shift == "preshifted":
         # The training loop does not shift: labels[i] is what follows input_ids[i].
         example = {name: values[1:] if name == "labels" else values[:-1] for name, values in example.items()}
     return example

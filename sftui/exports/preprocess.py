@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -37,22 +37,18 @@ OUT is a folder for datasets.load_from_disk, or a file ending in .jsonl or .parq
 
 
 @dataclass(frozen=True, slots=True)
-class Config:
-    """One recipe and one dataset, as far as they choose between the lines of `plain`.
+class Config(Recipe):
+    """A recipe, and what of one dataset chooses between the lines of `plain`.
 
-    In an exported script each `CONFIG.name` stands as its value and each branch that it rules out is left out. Choices
-    are the recipe's own words; names of columns and keys are the data's, empty where there is no such thing.
+    In an exported script each `CONFIG.name` stands as its value and each branch that it rules out is left out. Names of
+    columns and keys are the data's, empty where there is no such thing.
     """
 
     rows: str = "lines"
     """What reads the files: lines, list, or an expression (see `sources.Loading`)."""
     packed: bool = False
     """Some of the files end in .gz."""
-
     tokenizer_file: bool = False
-    bos_token: str | None = None
-    eos_token: str | None = None
-    pad_token: str | None = None
 
     format: str = "messages"
     """messages, alpaca, pair, text or tokenized."""
@@ -75,28 +71,14 @@ class Config:
     content_key: str = "content"
     function_calls: bool = False
     """A function_call turn becomes tool calls."""
-    alpaca_prompt: str = "stanford"
     shifted: bool = False
     """The stored labels are."""
 
+    add_special_tokens: bool = False
     bare: bool = True
     """Nothing goes to the chat template besides the messages."""
-    system_text: str | None = None
-    """The system message of a row that has none."""
-    add_special_tokens: bool = False
-    bos: str = "keep"
-    append_eos: str = "never"
     prompt_alone: bool = True
     """The prompt is rendered and tokenized alone, to find where the completion begins."""
-
-    rule: str = "completion"
-    boundary: str = "prompt_length"
-    last_turn: bool = False
-    """Only the last answer is trained."""
-    over: str = "cut_right"
-    min_tokens: int = 0
-    drop_unlabelled: bool = False
-    preshifted: bool = False
 
 
 def script(recipe: Recipe, base: Recipe, prepared: ExportInput) -> str:
@@ -118,20 +100,19 @@ def plain_source() -> str:
 
 def config_of(recipe: Recipe, prepared: ExportInput) -> Config:
     """What chooses between the lines of `plain`, for a recipe and data that it can express."""
-    detected, mask, length = prepared.reading(), recipe.mask, recipe.length
+    detected = prepared.reading()
     form = SHAPE_OF[detected.format]
     chat = form not in ("text", "tokenized")
     around = chat and reads_around(prepared)
     names, keys = detected.fields, detected.message_keys
+    known: dict[str, Any] = {section.name: getattr(recipe, section.name) for section in fields(Recipe)}
+    known |= {name: names[name] for name in _COLUMNS if name in names}
     return Config(
+        **known,
         rows=Code(prepared.loading.script),
         packed=any(path.endswith(".gz") for path in data_files(prepared)),
         tokenizer_file=locate(recipe.tokenizer.name or "", recipe.tokenizer.revision).kind == "file",
-        bos_token=recipe.tokenizer.bos_token,
-        eos_token=recipe.tokenizer.eos_token,
-        pad_token=recipe.tokenizer.pad_token,
         format=form,
-        **{name: names[name] for name in _COLUMNS if name in names},
         given=names.get("input", "input"),
         system=names.get("system", "system" if form == "alpaca" else ""),
         tools=names.get("tools", "tools") if around else "",
@@ -140,20 +121,9 @@ def config_of(recipe: Recipe, prepared: ExportInput) -> Config:
         role_key=keys.get("role", "role"),
         content_key=keys.get("content", "content"),
         function_calls=maps_calls(detected, recipe),
-        alpaca_prompt=recipe.data.alpaca_prompt,
         shifted=detected.given_labels == "shifted",
-        system_text=recipe.render.inject_system,
         add_special_tokens=recipe.tokenize.add_special_tokens,
-        bos=recipe.tokenize.bos,
-        append_eos=recipe.tokenize.append_eos,
-        prompt_alone=chat and mask.rule == "completion" and recipe.tokenize.mode == "prompt_and_full",
-        rule=mask.rule,
-        boundary=mask.boundary,
-        last_turn=mask.turns == "last",
-        over=length.over,
-        min_tokens=length.min_tokens,
-        drop_unlabelled=length.drop_unlabelled,
-        preshifted=recipe.loss.shift == "preshifted",
+        prompt_alone=chat and recipe.mask.rule == "completion" and recipe.tokenize.mode == "prompt_and_full",
     )
 
 

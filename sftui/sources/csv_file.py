@@ -77,7 +77,8 @@ class CsvSource(Source):
         self._note_separator()
 
     def files(self) -> Iterator[DataFile]:
-        return self._file.as_data("csv", self._separator)
+        # none of a text, whose columns no loader has to find
+        return self._file.as_data("csv", self._separator) if self._separator else iter(())
 
     def _frames(self, separator: str) -> tuple[Iterator[Any], Iterator[Any]]:
         """The rows as they are read, and as text, in chunks."""
@@ -209,7 +210,7 @@ class CsvSource(Source):
 
     def _note_separator(self) -> None:
         names = self._decoder.columns
-        if len(names) == 1 and (other := next((sign for sign in ";\t|," if sign in names[0]), "")):
+        if self._separator and len(names) == 1 and (other := next((sign for sign in ";\t|," if sign in names[0]), "")):
             sign = {"\t": "tabs", ",": "commas"}.get(other, other)
             note = f"{self.title} has one column, named {names[0]!r}; its fields seem to be separated by {sign}"
             self._notes.append(f"{note}, which datasets reads with sep={other!r}")
@@ -248,12 +249,6 @@ class TextSource(CsvSource):
         lines, rows = io.TextIOWrapper(self._stream, encoding="utf-8"), self._chunk_rows()
         chunks = iter(lambda: [line.rstrip("\n") for line in islice(lines, rows)], [])
         return (pd.DataFrame({"text": chunk}) for chunk in chunks), iter(())
-
-    def files(self) -> Iterator[DataFile]:
-        return iter(())  # none whose columns a loader has to find
-
-    def _note_separator(self) -> None:
-        """Lines of text are not separated."""
 
 
 def _mixed_as_text(frame: Any) -> Any:

@@ -9,6 +9,7 @@ import pytest
 from capture_runs import LOOP, STUB, Capture
 
 from sftui.capture import CapturedRun, RunOutcome, read_folder, run
+from sftui.capture.recorder.sftui_recorder import CaptureOptions
 from sftui.capture.running import _alive
 
 
@@ -35,7 +36,7 @@ def capture(stub: None, tmp_path: Path) -> Capture:
         script.write_text(LOOP + code, encoding="utf-8")
         folder.mkdir(mode=0o700)
         command = [*(python or (sys.executable,)), str(script), str(marker), "--token", "hf_secretsecret"]
-        outcome = run(command, folder, batches=batches, no_model=no_model, clip=clip, packages=packages)
+        outcome = run(command, folder, CaptureOptions(batches, no_model, clip, packages))
         assert not [*_alive(folder)]
         return outcome, read_folder(folder), marker.read_text() if marker.exists() else ""
 

@@ -11,6 +11,7 @@ import pytest
 from capture_runs import LOOP, Capture
 
 from sftui.capture import RECORDER, CapturedRun, run
+from sftui.capture.recorder.sftui_recorder import CaptureOptions
 from sftui.errors import SftuiError
 
 STEPS = """
@@ -545,7 +546,7 @@ def test_torch_is_found_however_late_it_is_imported(stub: None, tmp_path: Path) 
         "thread = threading.Thread(target=main)\nthread.start()\nthread.join()\n"
     )
     folder.mkdir()
-    outcome = run([sys.executable, str(script), str(tmp_path / "m")], folder, batches=1, no_model=False, clip=None)
+    outcome = run([sys.executable, str(script), str(tmp_path / "m")], folder, CaptureOptions(1))
     assert outcome.why == "step"
 
 
@@ -717,7 +718,7 @@ def test_a_command_that_is_not_there(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     folder.mkdir()
     with pytest.raises(SftuiError, match="nowhere/python could not be started, because no such file"):
-        run([str(tmp_path / "nowhere/python")], folder, batches=1, no_model=False, clip=None)
+        run([str(tmp_path / "nowhere/python")], folder, CaptureOptions(1))
 
 
 def test_nothing_is_compiled_beside_the_files_of_the_run(capture: Capture, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from types import FunctionType
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
@@ -271,7 +271,16 @@ def core_tokenizer(name: str) -> LoadedTokenizer:
 @cache
 def plain_tokenizer(name: str, eos: str | None) -> Any:
     """As the script loads it."""
-    return running(Config(eos_token=eos), {})["load_tokenizer"](str(builtin.folder(name.removeprefix("builtin:"))))
+    load = running(config_with({"tokenizer.eos_token": eos}), {})["load_tokenizer"]
+    return load(str(builtin.folder(name.removeprefix("builtin:"))))
+
+
+def config_with(values: Mapping[str, Any]) -> Config:
+    """What says nothing but these: knobs of the recipe by their paths, choices of the data by their names."""
+    config = Config("hf-trainer", **{name: value for name, value in values.items() if "." not in name})
+    for path, value in values.items():
+        config = cast(Config, changed(config, path, value)) if "." in path else config
+    return config
 
 
 def running(config: Config, constants: Mapping[str, Any]) -> dict[str, Any]:
@@ -334,7 +343,7 @@ class Comparison:
             self.counts[f"not exported: {error.what}"] += 1
             return
         config, constants = config_of(recipe, prepared), constants_of(recipe, prepared)
-        tokenizer = plain_tokenizer(recipe.tokenizer.name or "", config.eos_token)
+        tokenizer = plain_tokenizer(recipe.tokenizer.name or "", recipe.tokenizer.eos_token)
         ways = [running(config, constants)["prepare"], exported(config, constants)["prepare"]]
         for row in rows:
             made, copy = (of_plain(way, row, tokenizer) for way in ways)
@@ -378,12 +387,20 @@ def test_the_plain_preparation_is_the_cores(shape: str, tmp_path: Path) -> None:
 ALTERNATIVES: Mapping[str, tuple[Any, ...]] = {
     "rows": ("list", *(Code(source.loading.script) for source in (CsvSource, HubSource, SavedSource))),
     "format": ("alpaca", "pair", "text", "tokenized"),
-    "alpaca_prompt": ("newline", "blank_line"),
-    "bos": ("strip_text", "drop_second"),
-    "append_eos": ("if_missing_text", "if_missing_ids", "always"),
-    "rule": ("all", "assistant", "generation_tag"),
-    "boundary": ("common_prefix",),
-    "over": ("cut_left", "drop", "error"),
+    "data.alpaca_prompt": ("newline", "blank_line"),
+    "render.inject_system": ("be kind",),
+    "tokenizer.bos_token": ("<s>",),
+    "tokenizer.eos_token": ("</s>",),
+    "tokenizer.pad_token": ("<pad>",),
+    "tokenize.bos": ("strip_text", "drop_second"),
+    "tokenize.append_eos": ("if_missing_text", "if_missing_ids", "always"),
+    "mask.rule": ("all", "assistant", "generation_tag"),
+    "mask.boundary": ("common_prefix",),
+    "mask.turns": ("last",),
+    "length.over": ("cut_left", "drop", "error"),
+    "length.min_tokens": (3,),
+    "length.drop_unlabelled": (True,),
+    "loss.shift": ("preshifted",),
 }
 """Words that the plain preparation knows beside those of a `Config` that says nothing."""
 SET: Mapping[str, Any] = {
@@ -406,7 +423,7 @@ def ways() -> list[tuple[dict[str, Any], dict[str, Any]]]:
     found += [({field.name: not field.default}, {}) for field in fields(Config) if field.type == "bool"]
     for name, values in ALTERNATIVES.items():
         for value in values:
-            alone = name == "rule" or value in ("text", "tokenized")
+            alone = name == "mask.rule" or value in ("text", "tokenized")
             found.append(({name: value, "prompt_alone": False} if alone else {name: value}, {}))
     system: dict[str, Any] = {"system": "system", "tools": "tools", "variables": "kwargs", "bare": False}
     return [*found, ({}, {}), (system, dict(SET)), ({"format": "alpaca", **system}, {}), ({"content_key": "value"}, {})]
@@ -414,7 +431,7 @@ def ways() -> list[tuple[dict[str, Any], dict[str, Any]]]:
 
 def test_a_script_has_all_that_it_names_and_nothing_more() -> None:
     for config, constants in ways():
-        text = copied(plain_source(), Config(**config), constants)
+        text = copied(plain_source(), config_with(config), constants)
         assert names_missing(text) == set() and names_unused(text) == set(), (config, constants, text)
 
 
