@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 from sftui.api.opening import prepared
 from sftui.api.report import Report
-from sftui.crew import Crew
+from sftui.crew import Crew, CrewTask
 from sftui.engines.shards import CheckPieces, EncodePieces, PieceResult, Rows
 from sftui.errors import SftuiError
 from sftui.session.declared import Opening
 from sftui.session.opened import source_spec
-from sftui.sources import Loading, RowCount, Source
 from sftui.sources.arrow_rows import ArrowDecoder
+from sftui.sources.source import CountedSource, Loading
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -66,7 +66,29 @@ def setup(sample: Sequence[Mapping[str, Any]], **opening: Unpack[Opening]) -> Se
         session.close()
 
 
-class Check:
+class _BatchWork:
+    """What a process makes of batches: `task` is done on the rows of each."""
+
+    def __init__(self, setup: Setup, row: str | None, task: CrewTask[Rows, PieceResult]) -> None:
+        self._row, self._limit = row, source_spec(setup.sent.options).row_limit
+        self._crew: Crew[Rows, PieceResult] = Crew(task, 1)
+
+    def part(self, batch: Any) -> tuple[tuple[Row, ...], PieceResult]:
+        """The rows of a batch, and what is made of them."""
+        if self._row is None:
+            numbers: Sequence[int] = range(batch.num_rows)
+        elif self._row in batch.column_names:
+            numbers = batch[self._row].to_pylist()
+            batch = batch.drop_columns([self._row])
+        else:
+            raise SftuiError(f"there is no column {self._row}", fix=f"there are {', '.join(batch.column_names)}")
+        decoder = ArrowDecoder(batch.schema, self._limit)
+        rows = tuple([decoder.row(batch, at, number, f"row {number}") for at, number in enumerate(numbers)])
+        (part,) = self._crew.done(iter((rows,)))
+        return rows, part
+
+
+class Check(_BatchWork):
     """Each batch as one row: `first` and `rows` (its numbers), `findings` (a text each, the first of every code) and
     `part`, which `report` joins.
 
@@ -74,17 +96,12 @@ class Check:
     """
 
     def __init__(self, setup: Setup, row: str | None = None) -> None:
-        self._row = row
-        self._decoder = _Batches(setup, row)
-        self._crew: Crew[Rows, PieceResult] = Crew(
-            CheckPieces(setup.sent, setup.head.found.wanted, None, apart=True), 1
-        )
+        super().__init__(setup, row, CheckPieces(setup.sent, setup.head.found.wanted, None, apart=True))
 
     def __call__(self, batch: Any) -> Any:
         import pyarrow as pa
 
-        rows = self._decoder.rows(batch)
-        (part,) = self._crew.done(iter((rows,)))
+        rows, part = self.part(batch)
         audit: Audit = pickle.loads(part.made)
         kept = [one for code in audit.found.ordered() for one in code.kept]
         named = {one.finding.row for one in kept}
@@ -101,21 +118,19 @@ class Check:
         )
 
 
-class Encode:
+class Encode(_BatchWork):
     """Each batch as what the trainer receives of its rows: the columns that `sftui encode` writes to Parquet.
 
     `row` names the column of their numbers; without it they are numbered in each batch from 0.
     """
 
     def __init__(self, setup: Setup, row: str | None = None, explain: bool = False) -> None:
-        self._decoder = _Batches(setup, row)
-        self._crew: Crew[Rows, PieceResult] = Crew(EncodePieces(setup.sent, "parquet", explain), 1)
+        super().__init__(setup, row, EncodePieces(setup.sent, "parquet", explain))
 
     def __call__(self, batch: Any) -> Any:
         import pyarrow as pa
 
-        (part,) = self._crew.done(iter((self._decoder.rows(batch),)))
-        _, _, made = pickle.loads(part.made)
+        _, _, made = pickle.loads(self.part(batch)[1].made)
         with pa.ipc.open_stream(made) as stream:
             return stream.read_all()
 
@@ -149,25 +164,7 @@ def report(checked: Any, setup: Setup) -> Report:
     return Report(checking.checked())
 
 
-class _Batches:
-    """Batches as rows."""
-
-    def __init__(self, setup: Setup, row: str | None) -> None:
-        self._row, self._limit = row, source_spec(setup.sent.options).row_limit
-
-    def rows(self, batch: Any) -> tuple[Row, ...]:
-        if self._row is None:
-            numbers: Sequence[int] = range(batch.num_rows)
-        elif self._row in batch.column_names:
-            numbers = batch[self._row].to_pylist()
-            batch = batch.drop_columns([self._row])
-        else:
-            raise SftuiError(f"there is no column {self._row}", fix=f"there are {', '.join(batch.column_names)}")
-        decoder = ArrowDecoder(batch.schema, self._limit)
-        return tuple([decoder.row(batch, at, number, f"row {number}") for at, number in enumerate(numbers)])
-
-
-class _RowSet(Source):
+class _RowSet(CountedSource):
     """The rows that findings name, of so many."""
 
     title, loading = "Ray dataset", Loading("ray")
@@ -175,13 +172,7 @@ class _RowSet(Source):
     def __init__(self, rows: Mapping[int, Row], count: int) -> None:
         self._rows, self._count = rows, count
 
-    def row(self, index: int) -> Row:
+    def _read(self, index: int, where: str) -> Row:
         if index not in self._rows:
             raise IndexError(index)
         return self._rows[index]
-
-    def count(self) -> RowCount:
-        return RowCount(self._count, True, 1.0)
-
-    def close(self) -> None:
-        """There is nothing to give back."""

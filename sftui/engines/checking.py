@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -15,7 +16,6 @@ from sftui.session.checking import AuditSession
 from sftui.sources.source import SourcePiece
 
 if TYPE_CHECKING:
-    from sftui.audit.audit import Audit
     from sftui.audit.found import Filter
     from sftui.audit.repeats import RepeatedRows
     from sftui.audit.run import AuditProgress
@@ -69,14 +69,13 @@ class JoinedChecking(AuditSession):
 
         audit, begun = self.audit, time.monotonic()
         for made in parts:
-            if made is None:
-                self._index_on()
-            else:
+            if made is not None:
                 piece, damaged, part = made
-                other: Audit = pickle.loads(part)
-                audit.merge(other)
-                if damaged:
-                    self._read_damage(piece)
+                audit.merge(pickle.loads(part))
+                if damaged and isinstance(piece, SourcePiece):  # its damage is reported as by the local engine
+                    deque(islice(self.session.source.rows(piece.first), piece.rows), maxlen=0)
+            elif self.whole:
+                self.session.source.index_more(INDEXING)  # how long it takes is then known
             yield progress(audit.rows, 0, time.monotonic() - begun, self.known())
         if self.apart:
             for found in repeated(-(-audit.rows // SHARE)):
@@ -85,17 +84,6 @@ class JoinedChecking(AuditSession):
                 yield AuditProgress(audit.rows, audit.rows, 0.0, None)
         audit.finish()
         yield AuditProgress(audit.rows, audit.rows, 0.0, 0.0, True, note())
-
-    def _index_on(self) -> None:
-        """Count rows ahead while workers are busy: how long it takes is then known."""
-        if self.whole:
-            self.session.source.index_more(INDEXING)
-
-    def _read_damage(self, piece: Rows) -> None:
-        """Find the damage that a worker has seen, so that it is reported as by the local engine."""
-        if isinstance(piece, SourcePiece):
-            for _ in islice(self.session.source.rows(piece.first), piece.rows):
-                pass
 
 
 class RayChecking(JoinedChecking):

@@ -7,7 +7,6 @@ import logging
 import os
 import signal
 import socket
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -91,12 +90,10 @@ def _answers(address: str) -> None:
 @contextlib.contextmanager
 def _own_signals() -> Iterator[None]:
     """Ray takes SIGTERM for itself; who called us has a way of ending already."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        with contextlib.suppress(ValueError):  # not in the main thread, where alone Ray takes it
+            for number, handler in before.items():
+                signal.signal(number, handler)

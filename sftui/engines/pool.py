@@ -245,7 +245,9 @@ class Pool:
         if ready:
             ready, _ = self._ray.wait(list(first), num_returns=len(first), timeout=0, fetch_local=False)
         heard = [self._heard(first[ref]) for ref in ready]
-        self._say_waiting()
+        if self._begun is not None and time.monotonic() - self._begun > PATIENCE:
+            self._begun = None
+            self._notify("waits for Ray to start a worker: no processor of the cluster may be free")
         return any(heard)
 
     def _first(self, hand: _Actor) -> Any:
@@ -302,11 +304,6 @@ class Pool:
             self._notify(f"a worker was lost ({why}); {jobs[0].name} is done by another one")
             self._retry(jobs[0], why)
         self._hands[self._hands.index(gone)] = self._hired()
-
-    def _say_waiting(self) -> None:
-        if self._begun is not None and time.monotonic() - self._begun > PATIENCE:
-            self._begun = None
-            self._notify("waits for Ray to start a worker: no processor of the cluster may be free")
 
 
 def _reason(error: BaseException) -> str:

@@ -198,9 +198,8 @@ def _mask(recipe: Recipe, target: Recipe, trainer: Trainer, data_format: str | N
         return target, []
     if meant == "all":
         masked = trainer.masks_system(target) and data_format in ("messages", "sharegpt")
-        return changed(target, "mask.rule", "all"), (
-            [f"{target.preset} never trains a system message"] if masked else []
-        )
+        lost = [f"{target.preset} never trains a system message"] if masked else []
+        return changed(target, "mask.rule", "all"), lost
     if meant == "completion":
         return changed(target, "mask.rule", rules.get("completion", own)), []
     target = changed(target, "mask.rule", own)
@@ -211,10 +210,8 @@ def _mask(recipe: Recipe, target: Recipe, trainer: Trainer, data_format: str | N
         last = changed(target, "mask.turns", "last")
         if set(_sayable(last)[1]) <= set(_sayable(target)[1]):
             return last, []
-        return target, [
-            f"{recipe.preset} trains the last assistant message only: {target.preset} has no key for it and trains"
-            " every one"
-        ]
+        only = f"{recipe.preset} trains the last assistant message only"
+        return target, [f"{only}: {target.preset} has no key for it and trains every one"]
     if meant == "other":
         return target, [f"mask.rule {recipe.mask.rule} has no equal: {target.preset} trains every assistant message"]
     return target, []

@@ -66,25 +66,20 @@ def _weights(weights: WeightFigures) -> str:
 def _facts(checked: AuditReport) -> list[tuple[str, str]]:
     figures, weights = checked.audit, checked.audit.weights.figures()
     part = f" ({share(figures.trained, figures.tokens, 1)})" if figures.tokens else ""
-    return [
+    received = f"{figures.received_tokens:,} tokens, {figures.received_trained:,} trained"
+    evaluation = f"{figures.evaluation_rows:,}, {figures.evaluation_tokens:,} tokens"
+    facts = [
         ("Rows", f"{figures.rows:,}" + ("" if checked.complete else " looked at")),
         ("Trainer", checked.recipe.preset),
         ("Tokenizer", checked.tokenizer.name),
         ("Template", checked.template or "none"),
         ("Tokens", f"{figures.tokens:,}, {figures.trained:,} trained{part}"),
-        (
-            "Reach the trainer",
-            f"{many(figures.received_rows, 'row')}, {figures.received_tokens:,} tokens,"
-            f" {figures.received_trained:,} trained",
-        ),
-        *([("Weights in the loss", _weights(weights))] if weights is not None else []),
-        *(
-            [("Of them for evaluation", f"{figures.evaluation_rows:,}, {figures.evaluation_tokens:,} tokens")]
-            if figures.evaluation_rows
-            else []
-        ),
+        ("Reach the trainer", f"{many(figures.received_rows, 'row')}, {received}"),
+        ("Weights in the loss", _weights(weights) if weights is not None else None),
+        ("Of them for evaluation", evaluation if figures.evaluation_rows else None),
         ("Findings", counted(checked)),
     ]
+    return [(name, text) for name, text in facts if text is not None]
 
 
 def figure_sections(figures: Figures) -> Iterator[tuple[str, str, Any]]:

@@ -10,8 +10,8 @@ from sftui.session.opened import OpenData, StoredData
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, with_tokenizer
 from sftui.session.split import Split
-from sftui.sources import RowCount, Source
-from sftui.sources.source import UNKNOWN
+from sftui.sources import Source
+from sftui.sources.source import UNKNOWN, CountedSource
 
 if TYPE_CHECKING:
     from sftui.conversations import Detection
@@ -85,16 +85,10 @@ def sent(session: Ready) -> SessionParcel:
     )
 
 
-class HandedSource(Source):
+class HandedSource(CountedSource):
     """No rows of its own: whoever has the data hands them over."""
 
-    title, loading = "", UNKNOWN
+    title, loading, _count = "", UNKNOWN, 0
 
-    def row(self, index: int) -> Row:
+    def _read(self, index: int, where: str) -> Row:
         raise IndexError(index)
-
-    def count(self) -> RowCount:
-        return RowCount(0, True, 1.0)
-
-    def close(self) -> None:
-        """There is nothing to give back."""
