@@ -30,7 +30,7 @@ Row = dict[str, Any]
 Message = dict[str, Any]
 Example = dict[str, list[int]]
 
-CONFIG = Config("hf-trainer")
+CONFIG = Config("")
 
 DATA: list[str] = []
 PARTS: list[tuple[int, int | None]] = []  # first row, and one after the last
