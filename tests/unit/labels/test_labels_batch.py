@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sftui import labels
 from sftui.errors import RecipeError
 from sftui.labels import collate
 from sftui.model import Example
@@ -63,3 +64,17 @@ def test_without_pad_token_only_equal_rows_make_a_batch() -> None:
     assert collate(same, (0, 1), Batch(), pad_id=None, padding_side="right").input_ids == ((1, 2), (1, 2))
     with pytest.raises(RecipeError, match="no pad token"):
         collate([*same, Example((1,), (1,), (1,))], (0, 1, 2), Batch(), pad_id=None, padding_side="right")
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_a_batch_of_as_many_positions_as_are_shown_is_shown(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(labels, "MOST_POSITIONS", 6)
+    examples = [Example((7,) * (6 // rows), (7,) * (6 // rows), (1,) * (6 // rows))] * rows
+    assert collate(examples, range(rows), Batch(), pad_id=0, padding_side="right").input_ids[0] == (7,) * (6 // rows)
+    assert labels.end_to_end(examples, range(rows), "").input_ids == ((7,) * 6,)
+    with pytest.raises(RecipeError, match="too large to show"):
+        labels.end_to_end([*examples, examples[0]], range(rows + 1), "")
+
+
+def test_a_batch_of_no_rows_is_not_wide() -> None:
+    assert labels.padded_width((), Batch(), None) == 0

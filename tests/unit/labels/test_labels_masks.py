@@ -171,12 +171,30 @@ def test_ids_without_labels_need_the_rule_all() -> None:
         (Length(max=5), ((0, 5),), False),
         (Length(max=5, over="cut_left"), ((7, 12),), False),
         (Length(max=5, over="drop"), ((0, 12),), True),
+        (Length(max=12, over="drop"), ((0, 12),), False),
+        (Length(max=12, over="error"), ((0, 12),), False),
         (Length(min_tokens=13), ((0, 12),), True),
+        (Length(min_tokens=12), ((0, 12),), False),
     ],
 )
 def test_length(length: Length, kept: object, dropped: bool) -> None:
     found, why = rules.keep(12, length)
     assert found == kept and (why is not None) is dropped
+
+
+def test_a_longer_row_stops_where_the_recipe_says_so() -> None:
+    with pytest.raises(RecipeError, match="12 tokens and the trainer stops at rows over"):
+        rules.keep(12, Length(max=11, over="error"))
+
+
+def test_values_inside_kept_ranges() -> None:
+    assert rules.within(((3, 5),), IDS) == IDS[3:5]
+    assert rules.within(((0, 1), (4, 6)), IDS) == (IDS[0], *IDS[4:6])
+
+
+def test_a_stretch_of_no_tokens_leaves_no_trace() -> None:
+    on, why = rules.drawn([(0, (True, Reason.ASSISTANT)), (2, (False, Reason.PROMPT)), (0, (True, Reason.TERMINATOR))])
+    assert list(on.runs()) == [(0, 2, False)] and list(why.runs()) == [(0, 2, Reason.PROMPT)]
 
 
 def test_unlabelled_rows_are_dropped_only_when_asked() -> None:

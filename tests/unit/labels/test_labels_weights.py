@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 from sftui.flat import flat
-from sftui.labels import by_message, collate, label, weights_joined, weights_within
+from sftui.labels import by_message, collate, end_to_end, label, weights_joined, weights_within
 from sftui.labels import example as made_of
 from sftui.model import Batch, Conversation, Example, Kind, Labels, Message, Part, Reason, RenderedText, Tokens
 from sftui.recipe import Batch as BatchOptions
@@ -91,11 +91,19 @@ def test_weights_inside_several_kept_ranges() -> None:
 
 def test_what_is_of_no_message_weighs_one() -> None:
     flags = as_runs((False, True, True))
-    assert by_message(flags, as_runs((0, 0, -1)), [Message({}, weight=0.5)]) == joined([(1, 0.0), (1, 0.5), (1, 1.0)])
+    weights = joined([(1, 0.0), (1, 0.5), (1, 1.0)])
+    assert by_message(flags, as_runs((0, 0, -1)), [Message({}, weight=0.5)]) == weights
+    assert by_message(flags, as_runs((0, 0, 1)), [Message({}, weight=0.5)]) == weights
 
 
 def example(weights: Runs[float] | None, size: int = 3) -> Example:
     return Example((7,) * size, (7,) * size, (1,) * size, weights=weights)
+
+
+def test_stretches_of_rows_with_and_without_weights_are_joined() -> None:
+    weighed, plain = example(joined([(1, 0.0), (2, 0.5)])), example(None)
+    assert weights_joined([(plain, 1, 3), (weighed, 1, 3)], 2) == joined([(2, 1.0), (2, 0.5), (2, 0.0)])
+    assert end_to_end([weighed, plain], (0, 1), "").weights == (joined([(1, 0.0), (2, 0.5), (3, 1.0)]),)
 
 
 @pytest.mark.parametrize(("side", "second"), [("right", [0.5, 1.0, 0.0]), ("left", [0.0, 0.5, 1.0])])
