@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -142,6 +144,53 @@ def test_an_empty_generation_block_at_the_very_start_stops_the_run() -> None:
 def test_generation_rule_without_tag_is_refused() -> None:
     with pytest.raises(RecipeError, match="trains nothing"):
         draw(Mask(rule="generation_tag"))
+
+
+WHY = {
+    **{Reason.PROMPT: "p", Reason.BOUNDARY: "b", Reason.COMPLETION: "C", Reason.ASSISTANT: "A", Reason.HEADER: "h"},
+    **{Reason.TERMINATOR: "T", Reason.TERMINATOR_OFF: "t", Reason.TRAILING: "s", Reason.ROLE: "r"},
+    **{Reason.EARLIER: "e", Reason.WHOLE: "W", Reason.APPENDED: "E"},
+}
+
+
+@pytest.mark.parametrize(
+    ("mask", "prompt", "drawn"),
+    [
+        (Mask(rule="all"), None, "WWWWWWWWWWWWE"),
+        (Mask(rule="completion"), IDS[:6], "ppppppCTCCCTE"),
+        (Mask(rule="completion", terminator="mask", trailing="mask"), IDS[:6], "ppppppCtsCCtE"),
+        (Mask(rule="completion"), (*IDS, 1, 2), "ppppppppppppb"),
+        (Mask(rule="assistant"), None, "rrrrrhATAhATE"),
+        (Mask(rule="assistant", terminator="mask"), None, "rrrrrhAtshAtE"),
+        (Mask(rule="assistant", turns="last"), None, "rrrrreeeehATE"),
+        (Mask(rule="assistant", roles=("tool",)), None, "rrrrrrrrrrrrE"),
+        (Mask(rule="turn_full", turns="last"), None, "rrrrreeeeAAAr"),
+    ],
+)
+def test_why_tokens_are_trained_or_not(mask: Mask, prompt: tuple[int, ...] | None, drawn: str) -> None:
+    """The row with an EOS behind it that stands for no text: trained where an answer is."""
+    row = tokens(prompt)
+    row = replace(
+        row,
+        ids=flat((*IDS, 2)),
+        starts=(*row.starts, NOWHERE),
+        ends=(*row.ends, NOWHERE),
+        messages=(*OWNERS, NOWHERE),
+        parts=(*PARTS, Part.INJECTED),
+    )
+    flags, reasons = rules.draw(rules.Subject(row, RENDERED, chat()), mask)
+    assert "".join(WHY[reason] for reason in reasons) == drawn
+    assert [*flags] == [letter in "CATW" or (letter == "E" and mask.roles != ("tool",)) for letter in drawn]
+
+
+def test_a_row_of_an_appended_eos_and_one_of_nothing() -> None:
+    alone = Tokens(flat((2,)), (NOWHERE,), (NOWHERE,), (NOWHERE,), (Part.INJECTED,))
+    nothing = Tokens(flat(()), (), (), (), ())
+    for mask, trains in ((Mask(rule="all"), True), (Mask(rule="assistant"), True)):
+        flags, reasons = rules.draw(rules.Subject(alone, RenderedText(""), chat()), mask)
+        assert [*flags] == [trains] and [*reasons] == [Reason.APPENDED]
+        flags, reasons = rules.draw(rules.Subject(nothing, RenderedText(""), chat()), mask)
+        assert not len(flags) and not len(reasons)
 
 
 def test_reasons_tell_prompt_from_boundary() -> None:
