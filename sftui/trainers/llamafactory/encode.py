@@ -94,13 +94,6 @@ class Writer:
         self.template = template
         self._special, self.options = special, options
         self._known: dict[tuple[str, bool, bool], tuple[_Slot, ...]] = {}
-        self._slots = {
-            "system": template.system,
-            "user": template.user,
-            "assistant": template.assistant,
-            "observation": template.observation,
-            "function": template.function,
-        }
         self._terminator = template.terminator
         default = options.default_system
         self._default = template.default_system if default is None else default
@@ -177,7 +170,7 @@ class Writer:
         key = (role, trained, answered)
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = self._around(self._slots[role], trained, answered and not trained)
+            found = self._known[key] = self._around(getattr(self.template, role), trained, answered and not trained)
         return found
 
     def _around(self, slots: Slots, trained: bool, answered: bool) -> tuple[_Slot, ...]:

@@ -169,12 +169,11 @@ def _wrapped_lines(tools: Sequence[Mapping[str, Any]]) -> str:
     return "".join("\n" + _dump(_wrapped(tool)) for tool in tools)
 
 
-def _calls_default(calls: Sequence[Call]) -> str:
-    return "\n".join(f"Action: {name}\nAction Input: {_dump(arguments)}" for name, arguments in calls)
-
-
-def _calls_gemma4(calls: Sequence[Call]) -> str:
-    return "".join(f"<|tool_call>call:{name}{{{_gemma4(arguments)}}}<tool_call|>" for name, arguments in calls)
+def _each(
+    write: Callable[[str, Any], str], joint: str = "\n", head: str = "", tail: str = ""
+) -> Callable[[Sequence[Call]], str]:
+    """Calls written one by one, with what stands between, before and behind them."""
+    return lambda calls: head + joint.join(write(*call) for call in calls) + tail
 
 
 def _gemma4(arguments: Any) -> str:
@@ -215,39 +214,22 @@ def _named(name: str, arguments: Any) -> str:
     return _dump({"name": name, "arguments": arguments})
 
 
-def _calls_minimax1(calls: Sequence[Call]) -> str:
-    return "<tool_calls>\n" + "\n".join(_named(*call) for call in calls) + "\n</tool_calls>"
-
-
 def _tagged(begin: str, each: str, end: str) -> Callable[[Sequence[Call]], str]:
     """Calls as tags: `begin` holds the name, `each` an argument and its value, a text as it is and all else as JSON."""
 
-    def written(calls: Sequence[Call]) -> str:
-        return "\n".join(
-            begin.format(name)
-            + "".join(
-                each.format(key, value if isinstance(value, str) else _dump(value)) for key, value in said.items()
-            )
-            + end
-            for name, said in calls
-        )
+    def written(name: str, said: Any) -> str:
+        values = ((key, value if isinstance(value, str) else _dump(value)) for key, value in said.items())
+        return begin.format(name) + "".join(each.format(*value) for value in values) + end
 
-    return written
+    return _each(written)
 
 
 def _calls_mistral(calls: Sequence[Call]) -> str:
     return _dump([{"name": name, "arguments": arguments} for name, arguments in calls])
 
 
-def _calls_qwen(calls: Sequence[Call]) -> str:
-    return "\n".join(f"<tool_call>\n{_named(*call)}\n</tool_call>" for call in calls)
-
-
-def _calls_lfm2(calls: Sequence[Call]) -> str:
-    written = (
-        f"{name}({', '.join(f'{key}={_lfm2(value)}' for key, value in arguments.items())})" for name, arguments in calls
-    )
-    return f"<|tool_call_start|>[{', '.join(written)}]<|tool_call_end|>"
+def _call_lfm2(name: str, arguments: Any) -> str:
+    return f"{name}({', '.join(f'{key}={_lfm2(value)}' for key, value in arguments.items())})"
 
 
 def _lfm2(value: Any) -> str:
@@ -271,18 +253,19 @@ _DESCRIBE: Mapping[str, Callable[[Sequence[Mapping[str, Any]], date], str]] = {
     "qwen3_5": lambda tools, _: _prompt("qwen35", "".join("\n" + _dump(_bare(tool, tool)) for tool in tools)),
     "seed_oss": lambda tools, _: _prompt("seed", "\n" + _dump(tools)),
 }
+_CALLS_OF_QWEN = _each(lambda *call: f"<tool_call>\n{_named(*call)}\n</tool_call>")
 _CALLS: Mapping[str, Callable[[Sequence[Call]], str]] = {
-    "default": _calls_default,
-    "gemma4": _calls_gemma4,
+    "default": _each(lambda name, arguments: f"Action: {name}\nAction Input: {_dump(arguments)}"),
+    "gemma4": _each(lambda name, arguments: f"<|tool_call>call:{name}{{{_gemma4(arguments)}}}<tool_call|>", ""),
     "glm4": _calls_glm4,
     "glm4_moe": _tagged("\n<tool_call>{}", "\n<arg_key>{}</arg_key>\n<arg_value>{}</arg_value>", ""),
-    "lfm2": _calls_lfm2,
-    "ling": _calls_qwen,
+    "lfm2": _each(_call_lfm2, ", ", "<|tool_call_start|>[", "]<|tool_call_end|>"),
+    "ling": _CALLS_OF_QWEN,
     "llama3": _calls_llama3,
-    "minimax1": _calls_minimax1,
+    "minimax1": _each(_named, head="<tool_calls>\n", tail="\n</tool_calls>"),
     "minimax2": _tagged('<invoke name="{}">', '\n<parameter name="{}">{}</parameter>', "\n</invoke>"),
     "mistral": _calls_mistral,
-    "qwen": _calls_qwen,
+    "qwen": _CALLS_OF_QWEN,
     "qwen3_5": _tagged(
         "<tool_call>\n<function={}>", "\n<parameter={}>\n{}\n</parameter>", "\n</function>\n</tool_call>"
     ),

@@ -12,11 +12,12 @@ from __future__ import annotations
 import ast
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from sftui.errors import RecipeError
+from sftui.model import Problem
 from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml
 from sftui.side_files import object_of
@@ -27,6 +28,7 @@ from sftui.trainers.config import (
     KeyNote,
     KeyUse,
     OpenedConfig,
+    refuse,
     text_at,
     wrong_value,
 )
@@ -390,10 +392,10 @@ KNOWN_WORDS = {"none": None, "None": None, "true": True, "True": True, "false": 
 def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig:
     """The config as a recipe; RecipeError where NeMo Automodel stops, or for a dataset that sftui does not know."""
     config = {str(key): _translated(value) for key, value in parse_yaml(text, path, "pyyaml").items()}
-    _supervised(config, path)
+    refuse(_unsupervised(config), path)
     block = entry(config)
     kind = _kind(block, path)
-    _no_variables(block, path)
+    refuse(_variables(block), path)
     recipe = changed(preset, "own.dataset", kind)
     notes = [note for key, value in config.items() for note in _notes(key, value, kind, known)]
     recipe = table.read_into(recipe, TABLE, config, path)
@@ -419,25 +421,21 @@ def _translated(value: Any) -> Any:
         return value
 
 
-def _supervised(config: Mapping[str, Any], path: str) -> None:
+def _unsupervised(config: table.Config) -> Iterator[Problem]:
+    """Why a config is none of NeMo Automodel's fine-tuning of language models."""
     given = config.get("recipe")
     name = given.get("_target_") if isinstance(given, Mapping) else given
     last = str(name).rpartition(".")[2]
     if name is not None and last not in FINETUNES:
-        raise RecipeError(
-            f"the config is for the recipe {last}",
-            where=path,
-            why="sftui shows the data of NeMo Automodel's fine-tuning of language models",
-            fix=f"open a config of {RECIPE}",
-        )
+        why = "sftui shows the data of NeMo Automodel's fine-tuning of language models"
+        yield Problem(f"the config is for the recipe {last}", why, f"open a config of {RECIPE}")
     if not isinstance(config.get("dataset"), Mapping):
         loader = config.get("dataloader")
         nested = isinstance(loader, Mapping) and "dataset" in loader
-        raise RecipeError(
+        yield Problem(
             "the config has no dataset" + " but inside `dataloader`" * nested,
-            where=path,
-            why="NeMo Automodel's recipe stops without the block `dataset` at the top (AttributeError: dataset)",
-            fix="move it to the top" if nested else "add one, with a _target_",
+            "NeMo Automodel's recipe stops without the block `dataset` at the top (AttributeError: dataset)",
+            "move it to the top" if nested else "add one, with a _target_",
         )
 
 
@@ -457,15 +455,11 @@ def _kind(block: Mapping[str, Any], path: str) -> str:
     )
 
 
-def _no_variables(block: Mapping[str, Any], path: str) -> None:
+def _variables(block: Mapping[str, Any]) -> Iterator[Problem]:
     for key, value in block.items():
         if isinstance(value, str) and "$" in value and key != "chat_template":
-            raise RecipeError(
-                f"dataset.{key} takes `{value}` from the environment",
-                where=path,
-                why="sftui reads no environment variables for a config",
-                fix="write the value itself",
-            )
+            why = "sftui reads no environment variables for a config"
+            yield Problem(f"dataset.{key} takes `{value}` from the environment", why, "write the value itself")
 
 
 def _notes(key: str, value: Any, kind: str, known: KnownKeys) -> list[KeyNote]:

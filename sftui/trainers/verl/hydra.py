@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from sftui.errors import RecipeError
@@ -43,9 +43,9 @@ class _OverrideReader:
     def value(self, ends: str) -> Any:
         first = self.peek()
         if first == "[":
-            return self._listed()
+            return self._inside("[]", lambda: self.value(",]"))
         if first == "{":
-            return self._mapped()
+            return dict(self._inside("{}", self._pair))
         if first in ("'", '"') and first:
             return self._quoted(first)
         start = self.at
@@ -53,26 +53,19 @@ class _OverrideReader:
             self.at += 2 if self.text[self.at] == "\\" else 1
         return primitive(self.text[start : self.at].strip())
 
-    def _listed(self) -> list[Any]:
-        self.take("[")
-        found: list[Any] = []
-        while self.peek() != "]":
-            found.append(self.value(",]"))
-            if self.peek() != "]":
-                self.take(",")
-        self.take("]")
-        return found
+    def _pair(self) -> tuple[Any, Any]:
+        key = self.value(":")
+        self.take(":")
+        return key, self.value(",}")
 
-    def _mapped(self) -> dict[Any, Any]:
-        self.take("{")
-        found: dict[Any, Any] = {}
-        while self.peek() != "}":
-            key = self.value(":")
-            self.take(":")
-            found[key] = self.value(",}")
-            if self.peek() != "}":
+    def _inside(self, brackets: str, item: Callable[[], Any]) -> list[Any]:
+        self.take(brackets[0])
+        found: list[Any] = []
+        while self.peek() != brackets[1]:
+            found.append(item())
+            if self.peek() != brackets[1]:
                 self.take(",")
-        self.take("}")
+        self.take(brackets[1])
         return found
 
     def _quoted(self, quote: str) -> str:
