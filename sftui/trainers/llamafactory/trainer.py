@@ -118,16 +118,8 @@ class LlamaFactory(Trainer):
         if found.refused is None and (own.preprocessing_num_workers or 1) == 1:
             found = formats.unless_late(rows, found, own.max_samples)
         if found.refused is None and rows and all(self._skipped(row, found, recipe) for row in rows):
-            found = replace(
-                found,
-                notes=(
-                    *found.notes,
-                    (
-                        f"all {len(rows)} sampled rows are dropped; where none is left LLaMA-Factory stops: "
-                        "Cannot find valid samples"
-                    ),
-                ),
-            )
+            note = f"all {len(rows)} sampled rows are dropped; where none is left LLaMA-Factory stops: "
+            found = replace(found, notes=(*found.notes, f"{note}Cannot find valid samples"))
         return found
 
     def _skipped(self, row: Row, detected: Detection, recipe: Recipe) -> bool:
@@ -142,9 +134,8 @@ class LlamaFactory(Trainer):
         if pretrain.is_pretraining(recipe):
             conversation = pretrain.as_text(conversation)
         if most is not None and row.index >= most:
-            return replace(
-                conversation, extra={formats.DROPPED: f"max_samples {most}: LLaMA-Factory does not read rows after it"}
-            )
+            why = f"max_samples {most}: LLaMA-Factory does not read rows after it"
+            return replace(conversation, extra={formats.DROPPED: why})
         return conversation
 
     def messages_target(self, recipe: Recipe) -> MessagesTarget:
@@ -264,10 +255,8 @@ class LlamaFactory(Trainer):
         if shaped.dropped is not None:
             return tokens, dropped_labels(tokens, shaped.dropped)
         if pretrain.is_pretraining(recipe):
-            packing = recipe.pack.strategy != "none"
-            return tokens, pretrain.label(
-                tokens, None if packing else recipe.length.max, pad_token_id(recipe, tools)[0]
-            )
+            most = None if recipe.pack.strategy != "none" else recipe.length.max
+            return tokens, pretrain.label(tokens, most, pad_token_id(recipe, tools)[0])
         require(recipe, "mask.rule", "length.over")
         template = self._survey(recipe, tools).writer.template
         history, prompt = recipe.mask.turns == "last", recipe.mask.rule == "all"

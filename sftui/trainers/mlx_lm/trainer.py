@@ -57,6 +57,10 @@ PAST_THE_END = (
 )
 
 
+def _stop(why: str, fix: str) -> RecipeError:
+    return RecipeError("mlx-lm stops at this row", why=why, fix=fix)
+
+
 class UnreachedLabels(tuple[int, ...]):
     """The labels of a row of which the mask begins beyond its end: the padding behind it is not trained."""
 
@@ -122,10 +126,9 @@ class MlxLm(Trainer):
             )
         before = len(conversation.messages) - 1
         if before < 1:
-            raise RecipeError(
-                "mlx-lm stops at this row",
-                why="mask_prompt renders the messages before the last one, and there are none",
-                fix="drop the row, or set mask.rule to all",
+            raise _stop(
+                "mask_prompt renders the messages before the last one, and there are none",
+                "drop the row, or set mask.rule to all",
             )
         return ShapedRow(conversation, None, before)
 
@@ -160,16 +163,11 @@ class MlxLm(Trainer):
         end, most = tools.tokenizer.facts.eos_id, recipe.length.max
         alone = tokens.input_ids in ((), (end,))
         if alone and not tools.tokenizer.ids(rendered.text, recipe.tokenize.add_special_tokens):
-            raise RecipeError(
-                "mlx-lm stops at this row",
-                why="its text has no tokens, and the last of them is looked at",
-                fix="drop the row",
-            )
+            raise _stop("its text has no tokens, and the last of them is looked at", "drop the row")
         if end is None and recipe.tokenize.append_eos == "if_missing_ids" and (most is None or len(tokens) < most):
-            raise RecipeError(
-                "mlx-lm stops at this row",
-                why="its tokenizer has no EOS: None is put behind the text, and no cut takes that off (TypeError)",
-                fix="name an EOS in the tokenizer's tokenizer_config.json",
+            raise _stop(
+                "its tokenizer has no EOS: None is put behind the text, and no cut takes that off (TypeError)",
+                "name an EOS in the tokenizer's tokenizer_config.json",
             )
         return tokens
 

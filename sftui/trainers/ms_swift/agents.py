@@ -215,13 +215,13 @@ def calls(agent: str, messages: Sequence[Run], before: str | None) -> tuple[Text
     `before` is what the assistant said just before, None where something else stands there.
     """
     style, strips = CALLS.get(agent) or _in_words(agent), agent == "glm4_5" and bool((before or "").strip())
-    each = [style.each(*call) for call in [_call(one.text) for one in messages]]
+    each = [style.each(*call) for call in [_call(run.text) for run in messages]]
     return _joined(each, messages, "\n" if strips else style.head, style.joint, style.tail), strips
 
 
 def _joined(each: Sequence[str], messages: Sequence[Run], head: str, joint: str, tail: str) -> Text:
     texts = [text if number == 0 else joint + text for number, text in enumerate(each)]
-    inner = (Run(text, one.message, Part.CONTENT) for text, one in zip(texts, messages))
+    inner = (Run(text, run.message, Part.CONTENT) for text, run in zip(texts, messages))
     first, last = Run(head, messages[0].message, Part.INJECTED), Run(tail, messages[-1].message, Part.INJECTED)
     return _some([first, *inner, last])
 
@@ -340,17 +340,17 @@ def _enclosed(agent: str, result: Run) -> Text:
 def _react(acts: bool, text: str, tools: Sequence[Run], observed: str) -> tuple[Text, Slotted]:
     """Results as ReactCompatMixin writes them."""
     if not acts:
-        return (), [(one,) for one in tools]
+        return (), [(run,) for run in tools]
     more = ""
     if not text.endswith(observed):
         more = ("" if text.endswith("\n") else "\n") + observed
     found: Slotted = []
-    for number, one in enumerate(tools):
+    for number, run in enumerate(tools):
         if number:
-            found.append(written(observed, one.message, Part.HEADER))
-        found.append((one,))
-        if not one.text.endswith("\n"):
-            found.append(written("\n", one.message, Part.SEPARATOR))
+            found.append(written(observed, run.message, Part.HEADER))
+        found.append((run,))
+        if not run.text.endswith("\n"):
+            found.append(written("\n", run.message, Part.SEPARATOR))
     return (written(more, tools[0].message - 1, Part.INJECTED) if more else ()), found
 
 
@@ -365,9 +365,9 @@ def _copied(slots: Any) -> Slotted:
 
 def _responses(agent: str, tools: Sequence[Run]) -> Text:
     """The results as lines, each between tags."""
-    texts = (_dumped({"content": one.text}) if agent == "mistral" else one.text for one in tools)
+    texts = (_dumped({"content": run.text}) if agent == "mistral" else run.text for run in tools)
     tagged = [LINES[agent].format(text) for text in texts]
-    lines = [one._replace(text="\n" * bool(i) + tagged[i]) for i, one in enumerate(tools)]
+    lines = [run._replace(text="\n" * bool(i) + tagged[i]) for i, run in enumerate(tools)]
     if agent != "hunyuan_hermes":
         return tuple(lines)
     first, last = Run("<tool_responses>", lines[0].message, Part.HEADER), lines[-1].message
@@ -390,7 +390,7 @@ def standalone(agent: str, tools: Sequence[Run], template: Template) -> Text:
     if agent in ("react_en", "react_zh"):
         observed = keywords(agent)[2]
         return _some(
-            [Run(text, one.message, Part.CONTENT) for one in tools for text in ("\n", observed, "\n", one.text)]
+            [Run(text, run.message, Part.CONTENT) for run in tools for text in ("\n", observed, "\n", run.text)]
         )
     if agent in HERMES:
         found: list[Run] = []
@@ -408,11 +408,11 @@ def standalone(agent: str, tools: Sequence[Run], template: Template) -> Text:
         raise DroppedRow("a result follows a question, and the template has no place for questions (ValueError)")
     if agent in GLM4:
         return _some(
-            [Run(text, one.message, Part.CONTENT) for one in tools for text in ("<|observation|>\n", one.text)]
+            [Run(text, run.message, Part.CONTENT) for run in tools for text in ("<|observation|>\n", run.text)]
         )
     if agent in GLM4_5:
         first = Run("<|observation|>", tools[0].message, Part.HEADER)
-        return (first, *(run for one in tools for run in _enclosed(agent, one)))
+        return (first, *(part for result in tools for part in _enclosed(agent, result)))
     raise DroppedRow(
         f"a result follows a question, which the agent_template {agent} does not write (NotImplementedError)"
     )

@@ -46,7 +46,7 @@ def model_of(name: str | None, revision: str | None, kind: str | None) -> Model:
     folder = tokenizer_folder(name, revision)
     config, arguments = ({} if folder is None else object_of(folder / f"{one}.json") for one in ("config", "args"))
     longest = min((value for key in LENGTHS if type(value := config.get(key)) is int), default=None)
-    types = _types()
+    types: Mapping[str, Mapping[str, Any]] = _recorded()["types"]
     if kind is not None and kind not in types:
         raise RecipeError(f"{TITLE} {RELEASE} has no model_type `{kind}`", fix=did_you_mean(kind, sorted(types)))
     found = _named(name or "")
@@ -131,17 +131,12 @@ def _datasets() -> frozenset[str]:
     return frozenset(_recorded()["datasets"].split())
 
 
-def _types() -> Mapping[str, Mapping[str, Any]]:
-    types: Mapping[str, Mapping[str, Any]] = _recorded()["types"]
-    return types
-
-
 @cache
 def _names() -> Mapping[str, tuple[str, str]]:
     """Each known name → its model_type and template."""
     return {
         name: (kind, template)
-        for kind, facts in _types().items()
+        for kind, facts in _recorded()["types"].items()
         for template, names in facts.get("names", {}).items()
         for name in names.split()
     }

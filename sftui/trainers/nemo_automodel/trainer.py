@@ -172,12 +172,8 @@ class NemoAutomodel(InlineTemplateTrainer):
             return tokens, replace(dropped_labels(tokens, UNLABELLED), kept=kept)
         flags, reasons = masks.mask_of(marks, kept, len(tokens))
         notes = () if rendered.exact else ("who wrote which token is a best effort here",)
-        counted = counts_bos(recipe, tools.tokenizer)
-        if (
-            not isinstance(rendered, Renders)
-            and recipe.mask.rule != "all"
-            and len(tools.tokenizer.facts.front) > counted
-        ):
+        plain, front = not isinstance(rendered, Renders), tools.tokenizer.facts.front
+        if plain and recipe.mask.rule != "all" and len(front) > counts_bos(recipe, tools.tokenizer):
             notes = (*notes, UNCOUNTED)
         return tokens, label_rules.on_ids(tokens, (flags, reasons), kept, notes=notes)
 
