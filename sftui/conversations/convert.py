@@ -59,26 +59,22 @@ def _from_messages(row: Mapping[str, Any], where: str, detected: Detection, data
 
 
 def _from_alpaca(row: Mapping[str, Any], where: str, detected: Detection, data: Data) -> Conversation:
-    fields = detected.fields
-    instruction = _text(row, fields.get("instruction", "instruction"), where)
-    output_column = fields.get("output", "output")
-    output = _text(row, output_column, where)
-    given = _optional_text(row, fields.get("input", "input"), where) or ""
-    system = _optional_text(row, fields.get("system", "system"), where)
+    names = {name: detected.fields.get(name, name) for name in ("instruction", "output", "input", "system", "history")}
+    instruction, output = _text(row, names["instruction"], where), _text(row, names["output"], where)
+    given = _optional_text(row, names["input"], where) or ""
+    system = _optional_text(row, names["system"], where)
     raw: dict[str, Any] = {"instruction": instruction, "input": given, "output": output}
     messages: list[Message] = []
     if system:
         raw["system"] = system
-        messages.append(Message({"role": "system", "content": system}, fields.get("system", "system")))
-    history = row.get(fields.get("history", "history"))
+        messages.append(Message({"role": "system", "content": system}, names["system"]))
+    history = row.get(names["history"])
     if history:
         raw["history"] = history
-        messages += _history(history, fields.get("history", "history"), where)
-    origin = fields.get("instruction", "instruction")
-    if given:
-        origin += f" + {fields.get('input', 'input')}"
+        messages += _history(history, names["history"], where)
+    origin = names["instruction"] + (f" + {names['input']}" if given else "")
     messages.append(Message({"role": "user", "content": alpaca_prompt(instruction, given, data.alpaca_prompt)}, origin))
-    messages.append(Message({"role": "assistant", "content": output}, output_column))
+    messages.append(Message({"role": "assistant", "content": output}, names["output"]))
     return _chat(row, where, detected, tuple(messages), None, [], raw)
 
 

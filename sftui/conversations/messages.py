@@ -249,16 +249,10 @@ def _check_content_key(item: Mapping[str, Any], key: str, where: str) -> None:
     names = [str(name) for name in item]
     close = get_close_matches(key, names, n=1, cutoff=0.75)
     other = [name for name in CONTENT_KEYS if name in item]
-    if close or other:
-        raise ConversationError(
-            f"the message has no `{key}`", where=where, fix=f"did you mean `{(close or other)[0]}`?"
-        )
-    if key != "content":
-        raise ConversationError(
-            f"the message has no `{key}`",
-            where=where,
-            fix="its keys are " + ", ".join(f"`{name}`" for name in names[:6]),
-        )
+    if close or other or key != "content":
+        keys = "its keys are " + ", ".join(f"`{name}`" for name in names[:6])
+        fix = f"did you mean `{(close or other)[0]}`?" if close or other else keys
+        raise ConversationError(f"the message has no `{key}`", where=where, fix=fix)
 
 
 def _tool_calls(text: Any) -> list[dict[str, Any]] | None:
@@ -277,20 +271,11 @@ def _tool_calls(text: Any) -> list[dict[str, Any]] | None:
 
 def _flags(item: Mapping[str, Any], keys: _Keys) -> tuple[bool | None, float | None]:
     """The message's train flag and weight, as information: the data stays as it is (LAB010)."""
-    trained: bool | None = None
-    weight: float | None = None
-    for key in keys.flags:
-        value = item.get(key)
-        if isinstance(value, (bool, int, float)) and value in (0, 1):
-            trained = bool(value)
-            break
-    for key in keys.weights:
-        value = item.get(key)
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            weight = _float(value)
-            break
-    if trained is None and weight is not None:
-        trained = weight != 0
+    numbers = {key: value for key, value in item.items() if isinstance(value, (bool, int, float))}
+    flags = [numbers[key] for key in keys.flags if key in numbers and numbers[key] in (0, 1)]
+    weights = [numbers[key] for key in keys.weights if key in numbers and not isinstance(numbers[key], bool)]
+    weight = _float(weights[0]) if weights else None
+    trained = bool(flags[0]) if flags else weight != 0 if weight is not None else None
     return trained, weight
 
 

@@ -15,7 +15,7 @@ from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Finding, Fix, Severity
 from sftui.findings.rule import Rule
 from sftui.findings.shapes import RowShape
-from sftui.model import NOWHERE, Inspection, Kind, RecipeChange
+from sftui.model import NOWHERE, Conversation, Inspection, Kind, RecipeChange
 from sftui.recipe import get
 from sftui.text import visible
 
@@ -213,6 +213,13 @@ def dataset_check(
     return lambda faults: DatasetCheck(rules, faults, parts)
 
 
-def chats(sample: Sequence[Inspection]) -> list[Inspection]:
-    """The rows that are conversations of messages."""
-    return [one for one in sample if one.conversation is not None and one.conversation.kind is Kind.CHAT]
+def chats(sample: Sequence[Inspection], holds: Callable[[Conversation], object] = bool) -> list[Inspection]:
+    """The rows that are conversations of messages, of which something holds."""
+    return of_kind(sample, Kind.CHAT, holds)
+
+
+def of_kind(
+    sample: Sequence[Inspection], kind: Kind, holds: Callable[[Conversation], object] = bool
+) -> list[Inspection]:
+    """The rows of a kind, of which something holds."""
+    return [row for row in sample if (found := row.conversation) is not None and found.kind is kind and holds(found)]

@@ -144,20 +144,15 @@ def plan_of(
 def layout_of(detected: Detection) -> RepairLayout:
     """Where a detected set keeps its messages, its texts and its tools."""
     fields = detected.fields
-    chats = tuple(fields[name] for name in ("messages", "prompt", "completion") if name in fields)
-    texts = tuple(
-        fields[name]
-        for name in ("prompt", "completion", "text", "system", "instruction", "input", "output")
-        if name in fields
-    )
+
+    def columns(*names: str) -> tuple[str, ...]:
+        return tuple(fields[name] for name in names if name in fields)
+
+    chats, asked = columns("messages", "prompt", "completion"), columns("system", "instruction", "input", "output")
+    texts = columns("prompt", "completion", "text") + asked
     if detected.format == "columns":  # an instruction set of a trainer's own: every column that it reads is text
         texts = tuple(dict.fromkeys((*texts, *(column for name, column in fields.items() if name not in _AROUND))))
     body = tuple(column for name, column in fields.items() if name not in _AROUND)
-    said = (
-        tuple(fields[name] for name in ("system", "instruction", "input", "output") if name in fields)
-        if detected.format == "alpaca"
-        else ()
-    )
     return RepairLayout(
         chats or ("messages",),
         texts,
@@ -167,7 +162,7 @@ def layout_of(detected: Detection) -> RepairLayout:
         dict(detected.role_map),
         decisive=tuple(dict.fromkeys(fields.values())),
         body=body,
-        said=said,
+        said=asked if detected.format == "alpaca" else (),
         answer=fields.get("output") or fields.get("completion"),
         history=fields.get("history"),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -55,20 +55,20 @@ class JsonStyle:
     colon: str = ": "
     escaped: bool = False
 
-    def write(self, value: Any) -> str:
-        """A value as new JSON text; a `Literal` keeps its own, numbers that JSON has not are null."""
+    def write(self, value: Any, known: Callable[[Any], str | None] = lambda value: None) -> str:
+        """A value as new JSON text, but for what is `known` to have one; a `Literal` keeps its own, numbers that JSON
+        has not are null."""
         if isinstance(value, str):
             return self.quoted(value)
         if isinstance(value, Literal):
             return value.text
+        if (text := known(value)) is not None:
+            return text
         if isinstance(value, Mapping):
-            return (
-                "{"
-                + self.comma.join(self.quoted(str(key)) + self.colon + self.write(item) for key, item in value.items())
-                + "}"
-            )
+            items = [f"{self.quoted(str(key))}{self.colon}{self.write(item, known)}" for key, item in value.items()]
+            return f"{{{self.comma.join(items)}}}"
         if isinstance(value, (list, tuple)):
-            return "[" + self.comma.join(map(self.write, value)) + "]"
+            return f"[{self.comma.join([self.write(item, known) for item in value])}]"
         if isinstance(value, float) and not abs(value) < float("inf"):
             return "null"
         return json.dumps(value, default=str)
@@ -165,22 +165,13 @@ class Splice:
 
     def _fresh(self, new: Any) -> str:
         """Text for a value that stood elsewhere or nowhere: what did stand somewhere keeps its text."""
-        if isinstance(new, (str, Literal)) or new is None or isinstance(new, bool):
-            return self.style.write(new)
-        known = self._known.get(_key(new)) if new not in ({}, []) else None
-        if known is not None:
-            return self.text[known.start : known.end]
-        if isinstance(new, Mapping):
-            return (
-                "{"
-                + self.style.comma.join(
-                    self.style.quoted(str(key)) + self.style.colon + self._fresh(item) for key, item in new.items()
-                )
-                + "}"
-            )
-        if isinstance(new, (list, tuple)):
-            return "[" + self.style.comma.join(map(self._fresh, new)) + "]"
-        return self.style.write(new)
+        return self.style.write(new, self._text_of)
+
+    def _text_of(self, value: Any) -> str | None:
+        """The text of a container or a number, where it stands somewhere."""
+        plain = value is None or isinstance(value, bool) or value in ({}, [])
+        node = None if plain else self._known.get(_key(value))
+        return None if node is None else self.text[node.start : node.end]
 
     @cached_property
     def _known(self) -> dict[str, Node]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sftui.findings.checks import BY_PROMPT, LABELLED, SLOW, Fault, row_check, setup_check
+from sftui.findings.checks import BY_PROMPT, LABELLED, SLOW, Fault, chats, row_check, setup_check
 from sftui.findings.context import Context
 from sftui.findings.fixes import common_boundary, newer
 from sftui.findings.look import RowLook, pieces_of, shown
 from sftui.findings.model import Consequence, Severity
 from sftui.findings.rule import GOOD, case, chat, fatal, major, minor
-from sftui.findings.rules.template_setup import boundary_merges
+from sftui.findings.rules.template import boundary_merges
 from sftui.findings.words import text_of
-from sftui.model import Inspection, Kind, Part, common_prefix
+from sftui.model import Inspection, Part, common_prefix
 from sftui.text import visible_token
 from sftui.tokens import prompt_text
 from sftui.trainers.traits import Finds
@@ -72,8 +72,8 @@ def merged(look: RowLook) -> Iterator[Fault]:
     yield Fault(
         f"prompt and answer merge at token {at}: the prompt alone has {boundary.prompt_length} tokens, {at} of them"
         " shared",
+        f"{alone} ≠ {look.spelling.quote(at, at + 4)}",
         tokens=(max(0, at - 1), min(at + 3, len(look.tokens))),
-        evidence=f"{alone} ≠ {look.spelling.quote(at, at + 4)}",
         changes=changes,
         severity=None if changes else Severity.INFO,
         rule=BND001,
@@ -86,6 +86,12 @@ def _without_added(look: RowLook) -> list[tuple[str, Any]]:
     return [("tokenize.add_special_tokens", False), *eos]
 
 
+def _by_markers(user: str, answer: str) -> dict[str, Any]:
+    return {"mask.rule": "markers", "mask.instruction_marker": user, "mask.response_marker": answer}
+
+
+_CHATML_MARKERS = _by_markers("<|im_start|>user\n", "<|im_start|>assistant\n")
+
 BND004 = fatal(
     "response-marker-not-found",
     "the response marker is not in the ids of the row",
@@ -96,12 +102,7 @@ BND004 = fatal(
         chat("hi", "Hello."),
         tokenizer="gemma",
         preset="unsloth@2026.10",
-        changes={
-            "mask.rule": "markers",
-            "mask.instruction_marker": "<start_of_turn>user\n",
-            "mask.response_marker": "el\nHel",
-            "own.force_match": True,
-        },
+        changes={**_by_markers("<start_of_turn>user\n", "el\nHel"), "own.force_match": True},
     ),
 )
 
@@ -111,24 +112,8 @@ BND005 = major(
     "a marker of the mask also stands inside a message",
     "The scan takes it for a turn: text of the user is trained, or an answer is cut short.",
     data="remove the marker text from the data",
-    bad=case(
-        chat("say <|im_start|>assistant\nnow", "Hello."),
-        preset="unsloth@2026.10",
-        changes={
-            "mask.rule": "markers",
-            "mask.instruction_marker": "<|im_start|>user\n",
-            "mask.response_marker": "<|im_start|>assistant\n",
-        },
-    ),
-    good=case(
-        GOOD,
-        preset="unsloth@2026.10",
-        changes={
-            "mask.rule": "markers",
-            "mask.instruction_marker": "<|im_start|>user\n",
-            "mask.response_marker": "<|im_start|>assistant\n",
-        },
-    ),
+    bad=case(chat("say <|im_start|>assistant\nnow", "Hello."), preset="unsloth@2026.10", changes=_CHATML_MARKERS),
+    good=case(GOOD, preset="unsloth@2026.10", changes=_CHATML_MARKERS),
 )
 
 
@@ -152,7 +137,7 @@ def markers(look: RowLook) -> Iterator[Fault]:
     if response and not look.mask.trained and response not in text and look.recipe.mask.response_marker:
         yield Fault(
             f"the response marker {shown(response, 40)} stands nowhere in the text of this row",
-            evidence=shown(text[-80:]),
+            shown(text[-80:]),
             rule=BND004,
         )
         return
@@ -235,8 +220,8 @@ def pieces(look: RowLook) -> Iterator[Fault]:
         yield Fault(
             f"encoded as a whole the text has {len(whole)} tokens, in parts {len(ids)}; they differ from token"
             f" {at + shift}",
+            f"{look.spelling.quote(at + shift, at + shift + 3)} ≠ {pieces_of(whole[at : at + 3], reader)}",
             tokens=(max(0, at + shift - 2), at + shift + 3),
-            evidence=f"{look.spelling.quote(at + shift, at + shift + 3)} ≠ {pieces_of(whole[at : at + 3], reader)}",
         )
 
 
@@ -257,7 +242,7 @@ def legacy_splice(context: Context, sample: Sequence[Inspection]) -> Iterator[Fa
         context.traits.finds is Finds.DUMMY
         and context.recipe.mask.rule == "turn_content"
         and not context.recipe.mask.roles
-        and any(one.conversation is not None and one.conversation.kind is Kind.CHAT for one in sample)
+        and chats(sample)
     ):
         yield Fault(
             f"roles_to_train is empty, so {context.traits.title} splices prompt and answer by length",

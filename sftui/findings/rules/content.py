@@ -1,4 +1,4 @@
-"""Content: empty, of the wrong type, or in the wrong place."""
+"""Content: empty, of the wrong type, in the wrong place, or with characters that are broken or invisible."""
 
 from __future__ import annotations
 
@@ -119,9 +119,9 @@ def nothing_written(look: RowLook) -> Iterator[Fault]:
         return
     what, number = ("the completion", 1) if strings else ("the text", None)
     if text:
-        yield Fault(f"{what} is white space only", message=number, evidence=shown(text), rule=CON004)
+        yield Fault(f"{what} is white space only", shown(text), message=number, rule=CON004)
     else:
-        yield Fault(f"{what} is empty", message=number, evidence="", rule=CON003)
+        yield Fault(f"{what} is empty", "", message=number, rule=CON003)
 
 
 def _no_text(look: RowLook, number: int, message: Message, content: Any) -> Iterator[Fault]:
@@ -161,7 +161,7 @@ def stale_content(look: RowLook) -> Iterator[Fault]:
     for number, item in enumerate(look.raw_messages or ()):
         if isinstance(item, Mapping) and item.get("content", "") is None:
             what = f"message {number} has no content: {title} trains the text of the message before it"
-            yield Fault(what, message=number, evidence="")
+            yield Fault(what, "", message=number)
 
 
 def _worse(look: RowLook) -> Severity | None:
@@ -203,8 +203,8 @@ def _parts(look: RowLook, number: int, content: Sequence[Any]) -> Iterator[Fault
     if content and _stopped_here(look):
         yield Fault(
             f"message {number} has a list of parts as content, and the template fails on it{beside}",
+            shown(str(content)),
             message=number,
-            evidence=shown(str(content)),
             rule=CON002,
         )
     if rendered is None or not content:
@@ -214,9 +214,9 @@ def _parts(look: RowLook, number: int, content: Sequence[Any]) -> Iterator[Fault
         if at >= 0:
             yield Fault(
                 f"the template prints the content parts of message {number} as Python text{beside}",
+                shown(printed),
                 message=number,
                 span=(at, at + len(printed)),
-                evidence=shown(printed),
                 rule=CON002,
             )
             return
@@ -226,9 +226,9 @@ def _parts(look: RowLook, number: int, content: Sequence[Any]) -> Iterator[Fault
     if lines and not any(line in rendered.text for line in lines):
         yield Fault(
             f"the template prints nothing of the content parts of message {number}{beside}",
+            shown(str(content)),
             message=number,
             tokens=_place(look, number),
-            evidence=shown(str(content)),
             rule=CON002,
         )
 
@@ -262,9 +262,7 @@ def _about(
 ) -> Fault:
     """What a message has as its content: a finding at its tokens."""
     place, evidence = _place(look, number), shown(content)
-    return Fault(
-        f"message {number} {what}", message=number, tokens=place, evidence=evidence, severity=severity, rule=rule
-    )
+    return Fault(f"message {number} {what}", evidence, message=number, tokens=place, severity=severity, rule=rule)
 
 
 def _speaks(message: Message) -> bool:
@@ -305,7 +303,7 @@ def json_text(look: RowLook) -> Iterator[Fault]:
     column = detected.fields.get("messages", "messages")
     if isinstance(data.get(column), str) and detected.format in ("messages", "sharegpt"):
         form = "JSON text" if printed_list(data[column]) is None else "a list as Python prints it, as text"
-        yield Fault(f"`{shown(column, 40)}` is {form}, which this trainer does not parse", evidence=shown(data[column]))
+        yield Fault(f"`{shown(column, 40)}` is {form}, which this trainer does not parse", shown(data[column]))
 
 
 CON006 = major(
@@ -407,9 +405,9 @@ def history_of_keys(look: RowLook) -> Iterator[Fault]:
         yield Fault(
             f"{look.messages[at].origin} is no pair of texts: {look.context.traits.title} takes its {what} {pair} for"
             f" the question and the answer, and trains on them{more}",
+            pair,
             message=at,
             tokens=_place(look, at + 1),
-            evidence=pair,
         )
 
 
@@ -482,8 +480,8 @@ def broken_characters(look: RowLook) -> Iterator[Fault]:
                 around = text[max(0, match.start() - 20) : match.end() + 20]
                 yield Fault(
                     f"{_name(look, number)} holds {_what(match)} at character {match.start()}",
+                    shown(around),
                     message=number,
-                    evidence=shown(around),
                     severity=Severity.WARNING if serious or match.group() in "\u202e\u202d" else None,
                     rule=CON008,
                 )
@@ -503,8 +501,8 @@ def broken_characters(look: RowLook) -> Iterator[Fault]:
                 at = bare.index(_ESCAPED)
                 yield Fault(
                     f"{_name(look, number)} holds the characters \\n {bare.count(_ESCAPED)} times and no line break",
+                    shown(bare[max(0, at - 20) : at + 30]),
                     message=number,
-                    evidence=shown(bare[max(0, at - 20) : at + 30]),
                     rule=CON012,
                 )
 

@@ -1,4 +1,4 @@
-"""Stop tokens in a row: every trained answer must end with one, and it must be trained."""
+"""Stop tokens in a row, where each trained answer must end with one, and of template, tokenizer and model together."""
 
 from __future__ import annotations
 
@@ -7,7 +7,17 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from sftui.findings.checks import CHATS, CONVERSATION, LABELLED, TOKENIZED, Fault, chats, row_check, setup_check
+from sftui.findings.checks import (
+    CHATS,
+    CONVERSATION,
+    LABELLED,
+    TOKENIZED,
+    Fault,
+    chats,
+    of_kind,
+    row_check,
+    setup_check,
+)
 from sftui.findings.context import FIRST_ANSWER, Context
 from sftui.findings.fixes import newer, tight_tags
 from sftui.findings.look import MessageTokens, RowLook, shown
@@ -363,9 +373,9 @@ def foreign_stop(look: RowLook) -> Iterator[Fault]:
             worst = answer and ends and trained is not False
             found = Fault(
                 f"{literal} is plain text for this tokenizer, not a {'control' if match['start'] else 'stop'} token",
+                None if place else literal,
                 message=number,
                 tokens=place,
-                evidence=None if place else literal,
                 severity=None if worst else Severity.WARNING,
             )
             if worst:
@@ -427,37 +437,32 @@ def wrong_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault
     end = context.turn_end
     if end is None or not chats(sample):
         return
-    piece = context.tools.tokenizer.piece(end)
+    piece, own = context.tools.tokenizer.piece(end), end == context.facts.eos_id
+    shows, chosen = f"{piece} {end}", [("tokenizer.eos_token", piece)]
     if context.generation_stops:
         # Trainer copies the tokenizer's EOS into generation_config, so an EOS that was chosen is one that stops.
-        if end not in context.generation_stops and not (
-            context.recipe.tokenizer.eos_token and end == context.facts.eos_id
-        ):
+        if end not in context.generation_stops and not (context.recipe.tokenizer.eos_token and own):
             names = ", ".join(context.tools.tokenizer.piece(i) for i in sorted(context.generation_stops))
-            yield Fault(
-                f"answers end with {piece} and generation_config.json stops on {names}",
-                f"{piece} {end}",
-                changes=[("tokenizer.eos_token", piece)],
-            )
+            yield Fault(f"answers end with {piece} and generation_config.json stops on {names}", shows, changes=chosen)
     elif context.generation_config is None and context.config_stops and end not in context.config_stops:
         names = ", ".join(_named(context, i) for i in sorted(context.config_stops))
         # A trainer that knows the tokenizer's EOS writes it into the model's configs; who loads the base model has what
         # stands there.
         yield Fault(
             f"answers end with {piece} and config.json stops on {names}, with no generation_config.json beside it",
-            f"{piece} {end}",
-            Severity.WARNING if end == context.facts.eos_id else None,
-            changes=[("tokenizer.eos_token", piece)] if end != context.facts.eos_id else [],
-            title="" if end != context.facts.eos_id else f"eos_token_id: {end} in config.json",
+            shows,
+            Severity.WARNING if own else None,
+            changes=() if own else chosen,
+            title=f"eos_token_id: {end} in config.json" if own else "",
         )
-    elif context.facts.eos_id is not None and end != context.facts.eos_id:
+    elif context.facts.eos_id is not None and not own:
         # Without generation_config.json the model may well stop on both: seen with every Gemma.
         yield Fault(
             f"answers end with {piece} but the tokenizer's EOS is {context.facts.eos_token}; make sure that generation"
             f" stops on {piece}",
-            f"{piece} {end}",
+            shows,
             Severity.INFO,
-            changes=[("tokenizer.eos_token", piece)],
+            changes=chosen,
         )
 
 
@@ -466,6 +471,8 @@ def _named(context: Context, token: int) -> str:
     piece = shown(context.tools.tokenizer.piece(token), 40) if 0 <= token < context.facts.vocab_size else ""
     return f"{piece} {token}".strip()
 
+
+_WIDE_TAGS = tagged().replace("{% endgeneration %}", "{{ '\n' }}{% endgeneration %}")
 
 EOS008 = minor(
     "trained-after-stop",
@@ -477,19 +484,8 @@ EOS008 = minor(
     bad=FINE,
     good=case(GOOD, tokenizer="llama3"),
     more=(
-        case(
-            GOOD,
-            ROUNDS,
-            template=tagged().replace("{% endgeneration %}", "{{ '\n' }}{% endgeneration %}"),
-            changes=TAGS,
-        ),
-        case(
-            GOOD,
-            ROUNDS,
-            template=tagged().replace("{% endgeneration %}", "{{ '\n' }}{% endgeneration %}"),
-            preset="trl@1.16",
-            changes=TAGS,
-        ),
+        case(GOOD, ROUNDS, template=_WIDE_TAGS, changes=TAGS),
+        case(GOOD, ROUNDS, template=_WIDE_TAGS, preset="trl@1.16", changes=TAGS),
     ),
 )
 
@@ -536,7 +532,7 @@ EOS009 = fatal(
 def literal_text_column(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     """EOS009: the EOS is looked for in a column of a fixed name, as by TRL before 1.15."""
     column = trainer_named(context.recipe.preset).unended_column(context.recipe)
-    texts = [one for one in sample if one.conversation is not None and one.conversation.kind is Kind.TEXT]
+    texts = of_kind(sample, Kind.TEXT)
     if column is None or not texts:
         return
     yield Fault(

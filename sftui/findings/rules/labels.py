@@ -10,7 +10,21 @@ from sftui.conversations.messages import FLAG_KEYS, ROLE_ALIASES, WEIGHT_KEYS
 from sftui.findings.checks import CHATS, LABELLED, Fault, row_check
 from sftui.findings.look import MessageTokens, RowLook, shown
 from sftui.findings.model import GENERATION_TAGS, Consequence, Severity
-from sftui.findings.rule import DROP, GOOD, ROUNDS, SYSTEM, TAGS, TO_MESSAGES, case, chat, fatal, major, minor, tagged
+from sftui.findings.rule import (
+    DROP,
+    GOOD,
+    ROUNDS,
+    SYSTEM,
+    TAGS,
+    TO_MESSAGES,
+    Case,
+    case,
+    chat,
+    fatal,
+    major,
+    minor,
+    tagged,
+)
 from sftui.findings.rules.roles import raw_message
 from sftui.findings.rules.truncation import answer_cut
 from sftui.findings.shapes import RowShape
@@ -114,8 +128,8 @@ def answers_unread(look: RowLook) -> Iterator[Fault]:
     roles = ", ".join(dict.fromkeys(f"`{shown(look.roles[number], 40)}`" for number in answers))
     yield Fault(
         f"none of the {many(len(answers), 'answer')} ({roles}) stands in the rendered text",
+        shown(text_of(look.messages[answers[0]])),
         message=answers[0],
-        evidence=shown(text_of(look.messages[answers[0]])),
     )
 
 
@@ -258,25 +272,18 @@ def _flag(look: RowLook, number: int) -> tuple[bool | None, str, Any]:
     return (False, key, raw[key]) if key else (None, "", None)
 
 
+def _prompted(*before: dict[str, str]) -> Case:
+    """A row of a prompt and a completion, with messages before the question."""
+    asked, said = [*before, {"role": "user", "content": "So?"}], [{"role": "assistant", "content": "So."}]
+    return case({"prompt": asked, "completion": said}, preset="trl@1.16", template=tagged(), changes=TAGS)
+
+
 LAB014 = minor(
     "both-masks",
     "answers inside the prompt are not trained",
     "TRL trains a token only where both the completion mask and the assistant mask say so.",
-    bad=case(
-        {
-            "prompt": [*ROUNDS["messages"], {"role": "user", "content": "So?"}],
-            "completion": [{"role": "assistant", "content": "So."}],
-        },
-        preset="trl@1.16",
-        template=tagged(),
-        changes=TAGS,
-    ),
-    good=case(
-        {"prompt": [{"role": "user", "content": "So?"}], "completion": [{"role": "assistant", "content": "So."}]},
-        preset="trl@1.16",
-        template=tagged(),
-        changes=TAGS,
-    ),
+    bad=_prompted(*ROUNDS["messages"]),
+    good=_prompted(),
 )
 
 

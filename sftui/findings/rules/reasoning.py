@@ -91,8 +91,8 @@ def lost(look: RowLook) -> Iterator[Fault]:
             if not re.search(rf"\b{key}\b", source):
                 yield Fault(
                     f"the `{key}` of message {number} does not appear in the rendered text",
+                    shown(held[key]),
                     message=number,
-                    evidence=shown(held[key]),
                     rule=THK003,
                 )
             stripped.append(number)
@@ -105,15 +105,13 @@ def lost(look: RowLook) -> Iterator[Fault]:
     if last in stripped:
         yield Fault(
             f"the template removes the reasoning of message {last}, the last answer",
+            _reason(look, last),
             message=last,
-            evidence=_reason(look, last),
             rule=THK004,
         )
     elif stripped:
         some = f"{len(stripped)} earlier answers" if len(stripped) > 1 else f"message {number}"
-        yield Fault(
-            f"the template strips the reasoning of {some}", message=number, evidence=_reason(look, number), rule=THK001
-        )
+        yield Fault(f"the template strips the reasoning of {some}", _reason(look, number), message=number, rule=THK001)
 
 
 def _reason(look: RowLook, number: int) -> str:
@@ -153,8 +151,8 @@ def unbalanced(look: RowLook) -> Iterator[Fault]:
             if what and _fault(text, *names)[0]:
                 yield Fault(
                     f"{f'message {number}' if look.messages else 'the completion'} {what}",
+                    shown(text[max(0, at - 20) : at + 40]),
                     message=number,
-                    evidence=shown(text[max(0, at - 20) : at + 40]),
                 )
 
 

@@ -1,4 +1,4 @@
-"""Roles: aliases, misspellings, unknown ones, and orders that a template refuses."""
+"""Roles: aliases, misspellings, unknown ones, orders that a template refuses, and those that no row has."""
 
 from __future__ import annotations
 
@@ -74,37 +74,24 @@ def strange_roles(look: RowLook) -> Iterator[Fault]:
         if role in KNOWN_ROLES or role in seen or role in look.context.traits.own_roles:
             continue
         seen.add(role)
-        count = counts[role]
-        name = shown(role, 40)
-        at = _header(look, number)
         alias, near = _ALIASES.get(role), nearest_role(role)
-        changes = [("data.role_map", {**look.recipe.data.role_map, role: alias or near})]
         if alias:
-            yield Fault(
-                f"message {number} has the role `{name}` ({count} in this row), which templates know as `{alias}`",
-                message=number,
-                tokens=at,
-                evidence=name,
-                changes=changes,
-                rule=ROL001,
-            )
+            rule, what = ROL001, f" ({counts[role]} in this row), which templates know as `{alias}`"
         elif near:
-            yield Fault(
-                f"message {number} has the role `{name}`, which is nearly `{near}`",
-                message=number,
-                tokens=at,
-                evidence=name,
-                changes=changes,
-                rule=ROL002,
-            )
+            rule, what = ROL002, f", which is nearly `{near}`"
         elif not _template_names(look, role):
-            yield Fault(
-                f"message {number} has the role `{name}`, which the chat template does not name",
-                message=number,
-                tokens=at,
-                evidence=name,
-                rule=TPL010,
-            )
+            rule, what = TPL010, ", which the chat template does not name"
+        else:
+            continue
+        known = alias or near
+        yield Fault(
+            f"message {number} has the role `{shown(role, 40)}`{what}",
+            shown(role, 40),
+            message=number,
+            tokens=_header(look, number),
+            changes=[("data.role_map", {**look.recipe.data.role_map, role: known})] if known else (),
+            rule=rule,
+        )
 
 
 def _header(look: RowLook, number: int) -> tuple[int, int] | None:
@@ -166,9 +153,9 @@ def roleless(look: RowLook) -> Iterator[Fault]:
     key = look.context.detected.message_keys.get("role", "role")
     for number, item in enumerate(items or ()):
         if not isinstance(item, Mapping):
-            yield Fault(f"message {number} is not a mapping", message=number, evidence=shown(repr(item)))
+            yield Fault(f"message {number} is not a mapping", shown(repr(item)), message=number)
         if not isinstance(item.get(key), str):
-            yield Fault(f"message {number} has no `{key}`", message=number, evidence=shown(", ".join(map(str, item))))
+            yield Fault(f"message {number} has no `{key}`", shown(", ".join(map(str, item))), message=number)
 
 
 def raw_message(look: RowLook, number: int) -> Mapping[str, Any]:
@@ -188,13 +175,7 @@ ROL004 = major(
     repair=("fold-system", DROP),
     bad=case(chat("hi", "Hello.", ("system", "Be kind."), "Bye.", "Bye!")),
     good=case(chat(("system", "Be kind."), ("user", "hi"), ("assistant", "Hello."))),
-    more=(
-        case(
-            chat(
-                ("user", "hi"), ("assistant", "Hello."), ("system", "Be kind."), ("user", "Bye."), ("assistant", "Bye!")
-            )
-        ),
-    ),
+    more=(case(chat("hi", "Hello.", ("system", "Be kind."), ("user", "Bye."), ("assistant", "Bye!"))),),
 )
 
 
@@ -209,7 +190,7 @@ def system_place(look: RowLook) -> Iterator[Fault]:
         if len(places) > 1
         else f"the system message is message {number}, not the first"
     )
-    yield Fault(what, message=number, evidence=shown(text_of(look.messages[number])))
+    yield Fault(what, shown(text_of(look.messages[number])), message=number)
 
 
 TPL002 = loud(
@@ -245,8 +226,8 @@ def refused_roles(look: RowLook) -> Iterator[Fault]:
     if cause == "system":
         yield Fault(
             "the chat template refuses the system message of this row",
+            shown(str(look.messages[look.roles.index("system")].content)),
             message=look.roles.index("system"),
-            evidence=shown(str(look.messages[look.roles.index("system")].content)),
             rule=TPL002,
         )
     elif cause == "order":
@@ -255,8 +236,8 @@ def refused_roles(look: RowLook) -> Iterator[Fault]:
             number = next((at for at, role in enumerate(look.roles) if role not in _TURNS), None)
         yield Fault(
             f"the chat template refuses this order of roles: {shown(' '.join(look.roles), 100)}",
+            clipped(look.signature),
             message=number,
-            evidence=clipped(look.signature),
             rule=TPL006,
         )
 
@@ -320,8 +301,8 @@ def ends_elsewhere(look: RowLook) -> Iterator[Fault]:
         return
     yield Fault(
         f"the last message is from `{shown(last, 40)}`, not from the assistant",
+        shown(text_of(look.messages[-1])),
         message=len(look.roles) - 1,
-        evidence=shown(text_of(look.messages[-1])),
     )
 
 
@@ -350,7 +331,7 @@ def out_of_order(look: RowLook) -> Iterator[Fault]:
             f"message {number} of the {look.roles[number]} follows the {shown(look.roles[number - 1], 40)}, where the"
             f" {expected}'s turn is expected"
         )
-    yield Fault(what, message=number, evidence=shown(text_of(look.messages[number])), severity=Severity.WARNING)
+    yield Fault(what, shown(text_of(look.messages[number])), message=number, severity=Severity.WARNING)
 
 
 TPL003 = major(
@@ -387,9 +368,7 @@ def system_lost(look: RowLook) -> Iterator[Fault]:
         said = text_of(look.messages[number]).strip() if role in _ORDERS else ""
         # Text without an owner may be this one, where it stands first.
         if said and number not in look.placed and said not in standing and not (number == 0 and NOWHERE in look.placed):
-            yield Fault(
-                f"the {role} message does not appear in the rendered text", message=number, evidence=shown(said)
-            )
+            yield Fault(f"the {role} message does not appear in the rendered text", shown(said), message=number)
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ ROW001 = loud(
 def unreadable(look: RowLook) -> Iterator[Fault]:
     inspection = look.inspection
     if inspection.stopped_at is Stage.ROW and inspection.problem is not None:
-        yield Fault(inspection.problem.sentence(), evidence=shown(inspection.row.raw))
+        yield Fault(inspection.problem.sentence(), shown(inspection.row.raw))
 
 
 ROW007 = loud(
@@ -66,7 +66,7 @@ def over_bound(look: RowLook) -> Iterator[Fault]:
     """ROW007: sftui itself went no further."""
     problem = look.inspection.problem
     if problem is not None and problem.ours:
-        yield Fault(problem.sentence(), evidence="")
+        yield Fault(problem.sentence(), "")
 
 
 ROW002 = loud(
@@ -98,7 +98,7 @@ def no_conversation(look: RowLook) -> Iterator[Fault]:
     if stale_content.holds(look):
         return
     text = inspection.problem.sentence() + _doubled(inspection.row.raw)
-    yield Fault(text, evidence=shown(inspection.row.raw))
+    yield Fault(text, shown(inspection.row.raw))
 
 
 def _doubled(raw: str) -> str:
@@ -180,7 +180,7 @@ LAB006 = loud(
 def length_mismatch(look: RowLook) -> Iterator[Fault]:
     found = _mismatch(look)
     if found:
-        yield Fault(found, evidence="")
+        yield Fault(found, "")
 
 
 def _mismatch(look: RowLook) -> str:
@@ -213,9 +213,7 @@ def not_strict(look: RowLook) -> Iterator[Fault]:
     data = look.inspection.row.data
     for column, value in data.items() if data is not None else ():
         if type(value) is float and not isfinite(value):
-            yield Fault(
-                f"`{shown(str(column), 40)}` is {value}, which is not JSON", evidence=shown(f"{column}: {value}")
-            )
+            yield Fault(f"`{shown(str(column), 40)}` is {value}, which is not JSON", shown(f"{column}: {value}"))
 
 
 ROW008 = loud(
@@ -236,7 +234,7 @@ def late_kind(look: RowLook) -> Iterator[Fault]:
     late = late_in(look.inspection.row, look.context.detected, look.recipe)
     if late is not None:
         severity = None if late.stops else Severity.WARNING
-        yield Fault(late.problem.sentence(), evidence="", severity=severity)
+        yield Fault(late.problem.sentence(), "", severity=severity)
 
 
 ROW003 = loud(
@@ -263,7 +261,7 @@ def refused_by_template(look: RowLook) -> Iterator[Fault]:
         return
     if any(f"'{name}' is undefined" in inspection.problem.sentence() for name in look.context.lacking):
         return  # TPL013 says it once
-    yield Fault(inspection.problem.sentence(), evidence="")
+    yield Fault(inspection.problem.sentence(), "")
 
 
 ROW004 = loud(
@@ -298,7 +296,7 @@ def refused_by_trainer(look: RowLook) -> Iterator[Fault]:
         if refusal == sentence
     ]
     fix = fix_of(look.context, ROW004, usual) if usual else None
-    yield Fault(sentence, evidence="", fix=replace(fix, repair=None) if fix is not None else None)
+    yield Fault(sentence, "", fix=replace(fix, repair=None) if fix is not None else None)
 
 
 def _foreign(recipe: Recipe) -> list[tuple[str, str, Any]]:
@@ -336,4 +334,4 @@ def read_otherwise(look: RowLook) -> Iterator[Fault]:
             continue
         value = (row.data or {}).get(column)
         read = "takes for an empty cell (null)" if value is None else f"reads as {value!r}"
-        yield Fault(f"`{shown(column, 40)}` holds `{shown(text, 40)}` in the file, which pandas {read}", evidence="")
+        yield Fault(f"`{shown(column, 40)}` holds `{shown(text, 40)}` in the file, which pandas {read}", "")

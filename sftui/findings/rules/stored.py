@@ -1,4 +1,4 @@
-"""Rows that bring their own ids, labels and masks."""
+"""Rows that bring their own ids, labels and masks; ids beside those that the tokenizer makes of their own text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,18 @@ from typing import Any, NamedTuple, TypeGuard
 
 from sftui.conversations.tensors import LATE
 from sftui.conversations.tokenized import ENOUGH_POSITIONS, alignment
-from sftui.findings.checks import CHATS, CONVERSATION, LABELLED, SLOW, STOPPED, TOKENIZED, Fault, row_check, setup_check
+from sftui.findings.checks import (
+    CHATS,
+    CONVERSATION,
+    LABELLED,
+    SLOW,
+    STOPPED,
+    TOKENIZED,
+    Fault,
+    of_kind,
+    row_check,
+    setup_check,
+)
 from sftui.findings.context import Context
 from sftui.findings.look import RowLook, quoted
 from sftui.findings.model import Consequence, Severity
@@ -214,7 +225,7 @@ def mask_column(look: RowLook) -> Iterator[Fault]:
     """LAB011: a mask without labels, in a trainer that reads labels only."""
     masks = [name for name in ("completion_mask", "assistant_masks", "loss_mask") if name in look.conversation.extra]
     for name in masks if look.conversation.labels is None else ():
-        yield Fault(f"the row has `{name}` and no labels, and this trainer does not read it", evidence=name)
+        yield Fault(f"the row has `{name}` and no labels, and this trainer does not read it", name)
 
 
 @row_check(CONVERSATION, LAB011, kinds=TOKENIZED)
@@ -281,7 +292,7 @@ def foreign_id(look: RowLook) -> Iterator[Fault]:
     size = look.facts.vocab_size
     for token in look.conversation.input_ids if look.inspection.stopped_at in (Stage.TOKENS, Stage.RENDERED) else ():
         if token >= size:
-            yield Fault(f"id {token} is beyond this tokenizer's {size} tokens", evidence=str(token))
+            yield Fault(f"id {token} is beyond this tokenizer's {size} tokens", str(token))
 
 
 CFG001 = fatal(
@@ -349,7 +360,7 @@ def convention(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault
     """LAB004: the loop does not shift, and the stored labels are not shifted either."""
     if context.recipe.loss.shift != "preshifted" or context.detected.given_labels != "unshifted":
         return
-    stored = [one for one in sample if one.conversation is not None and one.conversation.kind is Kind.TOKENS]
+    stored = of_kind(sample, Kind.TOKENS)
     if stored:
         yield Fault(
             "the stored labels are not shifted, and this trainer's loss does not shift them",
@@ -430,8 +441,8 @@ def drifted(look: RowLook) -> Iterator[Fault]:
     where = f"{trained} of them trained" if len(found) > 1 else f"which is {'trained' if trained else 'masked'}"
     yield Fault(
         f"encoded again its text gets other ids {times(len(found))}, {where}",
+        f"{look.spelling.quote(*found[0].held)} → {quoted(anew[slice(*found[0].anew)], tokenizer)}",
         tokens=found[0].held,
-        evidence=f"{look.spelling.quote(*found[0].held)} → {quoted(anew[slice(*found[0].anew)], tokenizer)}",
         severity=Severity.INFO,
     )
 
@@ -449,8 +460,8 @@ def encoded_again(look: RowLook) -> Iterator[Fault]:
     (start, end), own = found[0]
     yield Fault(
         f"the row brings ids, and its messages encoded again get others {times(len(found))}",
+        f"{quoted(held[start:end], tokenizer)} → {look.spelling.quote(*own)}",
         tokens=own,
-        evidence=f"{quoted(held[start:end], tokenizer)} → {look.spelling.quote(*own)}",
     )
 
 

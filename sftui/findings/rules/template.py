@@ -1,17 +1,29 @@
-"""What the template did to one row: white space, prompts that are no prefix, text that was rendered elsewhere."""
+"""What the template does to a row, and to small conversations of our own, which are rendered to find it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
-from sftui.findings.checks import BY_PROMPT, CHATS, LABELLED, SLOW, Fault, row_check
+from sftui.findings.checks import BY_PROMPT, CHATS, LABELLED, SLOW, Fault, chats, row_check, setup_check
+from sftui.findings.context import FIRST_ANSWER, FIRST_USER, NOON, Context
 from sftui.findings.fixes import common_boundary
-from sftui.findings.look import RowLook, shown
+from sftui.findings.look import RowLook, pieces_of, shown
 from sftui.findings.model import Consequence, Severity
-from sftui.findings.rule import DROP, GOOD, case, chat, chatml, fatal, major, minor
+from sftui.findings.rule import DROP, GOOD, ROUNDS, case, chat, chatml, fatal, loud, major, minor
+from sftui.findings.rules.roles import TPL003
 from sftui.findings.words import TextIndex, text_of, without_thoughts
-from sftui.model import Kind, Part
+from sftui.model import Conversation, Inspection, Kind, Message, Part, common_prefix
+from sftui.recipe import TODAY, changed
+from sftui.templates import compile_template, families_for, variables_of
 from sftui.text import alike
+from sftui.trainers import trainer_named
+from sftui.trainers.own_config import losses_of
+
+if TYPE_CHECKING:
+    from sftui.tokens import LoadedTokenizer
 
 TPL009 = minor(
     "content-stripped",
@@ -48,9 +60,9 @@ def stripped(look: RowLook) -> Iterator[Fault]:
         indented = "\n" in content and head.strip("\n") != ""
         yield Fault(
             f"the template strips {len(content) - len(bare)} white space characters from message {number}",
+            shown(content[:20] + " … " + content[-20:] if len(content) > 44 else content),
             message=number,
             span=(start, end),
-            evidence=shown(content[:20] + " … " + content[-20:] if len(content) > 44 else content),
             severity=Severity.WARNING if indented and "    " in content.strip() else None,
         )
 
@@ -94,8 +106,8 @@ def left_out(look: RowLook) -> Iterator[Fault]:
         )
         yield Fault(
             f"the template leaves out {what}",
+            shown(said),
             message=number,
-            evidence=shown(said),
             severity=Severity.WARNING if called and number in look.placed else None,
         )
 
@@ -168,6 +180,498 @@ def text_differs(look: RowLook) -> Iterator[Fault]:
     at = alike(ours, theirs)
     yield Fault(
         f"the text differs from what the template renders from the messages after {at} characters",
+        f"{shown(theirs[at : at + 30], 30)} ≠ {shown(ours[at : at + 30], 30)}",
         span=(max(0, at - 10), at + 30),
-        evidence=f"{shown(theirs[at : at + 30], 30)} ≠ {shown(ours[at : at + 30], 30)}",
     )
+
+
+_CONTROL = re.compile(
+    r"<\|[^|<>\s]{1,40}\|>|<｜[^｜<>]{1,40}｜>|<(?:start_of_turn|end_of_turn|bos|eos|s|/s|turn\||\|turn)>"
+)
+_DATE = re.compile(r"\b\d{1,2} [A-Z][a-z]{2} 20\d\d\b")
+_SYSTEM, _SECOND_USER, _SECOND_ANSWER, _REASON = "sftuiSystem7", "sftuiQuestion8", "sftuiAnswer8", "sftuiReason7"
+
+
+def user(text: str = FIRST_USER) -> dict[str, Any]:
+    return {"role": "user", "content": text}
+
+
+def answer(text: str = FIRST_ANSWER, **more: Any) -> dict[str, Any]:
+    return {"role": "assistant", "content": text, **more}
+
+
+def _roles(chat: Conversation) -> list[str]:
+    return [message.role for message in chat.messages]
+
+
+def _reasons(message: Message) -> bool:
+    return "</think>" in str(message.content) or bool(message.data.get("reasoning_content"))
+
+
+TPL001 = loud(
+    "no-chat-template",
+    "there is no chat template",
+    "Base tokenizers ship none, and transformers has no default any more: apply_chat_template raises. Tools that"
+    " guess a template silently are worse.",
+    moves=("row",),  # nothing was rendered
+    bad=case(GOOD, facts={"chat_templates": {}}, template=""),
+)
+
+
+@setup_check(TPL001)
+def no_template(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
+    found = chats(sample)
+    if not context.traits.renders_templates:
+        return  # formats of their own: LLaMA-Factory takes `empty` where the tokenizer has none
+    if found and not context.tools.templates and context.template is None and not any(one.rendered for one in found):
+        families = families_for(context.facts.name, context.facts, context.tools.tokenizer.token_id)
+        yield Fault(
+            "the rows are chats and there is no chat template",
+            context.facts.name,
+            changes=[("render.template", f"builtin:{families[0]}")],
+            of=found,
+        )
+
+
+@setup_check(TPL003)
+def system_merged(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
+    """TPL003 as an information: the system text is inside the user's turn."""
+    with_system = chats(sample, lambda chat: "system" in _roles(chat))
+    if not with_system:
+        return
+    whole = context.render([{"role": "system", "content": _SYSTEM}, user(), answer()])
+    alone = context.render([user(), answer()])
+    if whole is None or alone is None or whole.count(_SYSTEM) != 1 or whole.index(_SYSTEM) > whole.find(FIRST_USER):
+        return
+    before, between = whole.partition(_SYSTEM)[0], whole.partition(_SYSTEM)[2].partition(FIRST_USER)[0]
+    if before == alone.partition(FIRST_USER)[0] and not between.strip():
+        yield Fault(
+            "the template writes the system message into the user's turn",
+            shown(whole[: whole.index(FIRST_USER)]),
+            Severity.INFO,
+            of=with_system,
+        )
+
+
+TPL004 = minor(
+    "default-system-injected",
+    "the template adds text that the data never had",
+    "Without a system message the template writes its own. Train and serve with the same choice.",
+    data="give an explicit system message, or edit the template",
+    bad=case(GOOD, template="qwen2.5"),
+)
+
+
+@setup_check(TPL004)
+def injected_text(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
+    without = chats(sample, lambda chat: {"system", "developer"}.isdisjoint(_roles(chat)))
+    two = context.render([user(), answer(), user(_SECOND_USER), answer(_SECOND_ANSWER)])
+    if not without or two is None or FIRST_USER not in two or _SECOND_USER not in two:
+        return
+    first, second = (
+        two.partition(FIRST_USER)[0].removeprefix(context.facts.bos_token or "\0"),
+        two.partition(_SECOND_USER)[0],
+    )
+    shared = 0
+    while shared < len(first) and first[-1 - shared] == second[-1 - shared]:
+        shared += 1
+    text = first[: len(first) - shared]
+    said = _CONTROL.sub("", text).strip()
+    if said and not (context.recipe.render.inject_system and context.recipe.render.inject_system in said):
+        count = len(context.tools.tokenizer.encode(text).ids)
+        yield Fault(
+            f"without a system message the template adds {len(text)} characters ({count} tokens) of its own",
+            shown(text, 160),
+            of=without,
+        )
+
+
+TPL005 = major(
+    "date-in-template",
+    "the template writes today's date",
+    "The same row gives other ids on other days: caches differ, and training differs from serving.",
+    data="pass a constant date_string, or write the day into a copy of the template",
+    moves=("frame",),
+    bad=case(GOOD, template="{{ strftime_now('%d %b %Y') }}" + chatml()),
+    good=case(GOOD, template=chatml()),
+    more=(
+        case(
+            GOOD,
+            template=chatml(
+                before="{% if date_string is not defined %}{% set date_string = strftime_now('%d %b %Y') %}{% endif %}"
+                "{{ date_string }}"
+            ),
+        ),
+    ),
+)
+
+
+@setup_check(TPL005)
+def date(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
+    if context.template is None or "date_string" in context.template_kwargs:
+        return
+    one, again, other = (context.render([user()], now=now) for now in (NOON, NOON, datetime(2031, 11, 23, 18, 45, 7)))
+    if one is not None and again is not None and one != again:
+        yield Fault(
+            "the template renders the same row in another way each time",
+            shown(one[:40]),
+            title="use a template that draws nothing by chance",
+        )
+        return
+    frozen = _DATE.search(one) if one and one == other and "date_string" in context.template.source else None
+    if frozen is not None:
+        yield Fault(
+            "the template writes a frozen date where no date_string is given",
+            shown(frozen.group(), 40),
+            Severity.INFO,
+            changes=[("render.kwargs", {**context.recipe.render.kwargs, "date_string": "01 Jan 2026"})],
+        )
+    if one and other and one != other and (context.recipe.render.date == TODAY or _unsaid(context)):
+        at = next((i for i, (a, b) in enumerate(zip(one, other)) if a != b), 0)
+        named = "date_string" in context.template.source
+        yield Fault(
+            "the template writes the date of the day or the time into every row: trainers render on the day of their"
+            " run, so its ids are others on another day",
+            _dated(context, one, other, at),
+            changes=[("render.kwargs", {**context.recipe.render.kwargs, "date_string": "01 Jan 2026"})]
+            if named
+            else []
+            if _unsaid(context)
+            else [("render.date", datetime.now().date().isoformat())],
+            title="" if named or not _unsaid(context) else "write the day into a copy of the template",
+        )
+
+
+def _unsaid(context: Context) -> bool:
+    """Whether the trainer cannot be given a day, and writes the one on which it runs."""
+    recipe = (
+        context.recipe
+        if context.recipe.render.date != TODAY
+        else changed(context.recipe, "render.date", NOON.date().isoformat())
+    )
+    return any(loss.startswith("render.date") for loss in losses_of(recipe))
+
+
+def _dated(context: Context, one: str, other: str, at: int) -> str:
+    """What a template writes on two days from where they part, and which tokens of the first day are of it."""
+    shared = next((i for i, (a, b) in enumerate(zip(reversed(one[at:]), reversed(other[at:]))) if a != b), 0)
+    ends = [len(text) - shared for text in (one, other)]
+    encoded = context.tools.tokenizer.encode(one, context.recipe.tokenize.add_special_tokens)
+    places = [i for i, (a, b) in enumerate(zip(encoded.starts, encoded.ends)) if a < ends[0] and b > at]
+    which = f", tokens {places[0]} to {places[-1]}" if len(places) > 1 else f", token {places[0]}" if places else ""
+    return (
+        f"{shown(one[max(0, at - 20) : at])}[{shown(one[at : ends[0]], 40)} ↔ {shown(other[at : ends[1]], 40)}]{which}"
+    )
+
+
+TPL008 = major(
+    "history-rewritten",
+    "earlier turns change when later turns follow",
+    "Masks that are drawn turn by turn on partial renders mislabel such rows. Harmless where the mask is read from"
+    " the full render.",
+    data="make one row per trained turn",
+    bad=case(
+        ROUNDS,
+        template="{% set n = messages | length %}"
+        + chatml("{% if loop.index0 < n - 1 %}{{ m.content | upper }}{% else %}{{ m.content }}{% endif %}<|im_end|>"),
+    ),
+    good=case(ROUNDS),
+)
+
+
+@setup_check(TPL008)
+def history(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
+    """TPL008, for plain answers and for answers with reasoning; only reported for sets that have several answers."""
+    several = chats(sample, lambda chat: _roles(chat).count("assistant") > 1)
+    if not several:
+        return
+    kinds = [("plain answers", answer())]
+    if chats(several, lambda chat: any(map(_reasons, chat.messages))):
+        kinds += [
+            ("answers with <think>", answer(f"<think>{_REASON}</think>{FIRST_ANSWER}")),
+            ("answers with reasoning_content", answer(reasoning_content=_REASON)),
+        ]
+    for name, first in kinds:
+        part, whole = (
+            context.render([user(), first]),
+            context.render([user(), first, user(_SECOND_USER), answer(_SECOND_ANSWER)]),
+        )
+        if part is None or whole is None or whole.startswith(part):
+            continue
+        at = common_prefix(part, whole)
+        severity = (
+            Severity.WARNING
+            if context.recipe.mask.rule in ("completion", "auto", "turn_content", "turn_full")
+            and at <= part.find(FIRST_ANSWER)
+            else Severity.INFO
+        )
+        yield Fault(
+            f"an earlier turn changes when later turns follow ({name})",
+            f"{shown(part[at - 10 if at > 10 else 0 : at + 25], 40)} ≠"
+            f" {shown(whole[at - 10 if at > 10 else 0 : at + 25], 40)}",
+            severity,
+            of=several,
+        )
+        return
+
+
+TPL011 = major(
+    "template-drift",
+    "the template in use is not the tokenizer's own",
+    "The tokenizer brings a template that renders the same conversation differently: what is trained is not what a"
+    " server renders.",
+    moves=("frame",),  # what templates write around the contents
+    leads_to=Consequence.UNSERVED,
+    bad=case(GOOD, changes={"render.template": "builtin:zephyr"}),
+)
+
+
+@setup_check(TPL011)
+def drift(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
+    """TPL011: the tokenizer brings a template, and the recipe trains with one that renders something else."""
+    own = context.facts.chat_templates.get("default")
+    if context.recipe.render.template == "tokenizer" or own is None or context.template is None or not chats(sample):
+        return
+    if trainer_named(context.recipe.preset).brings_template(context.recipe):
+        return  # TPL016 looks at the rows themselves
+    own_template = compile_template(own, "the tokenizer's own", rendering=context.template.rendering)
+    theirs = Context(context.recipe, context.facts, own_template, context.detected, context.tools)
+    for what, messages, prompt in (("a conversation", [user(), answer()], False), ("a prompt", [user()], True)):
+        a, b = context.render(messages, prompt=prompt), theirs.render(messages, prompt=prompt)
+        if a is not None and b is not None and a != b:
+            yield Fault(
+                f"the tokenizer's own template renders {what} differently from the one that is trained with",
+                f"{shown(a, 60)} ≠ {shown(b, 60)}",
+                changes=[("render.template", "tokenizer")],
+            )
+            return
+
+
+TPL013 = fatal(
+    "template-token-not-atomic",
+    "a control token of the template is plain text for this tokenizer",
+    "The template writes it but the vocabulary has no such token, so it is cut into pieces and generation can never"
+    " stop on it.",
+    leads_to=Consequence.GARBLED,
+    bad=case(
+        GOOD,
+        tokenizer="gemma",
+        template="{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>{% endfor %}",
+    ),
+    good=case(GOOD, template=chatml()),
+)
+
+
+@setup_check(TPL013)
+def atomic(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
+    """TPL013: what the template writes as a control token, by name or by its looks, and the vocabulary does not
+    have."""
+    plain = context.plain
+    if not chats(sample):
+        return
+    if context.lacking:
+        names = " and ".join(f"`{name}`" for name in context.lacking)
+        yield Fault(
+            f"the template writes {names}, which this tokenizer does not have: every chat fails on it",
+            ", ".join(context.lacking),
+        )
+    if plain is None:
+        yield from _split_by_slots(context, chats(sample))
+        return
+    prompt = context.render([user()], prompt=True) or ""
+    tokenizer = context.tools.tokenizer
+    split = absent_words(plain + prompt, tokenizer)
+    if not split:
+        return
+    tail = plain.rpartition(FIRST_ANSWER)[2]
+    fatal = any(one in tail for one in split) and not any(tokenizer.is_special(i) for i in tokenizer.encode(tail).ids)
+    worst = next((one for one in split if one in tail), split[0]) if fatal else split[0]
+    what = "and no other token ends the turn" if fatal else "so the model reads it as plain text"
+    yield Fault(
+        f"{', '.join(split[:4])} {'is' if len(split) == 1 else 'are'} no token of this tokenizer, {what}",
+        _in_pieces(worst, tokenizer),
+        None if fatal else Severity.INFO,
+        count=len(split),
+    )
+
+
+def _split_by_slots(context: Context, found: Sequence[Inspection]) -> Iterator[Fault]:
+    """The same of a trainer that renders by code of its own, where the tokenizer brings no template that could tell
+    what is usual (TPL016 does where it brings one)."""
+    first = next((one.rendered for one in found if one.rendered is not None and one.rendered.spans), None)
+    if context.traits.renders_templates or context.facts.chat_templates or first is None:
+        return
+    own = "".join([first.text[span.start : span.end] for span in first.spans if span.part is not Part.CONTENT])
+    split = absent_words(own, context.tools.untouched)
+    if split:
+        yield Fault(
+            f"{', '.join(split[:4])} {'is' if len(split) == 1 else 'are'} no token of this tokenizer: the model has to"
+            " learn it from your rows, or its row of the embedding, where the trainer adds it",
+            _in_pieces(split[0], context.tools.untouched),
+            Severity.WARNING,
+            count=len(split),
+            rule=TPL013,
+        )
+
+
+def absent_words(text: str, tokenizer: LoadedTokenizer) -> list[str]:
+    """What a text writes as control tokens, by its looks, and the vocabulary does not have; each once, in order."""
+    return [one for one in dict.fromkeys(_CONTROL.findall(text)) if tokenizer.token_id(one) is None]
+
+
+def _in_pieces(word: str, tokenizer: LoadedTokenizer) -> str:
+    return f"{word} → {pieces_of(tokenizer.encode(word).ids, tokenizer)}"
+
+
+TPL014 = minor(
+    "thinking-flag-unset",
+    "the template depends on enable_thinking and the recipe does not set it",
+    "What an unset flag means differs by model size and server, so training and serving may differ.",
+    data="pass enable_thinking where the rows are rendered, and the same when serving",
+    moves=("nowhere",),
+    bad=case(GOOD, template=chatml(prompt="{% if enable_thinking %}<think>{% endif %}")),
+    good=case(
+        GOOD,
+        template=chatml(prompt="{% if enable_thinking %}<think>{% endif %}"),
+        changes={"render.kwargs": {"enable_thinking": False}},
+    ),
+)
+
+
+@setup_check(TPL014)
+def thinking(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
+    if context.template is None or "enable_thinking" in context.template_kwargs or not chats(sample):
+        return
+    if "enable_thinking" not in variables_of(context.template):
+        return
+    tails = {}
+    for name, extra in (("unset", {}), ("true", {"enable_thinking": True}), ("false", {"enable_thinking": False})):
+        text = context.render([user()], prompt=True, extra=extra)
+        if text is None:
+            return
+        tails[name] = text.rpartition(FIRST_USER)[2]
+    if len(set(tails.values())) > 1:
+        yield Fault(
+            "the prompt's tail depends on enable_thinking, which the recipe leaves unset",
+            " · ".join(f"{name}: {shown(tail[-30:], 30)}" for name, tail in tails.items()),
+            changes=[
+                ("render.kwargs", {**context.recipe.render.kwargs, "enable_thinking": tails["unset"] == tails["true"]})
+            ],
+        )
+
+
+BND002 = major(
+    "template-boundary-merges",
+    "the template's prompt never tokenizes as a prefix",
+    "The text of the prompt is a prefix but its tokens are not, for every row: the edge of the header merges with"
+    " what follows.",
+    data="draw the mask from spans of the full render",
+    moves=("edge",),
+    bad=case(
+        GOOD,
+        template=(
+            "{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}\n{% else %}{{ '\\n\\n' + m.content"
+            " }}<|im_end|>{% endif %}{% endfor %}"
+        ),
+    ),
+)
+
+
+@setup_check(BND002)
+def template_boundary(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
+    """BND002: for a plain answer the prompt is a prefix as text, and not as tokens."""
+    if (
+        any(one.tokens is not None and one.tokens.prompt_ids is not None for one in sample)
+        and context.recipe.mask.rule in ("auto", "completion")
+        and boundary_merges(context)
+    ):
+        prompt, whole = context.render([user()], prompt=True) or "", context.plain or ""
+        a, b = context.ids(prompt), context.ids(whole)
+        same, tokenizer, changes = common_prefix(a, b), context.tools.tokenizer, common_boundary(context)
+        yield Fault(
+            f"the prompt's {len(a)} tokens share only {same} with the whole text, in every row",
+            f"{pieces_of(a[same : same + 4], tokenizer)} ≠ {pieces_of(b[same : same + 4], tokenizer)}",
+            None if changes else Severity.INFO,
+            changes=changes,
+            count=len(sample),
+        )
+
+
+@setup_check(TPL007)
+def other_prompt(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
+    """TPL007 where no mask hangs on the prompt: a server still begins the answer otherwise than it is trained."""
+    if not chats(sample) or any(one.tokens is not None and one.tokens.prompt_ids is not None for one in sample):
+        return  # reported of each row
+    prompt, whole = context.render([user()], prompt=True), context.plain
+    if prompt is None or whole is None or whole.startswith(prompt) or FIRST_ANSWER not in whole:
+        return
+    # Families that think leave an open or an empty block in the prompt on purpose.
+    meant = whole.startswith(prompt.partition("<think>")[0])
+    generated, trained = prompt.rpartition(FIRST_USER)[2], whole.rpartition(FIRST_USER)[2].partition(FIRST_ANSWER)[0]
+    yield Fault(
+        "a server begins answers in another way than they are trained",
+        f"asked for with {shown(generated[-40:], 40)}, trained behind {shown(trained[-40:], 40)}",
+        Severity.INFO if meant else None,
+        title="use a template whose generation prompt is how its answers begin",
+        rows=tuple(one.row.index for one in chats(sample)),
+        count=len(sample),
+    )
+
+
+def boundary_merges(context: Context) -> bool:
+    """Whether the template itself makes prompt and answer merge, whatever the row says."""
+
+    def work() -> bool:
+        prompt, whole = context.render([user()], prompt=True), context.plain
+        if prompt is None or whole is None or not whole.startswith(prompt):
+            return False
+        a = context.ids(prompt)
+        return context.ids(whole)[: len(a)] != a
+
+    return context.once("boundary_merges", work)
+
+
+TOO004 = minor(
+    "empty-tools-boilerplate",
+    "an empty tool list changes the rendered text",
+    "tools=[] is not the same as no tools: the template prints its tool preamble.",
+    data="store null instead of an empty list",
+    bad=case(
+        chat("Weather?", "Sunny.", tools=[]), template="{% if tools is not none %}You have tools.{% endif %}" + chatml()
+    ),
+    good=case(chat("Weather?", "Sunny."), template="{% if tools is not none %}You have tools.{% endif %}" + chatml()),
+)
+
+
+@setup_check(TOO004)
+def empty_tools(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
+    empty = chats(sample, lambda chat: isinstance(chat.tools, (list, tuple)) and not chat.tools)
+    if not empty:
+        return
+    with_list, without = context.render([user(), answer()], tools=[]), context.plain
+    if with_list is not None and without is not None and with_list != without:
+        yield Fault(
+            f"{len(empty)} of {len(sample)} sampled rows have an empty tool list, and the template writes"
+            f" {len(with_list) - len(without)} more characters for it",
+            shown(with_list, 120),
+            of=empty,
+        )
+
+
+THK006 = minor(
+    "think-tag-not-a-token",
+    "think tags are several tokens in this tokenizer",
+    "The template treats the tag as a mark, but for the model it is plain text.",
+    data="add the tags as tokens and train their embeddings",
+    bad=case(chat("hi", "<think>They greet me.</think>Hello.")),
+)
+
+
+@setup_check(THK006)
+def think_tags(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
+    if not any("</think>" in (one.rendered.text if one.rendered else "") for one in sample):
+        return
+    tokenizer = context.tools.tokenizer
+    ids = tokenizer.encode("</think>").ids
+    if len(ids) > 1:
+        yield Fault(f"</think> is {len(ids)} tokens in this tokenizer", pieces_of(ids, tokenizer))

@@ -13,7 +13,7 @@ from sftui.findings.fixes import fix_of
 from sftui.findings.look import RowLook, quoted, shown
 from sftui.findings.model import Consequence, Fix, Severity
 from sftui.findings.rule import case, fatal
-from sftui.findings.rules.template_setup import absent_words
+from sftui.findings.rules.template import absent_words
 from sftui.model import NOWHERE, Conversation, Kind, Message, Part, RenderedText
 from sftui.recipe import Render
 from sftui.templates import choose_template, compile_template, render

@@ -39,10 +39,10 @@ def unknown(look: RowLook) -> Iterator[Fault]:
             count = ids.count(unk)
             yield Fault(
                 f"{count} token{'s are' if count > 1 else ' is'} unknown to the tokenizer",
-                tokens=(max(0, at - 2), at + 3),
-                evidence=None
+                None
                 if look.stored
                 else shown(look.rendered.text[look.tokens.starts[at] : look.tokens.ends[at]]) or None,
+                tokens=(max(0, at - 2), at + 3),
             )
             return
     if len(ids) < _ENOUGH or look.rendered.text.isascii() or not _may_be_bytes(look):
@@ -123,9 +123,9 @@ def lossy(look: RowLook) -> Iterator[Fault]:
     dropped = _dropped(look, joined)
     if dropped:
         version = f" under transformers {look.facts.transformers}" if look.facts.transformers else ""
-        yield Fault(f"{dropped}{version}", evidence=evidence, rule=TOK005)
+        yield Fault(f"{dropped}{version}", evidence, rule=TOK005)
         return
-    yield Fault(f"the tokens do not spell the text: {_changed_by(look, joined)}", evidence=evidence, rule=TOK002)
+    yield Fault(f"the tokens do not spell the text: {_changed_by(look, joined)}", evidence, rule=TOK002)
 
 
 def _changed_by(look: RowLook, joined: bytes) -> str:

@@ -35,7 +35,15 @@ def unread_calls(look: RowLook, number: int) -> list[Call]:
     return calls_of(Message(raw_message(look, number)))
 
 
-_WEATHER = chat("Weather?", CALL, ("tool", "sunny and warm"), ("assistant", "It is sunny."))
+def _weather(call: Mapping[str, Any]) -> dict[str, Any]:
+    return chat("Weather?", call, ("tool", "sunny and warm"), ("assistant", "It is sunny."))
+
+
+def _calling(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {**CALL, "tool_calls": [{"function": {"name": name, "arguments": arguments}}]}
+
+
+_WEATHER = _weather(CALL)
 
 TOO001 = major(
     "tool-arguments-double-encoded",
@@ -47,15 +55,7 @@ TOO001 = major(
     repair=("parse-json", DROP),
     leads_to=Consequence.GARBLED,
     bad=case(_WEATHER, template=CALLING),
-    good=case(
-        chat(
-            "Weather?",
-            {**CALL, "tool_calls": [{"function": {"name": "get_weather", "arguments": {"city": "Paris"}}}]},
-            ("tool", "sunny and warm"),
-            ("assistant", "It is sunny."),
-        ),
-        template=CALLING,
-    ),
+    good=case(_weather(_calling("get_weather", {"city": "Paris"})), template=CALLING),
 )
 
 
@@ -122,8 +122,8 @@ def dropped(look: RowLook) -> Iterator[Fault]:
         if unread and not any(_named(name, rendered.text) for name, _, _ in unread):
             yield Fault(
                 f"LLaMA-Factory does not read the `tool_calls` of message {number}: only `formatting: openai` does",
+                shown(", ".join(name for name, _, _ in unread)),
                 message=number,
-                evidence=shown(", ".join(name for name, _, _ in unread)),
             )
         start, end = places.get(number, (0, 0))
         place = rendered.text[start:end]
@@ -131,17 +131,15 @@ def dropped(look: RowLook) -> Iterator[Fault]:
             lost = _lost(name, arguments, rendered.text, place)
             if lost:
                 yield Fault(
-                    f"{lost} of message {number} does not appear in the rendered text",
-                    message=number,
-                    evidence=shown(name),
+                    f"{lost} of message {number} does not appear in the rendered text", shown(name), message=number
                 )
         if role in RESULT_ROLES and not look.context.traits.own_roles.get(role):
             text = text_of(message).strip()
             if text and text not in standing and not _stands_bare(text):
                 yield Fault(
                     f"the tool result of message {number} does not appear in the rendered text",
+                    shown(text),
                     message=number,
-                    evidence=shown(text),
                 )
 
 
@@ -241,7 +239,7 @@ def tools_missing(look: RowLook) -> Iterator[Fault]:
     ):
         yield Fault(
             f"the rendered text does not describe the row's {len(names)} tool{'s' if len(names) > 1 else ''}",
-            evidence=shown(", ".join(names)),
+            shown(", ".join(names)),
         )
 
 
@@ -283,8 +281,8 @@ def several_calls(look: RowLook) -> Iterator[Fault]:
     if number is not None and "single tool" in said:
         yield Fault(
             f"message {number} makes {len(calls_of(look.messages[number]))} tool calls and the template takes one",
+            shown(", ".join(name for name, _, _ in calls_of(look.messages[number]))),
             message=number,
-            evidence=shown(", ".join(name for name, _, _ in calls_of(look.messages[number]))),
         )
 
 
@@ -310,7 +308,7 @@ def graph(look: RowLook) -> Iterator[Fault]:
     called_at, unanswered = -1, None
 
     def reported(what: str, number: int, evidence: str, severity: Severity | None = None) -> Fault:
-        return Fault(what, message=number, evidence=shown(evidence), severity=severity)
+        return Fault(what, shown(evidence), message=number, severity=severity)
 
     for number, (message, role) in enumerate(zip(look.messages, look.roles)):
         calls = look.calls.get(number, ())
@@ -405,16 +403,7 @@ CON009 = major(
     "tools hold keys that are null",
     "Arrow unifies the arguments of all calls to one struct, so every call gets all keys, with null.",
     data="remove the null keys, or store JSON text",
-    bad=case(
-        chat(
-            "hi",
-            {
-                "role": "assistant",
-                "content": "",
-                "tool_calls": [{"function": {"name": "f", "arguments": {"a": 1, "b": None, "c": None}}}],
-            },
-        )
-    ),
+    bad=case(chat("hi", _calling("f", {"a": 1, "b": None, "c": None}))),
 )
 
 
@@ -430,12 +419,10 @@ def null_keys(look: RowLook) -> Iterator[Fault]:
             if len(empty) > 1 and len(empty) * 2 >= len(level):
                 yield Fault(
                     f"the arguments of a call in message {number} have {len(empty)} null keys of {len(level)}",
+                    shown(", ".join(empty)),
                     message=number,
-                    evidence=shown(", ".join(empty)),
                 )
     # A schema says null in few places; a property that is null, or several keys, say nothing to a model.
     null = look.tools.empty
     if len(null) > 1:
-        yield Fault(
-            f"the row's tools hold {len(null)} keys that are null", evidence=shown(", ".join(dict.fromkeys(null)))
-        )
+        yield Fault(f"the row's tools hold {len(null)} keys that are null", shown(", ".join(dict.fromkeys(null))))

@@ -178,22 +178,17 @@ def _cut_inside(look: RowLook, end: int) -> bool:
     return look.labels.reasons[end] is Reason.TRUNCATED and look.tokens.messages[end] == look.tokens.messages[end - 1]
 
 
+_IMAGES = chat("what? " * 20 + "<image>" * 5, "A cat.")
+
 TRU007 = loud(
     "media-placeholder-cut",
     "media placeholders are cut off",
     "The number of placeholders no longer fits the number of images.",
     data="raise the length limit",
     moves=("cut",),
-    bad=case(chat("what? " * 20 + "<image>" * 5, "A cat."), tokenizer="media", changes={"length.max": 20}),
+    bad=case(_IMAGES, tokenizer="media", changes={"length.max": 20}),
     good=case(chat("<image> what?", "A cat."), tokenizer="media"),
-    more=(
-        case(
-            chat("what? " * 20 + "<image>" * 5, "A cat."),
-            tokenizer="media",
-            preset="torchtune@0.7",
-            changes={"length.max": 20},
-        ),
-    ),
+    more=(case(_IMAGES, tokenizer="media", preset="torchtune@0.7", changes={"length.max": 20}),),
 )
 
 
@@ -206,9 +201,7 @@ def cut_media(look: RowLook) -> Iterator[Fault]:
         before = sum(one in media for one in ids)
         after = sum(one in media for start, end in kept for one in ids[start:end])
         if after < before:
-            yield Fault(
-                f"{before - after} of {before} media placeholders are cut off", evidence="", changes=_longer(look)
-            )
+            yield Fault(f"{before - after} of {before} media placeholders are cut off", "", changes=_longer(look))
 
 
 def _continues(look: RowLook, end: int) -> bool:
@@ -251,7 +244,7 @@ def dropped(look: RowLook) -> Iterator[Fault]:
     why = look.labels.dropped
     if why is not None:
         over = look.recipe.length.max is not None and len(look.tokens) > look.recipe.length.max
-        yield Fault(f"the row is dropped: {why}", evidence="", changes=_longer(look) if over else ())
+        yield Fault(f"the row is dropped: {why}", "", changes=_longer(look) if over else ())
 
 
 TRU009 = major(

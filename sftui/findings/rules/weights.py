@@ -195,11 +195,12 @@ def beyond(look: RowLook) -> Iterator[Fault]:
     """LAB018 and LAB019: what is trained with a weight below 0 or above 1."""
     if look.labels.weights is None:
         return
-    for code, odd in ((LAB018, _below), (LAB019, _above)):
+    odd = ((LAB018, "below 0", lambda one: one < 0), (LAB019, "above 1", lambda one: 1 < one < math.inf))
+    for rule, where, is_odd in odd:
         found = [
             (start, end, weight)
             for start, end, weight in look.labels.weights.runs()
-            if odd(weight) and True in look.mask.drawn[start:end]
+            if is_odd(weight) and True in look.mask.drawn[start:end]
         ]
         if not found:
             continue
@@ -207,16 +208,7 @@ def beyond(look: RowLook) -> Iterator[Fault]:
         count = sum(sum(look.mask.drawn[a:b]) for a, b, _ in found)
         more = f", and {many(len(found) - 1, 'more run')} of tokens" if len(found) > 1 else ""
         yield Fault(
-            f"{many(count, 'token')} trained with a weight {'above 1' if code is LAB019 else 'below 0'}: the first"
-            f" {end - start} with {weight:g}{more}",
+            f"{many(count, 'token')} trained with a weight {where}: the first {end - start} with {weight:g}{more}",
             tokens=(start, end),
-            rule=code,
+            rule=rule,
         )
-
-
-def _below(weight: float) -> bool:
-    return weight < 0
-
-
-def _above(weight: float) -> bool:
-    return weight > 1 and math.isfinite(weight)

@@ -158,8 +158,8 @@ def usual_length(checks: DatasetChecks) -> Iterator[Fault]:
     yield Fault(
         f"{checks.cut.count:,} of {rows:,} rows are longer than {most:,}, which is what"
         f" {checks.trainer} takes where nothing is said",
+        f"rows over a length, and the share of trained tokens behind it: {table}",
         tally=checks.cut,
-        evidence=f"rows over a length, and the share of trained tokens behind it: {table}",
         changes=[("length.max", better)] if better else (),
     )
 
