@@ -100,24 +100,22 @@ def _holds_json(place: PlaceReading) -> bool:
     return place.what == "json" or any(map(_holds_json, place.inside.values()))
 
 
-def _kept(values: Sequence[Any], rounds: bool) -> PlaceReading | None:
+def _kept(values: Sequence[Any], rounds: bool, as_json: bool = True) -> PlaceReading | None:
     held = [value for value in values if value is not None]
-    if not held:
-        return None
     kinds = {kind_of(value) for value in held}
     if kinds == {"object"}:
-        first = held[0].keys()
-        if not first or any(value.keys() != first for value in held):
+        if as_json and (not held[0] or any(value.keys() != held[0].keys() for value in held)):
             return _JSON
-        inside = {key: _kept([value[key] for value in held], rounds) for key in first}
+        keys = tuple(dict.fromkeys(key for value in held for key in value))
+        inside = {key: _kept([value.get(key) for value in held], rounds, as_json) for key in keys}
         changed = {key: one for key, one in inside.items() if one is not None}
-        order = tuple(first) if any(tuple(value) != tuple(first) for value in held) else ()
+        order = keys if any(tuple(value) != keys for value in held) else ()
         return PlaceReading("object", changed, order) if changed or order else None
     if kinds == {"array"}:
-        items = _kept([item for value in held for item in value], rounds)
+        items = _kept([item for value in held for item in value], rounds, as_json)
         return PlaceReading("list", {"": items}) if items is not None else None
     if len(kinds) > 1:
-        return _JSON
+        return _JSON if as_json else None
     if kinds == {"number"} and any(map(_is_double, held)):
         return _ROUNDED if rounds else None if all(isinstance(value, float) for value in held) else _FLOAT
     return None
@@ -128,18 +126,7 @@ def typed(values: Sequence[Any]) -> PlaceReading | None:
 
     Objects have the keys of all objects of the place, in the order in which they first come, null where one has none.
     """
-    held = [value for value in values if value is not None]
-    kinds = {kind_of(value) for value in held}
-    if kinds == {"array"}:
-        items = typed([item for value in held for item in value])
-        return PlaceReading("list", {"": items}) if items is not None else None
-    if kinds != {"object"}:
-        return _kept(held, False) if kinds == {"number"} else None
-    keys = tuple(dict.fromkeys(key for value in held for key in value))
-    inside = {key: typed([value.get(key) for value in held]) for key in keys}
-    changed = {key: one for key, one in inside.items() if one is not None}
-    order = keys if any(tuple(value) != keys for value in held) else ()
-    return PlaceReading("object", changed, order) if changed or order else None
+    return _kept(values, False, as_json=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from sftui import bound
 from sftui.findings.catalogue import DATASET_CHECKS, ROW_CHECKS, SETUP_CHECKS
@@ -48,9 +48,7 @@ def _found(look: RowLook) -> tuple[Finding, ...]:
     for check in _checks(look):
         if check.row is None or check.row(look):
             found.extend(check(look))
-    if len(found) > 1:
-        found.sort(key=lambda one: one.severity.rank)
-    return tuple(found)
+    return _worst_first(found) if len(found) > 1 else tuple(found)
 
 
 def _checks(look: RowLook) -> Sequence[RowCheck]:
@@ -82,13 +80,13 @@ def moments(inspection: Inspection) -> Iterator[RowCondition]:
 
 def check_setup(context: Context, sample: Sequence[Inspection]) -> tuple[Finding, ...]:
     """What is wrong with the recipe, the template and the tokenizer together; `sample` are some rows, inspected."""
-    found = [finding for check in SETUP_CHECKS for finding in check(context, sample)]
-    found.sort(key=lambda one: one.severity.rank)
-    return tuple(found)
+    return _worst_first(finding for check in SETUP_CHECKS for finding in check(context, sample))
 
 
 def check_dataset(checks: DatasetChecks) -> tuple[Finding, ...]:
     """Every finding over what was gathered; may be queried at any time."""
-    found = [finding for check in DATASET_CHECKS for finding in check(checks)]
-    found.sort(key=lambda one: one.severity.rank)
-    return tuple(found)
+    return _worst_first(finding for check in DATASET_CHECKS for finding in check(checks))
+
+
+def _worst_first(found: Iterable[Finding]) -> tuple[Finding, ...]:
+    return tuple(sorted(found, key=lambda finding: finding.severity.rank))

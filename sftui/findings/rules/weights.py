@@ -195,17 +195,14 @@ def beyond(look: RowLook) -> Iterator[Fault]:
     """LAB018 and LAB019: what is trained with a weight below 0 or above 1."""
     if look.labels.weights is None:
         return
-    odd = ((LAB018, "below 0", lambda one: one < 0), (LAB019, "above 1", lambda one: 1 < one < math.inf))
-    for rule, where, is_odd in odd:
-        found = [
-            (start, end, weight)
-            for start, end, weight in look.labels.weights.runs()
-            if is_odd(weight) and True in look.mask.drawn[start:end]
-        ]
+    drawn = look.mask.drawn
+    runs = [run for run in look.labels.weights.runs() if True in drawn[run[0] : run[1]]]
+    below, above = [run for run in runs if run[2] < 0], [run for run in runs if 1 < run[2] < math.inf]
+    for rule, where, found in ((LAB018, "below 0", below), (LAB019, "above 1", above)):
         if not found:
             continue
         start, end, weight = found[0]
-        count = sum(sum(look.mask.drawn[a:b]) for a, b, _ in found)
+        count = sum(sum(drawn[a:b]) for a, b, _ in found)
         more = f", and {many(len(found) - 1, 'more run')} of tokens" if len(found) > 1 else ""
         yield Fault(
             f"{many(count, 'token')} trained with a weight {where}: the first {end - start} with {weight:g}{more}",
