@@ -22,7 +22,6 @@ FILES = (
     "roles",
     "content",
     "template",
-    "bos",
     "boundary",
     "generation",
     "eos",
@@ -31,8 +30,7 @@ FILES = (
     "truncation",
     "packing",
     "tools",
-    "reasoning",
-    "injection",
+    "marks",
     "tokenizer",
 )
 """In this order findings of one severity are reported; what other files find comes behind, file by file by their

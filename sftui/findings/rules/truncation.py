@@ -9,7 +9,7 @@ from sftui.findings.look import RowLook
 from sftui.findings.model import Consequence, Severity
 from sftui.findings.rule import DROP, GOOD, LONG, case, chat, fatal, loud, major
 from sftui.findings.rules.eos import is_prose
-from sftui.findings.rules.injection import media_ids
+from sftui.findings.rules.marks import media_ids
 from sftui.flat import covered
 from sftui.model import Reason
 from sftui.trainers.traits import Quirk
