@@ -563,7 +563,7 @@ def make_packs(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox
 
 def stored_packs(inspections: Sequence[Inspection]) -> tuple[Pack, ...]:
     """Rows of ids with what tells their documents apart, a pack each; nothing where no row holds more than one."""
-    from sftui.conversations.documents import documents_of
+    from sftui.conversations.tokenized import documents_of
 
     made: list[Pack] = []
     several = False

@@ -11,9 +11,8 @@ from sftui.audit.bars import length_bar, share_bar
 from sftui.audit.figures import LIMITS, QUANTILES, Figures, GroupFigure, LimitFigure, SourceFigure
 from sftui.audit.found import Filter, FindingCounts, dataset_marks
 from sftui.audit.lengths import best_fit, quantiles
-from sftui.audit.tallies import Listing, Tallies
+from sftui.audit.tallies import Listing, Tallies, Weights
 from sftui.audit.verdict import Verdict, Verdicts
-from sftui.audit.weights import Weights
 from sftui.findings import Context, DatasetChecks, Finding, Severity, check_dataset, check_row
 from sftui.findings.dataset import RowCounts, Tally
 from sftui.findings.hashes import Hashes

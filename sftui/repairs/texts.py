@@ -9,8 +9,8 @@ from typing import Any
 
 from sftui.conversations.messages import joined_parts, no_text, printed_list
 from sftui.findings.words import REASONING, WANTED, without_code
-from sftui.repairs.literals import lossless
 from sftui.repairs.model import Controls, Data, Item, Repair, RepairLayout, RepairLog, each, put, quote
+from sftui.repairs.splice import lossless
 from sftui.text import many
 
 # Special tokens by their looks; what data is meant to hold (reasoning, tools, code) is none of them.

@@ -104,7 +104,7 @@ def documents_in(session: Ready, run: Mapping[str, Any] | None, recipe: Recipe) 
 
     `recipe` is that of the dataset: whether its loss shifts decides where the run did not show it.
     """
-    from sftui.conversations.documents import documents_of
+    from sftui.conversations.tokenized import documents_of
 
     rows: list[tuple[Row, _ScoredRow]] = []
     for row in session.source.rows():

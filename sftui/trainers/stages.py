@@ -24,7 +24,7 @@ def to_convert() -> Callable[..., Conversation]:
 
 @cache
 def to_chat() -> Callable[[Conversation], Conversation]:
-    from sftui.conversations.strings import as_chat
+    from sftui.conversations.convert import as_chat
 
     return as_chat
 

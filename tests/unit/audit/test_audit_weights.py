@@ -11,7 +11,7 @@ from audit_rows import Opened
 
 from sftui.audit.audit import Audit
 from sftui.audit.figures import Figures
-from sftui.audit.weights import Weights, name_of
+from sftui.audit.tallies import Weights, name_of
 from sftui.exports.formats_json import figures_record
 from sftui.model import Example, Row
 from sftui.runs import joined

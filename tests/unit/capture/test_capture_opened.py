@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sftui.capture.stored import captured
-from sftui.conversations.documents import documents_of
+from sftui.conversations.tokenized import documents_of
 from sftui.exports.captured import write_captured
 from sftui.findings import check_row
 from sftui.model import Conversation, Kind

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sftui.conversations.documents import documents_of
 from sftui.conversations.tensors import detect_tensors, mask_convention, stretches
+from sftui.conversations.tokenized import documents_of
 from sftui.model import IGNORE_INDEX, Row
 from sftui.recipe import Data
 from sftui.session.arguments import Arguments

@@ -26,8 +26,8 @@ from sftui.findings import (
 from sftui.findings.catalogue import REPAIR_OF
 from sftui.findings.checks import Fault, RowCheck, RowCondition
 from sftui.findings.rule import FINE, GOOD, ROUNDS, Case, chat, chatml, tagged
+from sftui.findings.rules.generation import by_prefix, by_sentinels, by_tags, disagreement
 from sftui.findings.run import _BY_MOMENT
-from sftui.findings.spans import by_prefix, by_sentinels, by_tags, disagreement
 from sftui.recipe import changed
 from sftui.repairs.catalogue import TITLES
 from sftui.templates import compile_template

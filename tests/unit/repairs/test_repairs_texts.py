@@ -12,9 +12,9 @@ from sftui.conversations import detect
 from sftui.model import Row
 from sftui.recipe import Data
 from sftui.repairs.catalogue import REPAIRS, TITLES
-from sftui.repairs.literals import lossless
 from sftui.repairs.model import RepairLayout
 from sftui.repairs.run import layout_of, make_plan, repair_row, repaired
+from sftui.repairs.splice import lossless
 
 ALPACA = {"instruction": "Go on", "input": "", "output": "ok", "history": [["a", "b"]]}
 

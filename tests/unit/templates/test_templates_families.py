@@ -16,7 +16,7 @@ import pytest
 from template_cases import CONVERSATIONS, TOOLS, all_templates, chat, sampled_rows
 
 from sftui.errors import TemplateError
-from sftui.findings.spans import by_prefix, by_sentinels, by_tags, disagreement
+from sftui.findings.rules.generation import by_prefix, by_sentinels, by_tags, disagreement
 from sftui.model import Conversation
 from sftui.templates import compile_template
 from sftui.templates.rendering.template import ChatTemplate
