@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from sftui.model import IGNORE_INDEX, Batch, Pack
 from sftui.text import many, share, visible
-from sftui.views.cells import Line, LineBuilder, Role, crop, line, wrap
-from sftui.views.flow import MIXED
-from sftui.views.table import LEARNT, MASKED, TRAINED, WEIGHTED, weighed
+from sftui.views.cells import Line, LineBuilder, Role, crop, line, text_lines, wrap
+from sftui.views.table import BORDER, LEARNT, LOSS_ROLES, MASKED, MIXED, PAD, TRAINED, WEIGHTED, loss_glyphs, weighed
 
 if TYPE_CHECKING:
     from sftui.runs import Runs
-
-PAD = "╌"
-BORDER = "│"
-_ROLES = {
-    TRAINED: Role.TRAINED,
-    WEIGHTED: Role.WEIGHTED,
-    MIXED: Role.TRAINED,
-    MASKED: Role.MASKED,
-    PAD: Role.PAD,
-    BORDER: Role.BORDER,
-}
 
 
 def batch_lines(batch: Batch, width: int, *, ignore_index: int = IGNORE_INDEX) -> tuple[Line, ...]:
@@ -54,40 +43,30 @@ def _batch_words(batch: Batch, ignore_index: int) -> Iterator[tuple[str, Role]]:
     glyphs = _glyphs_of(batch, ignore_index)
     trained = sum(map(_learnt, glyphs))
     shape = f"{rows} × {length:,}"
-    names = ["input_ids", "labels"]
-    names += ["attention_mask"] if batch.attention_mask is not None else []
-    names += ["position_ids"] if batch.position_ids is not None else []
-    names += ["loss_weights"] if batch.weights is not None else []
+    more = {"attention_mask": batch.attention_mask, "position_ids": batch.position_ids, "loss_weights": batch.weights}
+    names = ["input_ids", "labels", *(name for name, values in more.items() if values is not None)]
     yield f"{', '.join(names)}: each {shape}", Role.TITLE
     if batch.documents is not None:
         alone = any(0 in one for one in batch.documents)
-        yield (
-            (
-                f"attention mask, {length:,} × {length:,} a row: each token sees its own document up to itself;"
-                f" padding {'sees nothing' if alone else 'sees padding alone'}"
-            ),
-            Role.PLAIN,
-        )
+        sees = f"padding {'sees nothing' if alone else 'sees padding alone'}"
+        mask = f"attention mask, {length:,} × {length:,} a row"
+        yield f"{mask}: each token sees its own document up to itself; {sees}", Role.PLAIN
     if not cells:
         yield "no rows in this batch", Role.DIM
         return
     waste = cells - real
-    yield (
-        (
-            f"{cells:,} positions: {real:,} tokens, {waste:,} padding ({share(waste, cells)} waste, "
-            f"on the {batch.pad_side}), {trained:,} trained ({share(trained, cells)})"
-        ),
-        Role.PLAIN,
-    )
+    padding = f"{waste:,} padding ({share(waste, cells)} waste, on the {batch.pad_side})"
+    carried = f"{trained:,} trained ({share(trained, cells)})"
+    yield f"{cells:,} positions: {real:,} tokens, {padding}, {carried}", Role.PLAIN
     if batch.attention_mask is None and batch.documents is None and waste:
         yield "no attention mask: padding is not hidden from the model", Role.WARNING
     for note in batch.notes:
         yield visible(note), Role.WARNING
-    hidden, padding = _oddities(batch, glyphs)
+    hidden, odd = _oddities(batch, glyphs)
     if hidden:
         yield f"the attention mask hides {hidden:,} real tokens", Role.WARNING
-    if padding:
-        yield f"{padding:,} padding positions are trained", Role.WARNING
+    if odd:
+        yield f"{odd:,} padding positions are trained", Role.WARNING
 
 
 def _digits(values: tuple[int, ...]) -> int:
@@ -114,11 +93,8 @@ def _flat(batch: Batch) -> bool:
 
 def _documents(glyphs: str, batch: Batch) -> list[str]:
     """The glyphs of each row that was laid into the one."""
-    found, at = [], 0
-    for size in batch.lengths:
-        found.append(glyphs[at : at + size])
-        at += size
-    return found
+    ends = list(accumulate(batch.lengths))
+    return [glyphs[end - size : end] for size, end in zip(batch.lengths, ends)]
 
 
 def _glyphs_of(batch: Batch, ignore_index: int) -> list[str]:
@@ -128,7 +104,7 @@ def _glyphs_of(batch: Batch, ignore_index: int) -> list[str]:
 
 
 def _carried(labels: tuple[int, ...], weights: Runs[float] | None, ignore_index: int) -> str:
-    glyphs = "".join([TRAINED if _trained(label, ignore_index) else MASKED for label in labels])
+    glyphs = loss_glyphs(labels, ignore_index)
     return glyphs if weights is None else weighed(glyphs, weights)
 
 
@@ -146,10 +122,6 @@ def _real(size: int, length: int, side: str) -> tuple[int, int]:
     return (length - size, length) if side == "left" else (0, size)
 
 
-def _trained(label: int, ignore_index: int) -> bool:
-    return label >= 0 and label != ignore_index
-
-
 def scaled(glyphs: str, step: int) -> str:
     """One glyph for every `step` positions: ▒ where trained and other positions share a cell, ▓ where all are trained
     and not alike."""
@@ -157,20 +129,15 @@ def scaled(glyphs: str, step: int) -> str:
         return glyphs
     out = []
     for at in range(0, len(glyphs), step):
-        block = glyphs[at : at + step]
-        kinds = set(block)
-        if len(kinds) == 1:
-            out.append(block[0])
-        elif kinds <= {*LEARNT}:
-            out.append(WEIGHTED)
-        else:
-            out.append(MIXED if kinds & {*LEARNT} else MASKED)
+        kinds = {*glyphs[at : at + step]}
+        learnt = kinds & {*LEARNT}
+        out.append(min(kinds) if len(kinds) == 1 else WEIGHTED if kinds == learnt else MIXED if learnt else MASKED)
     return "".join(out)
 
 
 def _strip(builder: LineBuilder, glyphs: str) -> Line:
     for glyph in glyphs:
-        builder.add(glyph, _ROLES[glyph])
+        builder.add(glyph, LOSS_ROLES[glyph])
     return builder.line()
 
 
@@ -199,21 +166,9 @@ def pack_lines(pack: Pack, width: int, *, ignore_index: int = IGNORE_INDEX) -> t
     used = sum(end - start for _, start, end in pack.documents)
     glyphs = _carried(pack.labels, pack.weights, ignore_index)
     trained = _learnt(glyphs)
-    documents = many(len(pack.documents), "document")
-    lines = list(
-        wrap(
-            line(
-                (
-                    (
-                        f"{documents} in {length:,} positions · {length - used:,} padding"
-                        f" ({share(length - used, length)} waste) · {trained:,} trained ({share(trained, length)})"
-                    ),
-                    Role.TITLE,
-                )
-            ),
-            width,
-        )
-    )
+    padding = f"{length - used:,} padding ({share(length - used, length)} waste)"
+    head = f"{many(len(pack.documents), 'document')} in {length:,} positions · {padding}"
+    lines = [*text_lines(f"{head} · {trained:,} trained ({share(trained, length)})", width, Role.TITLE)]
     for sentence, role in _pack_words(pack):
         lines += wrap(line((sentence, role)), width)
     lines.append(())

@@ -9,9 +9,8 @@ from __future__ import annotations
 from sftui.model import NOWHERE, Inspection
 from sftui.text import alike, cell_width, fit, visible_token
 from sftui.views.cells import Line, LineBuilder, Role, crop, line, wrap
-from sftui.views.columns import LOSS_ROLES
 from sftui.views.layout import MAX_COLUMN
-from sftui.views.table import TokenTable, make_table
+from sftui.views.table import LOSS_ROLES, TokenTable, make_table
 
 SAME, DIFFERENT, ABSENT = "=", "≠", "–"
 BEFORE = 3
@@ -40,15 +39,10 @@ def boundary_words(inspection: Inspection) -> str:
 def straddler(inspection: Inspection) -> int | None:
     """The token of the whole text that holds the end of the prompt inside it, if one does."""
     tokens, rendered = inspection.tokens, inspection.rendered
-    if tokens is None or rendered is None or rendered.prompt is None:
+    if tokens is None or rendered is None or rendered.prompt is None or not rendered.text.startswith(rendered.prompt):
         return None
-    if not rendered.text.startswith(rendered.prompt):
-        return None
-    at = len(rendered.prompt)
-    for i, (start, end) in enumerate(zip(tokens.starts, tokens.ends)):
-        if start != NOWHERE and start < at < end:
-            return i
-    return None
+    at, places = len(rendered.prompt), enumerate(zip(tokens.starts, tokens.ends))
+    return next((i for i, (start, end) in places if start != NOWHERE and start < at < end), None)
 
 
 def boundary_lines(inspection: Inspection, width: int) -> tuple[Line, ...]:
@@ -71,10 +65,8 @@ def _more_words(inspection: Inspection) -> list[str]:
     if rendered is None or tokens is None or rendered.prompt is None:
         return found
     if not rendered.text.startswith(rendered.prompt):
-        at = alike(rendered.prompt, rendered.text)
-        found.append(
-            f"already the text differs: the prompt alone is not the beginning of the whole, from character {at:,} on"
-        )
+        words = "already the text differs: the prompt alone is not the beginning of the whole"
+        found.append(f"{words}, from character {alike(rendered.prompt, rendered.text):,} on")
     token = straddler(inspection)
     if token is not None:
         inside = len(rendered.prompt) - tokens.starts[token]

@@ -195,3 +195,21 @@ def _words(text: str) -> Iterator[str]:
             end += 1
         yield text[start:end]
         start = end
+
+
+WRITERS = {
+    name: role
+    for role, names in (
+        (Role.SYSTEM, ("system", "developer")),
+        (Role.USER, ("user", "human")),
+        (Role.ASSISTANT, ("assistant", "model", "gpt", "chatbot", "function_call")),
+        (Role.TOOL, ("tool", "function", "observation", "ipython", "environment")),
+    )
+    for name in names
+}
+"""The roles of messages, as trainers and data name them."""
+
+
+def writer(name: str, other: Role) -> Role:
+    """How the role of a message is drawn; one that is not known as `other`."""
+    return WRITERS.get(name.lower(), other)

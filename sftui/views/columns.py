@@ -3,32 +3,12 @@
 from __future__ import annotations
 
 from sftui.text import fit
-from sftui.views.cells import Line, LineBuilder, Over, Role, crop
+from sftui.views.cells import Line, LineBuilder, Over, Role, crop, writer
 from sftui.views.grid import GridLayout, GridState, over
 from sftui.views.layout import LABEL_WIDTH, prelude_width, row_names
-from sftui.views.table import (
-    CUT,
-    END,
-    LEARNT,
-    MASKED,
-    MASKED_LABEL,
-    TRAINED,
-    UNKNOWN,
-    WEIGHTED,
-    TokenTable,
-    weight_cell,
-)
+from sftui.views.table import CUT, END, LEARNT, LOSS_ROLES, MASKED, MASKED_LABEL, TokenTable, weight_cell
 from sftui.views.words import NOTHING_FOLLOWS, NOTHING_PRECEDES
-from sftui.views.writers import writer
 
-LOSS_ROLES = {
-    TRAINED: Role.TRAINED,
-    WEIGHTED: Role.WEIGHTED,
-    MASKED: Role.MASKED,
-    CUT: Role.CUT,
-    END: Role.GHOST,
-    UNKNOWN: Role.DIM,
-}
 FILLED = LEARNT + MASKED
 """The glyphs that fill their column."""
 _OVER = ("pos", "token", "sees")
@@ -147,11 +127,8 @@ def _part_row(builder: LineBuilder, table: TokenTable, layout: GridLayout, token
 
 
 def _same_part(table: TokenTable, a: int, b: int) -> bool:
-    return (
-        table.parts[a] == table.parts[b]
-        and table.messages[a] == table.messages[b]
-        and (table.loss[a] == CUT) == (table.loss[b] == CUT)
-    )
+    first, second = ((table.parts[i], table.messages[i], table.loss[i] == CUT) for i in (a, b))
+    return first == second
 
 
 def _named(name: str, width: int) -> str:

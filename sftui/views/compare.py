@@ -7,12 +7,13 @@ such token; the last line of a band marks what differs: ≠ the label, ~ the tok
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 
 from sftui.comparison import Column, ComparisonCount, RowComparison, RowSide
 from sftui.model import IGNORE_INDEX
 from sftui.text import cell_width, clip, fit, many, share, visible, visible_token
 from sftui.views.cells import Line, LineBuilder, Role, crop, line, wrap
-from sftui.views.table import CUT, MASKED, TRAINED, WEIGHTED
+from sftui.views.table import CUT, LOSS_ROLES, MASKED, TRAINED, WEIGHTED
 from sftui.views.words import EVALUATES
 
 LABEL_DIFFERS = "≠"
@@ -20,8 +21,6 @@ TOKEN_DIFFERS = "~"
 WEIGHT_DIFFERS = "×"
 WIDEST = 14
 """Cells that one column takes at most; a longer token is clipped."""
-
-ROLES = {TRAINED: Role.TRAINED, WEIGHTED: Role.WEIGHTED, MASKED: Role.MASKED, CUT: Role.CUT, " ": Role.PLAIN}
 
 
 def compare_lines(
@@ -35,7 +34,10 @@ def compare_lines(
     groups = _groups(comparison.sides)
     lines = [head for cells in _heads(comparison, names, groups) for head in wrap(cells, width, "  ")]
     gutter = _gutter(names, width)
-    widths = [_width(comparison, column) for column in comparison.columns]
+    widths = [
+        max(1, *(cell_width(_token_text(side, cell)) for side, cell in zip(comparison.sides, column.cells)))
+        for column in comparison.columns
+    ]
     for start, end in _bands(widths, width - gutter):
         band = comparison.columns[start:end]
         if differing and not any(column.differs for column in band):
@@ -52,19 +54,12 @@ def difference_words(comparison: RowComparison) -> str:
     parts = ["for evaluation on only some"] if comparison.evaluation_differs else []
     if comparison.one_sided:
         return ", ".join(["only some get this row", *parts])
-    if comparison.labels_differing:
-        parts.append(_differ(comparison.labels_differing, "label"))
-    if comparison.weights_differing:
-        parts.append(_differ(comparison.weights_differing, "weight"))
-    if comparison.ids_differing:
-        parts.append(_differ(comparison.ids_differing, "token"))
+    counts = (comparison.labels_differing, comparison.weights_differing, comparison.ids_differing)
+    differ = {noun: count for noun, count in zip(("label", "weight", "token"), counts) if count}
+    parts += [f"{many(count, noun)} differ{'s' * (count == 1)}" for noun, count in differ.items()]
     if comparison.split_differs:
         parts.append(f"cut into {' or '.join(str(side.pieces) for side in comparison.sides)} examples")
     return ", ".join(parts) or "nothing differs"
-
-
-def _differ(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s differ' if number != 1 else ' differs'}"
 
 
 def count_lines(count: ComparisonCount, names: Sequence[str], width: int) -> tuple[Line, ...]:
@@ -72,17 +67,11 @@ def count_lines(count: ComparisonCount, names: Sequence[str], width: int) -> tup
     lines = [line((count_words(count), Role.TITLE))]
     longest = max((cell_width(visible(name)) for name in names), default=0)
     for number, name in enumerate(names):
-        trained, received = (
-            count.trained[number] if count.trained else 0,
-            count.received[number] if count.received else 0,
-        )
+        trained, received = (figure[number] if figure else 0 for figure in (count.trained, count.received))
         part = f" ({share(trained, received, 1)})" if received else ""
         text = f"{trained:,} of {received:,} tokens trained{part}"
-        for figure, words in (
-            (count.dropped, "dropped"),
-            (count.stopped, "failed"),
-            (count.evaluation_rows, "for evaluation"),
-        ):
+        words_of = {"dropped": count.dropped, "failed": count.stopped, "for evaluation": count.evaluation_rows}
+        for words, figure in words_of.items():
             if figure and figure[number]:
                 text += f", {many(figure[number], 'row')} {words}"
         lines.append(line((f"{_letter(number)} ", Role.LABEL), (fit(visible(name), longest), Role.KEY), f"  {text}"))
@@ -123,15 +112,8 @@ def count_words(count: ComparisonCount) -> str:
     return parts + apart
 
 
-def _same(side: RowSide, other: RowSide) -> bool:
-    return (side.gone, side.evaluates, side.ids, side.labels, side.weights, side.pieces) == (
-        other.gone,
-        other.evaluates,
-        other.ids,
-        other.labels,
-        other.weights,
-        other.pieces,
-    )
+_received = attrgetter("gone", "evaluates", "ids", "labels", "weights", "pieces")
+"""What a side makes of a row."""
 
 
 def unmarked_words(notes: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
@@ -148,13 +130,10 @@ def _groups(sides: Sequence[RowSide]) -> list[list[int]]:
     """Sides that give the same, together, in the order of their first one."""
     groups: list[list[int]] = []
     for number, side in enumerate(sides):
-        for group in groups:
-            first = sides[group[0]]
-            if _same(side, first):
-                group.append(number)
-                break
-        else:
-            groups.append([number])
+        alike = next((group for group in groups if _received(sides[group[0]]) == _received(side)), None)
+        if alike is None:
+            groups.append(alike := [])
+        alike.append(number)
     return groups
 
 
@@ -183,11 +162,6 @@ def _gutter(names: Sequence[str], width: int) -> int:
     """The room before the columns: the whole name where a tenth of the width holds it, else its letter."""
     longest = max(cell_width(visible(name)) for name in names) + 3
     return longest if longest <= width // 8 else 2
-
-
-def _width(comparison: RowComparison, column: Column) -> int:
-    """The cells that a column takes."""
-    return max(1, *(cell_width(_token_text(side, cell)) for side, cell in zip(comparison.sides, column.cells)))
 
 
 def _bands(widths: Sequence[int], room: int) -> Iterator[tuple[int, int]]:
@@ -251,7 +225,7 @@ def _loss_line(label: str, side: RowSide, cells: Sequence[tuple[int, int]], widt
         each = [width // len(glyphs)] * len(glyphs)
         each[-1] += width - sum(each)
         for glyph, room in zip(glyphs, each):
-            builder.add(glyph * room, ROLES[glyph])
+            builder.add(glyph * room, LOSS_ROLES[glyph])
         builder.add(" ")
     return builder.line()
 

@@ -108,13 +108,11 @@ def _bars(
     of: int | None = None,
 ) -> Iterator[Behind]:
     """Bars, and behind each the rows that are listed under its name (`names`: under another one than is shown)."""
-    shown_names = list(counts)[:shown]
-    lines = bar_lines(counts, width, shown, of)
     owners = [
         listed_by(kind, (names or {}).get(name, name)) if counts[name] and name != OTHERS else ""
-        for name in shown_names
+        for name in list(counts)[:shown]
     ]
-    return zip(lines, [*owners, ""])
+    return zip(bar_lines(counts, width, shown, of), [*owners, ""])
 
 
 def bar_lines(counts: Mapping[str, int], width: int, shown: int = SHOWN, of: int | None = None) -> tuple[Line, ...]:
@@ -174,22 +172,16 @@ def _quantiles(quantiles: Mapping[float, int]) -> str:
 
 def _sources(figures: Figures, width: int) -> Iterator[Behind]:
     """Each source with its figures; its name in a line of its own where there is no room next to them."""
-    made = [
-        line(
-            f"{one.rows:>9,} rows {one.tokens:>12,} tokens {one.trained:>12,} trained  ",
-            (visible(one.name), Role.VALUE),
-        )
-        for one in figures.sources
-    ]
-    in_one_line = all(sum(run.width for run in cells) <= width for cells in made)
-    for one, cells in zip(figures.sources, made):
-        words = f"  {many(one.rows, 'row')} · {one.tokens:,} tokens · {one.trained:,} trained"
-        block = (
-            (cells,)
-            if in_one_line
-            else (*wrap(line((visible(one.name), Role.VALUE)), width), *wrap(line(words), width, "  "))
-        )
-        yield from _behind(listed_by("source", one.name), block)
+    lines, blocks = [], []
+    for source in figures.sources:
+        name = (visible(source.name), Role.VALUE)
+        counts = f"{source.rows:>9,} rows {source.tokens:>12,} tokens {source.trained:>12,} trained  "
+        words = f"  {many(source.rows, 'row')} · {source.tokens:,} tokens · {source.trained:,} trained"
+        lines.append((line(counts, name),))
+        blocks.append((*wrap(line(name), width), *wrap(line(words), width, "  ")))
+    fits = all(sum(run.width for run in cells) <= width for (cells,) in lines)
+    for source, block in zip(figures.sources, lines if fits else blocks):
+        yield from _behind(listed_by("source", source.name), block)
 
 
 def _limits(figures: Figures, width: int) -> Iterator[Behind]:
@@ -240,16 +232,12 @@ def _without_beginning(names: list[str]) -> list[str]:
 
 
 def _groups(kind: str, groups: Sequence[GroupFigure], width: int) -> Iterator[Behind]:
-    rows = [
-        f"  rows {', '.join(map(str, one.rows[:4]))}{', …' if one.count > 4 else ''}" if one.rows else ""
-        for one in groups[:SHOWN]
-    ]
-    names = apart([one.name for one in groups[:SHOWN]], min(LONGEST_NAME, width - 10))
-    for one, name, listed in zip(groups, names, rows):
-        yield (
-            line((f"{one.count:>9,} ", Role.NUMBER), (clip(name, LONGEST_NAME), Role.VALUE), (listed, Role.DIM)),
-            listed_by(kind, one.name) if one.count and one.name != OTHERS else "",
-        )
+    names = apart([group.name for group in groups[:SHOWN]], min(LONGEST_NAME, width - 10))
+    for group, name in zip(groups, names):
+        more = ", …" if group.count > 4 else ""
+        rows = f"  rows {', '.join(map(str, group.rows[:4]))}{more}" if group.rows else ""
+        count, by = f"{group.count:>9,} ", listed_by(kind, group.name) if group.count and group.name != OTHERS else ""
+        yield line((count, Role.NUMBER), (clip(name, LONGEST_NAME), Role.VALUE), (rows, Role.DIM)), by
     left = groups[SHOWN:]
     if left:
         words = (f"in {len(left):,} more groups", Role.DIM)

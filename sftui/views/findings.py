@@ -27,17 +27,15 @@ def finding_block(
     """One finding; the marked one shows its evidence whole, and the fix with `trainer`'s own key."""
     over = Over.CURSOR if marked and active else Over.NONE
     severity = finding.severity.value
-    head = (
-        LineBuilder().add("▸" if marked else " ", Role.PLAIN, over).add(GLYPHS[severity] + " ", ROLES[severity], over)
+    head = LineBuilder().add("▸" if marked else " ", Role.PLAIN, over)
+    head.add(GLYPHS[severity] + " ", ROLES[severity], over).add(
+        finding.code, Role.TITLE if severity != "info" else Role.DIM, over
     )
-    head.add(finding.code, Role.TITLE if severity != "info" else Role.DIM, over)
     lines = list(wrap((*head.line(), *line((f"  {visible(finding.sentence)}", Role.PLAIN))), width, INDENT))
     place = _place(finding)
     if finding.evidence:
-        evidence = line((visible(finding.evidence), Role.SPECIAL))
-        lines += (
-            wrap((*line(INDENT), *evidence), width, INDENT) if marked else (crop((*line(INDENT), *evidence), width),)
-        )
+        evidence = line(INDENT, (visible(finding.evidence), Role.SPECIAL))
+        lines += wrap(evidence, width, INDENT) if marked else (crop(evidence, width),)
     if marked:
         if place:
             lines += wrap(line((f"{INDENT}{place}", Role.DIM)), width, INDENT)
@@ -56,11 +54,8 @@ def _repairs(finding: Finding, width: int) -> list[Line]:
     named = fixes_for(finding.code).repairs if finding.repairs is None else finding.repairs
     for number, name in enumerate(named):
         text = TITLES[name] if name == DROP else f"{name}: {TITLES[name]}"
-        lines += wrap(
-            line((f"{INDENT}{'data ' if number == 0 else '     '}", Role.KEY), (text, Role.PLAIN)),
-            width,
-            INDENT + "     ",
-        )
+        head = (f"{INDENT}{'     ' if number else 'data '}", Role.KEY)
+        lines += wrap(line(head, text), width, INDENT + "     ")
     return lines
 
 

@@ -94,14 +94,8 @@ def _line(y: int, rules: _Rules, titled: Sequence[FramedPane], width: int) -> Li
 
 
 def _cell(x: int, above: set[int], below: set[int], across: set[int], bold: bool) -> tuple[str, Role]:
-    joins = ""
-    if x in across:
-        joins = "lr"
-    else:
-        joins += "u" if x in above else ""
-        joins += "d" if x in below else ""
-        joins += "l" if x - 1 in across else ""
-        joins += "r" if x + 1 in across else ""
+    sides = {"u": x in above, "d": x in below, "l": x - 1 in across, "r": x + 1 in across}
+    joins = "lr" if x in across else "".join(side for side, there in sides.items() if there)
     return (HEAVY if bold else LIGHT)[joins], Role.FOCUS if bold else Role.BORDER
 
 

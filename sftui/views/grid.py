@@ -166,20 +166,19 @@ def _page(state: GridState, action: Action, layout: GridLayout, amount: int) -> 
 
 
 def _move(state: GridState, action: Action, table: TokenTable, layout: GridLayout, amount: int) -> int:
-    cursor, last = state.cursor, layout.count - 1
-    if action is Action.LEFT:
-        return cursor - amount
-    if action is Action.RIGHT:
-        return cursor + amount
-    if action is Action.HOME:
-        return 0
-    if action is Action.END:
-        return last
-    if action is Action.GOTO:
-        return amount
-    if action in (Action.LINE_HOME, Action.LINE_END):
-        tokens = layout.tokens_of(layout.band_of(cursor))
-        return tokens[0] if action is Action.LINE_HOME else tokens[-1]
+    cursor = state.cursor
+    tokens = layout.tokens_of(layout.band_of(cursor))
+    places = {
+        Action.LEFT: cursor - amount,
+        Action.RIGHT: cursor + amount,
+        Action.HOME: 0,
+        Action.END: layout.count - 1,
+        Action.GOTO: amount,
+        Action.LINE_HOME: tokens[0],
+        Action.LINE_END: tokens[-1],
+    }
+    if action in places:
+        return places[action]
     forward = action in (Action.NEXT_CHANGE, Action.NEXT_MESSAGE, Action.NEXT_HIT)
     return _jump(_stops(action, state, table), cursor, amount if forward else -amount)
 

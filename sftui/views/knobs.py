@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
@@ -15,14 +14,6 @@ from sftui.views.cells import Line, LineBuilder, Over, Role, crop, line, wrap
 
 CHANGED = "●"
 """Stands before a knob whose value differs from the recipe as it was opened."""
-
-
-@dataclass(frozen=True, slots=True)
-class KnobLine:
-    """One line of the recipe pane; `path` is empty on the title of a section."""
-
-    path: str
-    cells: Line
 
 
 def value_text(value: Any) -> str:
@@ -54,27 +45,16 @@ def new_values(changes: Iterable[RecipeChange]) -> str:
     return ", ".join(f"{change.path} → {value_text(change.after)}" for change in changes)
 
 
-def recipe_lines(recipe: Recipe, base: Recipe, width: int, *, cursor: str = "") -> tuple[KnobLine, ...]:
+def recipe_lines(recipe: Recipe, base: Recipe, width: int, *, cursor: str = "") -> tuple[Line, ...]:
     """Every knob by section: value, ● where it differs from `base`, and its one-line meaning."""
-    lines = [
-        KnobLine(
-            "preset",
-            _knob_line(
-                "preset",
-                recipe.preset,
-                recipe.preset != base.preset,
-                "the trainer it follows",
-                width,
-                cursor == "preset",
-            ),
-        )
-    ]
+    changed, words = recipe.preset != base.preset, "the trainer it follows"
+    lines = [_knob_line("preset", recipe.preset, changed, words, width, cursor == "preset")]
     for section, infos in groupby(knobs_of(recipe), _section):
-        lines.append(KnobLine("", crop(line((section, Role.TITLE)), width)))
+        lines.append(crop(line((section, Role.TITLE)), width))
         for info in infos:
             name, value = info.path.partition(".")[2], get(recipe, info.path)
             changed, current = value != value_of(base, info), info.path == cursor
-            lines.append(KnobLine(info.path, _knob_line(f"  {name}", value, changed, info.doc, width, current)))
+            lines.append(_knob_line(f"  {name}", value, changed, info.doc, width, current))
     return tuple(lines)
 
 

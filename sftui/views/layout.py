@@ -114,14 +114,8 @@ def _position_widths(count: int) -> list[int]:
 
 
 def _cell_widths(table: TokenTable, limit: int) -> list[int]:
-    seen: dict[str, int] = {}
-    found = []
-    for cell in table.cells:
-        width = seen.get(cell)
-        if width is None:
-            width = seen[cell] = min(cell_width(cell), limit)
-        found.append(width)
-    return found
+    widths = {cell: min(cell_width(cell), limit) for cell in {*table.cells}}
+    return [widths[cell] for cell in table.cells]
 
 
 def flow_cell(table: TokenTable, i: int, loss: str, shift: bool) -> str:
@@ -179,13 +173,8 @@ def _measured(table: TokenTable, loss: str, shift: bool) -> list[tuple[int, bool
 
     Only tokens at the borders of a run carry marks, so all others are measured once per text.
     """
-    seen: dict[str, tuple[int, bool, bool]] = {}
-    found = []
-    for cell in table.flow:
-        facts = seen.get(cell)
-        if facts is None:
-            facts = seen[cell] = (cell_width(cell), cell.startswith(SPACE), cell.endswith(NEWLINE))
-        found.append(facts)
+    facts = {cell: (cell_width(cell), cell.startswith(SPACE), cell.endswith(NEWLINE)) for cell in {*table.flow}}
+    found = [facts[cell] for cell in table.flow]
     changes = loss_changes(table, shift)
     for i in {0, *changes, *(c - 1 for c in changes), len(loss) - 1}:
         _, begins, ends = found[i]

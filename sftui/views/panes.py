@@ -8,10 +8,9 @@ from typing import Any
 
 from sftui.model import Conversation, Inspection, Kind, Message, Part, Row
 from sftui.text import many, visible, visible_blanks
-from sftui.views.cells import Line, LineBuilder, Role, line, text_lines, wrap
+from sftui.views.cells import Line, LineBuilder, Role, line, text_lines, warned, wrap, writer
 from sftui.views.status import stop_lines
 from sftui.views.table import LEARNT, MASKED, TRAINED, TokenTable, make_table
-from sftui.views.writers import writer
 
 BLOCK_LIMIT = 20_000
 """Characters shown of one block (a message, a column)."""
@@ -36,21 +35,17 @@ def conversation_lines(inspection: Inspection, width: int) -> tuple[Line, ...]:
     if conversation is None:
         return tuple(lines) or wrap(line(("no conversation", Role.DIM)), width)
     for note in conversation.notes:
-        lines += wrap(line((visible(note), Role.WARNING)), width)
+        lines += warned(note, width)
     lines += wrap(line((f"{visible(conversation.format)} · {_shape(conversation)}", Role.DIM)), width)
     trained = _trained_by_message(make_table(inspection))
     for i, message in enumerate(conversation.messages):
         lines.append(())
         lines += _message_lines(i, message, trained.get(i), width)
-    for title, text in _plain_columns(conversation):
-        lines.append(())
-        lines += wrap(line((title, Role.TITLE)), width)
-        lines += _written(text, width)
+    blocks = [(title, _written(text, width)) for title, text in _plain_columns(conversation)]
     for title, value in (("tools", conversation.tools), ("template kwargs", dict(conversation.template_kwargs))):
-        if value:
-            lines.append(())
-            lines += wrap(line((title, Role.TITLE)), width)
-            lines += _block(_json(value), width, Role.VALUE)
+        blocks += [(title, _block(_json(value), width, Role.VALUE))] if value else []
+    for title, block in blocks:
+        lines += [(), *wrap(line((title, Role.TITLE)), width), *block]
     return tuple(lines)
 
 
@@ -60,9 +55,8 @@ def rendered_lines(inspection: Inspection, width: int) -> tuple[Line, ...]:
     rendered = inspection.rendered
     if rendered is None:
         return tuple(lines) or wrap(line(("not rendered", Role.DIM)), width)
-    notes = rendered.notes if rendered.exact else (*rendered.notes, "message boundaries are approximate here")
-    for note in notes:
-        lines += wrap(line((visible(note), Role.WARNING)), width)
+    for note in rendered.notes if rendered.exact else (*rendered.notes, "message boundaries are approximate here"):
+        lines += warned(note, width)
     builder = LineBuilder()
     for text, role in _stretches(inspection):
         shown = visible(text, newline="⏎\n").replace(" ", "␣")
@@ -84,7 +78,7 @@ def raw_lines(row: Row, width: int) -> tuple[Line, ...]:
         left = f"* a repair leaves this row out, because {visible(row.left_out)}; the file still has it"
         head += wrap(line((left, Role.CHANGED)), width)
     elif row.skipped is not None:
-        head += wrap(line((f"! not repaired: {visible(row.skipped)}", Role.WARNING)), width)
+        head += warned(f"! not repaired: {row.skipped}", width)
     elif row.repairs:
         head += wrap(line(("* as repaired; the file still holds it as it was", Role.CHANGED)), width)
         for text in row.repairs:
@@ -96,8 +90,7 @@ def raw_lines(row: Row, width: int) -> tuple[Line, ...]:
 
 def _shape(conversation: Conversation) -> str:
     if conversation.kind is Kind.CHAT:
-        count = len(conversation.messages)
-        return many(count, "message")
+        return many(len(conversation.messages), "message")
     if conversation.kind is Kind.TOKENS:
         return f"{len(conversation.input_ids):,} ids given in the data"
     return str(conversation.kind.value)
@@ -126,9 +119,8 @@ def _message_lines(i: int, message: Message, counts: tuple[int, int] | None, wid
         if key in ("role", "content") or value is None:
             continue
         yield from wrap(line((f"{visible(str(key))}:", Role.KEY)), width)
-        yield from (
-            _written(value, width, Role.VALUE) if isinstance(value, str) else _block(_json(value), width, Role.VALUE)
-        )
+        written = isinstance(value, str)
+        yield from _written(value, width, Role.VALUE) if written else _block(_json(value), width, Role.VALUE)
 
 
 def _plain_columns(conversation: Conversation) -> Iterator[tuple[str, str]]:

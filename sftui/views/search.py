@@ -23,13 +23,11 @@ def check_query(kind: str, query: str) -> None:
         raise SftuiError(f"unknown kind of search {kind!r}", fix=f"use one of {', '.join(KINDS)}")
     if not query:
         raise SftuiError("nothing to search for", fix="type what to look for")
-    if kind == "regex":
-        _pattern(query)
-    if kind == "id":
-        _ids(query)
-
-
-def _pattern(query: str) -> re.Pattern[str]:
+    words = query.replace(",", " ").split()
+    if kind == "id" and not (words and all(word.isdecimal() and len(word) < 10 for word in words)):
+        raise SftuiError(f"{visible(query)!r} is no token id", fix="type a number, or several with spaces between")
+    if kind != "regex":
+        return
     if len(query) > PATTERN_LIMIT:
         raise SftuiError(f"the pattern is longer than {PATTERN_LIMIT} characters", fix="search for less")
     if _NESTED.search(query):
@@ -37,15 +35,8 @@ def _pattern(query: str) -> re.Pattern[str]:
             "the pattern repeats a repetition", why="such a pattern can take forever", fix="write it without (…+)+"
         )
     try:
-        return re.compile(query)
+        re.compile(query)
     except (re.error, RecursionError, OverflowError) as error:
         raise SftuiError(
             "the pattern cannot be read", why=visible(str(error)), fix="search for text instead, or escape it"
         ) from None
-
-
-def _ids(query: str) -> tuple[int, ...]:
-    words = query.replace(",", " ").split()
-    if not words or not all(word.isdecimal() and len(word) < 10 for word in words):
-        raise SftuiError(f"{visible(query)!r} is no token id", fix="type a number, or several with spaces between")
-    return tuple(map(int, words))

@@ -107,28 +107,22 @@ def token_line(table: TokenTable, i: int, width: int, *, shift: bool = False, fa
         room = left - cell_width(part) - cell_width(reason)
         if room >= min(cell_width(table.cells[i]), LEAST_TOKEN):
             break
-    builder = (
-        LineBuilder()
-        .add(position, Role.POSITION)
-        .add(clip(table.cells[i], max(min(room, width // 3), LEAST_TOKEN)), table.roles[i])
-    )
+    builder = LineBuilder().add(position, Role.POSITION)
+    builder.add(clip(table.cells[i], max(min(room, width // 3), LEAST_TOKEN)), table.roles[i])
     builder.add(number, Role.NUMBER).add(part, Role.HEADER)
     return crop(builder.add(reason, role).line(), width)
 
 
 def token_facts(table: TokenTable, i: int) -> tuple[tuple[str, str], ...]:
     """What is known of a token itself: names and values, unclipped."""
-    label, piece = f"{table.label_cell(i)}{_label_note(table, i)}", visible(table.pieces[i])
+    label, piece = table.label_cell(i), visible(table.pieces[i])
+    label += f" ({table.ignore_index})" if label == MASKED_LABEL else ""
     weight = f" · weight {table.weights[i]!r}" if table.weights is not None else ""
     return (
         ("label", f"{label} · id {table.ids[i]}{weight}"),
         ("token", table.cells[i] + (f" · {piece} in the vocabulary" if piece != table.cells[i] else "")),
         ("part", table.parts[i]),
     )
-
-
-def _label_note(table: TokenTable, i: int) -> str:
-    return f" ({table.ignore_index})" if table.label_cell(i) == MASKED_LABEL else ""
 
 
 FLAGS = 5
@@ -163,7 +157,9 @@ def row_line(
     builder.add(" " + fit(flag, FLAGS), role, over)
     room = width - builder.width - 1
     if headed and room >= SMALL + 1 + LEAST_PREVIEW:
-        _add_strip(builder.add(" ", Role.PLAIN, over), summary, over)
+        builder.add(" ", Role.PLAIN, over)
+        for glyph in summary.strip.ljust(SMALL):
+            builder.add(glyph, Role.MASKED if glyph == MASKED else Role.TRAINED, over)
         room -= SMALL + 1
     if room > 3:
         builder.add(" " + clip(prose(summary.preview), room), Role.DIM, over)
@@ -200,26 +196,18 @@ def row_sentence(summary: RowSummary) -> Line:
             parts.append((EVALUATES, Role.PLAIN))
         elif summary.trained is not None:
             parts.append((f"{share(summary.trained, summary.tokens)} trained", _share_role(summary)))
-    if summary.cut:
-        parts.append((f"{summary.cut:,} cut", Role.CUT))
-    if summary.dropped is not None:
-        parts.append(("dropped", Role.ERROR))
-    elif summary.problem is not None:
-        parts.append(("could not be prepared", Role.ERROR))
-    for count, noun, role in ((summary.errors, "error", Role.ERROR), (summary.warnings, "warning", Role.WARNING)):
-        if count:
-            parts.append((many(count, noun), role))
-    if summary.preview:
-        parts.append((prose(summary.preview), Role.DIM))
+    stopped = "dropped" if summary.dropped is not None else "could not be prepared" if summary.problem else ""
+    parts += [
+        (f"{summary.cut:,} cut" if summary.cut else "", Role.CUT),
+        (stopped, Role.ERROR),
+        (many(summary.errors, "error") if summary.errors else "", Role.ERROR),
+        (many(summary.warnings, "warning") if summary.warnings else "", Role.WARNING),
+        (prose(summary.preview), Role.DIM),
+    ]
     builder = LineBuilder().add(f" row {summary.index:,}", Role.TITLE)
-    for number, (text, role) in enumerate(parts):
+    for number, (text, role) in enumerate(part for part in parts if part[0]):
         builder.add(" · " if number else ": ", Role.DIM).add(text, role)
     return builder.line()
-
-
-def _add_strip(builder: LineBuilder, summary: RowSummary, over: Over) -> None:
-    for glyph in summary.strip.ljust(SMALL):
-        builder.add(glyph, Role.MASKED if glyph == MASKED else Role.TRAINED, over)
 
 
 def _share_role(summary: RowSummary) -> Role:

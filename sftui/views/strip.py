@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sftui.model import Inspection
-from sftui.views.cells import Line, LineBuilder, Over, Role
-from sftui.views.columns import LOSS_ROLES
-from sftui.views.flow import MIXED
-from sftui.views.table import CUT, LEARNT, MASKED, TRAINED, WEIGHTED, TokenTable, message_starts
-from sftui.views.writers import writer
+from sftui.views.cells import Line, LineBuilder, Over, Role, writer
+from sftui.views.table import CUT, LEARNT, LOSS_ROLES, MASKED, MIXED, TRAINED, WEIGHTED, TokenTable, message_starts
 
 Cell = tuple[str, Role]
 CELLS_A_MESSAGE = 4
@@ -27,7 +24,7 @@ def strip(table: TokenTable, width: int, shift: bool = False) -> tuple[Cell, ...
     tokens = len(loss)
     cells = width // tokens * tokens if 0 < tokens <= width else width if tokens else 0
     spans = ((tokens * n // cells, max(tokens * (n + 1) // cells, tokens * n // cells + 1)) for n in range(cells))
-    made = [_cell(loss[a:b], _masked(table, a)) for a, b in spans]
+    made = [_cell(loss[a:b], writer(table.writer(a), Role.MASKED)) for a, b in spans]
     starts = message_starts(table)
     least = 1 if len(starts) * CELLS_A_MESSAGE <= cells else 2
     for start, end in zip(starts, (*starts[1:], len(loss))):
@@ -39,6 +36,7 @@ def strip(table: TokenTable, width: int, shift: bool = False) -> tuple[Cell, ...
 
 
 def _cell(loss: str, masked: Role) -> Cell:
+    """A stretch of the row; what is not trained is drawn as who wrote it."""
     rest = loss.strip(LEARNT)
     if rest and rest != loss:
         return MIXED, Role.TRAINED
@@ -49,11 +47,6 @@ def _cell(loss: str, masked: Role) -> Cell:
     else:
         glyph = MASKED if MASKED in loss else loss[0]
     return glyph, masked if glyph == MASKED else LOSS_ROLES[glyph]
-
-
-def _masked(table: TokenTable, i: int) -> Role:
-    """How what is not trained is drawn: as who wrote it."""
-    return writer(table.writer(i), Role.MASKED)
 
 
 def with_cursor(cells: Sequence[Cell], token: int, tokens: int) -> Line:

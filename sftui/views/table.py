@@ -8,7 +8,7 @@ because it is what is trained on.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -28,14 +28,29 @@ MASKED = "░"
 CUT = "✂"
 UNKNOWN = "?"
 END = "┊"
-"""Loss glyphs. END: the last input, which has nothing left to predict. WEIGHTED: trained, with another weight
-than 1."""
+MIXED = "▒"
+PAD = "╌"
+BORDER = "│"
+"""Loss glyphs. END: the last input, which has nothing left to predict. WEIGHTED: trained, with another weight than 1.
+MIXED: trained tokens and others. PAD: padding. BORDER: a document of a pack ends."""
 T = TypeVar("T")
 
 LEARNT = TRAINED + WEIGHTED
 """The glyphs of what carries loss."""
 
 MASKED_LABEL = "·"
+LOSS_ROLES = {
+    TRAINED: Role.TRAINED,
+    WEIGHTED: Role.WEIGHTED,
+    MIXED: Role.TRAINED,
+    MASKED: Role.MASKED,
+    CUT: Role.CUT,
+    END: Role.GHOST,
+    UNKNOWN: Role.DIM,
+    PAD: Role.PAD,
+    BORDER: Role.BORDER,
+    " ": Role.PLAIN,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,20 +181,22 @@ def _effective(inspection: Inspection, tokens: Tokens) -> Effective:
     ids, count = tokens.input_ids, len(tokens)
     if inspection.labels is None:
         return ids, None, None, ((0, count),) if count else (), True
+    from sftui.runs import as_runs
+
     labels, weights = inspection.labels.labels, inspection.labels.weights
     kept = tuple((a, b) for a, b in inspection.labels.kept if a < b)
     examples = inspection.examples
-    if len(examples) > 1:
-        split = _split(kept, examples)
-        if split is not None:
-            for span, example in zip(split, examples):
-                ids, labels = _as_given(ids, labels, (span,), example)
-                weights = _weighed_as_given(weights, (span,), example)
-            return ids, labels, weights, split, False
-    elif examples:
-        ids, labels = _as_given(ids, labels, kept, examples[0])
-        weights = _weighed_as_given(weights, kept, examples[0])
-    return ids, labels, weights, kept, True
+    split = _split(kept, examples) if len(examples) > 1 else None
+    whole = [kept] if len(examples) == 1 else []
+    for ranges, example in zip(whole if split is None else [(span,) for span in split], examples):
+        drop = 1 if example.shifted else 0
+        size = sum(b - a for a, b in ranges) - drop
+        if len(example.input_ids) == size == len(example.labels):
+            ids = _corrected(ids, ranges, example.input_ids, 0)
+            labels = _corrected(labels, ranges, example.labels, drop)
+        if weights is not None and example.weights is not None and len(example.weights) == size:
+            weights = as_runs(_corrected(tuple(weights), ranges, tuple(example.weights), drop))
+    return ids, labels, weights, kept if split is None else split, split is None
 
 
 def _split(kept: Ranges, examples: tuple[Example, ...]) -> Ranges | None:
@@ -196,27 +213,6 @@ def _split(kept: Ranges, examples: tuple[Example, ...]) -> Ranges | None:
         found.append((at, at + size))
         at += size
     return tuple(found) if at <= end else None
-
-
-def _as_given(
-    ids: tuple[int, ...], labels: tuple[int, ...], kept: Ranges, example: Example
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Ids and labels with the kept ones as the example has them, where the lengths agree."""
-    drop = 1 if example.shifted else 0
-    length = sum(b - a for a, b in kept) - drop
-    if len(example.input_ids) != length or len(example.labels) != length:
-        return ids, labels
-    return _corrected(ids, kept, example.input_ids, 0), _corrected(labels, kept, example.labels, drop)
-
-
-def _weighed_as_given(weights: Runs[float] | None, kept: Ranges, example: Example) -> Runs[float] | None:
-    """The same of weights."""
-    drop = 1 if example.shifted else 0
-    if weights is None or example.weights is None or len(example.weights) != sum(b - a for a, b in kept) - drop:
-        return weights
-    from sftui.runs import as_runs
-
-    return as_runs(_corrected(tuple(weights), kept, tuple(example.weights), drop))
 
 
 def _corrected(values: tuple[T, ...], kept: Ranges, given: tuple[T, ...], skip: int) -> tuple[T, ...]:
@@ -238,10 +234,15 @@ def _loss(labels: tuple[int, ...] | None, kept: Ranges, count: int, ignore: int)
     at = 0
     for start, end in kept:
         glyphs.append(CUT * (start - at))
-        glyphs += [MASKED if _masked(label, ignore) else TRAINED for label in labels[start:end]]
+        glyphs.append(loss_glyphs(labels[start:end], ignore))
         at = end
     glyphs.append(CUT * (count - at))
     return "".join(glyphs)
+
+
+def loss_glyphs(labels: Sequence[int], ignore: int) -> str:
+    """A glyph for each label, whether it is trained."""
+    return "".join([MASKED if _masked(label, ignore) else TRAINED for label in labels])
 
 
 def _masked(label: int, ignore: int) -> bool:
@@ -250,12 +251,9 @@ def _masked(label: int, ignore: int) -> bool:
 
 def weighed(loss: str, weights: Runs[float]) -> str:
     """The glyphs of labels with what weighs 0 masked, and what weighs neither 0 nor 1 distinguished."""
-    return "".join(
-        [
-            loss[a:b] if one == 1 else loss[a:b].replace(TRAINED, WEIGHTED if one else MASKED)
-            for a, b, one in weights.runs()
-        ]
-    )
+    others = {0.0: MASKED, 1.0: TRAINED}
+    runs = [loss[a:b].replace(TRAINED, others.get(weight, WEIGHTED)) for a, b, weight in weights.runs()]
+    return "".join(runs)
 
 
 def _shifted(loss: str, kept: Ranges, joined: bool) -> str:
@@ -296,18 +294,13 @@ def _flow(inspection: Inspection, cells: tuple[str, ...]) -> tuple[str, ...]:
     starts, ends = tokens.starts, tokens.ends
     surfaces, pieces = inspection.token_text.surfaces, inspection.token_text.pieces
     flow = list(cells)
-    same: dict[tuple[str, bytes], bool] = {}
     reached = 0
     for i, (start, end, surface, after) in enumerate(zip(starts, ends, surfaces, (*starts[1:], NOWHERE))):
         if start == NOWHERE:
             continue
-        stretch = text[start:end]
-        key = (stretch, surface)
-        equal = same.get(key)
-        if equal is None:
-            equal = same[key] = stretch.encode("utf-8", "surrogatepass") == surface
-        if not equal and start >= reached and not start <= after < end:
-            flow[i] = visible_token(stretch.encode("utf-8", "surrogatepass"), pieces[i])
+        stretch = text[start:end].encode("utf-8", "surrogatepass")
+        if stretch != surface and start >= reached and not start <= after < end:
+            flow[i] = visible_token(stretch, pieces[i])
         if start > reached:
             gap = visible(text[reached:start]).replace(" ", SPACE)
             flow[i] = gap if start == after and flow[i] in _BLANKS else gap + flow[i]
@@ -332,12 +325,8 @@ def _part_names(inspection: Inspection, tokens: Tokens) -> tuple[str, ...]:
 
 
 def _role(glyph: str, special: bool, part: Part) -> Role:
-    if glyph == TRAINED:
-        return Role.TRAINED
-    if glyph == WEIGHTED:
-        return Role.WEIGHTED
-    if glyph == CUT:
-        return Role.CUT
+    if glyph in (TRAINED, WEIGHTED, CUT):
+        return LOSS_ROLES[glyph]
     if special:
         return Role.SPECIAL
     return Role.MASKED if part is Part.CONTENT else Role.HEADER

@@ -50,13 +50,11 @@ class Effect:
 @dataclass(frozen=True, slots=True)
 class Offer:
     """What is known of the ways to turn the label over: None while they are looked for. `failing` are the mask rules
-    under which the row cannot be prepared, with why; `key` is what takes the first way, `problem` why none can be
-    looked for."""
+    under which the row cannot be prepared, with why; `problem` is why none can be looked for."""
 
     ways: Sequence[KnobFlip] | None = None
     failing: Sequence[tuple[str, str]] = ()
     effect: Effect = Effect()
-    key: str = "t"
     problem: str = ""
 
 
@@ -125,7 +123,7 @@ def offer_lines(table: TokenTable, i: int, trainer: str, offer: Offer, width: in
     if first.keys:
         lines += _line("", f"{trainer}: {_keys(first)}", width, Role.DIM)
     others = f" with {many(first.tokens - 1, 'other')} of this row" if first.tokens > 1 else " alone of this row"
-    lines += _line(offer.key, f"{turn}s this token{others}", width, Role.TITLE)
+    lines += _line("t", f"{turn}s this token{others}", width, Role.TITLE)
     lines += _line("", _effect(offer.effect), width, Role.WARNING if offer.effect.broken else Role.PLAIN)
     for other in offer.ways[1:3]:
         keys = f" · {trainer}: {_keys(other)}" if other.keys else ""

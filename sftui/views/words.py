@@ -81,14 +81,15 @@ def _text_columns(inspection: Inspection, i: int) -> list[str]:
         return []
     stretch, before = rendered.text[span.start : span.end], at - span.start
     texts = {name: value.strip() for name, value in (inspection.row.data or {}).items() if isinstance(value, str)}
+    whole = stretch.strip()
+
+    def around(text: str) -> str:
+        return stretch[max(0, before - len(text) + 1) : before + len(text)]
+
     return (
-        [name for name, text in texts.items() if text == stretch.strip()]
-        or [
-            name
-            for name, text in texts.items()
-            if text and text in stretch[max(0, before - len(text) + 1) : before + len(text)]
-        ]
-        or [name for name, text in texts.items() if stretch.strip() and stretch.strip() in text]
+        [name for name, text in texts.items() if text == whole]
+        or [name for name, text in texts.items() if text and text in around(text)]
+        or [name for name, text in texts.items() if whole and whole in text]
     )
 
 

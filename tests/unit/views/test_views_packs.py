@@ -14,9 +14,10 @@ from sftui.session.options import OpenOptions
 from sftui.session.ready import open_data, tokenized
 from sftui.trainers import preset
 from sftui.trainers.own_config import choices_of
-from sftui.views.batch import BORDER, PAD, batch_lines, pack_lines, scaled
+from sftui.views.batch import batch_lines, pack_lines, scaled
 from sftui.views.cells import plain
 from sftui.views.status import row_line
+from sftui.views.table import BORDER, PAD
 
 ROWS = [
     {"messages": [{"role": "user", "content": f"{'Why? ' * n}"}, {"role": "assistant", "content": "So. " * (3 * n)}]}

@@ -110,7 +110,7 @@ def test_everything_else_fits_too() -> None:
         batches.append(batch_lines(Batch((), (), (), (), ()), width))
         packs = [pack_lines(packed(), width), pack_lines(Pack((), (), ()), width)]
         panes = [conversation_lines(tool_chat(), width), shift_lines("preshifted", width)]
-        panes.append(tuple(k.cells for k in recipe_lines(recipe, recipe, width)))
+        panes.append(recipe_lines(recipe, recipe, width))
         check(list(chain.from_iterable([*batches, *packs, *panes])), width)
 
 

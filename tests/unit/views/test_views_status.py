@@ -95,11 +95,13 @@ def test_recipe_pane_marks_what_changed() -> None:
     base = preset()
     recipe = changed(base, "mask.terminator", "mask")
     lines = recipe_lines(recipe, base, 80, cursor="mask.rule")
-    assert [k.path for k in lines if k.path] == ["preset", *(info.path for info in knobs())]
-    assert knob_paths(recipe) == tuple(k.path for k in lines)
-    marked = [k for k in lines if any(s.role is Role.CHANGED for s in k.cells)]
-    assert [k.path for k in marked] == ["mask.terminator"]
-    assert plain([marked[0].cells]).startswith("● ")
+    paths = knob_paths(recipe)
+    assert [path for path in paths if path] == ["preset", *(info.path for info in knobs())]
+    for path, cells in zip(paths, lines, strict=True):
+        assert not path or plain([cells])[2:].strip().startswith(path.rpartition(".")[2][:12])
+    marked = [n for n, cells in enumerate(lines) if any(s.role is Role.CHANGED for s in cells)]
+    assert [paths[n] for n in marked] == ["mask.terminator"]
+    assert plain([lines[marked[0]]]).startswith("● ")
 
 
 def test_a_diff_keeps_its_signs() -> None:
