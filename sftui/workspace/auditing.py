@@ -126,19 +126,14 @@ def _event(request: AuditRequest, version: int, gathered: Audit, progress: Audit
     from sftui.audit.tallies import listed_by
     from sftui.findings import Severity
 
-    codes = tuple(
-        CodeCount(
-            one.code,
-            one.severity.value,
-            one.count if one.rows or one.count > 1 else one.kept[0].finding.count,
-            one.rows[0] if one.rows else _first(one.kept[0].finding.rows),
-            one.kept[0].finding.sentence,
-            not one.rows,
-            one.share_text(gathered.rows),
-        )
-        for one in gathered.found.ordered()
-        if one.kept
-    )
+    codes = []
+    for code in gathered.found.ordered():
+        if code.kept:
+            finding = code.kept[0].finding
+            count = code.count if code.rows or code.count > 1 else finding.count
+            first = next(iter(code.rows or finding.rows), None)
+            said = (finding.sentence, not code.rows, code.share_text(gathered.rows))
+            codes.append(CodeCount(code.code, code.severity.value, count, first, *said))
     found = gathered.found.severities
     verdict = []
     for line in gathered.verdict():
@@ -149,7 +144,7 @@ def _event(request: AuditRequest, version: int, gathered: Audit, progress: Audit
         version,
         *(progress.rows, progress.total, progress.rate, progress.left, progress.done),
         brief(gathered.figures(packing=progress.done), whole=progress.done),
-        codes,
+        tuple(codes),
         (found[Severity.ERROR], found[Severity.WARNING]),
         verdict=tuple(verdict),
     )
@@ -186,7 +181,3 @@ def brief(figures: Figures, *, whole: bool = False) -> Figures:
         by_special=counts(figures.by_special),
         sources=sources(figures.sources),
     )
-
-
-def _first(rows: tuple[int, ...]) -> int | None:
-    return rows[0] if rows else None

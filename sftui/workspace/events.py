@@ -22,14 +22,11 @@ if TYPE_CHECKING:
 
 
 class SourceOpened(NamedTuple):
-    """The data is open: `format` and `reason` say how rows are read and why; `anew`: what was found in a late row, so
-    that all are read otherwise than before."""
+    """The data is open: `format` says how rows are read; `anew`: what was found in a late row, so that all are read
+    otherwise than before."""
 
     title: str
-    kind: str
-    columns: tuple[str, ...]
-    format: str
-    reason: str
+    format: str = ""
     notes: tuple[str, ...] = ()
     refused: Problem | None = None
     unread: bool = False

@@ -7,16 +7,14 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sftui.model import Problem
+from sftui.session.opened import StoredData, late_rows, looked_through
+from sftui.sources import Source
 from sftui.workspace import events as ev
 from sftui.workspace.inbox import Inbox
-from sftui.workspace.watching import change_of, damage_of
-
-if TYPE_CHECKING:
-    from sftui.session.opened import StoredData
-    from sftui.sources import Source
+from sftui.workspace.watching import Pace, change_of, damage_of
 
 INDEX_SLICE = 0.02
 REPORT_EVERY = 0.25
@@ -93,16 +91,11 @@ class Indexer:
                 self._inbox.post(LookRequest(source))
         except Exception as error:
             if self._source is source:  # else it was closed under us, and the data is open again
-                self._send(
-                    ev.WorkerFailed(
-                        Problem("the rest of the data cannot be indexed", str(error)), traceback.format_exc()
-                    )
-                )
+                problem = Problem("the rest of the data cannot be indexed", str(error))
+                self._send(ev.WorkerFailed(problem, traceback.format_exc()))
 
     def _look_through(self, stored: StoredData, start: int) -> StoredData:
         """The same with what the rows from `start` on bring, handed to the worker's loop."""
-        from sftui.session.opened import late_rows, looked_through
-
         late = []
         for row in late_rows(stored, start):
             if row is not None:
@@ -115,10 +108,9 @@ class Indexer:
         return stored
 
     def _index_rest(self, source: Source) -> None:
-        reported = time.monotonic()
+        pace = Pace(REPORT_EVERY)
         while not source.index_more(INDEX_SLICE):
-            if time.monotonic() - reported > REPORT_EVERY:
-                reported = time.monotonic()
+            if pace.due():
                 self._send_count(source)
             time.sleep(0.005 if self._inbox.busy() else 0)
         self._send_count(source)

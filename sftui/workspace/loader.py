@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import traceback
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -59,9 +58,8 @@ class Loader:
         self._number += 1
         self.settled.clear()
         self.shown.clear()
-        threading.Thread(
-            target=self._run, args=(self._number, recipe, options, after), name="sftui-tokenizer", daemon=True
-        ).start()
+        args = (self._number, recipe, options, after)
+        threading.Thread(target=self._run, args=args, name="sftui-tokenizer", daemon=True).start()
 
     def _run(self, number: int, recipe: Recipe, options: OpenOptions, after: threading.Event | None) -> None:
         if after is not None:
@@ -73,24 +71,16 @@ class Loader:
             self._fail(number, Problem(what, error.why, error.fix))
         except BaseException as error:  # also what Rust raises where it gives up, which is no Exception
             traceback.print_exc()
-            self._fail(
-                number,
-                Problem(
-                    f"the tokenizer `{recipe.tokenizer.name}` could not be loaded", f"{type(error).__name__}: {error}"
-                ),
-            )
+            what = f"the tokenizer `{recipe.tokenizer.name}` could not be loaded"
+            self._fail(number, Problem(what, f"{type(error).__name__}: {error}"))
         finally:
             self.settled.set()
 
     def prove(self, recipe: Recipe, options: OpenOptions, tokenizer: LoadedTokenizer, texts: Sequence[str]) -> None:
         """Compare the tokenizer in force with AutoTokenizer on texts of the user's rows, in a thread; it is heard of
         again only where another one has to take its place, or where something is to be reported of it."""
-        threading.Thread(
-            target=self._prove,
-            args=(self._number, recipe, options, tokenizer, texts),
-            name="sftui-tokenizer-rows",
-            daemon=True,
-        ).start()
+        args = (self._number, recipe, options, tokenizer, texts)
+        threading.Thread(target=self._prove, args=args, name="sftui-tokenizer-rows", daemon=True).start()
 
     def _prove(
         self, number: int, recipe: Recipe, options: OpenOptions, tokenizer: LoadedTokenizer, texts: Sequence[str]
@@ -112,12 +102,14 @@ class Loader:
     def _load(self, number: int, recipe: Recipe, options: OpenOptions) -> None:
         from sftui.session.versions import load, named
         from sftui.tokens.shortcuts.early import whole_of
+        from sftui.waiting import loading_words, watched
+
+        def loading(text: str) -> None:
+            self._post(LoaderReport(number, ev.TokenizerChanged("loading", None, text)))
 
         name = named(recipe)
-        self._post(LoaderReport(number, ev.TokenizerChanged("loading", None, f"loading tokenizer {name} …")))
-        with _reporting(
-            lambda text: self._post(LoaderReport(number, ev.TokenizerChanged("loading", None, text))), name
-        ):
+        loading(f"loading tokenizer {name} …")
+        with watched(name, "models", lambda seconds, came: loading(loading_words(name, "models", seconds, came))):
             tokenizer = load(recipe, options, "provisional")
         event = self._tokenizer_event(tokenizer.facts.state, tokenizer)
         whole = whole_of(tokenizer)
@@ -150,13 +142,6 @@ class Loader:
         if not facts.chat_templates:
             message += "; it has no chat template"
         return ev.TokenizerChanged(state, facts, message, None, templates, version_short(whose))
-
-
-def _reporting(notify: Callable[[str], None], name: str) -> AbstractContextManager[None]:
-    """Say every second how long a tokenizer has been loading, and how much of it came from the Hub."""
-    from sftui.waiting import loading_words, watched
-
-    return watched(name, "models", lambda seconds, came: notify(loading_words(name, "models", seconds, came)))
 
 
 def _alike(shown: LoadedTokenizer, proven: LoadedTokenizer) -> bool:

@@ -1,20 +1,35 @@
-"""Review marks: what the user thinks of rows. Pure data; `marks_file` keeps it.
+"""Review marks: what the user thinks of rows, and the file that keeps it: in the user's state folder, one a dataset,
+never half-written.
 
 A mark is keep, drop or flag, and a row may have a note next to it. As text, a line of JSON a row:
 
     {"row": 17, "mark": "drop", "note": "the answer is cut off"}
+
+    <state folder>/sftui/marks/NAME.jsonl     {"sftui_marks": 1, "data": ["/data/train.jsonl"], "as":
+    ["1234:1699999999"]}
+                                              {"row": 17, "mark": "drop", "note": "cut off"}
+
+The name stands for where the data is, so marks survive a change of the data; its size and time of change stand in
+the first line, so that a change is noticed. What another sftui wrote meanwhile is kept.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import threading
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
 
-from sftui.errors import ExportError
-from sftui.side_files import parse_json
+from sftui.errors import ExportError, without_secrets
+from sftui.session.options import OpenOptions
+from sftui.side_files import parse_json, read_side_file
 
+FORMAT = 1
 KINDS = ("keep", "drop", "flag")
 NOTED = "noted"
 GLYPHS = {"keep": "K", "drop": "D", "flag": "F"}
@@ -128,3 +143,129 @@ def read_marks(text: str, where: str) -> RowMarks:
         if mark:
             found[row] = mark
     return RowMarks(found)
+
+
+class MarksFile:
+    """The marks of one dataset; `save` returns at once, a thread writes, `close` waits for it.
+
+    `stale`: the data is no longer what it was when the marks were written. `failed` is called with a sentence, on the
+    thread, where marks could not be written.
+    """
+
+    def __init__(
+        self, options: OpenOptions, failed: Callable[[str], None] = lambda sentence: None, folder: Path | None = None
+    ) -> None:
+        self.path = None if "-" in options.paths else _path(options, folder)
+        self.stale = False
+        self._data = [os.path.abspath(one) if os.path.exists(one) else without_secrets(one) for one in options.paths]
+        self._failed = failed
+        self._pending: dict[int, Mark] = {}
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._closing = False
+        self._read = False
+
+    def load(self) -> RowMarks:
+        """What was marked before; ExportError where the file cannot be read. No marks where the data has no name.
+
+        Whether it is `stale` is found out the first time: from then on the file says what was seen here.
+        """
+        if self.path is None or not os.path.lexists(self.path):
+            return RowMarks()
+        text = read_side_file(self.path, "the file of review marks", ExportError, most=MOST_MARKS)
+        marks = read_marks(text, str(self.path))
+        if marks and not self._read:
+            with contextlib.suppress(ValueError, AttributeError):
+                self.stale = parse_json(text.split("\n", 1)[0]).get("as") != self._state()
+        self._read = True
+        return marks
+
+    def save(self, row: int, mark: Mark) -> None:
+        """Keep what is said of a row; an empty mark takes it away."""
+        if self.path is None:
+            return
+        with self._changed:
+            self._pending[row] = mark
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, args=(self.path,), name="sftui-marks", daemon=True)
+                self._thread.start()
+            self._changed.notify()
+
+    def close(self, patience: float = 5.0) -> bool:
+        """Wait until all is written; False where it is not (the disk is full, or too slow)."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+            thread = self._thread
+        if thread is not None:
+            thread.join(patience)
+        return not self._pending and (thread is None or not thread.is_alive())
+
+    def _run(self, path: Path) -> None:
+        while True:
+            with self._changed:
+                while not self._pending and not self._closing:
+                    self._changed.wait()
+                if not self._pending:
+                    return
+                taken, self._pending = self._pending, {}
+            try:
+                self._write(path, taken)
+            except (ExportError, OSError) as error:
+                with self._changed:
+                    self._pending = {**taken, **self._pending}
+                    closing = self._closing
+                    if not closing:
+                        self._changed.wait_for(lambda: self._closing, 2.0)  # the disk may have room again
+                self._failed(f"the review marks could not be saved: {error}")
+                if closing:
+                    return
+
+    def _write(self, path: Path, taken: dict[int, Mark]) -> None:
+        from sftui.exports.files import write_atomically
+
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with _locked(path.parent):
+            try:
+                marks = self.load()
+            except ExportError:
+                os.replace(path, path.with_suffix(".damaged"))
+                marks = RowMarks()
+            for row, mark in taken.items():
+                marks = marks.put(row, mark)
+            head = json.dumps({"sftui_marks": FORMAT, "data": self._data, "as": self._state()})
+            write_atomically(path, f"{head}\n{marks.to_text()}".encode())
+
+    def _state(self) -> list[str]:
+        """Size and time of change of the files; of a folder those that stand in it."""
+        found = []
+        for path in self._data:
+            with contextlib.suppress(OSError):
+                folder = os.scandir(path) if os.path.isdir(path) else ()
+                names = sorted(entry.path for entry in folder if entry.is_file()) if folder else [path]
+                found += [f"{status.st_size}:{status.st_mtime_ns}" for status in map(os.stat, names)]
+        return found
+
+
+def _path(options: OpenOptions, folder: Path | None) -> Path:
+    if folder is None:
+        from platformdirs import user_state_dir
+
+        folder = Path(user_state_dir("sftui")) / "marks"
+    paths = [os.path.realpath(path) if os.path.exists(path) else path for path in options.paths]
+    stated = json.dumps([paths, options.split, options.subset, options.data_revision, options.rows_in])
+    return folder / f"{sha256(stated.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.jsonl"
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Alone among the sftui processes of this machine, where the system can."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(ImportError, OSError):
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

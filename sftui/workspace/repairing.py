@@ -6,20 +6,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sftui.findings.rule import TO_MESSAGES
 from sftui.model import Problem
 from sftui.pipeline import detect
 from sftui.repairs.run import RunCounts
+from sftui.session.opened import OpenData
 from sftui.session.ready import tokenizer_of
 from sftui.session.repairing import WriteProgress, check_targets, conversion_of, session_plan, write_repaired
 from sftui.workspace.events import RepairCount, RepairsCounted, RepairsWritten
 from sftui.workspace.requests import RepairsRequest, WriteRequest
 from sftui.workspace.watching import Pace, change_of
-
-if TYPE_CHECKING:
-    from sftui.session.opened import OpenData
 
 REPORT_EVERY = 0.25
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sftui.errors import SftuiError
 from sftui.model import Problem
+from sftui.session.opened import OpenData
+from sftui.sources import Source
 from sftui.workspace.events import SourceChanged
-
-if TYPE_CHECKING:
-    from sftui.session.opened import OpenData
-    from sftui.sources import Source
 
 AGAIN = "D reads it again"
 

@@ -39,9 +39,8 @@ from sftui.workspace.comparing import Comparison
 from sftui.workspace.inbox import URGENCY, Inbox
 from sftui.workspace.indexing import Indexer, LookRequest
 from sftui.workspace.loader import Loader, LoaderReport
-from sftui.workspace.previews import leads_of
 from sftui.workspace.search import count_hits, search
-from sftui.workspace.summaries import TOO_HEAVY, summaries, summary
+from sftui.workspace.summaries import TOO_HEAVY, leads_of, summaries, summary
 from sftui.workspace.watching import answered, unless_lost
 
 if TYPE_CHECKING:
@@ -163,7 +162,7 @@ class Worker:
             self._refused = as_problem(error)
             self.send(ev.CountChanged(0, True, 1.0))
             title = without_secrets(" ".join(request.options.paths))
-            self.send(ev.SourceOpened(title, "", (), "", "", refused=self._refused))
+            self.send(ev.SourceOpened(title, refused=self._refused))
             self._row = rq.RowRequest(request.ticket, request.row or 0)
             self._answer_row()
             opened.set()
@@ -185,24 +184,20 @@ class Worker:
             return open_data(options, recipe, repairs, LOOK)
         from sftui.waiting import loading_words, watched
 
-        def notify(seconds: float, came: int) -> None:
-            self.send(ev.DataLoading(loading_words(repo, "datasets", seconds, came)))
-
-        with watched(repo, "datasets", notify):
+        words = partial(loading_words, repo, "datasets")
+        with watched(repo, "datasets", lambda seconds, came: self.send(ev.DataLoading(words(seconds, came)))):
             return open_data(options, recipe, repairs, LOOK)
 
     def _try_again(self, but: tuple[bound.Overrun, ...]) -> None:
         """Do every piece of work but these."""
-        found = bound.guard()
-        if found is not None:
+        if (found := bound.guard()) is not None:
             found.refuse(but)
 
     def _send_source(self, session: OpenData, anew: str = "") -> None:
         source, found, stop = session.source, session.detected, session.load_stop(0)  # what is known of it
         notes = [*(() if session.stored.whole else (PROVISIONAL,)), *session.options.notes, *source.notes, *found.notes]
         notes += [stop.sentence()] if stop is not None else []
-        read = (source.title, source.kind, source.columns(), found.format, found.reason)
-        self.send(ev.SourceOpened(*read, tuple(notes), found.refused, session.unread, anew))
+        self.send(ev.SourceOpened(source.title, found.format, tuple(notes), found.refused, session.unread, anew))
         self._prepare_export(session)
 
     def _prepare_export(self, session: OpenData) -> None:

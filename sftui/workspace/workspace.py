@@ -13,9 +13,11 @@ import itertools
 import pickle
 import queue
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec
+from datetime import date
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 from sftui.bound import Overrun
 from sftui.model import Inspection, Problem, RecipeChange
@@ -24,7 +26,6 @@ from sftui.session.options import OpenOptions
 from sftui.starting import COMMAND, IdleWorker
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
-from sftui.workspace.cache import InspectionCache
 from sftui.workspace.history import History, RecipeChoice
 from sftui.workspace.link import Connect, Link
 
@@ -36,6 +37,8 @@ Callback = Callable[[ev.Event], None]
 PATIENCE = 120.0
 """Seconds without an answer to a row or a batch after which the worker is given up."""
 WRITE_PATIENCE = 1.0
+BYTES_PER_TOKEN = 320
+"""A token costs its share of nine tuples, a string and a bytes object; measured on CPython 3.11."""
 ONCE: Mapping[type, type] = {
     kind.answer: question
     for question, kind in rq.QUESTIONS.items()
@@ -47,10 +50,60 @@ MOST_OVERRUN = 40
 """Pieces of work that may end the worker before it is given up as one that crashes."""
 
 
-class _LinkEnd(NamedTuple):
-    """What a connection says last, among the events."""
+def weight(inspection: Inspection) -> int:
+    """About how many bytes an inspection holds."""
+    tokens = len(inspection.tokens) if inspection.tokens is not None else 0
+    text = len(inspection.rendered.text) if inspection.rendered is not None else 0
+    return 2_000 + 2 * len(inspection.row.raw) + 2 * text + BYTES_PER_TOKEN * tokens
 
-    connection: Link
+
+class InspectionCache:
+    """Least recently used inspections by (row, version), at most `limit` bytes in all.
+
+    They are of one day: templates may write it.
+    """
+
+    def __init__(self, limit: int = 16 << 20, today: Callable[[], date] = date.today) -> None:
+        self._limit = limit
+        self._today = today
+        self._day = today()
+        self._held: OrderedDict[tuple[int, int], tuple[Inspection, int]] = OrderedDict()
+        self.bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def get(self, row: int, version: int) -> Inspection | None:
+        self._keep_day()
+        found = self._held.get((row, version))
+        if found is None:
+            return None
+        self._held.move_to_end((row, version))
+        return found[0]
+
+    def put(self, inspection: Inspection, version: int) -> None:
+        """Keep it, and let the oldest go; one that is larger than the whole cache is not kept."""
+        self._keep_day()
+        key, size = (inspection.row.index, version), weight(inspection)
+        old = self._held.pop(key, None)
+        if old is not None:
+            self.bytes -= old[1]
+        if size > self._limit:
+            return
+        self._held[key] = (inspection, size)
+        self.bytes += size
+        while self.bytes > self._limit:
+            _, (_, freed) = self._held.popitem(last=False)
+            self.bytes -= freed
+
+    def _keep_day(self) -> None:
+        if (day := self._today()) != self._day:
+            self.clear()
+            self._day = day
+
+    def clear(self) -> None:
+        self._held.clear()
+        self.bytes = 0
 
 
 class Workspace:
@@ -96,7 +149,7 @@ class Workspace:
         self._writing: tuple[str, ...] = ()
         self._opened = 0
         self._overran: tuple[Overrun, ...] = ()
-        self._requests: dict[type, rq.Request] = {}
+        self._requests: dict[type, rq.Question] = {}
         self._link: Link | None = None
         self._watch: threading.Timer | None = None
         self._answered = True
@@ -124,7 +177,7 @@ class Workspace:
         with self._lock:
             backlog, self._backlog = self._backlog, []
             for event in backlog:
-                if self._wanted(event):
+                if self.is_current(event):
                     callback(event)
             self._listeners.append(callback)
 
@@ -191,15 +244,15 @@ class Workspace:
             self._writing = self.repairs
             return self.ask(rq.WriteRequest, target, log, marked)
 
-    def cancel(self, ticket: int) -> None:
-        """No answer to `ticket` is wanted any more."""
+    def cancel(self, ticket: int | None) -> None:
+        """No answer to `ticket` is wanted any more; None where nothing was asked."""
+        if ticket is None:
+            return
         with self._lock:
             for kind, latest in list(self._latest.items()):
                 if latest == ticket and kind is not ev.RepairsWritten:  # the worker tells when a write has ended
                     self._latest[kind] = 0
-            self._requests = {
-                kind: request for kind, request in self._requests.items() if getattr(request, "ticket", 0) != ticket
-            }
+            self._requests = {kind: asked for kind, asked in self._requests.items() if asked.ticket != ticket}
             self._send(rq.Cancel(ticket))
 
     def is_current(self, event: ev.Event) -> bool:
@@ -295,7 +348,7 @@ class Workspace:
     def _send(self, request: rq.Request) -> None:
         if isinstance(request, rq.BatchRequest) or (isinstance(request, rq.RowRequest) and not request.held):
             self._rewatch()
-        if not isinstance(request, (rq.RowRequest, rq.SetRecipe, rq.WriteRequest, rq.Cancel)):
+        if not isinstance(request, (rq.RowRequest, rq.OpenRequest, rq.SetRecipe, rq.WriteRequest, rq.Cancel)):
             self._requests[type(request)] = request
         if self._link is not None:
             self._link.send(request)
@@ -304,21 +357,15 @@ class Workspace:
         if self._closed:
             return
         started, self._started = self._started, None
-        self._link = self._start_worker(self._events.put, self._ended, self._command, started)
+        self._link = self._start_worker(self._events.put, self._events.put, self._command, started)
         ticket = self._latest[ev.RowReady] = self._latest.get(ev.RowReady) or next(self._tickets)
-        self._link.send(
-            rq.OpenRequest(
-                self.options, self.recipe, self.version, ticket, row, self.repairs, self._opened, self._overran
-            )
-        )
-
-    def _ended(self, link: Link) -> None:
-        self._events.put(_LinkEnd(link))
+        again = (self.repairs, self._opened, self._overran)
+        self._link.send(rq.OpenRequest(self.options, self.recipe, self.version, ticket, row, *again))
 
     def _dispatch(self) -> None:
         while (event := self._events.get()) is not None:
-            if isinstance(event, _LinkEnd):
-                self._restart(event.connection)
+            if isinstance(event, Link):  # it has ended
+                self._restart(event)
             else:
                 self._hand_on(event)
             self._events.task_done()
@@ -339,22 +386,20 @@ class Workspace:
         if isinstance(event, ev.ExportPrepared):
             self._prepared = event.pickled
             return False
+        anew = isinstance(event, ev.TokenizerChanged)
         if isinstance(event, ev.SourceOpened):
-            self.source = event
-            if event.anew:
-                self._cache.clear()
+            self.source, anew = event, bool(event.anew)
         elif isinstance(event, ev.CountChanged):
             self.count = event
-        elif isinstance(event, ev.SourceChanged) and event.lost:
-            self._cache.clear()
+        elif isinstance(event, ev.SourceChanged):
+            anew = event.lost
         elif isinstance(event, ev.TokenizerChanged):
             self.tokenizer = event
-            self._cache.clear()
         elif isinstance(event, ev.WorkerFailed):
             self.failed = event
             self._write_ended.set()
-        elif isinstance(event, ev.RepairsCounted) and event.doubles:
-            self._cache.clear()
+        elif isinstance(event, ev.RepairsCounted):
+            anew = event.doubles
         elif isinstance(event, ev.RepairsWritten) and (event.done or event.problem is not None or not event.target):
             if event.done:
                 self.written = (self._writing, event)
@@ -370,15 +415,13 @@ class Workspace:
             self._list_again = False
             if event.version == self.version and not event.inspection.provisional:
                 self._cache.put(event.inspection, event.version)
+        if anew:
+            self._cache.clear()
         if isinstance(event, ev.RowReady | ev.BatchReady):
             self._unwatch()
         elif isinstance(event, ev.DataLoading) and self._watch is not None:
             self._rewatch()
-        return self._wanted(event)
-
-    def _wanted(self, event: ev.Event) -> bool:
-        """Whether the event still answers what is requested under the recipe in force."""
-        return self.is_current(event) if not isinstance(event, ev.RecipeChanged) else event.version == self.version
+        return self.is_current(event)
 
     def _restart(self, link: Link) -> None:
         """The worker is gone: say so, and start another unless it never answered a row.

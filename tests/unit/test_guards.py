@@ -39,8 +39,7 @@ from sftui.trainers.recognise import is_config
 from sftui.trainers.torchtune import special
 from sftui.trainers.versions import parse
 from sftui.tui.commands.copying import copy_out
-from sftui.workspace.marks import RowMarks, read_marks
-from sftui.workspace.marks_file import MarksFile
+from sftui.workspace.marks import MarksFile, RowMarks, read_marks
 
 Lower = Callable[[str, int], int]
 
@@ -142,7 +141,7 @@ def test_marks_are_read_and_kept_within_bounds(lower: Lower, tmp_path: Path) -> 
     marks.path.parent.mkdir()
     marks.path.write_text(json.dumps({"row": 1, "mark": "keep"}).ljust(2048) + "\n")
     marks.load()
-    lower("sftui.workspace.marks_file.MOST_MARKS", 1 << 18)
+    lower("sftui.workspace.marks.MOST_MARKS", 1 << 18)
     with pytest.raises(ExportError, match="more than 1,024 bytes"):
         marks.load()
 

@@ -20,7 +20,7 @@ from sftui.templates import load_template_file
 from sftui.tokens.loading.locate import Location
 from sftui.tokens.loading.raw import load_raw
 from sftui.trainers import trainer_named
-from sftui.workspace.marks_file import MarksFile
+from sftui.workspace.marks import MarksFile
 
 
 def read(path: Path) -> str:

@@ -9,8 +9,7 @@ import pytest
 
 from sftui.errors import ExportError
 from sftui.workspace import OpenOptions
-from sftui.workspace.marks import Mark, RowMarks, read_marks
-from sftui.workspace.marks_file import MarksFile
+from sftui.workspace.marks import Mark, MarksFile, RowMarks, read_marks
 
 MARKS = RowMarks().toggled(3, "drop").toggled(1, "keep").noted(3, " cut off ").noted(9, "odd")
 

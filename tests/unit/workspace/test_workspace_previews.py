@@ -8,7 +8,7 @@ from sftui.conversations.detect import detect
 from sftui.model import Row
 from sftui.pipeline import inspect_early
 from sftui.trainers import preset
-from sftui.workspace.previews import PREVIEW, Leads, preview
+from sftui.workspace.summaries import PREVIEW, Leads, preview
 
 BELOW = "Below is an instruction that describes a task. Write a response. ### Instruction: "
 PAIRED = "Below is an instruction that describes a task, paired with an input. Write a response. ### Instruction: "

@@ -11,9 +11,8 @@ from sftui.session.opened import HEAVY
 from sftui.session.ready import open_data, tokenized
 from sftui.trainers import preset
 from sftui.workspace import OpenOptions
-from sftui.workspace.previews import PREVIEW
 from sftui.workspace.requests import SummariesRequest
-from sftui.workspace.summaries import TOO_HEAVY, summaries
+from sftui.workspace.summaries import PREVIEW, TOO_HEAVY, summaries
 
 
 def chat(text: str, answer: str = "yes") -> dict[str, Any]:
