@@ -118,7 +118,7 @@ def prose(text: str, *, newline: str = NEWLINE) -> str:
     and emoji of several characters stay as they are.
 
     Terminals count the cells of such clusters differently. Only where columns are held in place whatever they count
-    (`sftui.tui.clusters`), or where nothing stands behind it, may it be drawn; `cell_width` of it is the most cells
+    (`sftui.tui.sgr`), or where nothing stands behind it, may it be drawn; `cell_width` of it is the most cells
     that any takes.
     """
     if not has_clusters(text):

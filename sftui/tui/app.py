@@ -9,8 +9,8 @@ import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from sftui.settings import UserSettings
 from sftui.text import visible
 from sftui.tui.ascii import ascii_only
 from sftui.tui.base import KeyedApp, forget_old_size
@@ -19,10 +19,7 @@ from sftui.tui.commands.table import COMMANDS
 from sftui.tui.keys import build_keymap
 from sftui.tui.main_screen import MainScreen
 from sftui.tui.state import Tour
-
-if TYPE_CHECKING:
-    from sftui.settings import UserSettings
-    from sftui.workspace import Workspace
+from sftui.workspace import Workspace
 
 SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
@@ -57,14 +54,6 @@ class SftuiApp(KeyedApp[None], inherit_bindings=False):
         self.app_resume_signal.subscribe(self, lambda app: self._resumed())
         self.call_after_refresh(collect_again)
 
-    # — the terminal —
-
-    def write_to_terminal(self, text: str) -> None:
-        """A sequence of our own making (OSC 52), never data."""
-        if self._driver is not None:
-            self._driver.write(text)
-            self._driver.flush()
-
     def _resumed(self) -> None:
         """Back from the shell or an editor: everything is drawn again, the mouse is as it was left."""
         self.refresh(layout=True)
@@ -74,16 +63,6 @@ class SftuiApp(KeyedApp[None], inherit_bindings=False):
     def farewell(self) -> str:
         """What is lost without a question."""
         return own.farewell(self.main)
-
-    def toggle_mouse(self) -> bool:
-        """Gives the mouse back to the terminal, or takes it."""
-        self.mouse_on = not self.mouse_on
-        self._set_mouse()
-        return self.mouse_on
-
-    def _set_mouse(self) -> None:
-        for mode in ("1000", "1003", "1015", "1006"):
-            self.write_to_terminal(f"\x1b[?{mode}{'h' if self.mouse_on else 'l'}")
 
 
 def collect_again() -> None:
@@ -97,8 +76,7 @@ def pick(
     asks: Sequence[str], given: Mapping[str, str], settings: UserSettings, theme: str | None
 ) -> dict[str, str] | None:
     """What the user picks of `asks`, see `first`; None where they left."""
-    from sftui.tui.first import FirstApp
-    from sftui.tui.picking import Picking
+    from sftui.tui.first import FirstApp, Picking
 
     forget_old_size()
     keymap = build_keymap(COMMANDS, settings.keymap)

@@ -5,20 +5,23 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Protocol, TypeVar, runtime_checkable
 
-from textual import events
+from textual import events, messages
 from textual.app import App
 from textual.driver import Driver
+from textual.drivers.web_driver import WebDriver
 from textual.filter import LineFilter, NoColor
 
 from sftui.tui.ascii import Ascii
 from sftui.tui.on_screen import OnScreen, writing_changes
-from sftui.tui.served import ending_with_server
 from sftui.tui.themes import DEFAULT, Styles, textual_theme
 
 ResultT = TypeVar("ResultT")
+GRACE = 1.0
+"""Seconds that an inspector has to end by itself once nobody serves it."""
 
 
 @runtime_checkable
@@ -42,6 +45,7 @@ class KeyedApp(App[ResultT], inherit_bindings=False):
         self.to_ascii: Sequence[LineFilter] = (Ascii(),) if in_ascii else ()
         super().__init__()
         self.animation_level = "none"
+        self.mouse_on = True
         self.look = Styles(theme or default_theme(os.environ))
         self.use_theme(self.look.name)
 
@@ -49,6 +53,22 @@ class KeyedApp(App[ResultT], inherit_bindings=False):
         theme = textual_theme(name)
         self.register_theme(theme)
         self.theme = theme.name
+
+    def write_to_terminal(self, text: str) -> None:
+        """A sequence of our own making (OSC 52), never data."""
+        if self._driver is not None:
+            self._driver.write(text)
+            self._driver.flush()
+
+    def toggle_mouse(self) -> bool:
+        """Gives the mouse back to the terminal, or takes it."""
+        self.mouse_on = not self.mouse_on
+        self._set_mouse()
+        return self.mouse_on
+
+    def _set_mouse(self) -> None:
+        for mode in ("1000", "1003", "1015", "1006"):
+            self.write_to_terminal(f"\x1b[?{mode}{'h' if self.mouse_on else 'l'}")
 
     def get_driver_class(self) -> type[Driver]:
         return writing_changes(ending_with_server(super().get_driver_class()), self.on_screen)
@@ -91,3 +111,24 @@ def default_theme(environment: Mapping[str, str]) -> str:
         return "mono"
     ground = environment.get("COLORFGBG", "").rpartition(";")[2]
     return "light" if ground in ("7", "15") else DEFAULT
+
+
+def ending_with_server(driver: type[Driver]) -> type[Driver]:
+    """The driver, ending the app where its input ends: the kernel closes that even of a server that was killed.
+
+    Textual's own stops reading then and stays (8.2.8, drivers/web_driver.py).
+    """
+    if not issubclass(driver, WebDriver):
+        return driver
+
+    class ServedDriver(driver):  # type: ignore[valid-type, misc]
+        def run_input_thread(self) -> None:
+            super().run_input_thread()
+            if not self.exit_event.is_set():
+                os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno)  # nobody reads what it says
+                last = threading.Timer(GRACE, os._exit, (1,))
+                last.daemon = True
+                last.start()
+                self._app.call_from_thread(self._app.post_message, messages.ExitApp())
+
+    return ServedDriver

@@ -19,6 +19,11 @@ CONVERSATION_PANE = "conversation pane"
 
 BATCH, PACKS, COMPARE, WHY = "batch", "packs", "compare", "why"
 """What the document pane shows; findings and figures are views with a pane of their own."""
+HOLDERS = {FINDINGS: FINDINGS, FIGURES: FIGURES, WHY: TOKENS}
+"""Who gets the keys with a view that is opened, where that is not the document pane; the card of a token leaves them to
+the tokens."""
+CYCLE = (CONVERSATION, RENDERED, RAW, None)
+"""The views that come in turn, and none again."""
 
 
 def keys_of(pane: str) -> str:

@@ -170,10 +170,6 @@ def _failed(here: Inspector, event: ev.WorkerFailed) -> None:
     here.say(event.problem.sentence(), Role.ERROR)
 
 
-def _left(here: Inspector, event: ev.WorkLeft) -> None:
-    here.say(event.problem.sentence(), Role.ERROR)
-
-
 HEARING: Mapping[type, Callable[[Inspector, Any], None]] = {
     ev.RowReady: _row,
     ev.SummariesReady: _summaries,
@@ -185,7 +181,7 @@ HEARING: Mapping[type, Callable[[Inspector, Any], None]] = {
     ev.RecipeChanged: _recipe,
     ev.FindingsReady: _findings,
     ev.WorkerFailed: _failed,
-    ev.WorkLeft: _left,
+    ev.WorkLeft: lambda here, event: here.say(event.problem.sentence(), Role.ERROR),
     ev.BatchReady: batch.on_answer,
     ev.PacksReady: batch.on_answer,
     ev.SearchFound: search.on_found,

@@ -108,13 +108,6 @@ def _concept(text: str, width: int) -> Sequence[Line]:
 
 
 def _count(width: int) -> Sequence[Line]:
-    return wrap(
-        line(
-            ("A count may come before a key: ", Role.DIM),
-            ("12j", Role.KEY),
-            (" moves twelve, ", Role.DIM),
-            ("12G", Role.KEY),
-            (" goes to row 12.", Role.DIM),
-        ),
-        width,
-    )
+    twelve, there = ("12j", Role.KEY), ("12G", Role.KEY)
+    parts = (("A count may come before a key: ", Role.DIM), twelve, (" moves twelve, ", Role.DIM), there)
+    return wrap(line(*parts, (" goes to row 12.", Role.DIM)), width)

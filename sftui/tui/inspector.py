@@ -1,31 +1,55 @@
 """What a command may use: the state, the workspace, the panes, and the ways to say, to ask and to show something.
 
-The main screen is one; commands know it by this alone.
+The main screen is one, which reads the keys and draws; commands know it by this alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, cast
 
+from textual.geometry import Size
+from textual.message import Message
+from textual.screen import Screen
+
+from sftui.errors import SftuiError
+from sftui.tui.arrangement import Box, arrange, place, resized
+from sftui.tui.bars import Bar
+from sftui.tui.base import KeyedApp
+from sftui.tui.body import Body
+from sftui.tui.commands.command import Command
+from sftui.tui.contexts import CONVERSATION_PANE, DOCUMENT, FIGURES, FINDINGS, LIST, RECIPE, TOKENS, keys_of
+from sftui.tui.dialogs import Dialog, Options
+from sftui.tui.keys import Keymap
+from sftui.tui.line_view import LineView
+from sftui.tui.panes.document_pane import DocumentPane, FiguresPane
+from sftui.tui.panes.findings_pane import FindingsPane
+from sftui.tui.panes.recipe_pane import RecipePane
+from sftui.tui.panes.row_list import RowList
+from sftui.tui.panes.token_pane import TokenPane
+from sftui.tui.prompt import Prompt
+from sftui.tui.state import ComparisonState, Memo, Part, SessionState, State, StatusMessage
+from sftui.tui.themes import Styles
 from sftui.views.cells import Line, Role
-
-if TYPE_CHECKING:
-    from sftui.tui.panes.document_pane import DocumentPane
-    from sftui.tui.panes.figures_pane import FiguresPane
-    from sftui.tui.panes.findings_pane import FindingsPane
-    from sftui.tui.panes.recipe_pane import RecipePane
-    from sftui.tui.panes.row_list import RowList
-    from sftui.tui.panes.token_pane import TokenPane
-    from sftui.tui.state import Part, State
-    from sftui.workspace import Workspace
-    from sftui.workspace.marks_file import MarksFile
+from sftui.workspace import Workspace
+from sftui.workspace.marks import MarksFile
 
 Maker = Callable[[int], Sequence[Line]]
 """Lines for a width in cells."""
 Answer = Callable[[int | None], None]
 """What follows a dialog: None where it was closed, else the number of its answer."""
+Show = Callable[["Inspector", str, bool], None]
+"""Shows a view by its name; True: where the reader is."""
+
+
+class View(NamedTuple):
+    """`show` it for the row on screen, `paint` it once something else is known; `closed` gives the view that is opened
+    in its place, None for none."""
+
+    show: Show
+    paint: Show
+    closed: Callable[[Inspector], str | None] = lambda here: None
 
 
 class Panes(NamedTuple):
@@ -40,66 +64,154 @@ class Panes(NamedTuple):
     figures: FiguresPane
 
 
-class Terminal(Protocol):
-    """The program around the screen."""
+@dataclass
+class MarksFailed(Message):
+    """From the thread that writes marks."""
 
-    def use_theme(self, name: str) -> None: ...
-
-    def toggle_mouse(self) -> bool: ...
-
-    def write_to_terminal(self, text: str) -> None: ...
-
-    def forget_cells(self) -> None:
-        """What stands on the terminal is not known: all of the next frame is written."""
-
-    def suspend(self) -> AbstractContextManager[None]: ...
-
-    def action_suspend_process(self) -> None: ...
-
-    def exit(self) -> None: ...
+    reason: str
 
 
-class Inspector(Protocol):
+class Inspector(Screen[None], inherit_bindings=False):
     """What stands around a command. What a command puts, says and opens is drawn once it is done."""
 
-    marks_file: MarksFile
+    views: Mapping[str, View]
+    AUTO_FOCUS = None
+    ALLOW_SELECT = False
+    BLANK = True  # covered by what is in it: nothing of its own is painted
 
-    @property
-    def state(self) -> State: ...
+    def __init__(self, workspace: Workspace, keymap: Keymap, look: Styles) -> None:
+        super().__init__()
+        self.workspace = workspace
+        self.keymap = keymap
+        self.look = look
+        self.state = State(SessionState(workspace.recipe), compared=ComparisonState(drawn=Memo(())))
+        self.marks_file = MarksFile(workspace.options, self.marks_failed)
+        self.laid_out_for = Size(0, 0)
+        self.status_bar = Bar("status")
+        self.panes = Panes(
+            RowList("list"),
+            RecipePane(workspace, "recipe"),
+            TokenPane("tokens"),
+            DocumentPane("document"),
+            DocumentPane("conversation"),
+            FindingsPane("findings"),
+            FiguresPane("figures"),
+        )
+        contexts = (LIST, RECIPE, TOKENS, DOCUMENT, CONVERSATION_PANE, FINDINGS, FIGURES)
+        self.by_context: dict[str, LineView] = dict(zip(contexts, self.panes, strict=True))
+        self.detail = Bar("detail", ground="back")
+        self.tour = Bar("tour")
+        self.prompt = Prompt(self.say)
+        self.ask = self.prompt.ask
+        self.footer = Bar("footer")
+        self.body = Body(self.by_context, self.boxes)
+        self.arranged = arrange(self.state.open, 0, 0)
+        for pane in self.drawn():
+            pane.look = look
+        self.panes.rows.glyph = lambda row: self.state.kept.marks.get(row).glyph
 
-    @property
-    def workspace(self) -> Workspace: ...
+    def drawn(self) -> tuple[LineView, ...]:
+        """All that is drawn, line by line."""
+        bars = (self.status_bar, self.detail, self.footer, self.tour, self.prompt)
+        return (self.body.frame, *self.by_context.values(), *bars)
 
-    @property
-    def panes(self) -> Panes: ...
+    def draw(self) -> None:
+        """What a subclass draws around the panes, which draw themselves."""
 
-    @property
-    def terminal(self) -> Terminal: ...
+    def marks_failed(self, reason: str) -> None:
+        """Called on the thread that writes marks."""
+        self.post_message(MarksFailed(reason))
 
-    @property
-    def theme_name(self) -> str: ...
+    # — the state, and what follows from it —
 
     def put(self, *parts: Part) -> None:
-        """Other parts of the state."""
+        before, self.state = self.state, self.state.put(*parts)
+        if self.state.open != before.open and self.laid_out_for:
+            self.set_panes()
+        elif self.state.row != before.row:
+            self.panes.rows.set_current(self.state.row, self.panes.rows.active)
+
+    def drawing(self, call: Callable[[], None]) -> Callable[[], None]:
+        """What comes later, from a timer or a dialog, and draws what follows from it."""
+
+        def called() -> None:
+            self.attempt(call)
+            self.draw()
+
+        return called
+
+    def attempt(self, call: Callable[[], None]) -> None:
+        """Calls, and says what went wrong."""
+        try:
+            call()
+        except (SftuiError, OSError) as error:
+            self.say(str(error), Role.ERROR)
+
+    @property
+    def width(self) -> int:
+        """Cells of the screen, also before it was laid out."""
+        return self.size.width or self.app.size.width
+
+    @property
+    def bare(self) -> int:
+        """Cells of the list of rows without previews."""
+        return self.panes.rows.digits + self.panes.rows.signs + 20
+
+    def boxes(self, size: Size) -> dict[str, Box]:
+        """Where the panes stand in a body of that size."""
+        return place(self.arranged, self.state.open.sizes, size.width, size.height, self.bare)
+
+    def set_panes(self, size: Size | None = None) -> None:
+        """Which panes are seen at this size, and who of them holds the keys."""
+        before, self.arranged = self.arranged, arrange(self.state.open, *(size or self._cells))
+        now = self.arranged
+        holder = now.holder(self.state.open.context, self.state.open.view)
+        self.state = self.state.put(self.state.open._replace(context=holder))
+        self.body.set_panes(now, holder)
+        self.panes.rows.set_current(self.state.row, holder == LIST)
+        for context, pane in self.by_context.items():
+            if context not in (LIST, TOKENS):
+                pane.set_active(holder == context)
+        if self.is_attached:
+            for view in now.views:
+                moved = before.pane_of(view) != now.pane_of(view) if view in before.views else view in now.standing
+                if moved:
+                    self.views[view].show(self, view, False)
+
+    def set_signs(self) -> None:
+        self.panes.rows.signs = 2 if self.workspace.repairs or self.state.kept.marks else 0
+        self.panes.rows.repaint()
+        self.set_panes()
+
+    # — saying and asking —
+
+    def run_command(self, command: Command, count: int | None = None) -> bool:
+        """What the command does, or why it comes to nothing now; False in that case."""
+        why = command.when(self)
+        if why is not None and why.text:
+            self.put(why)
+            return False
+        self.attempt(lambda: command.run(self, count))
+        return True
+
+    @property
+    def terminal(self) -> KeyedApp[None]:
+        """The program around the screen."""
+        return cast("KeyedApp[None]", self.app)
 
     def say(self, text: str, role: Role = Role.PLAIN) -> None:
-        """An answer in the line under the panes, until the next key; a long one goes on in place of the keys."""
+        self.put(StatusMessage(text, role))
 
-    def ask(
-        self,
-        label: str,
-        done: Callable[[str], None],
-        *,
-        value: str = "",
-        raw: bool = False,
-        at_once: tuple[str, ...] = (),
-    ) -> None:
-        """Asks for a line, as `Prompt.ask` does."""
+    def show_dialog(self, dialog: Dialog, then: Answer = lambda answer: None) -> None:
+        self.app.push_screen(dialog, lambda answer: self.drawing(lambda: then(answer))())
 
     def pick(
         self, title: str, entries: Sequence[tuple[str, str]], then: Callable[[int], None], *, marked: int = 0
     ) -> None:
-        """A list of names and what they mean; `then` gets the number of the one picked."""
+        self.show_dialog(
+            Dialog(title, Options(entries), self.keymap, self.look, picking=True, marked=marked),
+            lambda number: None if number is None else then(number),
+        )
 
     def read(
         self,
@@ -111,45 +223,85 @@ class Inspector(Protocol):
         exports: bool = False,
         leave: str = "closes",
     ) -> None:
-        """Lines to read in a dialog, and what it offers."""
+        dialog = Dialog(title, make, self.keymap, self.look, offer=offer, exports=exports, leave=leave)
+        self.show_dialog(dialog, then)
 
-    def later(self, seconds: float, call: Callable[[], None]) -> None: ...
+    def later(self, seconds: float, call: Callable[[], None]) -> None:
+        self.set_timer(seconds, self.drawing(call))
 
     def hold_keys(self, context: str) -> None:
-        """Gives the keys to a pane; to the nearest one where that pane is hidden."""
+        now = arrange(self.state.open._replace(alone=False), *self._cells)
+        self.put(self.state.open._replace(context=now.holder(context, self.state.open.view)))
 
-    def next_pane(self, step: int) -> None: ...
+    def next_pane(self, step: int) -> None:
+        there = arrange(self.state.open._replace(alone=False), *self._cells).panes
+        self.put(self.state.open._replace(context=there[(there.index(self.state.open.context) + step) % len(there)]))
+
+    @property
+    def _cells(self) -> Size:
+        return self.size or self.app.size
 
     def resize_pane(self, cells: int, lines: int) -> bool:
-        """Makes the pane that holds the keys wider and higher; False where there is no room."""
+        before, body = self.state.open, self.body.size
+        self.put(resized(before, cells, lines, self._cells, body, self.bare))
+        return self.state.open != before
 
     def pane_showing(self, view: str) -> DocumentPane:
-        """The pane to read in that shows a view: the conversation may have one of its own."""
+        return self.panes.conversation if self.arranged.pane_of(view) == CONVERSATION_PANE else self.panes.document
 
     def on_screen(self, view: str) -> bool:
-        """Whether a view is open, or stands there."""
+        return view == self.state.open.view or view in self.arranged.views
 
     def open_view(self, name: str) -> None:
-        """Opens a view next to the tokens and gives it the keys; the same one is closed. Of one that stands there the
-        keys go to it, and back."""
+        now = self.state.open
+        if name in self.arranged.standing and now.view != name:
+            self.hold_keys(TOKENS if now.context == self.arranged.pane_of(name) else self.arranged.pane_of(name))
+        elif now.view == name:
+            self.close_view()
+        else:
+            if now.view is not None:
+                self.views[now.view].closed(self)
+            self.put(self.state.open.opened(name))
+            self.show_view()
 
-    def close_view(self) -> None: ...
+    def close_view(self) -> None:
+        closed = self.state.open.view
+        self.put(self.state.open.closed())
+        instead = self.views[closed].closed(self) if closed is not None else None
+        if instead is not None:
+            self.open_view(instead)
 
     def show_view(self, *, keep: bool = False) -> None:
-        """The open view for the row on screen; `keep` stays where the reader is."""
+        """The view that is open; `keep`: and those that stand there."""
+        opened = self.state.open.view
+        for name in dict.fromkeys((opened, *(self.arranged.views if keep else ()))):
+            if name is not None:
+                self.views[name].show(self, name, keep)
 
     def paint_view(self, name: str) -> None:
-        """What a view shows is another thing now; nothing where it is not open."""
-
-    def set_signs(self) -> None:
-        """Room in the row list for what is marked and repaired, once there is any."""
-
-    def set_theme(self, name: str) -> None: ...
-
-    def redraw(self) -> None:
-        """Everything, after another program had the terminal."""
+        if self.on_screen(name):
+            self.views[name].paint(self, name, True)
 
     def open_help(self, then: Answer) -> None:
-        """Keys, signs and concepts, those keys first that work in the pane that holds them."""
+        from sftui.tui.filtering import Help
 
-    def open_palette(self) -> None: ...
+        self.show_dialog(Help(keys_of(self.state.open.context), self.keymap, self.look), then)
+
+    def set_theme(self, name: str) -> None:
+        self.terminal.use_theme(name)
+        self.look = Styles(name)
+        for pane in self.drawn():
+            pane.set_look(self.look)
+
+    def redraw(self) -> None:
+        self.terminal.forget_cells()
+        self.refresh(layout=False)
+
+    def open_palette(self, then: Callable[[Command | int], None]) -> None:
+        """Finds a command, or the number of a row."""
+        from sftui.tui.filtering import Palette
+
+        def chosen(entry: Command | int) -> None:
+            self.drawing(lambda: then(entry))()
+
+        self.show_dialog(Palette(keys_of(self.state.open.context), self.keymap, self.look, chosen))

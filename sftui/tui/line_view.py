@@ -9,6 +9,8 @@ cache). There is no scrollbar (it would double the bytes of every line) and no s
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
@@ -19,7 +21,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from sftui.text import cell_width, has_clusters
-from sftui.tui.clusters import padded
+from sftui.tui.sgr import padded
 from sftui.tui.themes import DEFAULT, Styles
 from sftui.views.cells import Line, Role
 from sftui.views.cells import Segment as Run
@@ -36,19 +38,20 @@ class LineView(Widget, can_focus=False, inherit_bindings=False):
     name_of_pane = ""
     lines: tuple[Line, ...] = ()
 
+    @dataclass
     class Clicked(Message):
         """The user clicked a cell of the content."""
 
-        def __init__(self, pane: LineView, x: int, line: int) -> None:
-            super().__init__()
-            self.pane, self.x, self.line = pane, x, line
+        pane: LineView
+        x: int
+        line: int
 
+    @dataclass
     class Wheeled(Message):
         """The user turned the wheel by so many lines."""
 
-        def __init__(self, pane: LineView, lines: int) -> None:
-            super().__init__()
-            self.pane, self.lines = pane, lines
+        pane: LineView
+        lines: int
 
     def __init__(self, ident: str) -> None:
         super().__init__(id=ident)

@@ -20,8 +20,7 @@ from rich.cells import cell_len
 from textual.driver import Driver
 
 from sftui.text import cell_width, has_clusters
-from sftui.tui.clusters import in_place
-from sftui.tui.sgr import PLAIN, Sgr, change, changes_only, followed_by, on_blanks, seen_on_blanks
+from sftui.tui.sgr import PLAIN, Sgr, change, changes_only, followed_by, in_place, on_blanks, seen_on_blanks
 
 _FRAME = re.compile(r"\x1b\[[\d;]*H[^\x1b\n]*(?:(?:\x1b\[[\d;]*[mH]|\n(?=\x1b))[^\x1b\n]*)*")
 _PART = re.compile(r"\x1b\[([\d;]*)([mH])([^\x1b\n]*)")

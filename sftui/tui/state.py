@@ -10,24 +10,12 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Callable
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, get_type_hints
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeAlias, TypeVar, get_type_hints
 
 from sftui.model import Inspection
 from sftui.recipe import Recipe
 from sftui.text import clip
-from sftui.tui.contexts import (
-    BATCH,
-    CONVERSATION,
-    DOCUMENT,
-    FIGURES,
-    FINDINGS,
-    LIST,
-    RAW,
-    RECIPE,
-    RENDERED,
-    TOKENS,
-    WHY,
-)
+from sftui.tui.contexts import BATCH, CYCLE, DOCUMENT, HOLDERS, LIST, PACKS, RECIPE, TOKENS
 from sftui.views.cells import Line, Role
 from sftui.workspace import SearchQuery
 from sftui.workspace import events as ev
@@ -36,7 +24,7 @@ from sftui.workspace.marks import GLYPHS, NOTE_GLYPH, Mark, RowMarks
 if TYPE_CHECKING:
     from sftui.findings import Finding
 
-CYCLE = (CONVERSATION, RENDERED, RAW, None)
+T = TypeVar("T")
 
 
 class StatusMessage(NamedTuple):
@@ -74,9 +62,8 @@ class FocusState(NamedTuple):
     sizes: Sizes = Sizes()
 
     def opened(self, name: str) -> FocusState:
-        """A view next to the tokens, which takes the keys; the card of a token leaves them to the tokens."""
-        holder = {FINDINGS: FINDINGS, FIGURES: FIGURES, WHY: TOKENS}.get(name, DOCUMENT)
-        return self._replace(view=name, context=holder, alone=False)
+        """A view next to the tokens, which takes the keys."""
+        return self._replace(view=name, context=HOLDERS.get(name, DOCUMENT), alone=False)
 
     def closed(self) -> FocusState:
         """The tokens alone."""
@@ -193,13 +180,8 @@ class Hits(NamedTuple):
         """With those of further rows; anew where they are the first."""
         held = self if event.first else Hits(self.query)
         before = held.up_to[-1] if held.up_to else 0
-        return Hits(
-            self.query,
-            event.searched,
-            event.done,
-            held.rows + array("L", event.rows),
-            held.up_to + array("Q", (before + count for count in accumulate(event.hits))),
-        )
+        up_to = held.up_to + array("Q", (before + count for count in accumulate(event.hits)))
+        return Hits(self.query, event.searched, event.done, held.rows + array("L", event.rows), up_to)
 
     def place(self, row: int, nth: int) -> str:
         """`3 of 57` for the `nth` hit of a row, from 0; empty where its row was not counted yet."""
@@ -237,16 +219,16 @@ class SearchState(NamedTuple):
         return self._replace(hits=Hits(self.hits.query if self.counting is not None else None))
 
 
-class Memo:
-    """Lines that were drawn last, with what they were drawn from."""
+class Memo(Generic[T]):
+    """What was made last, e.g. lines, with what it was made from."""
 
-    def __init__(self) -> None:
-        self._drawn: tuple[tuple[object, ...], tuple[Line, ...]] = ((), ())
+    def __init__(self, made: T) -> None:
+        self._made: tuple[tuple[object, ...], T] = ((), made)
 
-    def lines(self, key: tuple[object, ...], make: Callable[[], tuple[Line, ...]]) -> tuple[Line, ...]:
-        if self._drawn[0] != key:
-            self._drawn = (key, make())
-        return self._drawn[1]
+    def of(self, key: tuple[object, ...], make: Callable[[], T]) -> T:
+        if self._made[0] != key:
+            self._made = (key, make())
+        return self._made[1]
 
 
 class ComparisonState(NamedTuple):
@@ -268,7 +250,7 @@ class ComparisonState(NamedTuple):
     of_finding: bool = False
     before: ComparisonState | None = None
     peeking: bool = False
-    drawn: Memo = Memo()
+    drawn: Memo[tuple[Line, ...]] = Memo(())
 
     def chosen(
         self, other: Recipe, name: str, repairs: tuple[str, ...] | None, description: str, of_finding: bool
@@ -276,15 +258,8 @@ class ComparisonState(NamedTuple):
         """Another B, of which nothing is known yet."""
         before = None if not of_finding else self.before if self.of_finding else self
         description = description if (other, name) != (self.other, self.name) else description or self.description
-        return self._replace(
-            other=other,
-            name=name,
-            repairs=repairs,
-            description=description,
-            answer=None,
-            counted=None,
-            of_finding=of_finding,
-        )._replace(before=before)
+        chosen = self._replace(other=other, name=name, repairs=repairs, description=description, before=before)
+        return chosen._replace(answer=None, counted=None, of_finding=of_finding)
 
     def restored(self) -> ComparisonState:
         """What was compared before a preview."""
@@ -391,7 +366,7 @@ class BatchState(NamedTuple):
 
     def under_another_recipe(self, view: str | None) -> BatchState:
         """What was made before is no longer true; what is on screen answers again by itself."""
-        return self._replace(batch=self.batch if view == BATCH else None, packs=self.packs if view == "packs" else None)
+        return self._replace(batch=self.batch if view == BATCH else None, packs=self.packs if view == PACKS else None)
 
 
 class SessionState(NamedTuple):

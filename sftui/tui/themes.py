@@ -8,7 +8,6 @@ underline and reverse say the same, for NO_COLOR and the mono theme (T6).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from rich.color import Color
@@ -26,72 +25,26 @@ TITLES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ThemeColours:
-    """The colours of one theme, as Rich reads them; `default`, where nothing is said, leaves the terminal's own."""
-
-    back: str = "default"
-    bar: str = "default"
-    text: str = "default"
-    muted: str = "default"
-    faint: str = "default"
-    trained: str = "default"
-    special: str = "default"
-    accent: str = "default"
-    warning: str = "default"
-    error: str = "default"
-    system: str = "default"
-    user: str = "default"
-    assistant: str = "default"
-    tool: str = "default"
-
-
+_COLOURS = {
+    "back": ("#121212", "#eeeeee", "default"),
+    "bar": ("#262626", "#dadada", "default"),
+    "text": ("#d0d0d0", "#262626", "default"),
+    "muted": ("#949494", "#626262", "default"),
+    "faint": ("#626262", "#9e9e9e", "bright_black"),
+    "trained": ("#5fafff", "#005faf", "blue"),
+    "special": ("#ffaf5f", "#875f00", "yellow"),
+    "accent": ("#afd7ff", "#005f87", "cyan"),
+    "warning": ("#ffd75f", "#87005f", "magenta"),
+    "error": ("#ff8787", "#af0000", "red"),
+    "system": ("#af87d7", "#5f00af", "bright_magenta"),
+    "user": ("#87af5f", "#005f00", "green"),
+    "assistant": ("#5fafaf", "#005f5f", "cyan"),
+    "tool": ("#d7afaf", "#875f5f", "bright_yellow"),
+}
+"""Each colour in the first three themes, as Rich reads it; `default` leaves the terminal's own, as mono always does."""
 PALETTES = {
-    "dark": ThemeColours(
-        back="#121212",
-        bar="#262626",
-        text="#d0d0d0",
-        muted="#949494",
-        faint="#626262",
-        trained="#5fafff",
-        special="#ffaf5f",
-        accent="#afd7ff",
-        warning="#ffd75f",
-        error="#ff8787",
-        system="#af87d7",
-        user="#87af5f",
-        assistant="#5fafaf",
-        tool="#d7afaf",
-    ),
-    "light": ThemeColours(
-        back="#eeeeee",
-        bar="#dadada",
-        text="#262626",
-        muted="#626262",
-        faint="#9e9e9e",
-        trained="#005faf",
-        special="#875f00",
-        accent="#005f87",
-        warning="#87005f",
-        error="#af0000",
-        system="#5f00af",
-        user="#005f00",
-        assistant="#005f5f",
-        tool="#875f5f",
-    ),
-    "ansi": ThemeColours(
-        faint="bright_black",
-        trained="blue",
-        special="yellow",
-        accent="cyan",
-        warning="magenta",
-        error="red",
-        system="bright_magenta",
-        user="green",
-        assistant="cyan",
-        tool="bright_yellow",
-    ),
-    "mono": ThemeColours(),
+    **{theme: {name: each[n] for name, each in _COLOURS.items()} for n, theme in enumerate(("dark", "light", "ansi"))},
+    "mono": dict.fromkeys(_COLOURS, "default"),
 }
 
 
@@ -155,9 +108,9 @@ class Styles:
             attributes = {name: on for name, on in attributes.items() if name != "dim"}
         if self.name == "mono" and role is Role.SPECIAL:
             attributes = {**attributes, "underline": True}
-        back = getattr(self.palette, ground)
+        back = self.palette[ground]
         style = Style(
-            color=Color.parse(getattr(self.palette, colour)),
+            color=Color.parse(self.palette[colour]),
             bgcolor=Color.parse(back),
             reverse=over is Over.CURSOR,
             **attributes,
@@ -165,7 +118,7 @@ class Styles:
         if over is Over.CURSOR:
             return style + Style(bold=True, dim=False)
         if over is Over.HIT:
-            return style + Style(color=Color.parse(self.palette.warning), underline=True, bold=True, dim=False)
+            return style + Style(color=Color.parse(self.palette["warning"]), underline=True, bold=True, dim=False)
         if over is Over.MARK:
             return style + Style(underline=True)
         return style
@@ -180,8 +133,8 @@ def textual_theme(name: str) -> Theme:
     return Theme(
         name=f"sftui-{name}",
         dark=name != "light",
-        primary=prefix + p.trained,
-        foreground=prefix + p.text,
-        background=prefix + p.back,
+        primary=prefix + p["trained"],
+        foreground=prefix + p["text"],
+        background=prefix + p["back"],
         **flatly,
     )

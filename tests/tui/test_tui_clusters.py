@@ -18,9 +18,8 @@ from words_worker import WordsWorker
 
 from sftui.text import clip, prose, split_at
 from sftui.tui.ascii import Ascii
-from sftui.tui.clusters import in_place, padded
 from sftui.tui.line_view import difference, strip_of
-from sftui.tui.sgr import changes_only
+from sftui.tui.sgr import changes_only, in_place, padded
 from sftui.tui.themes import Styles
 from sftui.views.cells import Role, line, wrap
 

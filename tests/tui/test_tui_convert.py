@@ -18,7 +18,7 @@ REFUSED = Problem(
 
 async def test_the_key_converts_and_then_writes() -> None:
     async with running((120, 36), WordsWorker()) as driven:
-        driven.worker.emit(ev.SourceOpened("qa.jsonl", "jsonl", ("question",), "auto", "", (), REFUSED, True))
+        driven.worker.emit(ev.SourceOpened("qa.jsonl", "auto", (), REFUSED, True))
         await driven.settle()
         assert "KeyError: 'text'" in driven.said and driven.said.startswith("M makes messages of the rows · ")
         await driven.press("M")
@@ -33,7 +33,7 @@ async def test_the_key_converts_and_then_writes() -> None:
 async def test_what_the_key_cannot_help_does_not_name_it() -> None:
     async with running((120, 36), WordsWorker()) as driven:
         told = Problem("the dataset has images", "TRL prepares vision rows in its collator", "change the dataset")
-        driven.worker.emit(ev.SourceOpened("x.jsonl", "jsonl", ("image",), "auto", "", (), told))
+        driven.worker.emit(ev.SourceOpened("x.jsonl", "auto", (), told))
         await driven.settle()
         assert driven.said.startswith("the dataset has images")
 

@@ -37,7 +37,7 @@ async def test_a_changed_file_is_told_until_it_is_read_again() -> None:
         assert driven.said.strip() == CHANGED.sentence() and "✗ changed on disk" in driven.lines[0]
         await driven.press("D")
         assert driven.worker.opened == 1 and driven.said == "reloading the data"
-        driven.worker.emit(ev.SourceOpened("t.jsonl", "jsonl", (), "messages", ""))
+        driven.worker.emit(ev.SourceOpened("t.jsonl", "messages"))
         await driven.settle()
         assert driven.said == "the data is as on disk now"
         driven.worker.emit(ev.SourceChanged(None))

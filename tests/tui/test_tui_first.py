@@ -10,9 +10,8 @@ import pytest
 from textual.pilot import Pilot
 
 from sftui.tui.commands.table import COMMANDS
-from sftui.tui.first import FirstApp
+from sftui.tui.first import DATA, DEMO, TOKENIZER, TRAINER, FirstApp, Picking, matching
 from sftui.tui.keys import build_keymap
-from sftui.tui.picking import DATA, DEMO, TOKENIZER, TRAINER, Picking, matching
 
 SIZES = ((60, 20), (80, 24), (120, 36))
 ALL = (DATA, TOKENIZER, TRAINER)

@@ -315,9 +315,7 @@ async def test_the_status_line_keeps_its_essential_part() -> None:
     for width in (60, 80, 140):
         async with running((width, 24)) as driven:
             driven.main.heard(ev.CountChanged(12_345_678, False, 0.37))
-            driven.main.heard(
-                ev.SourceOpened("a/very/long/path/to/some/dataset/with/a/name.jsonl", "jsonl", (), "messages", "")
-            )
+            driven.main.heard(ev.SourceOpened("a/very/long/path/to/some/dataset/with/a/name.jsonl", "messages"))
             await driven.settle()
             status = driven.lines[0]
             assert "0" in status and "≥12,345,678" in status

@@ -149,14 +149,13 @@ async def test_resizing_the_terminal_moves_what_stands_there() -> None:
 async def test_notes_are_counted_once_for_a_row() -> None:
     async with running() as driven:
         counted = []
-        of = driven.main.notes.now
         from sftui.tui.commands import notes
 
         kept = notes._notes
         notes._notes = lambda here: counted.append(here.state.row) or kept(here)  # type: ignore[func-returns-value]
         try:
             await driven.press("l", "l", "j", "k")
-            assert counted == [] and of(driven.main) == driven.main.state.status.notes
+            assert counted == [] and notes.count(driven.main, driven.main.notes) == driven.main.state.status.notes
             await driven.press("]")
             assert 1 <= len(counted) <= 3
         finally:

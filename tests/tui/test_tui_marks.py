@@ -10,7 +10,7 @@ import pytest
 from tui_driver import SIZES, check_golden, running
 
 from sftui.workspace import OpenOptions
-from sftui.workspace.marks_file import MarksFile
+from sftui.workspace.marks import MarksFile
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")

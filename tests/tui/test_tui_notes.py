@@ -43,9 +43,7 @@ async def test_one_key_shows_them_all() -> None:
 
 async def test_what_the_user_wrote_and_the_notes_of_the_data_are_among_them() -> None:
     async with running() as driven:
-        driven.worker.emit_now(
-            ev.SourceOpened("train.jsonl", "jsonl", ("messages",), "messages", "told", ("2 files were joined",))
-        )
+        driven.worker.emit_now(ev.SourceOpened("train.jsonl", "messages", ("2 files were joined",)))
         await driven.settle()
         await driven.press("r", "n", *"ask Ada", "enter")
         assert "ⓘ 2" in driven.lines[0]

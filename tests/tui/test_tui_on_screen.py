@@ -16,9 +16,8 @@ from textual.driver import Driver
 from textual.strip import Strip
 
 from sftui.text import prose
-from sftui.tui.clusters import padded
 from sftui.tui.on_screen import OnScreen, is_frame, writing_changes
-from sftui.tui.sgr import changes_only
+from sftui.tui.sgr import changes_only, padded
 
 WIDTH, HEIGHT = 60, 8
 NO_WRAP = "\x1b[?7l"

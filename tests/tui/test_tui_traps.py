@@ -183,12 +183,12 @@ def test_T7_colours_survive_256_colours(theme: str) -> None:
 
     palette = PALETTES[theme]
     for name in ("back", "bar"):
-        r, g, b = (int(getattr(palette, name)[i : i + 2], 16) for i in (1, 3, 5))
+        r, g, b = (int(palette[name][i : i + 2], 16) for i in (1, 3, 5))
         assert max(r, g, b) - min(r, g, b) <= 0.15 * max(r, g, b)
-    grounds = {Color.parse(getattr(palette, n)).downgrade(ColorSystem.EIGHT_BIT).number for n in ("back", "bar")}
+    grounds = {Color.parse(palette[n]).downgrade(ColorSystem.EIGHT_BIT).number for n in ("back", "bar")}
     assert len(grounds) == 2 and not grounds & {0, 16, 17}
-    for name in palette.__slots__:
-        colour = Color.parse(getattr(palette, name))
+    for name in palette:
+        colour = Color.parse(palette[name])
         seen = colour.downgrade(ColorSystem.EIGHT_BIT).get_truecolor()
         assert max(abs(a - b) for a, b in zip(seen, colour.get_truecolor())) <= 10, f"{name} shifts in 256 colours"
 
@@ -203,10 +203,10 @@ def test_text_has_contrast(theme: str) -> None:
     palette = PALETTES[theme]
     for name in ("text", "muted", "trained", "special", "accent", "warning", "error"):
         for ground in ("back", "bar"):
-            a, b = sorted((luminance(getattr(palette, name)), luminance(getattr(palette, ground))))
+            a, b = sorted((luminance(palette[name]), luminance(palette[ground])))
             assert (b + 0.05) / (a + 0.05) >= 4.0, f"{name} on {ground}"
     for name in ("system", "user", "assistant", "tool"):
-        a, b = sorted((luminance(getattr(palette, name)), luminance(palette.back)))
+        a, b = sorted((luminance(palette[name]), luminance(palette["back"])))
         assert (b + 0.05) / (a + 0.05) >= 4.0, name
 
 

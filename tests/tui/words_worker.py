@@ -289,8 +289,7 @@ class WordsWorker(Link):
     def open(self, request: rq.OpenRequest) -> None:
         """The data is there, and the tokenizer."""
         self.recipe, self.repairs, self.version = request.recipe, request.repairs, request.version
-        told = "the column `messages` holds lists of role and content"
-        self.emit(ev.SourceOpened("train.jsonl", "jsonl", ("messages",), "messages", told))
+        self.emit(ev.SourceOpened("train.jsonl", "messages"))
         self.emit(ev.CountChanged(self.rows, True, 1.0))
         self.emit(ev.TokenizerChanged("proven", None, "builtin:gemma"))
         self.ticket = request.ticket

@@ -5,25 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Any, TypeAlias
 
 from sftui.tui.contexts import ANY, DIALOG, DOCUMENT
+from sftui.tui.state import StatusMessage
 
-if TYPE_CHECKING:
-    from sftui.tui.inspector import Inspector
-    from sftui.tui.state import StatusMessage
-
-Run: TypeAlias = "Callable[[Inspector, int | None], None]"
-"""What a command does; the count is None where none was typed."""
-When: TypeAlias = "Callable[[Inspector], StatusMessage | None]"
-"""Why a command comes to nothing now; None where it does something."""
+Run: TypeAlias = "Callable[[Any, int | None], None]"
+"""What a command does in an `Inspector`; the count is None where none was typed."""
+When: TypeAlias = "Callable[[Any], StatusMessage | None]"
+"""Why a command comes to nothing now in an `Inspector`; None where it does something."""
 
 
-def always(here: Inspector) -> StatusMessage | None:
+def always(here: object) -> StatusMessage | None:
     return None
 
 
-def nothing(here: Inspector, count: int | None) -> None:
+def nothing(here: object, count: int | None) -> None:
     """What is done elsewhere: a dialog obeys its own keys."""
 
 
@@ -85,7 +82,7 @@ MEANS = {
     "close": "closes or cancels",
 }
 """What keys mean that work in several panes."""
-Move: TypeAlias = "Callable[[Inspector, str, int], None]"
+Move: TypeAlias = Callable[[Any, str, int], None]
 """Moves in a pane by so many of the STEPS."""
 
 
@@ -124,7 +121,7 @@ def steps(kind: str, count: int, page: int, whole: int) -> int:
     }[kind]
 
 
-def _moved(move: Move, kind: str, here: Inspector, count: int | None) -> None:
+def _moved(move: Move, kind: str, here: object, count: int | None) -> None:
     move(here, kind, count or 1)
 
 

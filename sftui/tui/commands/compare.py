@@ -6,11 +6,14 @@ The second recipe stays chosen until another is; A and B can also be looked at i
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
+from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed
+from sftui.side_files import read_side_file
+from sftui.trainers import load_recipe, preset_names
 from sftui.tui.commands import rows
 from sftui.tui.commands.command import MEANS, Command
 from sftui.tui.commands.recipe import preset_like
@@ -18,6 +21,7 @@ from sftui.tui.contexts import COMPARE, WHY
 from sftui.tui.inspector import Inspector
 from sftui.tui.state import StatusMessage, unless
 from sftui.views.cells import Line, Role, line, text_lines, warned
+from sftui.views.repairs import repair_count_lines, repaired_row_lines
 from sftui.views.status import problem_lines
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
@@ -42,7 +46,7 @@ def open_or_close(here: Inspector, count: int | None) -> None:
     if here.state.open.view == COMPARE:
         here.close_view()
     elif now.other is None:
-        _pick(here)
+        pick.run(here, None)
     else:
         start(here, now.other, now.name, now.repairs)
         here.say(f"B: {here.state.compared.description or now.name} · {_hint(here)}")
@@ -51,13 +55,8 @@ def open_or_close(here: Inspector, count: int | None) -> None:
 @Command("compare.pick", ("=",), "compare with another", "Look")
 def pick(here: Inspector, count: int | None) -> None:
     """Picks another recipe to compare with."""
-    _pick(here)
-
-
-def _pick(here: Inspector) -> None:
-    """A preset, the recipe as opened, a chat template, or a recipe file."""
+    # A preset, the recipe as opened, a chat template, or a recipe file.
     from sftui.templates import builtin_names
-    from sftui.trainers import preset_names
 
     now = here.workspace.recipe
     entries: list[tuple[str, str]] = []
@@ -86,11 +85,6 @@ def _picked(here: Inspector, name: str) -> None:
 
 
 def _file(here: Inspector, text: str) -> None:
-    from pathlib import Path
-
-    from sftui.errors import RecipeError
-    from sftui.side_files import read_side_file
-    from sftui.trainers import load_recipe
 
     path = Path(os.path.expanduser(text))
     other = load_recipe(read_side_file(path, "the recipe", RecipeError), str(path))
@@ -146,7 +140,7 @@ def paint(here: Inspector, name: str, keep: bool = True) -> None:
 
 def lines(here: Inspector, width: int) -> tuple[Line, ...]:
     """The row under both, then the count."""
-    from sftui.views.compare import count_lines, unmarked_words
+    from sftui.views.compare import unmarked_words
 
     now = here.state.compared
     names = (here.workspace.recipe.preset, now.name) if now.repairs is None else REPAIR_NAMES
@@ -156,7 +150,7 @@ def lines(here: Inspector, width: int) -> tuple[Line, ...]:
     if answer.problem is not None:
         return problem_lines(answer.problem, width)
     return (
-        *_counted(here, width, names, count_lines),
+        *_counted(here, width, names),
         *(row for text in unmarked_words(answer.unmarked, names) for row in warned(text, width)),
         (),
         *_repaired(here, answer, width),
@@ -166,8 +160,6 @@ def lines(here: Inspector, width: int) -> tuple[Line, ...]:
 
 def _repaired(here: Inspector, answer: ev.ComparisonReady, width: int) -> tuple[Line, ...]:
     """What the repairs that are compared with change in the row."""
-    from sftui.views.repairs import repaired_row_lines
-
     if here.state.compared.repairs is None or answer.other is None:
         return ()
     return (*repaired_row_lines(answer.other.row, answer.diff, width), ())
@@ -189,12 +181,12 @@ def _row(here: Inspector, answer: ev.ComparisonReady, names: tuple[str, str], wi
         head = warned(text, width) if answer.left_out else ()
         return (*head, *compare_lines(compared, names, width, differing=now.differing))
 
-    return now.drawn.lines((id(answer), answer.ticket, answer.version, names, width, now.differing), make)
+    return now.drawn.of((id(answer), answer.ticket, answer.version, names, width, now.differing), make)
 
 
-def _counted(
-    here: Inspector, width: int, names: tuple[str, str], count_lines: Callable[..., tuple[Line, ...]]
-) -> list[Line]:
+def _counted(here: Inspector, width: int, names: tuple[str, str]) -> list[Line]:
+    from sftui.views.compare import count_lines
+
     now = here.state.compared
     count = now.counted
     if count is None or count.count is None:
@@ -207,8 +199,6 @@ def _counted(
 
         found += [(), *cause_lines(count.causes, here.workspace.recipe, now.other, width, (0, 1))]
     if count.repaired is not None and now.repairs is not None:
-        from sftui.views.repairs import repair_count_lines
-
         found = [*repair_count_lines(count.repaired, count.total, count.done, width), *found]
     if not count.done:
         of = f" of {count.total:,}" if count.total is not None else ""
@@ -236,10 +226,8 @@ def on_count(here: Inspector, event: ev.CountReady) -> None:
 
 def stop_counting(here: Inspector) -> None:
     """The view was closed: nothing is counted any more."""
-    now = here.state.compared
-    if now.counting is not None:
-        here.workspace.cancel(now.counting)
-        here.put(now._replace(counting=None))
+    here.workspace.cancel(here.state.compared.counting)
+    here.put(here.state.compared._replace(counting=None))
 
 
 @Command("compare.toggle", ("v",), "A/B", "Look", when=lambda here: _no_b(here, "nothing to compare with"), was=("a",))

@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sftui.errors import ExportError, SftuiError
+from sftui.errors import ExportError, SftuiError, TemplateError
 from sftui.text import many
 from sftui.tui.commands.command import Command
 from sftui.tui.inspector import Inspector
@@ -61,9 +61,8 @@ def text_of(here: Inspector, what: str) -> str | None:
 def _caveat(here: Inspector, what: str) -> str:
     """Said with whatever leaves the program otherwise than the file has it."""
     inspection = here.panes.tokens.inspection
-    repaired = (
-        inspection is not None and inspection.row.repairs and inspection.row.left_out is None and what != "template"
-    )
+    row = inspection.row if inspection is not None and what != "template" else None
+    repaired = row is not None and row.repairs and row.left_out is None
     return " · as repaired, not as the file has it" if repaired else ""
 
 
@@ -76,7 +75,6 @@ def _template(here: Inspector) -> str | None:
 
             return builtin_template(name).source
         if kind == "file":
-            from sftui.errors import TemplateError
             from sftui.side_files import read_side_file
 
             return read_side_file(os.path.expanduser(name), "the chat template", TemplateError)
@@ -137,12 +135,11 @@ def _edit(here: Inspector, what: str, text: str) -> None:
             code = subprocess.run([*words, str(path)], check=False).returncode
     except SuspendNotSupported:
         here.say("no editor can run in this terminal; press w to write a file", Role.WARNING)
-    except (SftuiError, OSError) as error:
-        here.say(str(error), Role.ERROR)
     else:
-        said = "back from the editor (read-only copy, nothing changed here)"
-        here.say(said if code == 0 else f"the editor ended with code {code}", Role.DIM)
-    here.redraw()
+        back = "back from the editor (read-only copy, nothing changed here)"
+        here.say(back if code == 0 else f"the editor ended with code {code}", Role.DIM)
+    finally:
+        here.redraw()
 
 
 Out = Callable[[Inspector, str, str], None]

@@ -1,13 +1,42 @@
-"""Panes to read in, while they hold the keys, and dialogs, which obey their keys themselves."""
+"""The list of rows and panes to read in, while they hold the keys, and dialogs, which obey their keys themselves."""
 
 from __future__ import annotations
 
 from sftui.tui.commands import tokens
 from sftui.tui.commands.command import MEANS, Command, moves, steps
-from sftui.tui.contexts import CONVERSATION_PANE, DIALOG, DOCUMENT, WHY
+from sftui.tui.commands.rows import go, step
+from sftui.tui.contexts import CONVERSATION_PANE, DIALOG, DOCUMENT, LIST, TOKENS, WHY
 from sftui.tui.inspector import Inspector
 from sftui.tui.panes.document_pane import DocumentPane
 from sftui.views.grid import Action
+
+# — the list —
+
+
+def _move_in_list(here: Inspector, kind: str, count: int) -> None:
+    pane = here.panes.rows
+    if kind == "end" and pane.order is None:
+        go(here, here.state.status.last)
+    else:
+        step(here, steps(kind, count, pane.page, pane.rows))
+
+
+LIST_MOVES = moves(LIST, "row", _move_in_list)
+
+
+@Command("row_list.enter", ("enter",), "to the tokens", "Move", LIST, means=MEANS["enter"])
+def open_row(here: Inspector, count: int | None) -> None:
+    """Goes from the list to the tokens of the row."""
+    here.hold_keys(TOKENS)
+
+
+@Command("row_list.right", ("l", "right"), "to the right", "Move", LIST, means=MEANS["right"], was=())
+def from_list(here: Inspector, count: int | None) -> None:
+    """Goes from the list to the tokens, which stand right of it."""
+    here.hold_keys(TOKENS)
+
+
+# — panes to read in —
 
 COLUMNS = 8
 """Cells that one key scrolls a wide pane."""

@@ -14,7 +14,7 @@ from sftui.tui.commands import findings, marks, repairs, rows
 from sftui.tui.commands.command import MEANS, Command, moves, steps
 from sftui.tui.contexts import FIGURES, FINDINGS, TOKENS
 from sftui.tui.inspector import Inspector
-from sftui.tui.panes.figures_pane import Owned
+from sftui.tui.panes.document_pane import Owned
 from sftui.tui.state import StatusMessage, unless
 from sftui.views.cells import Line, Over, Role, line, text_lines, wrap
 from sftui.views.findings import GLYPHS, ROLES
@@ -196,7 +196,8 @@ def _progress(here: Inspector, answer: ev.AuditReady, width: int) -> tuple[Line,
     if answer.done:
         return ()
     of = f" of {answer.total:,}" if answer.total is not None else ""
-    left = f" · {_time(answer.left)} left" if answer.left is not None else ""
+    minutes, seconds = f"{(answer.left or 0) / 60:.0f} min", f"{answer.left or 0:.0f} s"
+    left = f" · {seconds if answer.left < 90 else minutes} left" if answer.left is not None else ""
     state = "auditing" if here.state.audited.running else "stopped at"
     speed = f" · {answer.rate:,.0f} rows/s{left}"
     return wrap(line((f"{state} {answer.rows:,}{of} rows", Role.WARNING), (speed, Role.DIM)), width)
@@ -417,7 +418,3 @@ def _worst(event: ev.AuditReady) -> str:
         return visible(event.verdict[0].sentence)
     parts = [many(count, name) for name, count in zip(("error", "warning"), event.found) if count]
     return ", ".join(parts) or "no error and no warning"
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"

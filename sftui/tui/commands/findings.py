@@ -9,6 +9,7 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING
 
+from sftui.recipe import Recipe, changed, with_changes
 from sftui.text import visible
 from sftui.tui.commands import compare, repairs, rows, search
 from sftui.tui.commands.command import MEANS, Command, moves, steps
@@ -18,14 +19,13 @@ from sftui.tui.inspector import Inspector
 from sftui.tui.state import StatusMessage
 from sftui.views.cells import Line, Role, line, text_lines
 from sftui.views.grid import Action
-from sftui.views.knobs import new_values
+from sftui.views.knobs import diff_text_lines, new_values
 from sftui.workspace import SearchQuery
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 
 if TYPE_CHECKING:
     from sftui.findings import Finding
-    from sftui.recipe import Recipe
 
 TAGS = "it also needs {% generation %} tags in the chat template"
 UNTRIED = "still testing fixes on some rows; try again in a moment"
@@ -187,8 +187,6 @@ def explain_code(here: Inspector, code: str) -> None:
 
 def _fixed(recipe: Recipe, finding: Finding) -> Recipe:
     """The recipe with a finding's fix."""
-    from sftui.recipe import with_changes
-
     return with_changes(recipe, finding.fix.changes if finding.fix is not None else ())
 
 
@@ -204,23 +202,24 @@ def _tried(here: Inspector) -> bool:
 @Command("findings.preview", ("d",), "what the fix changes", "Findings", FINDINGS, when=_no_cure)
 def preview(here: Inspector, count: int | None) -> None:
     """Shows the row and its labels before and after the fix or repair, and counts rows that change."""
-    if _tried(here):
-        fix, repair = partial(_preview_fix, here), partial(repairs.preview, here)
-        repairs.cure(here, _marked(here), "what it changes", fix, repair)
+    finding = _marked(here)
+    if finding is not None and _tried(here):
+        fix, repair = partial(_preview_fix, here, finding), partial(repairs.preview, here)
+        repairs.cure(here, finding, "what it changes", fix, repair)
 
 
 @Command("findings.apply", ("a",), "apply the fix", "Findings", FINDINGS, when=_no_cure, means=MEANS["apply"])
 def apply(here: Inspector, count: int | None) -> None:
     """Applies the fix to the recipe, or the repair to the data; u undoes it, x exports it."""
-    if _tried(here):
-        repairs.cure(here, _marked(here), "apply", partial(_apply_fix, here), partial(repairs.apply, here))
+    finding = _marked(here)
+    if finding is not None and _tried(here):
+        repairs.cure(here, finding, "apply", partial(_apply_fix, here, finding), partial(repairs.apply, here))
 
 
-def _preview_fix(here: Inspector) -> None:
+def _preview_fix(here: Inspector, finding: Finding) -> None:
     """The row as it is and with the fix, aligned, and what changes over the dataset; of a template alone, its
     difference."""
-    finding = _marked(here)
-    if finding is None or finding.fix is None:
+    if finding.fix is None:
         return
     if finding.fix.template is not None and not finding.fix.changes:
         _tag(here, finding)
@@ -231,11 +230,10 @@ def _preview_fix(here: Inspector) -> None:
     here.say(f"{finding.code}: a applies this, Esc closes{tags}")
 
 
-def _apply_fix(here: Inspector) -> None:
+def _apply_fix(here: Inspector, finding: Finding) -> None:
     """Put the fix into the recipe; a template that needs generation tags is made first, and written where the user
     says."""
-    finding = _marked(here)
-    if finding is None or finding.fix is None:
+    if finding.fix is None:
         return
     if finding.fix.template is not None:
         _tag(here, finding)
@@ -255,8 +253,6 @@ def _tag(here: Inspector, finding: Finding) -> None:
 
 def on_tags(here: Inspector, event: ev.TagsReady) -> None:
     """The tagged template is here: what changes in it is shown before it is written."""
-    from sftui.views.knobs import diff_text_lines
-
     finding = here.state.judged.tagging
     here.put(here.state.judged._replace(tagging=None))
     if finding is None:
@@ -283,8 +279,6 @@ def _write(here: Inspector, finding: Finding, source: str, name: str) -> None:
     """Write the template, and put it and the rest of the fix into the recipe."""
     from pathlib import Path
 
-    from sftui.recipe import changed
-
     written = write(here, source, name)
     path = Path(os.path.expanduser(name.removesuffix("!")))
     here.workspace.set_recipe(_fixed(changed(here.workspace.recipe, "render.template", f"file:{path}"), finding))
@@ -302,8 +296,6 @@ def waive(here: Inspector, count: int | None) -> None:
 
 
 def _waive(here: Inspector, finding: Finding, reason: str) -> None:
-    from sftui.recipe import changed
-
     if not reason:
         here.say(f"{finding.code} is not ignored: a reason is needed", Role.DIM)
         return

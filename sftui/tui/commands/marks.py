@@ -99,27 +99,25 @@ def _none_marked(here: Inspector) -> StatusMessage | None:
     return StatusMessage("no row is marked: rk keep, rd drop, rf flag, rn note", Role.DIM)
 
 
-def _go(word: str, here: Inspector, count: int | None) -> None:
+@Command("marks.next", ("r ]",), "next marked row", "Review", when=_none_marked)
+def following(here: Inspector, count: int | None) -> None:
+    """Goes to the next row with a mark or a note."""
+    _go(here, True)
+
+
+@Command("marks.previous", ("r [",), "previous marked row", "Review", when=_none_marked)
+def previous(here: Inspector, count: int | None) -> None:
+    """Goes to the previous row with a mark or a note."""
+    _go(here, False)
+
+
+def _go(here: Inspector, forward: bool) -> None:
     """The next marked row, or the one before."""
-    row = here.state.kept.marks.beyond(here.state.row, word == "next", here.state.total)
+    row = here.state.kept.marks.beyond(here.state.row, forward, here.state.total)
     if row == here.state.row:
         here.say("no other row is marked", Role.DIM)
     elif row is not None:
         rows.go(here, row)
-
-
-THROUGH = tuple(
-    Command(
-        f"marks.{word}",
-        (f"r {key}",),
-        f"{word} marked row",
-        "Review",
-        help=f"Goes to the {word} row with a mark or a note.",
-        run=partial(_go, word),
-        when=_none_marked,
-    )
-    for word, key in (("next", "]"), ("previous", "["))
-)
 
 
 # — listing them —

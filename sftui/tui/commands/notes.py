@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from sftui.model import Inspection
+from functools import partial
+
 from sftui.text import visible
 from sftui.tui.commands.command import Command
 from sftui.tui.inspector import Inspector
-from sftui.views.cells import Line, Role
+from sftui.tui.state import Memo
+from sftui.views.cells import Role
 from sftui.views.status import note_lines, row_notes
 from sftui.workspace.marks import NOTE_GLYPH
 
@@ -34,29 +36,13 @@ def say_own(here: Inspector) -> None:
         here.say(f"{NOTE_GLYPH} {visible(note)}", Role.VALUE)
 
 
-class NoteCount:
+def count(here: Inspector, counted: Memo[int]) -> int:
     """How many notes there are to read, counted once for a row and what was said of it."""
-
-    def __init__(self) -> None:
-        self._made: Inspection | None = None
-        self._of: tuple[object, ...] | None = None
-        self._count = 0
-
-    def now(self, here: Inspector) -> int:
-        made, reading = here.panes.tokens.inspection, here.state.reading.notes
-        of = (reading, here.state.mark.note, here.state.row)
-        if self._made is not made or self._of != of:
-            self._made, self._of = made, of
-            self._count = sum(len(some) for _, some in _notes(here))
-        return self._count
+    key = (here.panes.tokens.shown, here.state.reading.notes, here.state.mark.note, here.state.row)
+    return counted.of(key, lambda: sum(len(texts) for _, texts in _notes(here)))
 
 
 @Command("notes", ("i",), "notes", "Look", was=())
 def read(here: Inspector, count: int | None) -> None:
     """Shows the notes on this row, the data and the recipe that ⓘ counts."""
-    found = _notes(here)
-
-    def page(width: int) -> tuple[Line, ...]:
-        return note_lines(found, width)
-
-    here.read("notes", page)
+    here.read("notes", partial(note_lines, _notes(here)))

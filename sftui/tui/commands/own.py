@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from sftui.text import visible
 from sftui.tui.commands import export, figures, rows, search, writing
 from sftui.tui.commands.command import MEANS, Command
@@ -20,7 +22,14 @@ def palette(here: Inspector, count: int | None) -> None:
     if count is not None:
         rows.go(here, count)
     else:
-        here.open_palette()
+        here.open_palette(partial(_chosen, here))
+
+
+def _chosen(here: Inspector, entry: Command | int) -> None:
+    if isinstance(entry, int):
+        rows.go(here, entry)
+    else:
+        here.run_command(entry)
 
 
 @Command("help", ("?", "f1"), "help", "Help")
@@ -53,7 +62,7 @@ def _pages(here: Inspector, marked: int = 0) -> None:
 def theme(here: Inspector, count: int | None) -> None:
     """Neutral dark, neutral light, ansi (your palette), mono."""
     names = list(TITLES)
-    name = names[(names.index(here.theme_name) + 1) % len(names)]
+    name = names[(names.index(here.look.name) + 1) % len(names)]
     here.set_theme(name)
     here.say(f"theme: {TITLES[name]}")
 

@@ -12,8 +12,10 @@ from functools import partial
 from typing import Any
 
 from sftui.errors import SftuiError
-from sftui.recipe import Recipe, changed
+from sftui.recipe import Recipe, changed, diff
+from sftui.recipe_io import parse_value, quoted
 from sftui.text import visible
+from sftui.trainers import preset, preset_names
 from sftui.tui.commands.command import MEANS, Command, moves, steps
 from sftui.tui.contexts import RECIPE
 from sftui.tui.inspector import Inspector
@@ -35,7 +37,19 @@ MOVES = moves(RECIPE, "knob", _move)
 # — changing a knob —
 
 
-def _cycle(step: int, here: Inspector, count: int | None) -> None:
+@Command("recipe.next", ("l", "right"), "next choice", "Recipe", RECIPE, means=MEANS["right"])
+def next_choice(here: Inspector, count: int | None) -> None:
+    """Changes the knob to its next choice."""
+    _cycle(here, 1)
+
+
+@Command("recipe.previous", ("h", "left"), "previous choice", "Recipe", RECIPE, means=MEANS["left"])
+def previous_choice(here: Inspector, count: int | None) -> None:
+    """Changes the knob to its previous choice."""
+    _cycle(here, -1)
+
+
+def _cycle(here: Inspector, step: int) -> None:
     """The next choice of a knob that has choices; others are typed."""
     info = here.panes.recipe.knob
     value, choices = here.panes.recipe.value(info), _choices(here)
@@ -46,21 +60,6 @@ def _cycle(step: int, here: Inspector, count: int | None) -> None:
     else:
         at = choices.index(value) if value in choices else 0
         _put(here, info.path, choices[(at + step) % len(choices)])
-
-
-CYCLING = tuple(
-    Command(
-        f"recipe.{word}",
-        keys,
-        f"{word} choice",
-        "Recipe",
-        RECIPE,
-        f"Changes the knob to its {word} choice.",
-        run=partial(_cycle, step),
-        means=MEANS[keys[1]],
-    )
-    for step, word, keys in ((1, "next", ("l", "right")), (-1, "previous", ("h", "left")))
-)
 
 
 @Command("recipe.edit", ("enter",), "edit the knob", "Recipe", RECIPE, means=MEANS["enter"])
@@ -77,8 +76,6 @@ def edit(here: Inspector, count: int | None) -> None:
             marked=choices.index(value) if value in choices else 0,
         )
         return
-    from sftui.recipe_io import quoted
-
     text = "" if value is None else quoted(value) if isinstance(value, str) else value_text(value)
     here.ask(f"{info.path}: {info.doc}", partial(_typed, here, info.path), value=text, raw=True)
 
@@ -93,8 +90,6 @@ def reset(here: Inspector, count: int | None) -> None:
 def _choices(here: Inspector) -> tuple[Any, ...]:
     info = here.panes.recipe.knob
     if info is PRESET:
-        from sftui.trainers import preset_names
-
         return tuple(preset_names())
     from sftui.trainers.own_config import choices_of
 
@@ -102,8 +97,6 @@ def _choices(here: Inspector) -> tuple[Any, ...]:
 
 
 def _typed(here: Inspector, path: str, text: str) -> None:
-    from sftui.recipe_io import parse_value
-
     _put(here, path, parse_value(path, text, here.workspace.recipe))
 
 
@@ -119,8 +112,6 @@ def preset_like(now: Recipe, name: str) -> Recipe:
 
     A template of one trainer's own registry is nothing to another one, which then keeps its own.
     """
-    from sftui.trainers import preset
-
     filled = preset(name)
     kind = now.render.template.partition(":")[0]
     own = "/" in kind and kind.partition("/")[0] != filled.trainer
@@ -210,8 +201,6 @@ def _replay(here: Inspector, step: Callable[[], bool], times: int, word: str) ->
     if not done:
         here.say(f"nothing to {word}", Role.DIM)
         return
-    from sftui.recipe import diff
-
     now = here.workspace.recipe
     parts = [change_text(change) for change in diff(before, now)]
     if before.waivers != now.waivers:

@@ -18,6 +18,7 @@ from sftui.tui.contexts import FIGURES
 from sftui.tui.inspector import Inspector
 from sftui.tui.panes.token_pane import CONVERT
 from sftui.views.cells import Line, Role, line
+from sftui.views.repairs import repair_words, skipped_words
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 
@@ -44,12 +45,8 @@ def cures(here: Inspector, finding: Finding, in_force: bool = False) -> list[tup
     return [(name, title) for name, title in named if (name in here.workspace.repairs) == in_force]
 
 
-def cure(
-    here: Inspector, finding: Finding | None, verb: str, fix: Callable[[], None], repair: Callable[[str], None]
-) -> None:
+def cure(here: Inspector, finding: Finding, verb: str, fix: Callable[[], None], repair: Callable[[str], None]) -> None:
     """The one cure that a finding has, or the one picked of several: the fix of its recipe or template, or a repair."""
-    if finding is None:
-        return
     repairs = cures(here, finding)
     own = finding.fix if finding.fix is not None and (finding.fix.changes or finding.fix.template) else None
     if not repairs:
@@ -123,13 +120,9 @@ def on_recipe(here: Inspector) -> None:
     here.put(now)
     if chosen == now.seen:
         return
-    ticket = now.ticket
-    if chosen:
-        ticket = here.workspace.ask(rq.RepairsRequest)
-    elif ticket is not None:
-        here.workspace.cancel(ticket)
-        ticket = None
-    here.put(now._replace(seen=chosen, ticket=ticket))
+    if not chosen:
+        here.workspace.cancel(now.ticket)
+    here.put(now._replace(seen=chosen, ticket=here.workspace.ask(rq.RepairsRequest) if chosen else None))
     here.set_signs()
     inspection = here.panes.tokens.inspection
     if inspection is not None:
@@ -155,8 +148,6 @@ def on_counted(here: Inspector, event: ev.RepairsCounted) -> None:
 
 def _without_effect(here: Inspector, name: str, counted: ev.RepairCount) -> None:
     """Take a repair out of force that did nothing to any row: what is in force is what was repaired."""
-    from sftui.views.repairs import skipped_words
-
     here.workspace.set_repairs(tuple(one for one in here.workspace.repairs if one != name))
     text = f"{name} changes none of {many(counted.rows, 'row')}, so it is not applied"
     why = f"; {visible(skipped_words(counted.skipped, counted.named)[0])}" if counted.skipped else ""
@@ -171,8 +162,6 @@ def _where(here: Inspector) -> str:
 
 def _words(event: ev.RepairsCounted) -> str:
     """The count in one clause."""
-    from sftui.views.repairs import repair_words
-
     return repair_words(event.counted) + ("" if event.done else " so far")
 
 

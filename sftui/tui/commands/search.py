@@ -130,10 +130,8 @@ def _count(here: Inspector) -> None:
 
 
 def _stop_counting(here: Inspector) -> None:
-    now = here.state.searching
-    if now.counting is not None:
-        here.workspace.cancel(now.counting)
-        here.put(now._replace(counting=None))
+    here.workspace.cancel(here.state.searching.counting)
+    here.put(here.state.searching._replace(counting=None))
 
 
 def on_counted(here: Inspector, event: ev.HitsCounted) -> None:

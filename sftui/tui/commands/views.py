@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from sftui.tui.commands.command import Command
 from sftui.tui.contexts import BOUNDARY, CONVERSATION, RAW, RENDERED
 from sftui.tui.inspector import Inspector
@@ -59,25 +57,28 @@ def cycle(here: Inspector, count: int | None) -> None:
         here.open_view(following)
 
 
-def _open(view: str, here: Inspector, count: int | None) -> None:
-    here.open_view(view)
+@Command("pane.conversation", ("O c",), "conversation", "Look")
+def conversation(here: Inspector, count: int | None) -> None:
+    """Shows the messages as the chat template receives them."""
+    here.open_view(CONVERSATION)
 
 
-OPENING = tuple(
-    Command(name, (key,), view, "Look", help=words, run=partial(_open, view), was=was)
-    for name, key, view, words, was in (
-        ("pane.conversation", "O c", CONVERSATION, "Shows the messages as the chat template receives them.", None),
-        ("pane.rendered", "O t", RENDERED, "Shows the text the chat template made.", None),
-        ("pane.raw", "O r", RAW, "Shows the row as it is stored.", None),
-        (
-            "boundary",
-            "O e",
-            BOUNDARY,
-            "Shows where the prompt tokenized alone ends, and differs from the whole.",
-            ("b",),
-        ),
-    )
-)
+@Command("pane.rendered", ("O t",), "rendered text", "Look")
+def rendered(here: Inspector, count: int | None) -> None:
+    """Shows the text the chat template made."""
+    here.open_view(RENDERED)
+
+
+@Command("pane.raw", ("O r",), "raw row", "Look")
+def raw(here: Inspector, count: int | None) -> None:
+    """Shows the row as it is stored."""
+    here.open_view(RAW)
+
+
+@Command("boundary", ("O e",), "prompt boundary", "Look", was=("b",))
+def boundary(here: Inspector, count: int | None) -> None:
+    """Shows where the prompt tokenized alone ends, and differs from the whole."""
+    here.open_view(BOUNDARY)
 
 
 @Command("pane.alone", ("m",), "this pane alone", "Look", was=())
@@ -91,26 +92,14 @@ CELLS, LINES = 6, 2
 """What one key makes a pane wider and higher by."""
 
 
-def _resize(cells: int, lines: int, here: Inspector, count: int | None) -> None:
-    if not here.resize_pane(cells * (count or 1), lines * (count or 1)):
-        here.say("no room for that" if cells + lines > 0 else "no pane next to it to give that to", Role.DIM)
+def _resizing(word: str, key: str, cells: int, lines: int) -> Command:
+    def resize(here: Inspector, count: int | None) -> None:
+        if not here.resize_pane(cells * (count or 1), lines * (count or 1)):
+            here.say("no room for that" if cells + lines > 0 else "no pane next to it to give that to", Role.DIM)
+
+    sentence = f"Makes the pane that has the keys {word}."
+    return Command(f"pane.{word}", (f"O {key}",), word, "Look", help=sentence, counted=True, run=resize, was=())
 
 
-RESIZING = tuple(
-    Command(
-        f"pane.{word}",
-        (f"O {key}",),
-        word,
-        "Look",
-        help=f"Makes the pane that has the keys {word}.",
-        counted=True,
-        run=partial(_resize, cells, lines),
-        was=(),
-    )
-    for word, key, cells, lines in (
-        ("wider", ">", CELLS, 0),
-        ("narrower", "<", -CELLS, 0),
-        ("higher", "+", 0, LINES),
-        ("lower", "-", 0, -LINES),
-    )
-)
+WIDER, NARROWER = _resizing("wider", ">", CELLS, 0), _resizing("narrower", "<", -CELLS, 0)
+HIGHER, LOWER = _resizing("higher", "+", 0, LINES), _resizing("lower", "-", 0, -LINES)

@@ -69,16 +69,9 @@ def lines(here: Inspector, width: int) -> tuple[Line, ...]:
         return text_lines(elsewhere.text, width, elsewhere.role)
     if tokens.table is None or tokens.inspection is None:
         return (line((f"loading row {here.state.row:,} …", Role.DIM)),)
-    return why_lines(
-        tokens.table,
-        tokens.state.cursor,
-        tokens.inspection,
-        recipe,
-        traits_of(recipe.preset).title,
-        key_of(recipe.preset, "mask.rule"),
-        _offer(here),
-        width,
-    )
+    token = (tokens.table, tokens.state.cursor, tokens.inspection, recipe)
+    trainer, keys = traits_of(recipe.preset).title, key_of(recipe.preset, "mask.rule")
+    return why_lines(*token, trainer, keys, _offer(here), width)
 
 
 def _offer(here: Inspector) -> Offer:
@@ -135,19 +128,15 @@ def on_recipe(here: Inspector) -> None:
 
 def closed(here: Inspector) -> str | None:
     """Nothing is tried and counted any more."""
-    ticket = here.state.why.ticket
-    if ticket is not None:
-        here.workspace.cancel(ticket)
+    here.workspace.cancel(here.state.why.ticket)
     _stop_counting(here)
     here.put(WhyState())
     return None
 
 
 def _stop_counting(here: Inspector) -> None:
-    ticket = here.state.why.counting
-    if ticket is not None:
-        here.workspace.cancel(ticket)
-        here.put(here.state.why._replace(counting=None))
+    here.workspace.cancel(here.state.why.counting)
+    here.put(here.state.why._replace(counting=None))
 
 
 def _no_way(here: Inspector) -> StatusMessage | None:

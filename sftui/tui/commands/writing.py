@@ -15,6 +15,7 @@ from sftui.tui.commands.copying import file_next_to, inputs
 from sftui.tui.contexts import FIGURES
 from sftui.tui.inspector import Inspector
 from sftui.views.cells import Line, Role, line, text_lines, warned, wrap
+from sftui.views.repairs import repair_count_lines
 from sftui.workspace import events as ev
 
 
@@ -80,8 +81,6 @@ def lines(here: Inspector, target: str, log: str, width: int) -> tuple[Line, ...
 
 def counted_lines(here: Inspector, width: int) -> tuple[Line, ...]:
     """What the repairs in force do, as far as it was counted."""
-    from sftui.views.repairs import repair_count_lines
-
     known = here.state.repairing.counted
     if known is None:
         return repair_count_lines(None, None, False, width)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sftui.tui.line_view import LineView
-from sftui.views.cells import Line, Role, line, wrap
+from sftui.views.cells import Line, Role, line
+from sftui.views.status import problem_lines
 
 if TYPE_CHECKING:
     from sftui.findings import Finding
@@ -133,7 +134,7 @@ class FindingsPane(LineView):
         if answer is None:
             return [(line((f" row {self.row:,}", Role.TITLE), ("  checking …", Role.DIM)), -1)]
         if answer.problem is not None:
-            return [(cells, -1) for cells in wrap(line((f"✗ {answer.problem.sentence()}", Role.ERROR)), width)]
+            return [(cells, -1) for cells in problem_lines(answer.problem, width)]
         made: list[tuple[Line, int]] = []
         number = 0
         # an error of the set-up may be what stops the row
@@ -147,9 +148,8 @@ class FindingsPane(LineView):
             counts = "checking …" if group is None else finding_counts(group, waived) or none
             made.append((line((f" {title}  ", Role.TITLE), (counts, Role.DIM)), -1))
             for finding in group or ():
-                block = finding_block(
-                    finding, width, marked=number == self.marked, active=self.active, trainer=self.trainer
-                )
+                marked = number == self.marked
+                block = finding_block(finding, width, marked=marked, active=self.active, trainer=self.trainer)
                 made += [(cells, number) for cells in block]
                 number += 1
         return made
@@ -163,9 +163,8 @@ class FindingsPane(LineView):
         self.resized()
         self.repaint()
 
-    def pick(self, number: int) -> bool:
-        """Marks the finding on a clicked line; False where there is none."""
-        owner = self._owner[number] if 0 <= number < len(self._owner) else -1
-        if owner >= 0:
+    def pick(self, number: int) -> None:
+        """Marks the finding on a clicked line."""
+        owner = self._owner[number] if 0 <= number < len(self._owner) else NONE
+        if owner != NONE:
             self.move(owner - self.marked)
-        return owner >= 0

@@ -92,10 +92,8 @@ class RecipePane(LineView):
         width = max(self.size.width, ROOM_FOR_NAMES)
         lines = recipe_lines(self.workspace.recipe, self.workspace.base_recipe, width, cursor=cursor)
         shown = lines[self.top : self.top + self.size.height]
-        return [
-            crop(entry.cells if self.size.width >= WITH_MEANING else _without_meaning(entry.cells), self.size.width)
-            for entry in shown
-        ]
+        whole = self.size.width >= WITH_MEANING
+        return [crop(cells if whole else _without_meaning(cells), self.size.width) for cells in shown]
 
     def sentence(self) -> Line:
         """The marked knob in one line: what it means, what it was, what it may be."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from textual.cache import LRUCache
 from textual.message import Message
@@ -28,14 +28,13 @@ class RowList(LineView):
 
     name_of_pane = "rows"
 
+    @dataclass
     class Wanted(Message):
         """Summaries of lines `start` to `stop` are on screen or near and not at hand; `rows` names them in another
         order."""
 
-        def __init__(self, start: int, stop: int, rows: tuple[int, ...] = ()) -> None:
-            super().__init__()
-            self.window = (start, stop)
-            self.rows = rows
+        window: tuple[int, int]
+        rows: tuple[int, ...] = ()
 
     def __init__(self, ident: str) -> None:
         super().__init__(ident)
@@ -135,19 +134,18 @@ class RowList(LineView):
 
     def _made(self, made: Inspection) -> RowSummary:
         """What is found in a row is not known on the other side."""
-        summary = self.summaries.get(made.row.index) or RowSummary(made.row.index, "")
+        known = self.summaries.get(made.row.index)
         whole = len(made.labels.labels) if made.labels is not None else None
         tokens = made.received if made.received is not None else whole
-        return replace(
-            summary,
-            tokens=tokens,
-            trained=made.trained if whole is not None else None,
-            cut=max(0, (whole or 0) - (tokens or 0)),
-            dropped=made.dropped,
-            problem=made.problem.what if made.problem is not None else None,
-            errors=None,
-            warnings=None,
-            verdict=None,
+        return RowSummary(
+            made.row.index,
+            known.preview if known is not None else "",
+            tokens,
+            made.trained if whole is not None else None,
+            max(0, (whole or 0) - (tokens or 0)),
+            made.dropped,
+            made.problem.what if made.problem is not None else None,
+            repaired=known is not None and known.repaired,
             evaluates=made.evaluates,
             strip=strip_of(made),
         )
@@ -173,7 +171,7 @@ class RowList(LineView):
         if len(self.summaries) > MOST:
             self.summaries.clear()
         named = () if self.order is None else tuple(self.order[slice(*self._requested)])
-        self.post_message(self.Wanted(*self._requested, named))
+        self.post_message(self.Wanted(self._requested, named))
 
     # — lines —
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from sftui.model import Inspection, Problem, Stage, common_prefix
@@ -32,6 +33,8 @@ class TokenPane(LineView):
     def __init__(self, ident: str) -> None:
         super().__init__(ident)
         self.inspection: Inspection | None = None
+        self.shown = 0
+        """How often another inspection was shown, which tells them apart at once."""
         self.state = GridState()
         self.table: TokenTable | None = None
         self.bands: GridLayout = lay_out(None, Zoom.COLUMNS, False, 80)
@@ -55,7 +58,7 @@ class TokenPane(LineView):
             self.table is not None and self.inspection is not None and self.inspection.row.index == inspection.row.index
         )
         self.inspection, self.waiting_for, self.failure = inspection, None, None
-        self.recipe = recipe
+        self.recipe, self.shown = recipe, self.shown + 1
         self.table = make_table(inspection, ignore_index=recipe.mask.ignore_index)
         if cursor is None:
             cursor = self.state.cursor if same else self.first_trained()
@@ -66,6 +69,7 @@ class TokenPane(LineView):
     def wait(self, row: int) -> None:
         """Another row was requested and is not here yet."""
         self.inspection, self.table, self.waiting_for = None, None, row
+        self.shown += 1
         self.resized()
         self.repaint()
 
@@ -233,24 +237,17 @@ HINTS_BY_STAGE = {
 }
 
 
-def _weights_changed(before: Inspection, after: Inspection) -> int:
-    """How many tokens have another weight in the loss."""
-    old, new = (one.labels.weights if one.labels is not None else None for one in (before, after))
-    if old is None or new is None or old == new:
-        return 0
-    return sum(x != y for x, y in zip(old, new))
-
-
 def changed_tokens(before: Inspection, after: Inspection) -> int:
     """How many tokens or labels of a row a correction changed."""
     if before.tokens is None or after.tokens is None:
         return 0
     a, b = before.tokens.input_ids, after.tokens.input_ids
     if len(a) == len(b):
-        old = before.labels.labels if before.labels else ()
-        new = after.labels.labels if after.labels else ()
-        differ = sum(x != y for x, y in zip(a, b)) or sum(x != y for x, y in zip(old, new))
-        return differ or _weights_changed(before, after)
+        pairs: list[tuple[Iterable[object], Iterable[object]]] = [(a, b)]
+        if before.labels is not None and after.labels is not None:
+            pairs += [(before.labels.labels, after.labels.labels)]
+            pairs += [(before.labels.weights or (), after.labels.weights or ())]
+        return next(filter(None, (sum(x != y for x, y in zip(old, new)) for old, new in pairs)), 0)
     head = common_prefix(a, b)
     tail = common_prefix(a[head:][::-1], b[head:][::-1])
     return max(len(a), len(b)) - head - tail
