@@ -28,7 +28,8 @@ def batch_lines(batch: Batch, width: int, *, ignore_index: int = IGNORE_INDEX) -
         lines.append(())
         lines += wrap(_legend(step, width, batch.weights is not None), width)
     each = _glyphs_of(batch, ignore_index)
-    rows = _documents(each[0], batch) if _flat(batch) else each
+    ends = accumulate(batch.lengths)
+    rows = [each[0][end - size : end] for size, end in zip(batch.lengths, ends)] if _flat(batch) else each
     for row, size, carried in zip(batch.rows, batch.lengths, rows):
         glyphs = _padded(carried, size, batch.pad_side)
         builder = LineBuilder().add(f"row {row:>{row_digits}} ", Role.LABEL).add(f"{size:>{size_digits}} ", Role.NUMBER)
@@ -89,12 +90,6 @@ def _oddities(batch: Batch, glyphs: Sequence[str]) -> tuple[int, int]:
 def _flat(batch: Batch) -> bool:
     """Whether several rows were laid end to end into one, without padding between them."""
     return len(batch.labels) == 1 < len(batch.rows)
-
-
-def _documents(glyphs: str, batch: Batch) -> list[str]:
-    """The glyphs of each row that was laid into the one."""
-    ends = list(accumulate(batch.lengths))
-    return [glyphs[end - size : end] for size, end in zip(batch.lengths, ends)]
 
 
 def _glyphs_of(batch: Batch, ignore_index: int) -> list[str]:

@@ -18,20 +18,15 @@ CHANGED = "●"
 
 def value_text(value: Any) -> str:
     """A knob's value as the recipe file would have it, visible."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
     if isinstance(value, str):
         if value == value.strip() != "":
             return visible(value)
         from sftui.recipe_io import quoted
 
         return quoted(value, always=True)
-    if isinstance(value, Mapping):
-        return visible(json.dumps(dict(value), ensure_ascii=False, default=str))
-    if isinstance(value, (tuple, list)):
-        return visible(json.dumps(list(value), ensure_ascii=False, default=str))
+    if value is None or isinstance(value, (bool, Mapping, tuple, list)):
+        plain = dict(value) if isinstance(value, Mapping) else value
+        return visible(json.dumps(plain, ensure_ascii=False, default=str))
     return visible(str(value))
 
 
@@ -90,10 +85,5 @@ def diff_text_lines(diff: str, width: int) -> tuple[Line, ...]:
 
 
 def _diff_role(text: str) -> Role:
-    if text.startswith(("+++", "---")):
-        return Role.TITLE
-    if text.startswith("@@"):
-        return Role.POSITION
-    if text.startswith("+"):
-        return Role.ADDED
-    return Role.REMOVED if text.startswith("-") else Role.PLAIN
+    roles = {"+++": Role.TITLE, "---": Role.TITLE, "@@": Role.POSITION, "+": Role.ADDED, "-": Role.REMOVED}
+    return next((role for sign, role in roles.items() if text.startswith(sign)), Role.PLAIN)

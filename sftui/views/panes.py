@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -136,13 +137,10 @@ def _plain_columns(conversation: Conversation) -> Iterator[tuple[str, str]]:
 
 
 def _trained_by_message(table: TokenTable | None) -> dict[int, tuple[int, int]]:
-    found: dict[int, tuple[int, int]] = {}
     if table is None or table.labels is None:
-        return found
-    for message, glyph in zip(table.messages, table.loss):
-        trained, total = found.get(message, (0, 0))
-        found[message] = (trained + (glyph in LEARNT), total + 1)
-    return found
+        return {}
+    trained = Counter(message for message, glyph in zip(table.messages, table.loss) if glyph in LEARNT)
+    return {message: (trained[message], total) for message, total in Counter(table.messages).items()}
 
 
 def _stretches(inspection: Inspection) -> Iterator[tuple[str, Role]]:

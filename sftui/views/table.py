@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sftui.model import IGNORE_INDEX, NOWHERE, Example, Inspection, Part, Reason, Tokens
@@ -201,18 +201,11 @@ def _effective(inspection: Inspection, tokens: Tokens) -> Effective:
 
 def _split(kept: Ranges, examples: tuple[Example, ...]) -> Ranges | None:
     """One range per example where they cut the kept tokens up in order, or each is one of them; else None."""
-    if len(kept) > 1:
-        sizes = [len(example.input_ids) + (1 if example.shifted else 0) for example in examples]
-        return kept if sizes == [end - start for start, end in kept] else None
-    if not kept:
-        return None
-    at, end = kept[0]
-    found = []
-    for example in examples:
-        size = len(example.input_ids) + (1 if example.shifted else 0)
-        found.append((at, at + size))
-        at += size
-    return tuple(found) if at <= end else None
+    sizes = [len(example.input_ids) + (1 if example.shifted else 0) for example in examples]
+    if len(kept) != 1:
+        return kept if kept and sizes == [end - start for start, end in kept] else None
+    ends = tuple(accumulate(sizes, initial=kept[0][0]))
+    return tuple(pairwise(ends)) if ends[-1] <= kept[0][1] else None
 
 
 def _corrected(values: tuple[T, ...], kept: Ranges, given: tuple[T, ...], skip: int) -> tuple[T, ...]:
