@@ -69,17 +69,18 @@ def status_cells(status: Status, width: int) -> Line:
     rule = status.rule.split(" ", 1)[-1]
     if verdict and put(rule=rule) > width:
         parts |= {"trained": parts["verdict"], "verdict": ("", Role.PLAIN)}  # how much is trained says less than this
-    if put(rule=status.rule) + 6 > width:
-        put(rule=rule)
-    if put() > width:
+    rest = put(rule=status.rule)
+    if rest + 6 > width:
+        rest = put(rule=rule)
+    if rest > width:
         short = place.removeprefix("row ").replace(" of ", "/")
-        put(place=short, trained=parts["trained"][0].replace(" trained", ""))
-    if put() > width and status.version:
-        put(state=status.version)  # whose ids is more than how far the proof is
-    if put() > width:
-        put(**{name: parts[name][0][:1] for name in ("repaired", "mark", "data")})
+        rest = put(place=short, trained=parts["trained"][0].replace(" trained", ""))
+    if rest > width and status.version:
+        rest = put(state=status.version)  # whose ids is more than how far the proof is
+    if rest > width:
         put(notes=parts["notes"][0].replace(" ", ""))
-    room = width - put() - 3
+        rest = put(**{name: parts[name][0][:1] for name in ("repaired", "mark", "data")})
+    room = width - rest - 3
     put(source=clip(visible(status.source), room) if room >= 4 else "")
     cells = LineBuilder().add(" ")
     for number, (text, role) in enumerate(part for part in parts.values() if part[0]):

@@ -103,6 +103,7 @@ class Inspector(Screen[None], inherit_bindings=False):
         self.tour = Bar("tour")
         self.prompt = Prompt(self.say)
         self.ask = self.prompt.ask
+        """Asks for a line."""
         self.footer = Bar("footer")
         self.body = Body(self.by_context, self.boxes)
         self.arranged = arrange(self.state.open, 0, 0)
@@ -125,6 +126,7 @@ class Inspector(Screen[None], inherit_bindings=False):
     # — the state, and what follows from it —
 
     def put(self, *parts: Part) -> None:
+        """Other parts of the state."""
         before, self.state = self.state, self.state.put(*parts)
         if self.state.open != before.open and self.laid_out_for:
             self.set_panes()
@@ -179,6 +181,7 @@ class Inspector(Screen[None], inherit_bindings=False):
                     self.views[view].show(self, view, False)
 
     def set_signs(self) -> None:
+        """Room in the row list for what is marked and repaired, once there is any."""
         self.panes.rows.signs = 2 if self.workspace.repairs or self.state.kept.marks else 0
         self.panes.rows.repaint()
         self.set_panes()
@@ -200,14 +203,17 @@ class Inspector(Screen[None], inherit_bindings=False):
         return cast("KeyedApp[None]", self.app)
 
     def say(self, text: str, role: Role = Role.PLAIN) -> None:
+        """An answer in the line under the panes, until the next key; a long one goes on in place of the keys."""
         self.put(StatusMessage(text, role))
 
     def show_dialog(self, dialog: Dialog, then: Answer = lambda answer: None) -> None:
+        """A dialog over the panes, and what follows its answer."""
         self.app.push_screen(dialog, lambda answer: self.drawing(lambda: then(answer))())
 
     def pick(
         self, title: str, entries: Sequence[tuple[str, str]], then: Callable[[int], None], *, marked: int = 0
     ) -> None:
+        """A list of names and what they mean; `then` gets the number of the one picked."""
         self.show_dialog(
             Dialog(title, Options(entries), self.keymap, self.look, picking=True, marked=marked),
             lambda number: None if number is None else then(number),
@@ -223,17 +229,21 @@ class Inspector(Screen[None], inherit_bindings=False):
         exports: bool = False,
         leave: str = "closes",
     ) -> None:
+        """Lines to read in a dialog, and what it offers."""
         dialog = Dialog(title, make, self.keymap, self.look, offer=offer, exports=exports, leave=leave)
         self.show_dialog(dialog, then)
 
     def later(self, seconds: float, call: Callable[[], None]) -> None:
+        """Calls after so many seconds, and draws what follows."""
         self.set_timer(seconds, self.drawing(call))
 
     def hold_keys(self, context: str) -> None:
+        """Gives the keys to a pane; to the nearest one where that pane is hidden."""
         now = arrange(self.state.open._replace(alone=False), *self._cells)
         self.put(self.state.open._replace(context=now.holder(context, self.state.open.view)))
 
     def next_pane(self, step: int) -> None:
+        """Gives the keys to the pane so many after the one that has them, round the ends."""
         there = arrange(self.state.open._replace(alone=False), *self._cells).panes
         self.put(self.state.open._replace(context=there[(there.index(self.state.open.context) + step) % len(there)]))
 
@@ -242,17 +252,22 @@ class Inspector(Screen[None], inherit_bindings=False):
         return self.size or self.app.size
 
     def resize_pane(self, cells: int, lines: int) -> bool:
+        """Makes the pane that holds the keys wider and higher; False where there is no room."""
         before, body = self.state.open, self.body.size
         self.put(resized(before, cells, lines, self._cells, body, self.bare))
         return self.state.open != before
 
     def pane_showing(self, view: str) -> DocumentPane:
+        """The pane to read in that shows a view: the conversation may have one of its own."""
         return self.panes.conversation if self.arranged.pane_of(view) == CONVERSATION_PANE else self.panes.document
 
     def on_screen(self, view: str) -> bool:
+        """Whether a view is open, or stands there."""
         return view == self.state.open.view or view in self.arranged.views
 
     def open_view(self, name: str) -> None:
+        """Opens a view next to the tokens and gives it the keys; the same one is closed. Of one that stands there the
+        keys go to it, and back."""
         now = self.state.open
         if name in self.arranged.standing and now.view != name:
             self.hold_keys(TOKENS if now.context == self.arranged.pane_of(name) else self.arranged.pane_of(name))
@@ -265,6 +280,7 @@ class Inspector(Screen[None], inherit_bindings=False):
             self.show_view()
 
     def close_view(self) -> None:
+        """Closes the view that is open; what it opens in its place follows."""
         closed = self.state.open.view
         self.put(self.state.open.closed())
         instead = self.views[closed].closed(self) if closed is not None else None
@@ -272,28 +288,32 @@ class Inspector(Screen[None], inherit_bindings=False):
             self.open_view(instead)
 
     def show_view(self, *, keep: bool = False) -> None:
-        """The view that is open; `keep`: and those that stand there."""
+        """The open view for the row on screen; `keep` stays where the reader is, and shows those that stand there."""
         opened = self.state.open.view
         for name in dict.fromkeys((opened, *(self.arranged.views if keep else ()))):
             if name is not None:
                 self.views[name].show(self, name, keep)
 
     def paint_view(self, name: str) -> None:
+        """What a view shows is another thing now; nothing where it is not open."""
         if self.on_screen(name):
             self.views[name].paint(self, name, True)
 
     def open_help(self, then: Answer) -> None:
+        """Keys, signs and concepts, those keys first that work in the pane that holds them."""
         from sftui.tui.filtering import Help
 
         self.show_dialog(Help(keys_of(self.state.open.context), self.keymap, self.look), then)
 
     def set_theme(self, name: str) -> None:
+        """Other colours for everything."""
         self.terminal.use_theme(name)
         self.look = Styles(name)
         for pane in self.drawn():
             pane.set_look(self.look)
 
     def redraw(self) -> None:
+        """Everything, after another program had the terminal."""
         self.terminal.forget_cells()
         self.refresh(layout=False)
 

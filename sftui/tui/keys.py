@@ -153,8 +153,8 @@ def _moved(table: Sequence[Command], prefixes: Collection[str]) -> dict[tuple[st
 
 
 def _given_away(command: Command, key: str, taken: Sequence[tuple[Command, str]]) -> bool:
-    """Whether a user gave a key that a command did not have before to another command."""
-    return key in command.fresh and any(
+    """Whether a user gave a key that a command did not have in the last release to another command."""
+    return key not in (command.keys if command.was is None else command.was) and any(
         clash(key, other) and (command.context == one.context or ANY in (command.context, one.context))
         for one, other in taken
     )

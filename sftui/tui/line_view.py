@@ -268,7 +268,8 @@ def strip_of(cells: Line, look: Styles, ground: str = "back") -> Strip:
     text, style = "", None
     for run in cells:
         own = look.of(run.role, run.over, ground)
-        blank = not run.over and style is not None and run.text.isspace() and not _drawn_on_blanks(style)
+        drawn = style is not None and (style.reverse or style.underline or style.strike)
+        blank = not run.over and style is not None and run.text.isspace() and not drawn
         shown = padded(run.text)
         if style is None or own == style or blank:
             text, style = text + shown, style or own
@@ -278,7 +279,3 @@ def strip_of(cells: Line, look: Styles, ground: str = "back") -> Strip:
     if style is not None:
         segments.append(Segment(text, style))
     return Strip(segments)
-
-
-def _drawn_on_blanks(style: Style) -> bool:
-    return bool(style.reverse or style.underline or style.strike)

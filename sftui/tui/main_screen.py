@@ -19,7 +19,7 @@ from sftui.tui.commands.command import show_key
 from sftui.tui.commands.footers import footer
 from sftui.tui.commands.table import BY_ID
 from sftui.tui.contexts import FIGURES, FINDINGS, LIST, RECIPE, TOKENS, keys_of
-from sftui.tui.hearing import HEARING
+from sftui.tui.hearing import HEARING, VIEWS
 from sftui.tui.inspector import Inspector, MarksFailed
 from sftui.tui.keys import Keymap, KeyReader
 from sftui.tui.line_view import LineView
@@ -27,7 +27,6 @@ from sftui.tui.panes.document_pane import FiguresPane
 from sftui.tui.panes.findings_pane import FindingsPane
 from sftui.tui.panes.recipe_pane import RecipePane
 from sftui.tui.panes.row_list import RowList
-from sftui.tui.side import VIEWS
 from sftui.tui.state import Memo, TourState
 from sftui.tui.themes import Styles
 from sftui.views.cells import Line, Role

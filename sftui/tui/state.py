@@ -288,13 +288,6 @@ class WhyState(NamedTuple):
     counting: int | None = None
     counted: ev.CountReady | None = None
 
-    def about(self, row: int, token: int, ticket: int) -> WhyState:
-        """Another token, of which nothing is known yet; what is counted goes on, since it may be the same again."""
-        return self._replace(row=row, token=token, ticket=ticket, answer=None)
-
-    def counts(self, recipe: Recipe, ticket: int) -> WhyState:
-        return self._replace(recipe=recipe, counting=ticket, counted=None)
-
 
 class AuditState(NamedTuple):
     """The audit: its last answer, its ticket while it runs, the line that was `chosen` (its code, or what lists the

@@ -11,7 +11,7 @@ import pytest
 from sftui.trainers import preset
 from sftui.tui.commands import figures
 from sftui.tui.contexts import FIGURES
-from sftui.tui.side import VIEWS
+from sftui.tui.hearing import VIEWS
 from sftui.tui.state import AuditState, Part, SessionState, State
 from sftui.workspace.events import AuditReady
 

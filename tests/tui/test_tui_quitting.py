@@ -13,7 +13,7 @@ from sftui.recipe import changed
 from sftui.trainers import preset
 from sftui.tui.commands import own
 from sftui.workspace import Workspace
-from sftui.workspace.history import RecipeChoice, unexported
+from sftui.workspace.workspace import RecipeChoice, unexported
 
 
 class Planning(Workspace):

@@ -56,11 +56,6 @@ class Command:
         """What its keys mean wherever they work."""
         return self.means or self.title
 
-    @property
-    def fresh(self) -> tuple[str, ...]:
-        """The keys that it did not have before: in a user's keymap they may be another command's."""
-        return () if self.was is None else tuple(key for key in self.keys if key not in self.was)
-
 
 MEANS = {
     "down": "down",

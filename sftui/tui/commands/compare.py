@@ -25,7 +25,7 @@ from sftui.views.repairs import repair_count_lines, repaired_row_lines
 from sftui.views.status import problem_lines
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
-from sftui.workspace.history import RecipeChoice
+from sftui.workspace.workspace import RecipeChoice
 
 HINT = "v A/B · - differing · = other · a takes B"
 REPAIR_HINT = "v A/B · - differing · a applies it"

@@ -13,7 +13,7 @@ from sftui.tui.themes import TITLES
 from sftui.tui.tour import toggled
 from sftui.views.cells import Line, Role, line, wrap
 from sftui.views.knobs import change_text
-from sftui.workspace.history import RecipeChoice, UnsavedWork, unexported
+from sftui.workspace.workspace import RecipeChoice, UnsavedWork, unexported
 
 
 @Command("palette", (":", "ctrl+p"), "palette", "Help")

@@ -55,7 +55,8 @@ def follow(here: Inspector) -> None:
         return
     if tokens.table is None or tokens.inspection is None or tokens.inspection.row.index != row:
         return
-    here.put(now.about(row, cursor, here.workspace.ask(rq.WhyRequest, row, cursor)))
+    ticket = here.workspace.ask(rq.WhyRequest, row, cursor)
+    here.put(now._replace(row=row, token=cursor, ticket=ticket, answer=None))  # what is counted may be the same again
     paint(here, WHY)
 
 
@@ -98,7 +99,8 @@ def on_why(here: Inspector, event: ev.WhyReady) -> None:
     here.put(now._replace(answer=event))
     first = _first(here)
     if first is not None and first != now.recipe:
-        here.put(here.state.why.counts(first, here.workspace.ask(rq.CountRequest, first)))
+        ticket = here.workspace.ask(rq.CountRequest, first)
+        here.put(here.state.why._replace(recipe=first, counting=ticket, counted=None))
     here.paint_view(WHY)
 
 

@@ -230,7 +230,6 @@ HINTS = {
 }
 HINTS_BY_STAGE = {
     Stage.ROW: "o]",
-    Stage.CONVERSATION: "oc]",
     Stage.RENDERED: "Toc]",
     Stage.TOKENS: "co]",
     Stage.LABELS: "co]",

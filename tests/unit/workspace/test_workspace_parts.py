@@ -10,9 +10,8 @@ from sftui.trainers import preset
 from sftui.workspace import OpenOptions, Workspace
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
-from sftui.workspace.history import LIMIT, History, RecipeChoice
 from sftui.workspace.inbox import Inbox
-from sftui.workspace.workspace import InspectionCache, weight
+from sftui.workspace.workspace import LIMIT, History, InspectionCache, RecipeChoice, weight
 
 
 def inspection(index: int, size: int = 10) -> Inspection:

@@ -19,8 +19,8 @@ from sftui.views.words import why_stopped
 from sftui.workspace import OpenOptions
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
-from sftui.workspace.history import RecipeChoice
 from sftui.workspace.requests import AuditRequest
+from sftui.workspace.workspace import RecipeChoice
 
 
 def chat(*messages: tuple[str, str]) -> str:
