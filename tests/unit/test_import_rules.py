@@ -130,12 +130,9 @@ def test_the_inspector_loads_what_the_first_screen_needs_and_no_more() -> None:
         "sftui.trainers.traits",
     }
     assert {name.split(".")[2] for name in loaded if ".workspace." in name} == {
-        "cache",
         "events",
-        "history",
         "link",
         "marks",
-        "marks_file",
         "requests",
         "workspace",
     }
