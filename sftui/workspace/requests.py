@@ -147,7 +147,7 @@ REPAIRED = {"repaired": "changed", "left out": "dropped"}
 
 class OrderRequest(NamedTuple):
     """Rows by what the audit knows of them: a severity, a code, `longest`, …, or behind a number of the figures, as
-    `audit.listing.listed_by` says it.
+    `audit.tallies.listed_by` says it.
 
     Those of `REPAIRED` need no audit.
     """
