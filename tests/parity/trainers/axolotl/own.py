@@ -1,4 +1,4 @@
-"""Axolotl: the cases whose references are kept in the repository (see `own_rows`)."""
+"""Axolotl: the cases whose references are kept in the repository (see `own`)."""
 
 from __future__ import annotations
 

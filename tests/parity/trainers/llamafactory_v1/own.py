@@ -1,4 +1,4 @@
-"""LLaMA-Factory's v1 engine: the cases whose references are kept in the repository (see `own_rows`)."""
+"""LLaMA-Factory's v1 engine: the cases whose references are kept in the repository (see `own`)."""
 
 from __future__ import annotations
 

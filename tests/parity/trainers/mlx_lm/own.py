@@ -1,4 +1,4 @@
-"""mlx-lm: the cases whose references are kept in the repository (see `own_rows`)."""
+"""mlx-lm: the cases whose references are kept in the repository (see `own`)."""
 
 from __future__ import annotations
 

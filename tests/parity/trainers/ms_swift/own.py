@@ -1,4 +1,4 @@
-"""ms-swift: the cases whose references are kept in the repository (see `own_rows`)."""
+"""ms-swift: the cases whose references are kept in the repository (see `own`)."""
 
 from __future__ import annotations
 

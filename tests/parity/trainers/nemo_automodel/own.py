@@ -1,4 +1,4 @@
-"""NeMo Automodel: the cases whose references are kept in the repository (see `own_rows`)."""
+"""NeMo Automodel: the cases whose references are kept in the repository (see `own`)."""
 
 from __future__ import annotations
 

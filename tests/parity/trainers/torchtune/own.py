@@ -1,4 +1,4 @@
-"""torchtune: the cases whose references are kept in the repository (see `own_rows`)."""
+"""torchtune: the cases whose references are kept in the repository (see `own`)."""
 
 from __future__ import annotations
 

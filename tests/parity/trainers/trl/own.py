@@ -1,4 +1,4 @@
-"""TRL: the cases whose references are kept in the repository (see `own_rows`)."""
+"""TRL: the cases whose references are kept in the repository (see `own`)."""
 
 from __future__ import annotations
 
