@@ -65,19 +65,20 @@ MOST_DEATHS = 2 * MOST_STARTS
 """How often a process is started again at most, whatever overran."""
 
 PAGE = 4096
-STAGES = ("conversation", "rendered", "tokens", "labels", "template", "row", "findings")
-"""What may overrun: the stages of a row, a template by itself, reading the row, and looking for what is wrong."""
+SUBJECTS = {
+    "conversation": "reading its conversation",
+    "rendered": "the chat template",
+    "tokens": "the tokenizer",
+    "labels": "making its labels",
+    "template": "the chat template",
+    "row": "reading the row",
+    "findings": "looking for what is wrong with it",
+}
+"""What each piece of work that may overrun is called in a sentence: the stages of a row, a template by itself, reading
+the row, and looking for what is wrong."""
+STAGES = tuple(SUBJECTS)
 _NUMBERS = {stage: number for number, stage in enumerate(STAGES)}
 _TEMPLATE, _FINDINGS = _NUMBERS["template"], _NUMBERS["findings"]
-_SUBJECTS = (
-    "reading its conversation",
-    "the chat template",
-    "the tokenizer",
-    "making its labels",
-    "the chat template",
-    "reading the row",
-    "looking for what is wrong with it",
-)
 _RUST_REFUSED = "memory allocation of "
 """What Rust's standard library writes before it aborts (`alloc::handle_alloc_error`)."""
 _HEAD = struct.Struct("<BB16sdddq")
@@ -263,7 +264,7 @@ class Guard:
         """The end of what slow pieces of the same template, or of the same recipe, may take together."""
         spent = self._spent.get(key[:8], 0.0)
         if stage == _TEMPLATE:
-            why = f"{subject('template')} {_too_long(allowed)} in all"
+            why = f"{SUBJECTS['template']} {_too_long(allowed)} in all"
             return Overrun(key, "template", why) if spent > allowed else None
         why = f"rows before it needed {_seconds(allowed)} of processor time, so no more is tried"
         return Overrun(key, "findings" if stage == _FINDINGS else "rendered", why) if spent > allowed else None
@@ -406,7 +407,7 @@ class Work:
             adds_up = self._adds_up and self._before is None  # what is refused makes up for nothing
             self._guard.end(self._key, self._stage, self._size, adds_up)
             if kind is not None and issubclass(kind, MemoryError) and self._stage == _TEMPLATE:
-                self._guard.remember(Overrun(self._key, "template", f"{subject('template')} {out_of_memory()}"))
+                self._guard.remember(Overrun(self._key, "template", f"{SUBJECTS['template']} {out_of_memory()}"))
 
 
 _UNBOUND = Work(b"")
@@ -493,11 +494,6 @@ def out_of_memory(size: int = 0) -> str:
     )
 
 
-def subject(stage: str) -> str:
-    """What a stage is called in a sentence."""
-    return _SUBJECTS[_NUMBERS[stage]]
-
-
 def _seconds(count: float) -> str:
     return f"{round(count, 2):,g} seconds"
 
@@ -545,7 +541,8 @@ class Watch:
             reason = f"needs more than {_megabytes(now.memory)} of memory"
         elif not reason:
             reason = f"ended the process that prepares rows ({signal_name(signal_number)})"
-        return Overrun(now.key, STAGES[now.stage], f"{_SUBJECTS[now.stage]} {reason}")
+        stage = STAGES[now.stage]
+        return Overrun(now.key, stage, f"{SUBJECTS[stage]} {reason}")
 
 
 def signal_name(number: int) -> str:

@@ -16,7 +16,6 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -40,6 +39,10 @@ P_contra = TypeVar("P_contra", contravariant=True)
 R_co = TypeVar("R_co", covariant=True)
 
 
+Received = tuple[int | None, Any]
+"""A piece of work behind its number among all; behind None what other processes have found to overrun."""
+
+
 class OpenTask(Protocol[P_contra, R_co]):
     """What a process has opened. `engine_note` is what is to be known of the engine that encodes its rows."""
 
@@ -55,21 +58,6 @@ class CrewTask(Protocol[P_contra, R_co]):
     def open(self) -> OpenTask[P_contra, R_co]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class _NumberedPiece(Generic[P]):
-    """A piece of work, and where it stands among the others."""
-
-    number: int
-    piece: P
-
-
-@dataclass(frozen=True, slots=True)
-class _OverrunNotice:
-    """What other processes have found to overrun."""
-
-    overran: tuple[bound.Overrun, ...]
-
-
 class _Hand(Generic[P, R]):
     """One process with its end of the pipe, and the pieces it has."""
 
@@ -77,7 +65,7 @@ class _Hand(Generic[P, R]):
         context = get_context("spawn")
         ours, theirs = context.Pipe()
         self.connection = ours
-        self.pieces: deque[_NumberedPiece[P]] = deque()
+        self.pieces: deque[tuple[int, P]] = deque()
         shared = context.RawArray(ctypes.c_char, bound.PAGE)
         page = bound.Page(memoryview(shared).cast("B"))
         self._process = context.Process(
@@ -88,7 +76,7 @@ class _Hand(Generic[P, R]):
         theirs.close()
         self._watch = bound.Watch(page, self._process.pid or 0)
 
-    def give(self, piece: _NumberedPiece[P]) -> None:
+    def give(self, piece: tuple[int, P]) -> None:
         """Hand a piece over; where the process is gone, reading tells."""
         self.pieces.append(piece)
         with suppress(OSError):
@@ -97,7 +85,7 @@ class _Hand(Generic[P, R]):
     def refuse(self, overran: tuple[bound.Overrun, ...]) -> None:
         """Have it leave these out of all pieces that it is given from now on."""
         with suppress(OSError):
-            self.connection.send(_OverrunNotice(overran))
+            self.connection.send((None, overran))
 
     def look(self) -> None:
         """End the process where its row takes too much."""
@@ -143,7 +131,7 @@ class Crew(Generic[P, R]):
 
     def done(self, pieces: Iterator[P]) -> Iterator[R]:
         """What is made of each piece, in order."""
-        coming = (_NumberedPiece(number, piece) for number, piece in enumerate(pieces))
+        coming = enumerate(pieces)
         made: dict[int, R] = {}
         following = 0
         while True:
@@ -158,7 +146,7 @@ class Crew(Generic[P, R]):
                 yield made.pop(following)
                 following += 1
 
-    def _share(self, coming: Iterator[_NumberedPiece[P]], held: int) -> None:
+    def _share(self, coming: Iterator[tuple[int, P]], held: int) -> None:
         """Give each process pieces to do, first to those that have fewest; no more than are worth the memory."""
         while True:
             hand = min(self._hands, key=lambda one: len(one.pieces))
@@ -252,17 +240,17 @@ def _work(
     _end_with(parent)
     with suppress(OSError, AttributeError):
         os.nice(NICE)
-    pieces: queue.SimpleQueue[_NumberedPiece[Any] | _OverrunNotice] = queue.SimpleQueue()
+    pieces: queue.SimpleQueue[Received] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(connection, pieces), name="sftui-pieces", daemon=True).start()
     guard = bound.enter(bound.Page(memoryview(shared).cast("B")), overran)
     try:
         doing = task.open()
         while True:
-            piece = pieces.get()
-            if isinstance(piece, _OverrunNotice):
-                guard.refuse(piece.overran)
-                continue
-            connection.send((piece.number, doing.do(piece.piece), doing.engine_note))
+            number, piece = pieces.get()
+            if number is None:
+                guard.refuse(piece)
+            else:
+                connection.send((number, doing.do(piece), doing.engine_note))
     except OSError:
         os._exit(1)  # nobody is there to hear
     except Exception as error:
@@ -272,7 +260,7 @@ def _work(
         os._exit(1)
 
 
-def _receive(connection: Connection, pieces: queue.SimpleQueue[_NumberedPiece[Any] | _OverrunNotice]) -> None:
+def _receive(connection: Connection, pieces: queue.SimpleQueue[Received]) -> None:
     """Take pieces in as they come, so that the parent never waits; the pipe closes with the parent."""
     try:
         while True:

@@ -62,6 +62,7 @@ class Plan(PipelineStep):  # type: ignore[misc]
         from sftui.audit.found import Filter
         from sftui.engines.checking import JoinedChecking, piece_size
         from sftui.engines.parts import Folder, plan
+        from sftui.session.splitting import settle_split
 
         yield from data or ()
         if rank:
@@ -71,7 +72,7 @@ class Plan(PipelineStep):  # type: ignore[misc]
             try:
                 if given is not None:
                     raise SftuiError("a loaded tokenizer does not travel to other tasks", fix="name it, or its folder")
-                session.settle_split()
+                settle_split(session)
                 checking = JoinedChecking(session, Filter(self.select, self.ignore))
                 pieces = session.source.pieces(piece_size(session, self.tasks))
                 self.stat_update("pieces", value=plan(Folder(self.folder), checking, pieces))

@@ -15,7 +15,7 @@ from enum import Enum
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sftui.values import late, lazy, value_class
+from sftui.values import late, lazy, value_class, with_field
 
 if TYPE_CHECKING:  # it is not needed before the first paint
     from sftui.flat import Flat, Ranges
@@ -175,23 +175,8 @@ class Conversation:
     notes: tuple[str, ...] = ()
 
     def with_messages(self, messages: tuple[Message, ...]) -> Conversation:
-        """The same with other messages: `dataclasses.replace` in a sixth of its time, as it may be for every row."""
-        return Conversation(
-            self.kind,
-            self.format,
-            messages,
-            self.prompt_messages,
-            self.prompt,
-            self.completion,
-            self.text,
-            self.input_ids,
-            self.labels,
-            self.attention_mask,
-            self.tools,
-            self.template_kwargs,
-            self.extra,
-            self.notes,
-        )
+        """The same with other messages: `dataclasses.replace` in a quarter of its time, as it may be for every row."""
+        return with_field(self, "messages", messages)
 
 
 class Span(NamedTuple):
@@ -605,12 +590,13 @@ def counted(labels: tuple[int, ...], weights: Runs[float] | None, ignore_index: 
 
 def common_prefix(a: Sequence[object], b: Sequence[object]) -> int:
     """How many leading ids, or characters, two sequences share."""
+    if type(a) is not type(b):
+        a, b = tuple(a), tuple(b)
     n = min(len(a), len(b))
     if a[:n] == b[:n]:
         return n
-    n = 0
-    for x, y in zip(a, b):
-        if x != y:
-            break
-        n += 1
-    return n
+    low = 0
+    while low < n:  # by halving
+        middle = (low + n + 1) // 2
+        low, n = (middle, n) if a[low:middle] == b[low:middle] else (low, middle - 1)
+    return low

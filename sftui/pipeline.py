@@ -12,31 +12,26 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sftui import bound
 from sftui.conversations import Detection
 from sftui.conversations.reading import FileReading, other_kind
 from sftui.errors import ConversationError, RecipeError, SftuiError, TemplateError
 from sftui.model import (
-    NO_TEXT,
     Batch,
-    Boundary,
     Conversation,
     Example,
     Inspection,
     Kind,
-    Labels,
     Pack,
     Problem,
-    RenderedText,
     Row,
     Stage,
-    Tokens,
 )
 from sftui.recipe import Recipe, day_of
 from sftui.sources.source import chunks
-from sftui.trainers import Toolbox, trainer_named
+from sftui.trainers import Toolbox, Trainer, trainer_named
 from sftui.trainers.base import ShapedRow
 from sftui.trainers.held import ExampleStore, reordered
 from sftui.trainers.held_out import permuted
@@ -48,7 +43,6 @@ if TYPE_CHECKING:
 
     from sftui.tokens import LoadedTokenizer, ToEncode
     from sftui.tokens.shortcuts.bulk import Bulk
-    from sftui.trainers import Trainer
     from sftui.trainers.reading import LateValue
 
 
@@ -217,47 +211,21 @@ def _stages(detected: Detection, recipe: Recipe, tools: Toolbox, *, spans: bool,
 
 
 class _Way:
-    """One row on its way through the stages: `found` is what is known of it so far."""
+    """One row on its way through the stages: `found` is what is known of it so far, written by these alone."""
 
-    __slots__ = (
-        *("_at", "_boundary", "_conversation", "_examples", "_labels", "_notes", "_problem", "_rendered"),
-        *("_shaped", "_stages", "_stopped_at", "_tokens", "_written", "row"),
-    )
+    __slots__ = ("_at", "_found", "_shaped", "_stages", "row")
 
     def __init__(self, row: Row, stages: _Stages) -> None:
-        self.row = row
-        self._stages = stages
+        self.row, self._stages = row, stages
         self._at = Stage.CONVERSATION
         self._shaped: ShapedRow | None = None
-        self._conversation: Conversation | None = None
-        self._rendered: RenderedText | None = None
-        self._tokens: Tokens | None = None
-        self._labels: Labels | None = None
-        self._examples: tuple[Example, ...] = ()
-        self._boundary: Boundary | None = None
-        self._written = NO_TEXT, NO_TEXT
-        self._stopped_at: Stage | None = None
-        self._problem: Problem | None = None
-        self._notes: tuple[str, ...] = ()
+        self._found: Any = Inspection(row, provisional=stages.tools.tokenizer.facts.state == "provisional")
 
     @property
     def found(self) -> Inspection:
         """The row as it is now."""
-        return Inspection(
-            self.row,
-            self._conversation,
-            self._rendered,
-            self._tokens,
-            self._labels,
-            self._examples[0] if self._examples else None,
-            self._examples[1:],
-            self._boundary,
-            *self._written,
-            stopped_at=self._stopped_at,
-            problem=self._problem,
-            notes=self._notes,
-            provisional=self._stages.tools.tokenizer.facts.state == "provisional",
-        )
+        made: Inspection = self._found
+        return made
 
     def go(self) -> None:
         """All stages, as far as they go."""
@@ -274,7 +242,7 @@ class _Way:
 
     def texts(self) -> list[ToEncode]:
         """What will be encoded; nothing that is not known yet."""
-        rendered, shaped = self._rendered, self._shaped
+        rendered, shaped = self.found.rendered, self._shaped
         if rendered is None or shaped is None:
             return []
         try:
@@ -298,41 +266,42 @@ class _Way:
         except SftuiError as error:
             problem = as_problem(error)
         except MemoryError:
-            problem = Problem(f"{bound.subject(self._at.value)} {bound.out_of_memory(row.size)}", ours=True)
+            problem = Problem(f"{bound.SUBJECTS[self._at.value]} {bound.out_of_memory(row.size)}", ours=True)
         except RecursionError:
-            problem = Problem(f"{bound.subject(self._at.value)} goes in circles, or too deep", ours=True)
-        if self._problem is None:
-            self._stopped_at, self._problem = self._at, problem
+            problem = Problem(f"{bound.SUBJECTS[self._at.value]} goes in circles, or too deep", ours=True)
+        if self._found.problem is None:
+            self._found.stopped_at, self._found.problem = self._at, problem
 
     def _begin(self, work: bound.Work, stage: Stage) -> None:
         self._at = stage
         work.at(stage)
 
     def _render(self, work: bound.Work) -> None:
-        of, recipe, trainer = self._stages, self._stages.recipe, self._stages.trainer
-        read = _read(self.row, of.detected, recipe, trainer)
-        self._conversation, self._stopped_at, self._problem = read
-        if self._conversation is None:
+        of, recipe, trainer, found = self._stages, self._stages.recipe, self._stages.trainer, self._found
+        conversation, found.stopped_at, found.problem = _read(self.row, of.detected, recipe, trainer)
+        found.conversation = conversation
+        if conversation is None:
             return
-        shaped = trainer.shape(self._conversation, recipe)
-        self._conversation = shaped.conversation
+        shaped = trainer.shape(conversation, recipe)
+        found.conversation = shaped.conversation
         self._begin(work, Stage.RENDERED)
-        self._rendered = trainer.render(shaped, recipe, of.tools, spans=of.spans)
+        found.rendered = trainer.render(shaped, recipe, of.tools, spans=of.spans)
         self._shaped = shaped
 
     def _label(self, work: bound.Work) -> None:
-        of, shaped, rendered = self._stages, self._shaped, self._rendered
+        of, shaped, found, rendered = self._stages, self._shaped, self._found, self.found.rendered
         if shaped is None or rendered is None:
             return
         recipe, tools, trainer = of.recipe, of.tools, of.trainer
         self._begin(work, Stage.TOKENS)
-        self._tokens = tokens = trainer.tokenize(rendered, shaped, recipe, tools, places=of.places)
-        self._boundary = tokens.boundary
+        found.tokens = tokens = trainer.tokenize(rendered, shaped, recipe, tools, places=of.places)
+        found.boundary = tokens.boundary
         self._begin(work, Stage.LABELS)
         tokens, labels = trainer.label(tokens, rendered, shaped, recipe, tools)
-        self._examples = trainer.examples(tokens, labels, shaped, recipe, tools)
-        self._tokens, self._labels = tokens, labels
-        self._notes = (
+        examples = trainer.examples(tokens, labels, shaped, recipe, tools)
+        found.example, found.more = examples[0] if examples else None, examples[1:]
+        found.tokens, found.labels = tokens, labels
+        found.notes = (
             *(notes_of(recipe) if tools.notes is None else tools.notes),
             *shaped.conversation.notes,
             *rendered.notes,
@@ -343,12 +312,13 @@ class _Way:
     def _write(self, work: bound.Work) -> None:
         from sftui.tokens import prompt_text, token_text
 
-        tokens, rendered, of = self._tokens, self._rendered, self._stages
+        tokens, rendered, of = self.found.tokens, self.found.rendered, self._stages
         if tokens is None or rendered is None:
             return
         tokenizer = of.tools.tokenizer
         whole = token_text(tokens, rendered, tokenizer)
-        self._written = whole, prompt_text(tokens, rendered, tokenizer, of.recipe.tokenize)
+        prompt = prompt_text(tokens, rendered, tokenizer, of.recipe.tokenize)
+        self._found.token_text, self._found.prompt_text = whole, prompt
 
 
 CHUNK_CHARACTERS = 500_000

@@ -21,6 +21,7 @@ from sftui.api.report import Report
 from sftui.crew import Crew, CrewTask
 from sftui.engines.shards import CheckPieces, EncodePieces, PieceResult, Rows
 from sftui.errors import SftuiError
+from sftui.model import Row
 from sftui.session.declared import Opening
 from sftui.session.opened import source_spec
 from sftui.sources.arrow_rows import ArrowDecoder
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from sftui.audit.audit import Audit
-    from sftui.model import Row
     from sftui.session.sent import SessionParcel
 
 

@@ -438,27 +438,19 @@ def sections(recipe: Recipe) -> Iterator[tuple[str, Any]]:
 def knobs(own: type[Own] = Own) -> tuple[KnobInfo, ...]:
     """Every knob of a recipe in the order of the schema; without a trainer's own options those that all have."""
     kind: Any = own  # a class of dataclasses is no Hashable to mypy
-    return _knobs(kind)
+    return tuple(_knobs(kind).values())
 
 
 @cache
-def _knobs(own: Any) -> tuple[KnobInfo, ...]:
-    found: list[KnobInfo] = []
+def _knobs(own: Any) -> Mapping[str, KnobInfo]:
+    """The same by their paths."""
+    found: dict[str, KnobInfo] = {}
     for section, group in sections(Recipe("", own=own())):
         hints = get_type_hints(type(group))
         for f in fields(group):
-            found.append(
-                KnobInfo(
-                    f"{section}.{f.name}",
-                    _type_name(hints[f.name]),
-                    f.metadata["doc"],
-                    f.metadata["choices"],
-                    f.metadata["minimum"],
-                    getattr(group, f.name),
-                    f.metadata["meanings"],
-                )
-            )
-    return tuple(found)
+            path = f"{section}.{f.name}"
+            found[path] = KnobInfo(path, _type_name(hints[f.name]), default=getattr(group, f.name), **f.metadata)
+    return found
 
 
 def knobs_of(recipe: Recipe) -> tuple[KnobInfo, ...]:
@@ -469,12 +461,7 @@ def knobs_of(recipe: Recipe) -> tuple[KnobInfo, ...]:
 def knob_named(recipe: Recipe, path: str) -> KnobInfo | None:
     """The knob of a recipe with a path; None where it has none."""
     kind: Any = type(recipe.own)
-    return _by_path(kind).get(path)
-
-
-@cache
-def _by_path(own: Any) -> Mapping[str, KnobInfo]:
-    return {info.path: info for info in _knobs(own)}
+    return _knobs(kind).get(path)
 
 
 def value_of(recipe: Recipe, info: KnobInfo) -> Any:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
+from typing import Any, NamedTuple
 
 from sftui.errors import RecipeError
 from sftui.nearest import did_you_mean
@@ -45,6 +45,22 @@ class Misfit:
 
     why: str
     fix: str
+
+
+class SimpleKind(NamedTuple):
+    """What a knob takes that holds one thing, and what to do where it is given another."""
+
+    types: tuple[type, ...]
+    fix: str
+
+
+TEXT = SimpleKind((str,), "give a text in quotes")
+SIMPLE = {
+    "bool": SimpleKind((bool,), "say true or false"),
+    "number": SimpleKind((int, float), "give a number"),
+    "int": SimpleKind((int,), "give a whole number"),
+    **dict.fromkeys(("str", "str|number", "str|mapping"), TEXT),
+}
 
 
 def load(text: str, where: str, preset: PresetLookup) -> Recipe:
@@ -246,26 +262,19 @@ def check(info: KnobInfo, raw: Any) -> Any:
             )
         return raw
     kind = info.type.removesuffix("?")
-    if kind == "bool":
-        return raw if isinstance(raw, bool) else Misfit(f"cannot be {shown(raw)}", "say true or false")
-    if kind == "number":
-        if isinstance(raw, bool) or not isinstance(raw, (int, float)):
-            return Misfit(f"cannot be {shown(raw)}", "give a number")
-        return raw
-    if kind == "int":
-        if isinstance(raw, bool) or not isinstance(raw, int):
-            return Misfit(f"cannot be {shown(raw)}", "give a whole number")
-        if info.minimum is not None and raw < info.minimum:
-            return Misfit(f"cannot be {raw}", f"give {info.minimum} or more")
-        return raw
     if info.path == "tokenizer.type" and not (isinstance(raw, str) and raw.isascii() and raw.isidentifier()):
         return Misfit(f"cannot be {shown(raw)}", "name a class of transformers such as LlamaTokenizer")
     if info.path == "render.date":
         return _day(raw)
     if kind == "str|number" and isinstance(raw, (int, float)) and not isinstance(raw, bool):
         return str(raw)  # a version such as 0.24, written without quotes
-    if kind in ("str", "str|number") or (kind == "str|mapping" and not isinstance(raw, Mapping)):
-        return raw if isinstance(raw, str) else Misfit(f"cannot be {shown(raw)}", "give a text in quotes")
+    simple = SIMPLE.get(kind) if kind != "str|mapping" or not isinstance(raw, Mapping) else None
+    if simple is not None:
+        if not isinstance(raw, simple.types) or (isinstance(raw, bool) and kind != "bool"):
+            return Misfit(f"cannot be {shown(raw)}", simple.fix)
+        if info.minimum is not None and isinstance(raw, int) and raw < info.minimum:
+            return Misfit(f"cannot be {raw}", f"give {info.minimum} or more")
+        return raw
     if kind == "list":
         if isinstance(raw, (list, tuple)) and all(isinstance(item, str) for item in raw):
             return tuple(raw)

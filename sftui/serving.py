@@ -14,20 +14,17 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sftui.errors import SftuiError, TemplateError, TokenizerError
 from sftui.side_files import reason
 from sftui.templates import builtin_names, builtin_template, load_template_file
-from sftui.tokens import builtin, load_tokenizer
+from sftui.tokens import LoadedTokenizer, builtin, load_tokenizer
 from sftui.tokens.facts import PROVISIONAL
 from sftui.tokens.loading.gguf_chat import read_gguf_chat
 from sftui.tokens.loading.locate import locate, read_json
-
-if TYPE_CHECKING:
-    from sftui.tokens import LoadedTokenizer
 
 _ENGINES = Path(__file__).parent / "templates" / "other_engines.json"
 TEMPLATE, TOKENIZER, GGUF = "template", "tokenizer", "gguf"
@@ -60,16 +57,7 @@ class ServedTemplate:
     def decided(self) -> tuple[object, ...]:
         """All that decides what is found with it, as plain data."""
         facts = self.tokenizer.facts if self.tokenizer is not None else None
-        return (
-            self.name,
-            self.kind,
-            self.templates,
-            self.special_tokens,
-            facts,
-            self.adds_bos,
-            self.stops,
-            self.pieces,
-        )
+        return (facts, *(getattr(self, one.name) for one in fields(self) if one.name != "tokenizer"))
 
 
 def other_engines(sources: Iterable[str]) -> Iterator[str]:

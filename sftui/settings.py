@@ -15,8 +15,9 @@ not raised: a wrong line must not keep anyone from their data.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -201,15 +202,7 @@ def _is_step(step: str) -> bool:
     return last in _NAMED_KEYS or (len(last) == 1 and last.isprintable() and bool(modifiers))
 
 
-def _theme(value: Any) -> str:
-    return _one_of(value, THEMES)
-
-
-def _glyphs(value: Any) -> str:
-    return _one_of(value, GLYPHS)
-
-
-def _one_of(value: Any, known: tuple[str, ...]) -> str:
+def _word_of(known: tuple[str, ...], value: Any) -> str:
     if value not in known:
         raise ValueError(f"cannot be {value!r}{_close(str(value), known) or ': choose one of ' + ', '.join(known)}")
     return str(value)
@@ -244,10 +237,10 @@ def _trainers_from(value: Any) -> tuple[str, ...]:
     return tuple(name.strip() for name in names)
 
 
-_READERS = {
-    "theme": _theme,
+_READERS: Mapping[str, Callable[[Any], Any]] = {
+    "theme": partial(_word_of, THEMES),
     "mouse": _mouse,
-    "glyphs": _glyphs,
+    "glyphs": partial(_word_of, GLYPHS),
     "keymap": _keymap,
     "environment": _environment,
     "trainers_from": _trainers_from,

@@ -65,6 +65,14 @@ def _by_fields(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:
     return lambda value: (type(value), get(value))
 
 
+def with_field(value: T, name: str, field_value: Any) -> T:
+    """A `value_class` with slots, with one other field."""
+    kind, rest = cast("tuple[type[T], tuple[Any, ...]]", value.__reduce__())
+    made = kind(*rest)
+    setattr(made, name, field_value)
+    return made
+
+
 def late(**work: Callable[[Any], Any]) -> Callable[[type[T]], type[T]]:
     """Fields of the `value_class` above it that may be deleted from a value that was just made, as `model.flat_example`
     does: each is worked out from the rest of it when it is first requested."""

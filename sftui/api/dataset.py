@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from operator import index as as_index
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar, overload
@@ -15,13 +15,17 @@ from sftui.api.report import Report
 from sftui.api.row import PreparedRow
 from sftui.api.table import EncodedTable
 from sftui.errors import SftuiError
+from sftui.findings import Finding
+from sftui.model import Batch, Inspection
+from sftui.recipe import Recipe
+from sftui.session.encoding import refuse_half
+from sftui.session.opened import AT_ONCE
+from sftui.session.ready import Ready, open_data
+from sftui.session.splitting import settle_split
+from sftui.session.versions import version_notes
+from sftui.tokens import TokenizerFacts
 
 if TYPE_CHECKING:
-    from sftui.findings import Finding
-    from sftui.model import Batch, Inspection
-    from sftui.recipe import Recipe
-    from sftui.session.ready import Ready
-    from sftui.tokens import TokenizerFacts
     from sftui.tokens.loading.given import LocalTokenizer
 
 T = TypeVar("T")
@@ -56,9 +60,6 @@ class OpenDataset:
     @property
     def notes(self) -> tuple[str, ...]:
         """What is to be known of how the data, the config and the tokenizer are read: what commands say on stderr."""
-        from sftui.session.opened import AT_ONCE
-        from sftui.session.versions import version_notes
-
         ready = self._ready
         stop = ready.load_stop(AT_ONCE)
         found = (
@@ -103,14 +104,14 @@ class OpenDataset:
                 row = ready.source.row(number)
             except IndexError:
                 raise IndexError(f"there is no row {as_index(index)}") from None
-            ready.settle_split()
+            settle_split(ready)
             return self._row(ready.inspect_row(row))
 
     def __iter__(self) -> Iterator[PreparedRow]:
         """All rows in order, many prepared at once."""
 
         def rows() -> Iterator[PreparedRow]:
-            self._ready.settle_split()
+            settle_split(self._ready)
             return map(self._row, self._ready.all_rows(spans=True))
 
         return self._turns(rows)
@@ -134,8 +135,6 @@ class OpenDataset:
         `explain` adds tokens, reasons and spans; `unpacked` gives rows where the recipe packs. SftuiError where the
         data cannot be read to its end, or its trainer does not read it.
         """
-        from sftui.session.encoding import refuse_half
-
         with self._using() as ready:
             ready.accepted()
             refuse_half(ready)
@@ -160,8 +159,8 @@ class OpenDataset:
         with the rows that are done and all of them (None: not known yet). SftuiError.
         """
         from sftui.audit.found import Filter
-        from sftui.session.checking import AuditSession, codes_of, evaluation_options, prompts_of
-        from sftui.session.ready import open_data
+        from sftui.session.arguments import codes_of
+        from sftui.session.checking import AuditSession, evaluation_options, prompts_of
 
         wanted = Filter(codes_of(select, "select"), codes_of(ignore, "ignore"))
         with self._using() as ready:
@@ -169,7 +168,7 @@ class OpenDataset:
             if evaluation is not None:
                 with closing(open_data(evaluation_options(ready.options, os.fspath(evaluation)), ready.recipe)) as held:
                     prompts = prompts_of(held, ready)
-            ready.settle_split()
+            settle_split(ready)
             checking = AuditSession(ready, wanted, prompts, max_rows=max_rows, sample=sample, jobs=jobs)
         for now in self._turns(checking.steps):
             if progress is not None:
@@ -198,8 +197,20 @@ class OpenDataset:
 
     # --- in turns ---------------------------------------------------------------------------
 
-    def _using(self) -> _DataTurn:
-        return _DataTurn(self)
+    @contextmanager
+    def _using(self) -> Iterator[Ready]:
+        """The data, used by one thread at a time; SftuiError where it is closed or its tokenizer was changed."""
+        with self._turn:
+            if self.closed:
+                raise SftuiError("the data is closed", fix="open it again")
+            changed = self._given.changed() if self._given is not None else ""
+            if changed:
+                raise SftuiError(
+                    "the tokenizer was changed after the data was opened",
+                    why=f"it has another {changed}",
+                    fix="open it again",
+                )
+            yield self._ready
 
     def _turns(self, begin: Callable[[], Iterator[T]]) -> Iterator[T]:
         """What an iterator gives, each step in a turn of its own."""
@@ -220,33 +231,3 @@ class OpenDataset:
     def _look(self, found: Inspection) -> tuple[Finding, ...]:
         with self._turn:
             return self._ready.found(found)
-
-    def _usable(self) -> None:
-        if self.closed:
-            raise SftuiError("the data is closed", fix="open it again")
-        changed = self._given.changed() if self._given is not None else ""
-        if changed:
-            raise SftuiError(
-                "the tokenizer was changed after the data was opened",
-                why=f"it has another {changed}",
-                fix="open it again",
-            )
-
-
-class _DataTurn:
-    """The data, used by one thread at a time; SftuiError where it is closed or its tokenizer was changed."""
-
-    def __init__(self, data: OpenDataset) -> None:
-        self._data = data
-
-    def __enter__(self) -> Ready:
-        self._data._turn.acquire()
-        try:
-            self._data._usable()
-        except BaseException:
-            self._data._turn.release()
-            raise
-        return self._data._ready
-
-    def __exit__(self, *_: object) -> None:
-        self._data._turn.release()

@@ -8,24 +8,25 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, overload
 
 from sftui.api.dataset import OpenDataset
+from sftui.api.report import Report
+from sftui.api.row import PreparedRow
+from sftui.api.table import EncodedTable
 from sftui.errors import RecipeError, SftuiError
+from sftui.nearest import did_you_mean
 from sftui.recipe import Recipe, changed
+from sftui.recipe_io import from_mapping, quoted
 from sftui.session.arguments import Arguments
 from sftui.session.declared import Opening
-from sftui.session.opened import source_spec, stored
-from sftui.session.ready import open_data, opened_from, prove_rows, row_texts, tokenized, with_tokenizer
+from sftui.session.opened import OpenData, source_spec, stored
+from sftui.session.ready import Ready, open_data, opened_from, prove_rows, row_texts, tokenized, under, with_tokenizer
 from sftui.sources.memory import is_row, source_in_memory
 from sftui.tokens.loading.made import make
+from sftui.trainers import preset
+from sftui.trainers.pins import RUNNING
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from sftui.api.report import Report
-    from sftui.api.row import PreparedRow
-    from sftui.api.table import EncodedTable
-    from sftui.session.opened import OpenData
-    from sftui.session.options import OpenOptions
-    from sftui.session.ready import Ready
     from sftui.tokens.loading.given import LocalTokenizer
 
 
@@ -50,7 +51,10 @@ def prepared(data: Any, opening: Opening) -> tuple[Ready, tuple[str, ...], Local
     if rows is None and not paths and request.config is None:
         raise SftuiError("no data was named", fix="give a path, a Hub dataset, rows, or config=")
     options, notes = request.options(make=make)
-    opened = open_data(options) if rows is None else _opened(options, rows)
+    if rows is None:
+        opened = open_data(options)
+    else:
+        opened = opened_from(stored(options, source_in_memory(rows, source_spec(options))))
     try:
         opened.accepted(unread=True)
         ready = (prove_rows(tokenized(opened)) if given is None else _with_given(opened, given)).ready()
@@ -112,8 +116,6 @@ def _data_of(data: Any) -> tuple[tuple[str, ...], Any]:
 
 def _request(paths: tuple[str, ...], opening: Opening) -> tuple[Arguments, LocalTokenizer | None]:
     """The call in the words of `Arguments`; RecipeError for what it does not know, TokenizerError for no tokenizer."""
-    from sftui.nearest import did_you_mean
-
     for name in opening:
         if name not in Opening.__annotations__:
             fix = did_you_mean(name, Opening.__annotations__, "see help(sftui.open)")
@@ -132,7 +134,7 @@ def _request(paths: tuple[str, ...], opening: Opening) -> tuple[Arguments, Local
     if isinstance(recipe, (str, os.PathLike)):
         more["recipe_file"] = os.fspath(recipe)
     elif recipe is not None:
-        more["recipe"] = recipe if isinstance(recipe, Recipe) else _recipe_of(recipe)
+        more["recipe"] = recipe if isinstance(recipe, Recipe) else from_mapping(recipe, "recipe=", preset)
     same = {one.name for one in fields(Arguments)} - {"data", "knobs", "debug", "fields", "recipe", "recipe_file"}
     words = {name: _word(value) for name, value in opening.items() if name in same and value is not None}
     if "dataset" in words:
@@ -149,8 +151,6 @@ def _request(paths: tuple[str, ...], opening: Opening) -> tuple[Arguments, Local
 
 def _as_typed(value: Any) -> Any:
     """A knob's value; a text that a command line would take otherwise, as it has to be typed there."""
-    from sftui.recipe_io import quoted
-
     text = isinstance(value, str) and (value != value.strip() or value[:1] in ("'", '"'))
     return quoted(value) if text and value.strip() else value
 
@@ -160,23 +160,8 @@ def _word(value: Any) -> Any:
     return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
-def _recipe_of(recipe: Mapping[str, Any]) -> Recipe:
-    """A recipe from a mapping of the keys that a saved one has; RecipeError."""
-    from sftui.recipe_io import from_mapping
-    from sftui.trainers import preset
-
-    return from_mapping(recipe, "recipe=", preset)
-
-
-def _opened(options: OpenOptions, rows: Any) -> OpenData:
-    return opened_from(stored(options, source_in_memory(rows, source_spec(options))))
-
-
 def _with_given(opened: OpenData, given: LocalTokenizer) -> OpenData:
     """The data with a tokenizer that was given, held against the first rows."""
-    from sftui.session.ready import under
-    from sftui.trainers.pins import RUNNING
-
     recipe = changed(changed(opened.recipe, "tokenizer.name", None), "tokenizer.transformers", RUNNING)
     loaded = given.load()
     ready = with_tokenizer(under(opened, recipe), loaded)

@@ -7,14 +7,71 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from sftui.exports.records import explained
+from sftui.model import Example, Inspection
 from sftui.text import many, visible
 
 if TYPE_CHECKING:
     from sftui.findings import Finding
-    from sftui.model import Example, Inspection
 
 
-class PreparedRow:
+Span = tuple[int, int, int, str]
+"""Start, end, message and part: characters of the rendered text, half open; the message is -1 where it is of none."""
+
+
+class PreparedPart:
+    """What the trainer receives of a row at once, and what explains it; see `PreparedRow`."""
+
+    def __init__(self, example: Example | None, explained: Mapping[str, Any]) -> None:
+        self._example, self._explained = example, explained
+
+    def _why(self) -> Mapping[str, Any]:
+        return self._explained
+
+    @property
+    def input_ids(self) -> tuple[int, ...]:
+        return self._example.input_ids if self._example is not None else ()
+
+    @property
+    def labels(self) -> tuple[int, ...]:
+        """Along `input_ids`, as the trainer stores them (shifted only where it stores them so: `shifted`)."""
+        return self._example.labels if self._example is not None else ()
+
+    @property
+    def attention_mask(self) -> tuple[int, ...]:
+        return self._example.attention_mask if self._example is not None else ()
+
+    @property
+    def loss_weights(self) -> tuple[float, ...] | None:
+        """The weight of each of `labels` in the loss; None where the trainer's loss has none."""
+        example = self._example
+        return None if example is None or example.weights is None else tuple(example.weights)
+
+    @property
+    def shifted(self) -> bool:
+        """Whether `labels[i]` is what `input_ids[i]` must predict, and not its own label."""
+        return self._example is not None and self._example.shifted
+
+    @cached_property
+    def tokens(self) -> tuple[str, ...]:
+        """The vocabulary string of each of `input_ids`."""
+        return tuple(self._why().get("tokens", ()))
+
+    @cached_property
+    def reasons(self) -> tuple[str, ...]:
+        """Why each label is trained or masked, in a few words."""
+        return tuple(self._why().get("reasons", ()))
+
+    @cached_property
+    def spans(self) -> tuple[Span | None, ...]:
+        """Where each token stands in `text`, of which message and part; None for one that stands for no text."""
+        return tuple(None if span is None else tuple(span) for span in self._why().get("spans", ()))
+
+    def __len__(self) -> int:
+        """The number of tokens that the trainer receives."""
+        return len(self.input_ids)
+
+
+class PreparedRow(PreparedPart):
     """A row as the trainer receives it; does not change, and outlives the data that it came from.
 
     All sequences along the tokens are tuples of one length, and empty where the trainer receives nothing of the row:
@@ -25,9 +82,8 @@ class PreparedRow:
     def __init__(
         self, inspection: Inspection, preset: str, ignore_index: int, look: Callable[[Inspection], tuple[Finding, ...]]
     ) -> None:
-        self._inspection = inspection
-        self._preset = preset
-        self._look = look
+        super().__init__(inspection.example, {})
+        self._inspection, self._preset, self._look = inspection, preset, look
         self.ignore_index = ignore_index
         """The label of positions without loss."""
 
@@ -47,49 +103,14 @@ class PreparedRow:
         rendered = self._inspection.rendered
         return rendered.text if rendered is not None else None
 
-    @property
-    def input_ids(self) -> tuple[int, ...]:
-        return self._example.input_ids if self._example is not None else ()
-
-    @property
-    def labels(self) -> tuple[int, ...]:
-        """Along `input_ids`, as the trainer stores them (shifted only where it stores them so: `shifted`)."""
-        return self._example.labels if self._example is not None else ()
-
-    @property
-    def attention_mask(self) -> tuple[int, ...]:
-        return self._example.attention_mask if self._example is not None else ()
-
-    @property
-    def loss_weights(self) -> tuple[float, ...] | None:
-        """The weight of each of `labels` in the loss; None where the trainer's loss has none."""
-        return _weights(self._example)
-
-    @property
-    def shifted(self) -> bool:
-        """Whether `labels[i]` is what `input_ids[i]` must predict, and not its own label."""
-        return self._example is not None and self._example.shifted
-
-    @property
-    def tokens(self) -> tuple[str, ...]:
-        """The vocabulary string of each of `input_ids`."""
-        return self.parts[0].tokens if self.parts else ()
-
-    @property
-    def reasons(self) -> tuple[str, ...]:
-        """Why each label is trained or masked, in a few words."""
-        return self.parts[0].reasons if self.parts else ()
-
-    @property
-    def spans(self) -> tuple[Span | None, ...]:
-        """Where each token stands in `text`, of which message and part; None for one that stands for no text."""
-        return self.parts[0].spans if self.parts else ()
-
     @cached_property
     def parts(self) -> tuple[PreparedPart, ...]:
         """What the trainer receives of the row: one, several where it splits rows, none where it is dropped."""
         found = self._inspection
         return tuple(PreparedPart(*one) for one in zip(found.examples, explained(found)))
+
+    def _why(self) -> Mapping[str, Any]:
+        return self.parts[0]._explained if self.parts else {}
 
     @property
     def trained(self) -> int:
@@ -122,14 +143,6 @@ class PreparedRow:
         """What is wrong with the row; of the whole dataset only `check` knows."""
         return self._look(self._inspection)
 
-    @property
-    def _example(self) -> Example | None:
-        return self._inspection.example
-
-    def __len__(self) -> int:
-        """The number of tokens that the trainer receives."""
-        return len(self.input_ids)
-
     def __repr__(self) -> str:
         if self.error is not None:
             return f"<row {self.index}: {visible(self.error)[:200]}>"
@@ -141,30 +154,3 @@ class PreparedRow:
         from sftui.exports.notebook import row_box
 
         return row_box(self._inspection, self.findings, self._preset, self.ignore_index)
-
-
-Span = tuple[int, int, int, str]
-"""Start, end, message and part: characters of the rendered text, half open; the message is -1 where it is of none."""
-
-
-class PreparedPart:
-    """What the trainer receives of a row at once, and what explains it; see `PreparedRow`."""
-
-    def __init__(self, example: Example, explained: Mapping[str, Any]) -> None:
-        self.input_ids = example.input_ids
-        self.labels = example.labels
-        self.attention_mask = example.attention_mask
-        self.loss_weights = _weights(example)
-        self.shifted = example.shifted
-        self.tokens: tuple[str, ...] = tuple(explained.get("tokens", ()))
-        self.reasons: tuple[str, ...] = tuple(explained.get("reasons", ()))
-        self.spans: tuple[Span | None, ...] = tuple(
-            None if span is None else (span[0], span[1], span[2], span[3]) for span in explained.get("spans", ())
-        )
-
-    def __len__(self) -> int:
-        return len(self.input_ids)
-
-
-def _weights(example: Example | None) -> tuple[float, ...] | None:
-    return None if example is None or example.weights is None else tuple(example.weights)

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 from sftui.errors import SftuiError
 from sftui.exports.parquet import arrow_batches, arrow_schema, parquet_writer
 from sftui.session.encoding import EncodeProgress, columns_of, encoded
+from sftui.session.ready import Ready
 
 if TYPE_CHECKING:
-    from sftui.session.ready import Ready
-
     Turns = Callable[[Callable[[], Iterator[Any]]], Iterator[Any]]
 
 TRAINED = ("input_ids", "labels", "attention_mask", "loss_weights")

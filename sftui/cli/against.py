@@ -6,21 +6,26 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from sftui.cli.data_notes import DataNotes
-from sftui.cli.loading import load_tokenizer, loaded_session, open_data
+from sftui.cli.loading import DataNotes, load_tokenizer, loaded_session, open_data
 from sftui.cli.opening import arguments, open_options
+from sftui.cli.terminal import narrate
 from sftui.errors import RecipeError
 from sftui.exports.records import as_json
 from sftui.model import IGNORE_INDEX
+from sftui.recipe import changed
+from sftui.session.against import DocumentComparison, Match, documents_in
+from sftui.session.against import against as look
+from sftui.session.arguments import Arguments
+from sftui.session.configs import recognised
+from sftui.session.ready import Ready, under
 from sftui.text import many, visible, visible_token
-
-if TYPE_CHECKING:
-    from sftui.session.against import DocumentComparison, Match
-    from sftui.session.ready import Ready
+from sftui.trainers import packages, traits_of
+from sftui.trainers.own_config import key_of
+from sftui.views.knobs import value_text
 
 
 def compare_against(against: str, shown: int, form: str, **given: Any) -> int:
@@ -28,10 +33,6 @@ def compare_against(against: str, shown: int, form: str, **given: Any) -> int:
 
     The options say how the dataset is prepared; what they leave open is taken from the run.
     """
-    from sftui.session.against import against as look
-    from sftui.session.against import documents_in
-    from sftui.session.arguments import Arguments
-
     if arguments(given).config_file() is not None:
         raise RecipeError(
             "--against looks for stored sequences", fix="name captured batches, or a file of ids, as DATA"
@@ -39,33 +40,25 @@ def compare_against(against: str, shown: int, form: str, **given: Any) -> int:
     stored = Arguments(data=tuple(given["data"]), tokenizer=given["tokenizer"])
     run = stored.captured_run()
     options, notes = stored.options()
-    for sentence in notes:
-        click.echo(f"sftui: {visible(sentence)}", err=True)
+    narrate(*notes)
     with contextlib.closing(open_data(options)) as sequences:
         other = _of_run(given, against, run)
         data = loaded_session(open_options(other))
         with contextlib.closing(data):
             if options.recipe.tokenizer.name is None:
-                sequences = _with_its_tokenizer(sequences, data)
+                sequences = under(
+                    sequences, changed(sequences.recipe, "tokenizer.name", data.recipe.tokenizer.name)
+                )  # read by the dataset's
             documents = documents_in(load_tokenizer(sequences).ready(), run, data.recipe)
             DataNotes(data).look()
             found = look(documents, data, run)
-            for sentence in found.untried:
-                click.echo(f"sftui: {visible(sentence)}", err=True)
+            narrate(*found.untried)
             if form == "json":
                 click.echo(as_json(as_record(found, data)))
             else:
                 for line in lines(found, data, shown, run or {}):
                     click.echo(visible(line))
     return 1 if found.differing else 0
-
-
-def _with_its_tokenizer(sequences: Any, data: Ready) -> Any:
-    """Sequences without a tokenizer of their own are read by the dataset's."""
-    from sftui.recipe import changed
-    from sftui.session.ready import under
-
-    return under(sequences, changed(sequences.recipe, "tokenizer.name", data.recipe.tokenizer.name))
 
 
 def _of_run(given: Mapping[str, Any], against: str, run: Mapping[str, Any] | None) -> Mapping[str, Any]:
@@ -78,9 +71,7 @@ def _of_run(given: Mapping[str, Any], against: str, run: Mapping[str, Any] | Non
     if named.trainer is None and named.recipe_file is None and trainer is not None:
         config = named.config_file()
         if config is None or _config_of(config) == trainer.partition("@")[0]:
-            click.echo(
-                f"sftui: prepared as {visible(trainer)} does, which the run had; --trainer says otherwise", err=True
-            )
+            narrate(f"prepared as {trainer} does, which the run had; --trainer says otherwise")
             made["trainer"] = trainer
     if named.tokenizer is None and named.recipe_file is None and named.config_file() is None:
         made["tokenizer"] = (run.get("tokenizer") or {}).get("name") or None
@@ -88,16 +79,12 @@ def _of_run(given: Mapping[str, Any], against: str, run: Mapping[str, Any] | Non
 
 
 def _config_of(path: str) -> str:
-    from sftui.session.configs import recognised
-
     return recognised(path)
 
 
 def _trainer(run: Mapping[str, Any]) -> str | None:
     """The trainer of the run with its release, where sftui knows it; None for a loop of one's own, or by transformers'
     Trainer itself."""
-    from sftui.trainers import packages, traits_of
-
     versions, known = run.get("versions", {}), packages()
     by = (run.get("trainer") or "").partition(".")[0]
     if by == "transformers":
@@ -194,9 +181,6 @@ MOVED = {
 
 
 def _change(change: Any, data: Ready) -> str:
-    from sftui.trainers.own_config import key_of
-    from sftui.views.knobs import value_text
-
     if change.path == "preset":
         return f"{change.after} (not {change.before})"
     if change.path == "render.template" and str(change.after).startswith("file:"):

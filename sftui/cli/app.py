@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from sftui.cli.engines import engine_options
+from sftui.cli.engines import LOCAL, RAY
 from sftui.cli.grouped import (
     CHECK,
     LEARN,
@@ -21,11 +21,14 @@ from sftui.cli.grouped import (
     CommandGroup,
     Front,
     HelpCommand,
+    choice_option,
+    flag,
     number_option,
     option,
 )
-from sftui.cli.opening import TRAINERS_FROM, opening_options, serving_option
-from sftui.session.declared import FINDINGS, USUAL
+from sftui.cli.opening import TRAINERS_FROM, data_paths, opening_options, serving_option
+from sftui.cli.terminal import narrate
+from sftui.session.declared import FINDINGS, OTHER, USUAL
 from sftui.starting import IdleWorker
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -63,67 +66,51 @@ FORMATS = ("text", "json", "sarif", "junit", "github", "markdown")
 """What `sftui check` writes."""
 
 
-def output_option(*names: str, group: str = WRITTEN, metavar: str = "FILE", **attributes: Any) -> Callable[[F], F]:
+def output_option(
+    text: str, *names: str, group: str = WRITTEN, metavar: str = "FILE", **attributes: Any
+) -> Callable[[F], F]:
     """An option that names what the command writes."""
-    return option(*names, group=group, type=OUTPUT, metavar=metavar, **attributes)
+    return option(group, metavar, text, *names, type=OUTPUT, **attributes)
 
 
-first_row = number_option("--row", group=USUAL, default=0, least=0, help="the row to show first, from 0")
-theme_option = option(
-    "--theme", type=click.Choice(["dark", "light", "ansi", "mono"]), help="colours; default: by the terminal"
+first_row = number_option(USUAL, "the row to show first, from 0", "--row", default=0, least=0)
+theme_option = choice_option(OTHER, ["dark", "light", "ansi", "mono"], "colours; default: by the terminal", "--theme")
+no_mouse = flag(OTHER, "leave the mouse to the terminal", "--no-mouse")
+text_or_json = choice_option(
+    WRITTEN, ["text", "json"], "text to read, or json for programs", "--format", "form", default="text"
 )
-no_mouse = option("--no-mouse", is_flag=True, help="leave the mouse to the terminal")
-text_or_json = option(
-    "--format",
-    "form",
-    group=WRITTEN,
-    type=click.Choice(["text", "json"]),
-    default="text",
-    help="text to read, or json for programs",
-)
-width_option = number_option(
-    "--width", group=WRITTEN, least=20, help="columns of the output; default: the terminal, or 80"
-)
-force_option = option("--force", group=WRITTEN, is_flag=True, help="overwrite without asking")
-first_rows = number_option("--max-rows", group=ROWS, help="only the first N rows")
-sampled = number_option("--sample", group=ROWS, help="only N rows, evenly spaced")
+width_option = number_option(WRITTEN, "columns of the output; default: the terminal, or 80", "--width", least=20)
+force_option = flag(WRITTEN, "overwrite without asking", "--force")
+first_rows = number_option(ROWS, "only the first N rows", "--max-rows")
+sampled = number_option(ROWS, "only N rows, evenly spaced", "--sample")
 select_option = option(
-    "--select",
-    group=FINDINGS,
-    multiple=True,
-    metavar="CODES",
-    help="only these codes or code prefixes, e.g. TRU,LAB001",
+    FINDINGS, "CODES", "only these codes or code prefixes, e.g. TRU,LAB001", "--select", multiple=True
 )
-ignore_option = option(
-    "--ignore", group=FINDINGS, multiple=True, metavar="CODES", help="all but these codes or code prefixes"
-)
+ignore_option = option(FINDINGS, "CODES", "all but these codes or code prefixes", "--ignore", multiple=True)
 eval_option = option(
-    "--eval",
-    "evaluation",
-    group=FINDINGS,
-    metavar="DATA",
-    help="the evaluation set, to find its prompts in the training data",
+    FINDINGS, "DATA", "the evaluation set, to find its prompts in the training data", "--eval", "evaluation"
 )
 jobs_option = number_option(
-    "--jobs",
-    group=WORK,
-    help="processes; default: one fewer than the machine has cores, or with ray all that the cluster has",
+    WORK, "processes; default: one fewer than the machine has cores, or with ray all that the cluster has", "--jobs"
 )
-new_file_option = output_option("-o", "--out", help="OUT.jsonl or OUT.parquet, a new file")
-log_option = output_option("--log", help="LOG.jsonl: every change, row by row; default: OUT.log.jsonl")
+ENGINE = "where the work is done: here, or on a Ray cluster; default: local"
+engine_option = choice_option(WORK, [LOCAL, RAY], ENGINE, "--engine", default=LOCAL)
+address_option = option(WORK, "ADDRESS", "the Ray cluster, e.g. auto; default: one of this machine", "--address")
+new_file_option = output_option("OUT.jsonl or OUT.parquet, a new file", "-o", "--out")
+log_option = output_option("LOG.jsonl: every change, row by row; default: OUT.log.jsonl", "--log")
 
 
 def command(
-    name: str,
     listed: str,
     short_help: str,
     *examples: tuple[str, str],
     cls: type[HelpCommand] = HelpCommand,
     **more: Any,
 ) -> Callable[[Callable[..., Any]], Any]:
-    """Makes a function the command `sftui NAME`, in one of the groups LISTED, with examples of what to type."""
+    """Makes a function the command of its name, in one of the groups LISTED, with examples of what to type."""
 
     def declared(function: Callable[..., Any]) -> HelpCommand:
+        name = function.__name__.strip("_").replace("_", "-")
         attributes = {"listed": listed, "short_help": short_help, "examples": examples, **more}
         COMMANDS[name] = click.command(f"sftui {name}", cls=cls, **attributes)(function)
         return COMMANDS[name]
@@ -152,45 +139,35 @@ def command(
 def inspect(started: IdleWorker | None, /, row: int, theme: str | None, no_mouse: bool, **given: Any) -> int:
     """Open the inspector on DATA: .jsonl .json .csv .parquet (also .gz .zst), a saved folder, a folder
     or glob of shards, a Hub dataset name, or - for stdin; or on CONFIG, a trainer's own .yaml, .yml or .json."""
-    from sftui.cli.inspector import can_pick, open_inspector
+    from sftui.cli.inspector import ScreenOptions, can_pick, open_inspector
 
     if not given["data"] and given["config"] is None and not can_pick():
         click.echo(WELCOME, nl=False)
         return 0
 
-    return open_inspector(given, row, theme, not no_mouse, COMMANDS, started)
+    return open_inspector(given, row, ScreenOptions(theme, not no_mouse, started), COMMANDS)
 
 
 @command(
-    "demo",
     LOOK,
     "open the inspector on bundled data, offline",
     ("sftui demo", "a tour in six steps"),
     ("sftui demo sharegpt", "other rows, without the tour"),
 )
 @click.argument("name", required=False)
-@option("-t", "--tokenizer", group=USUAL, metavar="NAME", help="another tokenizer than the sample's own")
+@option(USUAL, "NAME", "another tokenizer than the sample's own", "-t", "--tokenizer")
 @theme_option
 @no_mouse
-@option("--debug", is_flag=True, help="show a full trace when something fails")
+@flag(OTHER, "show a full trace when something fails", "--debug")
 @click.pass_obj
-def demo(
-    started: IdleWorker | None,
-    /,
-    name: str | None,
-    tokenizer: str | None,
-    theme: str | None,
-    no_mouse: bool,
-    debug: bool,
-) -> int:
+def demo(started: IdleWorker | None, /, theme: str | None, no_mouse: bool, **given: Any) -> int:
     """Open the inspector on bundled sample data, offline; without NAME with a tour through rows with defects."""
-    from sftui.cli.inspector import open_demo
+    from sftui.cli.inspector import ScreenOptions, open_demo
 
-    return open_demo(name, tokenizer, theme, not no_mouse, debug, started)
+    return open_demo(**given, screen=ScreenOptions(theme, not no_mouse, started))
 
 
 @command(
-    "serve",
     LOOK,
     "the inspector in a browser, for this machine alone",
     ("sftui serve data.jsonl -t TOK", "prints the address to open"),
@@ -199,10 +176,10 @@ def demo(
 @opening_options
 @serving_option
 @first_row
-@option("--port", group=USUAL, type=click.IntRange(0, 65535), default=0, metavar="N", help="default: one that is free")
-@option("--host", group=USUAL, default="127.0.0.1", metavar="ADDRESS", help="default: 127.0.0.1, this machine alone")
-@option("--public", group=USUAL, is_flag=True, help="also a --host that other machines reach; nothing is encrypted")
-@option("--theme", type=click.Choice(["dark", "light", "ansi", "mono"]), help="colours; default: dark")
+@option(USUAL, "N", "default: one that is free", "--port", type=click.IntRange(0, 65535), default=0)
+@option(USUAL, "ADDRESS", "default: 127.0.0.1, this machine alone", "--host", default="127.0.0.1")
+@flag(USUAL, "also a --host that other machines reach; nothing is encrypted", "--public")
+@choice_option(OTHER, ["dark", "light", "ansi", "mono"], "colours; default: dark", "--theme")
 def serve(port: int, host: str, public: bool, **given: Any) -> int:
     """Open the inspector on DATA in a browser: print an address that only who has it can open. Needs pip install
     'sftui[serve]'."""
@@ -213,7 +190,6 @@ def serve(port: int, host: str, public: bool, **given: Any) -> int:
 
 
 @command(
-    "show",
     LOOK,
     "print one row: tokens, labels and why each is trained or masked",
     ("sftui show data.jsonl -t TOK --row 3", "row 3, from 0"),
@@ -221,19 +197,11 @@ def serve(port: int, host: str, public: bool, **given: Any) -> int:
     ("sftui show data.jsonl -t TOK --format json", "for programs"),
 )
 @opening_options
-@number_option("--row", group=USUAL, default=0, least=0, help="the row to print, from 0")
-@option(
-    "--shift", group=WRITTEN, is_flag=True, help="the input token at each position, and the token to predict from it"
-)
-@option(
-    "--view",
-    group=WRITTEN,
-    type=click.Choice(["text", "columns", "rows"]),
-    default="rows",
-    help="how the tokens are laid out",
-)
+@number_option(USUAL, "the row to print, from 0", "--row", default=0, least=0)
+@flag(WRITTEN, "the input token at each position, and the token to predict from it", "--shift")
+@choice_option(WRITTEN, ["text", "columns", "rows"], "how the tokens are laid out", "--view", default="rows")
 @text_or_json
-@option("--explain", group=WRITTEN, is_flag=True, help="json: add tokens, reasons and spans")
+@flag(WRITTEN, "json: add tokens, reasons and spans", "--explain")
 @width_option
 def show(**given: Any) -> int:
     """Print one row: its tokens, labels and why each is trained or masked."""
@@ -243,7 +211,6 @@ def show(**given: Any) -> int:
 
 
 @command(
-    "compare",
     LOOK,
     "where trainers, recipes, templates or tokenizers differ",
     ("sftui compare axolotl.yml --with trl@1.16", "the same rows under another trainer"),
@@ -253,34 +220,34 @@ def show(**given: Any) -> int:
 )
 @opening_options
 @option(
-    "--with",
-    "others",
-    group=USUAL,
-    multiple=True,
-    metavar="OTHER",
-    help=(
+    USUAL,
+    "OTHER",
+    (
         "a recipe, a trainer's config, a preset (trl@1.14), tokenizer=NAME, template=NAME or KNOB=VALUE; "
         "several changes in quotes; may be repeated"
     ),
+    "--with",
+    "others",
+    multiple=True,
 )
 @option(
-    "--against",
-    group=USUAL,
-    metavar="CONFIG|DATA",
-    help=(
+    USUAL,
+    "CONFIG|DATA",
+    (
         "look for each sequence of captured batches, or of stored ids, in this dataset, prepared by a config or by the"
         " other options (--recipe, --trainer, …); what they leave open is as in the run"
     ),
+    "--against",
 )
 @first_rows
 @sampled
-@number_option("--show", "shown", group=ROWS, default=3, least=0, help="differing rows to print; default: 3")
+@number_option(ROWS, "differing rows to print; default: 3", "--show", "shown", default=3, least=0)
 @number_option(
+    ROWS,
+    "differing rows, evenly spaced, of which is found out why they differ; default: 200",
     "--causes",
-    group=ROWS,
     default=200,
     least=0,
-    help="differing rows, evenly spaced, of which is found out why they differ; default: 200",
 )
 @text_or_json
 @width_option
@@ -299,7 +266,6 @@ def compare(against: str | None, **given: Any) -> int:
 
 
 @command(
-    "check",
     CHECK,
     "what is wrong in the set-up and in every row, and the fix",
     ("sftui check axolotl.yml", "what is wrong in a config and its data"),
@@ -308,40 +274,34 @@ def compare(against: str | None, **given: Any) -> int:
 )
 @opening_options
 @serving_option
+@choice_option(WRITTEN, FORMATS, "text to read, or a format for programs", "--format", "form", default="text")
 @option(
-    "--format",
-    "form",
-    group=WRITTEN,
-    type=click.Choice(FORMATS),
-    default="text",
-    help="text to read, or a format for programs",
-)
-@option(
+    WRITTEN,
+    "FORMAT FILE",
+    "write another format to FILE, of the same run; may be repeated",
     "--also",
-    group=WRITTEN,
     multiple=True,
     type=(click.Choice(FORMATS), OUTPUT),
-    metavar="FORMAT FILE",
-    help="write another format to FILE, of the same run; may be repeated",
 )
-@option(
+@choice_option(
+    FINDINGS,
+    ["error", "warning", "never"],
+    "exit 1 from this severity on; default: error",
     "--fail-on",
-    group=FINDINGS,
-    type=click.Choice(["error", "warning", "never"]),
     default="error",
-    help="exit 1 from this severity on; default: error",
 )
 @select_option
 @ignore_option
 @first_rows
 @sampled
-@output_option("--baseline", group=FINDINGS, help="ignore the findings recorded in FILE")
-@option("--write-baseline", group=FINDINGS, is_flag=True, help="write the current findings to the --baseline file")
+@output_option("ignore the findings recorded in FILE", "--baseline", group=FINDINGS)
+@flag(FINDINGS, "write the current findings to the --baseline file", "--write-baseline")
 @eval_option
-@output_option("-o", "--out", help="write there instead of to stdout")
+@output_option("write there instead of to stdout", "-o", "--out")
 @force_option
 @jobs_option
-@engine_options
+@engine_option
+@address_option
 def check(**given: Any) -> int:
     """Find what is wrong in the set-up and in every row, and the key that fixes it; exit 1 if problems are found."""
     from sftui.cli.check import check_data
@@ -350,14 +310,13 @@ def check(**given: Any) -> int:
 
 
 @command(
-    "report",
     CHECK,
     "figures, plots and findings as one HTML page",
     ("sftui report axolotl.yml -o report.html", "of the whole dataset"),
 )
 @opening_options
 @serving_option
-@output_option("-o", "--out", required=True, help="the page to write, e.g. report.html")
+@output_option("the page to write, e.g. report.html", "-o", "--out", required=True)
 @select_option
 @ignore_option
 @first_rows
@@ -365,29 +324,23 @@ def check(**given: Any) -> int:
 @eval_option
 @force_option
 @jobs_option
-@engine_options
+@engine_option
+@address_option
 def report(**given: Any) -> int:
     """Write the figures, plots and findings of the whole dataset as one self-contained HTML page."""
-    from sftui.cli.report import write_report
+    from sftui.cli.check import write_report
 
     return write_report(**given)
 
 
 @command(
-    "verify",
     CHECK,
     "run your installed trainer and print where sftui differs",
     ("sftui verify axolotl.yml --python ~/train/bin/python", "50 rows through the Axolotl of that environment"),
 )
 @opening_options
-@option(
-    "--python",
-    group=USUAL,
-    required=True,
-    metavar="PATH",
-    help="the python of an environment that has the trainer installed",
-)
-@number_option("--rows", group=ROWS, default=50, help="number of rows, evenly spaced; default: 50")
+@option(USUAL, "PATH", "the python of an environment that has the trainer installed", "--python", required=True)
+@number_option(ROWS, "number of rows, evenly spaced; default: 50", "--rows", default=50)
 def verify(**given: Any) -> int:
     """Run the real, installed trainer on some rows and print where sftui's labels differ; exit 1 if any do."""
     from sftui.cli.verify import verify_rows
@@ -396,7 +349,6 @@ def verify(**given: Any) -> int:
 
 
 @command(
-    "capture",
     CHECK,
     "run your training up to its first step, keep its batches",
     ("sftui capture -o batches.parquet -- python train.py", "the first 8 batches, as the model receives them"),
@@ -404,20 +356,19 @@ def verify(**given: Any) -> int:
     ("sftui batches.parquet", "look at them"),
 )
 @click.argument("command", nargs=-1, required=True, metavar="-- COMMAND…", type=click.UNPROCESSED)
-@output_option("-o", "--out", required=True, help="OUT.parquet, which only you may read")
+@output_option("OUT.parquet, which only you may read", "-o", "--out", required=True)
 @number_option(
+    USUAL,
+    "so many; what the first optimizer step leaves over comes from the data loader; default: 8",
     "--batches",
-    group=USUAL,
     default=8,
-    help="so many; what the first optimizer step leaves over comes from the data loader; default: 8",
 )
-@option(
+@flag(
+    USUAL,
+    "take them from the data loader, without running or loading a model: transformers' models get no weights",
     "--no-model",
-    group=USUAL,
-    is_flag=True,
-    help="take them from the data loader, without running or loading a model: transformers' models get no weights",
 )
-@number_option("--clip", group=WRITTEN, help="keep N tokens of each sequence")
+@number_option(WRITTEN, "keep N tokens of each sequence", "--clip")
 @force_option
 def capture(**given: Any) -> int:
     """Run COMMAND, your own training command, in your environment, keep its first batches as the model receives them,
@@ -429,42 +380,25 @@ def capture(**given: Any) -> int:
 
 
 @command(
-    "template",
     CHECK,
     "print, tag or probe the chat template in use",
     ("sftui template -t TOK --probe", "what goes wrong with it, without data"),
     ("sftui template data.jsonl -t TOK --add-generation-tags -o tagged.jinja", "a copy with generation tags"),
 )
 @opening_options
-@option(
+@flag(
+    USUAL,
+    "put {% generation %} tags around the assistant's answers, with proof over DATA",
     "--add-generation-tags",
     "tags",
-    group=USUAL,
-    is_flag=True,
-    help="put {% generation %} tags around the assistant's answers, with proof over DATA",
 )
-@option(
-    "--probe", group=USUAL, is_flag=True, help="try it on shapes of conversation that no data need hold; without DATA"
-)
-@option(
-    "--probe-show",
-    "shown",
-    group=USUAL,
-    metavar="SHAPE",
-    help="print one of these conversations, its text, what is wrong",
-)
-@option(
-    "--format",
-    "form",
-    group=WRITTEN,
-    type=click.Choice(["text", "json"]),
-    default="text",
-    help="of --probe: text, or json for programs",
-)
+@flag(USUAL, "try it on shapes of conversation that no data need hold; without DATA", "--probe")
+@option(USUAL, "SHAPE", "print one of these conversations, its text, what is wrong", "--probe-show", "shown")
+@choice_option(WRITTEN, ["text", "json"], "of --probe: text, or json for programs", "--format", "form", default="text")
 @width_option
-@output_option("-o", "--out", help="write it, e.g. to chat_template.jinja")
+@output_option("write it, e.g. to chat_template.jinja", "-o", "--out")
 @force_option
-@number_option("--max-rows", group=ROWS, help="prove over the first N rows only")
+@number_option(ROWS, "prove over the first N rows only", "--max-rows")
 def template(tags: bool, probe: bool, shown: str | None, out: str | None, **given: Any) -> int:
     """Print the chat template in use, what generation tags change in it, or what goes wrong with it; exit 1 where
     tags cannot be proven or the probe finds errors."""
@@ -480,19 +414,19 @@ def template(tags: bool, probe: bool, shown: str | None, out: str | None, **give
 
 
 @command(
-    "encode",
     WRITE,
     "what reaches the model: ids, labels and masks as JSONL or Parquet",
     ("sftui encode axolotl.yml -o encoded.parquet", "every row, or every pack"),
     ("sftui encode data.jsonl -t TOK -o - --explain", "JSON lines with tokens and reasons"),
 )
 @opening_options
-@output_option("-o", "--out", required=True, help="OUT.jsonl or OUT.parquet; - writes JSON lines to stdout")
-@option("--explain", group=WRITTEN, is_flag=True, help="add tokens, reasons and spans of every row")
-@option("--unpacked", group=WRITTEN, is_flag=True, help="one record per row, even if the recipe packs")
+@output_option("OUT.jsonl or OUT.parquet; - writes JSON lines to stdout", "-o", "--out", required=True)
+@flag(WRITTEN, "add tokens, reasons and spans of every row", "--explain")
+@flag(WRITTEN, "one record per row, even if the recipe packs", "--unpacked")
 @force_option
-@number_option("--jobs", group=WORK, help="with ray: its workers; default: all that the cluster has")
-@engine_options
+@number_option(WORK, "with ray: its workers; default: all that the cluster has", "--jobs")
+@engine_option
+@address_option
 def encode(**given: Any) -> int:
     """Write what the trainer would train on: one record per row, or per pack if the recipe packs."""
     from sftui.cli.encode import encode_rows
@@ -501,20 +435,17 @@ def encode(**given: Any) -> int:
 
 
 @command(
-    "export",
     WRITE,
     "the recipe, a script, or a trainer's config with what you changed",
     ("sftui export data.jsonl -t TOK --trainer trl --to trl -o config", "a config for TRL"),
     ("sftui export axolotl.yml --to preprocess -o script", "a script that prepares the data alike"),
 )
 @opening_options
-@option("--to", group=USUAL, required=True, metavar="WHAT", help="recipe, preprocess, or a trainer's name")
-@output_option("-o", "--out", "folder", required=True, metavar="DIR", help="the folder to write into")
+@option(USUAL, "WHAT", "recipe, preprocess, or a trainer's name", "--to", required=True)
+@output_option("the folder to write into", "-o", "--out", "folder", required=True, metavar="DIR")
 @force_option
 @number_option(
-    "--max-rows",
-    group=ROWS,
-    help="for another trainer than the recipe's: count changed labels over the first N rows only",
+    ROWS, "for another trainer than the recipe's: count changed labels over the first N rows only", "--max-rows"
 )
 def export(**given: Any) -> int:
     """Write the recipe, a stand-alone script that prepares the data the same way, or a trainer's config; exit 1 and
@@ -525,32 +456,19 @@ def export(**given: Any) -> int:
 
 
 @command(
-    "repair",
     WRITE,
     "a repaired copy of the data, never in place",
     ("sftui repair --list", "the repairs"),
     ("sftui repair data.jsonl --apply map-roles,trim -o repaired.jsonl", "two of them"),
 )
 @opening_options
-@option(
-    "--apply",
-    group=USUAL,
-    multiple=True,
-    metavar="NAMES",
-    help="repairs to make, e.g. map-roles,trim,deduplicate; see --list",
-)
-@option(
-    "--drop",
-    group=USUAL,
-    multiple=True,
-    metavar="WHAT",
-    help="leave out rows: unreadable, empty, no-answer, or codes of findings",
-)
-@option("--marks", group=ROWS, metavar="FILE", help="MARKS.jsonl of the inspector: leave out the rows marked drop")
+@option(USUAL, "NAMES", "repairs to make, e.g. map-roles,trim,deduplicate; see --list", "--apply", multiple=True)
+@option(USUAL, "WHAT", "leave out rows: unreadable, empty, no-answer, or codes of findings", "--drop", multiple=True)
+@option(ROWS, "FILE", "MARKS.jsonl of the inspector: leave out the rows marked drop", "--marks")
 @new_file_option
 @log_option
-@option("--dry-run", group=WRITTEN, is_flag=True, help="count what would change, write no data")
-@option("--list", "listing", is_flag=True, help="list the repairs")
+@flag(WRITTEN, "count what would change, write no data", "--dry-run")
+@flag(OTHER, "list the repairs", "--list", "listing")
 @force_option
 def repair(listing: bool, **given: Any) -> int:
     """Write DATA with repairs to a new file, never in place; rows that need none keep every byte."""
@@ -560,25 +478,20 @@ def repair(listing: bool, **given: Any) -> int:
 
 
 @command(
-    "convert",
     WRITE,
     "rows of another shape as messages, and the config for them",
     ("sftui convert sharegpt.json --for trl -o messages.jsonl", "for TRL, with its config"),
     ("sftui convert alpaca.json --for trl -o messages.jsonl --dry-run", "only count what would change"),
 )
 @opening_options
-@option(
-    "--for", "reader", group=USUAL, metavar="TRAINER", help="the trainer that is to read them; default: the one named"
-)
-@option("--apply", group=ROWS, multiple=True, metavar="NAMES", help="repairs to make as well, see sftui repair --list")
-@option(
-    "--drop", group=ROWS, multiple=True, metavar="WHAT", help="leave out rows, as in sftui repair: unreadable, empty, …"
-)
-@option("--without", group=ROWS, multiple=True, metavar="COLUMNS", help="leave out columns that would be read instead")
+@option(USUAL, "TRAINER", "the trainer that is to read them; default: the one named", "--for", "reader")
+@option(ROWS, "NAMES", "repairs to make as well, see sftui repair --list", "--apply", multiple=True)
+@option(ROWS, "WHAT", "leave out rows, as in sftui repair: unreadable, empty, …", "--drop", multiple=True)
+@option(ROWS, "COLUMNS", "leave out columns that would be read instead", "--without", multiple=True)
 @new_file_option
-@output_option("--config-dir", metavar="DIR", help="folder of the config that reads it; default: OUT-config")
+@output_option("folder of the config that reads it; default: OUT-config", "--config-dir", metavar="DIR")
 @log_option
-@option("--dry-run", group=WRITTEN, is_flag=True, help="count what would change, write nothing")
+@flag(WRITTEN, "count what would change, write nothing", "--dry-run")
 @force_option
 def convert(**given: Any) -> int:
     """Write DATA of another shape as messages, with tool_calls and tools, to a new file; beside it the config that
@@ -590,7 +503,6 @@ def convert(**given: Any) -> int:
 
 
 @command(
-    "trainers",
     LEARN,
     "the trainers and their releases",
     ("sftui trainers", "what each is, finds and packs"),
@@ -606,7 +518,6 @@ def trainers(form: str) -> int:
 
 
 @command(
-    "knobs",
     LEARN,
     "every setting of the recipe, its choices, its keys",
     ("sftui knobs", "all of them"),
@@ -615,9 +526,7 @@ def trainers(form: str) -> int:
     ("sftui knobs assistant_only_loss", "what a trainer's key is here"),
 )
 @click.argument("name", required=False)
-@option(
-    "--trainer", group=USUAL, metavar="NAME[@VERSION]", help="its options too, with its defaults and its config's keys"
-)
+@option(USUAL, "NAME[@VERSION]", "its options too, with its defaults and its config's keys", "--trainer")
 @TRAINERS_FROM
 @text_or_json
 def knobs(name: str | None, trainer: str | None, form: str) -> int:
@@ -629,7 +538,6 @@ def knobs(name: str | None, trainer: str | None, form: str) -> int:
 
 
 @command(
-    "explain",
     LEARN,
     "what the code of a finding means",
     ("sftui explain TRU001", "one code"),
@@ -638,13 +546,12 @@ def knobs(name: str | None, trainer: str | None, form: str) -> int:
 @click.argument("code", required=False)
 def explain(code: str | None) -> int:
     """What CODE means, when it is harmless and what repairs it; without CODE, the list of all."""
-    from sftui.cli.explain import explain_code
+    from sftui.cli.help import explain_code
 
     return explain_code(code)
 
 
 @command(
-    "help",
     LEARN,
     "the pages of help, offline",
     ("sftui help labels", "a page"),
@@ -659,21 +566,20 @@ def help_(topic: tuple[str, ...]) -> int:
 
 
 @command(
-    "skill",
     LEARN,
     "what a coding agent needs to know, as a SKILL.md",
     ("sftui skill", "for .claude/skills/sftui/SKILL.md, or where your agent looks"),
 )
 def skill() -> int:
     """Print a SKILL.md for coding agents: when to ask sftui, which commands, and how to read what they print."""
-    from sftui.cli.skill import print_skill
+    from sftui.cli.help import print_skill
 
     return print_skill()
 
 
 @click.command("remove", cls=HelpCommand)
 @click.argument("versions", nargs=-1, metavar="VERSION…")
-@option("--all", "everything", is_flag=True, help="remove all")
+@flag(OTHER, "remove all", "--all", "everything")
 def remove_envs(versions: tuple[str, ...], everything: bool) -> int:
     """Remove the environments of VERSIONS."""
     from sftui.cli.envs import remove_environments
@@ -682,7 +588,6 @@ def remove_envs(versions: tuple[str, ...], everything: bool) -> int:
 
 
 @command(
-    "envs",
     LEARN,
     "the environments that --transformers made",
     ("sftui envs remove 4.55.0", "remove one"),
@@ -701,7 +606,6 @@ def envs(context: click.Context) -> int:
 
 
 @command(
-    "bug-report",
     LEARN,
     "what a bug report needs, as Markdown to paste",
     ("sftui bug-report axolotl.yml", "of the command that went wrong"),
@@ -730,14 +634,13 @@ def run(words: list[str], *, watched: bool = False, debug: bool = False, started
     if words and words[0] in COMMANDS:
         command, rest = COMMANDS[words[0]], words[1:]
         if os.path.exists(words[0]):
-            click.echo(f"sftui: `{words[0]}` is the command; to open the file say ./{words[0]}", err=True)
+            narrate(f"`{words[0]}` is the command; to open the file say ./{words[0]}")
     if started is not None and command not in (inspect, demo):
         started.end()
     try:
         # Not command.main: it answers a closed pipe with exit code 1 before we could.
         with command.make_context(command.name, list(rest), obj=started) as context:
             if watched and command not in UNWATCHED:
-                from sftui.cli.opening import data_paths
                 from sftui.cli.supervising import supervised
 
                 if "-" in context.params.get("data", ()):
@@ -758,7 +661,7 @@ def _ended(command: click.Command, context: click.Context) -> int:
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.Abort:
-        click.echo("sftui: stopped, nothing was written", err=True)
+        narrate("stopped, nothing was written")
         return 2
     except click.ClickException as error:
         error.show(sys.stderr)

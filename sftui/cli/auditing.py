@@ -7,29 +7,28 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import click
-
-from sftui.cli.data_notes import DataNotes
+from sftui.audit.found import Filter
+from sftui.audit.run import AuditProgress
+from sftui.audit.state import drop_state, load_state, save_state, state_key
 from sftui.cli.engines import LOCAL, on_ray
-from sftui.cli.loading import loaded_session, open_data
+from sftui.cli.loading import DataNotes, loaded_session, open_data
+from sftui.cli.terminal import narrate
 from sftui.cli.writing import Progress, print_over_progress
+from sftui.exports.report_model import AuditReport
+from sftui.findings.hashes import Hashes
 from sftui.session.checking import AuditSession, evaluation_options, prompts_of
 from sftui.session.inputs import data_files, labels_of
 from sftui.session.opened import source_spec
-from sftui.text import visible
-
-if TYPE_CHECKING:
-    from sftui.audit.found import Filter
-    from sftui.audit.run import AuditProgress
-    from sftui.exports.report_model import AuditReport
-    from sftui.findings.hashes import Hashes
-    from sftui.session.options import OpenOptions
-    from sftui.session.ready import Ready
+from sftui.session.options import OpenOptions
+from sftui.session.ready import Ready
+from sftui.session.splitting import settle_split
+from sftui.tokens.loading.cache import cache_root
 
 SPOOLED = "sftui-stdin-"
 SAVE_EVERY = 20.0
@@ -53,25 +52,17 @@ def audited(
     cluster = on_ray(engine, address)
     with contextlib.closing(loaded_session(options, unread=True)) as session:
         prompts = _prompts(options, evaluation, session) if evaluation is not None else None
+        begin: Callable[..., AuditSession] = AuditSession
         if cluster:
             from sftui.engines.checking import RayChecking
 
-            checking: AuditSession = RayChecking(
-                session,
-                wanted,
-                prompts,
-                max_rows=max_rows,
-                sample=sample,
-                address=address,
-                jobs=jobs,
-                notify=print_over_progress,
-            )
-        else:
-            cores = max(1, (os.cpu_count() or 1) - 1)
-            checking = AuditSession(session, wanted, prompts, max_rows=max_rows, sample=sample, jobs=jobs or cores)
-        note = session.settle_split().note
+            begin = partial(RayChecking, address=address, notify=print_over_progress)
+        elif jobs is None:
+            jobs = max(1, (os.cpu_count() or 1) - 1)
+        checking = begin(session, wanted, prompts, max_rows=max_rows, sample=sample, jobs=jobs)
+        note = settle_split(session).note
         if note:
-            click.echo(f"sftui: {visible(note)}; figures are of all rows", err=True)
+            narrate(f"{note}; figures are of all rows")
         files = data_files(options.paths, options.split)
         notes = DataNotes(session, findings=True)
         notes.print()
@@ -96,9 +87,6 @@ def _run(checking: AuditSession, files: tuple[str, ...]) -> None:
 
     `files` hold the data; without any it is not known whether the data is the same, and nothing is kept.
     """
-    from sftui.audit.state import drop_state, load_state, save_state, state_key
-    from sftui.tokens.loading.cache import cache_root
-
     options = checking.session.options
     folder = cache_root(options.cache_dir).parent / "audits"
     whole = checking.resumable and bool(files)
@@ -116,7 +104,7 @@ def _run(checking: AuditSession, files: tuple[str, ...]) -> None:
     held = load_state(key, folder) if whole else None
     if held is not None:
         checking.audit = held
-        click.echo(f"sftui: goes on at row {held.rows:,}, where it was interrupted", err=True)
+        narrate(f"goes on at row {held.rows:,}, where it was interrupted")
     progress, begun, kept = Progress(checking.total), time.monotonic(), held is not None
     saved = begun
     with _signals() as received:
@@ -131,16 +119,14 @@ def _run(checking: AuditSession, files: tuple[str, ...]) -> None:
             if received:
                 progress.end()
                 if kept:
-                    click.echo(
-                        f"sftui: stopped at row {checking.audit.rows:,}; the same command goes on there", err=True
-                    )
+                    narrate(f"stopped at row {checking.audit.rows:,}; the same command goes on there")
                 raise KeyboardInterrupt if received[0] == signal.SIGINT else SystemExit(128 + received[0])
     if kept:
         drop_state(key, folder)
     progress.end()
     note = now.note or checking.session.engine_note
     if note is not None:
-        click.echo(f"sftui: {visible(note)}", err=True)
+        narrate(note)
 
 
 @contextlib.contextmanager
@@ -183,7 +169,7 @@ def _speed(now: AuditProgress) -> str:
 def _prompts(options: OpenOptions, evaluation: str, trained: Ready) -> Hashes:
     """The hashes of every prompt of the evaluation set, read by the same recipe."""
     with contextlib.closing(open_data(evaluation_options(options, evaluation), trained.recipe)) as held:
-        return prompts_of(held, trained, lambda sentence: click.echo(f"sftui: {visible(sentence)}", err=True))
+        return prompts_of(held, trained, narrate)
 
 
 def repository_names(files: Iterable[str]) -> dict[str, str]:

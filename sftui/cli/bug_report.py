@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sftui.errors import SftuiError
+from sftui.exports.redacted import redacted_sentence, redacted_value
 
 if TYPE_CHECKING:
     from sftui.recipe import Recipe
@@ -36,12 +37,14 @@ def report_bug(given: Mapping[str, Any]) -> int:
     """Print the report; whatever of it is not known says why in its place. The Hub is not queried."""
     named = sorted(name for name in os.environ if NAMED.fullmatch(name))
     os.environ["HF_HUB_OFFLINE"] = "1"  # before anything is imported that reads it
+    from sftui.cli.opening import arguments
+
     words = tuple(_words(given))
     options: OpenOptions | None = None
 
     def opened() -> Iterator[str]:
         nonlocal options
-        options = _options(given)
+        options = arguments(given).options()[0]
         yield from _recipe(options)
 
     sections: dict[str, Callable[[], Iterable[str]]] = {
@@ -63,8 +66,6 @@ def report_bug(given: Mapping[str, Any]) -> int:
 
 def _guarded(lines: Callable[[], Iterable[str]], words: Iterable[str]) -> Iterator[str]:
     """The lines, and behind them what stopped them."""
-    from sftui.exports.redacted import redacted_sentence
-
     try:
         yield from lines()
     except SftuiError as error:
@@ -96,7 +97,10 @@ def _words(given: Mapping[str, Any]) -> Iterator[str]:
 
 def _versions() -> Iterator[str]:
     import sftui
+    from sftui.trainers import traits_of
+    from sftui.trainers.verify.installed import verified
 
+    trainers = (traits_of(name).package or name for name in verified())
     kind = "virtual environment" if sys.prefix != sys.base_prefix else "no virtual environment"
     conda = ", conda" if os.environ.get("CONDA_PREFIX") else ""
     yield f"- sftui {sftui.__version__}"
@@ -104,7 +108,7 @@ def _versions() -> Iterator[str]:
     yield f"- {platform.platform()}, {os.cpu_count()} processors"
     yield f"- required: {', '.join(_found(_required()))}"
     yield f"- optional: {', '.join(_found(OPTIONAL))}"
-    yield f"- trainers here: {', '.join(_found(_trainers()))}"
+    yield f"- trainers here: {', '.join(_found(trainers))}"
 
 
 def _required() -> list[str]:
@@ -113,14 +117,6 @@ def _required() -> list[str]:
         needed = [one for one in metadata.requires("sftui") or () if "extra ==" not in one]
         return list(dict.fromkeys(name[0] for one in needed if (name := re.match(r"[\w.-]+", one)) is not None))
     return ["textual", "transformers", "datasets", "tokenizers", "pyarrow", "numpy"]
-
-
-def _trainers() -> Iterator[str]:
-    """The packages of the trainers that can be run with sftui."""
-    from sftui.trainers import traits_of
-    from sftui.trainers.verify.installed import verified
-
-    return (traits_of(name).package or name for name in verified())
 
 
 def _found(packages: Iterable[str]) -> Iterator[str]:
@@ -132,8 +128,6 @@ def _found(packages: Iterable[str]) -> Iterator[str]:
 
 
 def _terminal(named: Iterable[str]) -> Iterator[str]:
-    from sftui.exports.redacted import redacted_value
-
     for name in TERMINAL:
         if name in os.environ:
             yield f"- {name}={redacted_value(os.environ[name])}"
@@ -157,14 +151,7 @@ def _settings() -> Iterator[str]:
     yield f"- changed: {', '.join(changed) or 'nothing'}"
 
 
-def _options(given: Mapping[str, Any]) -> OpenOptions:
-    from sftui.cli.opening import arguments
-
-    return arguments(given).options()[0]
-
-
 def _recipe(options: OpenOptions) -> Iterator[str]:
-    from sftui.exports.redacted import redacted_value
     from sftui.recipe import diff
     from sftui.trainers import preset
 
@@ -195,7 +182,6 @@ def _kind(path: str) -> str:
 
 def _keys(config: OpenedConfig) -> Iterator[str]:
     """What became of a config's keys: counts, and by name what sftui does not follow."""
-    from sftui.exports.redacted import redacted_value
     from sftui.trainers.config import KeyUse
 
     for use in KeyUse:
@@ -214,7 +200,6 @@ def _engine(options: OpenOptions | None) -> Iterator[str]:
     if recipe.tokenizer.name is None:
         yield "- no tokenizer was named"
         return
-    from sftui.exports.redacted import redacted_sentence, redacted_value
     from sftui.exports.report_model import counted_word
     from sftui.session.versions import load
     from sftui.tokens.shortcuts.bulk import Bulk
@@ -235,7 +220,5 @@ def _engine(options: OpenOptions | None) -> Iterator[str]:
 
 
 def _version(recipe: Recipe, options: OpenOptions) -> str:
-    from sftui.exports.redacted import redacted_value
-
     version = redacted_value(recipe.tokenizer.transformers) if recipe.tokenizer.transformers else "that of its preset"
     return f"{version}{', with --env' if options.env else ''}"

@@ -7,36 +7,27 @@ import shlex
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import click
-
+from sftui.capture import CapturedRun, RunOutcome, read_folder, run
+from sftui.capture.recorder.sftui_recorder import CaptureOptions
+from sftui.capture.stored import about_run, counted
+from sftui.cli.terminal import narrate
 from sftui.cli.writing import STDOUT, outputs
 from sftui.errors import ExportError, SftuiError
-from sftui.text import visible
-
-if TYPE_CHECKING:
-    from sftui.capture import CapturedRun, RunOutcome
+from sftui.exports.captured import write_captured
+from sftui.session.inputs import Inputs
+from sftui.trainers import packages
 
 
 def capture_batches(
     command: Sequence[str], out: str, batches: int, no_model: bool, clip: int | None, force: bool
 ) -> int:
     """Write what the run gave; SftuiError, which says why, where it gave nothing."""
-    from sftui.capture import read_folder, run
-    from sftui.capture.recorder.sftui_recorder import CaptureOptions
-    from sftui.exports.captured import write_captured
-    from sftui.session.inputs import Inputs
-    from sftui.trainers import packages
-
     if out == STDOUT or not out.lower().endswith(".parquet"):
         raise ExportError(f"{out} says no format that batches are written in", fix="name it OUT.parquet")
     target, _ = outputs(Inputs(tuple(word for word in command if os.path.isfile(word))), force, out)
     with target.open(folders=False, private=True) as file:  # before anything runs: what cannot be written is told then
-        click.echo(
-            f"sftui: runs your own code: {visible(shlex.join(command))}; it is ended before its first optimizer step",
-            err=True,
-        )
+        narrate(f"runs your own code: {shlex.join(command)}; it is ended before its first optimizer step")
         with tempfile.TemporaryDirectory(prefix="sftui-capture-") as folder:
             options = CaptureOptions(batches, no_model, clip, [*dict.fromkeys(packages().values())])
             outcome = run(command, Path(folder), options, (file.name,))
@@ -45,16 +36,12 @@ def capture_batches(
             why, fix = outcome.nothing(no_model=no_model), outcome.remedy(no_model=no_model)
             raise SftuiError("nothing was captured", why=why, fix=fix)
         write_captured(captured, file)
-    for sentence in summary(captured, outcome, batches):
-        click.echo(f"sftui: {visible(sentence)}", err=True)
-    click.echo(f"sftui: written to {visible(out)}, which only you may read", err=True)
+    narrate(*summary(captured, outcome, batches), f"written to {out}, which only you may read")
     return 0
 
 
 def summary(captured: CapturedRun, outcome: RunOutcome, wanted: int) -> list[str]:
     """What was captured, and what is not known of it, in sentences."""
-    from sftui.capture.stored import about_run, counted
-
     ended = {
         "step": "before its first optimizer step",
         "enough": "at the last batch",

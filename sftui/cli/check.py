@@ -1,4 +1,4 @@
-"""`sftui check`: what is wrong in the set-up, the dataset and its rows, for people and for machines."""
+"""`sftui check` and `report`: what is wrong in the set-up, the dataset and its rows, for people and for machines."""
 
 from __future__ import annotations
 
@@ -7,22 +7,25 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import click
-
+from sftui.audit.found import Filter
 from sftui.cli.auditing import audited, work_of
 from sftui.cli.opening import open_options
+from sftui.cli.terminal import narrate
 from sftui.cli.writing import STDOUT, outputs
 from sftui.errors import RecipeError
-from sftui.session.checking import codes_of
+from sftui.exports.baseline import Baseline, baseline_text, may_replace, read_baseline
+from sftui.exports.formats_text import as_text
+from sftui.exports.report_model import AuditReport, counted_word
+from sftui.findings import Severity
+from sftui.session.arguments import codes_of
 from sftui.session.inputs import inputs_of
-from sftui.text import visible
-
-if TYPE_CHECKING:
-    from sftui.exports.report_model import AuditReport
+from sftui.text import many
 
 DEFAULT_WIDTH = 100
+LOOKS = 3
+"""Rows of each code that the page of `sftui report` draws."""
 
 
 def check_data(
@@ -39,11 +42,6 @@ def check_data(
 ) -> int:
     """Print or write what was found, and `also` as (format, file); 1 where something at or above `fail_on` stands, else
     0."""
-    from sftui.audit.found import Filter
-    from sftui.exports.baseline import Baseline, baseline_text, may_replace, read_baseline
-    from sftui.exports.report_model import counted_word
-    from sftui.findings import Severity
-
     if write_baseline and baseline is None:
         raise RecipeError("--write-baseline does not say where", fix="name the file with --baseline FILE")
     known = Baseline(frozenset()) if baseline is None or write_baseline else read_baseline(Path(baseline))
@@ -51,10 +49,9 @@ def check_data(
         codes_of(select, "--select"), codes_of(ignore, "--ignore"), (), known.known, remember=write_baseline
     )
     if known.outdated:
-        click.echo(
-            f"sftui: {baseline} is of an earlier sftui and no longer knows {visible(', '.join(known.outdated))}; write"
-            " it anew with --write-baseline",
-            err=True,
+        narrate(
+            f"{baseline} is of an earlier sftui and no longer knows {', '.join(known.outdated)}; write"
+            " it anew with --write-baseline"
         )
     options = open_options(given)
     remembered = baseline if write_baseline else None
@@ -66,11 +63,7 @@ def check_data(
     found = audited(options, wanted, **work_of(given))
     other = known.other_ids(found.tokenizer) if baseline is not None and not write_baseline else ""
     if other:
-        click.echo(
-            f"sftui: {visible(str(baseline))} {other}: findings of tokens may be new to it; rewrite it with"
-            " --write-baseline",
-            err=True,
-        )
+        narrate(f"{baseline} {other}: findings of tokens may be new to it; rewrite it with --write-baseline")
     target.write(_writer(form)(found))
     for (extra, _), place in zip(also, others):
         if place is not None:
@@ -80,7 +73,7 @@ def check_data(
         with memory.open() as file:
             file.write(text.encode("ascii"))
         counted = f"{counted_word(count, 'finding')} {'is' if count == 1 else 'are'}"
-        click.echo(f"sftui: {counted} known from now on, in {visible(str(baseline))}", err=True)
+        narrate(f"{counted} known from now on, in {baseline}")
         return 0
     worst = found.audit.found.worst()
     if fail_on == "never" or worst is None:
@@ -91,9 +84,19 @@ def check_data(
 def _writer(form: str) -> Callable[[AuditReport], str]:
     """What writes a format; text as wide as the terminal."""
     if form == "text" and sys.stdout.isatty():
-        from sftui.exports.formats_text import as_text
-
         return partial(as_text, width=shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns)
     from sftui.exports.formats import writer_of
 
     return writer_of(form)
+
+
+def write_report(out: str, select: tuple[str, ...], ignore: tuple[str, ...], force: bool, **given: Any) -> int:
+    """Write the page; what it shows does not change the exit code, `sftui check` is for that."""
+    from sftui.exports.report import report_html
+
+    wanted = Filter(codes_of(select, "--select"), codes_of(ignore, "--ignore"))
+    options = open_options(given)
+    target, _ = outputs(inputs_of(options, given["evaluation"]), force, out)
+    checked = audited(options, wanted, **work_of(given), looks=LOOKS)
+    target.write(report_html(checked), f"{many(checked.audit.rows, 'row')} ")
+    return 0

@@ -6,24 +6,25 @@ import contextlib
 import math
 from array import array
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from sftui.cli.data_notes import DataNotes
-from sftui.cli.loading import load_tokenizer, open_data, print_notes, print_stops, print_versions
+from sftui.cli.loading import DataNotes, load_tokenizer, open_data, print_notes, print_stops, print_versions
 from sftui.cli.opening import open_options
 from sftui.cli.sides import SideRecipe, other_side
-from sftui.cli.terminal import terminal_width
+from sftui.cli.terminal import narrate, terminal_width
 from sftui.cli.writing import Progress
+from sftui.comparison import Causes, ComparisonCount, RowComparison, RowSide
 from sftui.errors import RecipeError
-from sftui.exports.records import as_json
+from sftui.exports.records import as_json, attributes
+from sftui.recipe import Recipe
+from sftui.session.comparing import open_sides, tokenized_otherwise
+from sftui.session.explaining import chosen
 from sftui.session.splitting import PREPARED
-from sftui.text import visible
-
-if TYPE_CHECKING:
-    from sftui.comparison import Causes, ComparisonCount, RowComparison, RowSide
-    from sftui.recipe import Recipe
+from sftui.views.causes import cause_lines, does, keys_of_setting
+from sftui.views.cells import plain
+from sftui.views.compare import compare_lines, count_lines, unmarked_words
 
 
 def compare_recipes(
@@ -38,11 +39,6 @@ def compare_recipes(
 ) -> int:
     """Print the count and the first differing rows; 0 where nothing differs, 1 where something does, 2 where no row
     could be compared."""
-    from sftui.session.comparing import open_sides
-    from sftui.session.explaining import chosen
-    from sftui.session.versions import tokenized_otherwise
-    from sftui.views.compare import unmarked_words
-
     if not others:
         raise RecipeError(
             "there is nothing to compare with",
@@ -58,8 +54,8 @@ def compare_recipes(
     with contextlib.closing(open_sides(options, recipes, configs, open_data, load_tokenizer)) as comparing:
         print_versions(comparing.sessions)
         print_notes(side.recipe for side in sides)
-        for sentence in tokenized_otherwise(comparing.sessions, [side.name for side in sides]):
-            click.echo(f"sftui: {visible(sentence)}", err=True)
+        names = [side.name for side in sides]
+        narrate(*tokenized_otherwise(comparing.sessions, names))
         notes = DataNotes(*comparing.sessions)
         some = max_rows is not None or sample is not None
         if sample is not None:
@@ -68,8 +64,7 @@ def compare_recipes(
             notes.look()
         notes.print()
         splits = comparing.settle(PREPARED if some else None)
-        for words in unmarked_words([split.note for split in splits], [side.name for side in sides]):
-            click.echo(f"sftui: {visible(words)}", err=True)
+        narrate(*unmarked_words([split.note for split in splits], names))
         progress = Progress(comparing.total(max_rows, sample))
         differing = array("q")
         for count in comparing.count(comparing.rows(max_rows, sample), keep=shown, differing=differing):
@@ -86,9 +81,8 @@ def compare_recipes(
         progress.end()
         stops = print_stops(comparing.sessions)
     if count is None:
-        click.echo("sftui: the data has no rows, so that nothing could be compared", err=True)
+        narrate("the data has no rows, so that nothing could be compared")
         return 2
-    names = [side.name for side in sides]
     if form == "json":
         click.echo(as_json({**as_record(count, names), "causes": causes_record(found, recipes)}))
     else:
@@ -99,10 +93,6 @@ def compare_recipes(
 def _print(
     count: ComparisonCount, causes: Sequence[Causes | None], names: Sequence[str], recipes: Sequence[Recipe], width: int
 ) -> None:
-    from sftui.views.causes import cause_lines
-    from sftui.views.cells import plain
-    from sftui.views.compare import compare_lines, count_lines
-
     click.echo(plain(count_lines(count, names, width)), nl=False)
     for number, found in enumerate(causes, 1):
         if found is not None:
@@ -120,12 +110,8 @@ def as_record(count: ComparisonCount, names: Sequence[str]) -> dict[str, Any]:
     """The count as one record; `columns` of a row are those that differ, with each side's ids and labels (null:
     cut), and the weights of its labels where they are not all 1 (null: no number)."""
     return {
-        "rows": count.rows,
-        "differing_rows": count.differing_rows,
-        "differing_tokens": count.differing_tokens,
-        "labels_differing": count.labels_differing,
-        "ids_differing": count.ids_differing,
-        "weights_differing": count.weights_differing,
+        **attributes(count, "rows", "differing_rows", "differing_tokens"),
+        **attributes(count, "labels_differing", "ids_differing", "weights_differing"),
         "one_sided_rows": count.one_sided,
         "evaluation_differing_rows": count.evaluation_differing,
         "failing_rows": count.failing,
@@ -148,8 +134,6 @@ def as_record(count: ComparisonCount, names: Sequence[str]) -> dict[str, Any]:
 
 def causes_record(causes: Sequence[Causes | None], recipes: Sequence[Recipe]) -> list[dict[str, Any]]:
     """Why each further side differs from the first: a record a cause, those of most rows first."""
-    from sftui.views.causes import does, keys_of_setting
-
     return [
         {
             "side": number,

@@ -6,22 +6,26 @@ import contextlib
 import os
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from sftui.cli.data_notes import DataNotes
+from sftui.cli.loading import DataNotes
 from sftui.cli.opening import open_options
-from sftui.cli.repair import opened_for, summary, targets_of, written
+from sftui.cli.repair import opened_for, repairs_of, summary, targets_of, written
+from sftui.cli.terminal import narrate
 from sftui.cli.writing import may_write
 from sftui.errors import ExportError
-from sftui.session.checking import words_of
+from sftui.exports.plan import ExportPlan, check_target
+from sftui.findings import CODES
+from sftui.repairs.rows import DROP_REASONS
+from sftui.repairs.run import plan_of
+from sftui.session.arguments import words_of
+from sftui.session.converting import alike, conversion, opens_with, plan_config, refuse_stuck
 from sftui.session.encoding import refuse_half
+from sftui.session.harm import refuse_harm
 from sftui.session.inputs import inputs_of
 from sftui.text import visible
-
-if TYPE_CHECKING:
-    from sftui.exports.plan import ExportPlan
 
 FOLDER = "-config"
 """Behind the name of the file without its ending: the folder of the config that reads it."""
@@ -43,18 +47,9 @@ def convert_data(
 
     Nothing is written where a row cannot be converted that is not left out.
     """
-    from sftui.exports.plan import check_target
-    from sftui.findings import CODES
-    from sftui.repairs.rows import DROP_REASONS
-    from sftui.repairs.run import DROPPING, plan_of
-    from sftui.session.converting import alike, conversion, opens_with, plan_config, refuse_stuck
-    from sftui.session.harm import refuse_harm
-
     if reader is not None:
         check_target(reader)
-    listed = "`sftui repair --list` lists all of them"
-    dropped = words_of(drop, "--drop", "reason and no code", listed)
-    chosen = (*words_of(apply, "--apply", "repair", listed), *(f"{DROPPING}{one}" for one in dropped))
+    chosen = repairs_of(apply, drop)
     columns = words_of(without, "--without", "column", "name columns, e.g. --without text")
     coded = bool(plan_of(chosen, codes=tuple(CODES)).codes)
     options = open_options(given)
@@ -80,15 +75,14 @@ def convert_data(
         raise ExportError(f"{now.lost:,} rows could not be carried over", fix="leave them out with --drop unreadable")
     click.echo(visible(summary(now.counts, 0, target, DROP_REASONS), newline="\n"), err=True)
     if comparison:
-        click.echo(f"sftui: {visible(comparison)}", err=True)
+        narrate(comparison)
     if plan is not None and target is not None and target.path is not None:
         _write_config(plan, opens_with(made, plan, target.path))
     return 0
 
 
 def _write_config(plan: ExportPlan, words: tuple[str, ...]) -> None:
-    for line in plan.notes:
-        click.echo(f"sftui: {visible(line)}", err=True)
+    narrate(*plan.notes)
     for path in plan.write(overwrite=True):
         click.echo(os.fsencode(path))
-    click.echo(f"sftui: opened by `{visible(shlex.join(('sftui', *words)))}`", err=True)
+    narrate(f"opened by `{shlex.join(('sftui', *words))}`")

@@ -6,12 +6,10 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import IO, TYPE_CHECKING, Any
 
-import click
-
-from sftui.cli.data_notes import DataNotes
 from sftui.cli.engines import on_ray
-from sftui.cli.loading import loaded_session
+from sftui.cli.loading import DataNotes, loaded_session
 from sftui.cli.opening import open_options
+from sftui.cli.terminal import narrate
 from sftui.cli.writing import STDOUT, Progress, outputs, print_over_progress
 from sftui.errors import ExportError
 from sftui.exports.parquet import parquet_writer
@@ -19,7 +17,9 @@ from sftui.exports.records import Columns, as_line
 from sftui.session.encoding import EncodeProgress, columns_of, encoded, packs, refuse_half
 from sftui.session.inputs import inputs_of
 from sftui.session.ready import Ready
-from sftui.text import visible
+from sftui.session.splitting import settle_split
+from sftui.text import many
+from sftui.trainers import trainer_named
 
 if TYPE_CHECKING:
     from sftui.engines.encoding import Engines
@@ -51,11 +51,15 @@ def encode_rows(
         refuse_half(session)
         notes.print()
         if packed:
-            click.echo(_how_packed(session), err=True)
-        split = session.settle_split()
+            narrate(_how_packed(session))
+        split = settle_split(session)
         if split.note:
-            click.echo(f"sftui: {visible(split.note)}" + "; packs are made of all rows" * packed, err=True)
+            narrate(split.note + "; packs are made of all rows" * packed)
         progress = Progress(session.count_now())
+
+        def passed() -> None:
+            progress.at(written.rows)
+
         with target.open(folders=False) as file:
             if cluster and not packed:
                 from sftui.engines.encoding import write_rows
@@ -69,40 +73,34 @@ def encode_rows(
                     address=address,
                     jobs=jobs,
                     notify=print_over_progress,
-                    passed=lambda: progress.at(written.rows),
+                    passed=passed,
                 )
             else:
                 apart = _elsewhere(session, explain and not split.packs, address, jobs) if cluster else None
+                arrays = form == "parquet"
                 with (
                     apart or contextlib.nullcontext(session) as working,
                     sink(file, columns_of(session, explain, unpacked)) as put,
                 ):
-                    for one in encoded(
-                        working,
-                        written,
-                        explain=explain,
-                        unpacked=unpacked,
-                        as_arrays=form == "parquet",
-                        passed=lambda: progress.at(written.rows),
+                    for record in encoded(
+                        working, written, explain=explain, unpacked=unpacked, as_arrays=arrays, passed=passed
                     ):
-                        put(one)
+                        put(record)
         progress.end()
         notes.print()
         stop = written.stop_of(session.recipe, session.stops())
-    click.echo(_summary(written, packed, out) + _ids(session, by), err=True)
+    narrate(*_summary(written, packed, out, session, by))
     if stop is not None:
-        click.echo(f"sftui: {visible(stop)}", err=True)
+        narrate(stop)
     return 2 if stop is not None else 0
 
 
 def _how_packed(session: Ready) -> str:
     """What the composition of the packs assumes, in one line."""
-    from sftui.trainers import trainer_named
-
     recipe = session.recipe
     trainer = trainer_named(recipe.preset)
     return (
-        f"sftui: packs as {trainer.title or trainer.name} makes them ({recipe.pack.strategy}),"
+        f"packs as {trainer.title or trainer.name} makes them ({recipe.pack.strategy}),"
         f" {trainer.packing_order(recipe)}; --unpacked writes rows"
     )
 
@@ -115,18 +113,12 @@ def _elsewhere(
     return elsewhere(session, whole=whole, address=address, jobs=jobs, notify=print_over_progress)
 
 
-def _ids(session: Ready, by: Engines | None) -> str:
-    """Which engine gave the ids, where it is not the usual one, or why it is again; why rows are rendered again. `by`:
-    workers gave them, and not this session."""
-    bulk = session.bulk
+def _summary(count: EncodeProgress, packed: bool, out: str, session: Ready, by: Engines | None) -> Iterator[str]:
+    """How much was written, and which engine gave the ids, where it is not the usual one; then why it is again, or why
+    rows are rendered again. `by`: workers gave them, and not this session."""
+    rows, bulk = many(count.rows, "row"), session.bulk
     names, note = ((bulk.engine,), session.engine_note) if by is None else (by.names, by.note)
-    named = f", ids by {bulk.FAST}" if bulk.FAST in names else ""
-    return named if note is None else f"{named}\nsftui: {visible(note)}"
-
-
-def _summary(count: EncodeProgress, packed: bool, out: str) -> str:
-    rows = f"{count.rows:,} row{'s' if count.rows != 1 else ''}"
-    parts = [f"sftui: {count.packs:,} pack{'s' if count.packs != 1 else ''} of {rows}" if packed else f"sftui: {rows}"]
+    parts = [f"{many(count.packs, 'pack')} of {rows}" if packed else rows]
     if count.dropped:
         parts.append(f"{count.dropped:,} dropped by the trainer")
     if count.aside:
@@ -135,8 +127,10 @@ def _summary(count: EncodeProgress, packed: bool, out: str) -> str:
         parts.append(f"{count.failed:,} could not be prepared (see their `error`)")
     if packed and count.tokens:
         parts.append(f"{count.tokens:,} tokens in no pack, as the trainer leaves them out")
-    where = "" if out == STDOUT else f" written to {visible(out)}"
-    return ", ".join(parts) + where
+    where = "" if out == STDOUT else f" written to {out}"
+    yield ", ".join(parts) + where + f", ids by {bulk.FAST}" * (bulk.FAST in names)
+    if note is not None:
+        yield note
 
 
 def _form(out: str) -> tuple[str, Callable[[IO[bytes], Columns], contextlib.AbstractContextManager[Sink]]]:

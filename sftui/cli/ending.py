@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Callable
 from types import FrameType
 
-from sftui.cli.terminal import guarded
+from sftui.cli.terminal import guarded, narrate
 from sftui.errors import SftuiError
 
 
@@ -34,7 +34,7 @@ def exit_code(work: Callable[[], object], debug: bool) -> int:
         except BaseException as error:  # a panic of Rust is no Exception
             if debug:
                 traceback.print_exc()
-            print_message(_sentence(error))
+            narrate(_sentence(error))
             try:
                 sys.stdout.flush()
             except OSError:
@@ -65,13 +65,6 @@ def _give_up_stdout() -> None:
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.stdout.flush()
-
-
-def print_message(sentence: str) -> None:
-    """One sentence on stderr."""
-    from sftui.text import visible
-
-    print(f"sftui: {visible(sentence)}", file=sys.stderr)  # noqa: T201
 
 
 def end_on_signals() -> None:

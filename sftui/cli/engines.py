@@ -1,35 +1,10 @@
-"""The options that say where the work is done."""
+"""Where the work is done."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
-
-import click
-
-from sftui.cli.grouped import WORK, option
 from sftui.errors import RecipeError
 
-F = TypeVar("F", bound=Callable[..., Any])
 LOCAL, RAY = "local", "ray"
-
-
-def engine_options(command: F) -> F:
-    """Decorate a command whose work a cluster can do."""
-    for one in (
-        option(
-            "--address", group=WORK, metavar="ADDRESS", help="the Ray cluster, e.g. auto; default: one of this machine"
-        ),
-        option(
-            "--engine",
-            group=WORK,
-            type=click.Choice([LOCAL, RAY]),
-            default=LOCAL,
-            help="where the work is done: here, or on a Ray cluster; default: local",
-        ),
-    ):
-        command = one(command)
-    return command
 
 
 def on_ray(engine: str, address: str | None, workers: int | None = None) -> bool:

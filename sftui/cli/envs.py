@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from sftui.cli.terminal import narrate
 from sftui.errors import SftuiError
 from sftui.text import visible
 
@@ -15,13 +16,12 @@ def make_for(version: str) -> None:
     """Make an environment with this version, after saying what it takes."""
     from sftui.tokens.loading import made
 
-    click.echo(
-        f"sftui: making an environment with transformers {visible(version)} in {made.root()}: about {made.MEGABYTES} MB"
-        f" and up to {made.MINUTES} minutes, once (`sftui envs remove {visible(version)}` takes it away)",
-        err=True,
+    narrate(
+        f"making an environment with transformers {version} in {made.root()}: about {made.MEGABYTES} MB"
+        f" and up to {made.MINUTES} minutes, once (`sftui envs remove {version}` takes it away)"
     )
     if made.busy(version):
-        click.echo("sftui: another process makes it: sftui waits until it is done; Ctrl-C stops", err=True)
+        narrate("another process makes it: sftui waits until it is done; Ctrl-C stops")
     made.make(version)
 
 
@@ -31,7 +31,7 @@ def list_environments() -> int:
 
     found = made.all_made()
     if not found:
-        click.echo(f"sftui: no environments in {made.root()}; --transformers VERSION makes one", err=True)
+        narrate(f"no environments in {made.root()}; --transformers VERSION makes one")
     for one in found:
         day = time.strftime("%Y-%m-%d", time.localtime(one.used))
         click.echo(f"{one.version:<8}  {one.size / 2**20:>4.0f} MB  used {day}  {visible(str(one.folder))}")
@@ -49,5 +49,5 @@ def remove_environments(versions: tuple[str, ...], everything: bool) -> int:
         if not made.remove(version):
             known = ", ".join(one.version for one in made.all_made()) or "none"
             raise SftuiError(f"there is no environment for transformers {version}", fix=f"there are: {known}")
-        click.echo(f"sftui: removed {Path(made.folder_of(version))}", err=True)
+        narrate(f"removed {Path(made.folder_of(version))}")
     return 0

@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import Any
 
 import click
 
-from sftui.cli.data_notes import DataNotes
-from sftui.cli.loading import load_tokenizer, open_data, print_notes, print_stops, print_versions
+from sftui.audit.verdict import Verdicts, of_row
+from sftui.cli.loading import DataNotes, load_tokenizer, open_data, print_notes, print_stops, print_versions
 from sftui.cli.opening import open_options
+from sftui.cli.terminal import narrate
 from sftui.cli.writing import STDOUT, Progress, may_write
 from sftui.errors import ExportError, SftuiError
+from sftui.exports.conversion import refused_export
+from sftui.exports.plan import TARGETS, check_target, plan_export
+from sftui.findings.model import Consequence
+from sftui.recipe import Recipe
+from sftui.session import ready
+from sftui.session.comparing import open_sides
 from sftui.session.inputs import inputs_of
+from sftui.session.opened import OpenData
+from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready
-from sftui.text import visible
-
-if TYPE_CHECKING:
-    from sftui.recipe import Recipe
-    from sftui.session.opened import OpenData
-    from sftui.session.options import OpenOptions
+from sftui.text import many, visible
+from sftui.trainers import trainer_named
+from sftui.views.cells import plain
+from sftui.views.compare import count_lines
 
 
 def export_files(to: str, folder: str, force: bool, max_rows: int | None, **given: Any) -> int:
@@ -30,9 +38,6 @@ def export_files(to: str, folder: str, force: bool, max_rows: int | None, **give
     (`max_rows`: over its first rows) and reported before anything is written. 1 where no answer of the data reaches the
     model: then nothing is written but with `force`.
     """
-    from sftui.exports.plan import TARGETS, check_target, plan_export
-    from sftui.session.reaching import unreached
-
     check_target(to)
     if folder == STDOUT:
         raise ExportError("an export is several files, which stdout cannot take", fix="name a folder with -o DIR")
@@ -52,11 +57,9 @@ def export_files(to: str, folder: str, force: bool, max_rows: int | None, **give
         if isinstance(wanted, Ready):
             lost = unreached(wanted, max_rows)
         if lost is not None:
-            click.echo(f"sftui: {visible(lost)}", err=True)
+            narrate(lost)
             if not force:
-                click.echo(
-                    "sftui: nothing was written: `sftui check` says why; --force writes it all the same", err=True
-                )
+                narrate("nothing was written: `sftui check` says why; --force writes it all the same")
                 return 1
         print_versions([session])
         stops = to == recipe.trainer and isinstance(session, Ready) and print_stops([session])
@@ -81,8 +84,6 @@ def export_files(to: str, folder: str, force: bool, max_rows: int | None, **give
 def exported(session: OpenData, recipe: Recipe) -> OpenData:
     """The data under the exported recipe, with its tokenizer; without one where it cannot be loaded and a recipe alone
     is written."""
-    from sftui.session import ready
-
     other = ready.under(session, recipe)
     try:
         return ready.tokenized(other) if ready.waits(other) and recipe.tokenizer.name is not None else other
@@ -94,15 +95,11 @@ def exported(session: OpenData, recipe: Recipe) -> OpenData:
 
 def refuse_untrainable(session: OpenData, recipe: Recipe) -> None:
     """ExportError where no sampled row can be made into labels under the exported recipe, tokenizer and template."""
-    from sftui.exports.conversion import refused_export
-    from sftui.session import ready
-    from sftui.trainers import trainer_named
-
     title = trainer_named(recipe.preset).title or recipe.preset
     if ready.waits(session):
         return
     if not isinstance(session, ready.Ready):
-        raise refused_export(title, session.missing())
+        raise refused_export(title, session.problem)
     made = [session.inspect_row(row, spans=False) for row in session.sample if row.data is not None]
     problems = [one.problem for one in made if one.problem is not None]
     if problems and len(problems) == len(made):
@@ -111,10 +108,6 @@ def refuse_untrainable(session: OpenData, recipe: Recipe) -> None:
 
 def print_changes(options: OpenOptions, recipe: Recipe, converted: Recipe, limit: int | None) -> None:
     """Count on stderr what becomes of the labels under the other trainer."""
-    from sftui.session.comparing import open_sides
-    from sftui.views.cells import plain
-    from sftui.views.compare import count_lines
-
     count = None
     try:
         with contextlib.closing(open_sides(options, (recipe, converted))) as comparing:
@@ -133,3 +126,24 @@ def print_changes(options: OpenOptions, recipe: Recipe, converted: Recipe, limit
                 (f": {side.gone}" for side in first.sides if side.gone is not None), "; `sftui compare` shows where"
             )
             click.echo(visible(f"the first of them is row {first.row}{why}"), err=True)
+
+
+def unreached(session: Ready, most: int | None = None) -> str | None:
+    """What becomes of data, or of its first `most` rows, of which no answer reaches the model, in a sentence; None for
+    any other, which the first row tells that is trained."""
+    verdicts, count, why = Verdicts(), 0, ""
+    for made in session.inspect_many(islice(session.source.rows(), most)):
+        if made.evaluates or made.row.left_out is not None:
+            continue
+        found = session.found(made)
+        comes_to = of_row(found)
+        if made.trained and (comes_to is None or not comes_to[1].lost):
+            return None
+        count += 1
+        verdicts.add(found, made.row.index)
+        why = why or (made.problem.sentence() if made.problem is not None else made.dropped or "")
+    if not count:
+        return None
+    told = next((one for one in verdicts.verdicts(count, why) if Consequence[one.consequence.upper()].lost), None)
+    words = told.sentence if told is not None else f"nothing is trained in {many(count, 'row')}{why and ': '}{why}"
+    return f"{words}{'' if most is None else f' (of the first {most:,} rows)'}"

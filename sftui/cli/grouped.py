@@ -43,14 +43,24 @@ class Option(click.Option):
         self.group = group
 
 
-def option(*names: str, group: str = OTHER, **attributes: Any) -> Callable[[F], F]:
-    """`click.option` in one of the GROUPS."""
-    return click.option(*names, cls=Option, group=group, **attributes)
+def option(group: str, metavar: str | None, text: str, *names: str, **attributes: Any) -> Callable[[F], F]:
+    """`click.option` in one of the GROUPS, with what the help says of it."""
+    return click.option(*names, cls=Option, group=group, metavar=metavar, help=text, **attributes)
 
 
-def number_option(*names: str, group: str, metavar: str = "N", least: int = 1, **attributes: Any) -> Callable[[F], F]:
+def flag(group: str, text: str, *names: str) -> Callable[[F], F]:
+    """An option that is given or not."""
+    return option(group, None, text, *names, is_flag=True)
+
+
+def choice_option(group: str, choices: Sequence[str], text: str, *names: str, **attributes: Any) -> Callable[[F], F]:
+    """An option that takes one of some words."""
+    return option(group, None, text, *names, type=click.Choice(choices), **attributes)
+
+
+def number_option(group: str, text: str, *names: str, least: int = 1, **attributes: Any) -> Callable[[F], F]:
     """An option that takes a whole number from `least` on."""
-    return option(*names, group=group, type=click.IntRange(min=least), metavar=metavar, **attributes)
+    return option(group, "N", text, *names, type=click.IntRange(min=least), **attributes)
 
 
 def made_of(declared: Iterable[Callable[[Any], Any]]) -> tuple[click.Parameter, ...]:

@@ -1,4 +1,4 @@
-"""`sftui help`: the pages of help, in the terminal and offline."""
+"""`sftui help`, `explain` and `skill`: what sftui can be read about, in the terminal and offline."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from sftui.cli.terminal import page_width, write_own
+import sftui
+from sftui.cli.terminal import narrate, page_width, write_own
 from sftui.docs import markdown, topic_for, topics, topics_linked, topics_that_name
 from sftui.errors import SftuiError
-from sftui.text import visible
 
 if TYPE_CHECKING:
     from rich.segment import Segment
 
+SKILL = Path(sftui.__file__).parent / "skill" / "SKILL.md"
 _CODE = re.compile(r"[A-Za-z]{3}\d{3}")
 
 
@@ -28,8 +30,6 @@ def show_help(words: tuple[str, ...], commands: Mapping[str, click.Command]) -> 
         return _list()
     wanted = " ".join(words)
     if _CODE.fullmatch(wanted):
-        from sftui.cli.explain import explain_code
-
         return explain_code(wanted.upper())
     found = topic_for(wanted)
     if wanted in commands and (found is None or found[0].name != wanted):
@@ -46,7 +46,7 @@ def show_help(words: tuple[str, ...], commands: Mapping[str, click.Command]) -> 
         raise SftuiError(f"there is no page `{wanted}`", fix=fix)
     topic, named = found
     if not named:
-        click.echo(f"sftui: there is no page `{visible(wanted)}`; this is `{topic.name}`", err=True)
+        narrate(f"there is no page `{wanted}`; this is `{topic.name}`")
     links = [f"`sftui help {one.name}`" for one in topics_linked(topic.name)]
     more = " · ".join([f"`sftui {topic.name} --help`", *links] if topic.name in commands else links)
     _show(markdown(topic.name) + (f"\nSee also: {more}\n" if more else ""))
@@ -83,3 +83,21 @@ def _coloured(runs: Iterable[Segment]) -> str:
         one.style.render(one.text, color_system=ColorSystem.STANDARD) if one.style is not None else one.text
         for one in runs
     )
+
+
+def explain_code(code: str | None) -> int:
+    """The page of one code, or the list of all with their severity and title."""
+    from sftui.findings import CODES, SCOPE_OF, explain
+
+    if code is not None:
+        click.echo(explain(code), nl=False)
+        return 0
+    for one in CODES.values():
+        click.echo(f"{one.code}  {one.severity.value:<7}  {SCOPE_OF[one.code]:<7}  {one.title}")
+    return 0
+
+
+def print_skill() -> int:
+    """The skill, as agents read it from a file of that name."""
+    write_own(SKILL.read_text(encoding="utf-8"))
+    return 0

@@ -8,28 +8,32 @@ import os
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+import sftui
+from sftui.cli.terminal import narrate
 from sftui.errors import SftuiError, SourceError
-from sftui.nearest import nearest
-from sftui.text import visible
+from sftui.nearest import did_you_mean, nearest
+from sftui.recipe import changed
+from sftui.session.options import OpenOptions
+from sftui.starting import IdleWorker
+from sftui.trainers import preset
 
 if TYPE_CHECKING:
-    from sftui.session.options import OpenOptions
     from sftui.settings import UserSettings
-    from sftui.starting import IdleWorker
 
 
-def open_inspector(
-    given: Mapping[str, Any],
-    row: int,
-    theme: str | None,
-    mouse: bool,
-    commands: Collection[str],
-    started: IdleWorker | None = None,
-) -> int:
+class ScreenOptions(NamedTuple):
+    """How the screen is opened: `started` is the worker that it may take."""
+
+    theme: str | None
+    mouse: bool
+    started: IdleWorker | None = None
+
+
+def open_inspector(given: Mapping[str, Any], row: int, screen: ScreenOptions, commands: Collection[str]) -> int:
     """Open what the command line names; 2 where it cannot be opened. `commands` are the names that a slip of the keys
     may have meant."""
     from sftui.cli.opening import arguments, open_options
@@ -54,11 +58,11 @@ def open_inspector(
     if missing and not piped and not can_pick():
         missing = []
     if missing:
-        picked = _picked(missing, given, theme, mouse, piped)
+        picked = _picked(missing, given, screen, piped)
         if picked is None:
             return 0
         if picked.get("data") == DEMO:
-            return open_demo(None, given["tokenizer"], theme, mouse, bool(given["debug"]), started)
+            return open_demo(None, given["tokenizer"], bool(given["debug"]), screen)
         given = {**given, **{what: said or None for what, said in picked.items()}}
         if "data" in missing:
             given["data"] = (picked["data"],)
@@ -66,11 +70,14 @@ def open_inspector(
     refuse_slips(options.paths, commands)
     if piped and not missing:
         _keys_from_terminal()
-    return run(options, theme, mouse, started)
+    return run(options, screen)
 
 
 WEB_DRIVER = "textual.drivers.web_driver:WebDriver"
 """What TEXTUAL_DRIVER says where textual-serve shows the screen in a browser."""
+DEFAULT_SAMPLE = "defects"
+DEFAULT_TOKENIZER = "builtin:chatml"
+SUFFIXES = (".jsonl", ".json", ".csv", ".parquet")
 DEMO = "sftui demo"
 """What the first screen calls the demo, as a command line does (see `tui.picking`)."""
 
@@ -86,7 +93,7 @@ def can_pick() -> bool:
 
 
 def _picked(
-    missing: Sequence[str], given: Mapping[str, Any], theme: str | None, mouse: bool, piped: bool
+    missing: Sequence[str], given: Mapping[str, Any], screen: ScreenOptions, piped: bool
 ) -> dict[str, str] | None:
     """What the user picks of what no option says; None where they left."""
     require_utf8()
@@ -100,16 +107,15 @@ def _picked(
     settings = load_settings()
     _refuse_settings(settings)
     known = {"data": given["data"][0]} if given["data"] else {}
-    picked = pick(missing, known, replace(settings, mouse=mouse and settings.mouse), theme)
+    picked = pick(missing, known, replace(settings, mouse=screen.mouse and settings.mouse), screen.theme)
     return {what: picked[what] for what in missing if what in picked} if picked is not None else None
 
 
 def _refuse_settings(settings: UserSettings) -> None:
     """SftuiError for settings that cannot be used, each problem printed."""
     if settings.problems:
-        *others, last = map(visible, settings.problems)
-        for problem in others:
-            click.echo(f"sftui: {problem}", err=True)
+        *others, last = settings.problems
+        narrate(*others)
         raise SftuiError(last)
 
 
@@ -131,26 +137,39 @@ def refuse_slips(paths: Sequence[str], commands: Collection[str]) -> None:
             raise problem
 
 
-def open_demo(
-    name: str | None,
-    tokenizer: str | None,
-    theme: str | None,
-    mouse: bool,
-    debug: bool,
-    started: IdleWorker | None = None,
-) -> int:
-    """Open bundled sample data; `name` picks one of its files, without one a tour leads through rows with defects."""
-    from sftui.cli.demo import demo_options
+def sample_folder() -> Path:
+    """Where the sample data is; SourceError where the installation lacks it."""
+    package = Path(sftui.__file__).parent
+    for folder in (package / "_sample_data", package.parent / "sample_data"):
+        if folder.is_dir():
+            return folder
+    raise SourceError("the sample data is not part of this installation", fix="install sftui again")
 
+
+def samples() -> dict[str, Path]:
+    """Every bundled sample by name."""
+    return {path.stem: path for path in sorted(sample_folder().iterdir()) if path.suffix in SUFFIXES}
+
+
+def demo_options(name: str | None, tokenizer: str | None, debug: bool = False) -> OpenOptions:
+    """What `sftui demo NAME` opens; SourceError names the samples there are."""
+    found = samples()
+    wanted = name if name is not None else DEFAULT_SAMPLE
+    if wanted not in found:
+        raise SourceError(f"there is no sample `{wanted}`", fix=did_you_mean(wanted, found))
+    recipe = changed(preset(), "tokenizer.name", tokenizer or DEFAULT_TOKENIZER)
+    return OpenOptions(paths=(str(found[wanted]),), recipe=recipe, debug=debug)
+
+
+def open_demo(name: str | None, tokenizer: str | None, debug: bool, screen: ScreenOptions) -> int:
+    """Open bundled sample data; `name` picks one of its files, without one a tour leads through rows with defects."""
     options = demo_options(name, tokenizer, debug)
     if not on_terminal():
         raise SftuiError("the demo needs a terminal", fix=f"its data is in {Path(options.paths[0]).parent}")
-    return run(options, theme, mouse, started, tour=name is None)
+    return run(options, screen, tour=name is None)
 
 
-def run(
-    options: OpenOptions, theme: str | None, mouse: bool, started: IdleWorker | None = None, *, tour: bool = False
-) -> int:
+def run(options: OpenOptions, screen: ScreenOptions, *, tour: bool = False) -> int:
     """Start the worker, then the screen, and leave nothing behind."""
     require_utf8()
     # Imports make nothing but what stays: 74 collections would look through it before the first paint
@@ -158,7 +177,7 @@ def run(
     gc.disable()
     from sftui.workspace import Workspace
 
-    workspace = Workspace(options, started=started)
+    workspace = Workspace(options, started=screen.started)
     workspace.start()
     try:
         from sftui.settings import load_settings
@@ -169,7 +188,7 @@ def run(
         source = workspace.source
         if source is not None and source.refused is not None and not source.unread:
             raise SourceError(source.refused.sentence())
-        return run_app(workspace, settings, theme=theme, mouse=mouse, tour=tour)
+        return run_app(workspace, settings, theme=screen.theme, mouse=screen.mouse, tour=tour)
     finally:
         log = workspace.log_tail() if options.debug else ""
         workspace.close()

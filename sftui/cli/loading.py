@@ -1,4 +1,4 @@
-"""Open data ready to work, for the commands that need no screen."""
+"""Open data ready to work, for the commands that need no screen, and say on stderr what is to be known of it."""
 
 from __future__ import annotations
 
@@ -10,45 +10,49 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import click
-
-from sftui.errors import without_secrets
+from sftui.cli.terminal import clear_line, narrate, redraw
+from sftui.errors import TokenizerError, without_secrets
+from sftui.recipe import Recipe
+from sftui.session import ready
+from sftui.session.inputs import data_files, size_of
+from sftui.session.opened import AT_ONCE, OpenData
+from sftui.session.options import OpenOptions
+from sftui.session.ready import Ready, TokenizedData
+from sftui.session.versions import NOT_VERIFIED, version_notes
 from sftui.sources.files import is_url
-from sftui.text import visible
-
-if TYPE_CHECKING:
-    from sftui.recipe import Recipe
-    from sftui.session.opened import OpenData
-    from sftui.session.options import OpenOptions
-    from sftui.session.ready import Ready
+from sftui.sources.opening import hub_name
+from sftui.text import clip, visible
+from sftui.tokens.release import settle
+from sftui.trainers.own_config import notes_of
+from sftui.trainers.pins import reference_version
 
 PROVISIONAL = "its first rows decide how all are read, and a column that comes later is not known"
 PATIENCE = 1.0
 """Seconds after which it is said what is waited for."""
+LOOK_BYTES = 4 << 20
+"""Size of the files that are read through to find out whether they are whole, where not all is read anyway: counted in
+bytes, so that it is always said or never."""
+LOOK = 2.0
+"""Seconds after which even these are left, should they unpack to very much more."""
+EVERY = 0.5
+"""Seconds between two looks at what has come from the Hub."""
+WIDTH = 79
 
 
 def print_notes(recipes: Iterable[Recipe], more: Iterable[str] = ()) -> tuple[str, ...]:
     """What the trainers say of the recipes as a whole, e.g. that a version is newer than the rules known: each once, on
     stderr, and returned. `more` is what else is to be known, e.g. of the tokenizer as the trainer makes it."""
-    from sftui.trainers.own_config import notes_of
-
-    notes = [note for recipe in recipes for note in notes_of(recipe)]
-    notes = list(dict.fromkeys((*notes, *more)))
-    for note in notes:
-        click.echo(f"sftui: {visible(note)}", err=True)
-    return tuple(notes)
+    notes = tuple(dict.fromkeys((*(note for recipe in recipes for note in notes_of(recipe)), *more)))
+    narrate(*notes)
+    return notes
 
 
 def print_stops(sessions: Iterable[Ready]) -> bool:
     """Whether a run by one of the recipes stops before its first step, and why, on stderr: the command that shows what
     it makes all the same then ends with 2."""
-    from sftui.session.opened import AT_ONCE
-
     found = dict.fromkeys(stop for session in sessions for stop in session.stops(AT_ONCE))
-    for stop in found:
-        click.echo(f"sftui: {visible(stop)}; nothing is trained while it stands", err=True)
+    narrate(*(f"{stop}; nothing is trained while it stands" for stop in found))
     return bool(found)
 
 
@@ -60,8 +64,7 @@ def note_waiting(paths: Iterable[str]) -> Iterator[None]:
     if not waits:
         yield
         return
-    sentence = f"sftui: waits for {visible(waits[0])}; Ctrl-C stops"
-    timer = threading.Timer(PATIENCE, click.echo, [sentence], {"err": True})
+    timer = threading.Timer(PATIENCE, narrate, [f"waits for {waits[0]}; Ctrl-C stops"])
     timer.daemon = True
     timer.start()
     try:
@@ -77,25 +80,54 @@ def _is_pipe(path: str) -> bool:
         return False
 
 
+@contextlib.contextmanager
+def download_progress(repo: str | None, kind: str) -> Iterator[None]:
+    """Print on stderr how long a repository (kind `models` or `datasets`) of the Hub has been loading and how many
+    bytes came; in a pipe once that it is being downloaded, unless it was said that it is looked up. None: nothing."""
+    if repo is None:
+        yield
+        return
+    from sftui.waiting import NAMES, loading_words, watched
+
+    live, name, drawn = sys.stderr.isatty(), visible(repo), [False]
+
+    def notify(seconds: float, came: int) -> None:
+        if live and seconds >= 1:
+            redraw(clip(loading_words(name, kind, seconds, came), WIDTH).ljust(WIDTH))
+            drawn[0] = True
+        elif not live and came and kind == "models" and not drawn[0]:
+            narrate(f"downloading {NAMES[kind]} {name} from the Hub …")
+            drawn[0] = True
+
+    try:
+        with watched(repo, kind, notify, EVERY):
+            yield
+    finally:
+        if drawn[0]:
+            clear_line()
+
+
+def hub_tokenizer(name: str) -> str | None:
+    """The Hub repository that a tokenizer is loaded from; None for what is on disk, or cannot be."""
+    from sftui.tokens.loading.locate import locate
+
+    with contextlib.suppress(TokenizerError):
+        return name if locate(name).kind == "hub" else None
+    return None
+
+
 def open_data(options: OpenOptions, recipe: Recipe | None = None, seconds: float | None = None) -> OpenData:
     """Open the data under a recipe (None: that of the options); a pipe that is waited for and what comes from the Hub
     are reported, and where `seconds` were too few to look through all of it."""
-    from sftui.cli.downloading import download_progress
-    from sftui.session import ready
-    from sftui.sources.opening import hub_name
-
     with note_waiting(options.paths), download_progress(hub_name(options.paths), "datasets"):
         opened = ready.open_data(options, recipe, seconds=seconds)
     if not opened.stored.whole:
-        click.echo(f"sftui: {visible(opened.source.title)} is long: {PROVISIONAL}", err=True)
+        narrate(f"{opened.source.title} is long: {PROVISIONAL}")
     return opened
 
 
 def load_tokenizer(opened: OpenData) -> OpenData:
     """Load the proven tokenizer and hold it against the first rows; what comes from the Hub is reported."""
-    from sftui.cli.downloading import download_progress, hub_tokenizer
-    from sftui.session import ready
-
     name = opened.recipe.tokenizer.name
     with download_progress(hub_tokenizer(name) if name is not None else None, "models"):
         loaded = ready.tokenized(opened)
@@ -107,8 +139,6 @@ def loaded_session(
 ) -> Ready:
     """Open the data and load the proven tokenizer; SftuiError where either cannot be. `notes`: the trainer's notes, see
     `print_notes`; `unread`: also data that the trainer does not read; `seconds`: see `open_data`."""
-    from sftui.tokens.release import settle
-
     opened = open_data(options, seconds=seconds)
     opened.accepted(unread=unread)
     session = load_tokenizer(opened).ready()
@@ -121,10 +151,6 @@ def loaded_session(
 
 def print_versions(sessions: Iterable[OpenData]) -> None:
     """Whose ids are shown where that is not plain, each once, on stderr, with the command that verifies."""
-    from sftui.session.ready import TokenizedData
-    from sftui.session.versions import NOT_VERIFIED, version_notes
-    from sftui.trainers.pins import reference_version
-
     for session in sessions:
         if not isinstance(session, TokenizedData):
             continue
@@ -132,4 +158,33 @@ def print_versions(sessions: Iterable[OpenData]) -> None:
             version = reference_version(session.recipe)
             asks = note.startswith(NOT_VERIFIED.format(version=version)) and "--transformers" not in sys.argv
             command = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:], "--transformers", version])
-            click.echo(f"sftui: {visible(note)}" + (f"; `{visible(command)}` verifies them" if asks else ""), err=True)
+            narrate(note + f"; `{command}` verifies them" * asks)
+
+
+class DataNotes:
+    """How rows are read, and what of the data cannot be: each sentence once, however often `print` is called.
+
+    `others` are the same data under other recipes. `findings=True` leaves out what is a finding, too: damage, and roles
+    that no row has.
+    """
+
+    def __init__(self, session: OpenData, *others: OpenData, findings: bool = False) -> None:
+        self._session, self._sessions, self._findings = session, (session, *others), findings
+        self._said: set[str] = set()
+
+    def print(self) -> None:
+        """What is known by now; call it again at the end, when more was read."""
+        source, detected = self._session.source, self._session.detected
+        lost = tuple(one.sentence() for one in source.damage) if not self._findings else ()
+        of_recipe = () if self._findings else tuple(note for one in self._sessions for note in one.notes)
+        notes = dict.fromkeys((*source.notes, *detected.notes, *of_recipe, *lost))
+        narrate(*(note for note in notes if note not in self._said))
+        self._said.update(notes)
+
+    def look(self) -> None:
+        """The same after a look for damage in files that are not large."""
+        options = self._session.options
+        files = data_files(options.paths, options.split) or self._session.source.cached
+        if not self._findings and size_of(files) <= LOOK_BYTES:
+            self._session.source.index_more(LOOK)
+        self.print()

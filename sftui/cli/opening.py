@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from sftui.cli.grouped import made_of, option, shared
+from sftui.cli.terminal import narrate
 from sftui.errors import RecipeError, SourceError
 from sftui.session.declared import RECIPE, OptionDeclaration
-from sftui.text import visible
 
 if TYPE_CHECKING:
     from sftui.session.arguments import Arguments
@@ -31,14 +31,14 @@ def _enable(context: click.Context, option: click.Parameter, packages: tuple[str
 
 
 TRAINERS_FROM = option(
+    RECIPE,
+    "PACKAGE",
+    "also the trainers of this installed package, whose code is run",
     "--trainers-from",
-    group=RECIPE,
     multiple=True,
-    metavar="PACKAGE",
     callback=_enable,
     expose_value=False,
     is_eager=True,
-    help="also the trainers of this installed package, whose code is run",
 )
 """The option that lets a package bring trainers: what is declared after it knows them."""
 
@@ -46,7 +46,7 @@ TRAINERS_FROM = option(
 def _declare(one: Field[Any]) -> Callable[[Any], Any]:
     names = one.metadata["names"] or (f"--{one.name.replace('_', '-')}",)
     number: dict[str, Any] = {"type": click.IntRange(min=1)} if one.type == "int | None" else {}
-    return option(*names, **one.metadata["click"], **number)
+    return option(*one.metadata["words"], *names, **{**one.metadata["click"], **number})
 
 
 _DECLARED = {one.name: _declare(one) for one in fields(OptionDeclaration)}
@@ -78,8 +78,7 @@ def open_options(given: Mapping[str, Any], row: int = 0) -> OpenOptions:
     options, notes = wanted.options(row, _made)
     if options.config is None:
         options = replace(options, paths=data_paths(wanted.data))
-    for sentence in notes:
-        click.echo(f"sftui: {visible(sentence)}", err=True)
+    narrate(*notes)
     if any(map(os.path.exists, options.paths)):  # what is here needs no more of sftui loaded
         return options
     from sftui.sources.opening import hub_name
@@ -87,7 +86,7 @@ def open_options(given: Mapping[str, Any], row: int = 0) -> OpenOptions:
     name = hub_name(options.paths)
     if name is not None:
         _refuse_slip(name)
-        click.echo(f"sftui: looking up {visible(name)} on the Hub …", err=True)
+        narrate(f"looking up {name} on the Hub …")
     return options
 
 
@@ -142,7 +141,7 @@ def _spooled() -> str:
     atexit.register(take_away)
     path = os.path.join(folder, "stdin.jsonl")
     if sys.stderr.isatty():
-        click.echo("sftui: reading stdin to its end …", err=True)
+        narrate("reading stdin to its end …")
     try:
         with open(path, "wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)

@@ -4,15 +4,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from sftui.cli.terminal import narrate, terminal_width
 from sftui.errors import TemplateError
+from sftui.exports.records import as_json, attributes
+from sftui.pipeline import make_toolbox
+from sftui.session.versions import load
+from sftui.templates import builtin_template, load_template_file
+from sftui.templates.probe import (
+    ERROR,
+    FACT,
+    Group,
+    ProbeReport,
+    ShapeOutcome,
+    ShapeProblem,
+    grouped,
+    probe,
+    with_problems,
+)
 from sftui.text import visible
-
-if TYPE_CHECKING:
-    from sftui.templates.probe import Group, ProbeReport, ShapeOutcome, ShapeProblem
+from sftui.views.cells import plain, wrap
 
 _SIGNS = {"error": "✗ error", "warning": "! warning"}
 _NAMED = 12
@@ -22,19 +36,12 @@ _NAMED = 12
 def probe_template(shown: str | None, form: str, width: int | None, **given: Any) -> int:
     """Print what is wrong, or one shape with its text; 1 where there is an error."""
     from sftui.cli.opening import arguments
-    from sftui.cli.terminal import terminal_width
-    from sftui.exports.records import as_json
-    from sftui.templates.probe import probe, with_problems
 
     options, notes = arguments(given).options()
-    for sentence in notes:
-        click.echo(f"sftui: {visible(sentence)}", err=True)
+    narrate(*notes)
     recipe = options.recipe
     name, ids, special_ids, special = "", None, None, None
     if recipe.tokenizer.name is not None:
-        from sftui.pipeline import make_toolbox
-        from sftui.session.versions import load
-
         tools = make_toolbox(recipe, load(recipe, options))
         template = tools.templates.get("default") or next(iter(tools.templates.values()), None)
         special, ids, special_ids = dict(tools.special_tokens), tools.tokenizer.ids, tools.tokenizer.special_pieces
@@ -59,8 +66,6 @@ def probe_template(shown: str | None, form: str, width: int | None, **given: Any
 
 
 def _without_tokenizer(named: str) -> Any:
-    from sftui.templates import builtin_template, load_template_file
-
     kind, _, name = named.partition(":")
     if kind == "file":
         return load_template_file(name)
@@ -70,8 +75,6 @@ def _without_tokenizer(named: str) -> Any:
 
 
 def _lines(name: str, probed: ProbeReport, width: int, stand_ins: bool) -> list[str]:
-    from sftui.templates.probe import FACT, grouped
-
     groups = grouped(probed.problems)
     wrong, facts = [one for one in groups if one.grade != FACT], [one for one in groups if one.grade == FACT]
     counts = [(grade, sum(one.grade == grade for one in groups)) for grade in ("error", "warning")]
@@ -124,14 +127,12 @@ def _at(group: Group, with_names: bool) -> str:
 
 
 def _wrapped(text: str, width: int, indent: str) -> list[str]:
-    from sftui.views.cells import line, plain, wrap
+    from sftui.views.cells import line
 
     return plain(wrap(line(text), width, indent)).splitlines()
 
 
 def _shown(outcome: ShapeOutcome, problems: Sequence[ShapeProblem]) -> list[str]:
-    from sftui.templates.probe import ERROR
-
     shape = outcome.shape
     lines = [f"{shape.name}", "", "Conversation"]
     lines += ["  " + visible(json.dumps(one, ensure_ascii=False))[:2000] for one in shape.messages]
@@ -166,22 +167,9 @@ def _report(name: str, probed: ProbeReport) -> dict[str, Any]:
 
 
 def _problem(one: ShapeProblem) -> dict[str, Any]:
-    return {
-        "code": one.code,
-        "grade": one.grade,
-        "shape": one.shape,
-        "message": one.message,
-        "said": one.said,
-        "excerpt": one.excerpt,
-    }
+    return attributes(one, "code", "grade", "shape", "message", "said", "excerpt")
 
 
 def _shape(one: ShapeOutcome) -> dict[str, Any]:
-    return {
-        "name": one.shape.name,
-        "messages": one.shape.messages,
-        "tools": one.shape.tools,
-        "kwargs": one.shape.kwargs,
-        "text": one.text,
-        "error": one.error or None,
-    }
+    shape = attributes(one.shape, "name", "messages", "tools", "kwargs")
+    return {**shape, "text": one.text, "error": one.error or None}

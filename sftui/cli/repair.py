@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from sftui.cli.data_notes import DataNotes
-from sftui.cli.loading import loaded_session, open_data
+from sftui.cli.loading import DataNotes, loaded_session, open_data
 from sftui.cli.opening import open_options
 from sftui.cli.writing import STDOUT, OutputTarget, Progress, targets
 from sftui.errors import ExportError, RecipeError
-from sftui.session.checking import words_of
+from sftui.findings import CODES
+from sftui.findings.rule import TO_MESSAGES
+from sftui.repairs.catalogue import TITLES
+from sftui.repairs.rows import DROP_REASONS
+from sftui.repairs.run import DROPPING, RepairPlan, RunCounts, layout_of, plan_of
+from sftui.repairs.turns import own_names
+from sftui.session.arguments import words_of
 from sftui.session.encoding import refuse_half
+from sftui.session.harm import refuse_harm
 from sftui.session.inputs import inputs_of
+from sftui.session.opened import OpenData
+from sftui.session.options import OpenOptions
+from sftui.session.ready import tokenizer_of
+from sftui.session.repairing import WriteProgress, check_targets, conversion_of, session_plan, write_repaired
+from sftui.side_files import read_side_file
 from sftui.text import many, visible
+from sftui.views.repairs import skipped_words
 
-if TYPE_CHECKING:
-    from sftui.repairs.run import RepairPlan, RunCounts
-    from sftui.session.opened import OpenData
-    from sftui.session.options import OpenOptions
-    from sftui.session.repairing import WriteProgress
+LISTED = "`sftui repair --list` lists all of them"
 
 
 def repair_data(
@@ -40,18 +48,7 @@ def repair_data(
 
     Exit 1 where rows stay as they were because a repair could not be made on them.
     """
-    from sftui.findings import CODES
-    from sftui.findings.rule import TO_MESSAGES
-    from sftui.repairs.rows import DROP_REASONS
-    from sftui.repairs.run import DROPPING, layout_of, plan_of
-    from sftui.repairs.turns import own_names
-    from sftui.session.harm import refuse_harm
-    from sftui.session.ready import tokenizer_of
-    from sftui.session.repairing import conversion_of, session_plan
-
-    listed = "`sftui repair --list` lists all of them"
-    dropped = words_of(drop, "--drop", "reason and no code", listed)
-    chosen = (*words_of(apply, "--apply", "repair", listed), *(f"{DROPPING}{one}" for one in dropped))
+    chosen = repairs_of(apply, drop)
     marked = _marked(marks)
     if not chosen and not marked and marks is not None:
         raise RecipeError(
@@ -60,7 +57,7 @@ def repair_data(
         )
     if not chosen and not marked:
         raise RecipeError(
-            "no repair was named", fix=f"name some with --apply, or rows to leave out with --drop; {listed}"
+            "no repair was named", fix=f"name some with --apply, or rows to leave out with --drop; {LISTED}"
         )
     plan = plan_of(chosen, codes=tuple(CODES))
     options = open_options(given)
@@ -80,11 +77,14 @@ def repair_data(
     return 2 if now.lost else 1 if now.counts.skipped else 0
 
 
+def repairs_of(apply: Sequence[str], drop: Sequence[str]) -> tuple[str, ...]:
+    """The repairs that --apply and --drop name, as `plan_of` takes them; RecipeError where one names none."""
+    dropped = words_of(drop, "--drop", "reason and no code", LISTED)
+    return (*words_of(apply, "--apply", "repair", LISTED), *(f"{DROPPING}{word}" for word in dropped))
+
+
 def list_repairs() -> int:
     """Print every repair and every reason to drop a row."""
-    from sftui.repairs.catalogue import TITLES
-    from sftui.repairs.rows import DROP_REASONS
-
     names = {name: title for name, title in TITLES.items() if name != "drop"}
     width = max(map(len, [*names, *DROP_REASONS]))
     lines = ["--apply", *(f"  {name:<{width}}  {title}" for name, title in names.items())]
@@ -101,7 +101,6 @@ def _marked(file: str | None) -> tuple[int, ...]:
     """The rows that a file of review marks says to drop."""
     if file is None:
         return ()
-    from sftui.side_files import read_side_file
     from sftui.workspace.marks import MOST_MARKS, read_marks
 
     text = read_side_file(file, "the file of marks", ExportError, most=MOST_MARKS)
@@ -113,8 +112,6 @@ def targets_of(
 ) -> tuple[OutputTarget | None, OutputTarget | None]:
     """Where the rows go (nowhere in a dry run) and the log, by itself next to them: never the data itself;
     ExportError."""
-    from sftui.session.repairing import check_targets
-
     if log is None and out is not None and out != STDOUT and not dry_run:
         log = f"{out.rpartition('.')[0] or out}.log.jsonl"  # as the inspector does: what was changed is never unsaid
     if not dry_run and out is None:
@@ -145,9 +142,6 @@ def written(
     session: OpenData, plan: RepairPlan, target: OutputTarget | None, journal: OutputTarget | None
 ) -> WriteProgress:
     """Write the rows after a plan and the log, or count only, and print on stderr how far it is."""
-    from sftui.repairs.run import RunCounts
-    from sftui.session.repairing import WriteProgress, write_repaired
-
     progress = Progress(session.count_now())
     now = WriteProgress(RunCounts())
     with _path(target) as rows, _path(journal) as log:
@@ -162,8 +156,6 @@ def summary(
 ) -> str:
     kept = counts.rows - counts.dropped - lost
     where = "would be written" if target is None else f"written to {target.path or 'stdout'}"
-    from sftui.views.repairs import skipped_words
-
     lines = [
         f"sftui: {kept:,} of {counts.rows:,} rows {where}, {counts.changed:,} of them changed, {counts.dropped:,}"
         " left out"

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
+from sftui.cli.terminal import narrate
 from sftui.errors import SftuiError
 from sftui.text import many
 
@@ -139,7 +140,7 @@ def _run(words: list[str], listening: socket.socket, address: str, token: str) -
         async def on_shutdown(self, app: web.Application) -> None:
             """Each page ends its inspector; a browser that does not answer is not waited for."""
             if self.pages:
-                click.echo(f"sftui: {many(len(self.pages), 'open page')} closed", err=True)
+                narrate(f"{many(len(self.pages), 'open page')} closed")
                 for page in self.pages:
                     page.cancel()
                 await asyncio.wait(self.pages, timeout=GOODBYE)
@@ -152,7 +153,7 @@ def _run(words: list[str], listening: socket.socket, address: str, token: str) -
         return outer
 
     click.echo(f"{address}/{token}/")
-    click.echo("sftui: open this address in a browser; it is new each time, and Ctrl-C stops", err=True)
+    narrate("open this address in a browser; it is new each time, and Ctrl-C stops")
     sys.stdout.flush()
     web.run_app(made(), sock=listening, print=None, access_log=None, shutdown_timeout=GOODBYE / 10)
 

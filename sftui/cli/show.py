@@ -9,15 +9,14 @@ from typing import Any
 
 import click
 
-from sftui.cli.data_notes import DataNotes
-from sftui.cli.loading import loaded_session, print_stops
+from sftui.cli.loading import DataNotes, loaded_session, print_stops
 from sftui.cli.opening import open_options
-from sftui.cli.terminal import terminal_width
+from sftui.cli.terminal import narrate, terminal_width
 from sftui.exports.records import as_json, record, shift_record
 from sftui.model import Inspection
 from sftui.recipe import Recipe
-from sftui.session.split import Split
-from sftui.session.splitting import PREPARED
+from sftui.session.opened import Split
+from sftui.session.splitting import PREPARED, settle_split
 from sftui.text import share, visible
 
 PATIENCE = 10.0
@@ -35,7 +34,7 @@ def show_row(row: int, shift: bool, view: str, form: str, explain: bool, width: 
         notes = DataNotes(session)
         notes.look()
         found = session.one_row(row)
-        split = session.settle_split(PREPARED)
+        split = settle_split(session, PREPARED)
         inspection = session.inspect_row(found)
         recipe = session.recipe
         notes.print()
@@ -55,7 +54,7 @@ def show_row(row: int, shift: bool, view: str, form: str, explain: bool, width: 
 def _print_split(split: Split) -> None:
     if split.note:
         marks = "; `sftui encode` marks them" if split.later else ""
-        click.echo(f"sftui: {visible(split.note)}{marks}", err=True)
+        narrate(f"{split.note}{marks}")
 
 
 def text_lines(

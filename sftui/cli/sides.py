@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import shlex
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from sftui.errors import RecipeError
+from sftui.recipe import Recipe, changed
+from sftui.recipe_io import parse_yaml
 from sftui.session.arguments import set_knob, starting_recipe, template_of
 from sftui.session.configs import config_text, open_config
-
-if TYPE_CHECKING:
-    from sftui.recipe import Recipe
-    from sftui.trainers.config import OpenedConfig
+from sftui.trainers import preset
+from sftui.trainers.config import OpenedConfig
+from sftui.trainers.recognise import is_config, is_script, recognise
 
 SHORT = {"tokenizer": "tokenizer.name", "revision": "tokenizer.revision", "max_length": "length.max"}
 
@@ -47,8 +47,6 @@ def other_side(text: str, base: SideRecipe) -> SideRecipe:
         path, equals, value = word.partition("=")
         if equals and not os.path.exists(word):
             if path == "template":
-                from sftui.recipe import changed
-
                 recipe = changed(recipe, "render.template", template_of(value))
             else:
                 recipe = set_knob(recipe, SHORT.get(path, path), value)
@@ -63,11 +61,7 @@ def other_side(text: str, base: SideRecipe) -> SideRecipe:
 
 def _start(word: str, base: Recipe) -> tuple[Recipe, OpenedConfig | None]:
     """A recipe file, a trainer's config (returned, too), or a preset on the tokenizer and the data of `base`."""
-    from sftui.trainers.recognise import is_config, is_script, recognise
-
     if is_config(word):
-        from sftui.recipe_io import parse_yaml
-
         if is_script(word):
             chosen = open_config(word, None, None)
             return _onto(chosen.reference.recipe, base, data=False), chosen.opened
@@ -76,15 +70,11 @@ def _start(word: str, base: Recipe) -> tuple[Recipe, OpenedConfig | None]:
             chosen = open_config(word, None, None)
             return _onto(chosen.reference.recipe, base, data=False), chosen.opened
         return _onto(starting_recipe(word, None), base, data=False), None
-    from sftui.trainers import preset
-
     return _onto(preset(word), base, data=True), None
 
 
 def _onto(recipe: Recipe, base: Recipe, *, data: bool) -> Recipe:
     """What a starting recipe leaves open, from the recipe it is compared with."""
-    from sftui.recipe import changed
-
     if recipe.tokenizer.name is None:
         recipe = changed(
             changed(recipe, "tokenizer.name", base.tokenizer.name), "tokenizer.revision", base.tokenizer.revision

@@ -23,7 +23,8 @@ from types import FrameType
 from typing import IO, Any
 
 from sftui import bound
-from sftui.cli.ending import exit_code, print_message
+from sftui.cli.ending import exit_code
+from sftui.cli.terminal import narrate
 
 LOOK = 0.1
 """Seconds between two looks at the process."""
@@ -75,15 +76,15 @@ def supervised(work: Callable[[], object], debug: bool) -> int:
                 child.settle(overran)
                 sys.exit(exit_code(work, debug))
             ended = child.wait()
-            if ended != 0 and debug:
-                _show_log(files.log)
+            if ended != 0 and debug:  # what libraries wrote by themselves
+                narrate(*_end_of(files.log).splitlines())
             if isinstance(ended, int):
                 return ended
             files.sweep()
             written = _OUT.unpack_from(page.memory, _OUT_AT)[0]
             overran = (*overran, ended)
             if len(overran) > bound.MOST_DEATHS:
-                print_message(f"{ended.why}, as {bound.MOST_DEATHS} pieces of work did before, so no more is tried")
+                narrate(f"{ended.why}, as {bound.MOST_DEATHS} pieces of work did before, so no more is tried")
                 return 2
 
 
@@ -158,7 +159,7 @@ class _Child:
         if number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             return 128 + number
         reason = " (perhaps the machine had no more memory)" if number == signal.SIGKILL else ""
-        print_message(f"the process that did the work was ended by {bound.signal_name(number)}{reason}")
+        narrate(f"the process that did the work was ended by {bound.signal_name(number)}{reason}")
         return 2
 
     @contextlib.contextmanager
@@ -182,32 +183,16 @@ class _Child:
                 signal.signal(number, handler)
 
 
-class _RawStream(io.RawIOBase):
-    """A file descriptor of the terminal, or of what stands in its place."""
-
-    def __init__(self, descriptor: int) -> None:
-        super().__init__()
-        self._descriptor = descriptor
-
-    def writable(self) -> bool:
-        return True
-
-    def isatty(self) -> bool:
-        return os.isatty(self._descriptor)
-
-    def fileno(self) -> int:
-        return self._descriptor
-
-    def _put(self, data: bytes) -> None:
-        while data:
-            data = data[os.write(self._descriptor, data) :]
+def _put(descriptor: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(descriptor, data) :]
 
 
-class _StdoutRest(_RawStream):
+class _StdoutRest(io.FileIO):
     """stdout that passes over what an earlier process of the same command has written."""
 
     def __init__(self, descriptor: int, page: bound.Page, again: bool) -> None:
-        super().__init__(descriptor)
+        super().__init__(descriptor, "w", closefd=False)
         self._memory = page.memory
         self._written: int = _OUT.unpack_from(page.memory, _OUT_AT)[0]
         self._over = self._written if again else 0
@@ -216,36 +201,30 @@ class _StdoutRest(_RawStream):
         whole = bytes(data)
         rest = whole[self._over :]
         self._over -= len(whole) - len(rest)
-        self._put(rest)
+        _put(self.fileno(), rest)
         self._written += len(rest)
         _OUT.pack_into(self._memory, _OUT_AT, self._written)
         return len(whole)
 
 
-class _StderrOnce(_RawStream):
+class _StderrOnce(io.FileIO):
     """stderr that does not repeat a line of an earlier process of the same command."""
 
     def __init__(self, descriptor: int, said: IO[bytes]) -> None:
-        super().__init__(descriptor)
+        super().__init__(descriptor, "w", closefd=False)
         self._before = frozenset(said.read().splitlines(keepends=True))
         self._said = said.fileno()
 
     def write(self, data: Any) -> int:
         whole = bytes(data)
         if b"\r" in whole or not whole.endswith(b"\n"):  # a line of progress, or a question
-            self._put(whole)
+            _put(self.fileno(), whole)
             return len(whole)
         for line in whole.splitlines(keepends=True):
             if line not in self._before:
-                self._put(line)
+                _put(self.fileno(), line)
                 os.write(self._said, line)
         return len(whole)
-
-
-def _show_log(log: IO[bytes]) -> None:
-    """The end of what libraries wrote by themselves, for --debug."""
-    for line in _end_of(log).splitlines():
-        print_message(line)
 
 
 def _end_of(log: IO[bytes]) -> str:

@@ -6,21 +6,20 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from sftui.cli.data_notes import DataNotes
-from sftui.cli.loading import loaded_session
+from sftui.cli.loading import DataNotes, loaded_session
 from sftui.cli.opening import open_options
+from sftui.cli.terminal import narrate
 from sftui.cli.writing import targets
 from sftui.errors import TemplateError
+from sftui.model import Conversation
 from sftui.session.inputs import inputs_of
+from sftui.session.opened import OpenData
+from sftui.templates.tags.surgery import add_generation_tags
 from sftui.text import visible
-
-if TYPE_CHECKING:
-    from sftui.model import Conversation
-    from sftui.session.opened import OpenData
 
 
 class Conversations:
@@ -39,8 +38,6 @@ class Conversations:
 
 def write_template(tags: bool, out: str | None, force: bool, max_rows: int | None, **given: Any) -> int:
     """Print the template, or with `tags` what they change; write it where `out` says. 1 where tags cannot be proven."""
-    from sftui.templates.tags.surgery import add_generation_tags
-
     options = open_options(given)
     (target,) = targets(inputs_of(options), force, out)
     with contextlib.closing(loaded_session(options)) as session:
@@ -62,7 +59,7 @@ def write_template(tags: bool, out: str | None, force: bool, max_rows: int | Non
                 rendering=template.rendering,
             )
             if done.refused is not None:
-                click.echo(f"sftui: no tags were added to {visible(template.name)}: {visible(done.refused)}", err=True)
+                narrate(f"no tags were added to {template.name}: {done.refused}")
                 return 1
             click.echo("\n".join(map(visible, done.diff.splitlines())), err=target is not None and target.path is None)
             source, proof = done.source, _proof(done.proven, done.unproven, done.raised)
@@ -70,7 +67,7 @@ def write_template(tags: bool, out: str | None, force: bool, max_rows: int | Non
             click.echo(source, color=True)  # click would take escape sequences out of a pipe
         notes.print()
     if proof:
-        click.echo(f"sftui: {proof}", err=True)
+        narrate(proof)
     if target is not None:
         target.write(source)
     return 0

@@ -39,6 +39,19 @@ def redraw(text: str) -> None:
         _write_past_guard(sys.stderr, f"\r{visible(text)}")
 
 
+def clear_line() -> None:
+    """Take away what `redraw` drew, where stderr is a terminal."""
+    if sys.stderr.isatty():
+        redraw(" " * 79)
+        redraw("")
+
+
+def narrate(*sentences: str) -> None:
+    """Each sentence as a line on stderr."""
+    for sentence in sentences:
+        print(f"sftui: {visible(sentence)}", file=sys.stderr, flush=True)  # noqa: T201
+
+
 def write_own(text: str) -> None:
     """Print a text of sftui's own making as it is, with its colours; never one that data came into."""
     _write_past_guard(sys.stdout, text)

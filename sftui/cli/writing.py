@@ -16,10 +16,9 @@ from typing import IO
 import click
 
 from sftui import bound
-from sftui.cli.terminal import redraw
+from sftui.cli.terminal import clear_line, narrate, redraw
 from sftui.errors import ExportError
 from sftui.session.inputs import Inputs
-from sftui.text import visible
 
 STDOUT = "-"
 
@@ -55,7 +54,7 @@ class OutputTarget:
         with self.open() as file:
             file.write(content)
         if self.path is not None:
-            click.echo(f"sftui: {what}written to {visible(str(self.path))}", err=True)
+            narrate(f"{what}written to {self.path}")
 
     @contextmanager
     def as_path(self) -> Iterator[Path]:
@@ -117,10 +116,8 @@ def may_write(files: Sequence[Path], inputs: Inputs, force: bool, ours: str | No
 
 def print_over_progress(sentence: str) -> None:
     """A sentence on stderr where a line of progress may stand."""
-    if sys.stderr.isatty():
-        redraw(" " * 79)
-        redraw("")
-    click.echo(f"sftui: {visible(sentence)}", err=True)
+    clear_line()
+    narrate(sentence)
 
 
 class Progress:
@@ -141,6 +138,4 @@ class Progress:
 
     def end(self) -> None:
         """Take the line away."""
-        if self._live:
-            redraw(" " * 79)
-            redraw("")
+        clear_line()

@@ -217,8 +217,7 @@ def _side(inspection: Inspection, evaluates: bool | None) -> RowSide:
         count = len(tokens) if tokens is not None else 0
         ids = tokens.input_ids if tokens is not None else ()
         return RowSide(ids, (None,) * count, tokens, 0, inspection.token_text, gone, stopped, evaluates)
-    ids, labels = _received(inspection, tokens, inspection.labels)
-    weights = _weights(inspection, labels, inspection.labels)
+    ids, labels, weights = _received(inspection, tokens, inspection.labels)
     pieces = 0 if gone is not None else 1 + len(inspection.more)
     conversation = inspection.conversation
     roles = tuple(message.role for message in conversation.messages) if conversation is not None else ()
@@ -227,48 +226,38 @@ def _side(inspection: Inspection, evaluates: bool | None) -> RowSide:
     return RowSide(ids, labels, tokens, pieces, inspection.token_text, gone, stopped, evaluates, weights, roles)
 
 
-def _weights(inspection: Inspection, labels: Sequence[int | None], made: Labels) -> tuple[float, ...]:
-    """The weight of each token that carries loss, 1 for the others; none where all are 1. NaN is one NaN, so that it
-    equals itself."""
-    if made.weights is None:
-        return ()
-    found = [1.0] * len(labels)
-    given, example = list(made.weights), inspection.example
-    where = [i for start, end in made.kept for i in range(start, end)]
-    if example is not None and example.weights is not None and not inspection.more:
-        skip = 1 if example.shifted else 0
-        if len(example.weights) == len(where) - skip:
-            for i, weight in zip(where[skip:], example.weights):
-                given[i] = weight
-    for i in where:
-        if labels[i] != IGNORE_INDEX:
-            found[i] = math.nan if math.isnan(given[i]) else given[i]
-    return tuple(found) if any(weight != 1 for weight in found) else ()
-
-
-def _received(inspection: Inspection, tokens: Tokens, made: Labels) -> tuple[tuple[int, ...], tuple[int | None, ...]]:
-    """Ids and labels of each token as the example has them, because that is what is trained on."""
-    ids = list(tokens.input_ids)
+def _received(
+    inspection: Inspection, tokens: Tokens, made: Labels
+) -> tuple[tuple[int, ...], tuple[int | None, ...], tuple[float, ...]]:
+    """Ids, labels and weights of each token as the example has them, because that is what is trained on. Weights are 1
+    for what carries no loss, and none where all are 1; NaN is one NaN, so that it equals itself."""
+    ids, carried = list(tokens.input_ids), made.counted
     found: list[int | None] = [None] * len(tokens)
+    weights = list(made.weights or ())
     where = [i for start, end in made.kept for i in range(start, end)]
-    carried = made.counted
     for i in where:
         found[i] = carried[i]
     example, conversation = inspection.example, inspection.conversation
-    if example is None or inspection.more:
-        return tuple(ids), tuple(found)
-    skip = 1 if example.shifted else 0
-    if len(example.input_ids) == len(where) - skip and len(example.labels) == len(where) - skip:
-        for i, token_id in zip(where, example.input_ids):
-            ids[i] = token_id
-        for i, label in zip(where[skip:], example.counted):
-            found[i] = IGNORE_INDEX if label == example.ignore_index else label
-        if skip and where:
-            found[where[0]] = IGNORE_INDEX  # its label is dropped with the shift
-    if conversation is not None and conversation.extra.get("given_labels") == "shifted" and not example.shifted:
-        for i, later in zip(where, [*(found[i] for i in where[1:]), IGNORE_INDEX]):
-            found[i] = later  # stored shifted, and shifted again by the loss: each is learnt one token early
-    return tuple(ids), tuple(found)
+    if example is not None and not inspection.more:
+        skip = 1 if example.shifted else 0
+        if len(example.input_ids) == len(where) - skip and len(example.labels) == len(where) - skip:
+            for i, token_id in zip(where, example.input_ids):
+                ids[i] = token_id
+            for i, label in zip(where[skip:], example.counted):
+                found[i] = IGNORE_INDEX if label == example.ignore_index else label
+            if skip and where:
+                found[where[0]] = IGNORE_INDEX  # its label is dropped with the shift
+        if weights and example.weights is not None and len(example.weights) == len(where) - skip:
+            for i, weight in zip(where[skip:], example.weights):
+                weights[i] = weight
+        if conversation is not None and conversation.extra.get("given_labels") == "shifted" and not example.shifted:
+            for i, later in zip(where, [*(found[i] for i in where[1:]), IGNORE_INDEX]):
+                found[i] = later  # stored shifted, and shifted again by the loss: each is learnt one token early
+    counting = [
+        1.0 if label in (None, IGNORE_INDEX) else math.nan if math.isnan(weight) else weight
+        for label, weight in zip(found, weights)
+    ]
+    return tuple(ids), tuple(found), tuple(counting) if any(weight != 1 for weight in counting) else ()
 
 
 def _placed(inspection: Inspection, side: RowSide, tokens: Tokens) -> AlignedSide:

@@ -177,6 +177,11 @@ def pack_explained(
     return {name: [one[at] for one in made] for at, name in enumerate(("tokens", "reasons", "spans"))}
 
 
+def attributes(value: object, *names: str) -> dict[str, Any]:
+    """What a value has under some names, for a record that has them, too."""
+    return {name: getattr(value, name) for name in names}
+
+
 def as_json(made: dict[str, Any]) -> str:
     """One line of plain ASCII: no byte of the data can act on a terminal. A weight that JSON has no number for (NaN,
     infinite) is null."""

@@ -37,9 +37,9 @@ def check_row(inspection: Inspection, context: Context, *, look: RowLook | None 
     except bound.OverBound as error:
         why = error.what
     except MemoryError:
-        why = f"{bound.subject('findings')} {bound.out_of_memory(row.size)}"
+        why = f"{bound.SUBJECTS['findings']} {bound.out_of_memory(row.size)}"
     except RecursionError:
-        why = f"{bound.subject('findings')} goes in circles, or too deep"
+        why = f"{bound.SUBJECTS['findings']} goes in circles, or too deep"
     return (finding_of(look, ROW007, Fault(why, "")),)
 
 

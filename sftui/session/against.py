@@ -9,22 +9,20 @@ import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
+from sftui.conversations.detected import Detection
 from sftui.conversations.tensors import as_labels, is_tensors
-from sftui.conversations.tokenized import are_targets, read_tokenized
+from sftui.conversations.tokenized import are_targets, documents_of, read_tokenized
 from sftui.errors import SftuiError
-from sftui.model import IGNORE_INDEX, Conversation, Example, Inspection, Kind, Pack, Row, common_prefix
+from sftui.model import IGNORE_INDEX, Conversation, Example, Inspection, Kind, Pack, RecipeChange, Row, common_prefix
 from sftui.recipe import TODAY, Recipe, changed, diff, knobs_of, with_changes
 from sftui.session.deciding import toggled
 from sftui.session.ready import Ready, tokenized, under, waits
-from sftui.trainers import trainer_named
+from sftui.session.versions import wanted_version
+from sftui.trainers import trainer_named, traits_of
 from sftui.trainers.own_config import other_choices
 from sftui.trainers.pins import RUNNING, reference_version
-
-if TYPE_CHECKING:
-    from sftui.conversations.detected import Detection
-    from sftui.model import RecipeChange
 
 SHIFTED, UNSHIFTED = "shifted", "unshifted"
 SURE = 0.9
@@ -87,11 +85,9 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class DocumentComparison:
-    """The documents with what was found of each, in order. `tried` says of how many that differ causes were looked
-    for; `untried` is what could not be tried, in sentences."""
+    """The documents with what was found of each, in order; `untried` is what could not be tried, in sentences."""
 
     matches: tuple[Match, ...]
-    tried: int = 0
     untried: tuple[str, ...] = ()
 
     @property
@@ -104,8 +100,6 @@ def documents_in(session: Ready, run: Mapping[str, Any] | None, recipe: Recipe) 
 
     `recipe` is that of the dataset: whether its loss shifts decides where the run did not show it.
     """
-    from sftui.conversations.tokenized import documents_of
-
     rows: list[tuple[Row, _ScoredRow]] = []
     for row in session.source.rows():
         early = session.early(row)
@@ -219,7 +213,7 @@ def against(documents: Sequence[Document], data: Ready, run: Mapping[str, Any] |
         meant = ways.meant(one)
         why = ways.why(meant, search) if meant.parting is not None else ()
         made.append(replace(one, why=why, explained=bool(why) or meant.parting is None))
-    return DocumentComparison(tuple(made), tried, tuple(ways.untried))
+    return DocumentComparison(tuple(made), tuple(ways.untried))
 
 
 # --- which row ---------------------------------------------------------------------------------
@@ -260,13 +254,10 @@ def _by_grams(left: Mapping[int, Document], data: Ready) -> dict[int, Match]:
     examples = 0
     for made in data.inspect_many(data.source.rows(), spans=False):
         for example in made.examples:
-            shared: dict[int, int] = {}
             own = set(_grams(_ids(example)))
             examples += 1
             holding.update(known := frozenset(own & grams.keys()))
-            for gram in known:
-                for number in grams[gram]:
-                    shared[number] = shared.get(number, 0) + 1
+            shared = Counter(number for gram in known for number in grams[gram])
             for number, count in shared.items():
                 # Of rows that begin alike, as by one system prompt, the one with least besides it.
                 score = count - len(own) / 1_000_000
@@ -462,8 +453,6 @@ class _RecipeTrials:
     def _of_run(self, recipe: Recipe) -> Iterator[Recipe]:
         """The recipe with the release of its trainer, the transformers, the template of the run."""
         versions = (self.run or {}).get("versions", {})
-        from sftui.trainers import traits_of
-
         release = versions.get(traits_of(recipe.trainer).package or recipe.trainer)
         if release is not None and recipe.version and not release.startswith(recipe.version):
             yield replace(recipe, version=release)
@@ -478,8 +467,6 @@ class _RecipeTrials:
 
     def _has(self, version: str) -> bool:
         """Whether the ids of a version of transformers can be had here."""
-        from sftui.session.versions import wanted_version
-
         recipe = changed(self.data.recipe, "tokenizer.transformers", version)
         try:
             there = wanted_version(recipe, self.data.options).environment is not None

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sftui.errors import RecipeError
 from sftui.nearest import did_you_mean
+from sftui.recipe import Recipe, changed, get
+from sftui.recipe_io import knob_at, parse_mapping, parse_value, parse_yaml, quoted, set_knob_to, today, unquoted
 from sftui.session.declared import OptionDeclaration
 from sftui.session.options import OpenOptions
-
-if TYPE_CHECKING:
-    from sftui.recipe import Recipe
+from sftui.trainers import load_recipe, preset
+from sftui.trainers.declared import packages, traits_of
 
 MEGABYTE = 1 << 20
 PARQUET = ".parquet"
@@ -95,7 +96,6 @@ class Arguments(OptionDeclaration):
         """The recipe under which captured batches are shown as they are: nothing is cut, and the tokenizer is that of
         the run, unless another one is named."""
         from sftui.capture.stored import WEIGHTS
-        from sftui.recipe import changed
 
         named = self.recipe_file is not None or self.recipe is not None or self.trainer is not None
         recipe = self._starting()
@@ -157,8 +157,6 @@ class Arguments(OptionDeclaration):
         return self.recipe
 
     def _set_up(self, recipe: Recipe, make: Callable[[str], object] | None) -> Recipe:
-        from sftui.recipe import changed
-
         if self.tokenizer is not None:
             recipe = changed(recipe, "tokenizer.name", self.tokenizer)
         if self.tokenizer_revision is not None:
@@ -167,8 +165,6 @@ class Arguments(OptionDeclaration):
         if self.template is not None:
             recipe = changed(recipe, "render.template", template_of(self.template))
         if self.data_format is not None:
-            from sftui.recipe_io import parse_value
-
             recipe = changed(recipe, "data.format", parse_value("data.format", self.data_format, recipe))
         if self.fields:
             recipe = changed(recipe, "data.fields", {**recipe.data.fields, **self.fields})
@@ -177,8 +173,6 @@ class Arguments(OptionDeclaration):
     def _of_version(self, recipe: Recipe, make: Callable[[str], object] | None) -> Recipe:
         """The recipe with the version of transformers that `env` or `transformers` names; the latter makes an
         environment where there is none."""
-        from sftui.recipe import changed
-
         if self.env is None and self.transformers is None:
             return recipe
         if self.env is not None and self.transformers is not None:
@@ -199,8 +193,6 @@ class Arguments(OptionDeclaration):
         return recipe
 
     def _corrected(self, recipe: Recipe) -> Recipe:
-        from sftui.recipe_io import set_knob_to
-
         if self.max_length is not None:
             recipe = set_knob_to(recipe, "length.max", self.max_length)
         for path, value in self.knobs:
@@ -209,9 +201,6 @@ class Arguments(OptionDeclaration):
 
     def _taken(self, recipe: Recipe) -> tuple[str, ...]:
         """What was taken of a knob's text, where white space, quotes or backslashes leave that open."""
-        from sftui.recipe import get
-        from sftui.recipe_io import quoted, today
-
         found = []
         for path, text in self.knobs:
             if not isinstance(text, str) or (quoted(text) == text and "\\" not in text):
@@ -227,7 +216,6 @@ class Arguments(OptionDeclaration):
 
 def _moves_labels(captured: Mapping[str, Any]) -> bool:
     """Whether a trainer of the run moves labels before training (`Traits.moves_labels`)."""
-    from sftui.trainers.declared import packages, traits_of
     from sftui.trainers.versions import at_least, parse
 
     versions = captured.get("versions") or {}
@@ -241,20 +229,14 @@ def starting_recipe(file: str | None, trainer: str | None) -> Recipe:
         raise RecipeError("--recipe and --trainer both name a starting recipe", fix="give one of them")
     if file is not None:
         from sftui.side_files import read_side_file
-        from sftui.trainers import load_recipe
 
         return load_recipe(read_side_file(file, "the recipe", RecipeError), file)
-    from sftui.trainers import preset
-
     return preset(trainer) if trainer else preset()
 
 
 def set_knob(recipe: Recipe, path: str, text: str) -> Recipe:
     """The recipe with one knob as typed; a third part of the path is one entry of a knob that holds several, and `own`
     takes several options of the trainer at once."""
-    from sftui.recipe import changed, get
-    from sftui.recipe_io import knob_at, parse_mapping, parse_value, parse_yaml, set_knob_to, today, unquoted
-
     path = today(path)
     if path == "own":
         for name, value in parse_mapping(text, path).items():
@@ -284,3 +266,28 @@ def template_of(text: str) -> str:
         fix = did_you_mean(text, names, f"built-in are {', '.join(names)}; a file needs its path")
         raise RecipeError(f"there is no template `{text}`", fix=fix)
     return f"builtin:{text}"
+
+
+def words_of(values: Sequence[str], option: str, what: str, fix: str) -> tuple[str, ...]:
+    """The words of an option that takes several, repeated or with commas; RecipeError where a value holds none."""
+    for value in values:
+        if not any(word.strip() for word in value.split(",")):
+            raise RecipeError(f"{option} names no {what}", fix=fix)
+    return tuple(word.strip() for value in values for word in value.split(",") if word.strip())
+
+
+def codes_of(values: Sequence[str], option: str) -> tuple[str, ...]:
+    """Codes and beginnings of codes (`TRU`), repeated or with commas; RecipeError for one that no code begins with, or
+    for none."""
+    from sftui.findings import CODES
+
+    codes = tuple(
+        word.upper()
+        for word in words_of(values, option, "code", "leave it out for all codes; `sftui explain` lists them")
+    )
+    for code in codes:
+        if not any(known.startswith(code) for known in CODES):
+            raise RecipeError(
+                f"{option}: there is no code `{code}`", fix=did_you_mean(code, CODES, "`sftui explain` lists them")
+            )
+    return codes

@@ -30,7 +30,10 @@ def data_in(folder: Path) -> tuple[Choice, ...]:
     """The data files, saved datasets and trainers' configs of a folder and of the folders in it, those here first."""
     here = list(_openable(folder, ""))
     below = [
-        one for name in _folders(folder) if not _is_saved(folder / name) for one in _openable(folder / name, f"{name}/")
+        one
+        for name in _names(folder, os.DirEntry.is_dir)
+        if not _is_saved(folder / name)
+        for one in _openable(folder / name, f"{name}/")
     ]
     return tuple([*here, *below][:MOST])
 
@@ -39,7 +42,7 @@ def _openable(folder: Path, before: str) -> Iterator[Choice]:
     from sftui.sources.files import NOT_DATA, format_of
     from sftui.trainers.recognise import is_config
 
-    for name in _entries(folder):
+    for name in _names(folder):
         path = folder / name
         if is_config(str(path)):
             trainer = _trainer_of(path)
@@ -79,14 +82,16 @@ def _trainer_of(path: Path) -> str:
 
 def tokenizers_at_hand(folders: Iterable[Path], cache: Path | None) -> tuple[Choice, ...]:
     """The tokenizers in and next to these folders, those of the Hub cache, and the built-in ones."""
+    from sftui.tokens import builtin
+
     found: dict[str, str] = {}
     for folder in folders:
-        for name in ("", *_folders(folder)):
+        for name in ("", *_names(folder, os.DirEntry.is_dir)):
             if _is_tokenizer(folder / name):
                 found[str(folder / name)] = "on this disk"
     if cache is not None:
         found.update({name: "in the Hub cache" for name in _cached(cache)})
-    found.update(_built_in())
+    found.update({f"{builtin.PREFIX}{name}": "built in, small, for trying things" for name in builtin.NAMES})
     return tuple(Choice(name, note) for name, note in found.items())
 
 
@@ -100,19 +105,13 @@ def hub_cache() -> Path:
 def _cached(cache: Path) -> list[str]:
     """The models of a Hub cache that have a tokenizer in any revision there."""
     names = []
-    for folder in _entries(cache):
+    for folder in _names(cache):
         kind, *parts = folder.split("--")
         if kind == "models" and parts:
             snapshots = cache / folder / "snapshots"
-            if any(_is_tokenizer(snapshots / revision) for revision in _entries(snapshots)):
+            if any(_is_tokenizer(snapshots / revision) for revision in _names(snapshots)):
                 names.append("/".join(parts))
     return names[:MOST]
-
-
-def _built_in() -> dict[str, str]:
-    from sftui.tokens import builtin
-
-    return {f"{builtin.PREFIX}{name}": "built in, small, for trying things" for name in builtin.NAMES}
 
 
 def _is_tokenizer(folder: Path) -> bool:
@@ -144,16 +143,8 @@ def size_of(path: Path) -> str:
     return f"{size:.1f} GB"
 
 
-def _entries(folder: Path) -> list[str]:
+def _names(folder: Path, wanted: Callable[[os.DirEntry[str]], bool] = lambda entry: True) -> list[str]:
     """The names in a folder, sorted, hidden ones left out; none where it cannot be read."""
-    return _names(folder, lambda entry: True)
-
-
-def _folders(folder: Path) -> list[str]:
-    return _names(folder, lambda entry: entry.is_dir())
-
-
-def _names(folder: Path, wanted: Callable[[os.DirEntry[str]], bool]) -> list[str]:
     names = []
     try:
         with os.scandir(folder) as entries:

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING
 
-from sftui.errors import RecipeError, without_secrets
+from sftui.audit.audit import Audit
+from sftui.audit.found import Filter
+from sftui.audit.run import AuditProgress, check_head, run_audit
+from sftui.errors import without_secrets
 from sftui.exports.report_model import AuditReport, FindingLook, tried_as
-from sftui.nearest import did_you_mean
-
-if TYPE_CHECKING:
-    from sftui.audit.audit import Audit
-    from sftui.audit.found import Filter
-    from sftui.audit.run import AuditProgress
-    from sftui.findings import Context, Finding
-    from sftui.findings.hashes import Hashes
-    from sftui.session.opened import OpenData
-    from sftui.session.options import OpenOptions
-    from sftui.session.ready import Ready
+from sftui.findings import Context, DatasetChecks, Finding, damaged_files, refused_files
+from sftui.findings.hashes import Hashes
+from sftui.session.comparing import chosen_rows
+from sftui.session.inputs import data_files, labels_of
+from sftui.session.opened import AT_ONCE, OpenData
+from sftui.session.options import OpenOptions
+from sftui.session.ready import Ready, with_tokenizer
+from sftui.session.sent import sent
+from sftui.session.trial import fix_fails
+from sftui.trainers.own_config import notes_of
 
 WORTH_IT = 1000
 """Rows from which more processes pay for loading the tokenizer again."""
@@ -45,8 +46,6 @@ class AuditSession:
         sample: int | None = None,
         jobs: int = 1,
     ) -> None:
-        from sftui.audit.audit import Audit
-
         self.session, self.prompts, self.jobs = session, prompts, jobs
         self.max_rows, self.sample = max_rows, sample
         self.wanted = dataclasses.replace(wanted, waivers=session.waivers)
@@ -75,9 +74,6 @@ class AuditSession:
 
     def steps(self) -> Iterator[AuditProgress]:
         """Take in the rows behind those that the audit holds; the last progress is `done`."""
-        from sftui.audit.run import check_head, run_audit
-        from sftui.session.comparing import chosen_rows
-
         session, audit = self.session, self.audit
         if self.whole:
             rows = session.source.rows(audit.rows)
@@ -95,7 +91,6 @@ class AuditSession:
             )
         check_head(audit, session.source.rows(), session.inspect_many, self.context)
         from sftui.audit.processes import AuditTask, audit_in_processes
-        from sftui.session.sent import sent
 
         task = AuditTask(sent(session), self.wanted, self.prompts)
         return audit_in_processes(audit, rows, task, self.jobs, total=lambda: self.total)
@@ -112,11 +107,6 @@ class AuditSession:
 
         `paths` is what the user named and `files` what the source calls its files, where that is not as in the options.
         """
-        from sftui.findings import damaged_files, refused_files
-        from sftui.session.inputs import data_files, labels_of
-        from sftui.session.opened import AT_ONCE
-        from sftui.trainers.own_config import notes_of
-
         options = self.session.options
         files = labels_of(data_files(options.paths, options.split)) if files is None else files
         session, audit = self.session, self.audit
@@ -143,9 +133,6 @@ class AuditSession:
 def prompts_of(held: OpenData, trained: Ready, damaged: Callable[[str], None] = lambda sentence: None) -> Hashes:
     """The hashes of every prompt of an evaluation set, opened by the recipe of the one that trains, whose tokenizer it
     shares; `damaged` is called with what of it cannot be read."""
-    from sftui.findings import DatasetChecks
-    from sftui.session.ready import with_tokenizer
-
     ready = with_tokenizer(held, trained.tokenizer).ready()
     checks = DatasetChecks(ready.checks())
     for row in ready.source.rows():
@@ -160,35 +147,8 @@ def evaluation_options(options: OpenOptions, evaluation: str) -> OpenOptions:
     return dataclasses.replace(options, paths=(evaluation,), split=None, subset=None, data_revision=None, config=None)
 
 
-def words_of(values: Sequence[str], option: str, what: str, fix: str) -> tuple[str, ...]:
-    """The words of an option that takes several, repeated or with commas; RecipeError where a value holds none."""
-    for value in values:
-        if not any(word.strip() for word in value.split(",")):
-            raise RecipeError(f"{option} names no {what}", fix=fix)
-    return tuple(word.strip() for value in values for word in value.split(",") if word.strip())
-
-
-def codes_of(values: Sequence[str], option: str) -> tuple[str, ...]:
-    """Codes and beginnings of codes (`TRU`), repeated or with commas; RecipeError for one that no code begins with, or
-    for none."""
-    from sftui.findings import CODES
-
-    codes = tuple(
-        word.upper()
-        for word in words_of(values, option, "code", "leave it out for all codes; `sftui explain` lists them")
-    )
-    for code in codes:
-        if not any(known.startswith(code) for known in CODES):
-            raise RecipeError(
-                f"{option}: there is no code `{code}`", fix=did_you_mean(code, CODES, "`sftui explain` lists them")
-            )
-    return codes
-
-
 def _failing(audit: Audit, session: Ready) -> frozenset[tuple[object, ...]]:
     """The fixes of what was found that do not help where they are tried."""
-    from sftui.session.trial import fix_fails
-
     alike: dict[tuple[object, ...], list[Finding]] = {}
     for one in audit.found.ordered():
         for kept in one.kept:

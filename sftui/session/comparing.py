@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, MutableSequence, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from sftui.comparison import Causes, ComparisonCount, RowComparison, compare_prepared, evenly
+from sftui.model import Row
 from sftui.recipe import Recipe
-from sftui.session.opened import OpenData
+from sftui.session.explaining import explain
+from sftui.session.opened import OpenData, Split
+from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, open_data, prove_rows, tokenized, with_tokenizer
-from sftui.session.splitting import held_out_by, unsure_of
+from sftui.session.splitting import held_out_by, settle_split, unsure_of
 from sftui.session.versions import tokenizer_key
-
-if TYPE_CHECKING:
-    from sftui.model import Row
-    from sftui.session.options import OpenOptions
-    from sftui.session.split import Split
-    from sftui.sources import Source
-    from sftui.trainers.config import OpenedConfig
-
+from sftui.sources import Source
+from sftui.tokens.loading.probes import probe_strings
+from sftui.trainers.config import OpenedConfig
+from sftui.trainers.pins import running_version
 
 Way = Callable[["OpenOptions", Recipe], OpenData]
 """How data is opened under a recipe."""
@@ -80,7 +78,7 @@ class RecipeComparison:
         for session in self.sessions[1:]:
             if held_out_by(session.recipe) is not None and self.sessions[0].count_now() is not None:
                 _index(session.source)  # each has the data open for itself
-        splits = tuple(session.settle_split(most) for session in self.sessions)
+        splits = tuple(settle_split(session, most) for session in self.sessions)
         self.unsure = unsure_of(splits)
         return splits
 
@@ -113,8 +111,6 @@ class RecipeComparison:
 
     def causes(self, number: int, rows: Sequence[int], of: int) -> Iterator[Causes]:
         """Why side `number` differs from the first one, after each of these rows; `of` is how many differ in all."""
-        from sftui.session.explaining import explain
-
         return explain(self.sessions[0], self.sessions[number], rows, of)
 
     def close(self) -> None:
@@ -138,3 +134,29 @@ def chosen_rows(source: Source, limit: int | None, sample: int | None) -> Iterat
     _index(source)
     count = source.count().rows if limit is None else min(limit, source.count().rows)
     yield from map(source.row, evenly(count, sample))
+
+
+def tokenized_otherwise(sessions: Sequence[Ready], names: Sequence[str]) -> tuple[str, ...]:
+    """Which sides have other ids than the first because another transformers loads the same tokenizer: a sentence each.
+
+    Told from the probe strings, so that a version that changes nothing here is not blamed.
+    """
+    found = []
+    first = sessions[0].tokenizer
+    for session, name in zip(sessions[1:], names[1:]):
+        other = session.tokenizer
+        if first is other:
+            continue
+        same = tokenizer_key(session.recipe)[:3] == tokenizer_key(sessions[0].recipe)[:3]
+        a, b = (one.facts.transformers or running_version() for one in (first, other))
+        if not same or a == b or first.facts.random or other.facts.random:
+            continue
+        probes = probe_strings(first.facts.special_tokens.values())
+        both = [[one.encode_batch(probes, special) for one in (first, other)] for special in (False, True)]
+        differ = sum(any(x[i].ids != y[i].ids for x, y in both) for i in range(len(probes)))
+        if differ:
+            found.append(
+                f"{name} tokenizes by transformers {b}, {names[0]} by {a}, which load this tokenizer differently: other"
+                f" ids for {differ} of {len(probes)} probe strings, and so for rows"
+            )
+    return tuple(found)

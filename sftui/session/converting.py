@@ -6,27 +6,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sftui.errors import ConversationError
 from sftui.exports.plan import RECIPE_FILE, ExportPlan, plan_export
+from sftui.findings import CODES
+from sftui.findings.model import Consequence
 from sftui.findings.rule import TO_MESSAGES
 from sftui.model import Inspection, Row
 from sftui.pipeline import detect
+from sftui.recipe import Recipe
 from sftui.recipe_io import parse_yaml
 from sftui.repairs.lines import row_of
 from sftui.repairs.run import RepairPlan, apply_plan, layout_after
 from sftui.repairs.to_messages import target_of, to_messages
+from sftui.session.opened import OpenData, few
 from sftui.session.ready import Ready, tokenizer_of, under
 from sftui.session.repairing import conversion_way, reading_messages, session_plan
 from sftui.trainers import hand_written, preset, trainer_named
 from sftui.trainers.own_config import naming
 from sftui.trainers.recognise import recognise
 from sftui.trainers.training import leaves
-
-if TYPE_CHECKING:
-    from sftui.recipe import Recipe
-    from sftui.session.opened import OpenData
 
 
 @dataclass(frozen=True)
@@ -70,8 +69,6 @@ def conversion(opened: OpenData, to: str | None, chosen: Sequence[str], without:
 def plan_config(made: Conversion, out: Path, folder: Path) -> ExportPlan:
     """The files by which the trainer reads the converted rows from `out`: its config, or the recipe alone for a loop
     written by hand. ExportError where it would stop at them."""
-    from sftui.session.opened import few
-
     opened, recipe = made.opened, made.recipe
     prepared = opened.prepared()
     config = prepared.config
@@ -143,9 +140,6 @@ class Agreement:
 def refuse_stuck(made: Conversion) -> None:
     """ConversationError where the conversion changes none of the first rows, and the trainer that is to read them can
     render none of them."""
-    from sftui.findings import CODES
-    from sftui.findings.model import Consequence
-
     recipe, to = made.opened.requested, preset(made.to)
     if recipe.trainer != to.trainer:
         recipe = replace(to, tokenizer=recipe.tokenizer, render=replace(to.render, template=recipe.render.template))

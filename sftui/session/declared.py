@@ -30,8 +30,8 @@ def option(
     It is what `factory` makes where it is not given. `opens`: `OpenOptions` has it under the same name. `more` is what
     `click.option` takes besides.
     """
-    words = {"group": group, "metavar": metavar, "help": text, **more}
-    return field(default_factory=factory, metadata={"names": names, "opens": opens, "click": words})
+    meta = {"words": (group, metavar, text), "names": names, "opens": opens, "click": more}
+    return field(default_factory=factory, metadata=meta)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sftui.errors import ExportError, SourceError
 from sftui.exports.records import (
@@ -19,13 +19,12 @@ from sftui.exports.records import (
     records,
 )
 from sftui.model import Inspection
-from sftui.session.ready import stood_in
+from sftui.recipe import Recipe
+from sftui.session.opened import OpenData
+from sftui.session.ready import Ready, stood_in
+from sftui.session.splitting import settle_split
+from sftui.trainers import trainer_named
 from sftui.trainers.base import Totals
-
-if TYPE_CHECKING:
-    from sftui.recipe import Recipe
-    from sftui.session.opened import OpenData
-    from sftui.session.ready import Ready
 
 KEPT_ROWS = 4
 """Rows of which what explains them is kept: the parts of a row that was split stand in packs one after the other."""
@@ -72,8 +71,6 @@ class EncodeProgress:
 
     def stop_of(self, recipe: Recipe, stops: Sequence[str] = ()) -> str | None:
         """Why the run as a whole trains nothing; None where it trains something. `stops`: see `Toolbox`."""
-        from sftui.trainers import trainer_named
-
         trainer = trainer_named(recipe.preset)
         if stops:
             return f"{'; '.join(stops)}; nothing is trained while it stands"
@@ -122,7 +119,7 @@ def encoded(
             passed()
 
     if packs(session, unpacked):
-        split = session.settle_split()
+        split = settle_split(session)
         rows = counted(session.rows_that(evaluate=False, spans=explain))
         yield from _packed(session, rows, written, explain, evaluate=False)
         rows = counted(session.rows_that(evaluate=True, spans=explain))
@@ -151,8 +148,6 @@ def encoded_rows(
 
 
 def _unpacked(session: Ready, rows: Iterator[Inspection], explain: bool, as_arrays: bool) -> Iterator[dict[str, Any]]:
-    from sftui.trainers import trainer_named
-
     recipe, tools = session.recipe, session.tools
     trainer = trainer_named(recipe.preset)
     for inspection in stood_in(rows, recipe):

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from sftui.comparison import RowComparison, compare_prepared, compare_row, evenly
 from sftui.comparison.causes import DRAWN, Causes, Setting, Switch, collect, explained, settings_between, switched
 from sftui.errors import SftuiError
+from sftui.model import Inspection, Row
 from sftui.session.ready import Ready, under, with_tokenizer
-from sftui.session.splitting import PREPARED, unsure_of
+from sftui.session.splitting import PREPARED, settle_split, unsure_of
 from sftui.session.versions import tokenizer_key
 from sftui.trainers.pins import reference_version
-
-if TYPE_CHECKING:
-    from sftui.model import Inspection, Row
 
 MOST_ROWS = 200
 """Of so many differing rows, at even distances, the causes are looked for."""
@@ -90,7 +87,7 @@ class _Trial:
             if tokenizer_key(recipe) == tokenizer_key(self._one.recipe):
                 opened = with_tokenizer(opened, self._one.tokenizer)
             way = opened.ready()
-            way.settle_split(PREPARED)
+            settle_split(way, PREPARED)
         except SftuiError:
             return None
         return way

@@ -9,25 +9,29 @@ Single-threaded, but for `source.index_more`, which the worker calls from a thre
 from __future__ import annotations
 
 import time
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from sftui import bound
+from sftui.conversations import Detection, detect
+from sftui.conversations.reading import brings, joined, place_of
 from sftui.errors import ConversationError, SftuiError, SourceError
-from sftui.model import Inspection, Problem, Row
+from sftui.model import Inspection, Problem, Row, Stage
+from sftui.pipeline import inspect_early
 from sftui.recipe import Data, Mask, Recipe
 from sftui.session.options import OpenOptions
-from sftui.session.split import RowSplit, Split
+from sftui.sources import Source, SourceSpec, open_source
+from sftui.sources.slices import SlicedSource
 from sftui.text import visible
+from sftui.trainers import trainer_named, traits_of
 
 if TYPE_CHECKING:
-    from sftui.conversations import Detection
     from sftui.exports.prepared import ExportInput
     from sftui.session.overlay import Overlay
     from sftui.session.ready import Ready
-    from sftui.sources import Source, SourceSpec
     from sftui.trainers.loading import LoadResult
 
 SAMPLE_ROWS = 32
@@ -65,7 +69,6 @@ class StoredData:
     def loaded(self, recipe: Recipe, most: int | None = None, *, first: bool = False) -> LoadResult | None:
         """What the loader of a recipe's trainer makes of the files, or of the `first` of them; None where it has none
         that is known, or where they are more bytes than `most`."""
-        from sftui.trainers import trainer_named
         from sftui.trainers.reading import blank_line, brought
 
         trainer, reader = trainer_named(recipe.preset), brought(recipe.preset)
@@ -99,15 +102,11 @@ class StoredData:
 
 def open_stored(options: OpenOptions, seconds: float | None = None) -> StoredData:
     """Open the source, and read what decides how its rows are read: for so long, or from the whole; SourceError."""
-    from sftui.sources import open_source
-
     return stored(options, open_source(source_spec(options)), seconds)
 
 
 def source_spec(options: OpenOptions) -> SourceSpec:
     """What of the options says which rows there are."""
-    from sftui.sources import SourceSpec
-
     spec = SourceSpec(
         paths=options.paths,
         split=options.split,
@@ -135,8 +134,6 @@ def stored(options: OpenOptions, source: Source, seconds: float | None = None) -
 def late_rows(found: StoredData, start: int) -> Iterator[Row | None]:
     """The rows from `start` on that bring a column, a key or a kind of value that none before them has; None after each
     one that was looked at."""
-    from sftui.conversations.reading import brings, joined, place_of
-
     place, left = place_of([row.data for row in found.sample]), MOST_LATE
     for row in found.source.unlike(start):
         if row is not None and row.data is not None and left and brings(row.data, place):
@@ -162,9 +159,44 @@ def read_anew(before: StoredData, now: StoredData) -> str:
 
 
 def _of_sample(options: OpenOptions, source: Source, sample: tuple[Row, ...]) -> StoredData:
-    from sftui.conversations import detect
-
     return StoredData(options, source, sample, _with_roles_seen(detect(sample, Data()), sample))
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The numbers of the rows that evaluate; `key` is what of the config asks for it, empty where nothing does.
+
+    `training` and `evaluating` are all rows in the trainer's own order, where that is another than the dataset's.
+    `packs`: rows that evaluate are packed where the recipe packs. `unsure` is why it is not known which rows, where it
+    is not, and `later`: it could be known, by going through all of them. `unread` are the numbers of the rows that the
+    trainer does not draw, and `unmarked` says what is not told apart where it is not known.
+    """
+
+    key: str = ""
+    evaluation: frozenset[int] = frozenset()
+    training: array[int] | None = None
+    evaluating: array[int] | None = None
+    packs: bool = True
+    unsure: str = ""
+    later: bool = False
+    unread: frozenset[int] = frozenset()
+    unmarked: str = ""
+
+    @property
+    def note(self) -> str:
+        """A line on rows that are not distinguished; empty where they are."""
+        return f"{self.unmarked}: {self.unsure}" if self.unsure and self.unmarked else ""
+
+
+UNSETTLED = Split(unsure="nobody asked yet", later=True)
+"""Before anybody asked."""
+
+
+class RowSplit:
+    """What is found out of open data by going through it, once: which rows evaluate."""
+
+    def __init__(self) -> None:
+        self.split = UNSETTLED
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,6 +213,11 @@ class OpenData:
     detected: Detection
     known: RowSplit = field(default_factory=RowSplit, kw_only=True)
     given: Recipe | None = field(default=None, kw_only=True)
+    problem: Problem = field(default=Problem("the tokenizer is not loaded yet"), kw_only=True)
+    """Why there are no tokens, or none yet."""
+
+    stops_at: ClassVar[Stage | None] = None
+    """The stage that rows do not come to; None where they come to all, or are on their way."""
 
     @property
     def requested(self) -> Recipe:
@@ -209,8 +246,6 @@ class OpenData:
     def unread(self) -> bool:
         """Whether it is an SFT set that its trainer alone does not read, whatever columns are named: its rows show, and
         say so."""
-        from sftui.trainers import traits_of
-
         data = self.requested.data
         named = data.format != "auto" or bool(data.fields) or traits_of(self.recipe.preset).by_hand
         return self.refused is not None and not named and self.stored.plainly.refused is None
@@ -246,14 +281,9 @@ class OpenData:
 
     # --- how far it is ----------------------------------------------------------------------
 
-    def missing(self) -> Problem:
-        """Why there are no tokens, or none yet."""
-        return Problem("the tokenizer is not loaded yet")
-
     def ready(self, where: str = "") -> Ready:
         """The same, ready to make tokens; SftuiError that says what is missing, and `where`."""
-        problem = self.missing()
-        raise SftuiError(problem.what, where=where, why=problem.why, fix=problem.fix)
+        raise SftuiError(self.problem.what, where=where, why=self.problem.why, fix=self.problem.fix)
 
     # --- rows -------------------------------------------------------------------------------
 
@@ -313,17 +343,15 @@ class OpenData:
         how they are written; None: as `spans` says.
         """
         early = self.early(row)
-        return early if early.problem is not None else self._ended(early)
+        if early.problem is not None:
+            return early
+        if self.stops_at is None:
+            return replace(early, provisional=True)
+        return replace(early, stopped_at=self.stops_at, problem=self.problem)
 
     def early(self, row: Row) -> Inspection:
         """The stages that need no tokenizer."""
-        from sftui.pipeline import inspect_early
-
         return inspect_early(row, self.detected, self.recipe)
-
-    def _ended(self, early: Inspection) -> Inspection:
-        """The same, with why it goes no further."""
-        return replace(early, provisional=True)
 
     # --- which rows evaluate ----------------------------------------------------------------
 
@@ -333,28 +361,20 @@ class OpenData:
         return self.known.split
 
     def placed(self, found: Inspection) -> Inspection:
-        """The same, distinguished where it evaluates, and dropped where the trainer does not draw it."""
+        """The same, distinguished where it evaluates, and dropped where a repair leaves it out or the trainer does not
+        draw it."""
+        if found.row.left_out is not None:
+            return undrawn(found, f"a repair leaves the row out, because {found.row.left_out}")
         if found.row.index in self.split.unread:
             return undrawn(found, f"{self.split.key} draws other rows: the trainer does not read this one")
         aside = found.row.index in self.split.evaluation
         return found if found.evaluates == aside else replace(found, evaluates=aside)
-
-    def settle_split(self, most: int | None = None) -> Split:
-        """Find out which rows evaluate, where it is not known yet; with some trainers every row is prepared for it,
-        which with `most` is done for no more than so many bytes of rows."""
-        from sftui.session.splitting import split_now
-
-        split = split_now(self, most)
-        if not split.later:
-            self.known.split = split
-        return split
 
     # --- for others -------------------------------------------------------------------------
 
     def prepared(self) -> ExportInput:
         """What exports need to know."""
         from sftui.exports.prepared import ExportInput
-        from sftui.sources.slices import SlicedSource
 
         options, stored = self.options, self.stored.source
         return ExportInput(

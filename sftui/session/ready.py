@@ -12,22 +12,36 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from sftui.conversations import Detection
 from sftui.errors import SftuiError
 from sftui.model import Batch, Inspection, Pack, Problem, Row, Stage
+from sftui.pipeline import (
+    as_problem,
+    collate_examples,
+    collate_packs,
+    detect,
+    feed_packs,
+    inspect,
+    inspect_all,
+    make_batch,
+    make_packs,
+    make_toolbox,
+    pack_rows,
+    survey,
+)
 from sftui.recipe import Recipe
-from sftui.session.opened import OpenData, StoredData, open_stored, undrawn
+from sftui.session.opened import OpenData, StoredData, open_stored
 from sftui.session.options import OpenOptions
-from sftui.session.versions import tokenizer_key
+from sftui.session.splitting import settle_split
+from sftui.session.versions import load, proven_on, tokenizer_key
+from sftui.trainers import Toolbox, trainer_named
 
 if TYPE_CHECKING:
-    from sftui.conversations import Detection
     from sftui.exports.prepared import ExportInput
     from sftui.findings import Context, Finding, Waiver
     from sftui.serving import ServedTemplate
     from sftui.tokens import LoadedTokenizer
     from sftui.tokens.shortcuts.bulk import Bulk
-    from sftui.trainers import Toolbox
-
 TEXT_ROWS = 8
 TEXT_BYTES = 64 << 10
 TEXT_CHARACTERS = 20_000
@@ -37,17 +51,10 @@ TEXT_CHARACTERS = 20_000
 # — the stages —
 
 
-@dataclass(frozen=True, eq=False)
 class UntokenizedData(OpenData):
     """Data whose tokenizer cannot be loaded, and why."""
 
-    problem: Problem
-
-    def missing(self) -> Problem:
-        return self.problem
-
-    def _ended(self, early: Inspection) -> Inspection:
-        return replace(early, stopped_at=Stage.TOKENS, problem=self.problem)
+    stops_at = Stage.TOKENS
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,17 +67,10 @@ class TokenizedData(OpenData):
         return replace(super().prepared(), tokenizer=self.tokenizer.facts)
 
 
-@dataclass(frozen=True, eq=False)
 class UntemplatedData(TokenizedData):
     """Data whose template or special tokens do not fit, and why."""
 
-    problem: Problem
-
-    def missing(self) -> Problem:
-        return self.problem
-
-    def _ended(self, early: Inspection) -> Inspection:
-        return replace(early, stopped_at=Stage.RENDERED, problem=self.problem)
+    stops_at = Stage.RENDERED
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,22 +91,18 @@ class Ready(TokenizedData):
     # --- rows, batches, packs ---------------------------------------------------------------
 
     def inspect_row(self, row: Row, spans: bool = True, text: bool | None = None) -> Inspection:
-        from sftui.pipeline import inspect
-
         wanted = spans if text is None else text
         found = inspect(row, self.detected, self.recipe, self.tools, spans=spans, text=wanted)
-        return self.placed(found) if row.left_out is None else _left_out(found)
+        return self.placed(found)
 
     def inspect_many(
         self, rows: Iterable[Row], spans: bool = True, text: bool = False, *, engine: Bulk | None = None
     ) -> Iterator[Inspection]:
         """Rows in order, each as `inspect_row` shows it, many prepared at once; `engine` None: by the one that all rows
         have."""
-        from sftui.pipeline import inspect_all
-
         bulk = self.bulk if engine is None else engine
         made = inspect_all(rows, self.detected, self.recipe, self.tools, bulk, spans=spans, text=text)
-        return (self.placed(found) if found.row.left_out is None else _left_out(found) for found in made)
+        return map(self.placed, made)
 
     def all_rows(self, spans: bool = False) -> Iterator[Inspection]:
         """Every row in order, inspected; `spans=False` leaves out what no rule needs, and how tokens are written."""
@@ -115,7 +111,7 @@ class Ready(TokenizedData):
     def rows_that(self, evaluate: bool, spans: bool = False) -> Iterator[Inspection]:
         """The rows that evaluate, or those that train, in the trainer's order where it has another than the dataset's;
         the split must be settled."""
-        split = self.settle_split()
+        split = settle_split(self)
         order: Iterable[int] | None = split.evaluating if evaluate else split.training
         if order is None and evaluate:
             order = sorted(split.evaluation)
@@ -141,8 +137,6 @@ class Ready(TokenizedData):
 
     def batch(self, start: int, rows: int) -> Batch:
         """The padded batch of the next `rows` rows; SftuiError where there is none."""
-        from sftui.pipeline import make_batch
-
         count = self.source.count()
         stop = min(start + rows, count.rows) if count.exact else start + rows
         made = [self.inspect_row(self.row(index), spans=False) for index in range(start, stop)]
@@ -151,8 +145,6 @@ class Ready(TokenizedData):
     def batches(self, size: int) -> Iterator[Batch]:
         """What trains, so many rows or packs at a time, each time padded as the collator does; the dataset's order
         stands for the sampler's. RecipeError where rows cannot be padded."""
-        from sftui.pipeline import collate_examples, collate_packs, pack_rows
-
         training = stood_in(self.rows_that(evaluate=False), self.recipe)
         if self.recipe.pack.strategy != "none":
             packs = pack_rows(training, self.recipe, self.tools)
@@ -166,14 +158,10 @@ class Ready(TokenizedData):
 
     def packs(self, inspections: Sequence[Inspection]) -> tuple[tuple[Pack, ...], Batch]:
         """Inspected rows packed and collated; SftuiError where they cannot be."""
-        from sftui.pipeline import make_packs
-
         return make_packs(inspections, self.recipe, self.tools)
 
     def feed_packs(self, inspections: Iterable[Inspection]) -> Iterator[Pack]:
         """Inspected rows in order as the packs that reach the model; SftuiError where they cannot be packed."""
-        from sftui.pipeline import feed_packs
-
         return feed_packs(inspections, self.recipe, self.tools)
 
     def prepared(self) -> ExportInput:
@@ -222,8 +210,6 @@ class Ready(TokenizedData):
 def stood_in(rows: Iterable[Inspection], recipe: Recipe) -> Iterator[Inspection]:
     """Rows in order, and before a row that is kept the same once more for each that the trainer replaces by it; behind
     the last one the first that is kept."""
-    from sftui.trainers import trainer_named
-
     trainer, waiting = trainer_named(recipe.preset), 0
     first: Inspection | None = None
     for one in rows:
@@ -285,16 +271,12 @@ def waits(opened: OpenData) -> bool:
 
 def tokenized(opened: OpenData, mode: str = "proven") -> OpenData:
     """Load the recipe's tokenizer here and now; TokenizerError."""
-    from sftui.session.versions import load
-
     return with_tokenizer(opened, load(opened.recipe, opened.options, mode))
 
 
 def prove_rows(opened: OpenData, texts: Sequence[str] | None = None) -> OpenData:
     """The tokenizer compared with AutoTokenizer on texts of the user's rows (None: `row_texts`); the very same where
     it stands. SftuiError where `--env` names nothing that can be used."""
-    from sftui.session.versions import proven_on
-
     if not isinstance(opened, TokenizedData) or not opened.tokenizer.facts.backend:
         return opened
     samples = row_texts(opened) if texts is None else texts
@@ -329,8 +311,6 @@ def _staged(
 ) -> OpenData:
     """All stages of some data under a recipe, as far as they go. `like` is the same data, whose reading stands where it
     is the same."""
-    from sftui.pipeline import detect
-
     if not repairs:
         alike = like is not None and like.stored.sample is stored.sample and _read_alike(like, recipe)
         detected = like.detected if like is not None and alike else _detected(stored, recipe)
@@ -347,7 +327,6 @@ def _staged(
 
 def _detected(stored: StoredData, recipe: Recipe) -> Detection:
     """How the rows are read; whether texts that look like times are times, the loader knows."""
-    from sftui.pipeline import detect
     from sftui.trainers.reading import dated
 
     found = stored.loaded(recipe, first=True) if dated(stored.sample, recipe.preset) else None
@@ -365,9 +344,7 @@ def _tokenized(opened: OpenData, tokenizer: LoadedTokenizer | Problem | None, li
         return opened
     same: dict[str, Any] = {one.name: getattr(opened, one.name) for one in fields(OpenData)}
     if isinstance(tokenizer, Problem):
-        return UntokenizedData(**same, problem=tokenizer)
-    from sftui.pipeline import as_problem, make_toolbox, survey
-
+        return UntokenizedData(**{**same, "problem": tokenizer})
     first = opened.sample[0] if opened.sample else None
     try:
         tools = survey(first, opened.detected, opened.recipe, make_toolbox(opened.recipe, tokenizer))
@@ -375,7 +352,7 @@ def _tokenized(opened: OpenData, tokenizer: LoadedTokenizer | Problem | None, li
         stops = () if config is None else config.stops(opened.recipe)
         tools = replace(tools, served=_served(opened, tokenizer, like), stops=(*tools.stops, *stops))
     except SftuiError as error:
-        return UntemplatedData(**same, tokenizer=tokenizer, problem=as_problem(error))
+        return UntemplatedData(**{**same, "problem": as_problem(error)}, tokenizer=tokenizer)
     return Ready(**same, tokenizer=tokenizer, tools=tools)
 
 
@@ -388,7 +365,3 @@ def _served(opened: OpenData, tokenizer: LoadedTokenizer, like: OpenData | None)
     from sftui.serving import load_served
 
     return load_served(opened.options.serve, tokenizer, opened.recipe.tokenizer.name, opened.options.cache_dir)
-
-
-def _left_out(found: Inspection) -> Inspection:
-    return undrawn(found, f"a repair leaves the row out, because {found.row.left_out}")

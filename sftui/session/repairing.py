@@ -11,31 +11,31 @@ from array import array
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
+from sftui.conversations import Detection
 from sftui.conversations.openai import MESSAGES
 from sftui.errors import ExportError, SftuiError
 from sftui.exports.files import atomic_file
 from sftui.exports.typed_rows import write_typed
+from sftui.findings import CODES
 from sftui.findings.rule import TO_MESSAGES
 from sftui.findings.words import WANTED
 from sftui.model import Problem, Row
+from sftui.pipeline import detect
+from sftui.recipe import Recipe
 from sftui.repairs.lines import TOO_DEEP, RepairedRow, as_it_was, line_of, row_of
 from sftui.repairs.model import Repair, RepairLayout
 from sftui.repairs.run import RepairPlan, RunCounts, apply_plan, layout_after, plan_of, repaired
 from sftui.repairs.texts import looks_like_control, strip_tokens
 from sftui.repairs.to_messages import CONVERTED, MessageReading, has_calls, lost_calls, target_of, to_messages, way_of
 from sftui.repairs.values import as_json
+from sftui.session.opened import OpenData, StoredData
 from sftui.session.overlay import Overlay
 from sftui.sources.files import format_of
 from sftui.text import many
-
-if TYPE_CHECKING:
-    from sftui.conversations import Detection
-    from sftui.recipe import Recipe
-    from sftui.session.opened import OpenData, StoredData
-    from sftui.tokens import LoadedTokenizer
-
+from sftui.tokens import LoadedTokenizer
+from sftui.trainers import trainer_named
 
 PARQUET = ".parquet"
 
@@ -84,8 +84,6 @@ def session_plan(
 ) -> RepairPlan:
     """The plan that a list of repairs means under the tokenizer of a session, which may have none yet, and with the
     conversion of its rows (see `conversion_of`)."""
-    from sftui.findings import CODES
-
     exact = {} if tokenizer is None else exact_repairs(tokenizer)
     converting = {} if conversion is None else {TO_MESSAGES: conversion}
     return plan_of(chosen, codes=tuple(CODES), instead={**exact, **converting}, marked=marked)
@@ -101,8 +99,6 @@ def conversion_way(
 ) -> MessageReading:
     """How the rows become messages, or why they cannot: also where the trainer would then not read `messages`; for the
     trainer of `reader`, where that is another one's. The columns `without` are left out."""
-    from sftui.pipeline import detect
-
     way, wanted = way_of(stored.sample, recipe, detected), reader or recipe
     target = target_of(wanted)
     if way.refused is not None:
@@ -140,8 +136,6 @@ def _not_read(after: Detection, title: str) -> Problem | None:
 
 def reading_messages(recipe: Recipe) -> Recipe:
     """The recipe with which converted rows are read, whatever it says of the columns that they had."""
-    from sftui.trainers import trainer_named
-
     return trainer_named(recipe.preset).reading_messages(recipe)
 
 
@@ -218,8 +212,6 @@ def write_repaired(
     leaves nothing behind. A target named `.parquet` is typed at the end (`write_typed`). ExportError, also where lines
     of JSON, or one type a place, cannot hold a row.
     """
-    from sftui.pipeline import detect
-
     source = session.stored.source
     layout = layout_after(plan, detect(session.stored.sample, session.requested))
     counts, lost = RunCounts(), 0

@@ -4,22 +4,21 @@ here."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-from sftui.session.opened import OpenData, StoredData
+from sftui.conversations import Detection
+from sftui.model import Row
+from sftui.recipe import Recipe
+from sftui.session.opened import OpenData, Split, StoredData
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, with_tokenizer
-from sftui.session.split import Split
+from sftui.session.splitting import settle_split
+from sftui.session.versions import loaded_by, wanted_version
 from sftui.sources import Source
 from sftui.sources.source import UNKNOWN, CountedSource
-
-if TYPE_CHECKING:
-    from sftui.conversations import Detection
-    from sftui.model import Row
-    from sftui.recipe import Recipe
-    from sftui.tokens import LoadedTokenizer
-    from sftui.tokens.loading.environments import Environment
-    from sftui.tokens.loading.given import TokenizerState
+from sftui.tokens import LoadedTokenizer, load_tokenizer
+from sftui.tokens.loading.environments import Environment
+from sftui.tokens.loading.given import GivenTokenizer, TokenizerState
+from sftui.trainers.outside import enable, enabled
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +40,6 @@ class SessionParcel:
 
     def open(self, source: Source | None = None, sample: tuple[Row, ...] = ()) -> Ready:
         """The same session over some rows of the data, by default over none; TokenizerError, TemplateError."""
-        from sftui.trainers.outside import enable
-
         if self.trainers:  # another machine has settings of its own
             enable(self.trainers)
         tokenizer = self._tokenizer() if self.given is None else self.given.load()
@@ -53,8 +50,6 @@ class SessionParcel:
         return ready
 
     def _tokenizer(self) -> LoadedTokenizer:
-        from sftui.tokens import load_tokenizer
-
         named = self.recipe.tokenizer
         return load_tokenizer(
             named.name or "",
@@ -67,17 +62,13 @@ class SessionParcel:
 
 def sent(session: Ready) -> SessionParcel:
     """A session to be opened in another process; which rows evaluate is found out before, where it can be."""
-    from sftui.session.versions import loaded_by, wanted_version
-    from sftui.tokens.loading.given import GivenTokenizer
-    from sftui.trainers.outside import enabled
-
     loaded = session.tokenizer
     return SessionParcel(
         session.options,
         session.recipe,
         session.detected,
         session.sample[:1],
-        replace(session.settle_split(), training=None, evaluating=None),
+        replace(settle_split(session), training=None, evaluating=None),
         wanted_version(session.recipe, session.options).environment,
         loaded_by(session.recipe, loaded.facts),
         loaded.carried if isinstance(loaded, GivenTokenizer) else None,

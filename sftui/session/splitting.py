@@ -4,51 +4,18 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
-from sftui.session.split import RowSplit, Split
+from sftui.session.opened import OpenData, Split
 
 if TYPE_CHECKING:
-    from sftui.model import Inspection, Row
     from sftui.recipe import Recipe
-    from sftui.session.options import OpenOptions
-    from sftui.sources import Source
     from sftui.trainers.held_out import HeldOut
 
 
 PREPARED = 1 << 18
 """Bytes of rows that are prepared to tell which of them evaluate, where not all rows are wanted anyway."""
-
-
-class Splits(Protocol):
-    """Open data, as far as it takes to split its rows (see `opened.OpenData`)."""
-
-    @property
-    def recipe(self) -> Recipe: ...
-
-    @property
-    def options(self) -> OpenOptions: ...
-
-    @property
-    def overlay(self) -> object: ...
-
-    @property
-    def source(self) -> Source: ...
-
-    @property
-    def split(self) -> Split: ...
-
-    @property
-    def known(self) -> RowSplit: ...
-
-    def count_now(self) -> int | None: ...
-
-    def early(self, row: Row) -> Inspection: ...
-
-    def inspect_row(self, row: Row, spans: bool = True) -> Inspection: ...
-
-    def ready(self, where: str = "") -> Any: ...
 
 
 def held_out_by(recipe: Recipe) -> HeldOut | None:
@@ -58,7 +25,7 @@ def held_out_by(recipe: Recipe) -> HeldOut | None:
     return trainer_named(recipe.preset).held_out(recipe)
 
 
-def split_of(session: Splits, most: int | None = None) -> Iterator[Split | None]:
+def split_of(session: OpenData, most: int | None = None) -> Iterator[Split | None]:
     """The split of an open session's rows last; before it None, so that others may work meanwhile.
 
     Where it depends on which rows the trainer drops, every row is prepared for that alone; where on their number, and
@@ -114,7 +81,7 @@ def split_of(session: Splits, most: int | None = None) -> Iterator[Split | None]
     yield Split(held.key, frozenset(evaluating), training, evaluating, held.packs, unread=unread)
 
 
-def _tokenizes(session: Splits) -> bool:
+def _tokenizes(session: OpenData) -> bool:
     """Whether rows can be prepared."""
     try:
         session.ready()
@@ -123,7 +90,7 @@ def _tokenizes(session: Splits) -> bool:
     return True
 
 
-def _no_more_than(most: int, session: Splits) -> bool:
+def _no_more_than(most: int, session: OpenData) -> bool:
     """Whether all rows are no more than so many bytes; reads hardly more than that."""
     size = 0
     for row in session.source.rows():
@@ -133,17 +100,18 @@ def _no_more_than(most: int, session: Splits) -> bool:
     return True
 
 
-def split_now(session: Splits, most: int | None = None) -> Split:
-    """`split_of` here and now; what is known already stands."""
-    if not session.split.later:
-        return session.split
-    found = Split()
-    for step in split_of(session, most):
+def settle_split(session: OpenData, most: int | None = None) -> Split:
+    """Find out which rows evaluate, where it is not known yet; with some trainers every row is prepared for it, which
+    with `most` is done for no more than so many bytes of rows."""
+    found = session.split
+    for step in split_of(session, most) if found.later else ():
         found = step or found
+    if not found.later:
+        session.known.split = found
     return found
 
 
-def settling(session: Splits) -> Iterator[None]:
+def settling(session: OpenData) -> Iterator[None]:
     """The same for a session that others use meanwhile, where it is not known yet."""
     if not session.split.later:
         return

@@ -6,22 +6,25 @@ import tempfile
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
+from sftui.findings import SCOPE_OF, Finding, Fix, check_setup
 from sftui.model import Inspection, Row
 from sftui.recipe import Recipe, changed
+from sftui.repairs.catalogue import DROP, fixes_for
+from sftui.repairs.run import DROPPING
 from sftui.session.opened import HEAVY
 from sftui.session.ready import Ready, tokenized, under, waits
-
-if TYPE_CHECKING:
-    from sftui.findings import Finding, Fix
+from sftui.templates.tags.surgery import add_generation_tags
 
 CONCERNED = 3
 """Rows that a finding names on which its cures are tried."""
 OTHERS = 8
 """First rows of the data on which it is tried that a cure does no harm."""
+_WHICH = attrgetter("code", "row", "message", "tokens", "sentence")
+"""What tells findings apart whose cures are tried."""
 Made = tuple[Inspection, "tuple[Finding, ...]"]
 
 
@@ -31,9 +34,6 @@ def with_cures(session: Ready, finding: Finding) -> Generator[None, None, Findin
     A cure helps where the finding goes away or shrinks in the rows that it concerns, and no row tried can be prepared
     no more, is dropped, or has an error that it had not. Yields after each step of the work.
     """
-    from sftui.repairs.catalogue import DROP, fixes_for
-    from sftui.repairs.run import DROPPING
-
     declined: list[str] = []
     fix = finding.fix
     if fix is not None and (fix.changes or fix.template):
@@ -73,15 +73,7 @@ def fix_fails(session: Ready, findings: Sequence[Finding]) -> str:
 def _tried(session: Ready, finding: Finding, cure: str | Fix) -> Generator[None, None, str]:
     """Why one cure, a repair or a fix of the recipe, does not help; "" where it does."""
     context = session.checks()
-    key: tuple[object, ...] = (
-        "tried",
-        finding.code,
-        finding.row,
-        finding.message,
-        finding.tokens,
-        finding.sentence,
-        cure if isinstance(cure, str) else None,
-    )
+    key: tuple[object, ...] = ("tried", *_WHICH(finding), cure if isinstance(cure, str) else None)
     if key not in context.memo:
         with ExitStack() as files:
             try:
@@ -116,8 +108,6 @@ def _with(session: Ready, cure: str | Fix, files: ExitStack) -> tuple[Recipe, tu
 
 def _tagged(session: Ready) -> str:
     """The template in force with generation tags; SftuiError where there are none to be had."""
-    from sftui.templates.tags.surgery import add_generation_tags
-
     tools = session.checks().tools
     template = tools.templates.get("default") or next(iter(tools.templates.values()), None)
     if template is None:
@@ -151,8 +141,6 @@ def _judged(session: Ready, other: Ready, finding: Finding) -> Generator[None, N
         return "none of the rows tried would be left"
     if finding.row is not None:
         return _still(finding, before[0][1], *after[0])
-    from sftui.findings import SCOPE_OF, check_setup
-
     if SCOPE_OF[finding.code] != "setup":
         return ""  # it takes the whole dataset to tell
     light = _light(session.sample)

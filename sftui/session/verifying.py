@@ -6,22 +6,29 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sftui.errors import SftuiError
+from sftui.exports.plan import facts_of
 from sftui.model import IGNORE_INDEX, Example, Inspection, Pack
+from sftui.pipeline import pack_rows
 from sftui.recipe import Recipe
-from sftui.session.ready import Ready
-from sftui.text import many
+from sftui.session.ready import Ready, stood_in
+from sftui.text import many, visible_token
+from sftui.tokens import LoadedTokenizer
+from sftui.trainers import Toolbox, trainer_named
+from sftui.trainers.base import Totals
+from sftui.trainers.config import WrittenConfig
+from sftui.trainers.own_config import write_config
+from sftui.trainers.training import stand_ins
 from sftui.trainers.traits import Quirk
 from sftui.trainers.verify.difference import DifferenceKind, Piece, RowDifference, pack_differences, row_differences
+from sftui.trainers.verify.request import make_request
 
-if TYPE_CHECKING:
-    from sftui.tokens import LoadedTokenizer
-    from sftui.trainers import Toolbox
-
-Ask = Callable[[Mapping[str, Any]], tuple[dict[str, Any], list[dict[str, Any]]]]
-"""A request to a trainer's runner, answered by the head and the records of its result."""
+RunnerAnswer = tuple[dict[str, Any], list[dict[str, Any]]]
+"""The head and the records of what a trainer's runner made."""
+Ask = Callable[[Mapping[str, Any]], RunnerAnswer]
+"""A request to a trainer's runner, and its answer."""
 
 ELSEWHERE = ("ModuleNotFoundError", "ImportError", "MemoryError", "RunnerDied", "OutOfMemoryError")
 """Errors that say something of the environment and nothing of the rows."""
@@ -91,10 +98,6 @@ def verify(session: Ready, numbers: Sequence[int], ask: Ask) -> Verification:
 def through(inspections: Iterable[Inspection], recipe: Recipe, tools: Toolbox) -> Expectation:
     """Inspections as what reaches the trainer, by their place, packed where the trainer packs while it prepares. A row
     whose place another takes that stops the trainer stops it, too."""
-    from sftui.pipeline import pack_rows
-    from sftui.session.ready import stood_in
-    from sftui.trainers import trainer_named
-
     rows, trainer = tuple(inspections), trainer_named(recipe.preset)
     examples: dict[int, tuple[Example, ...]] = {}
     problems: dict[int, str] = {}
@@ -119,13 +122,6 @@ def piece(made: Example | Pack) -> Piece:
 
 
 def _request(session: Ready, rows: Sequence[Mapping[str, Any]], work: Path) -> tuple[dict[str, Any], list[str]]:
-    from sftui.exports.plan import facts_of
-    from sftui.trainers import trainer_named
-    from sftui.trainers.config import WrittenConfig
-    from sftui.trainers.own_config import write_config
-    from sftui.trainers.training import stand_ins
-    from sftui.trainers.verify.request import make_request
-
     recipe, prepared = session.recipe, session.prepared()
     trainer, opened = trainer_named(recipe.preset), session.options.config
     if opened is not None and opened.trainer != trainer.name:
@@ -157,9 +153,6 @@ def _stopped(
     recipe: Recipe,
 ) -> Verification:
     """The trainer raised: as sftui says of a row or since it drops every one, or SftuiError."""
-    from sftui.trainers import trainer_named
-    from sftui.trainers.base import Totals
-
     error = head["error"]
     message = " ".join(str(error["message"]).split())[:400]
     what = f"{head.get('trainer', 'the trainer')} stops with {error['type']}: {message}"
@@ -218,8 +211,6 @@ def _weight(weights: Sequence[float]) -> str:
 
 def _token(inspection: Inspection, position: int, tokenizer: LoadedTokenizer) -> str:
     """What the token at a position of the example stands for."""
-    from sftui.text import visible_token
-
     tokens, labels = inspection.tokens, inspection.labels
     if tokens is None or labels is None:
         return ""

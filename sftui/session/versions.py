@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError, TokenizerError
 from sftui.recipe import Recipe
@@ -26,7 +26,7 @@ from sftui.trainers.pins import (
 
 if TYPE_CHECKING:
     from sftui.session.options import OpenOptions
-    from sftui.tokens import LoadedTokenizer, TextEncoding, TokenizerFacts
+    from sftui.tokens import LoadedTokenizer, TokenizerFacts
     from sftui.tokens.loading.environments import Environment
     from sftui.tokens.loading.locate import Location
 
@@ -273,47 +273,3 @@ def version_notes(facts: TokenizerFacts) -> tuple[str, ...]:
     """The notes on the tokenizer that say whose ids are shown, as every command prints them once."""
     begins = (NOT_VERIFIED.partition("{")[0], "the ids are those of transformers", NOT_ADMITTED)
     return tuple(note for note in facts.notes if note.startswith(begins))
-
-
-class WithTokenizer(Protocol):
-    """A recipe with its tokenizer, as `ready.TokenizedData` has them."""
-
-    @property
-    def recipe(self) -> Recipe: ...
-
-    @property
-    def tokenizer(self) -> LoadedTokenizer: ...
-
-
-def tokenized_otherwise(sessions: Sequence[WithTokenizer], names: Sequence[str]) -> tuple[str, ...]:
-    """Which sides have other ids than the first because another transformers loads the same tokenizer: a sentence each.
-
-    Told from the probe strings, so that a version that changes nothing here is not blamed.
-    """
-    from sftui.tokens.loading.probes import probe_strings
-
-    found = []
-    first = sessions[0].tokenizer
-    for session, name in zip(sessions[1:], names[1:]):
-        other = session.tokenizer
-        if first is other:
-            continue
-        same = tokenizer_key(session.recipe)[:3] == tokenizer_key(sessions[0].recipe)[:3]
-        a, b = (one.facts.transformers or running_version() for one in (first, other))
-        if not same or a == b or first.facts.random or other.facts.random:
-            continue
-        probes = probe_strings(first.facts.special_tokens.values())
-        both = _encoded(first, other, probes)
-        differ = sum(any(x[i].ids != y[i].ids for x, y in both) for i in range(len(probes)))
-        if differ:
-            found.append(
-                f"{name} tokenizes by transformers {b}, {names[0]} by {a}, which load this tokenizer differently: other"
-                f" ids for {differ} of {len(probes)} probe strings, and so for rows"
-            )
-    return tuple(found)
-
-
-def _encoded(
-    a: LoadedTokenizer, b: LoadedTokenizer, texts: Sequence[str]
-) -> list[tuple[list[TextEncoding], list[TextEncoding]]]:
-    return [(a.encode_batch(texts, special), b.encode_batch(texts, special)) for special in (False, True)]

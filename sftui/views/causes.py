@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from sftui.comparison import Cause, Causes, Setting
-from sftui.comparison.causes import DRAWN, TRAINER
-from sftui.comparison.doing import EARLIER, LAST, REST, TEXT, Doing
+from sftui.comparison.causes import DRAWN, EARLIER, LAST, REST, TEXT, TRAINER, Doing
 from sftui.recipe import Recipe
 from sftui.text import many, visible
 from sftui.views.cells import Line, Role, line, wrap

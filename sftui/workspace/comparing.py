@@ -18,7 +18,7 @@ from sftui.recipe import Recipe
 from sftui.session.explaining import chosen, explain
 from sftui.session.opened import OpenData
 from sftui.session.ready import Ready, prove_rows, row_texts, tokenized, tokenizer_of, under, waits
-from sftui.session.splitting import settling, unsure_of
+from sftui.session.splitting import settle_split, settling, unsure_of
 from sftui.workspace.events import ComparisonReady, CountReady, RepairCount
 from sftui.workspace.requests import CompareRequest, CountRequest
 from sftui.workspace.watching import Pace
@@ -48,7 +48,7 @@ class Comparison:
         other = yield from self._second(first, request.recipe, request.repairs)
         from sftui.comparison import compare_row
 
-        splits = [session.settle_split(most=0) for session in (first, other)]
+        splits = [settle_split(session, most=0) for session in (first, other)]
         made = [first.inspect(request.index), other.inspect(request.index)]
         found = compare_row(made, unsure=unsure_of(splits))
         shown = _shown(found)
@@ -72,7 +72,7 @@ class Comparison:
             yield from settling(session)
         if not known:
             settled()
-        unsure = unsure_of(session.settle_split(most=0) for session in (first, other))
+        unsure = unsure_of(settle_split(session, most=0) for session in (first, other))
         counted, pace, differing = ComparisonCount(keep=1), Pace(REPORT_EVERY), array("q")
         ready = partial(CountReady, request.ticket, version)
         for row in first.stored.source.rows():

@@ -191,13 +191,13 @@ class _Terminal(io.TextIOWrapper):
 
 def _open(words: list[str]) -> int:
     """Open what the inspector would open, and prepare the row that it would show first."""
-    from sftui.cli import app, demo
+    from sftui.cli import app, inspector
     from sftui.cli.opening import open_options
     from sftui.session.ready import open_data, tokenized
 
     if words[0] == "demo":
         given = app.demo.make_context("sftui demo", words[1:]).params
-        options = demo.demo_options(given["name"], given["tokenizer"])
+        options = inspector.demo_options(given["name"], given["tokenizer"])
     else:
         given = app.inspect.make_context("sftui", words).params
         options = open_options(given, given["row"])

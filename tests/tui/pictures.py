@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from rich.cells import cell_len
 from textual.pilot import Pilot
 
-from sftui.cli.demo import demo_options
+from sftui.cli.inspector import demo_options
 from sftui.settings import UserSettings
 from sftui.tui.app import SftuiApp
 from sftui.workspace import Workspace

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from sftui import waiting
-from sftui.cli import downloading
-from sftui.cli.downloading import download_progress, hub_tokenizer
+from sftui.cli import loading
+from sftui.cli.loading import download_progress, hub_tokenizer
 from sftui.cli.terminal import guarded
 
 
@@ -32,7 +32,7 @@ def told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[float, i
     from huggingface_hub import constants
 
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
-    monkeypatch.setattr(downloading, "EVERY", 0.001)
+    monkeypatch.setattr(loading, "EVERY", 0.001)
     calls: list[tuple[float, int]] = []
     watched = waiting.watched
 
@@ -70,7 +70,7 @@ def test_a_terminal_shows_the_bytes_and_is_clean_afterwards(told: list[tuple[flo
     text = run(True, "datasets", True, told, tmp_path)
     drawn = text.split("\r")
     assert any(part.startswith("loading dataset org/big … 2 s, 4.5 MB downloaded") for part in drawn)
-    assert "\n" not in text and drawn[-2].isspace() and drawn[-1] == "" and max(map(len, drawn)) == downloading.WIDTH
+    assert "\n" not in text and drawn[-2].isspace() and drawn[-1] == "" and max(map(len, drawn)) == loading.WIDTH
     assert told[-1][1] == 4_500_000, "what was there before did not come"
 
 

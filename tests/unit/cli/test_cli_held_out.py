@@ -150,7 +150,7 @@ def test_show_does_not_go_through_large_data(
     monkeypatch.setattr("sftui.cli.show.PREPARED", 400)
     monkeypatch.setattr("sftui.cli.show.PATIENCE", 0.0)
     monkeypatch.setattr("sftui.session.opened.AT_LEAST", 0)
-    monkeypatch.setattr("sftui.cli.data_notes.LOOK_BYTES", 1)
+    monkeypatch.setattr("sftui.cli.loading.LOOK_BYTES", 1)
     monkeypatch.setattr(JsonlSource, "index_more", lambda self, seconds: pytest.fail("the file is read through"))
     file, trainer = config
     key = "val_size" if trainer == "llamafactory" else "val_set_size"

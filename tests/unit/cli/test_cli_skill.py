@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from sftui.cli.app import COMMANDS
-from sftui.cli.skill import SKILL
+from sftui.cli.help import SKILL
 from sftui.docs import markdown
 
 REPO = Path(__file__).parents[3]

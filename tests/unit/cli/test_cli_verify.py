@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
+from sftui.cli import verify
 from sftui.cli.loading import loaded_session
 from sftui.flat import labelled
 from sftui.recipe import changed
 from sftui.session.options import OpenOptions
 from sftui.session.verifying import through
 from sftui.trainers import preset
-from sftui.trainers.verify import installed, session
 
 TURNS = [("user", "Hello?"), ("assistant", "Hi."), ("user", "And?"), ("assistant", "Well.")]
 GOOD = [{"messages": [{"role": role, "content": text} for role, text in TURNS[:n]]} for n in (2, 4, 2)]
@@ -40,8 +40,8 @@ class Stub:
         opened.close()
         self.asked: list[dict[str, Any]] = []
         self.error: dict[str, str] | None = None
-        monkeypatch.setattr(installed, "installed_version", lambda python, trainer: version)
-        monkeypatch.setattr(session, "ask", self.answer)
+        monkeypatch.setattr(verify, "installed_version", lambda python, trainer: version)
+        monkeypatch.setattr(verify, "ask", self.answer)
 
     def answer(self, python: Path, trainer: str, requests: list[Mapping[str, Any]], errors: Any) -> Any:
         [request] = requests
@@ -159,8 +159,8 @@ def test_packs_that_only_one_side_makes_are_not_equal(
         Path(requests[0]["output"]).write_text("".join(json.dumps(one) + "\n" for one in [head, *records]))
         yield {"error": None}
 
-    monkeypatch.setattr(installed, "installed_version", lambda python, trainer: "1.16.0")
-    monkeypatch.setattr(session, "ask", answer)
+    monkeypatch.setattr(verify, "installed_version", lambda python, trainer: "1.16.0")
+    monkeypatch.setattr(verify, "ask", answer)
     words = ("-t", "builtin:chatml", "--trainer", "trl", "--python", sys.executable)
     done = sftui("verify", chats, *words, "--set", "pack.strategy=wrapped", "--set", "length.max=40")
     told = f"{equal} of {max(made, 2)} packs equal to trl 1.16.0: it makes {made}, sftui 2\n"

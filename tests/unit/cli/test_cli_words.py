@@ -114,7 +114,7 @@ def test_stored_choices_of_the_opening_options(data: Path, tmp_path: Path) -> No
 
 
 def test_every_sample_opens(sftui: Callable[..., Any]) -> None:
-    from sftui.cli.demo import demo_options, samples
+    from sftui.cli.inspector import demo_options, samples
     from sftui.cli.loading import loaded_session
 
     assert len(samples()) >= 5

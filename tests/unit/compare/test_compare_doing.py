@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sftui.comparison import Cause, RowSide
-from sftui.comparison.doing import doing
+from sftui.comparison.causes import doing
 from sftui.flat import flat
 from sftui.model import IGNORE_INDEX, Part, Tokens
 from sftui.views.causes import does, does_words

@@ -12,9 +12,10 @@ import pytest
 from sftui import trainers
 from sftui.model import Row
 from sftui.recipe import Recipe, changed
+from sftui.session.opened import UNSETTLED
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, open_data, tokenized, under
-from sftui.session.split import UNSETTLED
+from sftui.session.splitting import settle_split
 from sftui.trainers.held_out import HeldOut, evaluation_rows
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
@@ -42,7 +43,7 @@ def session(data: Path) -> Ready:
 
 
 def test_a_batch_and_a_pack_hold_rows_of_one_kind(session: Ready) -> None:
-    assert session.settle_split().evaluation == ASIDE and len(ASIDE) == 8
+    assert settle_split(session).evaluation == ASIDE and len(ASIDE) == 8
     first = min(ASIDE)
     for start in (first, min(set(range(40)) - ASIDE)):
         batch = session.batch(start, 16)
@@ -58,7 +59,7 @@ def test_the_rows_are_gone_through_once_for_both_kinds(
     session: Ready, monkeypatch: pytest.MonkeyPatch, size: float
 ) -> None:
     session = under(session, recipe(val_set_size=size, seed=42)).ready()
-    aside = session.settle_split().evaluation
+    aside = settle_split(session).evaluation
     passes: list[int] = []
     whole = session.source.rows
 
@@ -75,9 +76,9 @@ def test_the_rows_are_gone_through_once_for_both_kinds(
 
 
 def test_another_recipe_asks_anew(session: Ready) -> None:
-    session.settle_split()
+    settle_split(session)
     other = under(session, recipe()).ready()
-    assert other.split is UNSETTLED and not other.settle_split().evaluation
+    assert other.split is UNSETTLED and not settle_split(other).evaluation
     assert not any(one.evaluates for one in other.all_rows())
     assert session.split.evaluation == ASIDE
 
@@ -86,7 +87,7 @@ def test_rows_that_a_repair_leaves_out_are_not_drawn(data: Path) -> None:
     data.write_text(data.read_text() + data.read_text())  # every row twice
     asked = recipe("llamafactory@0.9", val_size=0.25, seed=7, formatting="openai")
     made = opened(data, asked, ("deduplicate",))
-    assert made.settle_split().evaluation == evaluation_rows(HeldOut("val_size", 0.25, 7, drawn=True), [True] * 40)
+    assert settle_split(made).evaluation == evaluation_rows(HeldOut("val_size", 0.25, 7, drawn=True), [True] * 40)
 
 
 def test_the_list_and_the_row_say_which_evaluate(open_workspace: Callable[..., Any]) -> None:
@@ -118,7 +119,7 @@ def test_the_comparison_says_which_rows_only_one_side_trains(
 ) -> None:
     sides = []
     for asked in (recipe(preset, **options), recipe(preset, **other)):
-        sides.append(opened(data, asked).settle_split().evaluation)
+        sides.append(settle_split(opened(data, asked)).evaluation)
     differing = sides[0] ^ sides[1]
     assert differing
     workspace, heard = open_workspace(recipe=recipe(preset, **options))
@@ -155,7 +156,7 @@ def test_repairs_move_what_is_held_out_and_nothing_else_does(data: Path) -> None
     for repairs in (("deduplicate",), ("map-roles",)):
         told = [one for one in Comparison().count(made, CountRequest(1, asked, repairs), 1) if one is not None][-1]
         other = under(made, asked, repairs)
-        ours, theirs = made.settle_split().evaluation, other.settle_split().evaluation
+        ours, theirs = settle_split(made).evaluation, settle_split(other).evaluation
         gone = {2, 3} if repairs == ("deduplicate",) else set()
         assert told.count.evaluation_differing == len((ours ^ theirs) - gone)
         assert (told.count.evaluation_differing > 0) == bool(gone) == (ours != theirs)

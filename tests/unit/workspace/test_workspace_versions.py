@@ -13,12 +13,12 @@ import pytest
 from sftui.errors import SftuiError, TokenizerError
 from sftui.flat import flat
 from sftui.recipe import changed
+from sftui.session.comparing import tokenized_otherwise
 from sftui.session.options import OpenOptions
 from sftui.session.versions import (
     load,
     loaded_by,
     proven_on,
-    tokenized_otherwise,
     tokenizer_key,
     version_notes,
     version_short,
