@@ -198,12 +198,13 @@ class LoadedTokenizer:
         placed: Ahead[None] = ({}, {})
         bare: Ahead[None] = ({}, {})
         for wanted in texts:
-            if wanted.placed:
-                placed[wanted.special][wanted.text] = None
-            elif begun is not None and wanted.other is not None:
+            text, special, with_offsets, other = wanted
+            if with_offsets:
+                placed[special][text] = None
+            elif begun is not None and other is not None:
                 by_beginning[wanted] = None
             else:
-                bare[wanted.special][wanted.text] = None
+                bare[special][text] = None
         for special in (False, True):
             if some := list(placed[special]):
                 encoded[special].update(zip(some, self._guarded(self.engine.encode_many, some, special)))
