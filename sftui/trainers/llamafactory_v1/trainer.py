@@ -9,7 +9,7 @@ cutoff_len, batch.size micro_batch_size; batch.flatten and own.dynamic together 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,6 @@ from sftui.model import (
     Conversation,
     Example,
     Labels,
-    Part,
     Reason,
     RenderedText,
     Row,
@@ -133,7 +132,8 @@ class LlamaFactoryV1(InlineTemplateTrainer):
             ends += [end if end == NOWHERE else end + place for end in one.ends]
             found.append(Sample(at, at + len(one), _boundary(one)))
             at, place = at + len(one), place + len(text.text)
-        owners = [(end - start, message, part) for one in made for start, end, message, part in _owners(one)]
+        placed = (stretch for one in made if one.placed for stretch in together(one.messages, one.parts))
+        owners = [(end - start, message, part) for start, end, message, part in placed]
         return Tokens(
             flat([token for one in made for token in one.ids]),
             tuple(starts),
@@ -211,10 +211,6 @@ def _boundary(tokens: Tokens) -> Boundary:
     if tokens.boundary is None:
         raise ValueError("a sample is encoded beside its prompt")
     return tokens.boundary
-
-
-def _owners(tokens: Tokens) -> Iterable[tuple[int, int, int, Part]]:
-    return together(tokens.messages, tokens.parts) if tokens.placed else ()
 
 
 def _unstable(number: int, count: int, length: int) -> TemplateError:

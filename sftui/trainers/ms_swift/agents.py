@@ -68,8 +68,8 @@ Slotted = list["Text | tuple[int | str, ...]"]
 
 
 def agent_of(name: str | None, template: Template) -> str:
-    """The agent template of a row with tools; Left where there is none of the name, or none is named, TemplateError for
-    one without rules here."""
+    """The agent template of a row with tools; DroppedRow where there is none of the name, or none is named,
+    TemplateError for one without rules here."""
     wanted = name or template.agent_template
     if wanted is None:
         raise DroppedRow(
@@ -148,18 +148,17 @@ def _shown(agent: str, tools: Sequence[Mapping[str, Any]], texts: Mapping[str, s
     """The list of tools by itself."""
     if agent == "toolbench":
         return _dumped([_unwrapped(tool) for tool in tools])
-    if agent not in WHOLE:
-        tools = [_unwrapped(tool) for tool in tools]
+    each = iter(tools) if agent in WHOLE else map(_unwrapped, tools)
     if agent in GLM4:
-        return "\n".join(_glm4(texts["tool"], tool) for tool in tools)
+        return "\n".join(_glm4(texts["tool"], tool) for tool in each)
     if agent == "deepseek_v3_1":
-        return "\n\n".join(map(_deepseek, tools))
+        return "\n\n".join(map(_deepseek, each))
     if agent == "minimax_m2":
-        return "\n".join(f"<tool>{_dumped(tool)}</tool>" for tool in tools)
+        return "\n".join(f"<tool>{_dumped(tool)}</tool>" for tool in each)
     if agent in WHOLE or agent in GLM4_5:
         joint = " " if agent == "mistral" else "\n\n" if agent in LLAMA else "\n"
-        return joint.join(_dumped(tool, 4 if agent in LLAMA else None) for tool in tools)
-    return "\n\n".join(_described(texts["tool"], tool) for tool in tools)
+        return joint.join(_dumped(tool, 4 if agent in LLAMA else None) for tool in each)
+    return "\n\n".join(_described(texts["tool"], tool) for tool in each)
 
 
 def _around(around: str, shown: str, system: Text | None, owner: int) -> Text:
@@ -355,7 +354,7 @@ def _react(acts: bool, text: str, tools: Sequence[Run], observed: str) -> tuple[
 
 
 def _copied(slots: Any) -> Slotted:
-    """The slots that end an answer; Left where the template has none."""
+    """The slots that end an answer; DroppedRow where the template has none."""
     if slots is None:
         raise DroppedRow(
             "the template takes one round alone, and its agent_template asks for what stands between rounds"
@@ -386,7 +385,7 @@ def _prompt(template: Template, query: Text) -> Slotted:
 
 
 def standalone(agent: str, tools: Sequence[Run], template: Template) -> Text:
-    """Results that no call stands before, as they are put behind the question; Left where there is no way."""
+    """Results that no call stands before, as they are put behind the question; DroppedRow where there is no way."""
     if agent in ("react_en", "react_zh"):
         observed = keywords(agent)[2]
         return _some(

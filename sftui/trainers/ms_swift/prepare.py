@@ -325,7 +325,7 @@ def _with_tools(
 def _rounds(
     turns: list[SwiftTurn], template: Template, system: Text | None, prefix: str, notes: tuple[str, ...]
 ) -> RowRounds:
-    """Questions and answers in turn; Left where they are not."""
+    """Questions and answers in turn; DroppedRow where they are not."""
     if turns and turns[0].role == "assistant":
         turns = [SwiftTurn("user", [()]), *turns]
     odd = len(turns) % 2 == 1
