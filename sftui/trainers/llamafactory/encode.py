@@ -79,12 +79,12 @@ class _Paper:
             return
         self.pieces.append(Piece(text, owner, slot.part, trained, False, slot.ids))
         if self.spans is not None:
-            around = [(run, owner) for run in slot.before_runs], [(run, owner) for run in slot.behind_runs]
-            for run, first in (*around[0], *((run, 0) for run in content), *around[1]):
-                if run.text:
-                    end = self._length + len(run.text)
-                    self.spans.append(Span(self._length, end, first + run.message, run.part))
-                    self._length = end
+            for runs, first in ((slot.before_runs, owner), (content, 0), (slot.behind_runs, owner)):
+                for run in runs:
+                    if run.text:
+                        end = self._length + len(run.text)
+                        self.spans.append(Span(self._length, end, first + run.message, run.part))
+                        self._length = end
 
 
 class Writer:
