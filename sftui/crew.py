@@ -98,10 +98,6 @@ class _Hand(Generic[P, R]):
         code = self._process.exitcode
         return self._watch.overrun(-code) if code is not None and code < 0 else None
 
-    def dismiss(self) -> None:
-        """Nothing more is wanted: the process ends when its pipe closes."""
-        self.connection.close()
-
     def end(self) -> None:
         self._process.join(PATIENCE)
         if self._process.exitcode is None:
@@ -192,7 +188,7 @@ class Crew(Generic[P, R]):
     def end(self) -> None:
         """Let every process go."""
         for hand in self._hands:
-            hand.dismiss()
+            hand.connection.close()  # by which the process ends
         for hand in self._hands:
             hand.end()
 

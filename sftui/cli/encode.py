@@ -117,7 +117,7 @@ def _summary(count: EncodeProgress, packed: bool, out: str, session: Ready, by: 
     """How much was written, and which engine gave the ids, where it is not the usual one; then why it is again, or why
     rows are rendered again. `by`: workers gave them, and not this session."""
     rows, bulk = many(count.rows, "row"), session.bulk
-    names, note = ((bulk.engine,), session.engine_note) if by is None else (by.names, by.note)
+    names, note = by or ((bulk.engine,), session.engine_note)
     parts = [f"{many(count.packs, 'pack')} of {rows}" if packed else rows]
     if count.dropped:
         parts.append(f"{count.dropped:,} dropped by the trainer")

@@ -24,12 +24,8 @@ if TYPE_CHECKING:
 Notify = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Engines:
-    """By which engines the workers encoded rows, and what there is to know of that."""
-
-    names: tuple[str, ...]
-    note: str | None
+Engines = tuple[tuple[str, ...], str | None]
+"""By which engines the workers encoded rows, and what there is to know of that."""
 
 
 def write_rows(
@@ -65,7 +61,7 @@ def write_rows(
                 add(data)
             passed()
     refuse_none(written)
-    return Engines(tuple(names), pool.note)
+    return tuple(names), pool.note
 
 
 @contextlib.contextmanager

@@ -103,8 +103,11 @@ def config_of(recipe: Recipe, prepared: ExportInput) -> Config:
     detected = prepared.reading()
     form = SHAPE_OF[detected.format]
     chat = form not in ("text", "tokenized")
-    around = chat and reads_around(prepared)
     names, keys = detected.fields, detected.message_keys
+    # rows may bring tools or template variables: JSON rows always may, a table says so
+    around = chat and (prepared.loading.loader == "json" or not names.keys().isdisjoint(("tools", "template_kwargs")))
+    # as in `conversations.convert`
+    calls = recipe.data.function_calls == "tool_calls" and "function_call" in detected.role_map
     known: dict[str, Any] = {section.name: getattr(recipe, section.name) for section in fields(Recipe)}
     known |= {name: names[name] for name in _COLUMNS if name in names}
     return Config(
@@ -120,7 +123,7 @@ def config_of(recipe: Recipe, prepared: ExportInput) -> Config:
         bare=not (around or recipe.render.kwargs or prepared.template_source is not None),
         role_key=keys.get("role", "role"),
         content_key=keys.get("content", "content"),
-        function_calls=maps_calls(detected, recipe),
+        function_calls=calls,
         shifted=detected.given_labels == "shifted",
         add_special_tokens=recipe.tokenize.add_special_tokens,
         prompt_alone=chat and recipe.mask.rule == "completion" and recipe.tokenize.mode == "prompt_and_full",
@@ -161,16 +164,6 @@ _COLUMNS = (
     "labels",
     "attention_mask",
 )
-
-
-def maps_calls(detected: Detection, recipe: Recipe) -> bool:
-    """Whether a function_call turn becomes tool calls (`conversations.convert` has the same rule)."""
-    return recipe.data.function_calls == "tool_calls" and "function_call" in detected.role_map
-
-
-def reads_around(prepared: ExportInput) -> bool:
-    """Whether rows may bring tools or template variables: JSON rows always may, a table says so."""
-    return prepared.loading.loader == "json" or bool({"tools", "template_kwargs"} & set(prepared.reading().fields))
 
 
 def renamed_keys(detected: Detection) -> dict[str, str]:

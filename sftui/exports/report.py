@@ -13,7 +13,6 @@ from sftui.text import many, share
 
 if TYPE_CHECKING:
     from sftui.audit.figures import Figures, GroupFigure, LimitFigure, WeightFigures
-    from sftui.audit.found import FoundCode
 
 LISTED = 12
 """Groups, roles and tokens that are listed; more are counted together."""
@@ -24,6 +23,7 @@ def report_html(checked: AuditReport) -> str:
     from sftui import __version__
 
     codes = sorted(checked.audit.found.ordered(), key=lambda one: one.severity.rank)
+    link, severity = parts().link, parts().severity
     return page(
         "report.html.jinja",
         checked=checked,
@@ -36,7 +36,10 @@ def report_html(checked: AuditReport) -> str:
             *figure_sections(checked.audit.figures()),
         ],
         codes=codes,
-        overview=list(_overview(codes)),
+        overview=[
+            (link(one.code), severity(one.severity, one.severity.value), CODES[one.code].title, f"{one.count:,}")
+            for one in codes
+        ],
         catalogue=CODES,
         marks=MARKS,
         looks={_place(look.found.finding): look for look in checked.looks},
@@ -46,12 +49,6 @@ def report_html(checked: AuditReport) -> str:
         shown=SHOWN,
         version=__version__,
     )
-
-
-def _overview(codes: list[FoundCode]) -> Iterator[tuple[Any, ...]]:
-    for one in codes:
-        severity = parts().severity(one.severity, one.severity.value)
-        yield parts().link(one.code), severity, CODES[one.code].title, f"{one.count:,}"
 
 
 def _place(finding: Finding) -> tuple[object, ...]:

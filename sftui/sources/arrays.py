@@ -195,16 +195,13 @@ def _npz(file: ByteFile) -> dict[str, FileArray | MemoryArray]:
         stream.seek(0)
         with np.load(stream, allow_pickle=False) as loaded:
             found: dict[str, FileArray | MemoryArray] = {}
-            for entry in filter(_is_array, packed.namelist()):
+            for entry in packed.namelist():
+                if not entry.endswith(".npy"):  # of any other numpy gives the bytes
+                    continue
                 values = loaded[entry]
                 _refuse_other(entry, values.dtype)
                 found[entry.removesuffix(".npy")] = MemoryArray(values)
     return {_named(name, one) if len(found) == 1 else name: one for name, one in found.items()}
-
-
-def _is_array(entry: str) -> bool:
-    """Whether numpy reads an entry of an archive: it gives the bytes of any other."""
-    return entry.endswith(".npy")
 
 
 def _refuse_other(name: str, kind: np.dtype[Any]) -> None:
