@@ -156,8 +156,7 @@ class Audit:
     def _tally(self, kind: str, tallies: Tallies, name: str, row: int) -> None:
         """Count a row under a name, and list it there."""
         tallies.add(name, row)
-        if self.listing is not None:
-            self.listing.add(kind, name, row)
+        self._list(kind, (name,), row)
 
     def _list(self, kind: str, names: Iterable[str], row: int) -> None:
         if self.listing is not None:
@@ -198,8 +197,7 @@ class Audit:
         if n:
             share = trained * 100 // n
             self.shares[share] += 1
-            if self.listing is not None:
-                self.listing.add("trained share", share_bar(share), row)
+            self._list("trained share", (share_bar(share),), row)
         for start, end in [one[:2] for one in tokens.samples] or [(0, n)]:
             self._long(end - start, moved(labels.carrying, ((start, end),)), row)
 
@@ -207,8 +205,7 @@ class Audit:
         """What each limit would take of one sequence, by where it carries loss."""
         trained = covered(ranges)
         self.lengths[n] += 1
-        if self.listing is not None:
-            self.listing.add("length", length_bar(n), row)
+        self._list("length", (length_bar(n),), row)
         for limit in self.limits:
             if n <= limit:
                 break

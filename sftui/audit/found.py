@@ -115,13 +115,10 @@ class FindingCounts:
                     finding, sentence=f"{finding.sentence}; the baseline has {known} of {len(marks)} of it"
                 )
             stand.append(finding)
-            self._keep(
-                FoundFinding(
-                    finding,
-                    row.where if row is not None else "",
-                    next(iter(marks)) if len(marks) == 1 else mark(*sorted(marks)),
-                )
-            )
+            one = self._count(finding)
+            if len(one.kept) < self.kept_each:
+                fingerprint = next(iter(marks)) if len(marks) == 1 else mark(*sorted(marks))
+                one.kept.append(FoundFinding(finding, row.where if row is not None else "", fingerprint))
         return tuple(stand)
 
     @property
@@ -133,11 +130,6 @@ class FindingCounts:
         """Whether as many findings of a code are kept in full as are to be."""
         one = self.codes.get(code)
         return one is not None and len(one.kept) >= self.kept_each
-
-    def _keep(self, found: FoundFinding) -> None:
-        one = self._count(found.finding)
-        if len(one.kept) < self.kept_each:
-            one.kept.append(found)
 
     def _count(self, finding: Finding) -> FoundCode:
         """Count a finding; what is found of its code by now."""

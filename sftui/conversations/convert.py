@@ -257,22 +257,16 @@ def _chat(
 def _around(row: Mapping[str, Any], where: str, detected: Detection) -> tuple[Any, Mapping[str, Any], list[str]]:
     """The row's tools and template variables; each may be stored as JSON text. A column `""` is read by nobody."""
     notes: list[str] = []
-    column = detected.fields.get("tools", "tools")
-    tools = row.get(column) if column else None
-    if isinstance(tools, str):
-        tools = _json_or_none(tools, column, where)
-        if tools is not None:
-            notes.append(f"`{column}` is stored as JSON text and was parsed")
+    column, tools = _parsed(row, detected.fields.get("tools", "tools"), where)
+    if tools is not None and isinstance(row[column], str):
+        notes.append(f"`{column}` is stored as JSON text and was parsed")
     if detected.verbatim and isinstance(tools, Mapping) and not tools:
         tools = []  # transformers goes through whatever it is given
     if tools is not None and not isinstance(tools, (list, tuple)):
         raise ConversationError(
             f"`{column}` is {type_word(tools)}, not a list", where=where, fix="store a list of tools"
         )
-    column = detected.fields.get("template_kwargs", "chat_template_kwargs")
-    kwargs = row.get(column) if column else None
-    if isinstance(kwargs, str):
-        kwargs = _json_or_none(kwargs, column, where)
+    column, kwargs = _parsed(row, detected.fields.get("template_kwargs", "chat_template_kwargs"), where)
     if kwargs is not None and not isinstance(kwargs, Mapping):
         raise ConversationError(
             f"`{column}` is {type_word(kwargs)}, not a mapping of template variables",
@@ -282,13 +276,17 @@ def _around(row: Mapping[str, Any], where: str, detected: Detection) -> tuple[An
     return tools, kwargs or {}, notes
 
 
-def _json_or_none(text: str, column: str, where: str) -> Any:
+def _parsed(row: Mapping[str, Any], column: str, where: str) -> tuple[str, Any]:
+    """A column and what it holds, which may be stored as JSON text; a column `""` is read by nobody."""
+    text = row.get(column) if column else None
+    if not isinstance(text, str):
+        return column, text
     if not text.strip():
-        return None
+        return column, None
     parsed = parse_json(text)
     if is_missing(parsed):
         raise ConversationError(f"`{column}` is text that is not JSON", where=where, fix="store it as JSON, or drop it")
-    return parsed
+    return column, parsed
 
 
 def _documents(row: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -72,16 +72,10 @@ def sentence(text: str) -> str:
 
 def type_word(value: Any) -> str:
     """What a value is, in the words of an error message."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true/false"
-    if isinstance(value, str):
-        return "text"
-    if isinstance(value, (int, float)):
-        return "a number"
-    if isinstance(value, Mapping):
-        return "a mapping"
-    if isinstance(value, (list, tuple)):
-        return "a list"
-    return f"a {type(value).__name__}"
+    return next((word for kind, word in _WORDS if isinstance(value, kind)), f"a {type(value).__name__}")
+
+
+_WORDS: tuple[tuple[type | tuple[type, ...], str], ...] = (
+    *((type(None), "null"), (bool, "true/false"), (str, "text")),
+    *(((int, float), "a number"), (Mapping, "a mapping"), ((list, tuple), "a list")),
+)

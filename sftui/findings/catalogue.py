@@ -117,15 +117,12 @@ def explain(code: str) -> str:
         f"Severity: {one.severity.value} ({one.grade.lower()}: {GRADES[one.grade].reason}).",
         f"Scope: {_SCOPES[SCOPE_OF[one.code]]}.",
     ]
+    width = max(map(len, one.fixes), default=0)
+    fixes = [f"  {name:<{width}}  {one.fixes[name]}" for name in NAMED if name in one.fixes]
     if len(set(one.fixes.values())) == 1 and len(one.fixes) == len(NAMED):
-        lines += ["", "What repairs it:", f"  {one.fixes[NAMED[0]]}"]
-    elif one.fixes:
-        width = max(len(name) for name in one.fixes)
-        lines += [
-            "",
-            "What repairs it:",
-            *(f"  {name:<{width}}  {one.fixes[name]}" for name in NAMED if name in one.fixes),
-        ]
+        fixes = [f"  {one.fixes[NAMED[0]]}"]
+    if fixes:
+        lines += ["", "What repairs it:", *fixes]
     if wanted in REPAIR_OF:
         lines += ["", "In the data, into a new file:", *(f"  {command}" for command in repair_commands(wanted))]
     return "\n".join(lines) + "\n"

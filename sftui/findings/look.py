@@ -127,6 +127,9 @@ T = TypeVar("T")
 SHOWN_TEXT, SHOWN_IDS = 80, 12
 
 
+_PARTS = (Part.HEADER, Part.CONTENT, Part.TERMINATOR, Part.SEPARATOR)
+
+
 class MessageTokens(NamedTuple):
     """One message in tokens: half-open ranges of its parts, empty where it has none."""
 
@@ -136,6 +139,10 @@ class MessageTokens(NamedTuple):
     content: tuple[int, int]
     terminator: tuple[int, int]
     separator: tuple[int, int]
+
+    @property
+    def has_content(self) -> bool:
+        return self.content[1] > self.content[0]
 
     @property
     def end(self) -> int:
@@ -350,12 +357,9 @@ class RowLook:
                 places[message, part] = (start, end) if place is None else (place[0], end)
         found, nowhere = [], (0, 0)
         for number, role in enumerate(self.roles):
-            header = places.get((number, Part.HEADER), nowhere)
-            content = places.get((number, Part.CONTENT), nowhere)
-            terminator = places.get((number, Part.TERMINATOR), nowhere)
-            separator = places.get((number, Part.SEPARATOR), nowhere)
-            if header[1] or content[1] or terminator[1] or separator[1]:
-                found.append(MessageTokens(number, role, header, content, terminator, separator))
+            parts = [places.get((number, part), nowhere) for part in _PARTS]
+            if any([end for _, end in parts]):
+                found.append(MessageTokens(number, role, *parts))
         return tuple(found)
 
     def tokens_over(self, start: int, end: int) -> list[int]:
@@ -372,6 +376,10 @@ class RowLook:
     def mask(self) -> Mask:
         """What the mask trains, before anything is cut."""
         return Mask(self.labels, self.stretches)
+
+    def trains(self, place: tuple[int, int]) -> bool:
+        """Whether some token of a range is trained."""
+        return True in self.mask.drawn[slice(*place)]
 
     @lazy
     def spelling(self) -> Spelling:

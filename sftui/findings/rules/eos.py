@@ -127,14 +127,14 @@ def no_stop(look: RowLook) -> Iterator[Fault]:
 def unended(look: RowLook) -> Iterator[Fault]:
     """EOS001 inside a row: an earlier answer is trained and the next turn follows it at once, though the last answer
     has an end."""
-    answers = [turn for turn in look.answers if turn.content[1] > turn.content[0]]
+    answers = [turn for turn in look.answers if turn.has_content]
     opening = look.context.opening
     if len(answers) < 2 or not opening or look.stored or look.labels.dropped is not None:
         return
     trained = [turn for turn in answers[:-1] if look.mask.drawn[turn.content[1] - 1]]
     if not trained:
         return
-    starts = sorted([turn.content[0] for turn in look.turns if turn.content[1] > turn.content[0]])
+    starts = sorted([turn.content[0] for turn in look.turns if turn.has_content])
     starts.append(len(look.tokens))
     ids, ending = look.tokens.input_ids, look.spelling.special_ids - opening
 

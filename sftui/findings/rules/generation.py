@@ -248,7 +248,7 @@ def lost_or_spilled(look: RowLook) -> Iterator[Fault]:
         return
     drawn = look.mask.drawn
     for turn in look.turns:
-        if turn.role in _OTHERS and any(drawn[turn.content[0] : turn.content[1]]):
+        if turn.role in _OTHERS and look.trains(turn.content):
             first = next(i for i in range(*turn.content) if drawn[i])
             yield Fault(
                 f"the generation mask also trains message {turn.message} of the {turn.role}",
@@ -263,9 +263,7 @@ def lost_or_spilled(look: RowLook) -> Iterator[Fault]:
     lost = [
         turn
         for turn in look.answers
-        if turn.content[1] > turn.content[0]
-        and not any(drawn[turn.content[0] : turn.content[1]])
-        and _tagged(look, turn.content, generation)
+        if turn.has_content and not look.trains(turn.content) and _tagged(look, turn.content, generation)
     ]
     if lost:
         yield Fault(
@@ -320,10 +318,10 @@ GEN002 = minor(
 @row_check(LABELLED, GEN002, shape=lambda shape: shape.trained(Part.HEADER, "assistant"), kinds=CHATS)
 def header_trained(look: RowLook) -> Iterator[Fault]:
     """GEN002: header tokens of answers carry loss, where the rest of the prompt does not."""
-    touched = [turn for turn in look.answers if any(look.mask.drawn[turn.header[0] : turn.header[1]])]
+    touched = [turn for turn in look.answers if look.trains(turn.header)]
     if not touched or all(look.mask.drawn):
         return
-    if any(any(look.mask.drawn[turn.content[0] : turn.content[1]]) for turn in look.turns if turn.role == "user"):
+    if any(look.trains(turn.content) for turn in look.turns if turn.role == "user"):
         return  # LAB002
     turn = touched[0]
     where = [i for i in range(*turn.header) if look.mask.drawn[i]]

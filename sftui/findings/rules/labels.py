@@ -163,39 +163,28 @@ def others_trained(look: RowLook) -> Iterator[Fault]:
     """LAB002: content of other roles that carries loss, as a share of what is trained."""
     if not look.turns or not look.mask.trained:
         return
-    wanted = (
-        {role for role in look.recipe.mask.roles}
-        if look.recipe.mask.rule in ("assistant", "turn_content", "turn_full")
-        else {"assistant"}
-    )
-    touched: list[MessageTokens] = []
-    count = 0
+    mask, touched, count = look.recipe.mask, list[MessageTokens](), 0
+    wanted = mask.roles if mask.rule in ("assistant", "turn_content", "turn_full") else ("assistant",)
     for turn in look.turns:
         if turn.role in _OTHERS and turn.role not in wanted:
             some = sum(look.mask.drawn[turn.content[0] : turn.content[1]])
             if some and not (some == 1 and _at_border(look, turn)):
                 touched.append(turn)
                 count += some
-    total = sum(look.mask.drawn)
     if not touched:
         return
     roles = ", ".join(dict.fromkeys(turn.role for turn in touched))
     rules = look.context.traits.rules
     rule = rules.get("assistant") or rules["last"]
-    changes = [("mask.rule", rule)] if look.recipe.mask.rule in ("auto", "all") else []
+    changes = [("mask.rule", rule)] if mask.rule in ("auto", "all") else []
     surgery = GENERATION_TAGS if rule == "generation_tag" and changes and not look.rendered.has_generation_tag else None
-    title = (
-        "train only what the assistant says: set mask.rule to generation_tag, with generation tags in the template"
-        if surgery
-        else ""
-    )
-    first = touched[0]
+    title = "train only what the assistant says: set mask.rule to generation_tag, with generation tags in the template"
     yield Fault(
-        f"{count} of {total} trained tokens are text of {roles}",
-        message=first.message,
-        tokens=first.content,
+        f"{count} of {look.mask.trained} trained tokens are text of {roles}",
+        message=touched[0].message,
+        tokens=touched[0].content,
         changes=changes,
-        title=title,
+        title=title if surgery else "",
         template=surgery,
     )
 
@@ -234,11 +223,7 @@ def flags_ignored(look: RowLook) -> Iterator[Fault]:
     for turn in look.turns:
         number = turn.message
         trained, key, value = _flag(look, number)
-        if (
-            trained is None
-            or turn.content[1] <= turn.content[0]
-            or any(look.mask.drawn[turn.content[0] : turn.content[1]]) is trained
-        ):
+        if trained is None or not turn.has_content or look.trains(turn.content) is trained:
             continue
         keys = dict(look.recipe.data.message_keys)
         changes = [("data.message_keys", {**keys, "train_flag": key})]
@@ -297,7 +282,7 @@ def both_masks(look: RowLook) -> Iterator[Fault]:
         return
     number = look.roles.index("assistant")
     turn = look.turn_of.get(number)
-    if turn is not None and not any(look.mask.drawn[turn.content[0] : turn.content[1]]):
+    if turn is not None and not look.trains(turn.content):
         yield Fault(
             f"message {number} is an answer inside the prompt and is not trained", message=number, tokens=turn.content
         )

@@ -147,17 +147,13 @@ def packs_of(
     """The packs of the sample, and for each document its row and example; empty where nothing is packed."""
     if context.recipe.pack.strategy == "none":
         return (), (), ()
-    rows, examples = [], []
-    for one in sample:
-        for example in one.examples:
-            rows.append(one)
-            examples.append(example)
+    examples = [example for row in sample for example in row.examples]
     try:
         trainer = trainer_named(context.recipe.preset)
         packs = tuple(trainer.pack(examples, context.recipe, context.tools)) if examples else ()
     except SftuiError:
         return (), (), ()
-    return packs, tuple(rows), tuple(examples)
+    return packs, tuple(row for row in sample for _ in row.examples), tuple(examples)
 
 
 PAC001 = major(

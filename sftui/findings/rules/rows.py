@@ -23,7 +23,7 @@ from sftui.findings.rules.content import no_plain_text, stale_content
 from sftui.findings.rules.generation import refused_untagged
 from sftui.findings.rules.roles import refused_names, refused_roles, roleless
 from sftui.findings.rules.tools import several_calls
-from sftui.model import Inspection, Stage
+from sftui.model import Inspection, Problem, Stage
 from sftui.pipeline import late_in
 from sftui.recipe import Recipe, diff, knobs
 from sftui.trainers.own_config import require
@@ -83,22 +83,21 @@ ROW002 = loud(
 @row_check(STOPPED, ROW002)
 def no_conversation(look: RowLook) -> Iterator[Fault]:
     """A row of a readable set that is not like the others; sets that are refused as a whole say so themselves."""
-    inspection = look.inspection
-    if (
-        inspection.stopped_at is not Stage.CONVERSATION
-        or inspection.conversation is not None
-        or inspection.problem is None
-        or inspection.problem.ours
-    ):
+    inspection, problem = look.inspection, _problem(look, Stage.CONVERSATION)
+    if problem is None or inspection.conversation is not None:
         return
     if look.context.detected.refused is not None or roleless.holds(look) or _mismatch(look):
         return
-    if late_in(inspection.row, look.context.detected, look.recipe) is not None:
+    if late_in(inspection.row, look.context.detected, look.recipe) is not None or stale_content.holds(look):
         return
-    if stale_content.holds(look):
-        return
-    text = inspection.problem.sentence() + _doubled(inspection.row.raw)
+    text = problem.sentence() + _doubled(inspection.row.raw)
     yield Fault(text, shown(inspection.row.raw))
+
+
+def _problem(look: RowLook, *stages: Stage) -> Problem | None:
+    """Why the row stopped, if it did at one of these stages and by no bound of sftui's."""
+    problem = look.inspection.problem
+    return problem if look.inspection.stopped_at in stages and problem is not None and not problem.ours else None
 
 
 def _doubled(raw: str) -> str:
@@ -250,18 +249,18 @@ ROW003 = loud(
 
 @row_check(STOPPED, ROW003)
 def refused_by_template(look: RowLook) -> Iterator[Fault]:
-    inspection = look.inspection
-    if inspection.stopped_at is not Stage.RENDERED or inspection.problem is None or inspection.problem.ours:
+    problem = _problem(look, Stage.RENDERED)
+    if problem is None:
         return
     if look.context.template is None and not look.context.tools.templates:
         return  # TPL001 says it once
     if refused_roles.holds(look) or several_calls.holds(look) or (look.chat and no_plain_text(look)):
         return
-    if refused_names(look) or refused_untagged(look.context, inspection):
+    if refused_names(look) or refused_untagged(look.context, look.inspection):
         return
-    if any(f"'{name}' is undefined" in inspection.problem.sentence() for name in look.context.lacking):
+    if any(f"'{name}' is undefined" in problem.sentence() for name in look.context.lacking):
         return  # TPL013 says it once
-    yield Fault(inspection.problem.sentence(), "")
+    yield Fault(problem.sentence(), "")
 
 
 ROW004 = loud(
@@ -276,19 +275,13 @@ ROW004 = loud(
 
 @row_check(STOPPED, ROW004)
 def refused_by_trainer(look: RowLook) -> Iterator[Fault]:
-    inspection = look.inspection
-    if inspection.problem is None or inspection.problem.ours:
+    inspection, problem = look.inspection, _problem(look, Stage.CONVERSATION, Stage.TOKENS, Stage.LABELS)
+    if problem is None or inspection.conversation is None:
         return
-    late = inspection.stopped_at in (Stage.TOKENS, Stage.LABELS)
-    if not late and not (inspection.stopped_at is Stage.CONVERSATION and inspection.conversation is not None):
-        return
-    if (
-        look.recipe.mask.rule == "generation_tag"
-        and inspection.rendered is not None
-        and not inspection.rendered.has_generation_tag
-    ):
+    untagged = inspection.rendered is not None and not inspection.rendered.has_generation_tag
+    if look.recipe.mask.rule == "generation_tag" and untagged:
         return  # GEN001 says it once
-    sentence = inspection.problem.sentence()
+    sentence = problem.sentence()
     # No row is at fault where the recipe asks for what the trainer does not have.
     usual = [
         (path, value)

@@ -125,7 +125,7 @@ def served_without_stop(look: RowLook) -> Iterator[Fault]:
     served = look.context.tools.served
     if served is None or served.stops is None or look.labels.dropped is not None:
         return
-    turns = [turn for turn in look.turns if turn.content[1] > turn.content[0]]
+    turns = [turn for turn in look.turns if turn.has_content]
     for turn, following in zip(turns, [*(later.content[0] for later in turns[1:]), len(look.tokens)]):
         if turn.role != "assistant":
             continue
@@ -159,9 +159,10 @@ def _reports(look: RowLook, served: ServedTemplate) -> tuple[SignatureFault, ...
     if chat is None:
         return ()
     try:
+        clock = context.template.clock if context.template is not None else None
         name, source = choose_template(served.templates, chat[1])
         template = context.once(
-            ("served", name), lambda: compile_template(source, f"{served.name} ({name})", clock=_clock(context))
+            ("served", name), lambda: compile_template(source, f"{served.name} ({name})", clock=clock)
         )
     except SftuiError as error:
         fault = Fault(f"{served.name} has no template for these rows: {error}", "", Severity.WARNING)
@@ -191,10 +192,6 @@ def _reports(look: RowLook, served: ServedTemplate) -> tuple[SignatureFault, ...
 
 def _rank(report: SignatureFault) -> int:
     return (report.fault.severity or TPL017.severity).rank
-
-
-def _clock(context: Context) -> Any:
-    return context.template.clock if context.template is not None else None
 
 
 def _answers(look: RowLook) -> tuple[int, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple, TypeGuard
 
 from sftui.conversations.tensors import LATE
@@ -196,11 +197,7 @@ def positions(look: RowLook) -> Iterator[Fault]:
         return
     if not all(type(one) is int and one > 0 for one in lengths) or sum(lengths) != len(places):
         return
-    at, wrong = 0, []
-    for one in lengths:
-        if places[at] != 0:
-            wrong.append(at)
-        at += one
+    wrong = [at for at in (0, *accumulate(lengths[:-1])) if places[at] != 0]
     if wrong:
         yield Fault(
             f"{len(wrong)} of {len(lengths)} packed documents do not start at position 0",

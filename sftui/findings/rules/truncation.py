@@ -169,7 +169,7 @@ def _answers_behind(look: RowLook, end: int) -> int | None:
 
 def answer_cut(look: RowLook) -> int | None:
     """Where the first answer begins, if all of it is cut off by a trainer that draws the mask after the cut."""
-    turn = next((turn for turn in look.answers if turn.content[1] > turn.content[0]), None)
+    turn = next((turn for turn in look.answers if turn.has_content), None)
     return turn.content[0] if turn is not None and look.labels.reasons[turn.content[0]] is Reason.TRUNCATED else None
 
 
@@ -217,7 +217,7 @@ def _lost_header(look: RowLook) -> tuple[int, tuple[int, int]] | None:
     for turn in look.answers:
         if (
             turn.header[1] > turn.header[0]
-            and turn.content[1] > turn.content[0]
+            and turn.has_content
             and not is_kept(turn.header[1] - 1)
             and is_kept(turn.content[0])
             and look.mask.drawn[turn.content[0]]

@@ -128,7 +128,7 @@ def not_honoured(look: RowLook) -> Iterator[Fault]:
     """LAB016: a weight that is neither 0 nor 1, of a message that is trained with another one. What 0 and 1 do is
     LAB010's."""
     for turn in look.turns:
-        if turn.content[1] <= turn.content[0]:
+        if not turn.has_content:
             continue
         key, value = _said(look, turn.message)
         weight = _number(value)
@@ -167,7 +167,7 @@ def no_number(look: RowLook) -> Iterator[Fault]:
         key, value = _said(look, turn.message)
         if key not in reads or _number(value) is not None:
             continue
-        carried = _carried(look, turn) if turn.content[1] > turn.content[0] else set()
+        carried = _carried(look, turn) if turn.has_content else set()
         spoils = any(not math.isfinite(weight) for weight in carried)
         if spoils:
             outcome = "the loss of every batch with it is no number"

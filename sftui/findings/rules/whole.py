@@ -237,15 +237,13 @@ LAB013 = info(
 
 @dataset_check(LAB013)
 def trained_share(checks: DatasetChecks) -> Iterator[Fault]:
-    if checks.few_trained.count or 0 < checks.all_trained.count < checks.read:
-        parts = (
-            [f"{checks.few_trained.count:,} rows train less than 1 % of their tokens"]
-            if checks.few_trained.count
-            else []
-        )
-        if 0 < checks.all_trained.count < checks.read:
-            parts.append(f"{checks.all_trained.count:,} of {checks.read:,} rows train every token")
-        yield Fault(" and ".join(parts), tally=checks.few_trained if checks.few_trained.count else checks.all_trained)
+    few, whole, parts = checks.few_trained, checks.all_trained, []
+    if few.count:
+        parts.append(f"{few.count:,} rows train less than 1 % of their tokens")
+    if 0 < whole.count < checks.read:
+        parts.append(f"{whole.count:,} of {checks.read:,} rows train every token")
+    if parts:
+        yield Fault(" and ".join(parts), tally=few if few.count else whole)
 
 
 def _rows(count: int) -> str:
