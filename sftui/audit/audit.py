@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from sftui.audit.bars import length_bar, share_bar
-from sftui.audit.figures import LIMITS, QUANTILES, Figures, GroupFigure, LimitFigure, SourceFigure
+from sftui.audit.figures import QUANTILES, Figures, GroupFigure, LimitFigure, SourceFigure
 from sftui.audit.found import Filter, FindingCounts, dataset_marks
 from sftui.audit.lengths import best_fit, quantiles
 from sftui.audit.tallies import Listing, Tallies, Weights
 from sftui.audit.verdict import Verdict, Verdicts
 from sftui.findings import Context, DatasetChecks, Finding, Severity, check_dataset, check_row
-from sftui.findings.dataset import RowCounts, Tally
+from sftui.findings.dataset import LIMITS, RowCounts, Tally
 from sftui.findings.hashes import Hashes
 from sftui.findings.look import RowLook
 from sftui.findings.shapes import trained_in

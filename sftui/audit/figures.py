@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-LIMITS = (512, 1024, 2048, 4096, 8192, 16384, 32768)
-"""The lengths in tokens for which is counted what cutting, dropping and packing there would take, next to the recipe's
-own."""
-
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0)
 
 

@@ -22,7 +22,7 @@ from sftui.trainers.base import Totals
 from sftui.values import value_class
 
 LIMITS = (512, 1024, 2048, 4096, 8192, 16384, 32768)
-"""The lengths for which is counted what cutting there would take."""
+"""The lengths in tokens for which is counted what cutting, dropping and packing there would take."""
 REMEMBERED = 2_000_000
 """Conversations whose hashes are kept; later ones are no longer compared (see `Hashes`; 80 MB at most)."""
 ROW = 5

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
 from sftui.conversations.identity import identity
 from sftui.findings.words import words
 from sftui.repairs.model import Data, RepairLayout
-
-_HALF = re.compile("[\ud800-\udfff]")
+from sftui.repairs.splice import HALF
 
 DROP_REASONS: Mapping[str, str] = {
     "unreadable": "the row cannot be read, or holds half a character (a lone surrogate)",
@@ -47,7 +45,7 @@ def drop_reason(data: Data | None, layout: RepairLayout, wanted: Collection[str]
 
 def _half_a_character(data: Data) -> bool:
     """Whether a lone surrogate stands in any text or name of the row; it has no UTF-8, so no tokenizer takes it."""
-    return any(not text.isascii() and _HALF.search(text) for text in words(data))
+    return any(not text.isascii() and HALF.search(text) for text in words(data))
 
 
 def _says(value: Any) -> bool:

@@ -60,7 +60,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 _ESCAPED = re.compile(r"(?<!\\)(?:\\\\)*\\u(?!00[0-7])[0-9a-fA-F]{4}")
-_HALF = re.compile("[\ud800-\udfff]")
+HALF = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(slots=True)
@@ -122,7 +122,7 @@ class JsonStyle:
 
     def quoted(self, text: str) -> str:
         """A string as JSON text; half a character has no UTF-8 and is escaped in any style."""
-        return json.dumps(text, ensure_ascii=self.escaped or _HALF.search(text) is not None)
+        return json.dumps(text, ensure_ascii=self.escaped or HALF.search(text) is not None)
 
 
 def style_of(text: str, root: Node) -> JsonStyle:
