@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from sftui import bound
 from sftui.conversations import Detection
 from sftui.conversations.reading import FileReading, other_kind
+from sftui.conversations.tokenized import documents_of
 from sftui.errors import ConversationError, RecipeError, SftuiError, TemplateError
 from sftui.model import (
     Batch,
@@ -533,8 +534,6 @@ def make_packs(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox
 
 def stored_packs(inspections: Sequence[Inspection]) -> tuple[Pack, ...]:
     """Rows of ids with what tells their documents apart, a pack each; nothing where no row holds more than one."""
-    from sftui.conversations.tokenized import documents_of
-
     made: list[Pack] = []
     several = False
     for one in inspections:

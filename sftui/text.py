@@ -322,15 +322,3 @@ _WIDTHS = _Widths()
 _HALVES = re.compile("([\udc80-\udcff]+)")
 _BLANKS = re.compile(f"^ +| +(?={NEWLINE}?$)|  +", re.MULTILINE)
 _LITERAL = re.compile(f"([{SPACE}{NEWLINE}{TAB}])")
-
-
-def alike(one: str, other: str) -> int:
-    """How many characters two texts begin with alike, by halving."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low

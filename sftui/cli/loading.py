@@ -23,6 +23,7 @@ from sftui.session.versions import NOT_VERIFIED, version_notes
 from sftui.sources.files import is_url
 from sftui.sources.opening import hub_name
 from sftui.text import clip, visible
+from sftui.tokens.loading.locate import locate
 from sftui.tokens.release import settle
 from sftui.trainers.own_config import notes_of
 from sftui.trainers.pins import reference_version
@@ -109,8 +110,6 @@ def download_progress(repo: str | None, kind: str) -> Iterator[None]:
 
 def hub_tokenizer(name: str) -> str | None:
     """The Hub repository that a tokenizer is loaded from; None for what is on disk, or cannot be."""
-    from sftui.tokens.loading.locate import locate
-
     with contextlib.suppress(TokenizerError):
         return name if locate(name).kind == "hub" else None
     return None

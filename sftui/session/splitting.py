@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
+from sftui.recipe import Recipe
 from sftui.session.opened import OpenData, Split
-
-if TYPE_CHECKING:
-    from sftui.recipe import Recipe
-    from sftui.trainers.held_out import HeldOut
-
+from sftui.trainers import trainer_named
+from sftui.trainers.held_out import HeldOut, evaluation_rows
 
 PREPARED = 1 << 18
 """Bytes of rows that are prepared to tell which of them evaluate, where not all rows are wanted anyway."""
@@ -20,8 +17,6 @@ PREPARED = 1 << 18
 
 def held_out_by(recipe: Recipe) -> HeldOut | None:
     """What the recipe's trainer sets aside for evaluation; None where it is nothing."""
-    from sftui.trainers import trainer_named
-
     return trainer_named(recipe.preset).held_out(recipe)
 
 
@@ -32,8 +27,6 @@ def split_of(session: OpenData, most: int | None = None) -> Iterator[Split | Non
     that is not known, every row is read. With `most` only where their number is known and they are no more than so many
     bytes; else it is not known.
     """
-    from sftui.trainers.held_out import evaluation_rows
-
     held = held_out_by(session.recipe)
     if held is None:
         yield Split()

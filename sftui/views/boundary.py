@@ -6,8 +6,8 @@ tokens. Where a token straddles the end of the prompt, it is not.
 
 from __future__ import annotations
 
-from sftui.model import NOWHERE, Inspection
-from sftui.text import alike, cell_width, fit, visible_token
+from sftui.model import NOWHERE, Inspection, common_prefix
+from sftui.text import cell_width, fit, visible_token
 from sftui.views.cells import Line, LineBuilder, Role, crop, line, wrap
 from sftui.views.layout import MAX_COLUMN
 from sftui.views.table import LOSS_ROLES, TokenTable, make_table
@@ -66,7 +66,7 @@ def _more_words(inspection: Inspection) -> list[str]:
         return found
     if not rendered.text.startswith(rendered.prompt):
         words = "already the text differs: the prompt alone is not the beginning of the whole"
-        found.append(f"{words}, from character {alike(rendered.prompt, rendered.text):,} on")
+        found.append(f"{words}, from character {common_prefix(rendered.prompt, rendered.text):,} on")
     token = straddler(inspection)
     if token is not None:
         inside = len(rendered.prompt) - tokens.starts[token]

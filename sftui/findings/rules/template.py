@@ -18,7 +18,6 @@ from sftui.findings.words import TextIndex, text_of, without_thoughts
 from sftui.model import Conversation, Inspection, Kind, Message, Part, common_prefix
 from sftui.recipe import TODAY, changed
 from sftui.templates import compile_template, families_for, variables_of
-from sftui.text import alike
 from sftui.trainers import trainer_named
 from sftui.trainers.own_config import losses_of
 
@@ -136,7 +135,7 @@ def prompt_no_prefix(look: RowLook) -> Iterator[Fault]:
     prompt = look.rendered.prompt
     if prompt is None or look.tokens.prompt_ids is None or look.rendered.text.startswith(prompt):
         return
-    shared = alike(prompt, look.rendered.text)
+    shared = common_prefix(prompt, look.rendered.text)
     at = next((i for i, end in enumerate(look.tokens.ends) if end > shared), len(look.tokens) - 1)
     changes = common_boundary(look.context)
     yield Fault(
@@ -177,7 +176,7 @@ def text_differs(look: RowLook) -> Iterator[Fault]:
         or ours.strip().removeprefix(look.facts.bos_token or "\0") == theirs.strip()
     ):
         return
-    at = alike(ours, theirs)
+    at = common_prefix(ours, theirs)
     yield Fault(
         f"the text differs from what the template renders from the messages after {at} characters",
         f"{shown(theirs[at : at + 30], 30)} ≠ {shown(ours[at : at + 30], 30)}",

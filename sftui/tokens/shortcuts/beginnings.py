@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from sftui.flat import Flat, flat
-from sftui.text import alike
+from sftui.model import common_prefix
 from sftui.tokens.loaded import FastEngine, LoadedTokenizer, PrefixedText, is_panic
 from sftui.tokens.surface import state_of, steps_of
 
@@ -80,7 +80,7 @@ class Beginnings:
         if begins and anchor in usable and text.endswith(tail):
             at = len(text) - len(tail)
         else:
-            shared = len(text) if begins else alike(text, other)
+            shared = len(text) if begins else common_prefix(text, other)
             at = -1
             for one in usable.intersection(ids):
                 place = other.rfind(self._anchors[one], 0, shared)
