@@ -208,7 +208,7 @@ class Guard:
         self._leave((*self._overran.values(), overrun))
 
     def _leave(self, overran: tuple[Overrun, ...]) -> None:
-        self._overran = {one.key: one for one in overran}
+        self._overran = {overrun.key: overrun for overrun in overran}
         self._given_up = given_up(overran)
         self._allowed = max(SECONDS / float(1 << min(len(self._overran), 8)), min(SECONDS, LEAST_SECONDS))
 
@@ -468,8 +468,8 @@ def given_up(overran: tuple[Overrun, ...]) -> tuple[GivenUp, ...]:
     others were prepared are each left alone), a template that overran by itself, and what comes after the last where
     `MOST_STARTS` overran in all."""
     found: dict[tuple[bytes, str], list[Overrun]] = {}
-    for one in overran:
-        found.setdefault((one.group, one.stage), []).append(one)
+    for overrun in overran:
+        found.setdefault((overrun.group, overrun.stage), []).append(overrun)
     many = len(overran) >= MOST_STARTS
     return tuple(given for some in found.values() if (given := _given_up(some, many)) is not None)
 
@@ -477,7 +477,7 @@ def given_up(overran: tuple[Overrun, ...]) -> tuple[GivenUp, ...]:
 def _given_up(some: list[Overrun], many: bool) -> GivenUp | None:
     if some[0].stage == "template":
         return GivenUp(some[0], None, len(some))
-    numbers = sorted({one.number for one in some})
+    numbers = sorted({overrun.number for overrun in some})
     for at in range(MOST - 1, len(numbers)):
         if numbers[at] - numbers[at - MOST + 1] == MOST - 1:
             return GivenUp(some[0], numbers[at], MOST)

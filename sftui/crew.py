@@ -119,7 +119,7 @@ class Crew(Generic[P, R]):
 
     def refuse(self, overran: tuple[bound.Overrun, ...]) -> None:
         """Leave out what has overrun elsewhere, too."""
-        more = tuple(one for one in overran if one not in self.overran)
+        more = tuple(overrun for overrun in overran if overrun not in self.overran)
         if more:
             self.overran = (*self.overran, *more)
             for hand in self._hands:

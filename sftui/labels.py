@@ -122,11 +122,11 @@ def weights_padded(
 ) -> tuple[Runs[float], ...] | None:
     """The weights of the rows of a rectangle, 0 at padding; None where not every row has some."""
     made: list[Runs[float]] = []
-    for one in rows:
-        if one is None:
+    for row in rows:
+        if row is None:
             return None
-        gap = (width - len(one), NO_LOSS)
-        parts = [(end - start, weight) for start, end, weight in one.runs()]
+        gap = (width - len(row), NO_LOSS)
+        parts = [(end - start, weight) for start, end, weight in row.runs()]
         made.append(joined([gap, *parts] if side == "left" else [*parts, gap]))
     return tuple(made)
 

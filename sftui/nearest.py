@@ -45,7 +45,7 @@ def did_you_mean(word: str, known: Iterable[str], otherwise: str | None = None, 
         return f"did you mean `{near}`?"
     if otherwise is not None or not names:
         return otherwise or ""
-    shown = ", ".join(f"`{one}`" for one in names[:MOST_NAMED])
+    shown = ", ".join(f"`{name}`" for name in names[:MOST_NAMED])
     return f"there are {shown}" + (f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")
 
 

@@ -364,7 +364,7 @@ def _rendered(ways: Iterable[_Way]) -> tuple[list[_Way], list[ToEncode]]:
             taken.append(way)
             own = way.texts()
             texts += own
-            characters += sum([len(one.text) for one in own])
+            characters += sum([len(encode.text) for encode in own])
             if characters > CHUNK_CHARACTERS or not own:
                 break
     return taken, texts
@@ -434,8 +434,8 @@ def make_batch(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox
 def _stored_positions(inspections: Sequence[Inspection], batch: Batch) -> tuple[tuple[int, ...], ...]:
     """The position ids that are stored with each row of a batch, where it holds the rows as they are."""
     found = []
-    for one in inspections:
-        stored = one.conversation.extra.get("position_ids") if one.conversation is not None else None
+    for inspection in inspections:
+        stored = inspection.conversation.extra.get("position_ids") if inspection.conversation is not None else None
         if not isinstance(stored, (list, tuple)) or len(stored) != len(batch.input_ids[0]):
             return ()
         found.append(tuple(stored))
@@ -536,9 +536,9 @@ def stored_packs(inspections: Sequence[Inspection]) -> tuple[Pack, ...]:
     """Rows of ids with what tells their documents apart, a pack each; nothing where no row holds more than one."""
     made: list[Pack] = []
     several = False
-    for one in inspections:
-        conversation, example = one.conversation, one.example
-        if conversation is None or conversation.kind is not Kind.TOKENS or example is None or one.more:
+    for inspection in inspections:
+        conversation, example = inspection.conversation, inspection.example
+        if conversation is None or conversation.kind is not Kind.TOKENS or example is None or inspection.more:
             continue
         ranges = documents_of(conversation)
         count = len(example.input_ids)
@@ -548,7 +548,7 @@ def stored_packs(inspections: Sequence[Inspection]) -> tuple[Pack, ...]:
         positions = conversation.extra.get("position_ids")
         made.append(
             Pack(
-                documents=tuple((one.row.index, start, end) for start, end in ranges),
+                documents=tuple((inspection.row.index, start, end) for start, end in ranges),
                 input_ids=example.input_ids,
                 labels=example.labels,
                 position_ids=tuple(positions) if positions is not None and len(positions) == count else None,

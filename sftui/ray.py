@@ -103,8 +103,8 @@ class Check(_BatchWork):
 
         rows, part = self.part(batch)
         audit: Audit = pickle.loads(part.made)
-        kept = [one for code in audit.found.ordered() for one in code.kept]
-        named = {one.finding.row for one in kept}
+        kept = [finding for code in audit.found.ordered() for finding in code.kept]
+        named = {found_finding.finding.row for found_finding in kept}
         held = tuple(row for row in rows if row.index in named)
         return pa.table(
             {

@@ -108,7 +108,7 @@ class RunSide(Runs[T]):
         if name not in ("ends", "values"):
             raise AttributeError(name)
         at = self._at
-        made = joined((one[1] - one[0], one[at]) for one in self.stretches)
+        made = joined((stretch[1] - stretch[0], stretch[at]) for stretch in self.stretches)
         super().__init__(made.ends, cast("tuple[T, ...]", made.values))
         return getattr(made, name)
 

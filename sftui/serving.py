@@ -57,7 +57,7 @@ class ServedTemplate:
     def decided(self) -> tuple[object, ...]:
         """All that decides what is found with it, as plain data."""
         facts = self.tokenizer.facts if self.tokenizer is not None else None
-        return (facts, *(getattr(self, one.name) for one in fields(self) if one.name != "tokenizer"))
+        return (facts, *(getattr(self, field.name) for field in fields(self) if field.name != "tokenizer"))
 
 
 def other_engines(sources: Iterable[str]) -> Iterator[str]:
@@ -65,9 +65,9 @@ def other_engines(sources: Iterable[str]) -> Iterator[str]:
     with the versions that it names (templates/other_engines.json)."""
     facts = json.loads(_ENGINES.read_text(encoding="utf-8"))
     whole, found = "\n".join(sources), dict[str, list[str]]()
-    for one in facts:
-        if re.search(one["pattern"], whole):
-            found.setdefault(one["engine"], []).append(one["does"])
+    for fact in facts:
+        if re.search(fact["pattern"], whole):
+            found.setdefault(fact["engine"], []).append(fact["does"])
     yield from (f"{engine} {' and '.join(does)}" for engine, does in found.items())
 
 

@@ -48,7 +48,7 @@ def value_class(kind: type[T]) -> type[T]:
     """
     own = "__eq__" in vars(kind)
     later: dict[str, lazy[Any]] = vars(kind).get(_LATE, {})
-    slots = not later and not any(isinstance(one, lazy) for one in vars(kind).values())
+    slots = not later and not any(isinstance(var, lazy) for var in vars(kind).values())
     made: Any = dataclass(slots=slots, eq=not own, unsafe_hash=not own)(kind)
     for name, one in later.items():
         setattr(made, name, one)

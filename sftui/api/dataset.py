@@ -70,7 +70,7 @@ class OpenDataset:
             *ready.source.notes,
             *ready.detected.notes,
             *ready.notes,
-            *(one.sentence() for one in ready.source.damage),
+            *(damage.sentence() for damage in ready.source.damage),
             *((stop.sentence(),) if stop is not None else ()),
         )
         return tuple(dict.fromkeys(found))

@@ -135,7 +135,7 @@ def _request(paths: tuple[str, ...], opening: Opening) -> tuple[Arguments, Local
         more["recipe_file"] = os.fspath(recipe)
     elif recipe is not None:
         more["recipe"] = recipe if isinstance(recipe, Recipe) else from_mapping(recipe, "recipe=", preset)
-    same = {one.name for one in fields(Arguments)} - {"data", "knobs", "debug", "fields", "recipe", "recipe_file"}
+    same = {field.name for field in fields(Arguments)} - {"data", "knobs", "debug", "fields", "recipe", "recipe_file"}
     words = {name: _word(value) for name, value in opening.items() if name in same and value is not None}
     if "dataset" in words:
         words["dataset"] = str(words["dataset"])

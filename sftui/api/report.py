@@ -54,17 +54,17 @@ class Report:
         codes = sorted(self._checked.audit.found.ordered(), key=lambda one: one.severity.rank)
         return tuple(
             CodeFound(
-                one.code,
-                CODES[one.code].title,
-                one.severity.value,
-                SCOPE_OF[one.code],
-                one.count,
-                tuple(one.rows),
-                tuple(kept.finding for kept in one.kept),
-                next((key for kept in one.kept if (key := self._checked.key(kept.finding))), ""),
-                one.in_rows() / self._checked.audit.rows if one.rows and self._checked.audit.rows else None,
+                code.code,
+                CODES[code.code].title,
+                code.severity.value,
+                SCOPE_OF[code.code],
+                code.count,
+                tuple(code.rows),
+                tuple(kept.finding for kept in code.kept),
+                next((key for kept in code.kept if (key := self._checked.key(kept.finding))), ""),
+                code.in_rows() / self._checked.audit.rows if code.rows and self._checked.audit.rows else None,
             )
-            for one in codes
+            for code in codes
         )
 
     @property
@@ -99,9 +99,9 @@ class Report:
         except ValueError:
             known = ", ".join(one.value for one in Severity)
             raise SftuiError(f"there is no severity {severity}", fix=f"say {known}") from None
-        bad = [one for one in self.findings if Severity(one.severity).rank <= least.rank]
+        bad = [finding for finding in self.findings if Severity(finding.severity).rank <= least.rank]
         if bad:
-            named = ", ".join(f"{one.code} {one.title} ({one.count:,})" for one in bad[:5])
+            named = ", ".join(f"{found.code} {found.title} ({found.count:,})" for found in bad[:5])
             more = f" and {len(bad) - 5} codes more" if len(bad) > 5 else ""
             raise FindingsError(f"{counted(self._checked)}: {named}{more}", report=self)
         return self

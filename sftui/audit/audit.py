@@ -117,7 +117,7 @@ class Audit:
         counts = RowCounts.of(inspection, look)
         self._compare(inspection, counts)
         stand = self.found.add(findings, row) if findings else ()
-        severities = tuple([(one.code, one.severity) for one in stand]) if stand else ()
+        severities = tuple([(finding.code, finding.severity) for finding in stand]) if stand else ()
         self._tally("findings", self.finding_sets, _codes(severities) if stand else NO_FINDINGS, row.index)
         if inspection.stopped_at is not None:
             self._tally("stopped at", self.stops, inspection.stopped_at.value, row.index)
@@ -198,7 +198,7 @@ class Audit:
             share = trained * 100 // n
             self.shares[share] += 1
             self._list("trained share", (share_bar(share),), row)
-        for start, end in [one[:2] for one in tokens.samples] or [(0, n)]:
+        for start, end in [sample[:2] for sample in tokens.samples] or [(0, n)]:
             self._long(end - start, moved(labels.carrying, ((start, end),)), row)
 
     def _long(self, n: int, ranges: Ranges, row: int) -> None:

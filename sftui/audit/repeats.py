@@ -74,7 +74,7 @@ class RepeatedRows:
 
 def take_repeats(checks: DatasetChecks) -> Repeats:
     """What tells repeated rows, taken out of the checks: they then merge without looking for them."""
-    seen, by_prompt, others = (one.__getstate__()[1:] for one in (checks.seen, checks.by_prompt, checks.others))
+    seen, by_prompt, others = (hashes.__getstate__()[1:] for hashes in (checks.seen, checks.by_prompt, checks.others))
     taken = Repeats(seen, by_prompt, others)
     checks.seen, checks.by_prompt, checks.others = Hashes(ROW), Hashes(ROW + HASH), Hashes(ROW + HASH)
     return taken

@@ -72,7 +72,7 @@ def _plain(value: object) -> object:
     if isinstance(value, Enum):
         return [type(value).__name__, value.name]
     if is_dataclass(value):
-        return [type(value).__name__, *([one.name, _plain(getattr(value, one.name))] for one in fields(value))]
+        return [type(value).__name__, *([field.name, _plain(getattr(value, field.name))] for field in fields(value))]
     if isinstance(value, Mapping):
         return {"mapping": sorted(([_plain(key), _plain(held)] for key, held in value.items()), key=json.dumps)}
     if isinstance(value, (set, frozenset)):

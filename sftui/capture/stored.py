@@ -72,7 +72,7 @@ def _rows(number: int, batch: Mapping[str, Any], clip: int | None) -> Iterator[M
                 columns[name] = tuple(values[place])
         if targets is not None:  # of each position the token that it has to predict
             ignored = batch["ignore_index"]
-            made = [IGNORE_INDEX if one == ignored else one for one in targets[place]]
+            made = [IGNORE_INDEX if target == ignored else target for target in targets[place]]
             columns["labels"] = (*made, IGNORE_INDEX)[: len(row)]
         yield {
             "batch": number,
@@ -104,7 +104,7 @@ def about_run(about: Mapping[str, Any], *, tokenizer_named: bool = False) -> Ite
     of = f"{counted(len(batches))} captured of {trainer} ({versions or 'no versions known'})"
     shapes = list(dict.fromkeys(" × ".join(map(str, one["shapes"]["input_ids"])) for one in batches))
     yield f"{of}: ids of {', '.join(shapes[:6])}" + (" …" if len(shapes) > 6 else "")
-    drawn = sum(one["from"] == "loader" for one in batches)
+    drawn = sum(batch["from"] == "loader" for batch in batches)
     if drawn == len(batches):
         yield "they are what the data loader gave; what the training step does to them is not known"
     elif drawn:
@@ -130,8 +130,8 @@ def _labels(batches: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         some = [one for one in batches if one["labels_from"] == source and (one["from"] == "model" or source is None)]
         if some:
             yield sentence + (f" (in {len(some)} of {counted(len(batches))})" * (len(some) < len(batches)))
-    for one in batches:
-        if one.get("loss_takes") == "same":
+    for batch in batches:
+        if batch.get("loss_takes") == "same":
             yield "the loss compares each position with its own label: nothing shifts the labels"
             return
     cut = next((name for one in batches for name in one["shapes"] if name == "model_input_ids"), None)

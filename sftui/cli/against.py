@@ -163,7 +163,7 @@ def _causes(found: DocumentComparison, data: Ready, run: Mapping[str, Any]) -> I
     if formatting is not None and found.differing:
         yield f"the run makes its texts by {formatting}, its formatting function; sftui prepares the rows as they stand"
         documents = [one.document for one in found.matches]
-        longest = max(len(one.input_ids) for one in documents)
+        longest = max(len(document.input_ids) for document in documents)
         ends = [one.input_ids[-1] for one in documents if len(one.input_ids) == longest and not one.clipped]
         if len({*ends}) > 1:  # what ends by itself ends alike
             yield f"{len(ends)} of {many(len(documents), 'sequence')} have {longest} tokens: the run cuts there"
@@ -210,6 +210,6 @@ def _record(match: Match) -> dict[str, Any]:
         "token": parting.position if parting is not None else None,
         "run": parting.theirs if parting is not None else None,
         "sftui": parting.ours if parting is not None else None,
-        "why": [{"knob": one.path, "from": one.before, "to": one.after} for one in match.why],
+        "why": [{"knob": change.path, "from": change.before, "to": change.after} for change in match.why],
         **({"labels_moved": document.moved} if document.moved else {}),
     }

@@ -147,7 +147,7 @@ def _settings() -> Iterator[str]:
         yield "- none"
         return
     found, usual = load_settings(), UserSettings()
-    changed = [one.name for one in fields(found) if getattr(found, one.name) != getattr(usual, one.name)]
+    changed = [field.name for field in fields(found) if getattr(found, field.name) != getattr(usual, field.name)]
     yield f"- changed: {', '.join(changed) or 'nothing'}"
 
 

@@ -44,10 +44,10 @@ def remove_environments(versions: tuple[str, ...], everything: bool) -> int:
 
     if everything == bool(versions):
         raise SftuiError("say what to remove", fix="name versions, or --all")
-    wanted = tuple(one.version for one in made.all_made()) if everything else versions
+    wanted = tuple(environment.version for environment in made.all_made()) if everything else versions
     for version in wanted:
         if not made.remove(version):
-            known = ", ".join(one.version for one in made.all_made()) or "none"
+            known = ", ".join(made_environment.version for made_environment in made.all_made()) or "none"
             raise SftuiError(f"there is no environment for transformers {version}", fix=f"there are: {known}")
         narrate(f"removed {Path(made.folder_of(version))}")
     return 0

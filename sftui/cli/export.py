@@ -101,7 +101,7 @@ def refuse_untrainable(session: OpenData, recipe: Recipe) -> None:
     if not isinstance(session, ready.Ready):
         raise refused_export(title, session.problem)
     made = [session.inspect_row(row, spans=False) for row in session.sample if row.data is not None]
-    problems = [one.problem for one in made if one.problem is not None]
+    problems = [inspection.problem for inspection in made if inspection.problem is not None]
     if problems and len(problems) == len(made):
         raise refused_export(title, problems[0])
 

@@ -140,7 +140,7 @@ def _about_format(words: list[str], error: click.UsageError) -> str:
     from sftui.recipe import FORMATS
 
     given = next((two for one, two in pairwise(words) if one == "--format"), "")
-    given = next((one.partition("=")[2] for one in words if one.startswith("--format=")), given)
+    given = next((word.partition("=")[2] for word in words if word.startswith("--format=")), given)
     if given in FORMATS:
         return f"--format is that of the output; how rows are read is --data-format: say --data-format {given}"
     if isinstance(error, click.NoSuchOption):
@@ -151,10 +151,10 @@ def _about_format(words: list[str], error: click.UsageError) -> str:
 def write_options(params: Iterable[click.Parameter], ctx: click.Context, formatter: click.HelpFormatter) -> None:
     """The options by group, those that every command has anyway at the end."""
     lines: dict[str, list[tuple[str, str]]] = {title: [] for title in GROUPS}
-    for one in params:
-        record = one.get_help_record(ctx) if isinstance(one, click.Option) else None
+    for param in params:
+        record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
         if record is not None:
-            lines[getattr(one, "group", OTHER)].append(record)
+            lines[getattr(param, "group", OTHER)].append(record)
     for title, records in lines.items():
         if records:
             with formatter.section(title):

@@ -56,8 +56,8 @@ def show_help(words: tuple[str, ...], commands: Mapping[str, click.Command]) -> 
 def _list() -> int:
     widest = max(len(one.name) for one in topics())
     click.echo("sftui help TOPIC shows one of these pages:\n")
-    for one in topics():
-        click.echo(f"  {one.name:<{widest}}  {one.line}")
+    for topic in topics():
+        click.echo(f"  {topic.name:<{widest}}  {topic.line}")
     click.echo(
         "\n`sftui help COMMAND` shows the options of a command, `sftui help CODE` what a finding means."
         "\n`sftui --help` lists the commands."
@@ -73,15 +73,15 @@ def _show(text: str) -> None:
         write_own("".join(_coloured(run) + "\n" for run in page_lines(text, width)))
         return
     for runs in page_lines(text, width):
-        click.echo("".join(one.text for one in runs).rstrip())
+        click.echo("".join(segment.text for segment in runs).rstrip())
 
 
 def _coloured(runs: Iterable[Segment]) -> str:
     from rich.color import ColorSystem
 
     return "".join(
-        one.style.render(one.text, color_system=ColorSystem.STANDARD) if one.style is not None else one.text
-        for one in runs
+        run.style.render(run.text, color_system=ColorSystem.STANDARD) if run.style is not None else run.text
+        for run in runs
     )
 
 
@@ -92,8 +92,8 @@ def explain_code(code: str | None) -> int:
     if code is not None:
         click.echo(explain(code), nl=False)
         return 0
-    for one in CODES.values():
-        click.echo(f"{one.code}  {one.severity.value:<7}  {SCOPE_OF[one.code]:<7}  {one.title}")
+    for value in CODES.values():
+        click.echo(f"{value.code}  {value.severity.value:<7}  {SCOPE_OF[value.code]:<7}  {value.title}")
     return 0
 
 

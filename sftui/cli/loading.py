@@ -174,8 +174,8 @@ class DataNotes:
     def print(self) -> None:
         """What is known by now; call it again at the end, when more was read."""
         source, detected = self._session.source, self._session.detected
-        lost = tuple(one.sentence() for one in source.damage) if not self._findings else ()
-        of_recipe = () if self._findings else tuple(note for one in self._sessions for note in one.notes)
+        lost = tuple(damage.sentence() for damage in source.damage) if not self._findings else ()
+        of_recipe = () if self._findings else tuple(note for session in self._sessions for note in session.notes)
         notes = dict.fromkeys((*source.notes, *detected.notes, *of_recipe, *lost))
         narrate(*(note for note in notes if note not in self._said))
         self._said.update(notes)

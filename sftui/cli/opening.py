@@ -49,7 +49,7 @@ def _declare(one: Field[Any]) -> Callable[[Any], Any]:
     return option(*one.metadata["words"], *names, **{**one.metadata["click"], **number})
 
 
-_DECLARED = {one.name: _declare(one) for one in fields(OptionDeclaration)}
+_DECLARED = {field.name: _declare(field) for field in fields(OptionDeclaration)}
 serving_option = _DECLARED.pop("serve")
 _DEBUG = _DECLARED.pop("debug")
 OPENING: tuple[Callable[[Any], Any], ...] = (

@@ -57,7 +57,7 @@ def probe_template(shown: str | None, form: str, width: int | None, **given: Any
         outcome, problems = with_problems(probed, shown)
         click.echo(as_json({**_shape(outcome), "problems": [_problem(one) for one in problems]}) if form == "json"
                    else "\n".join(_shown(outcome, problems)))  # fmt: skip
-        return int(any(one.grade == "error" for one in problems))
+        return int(any(problem.grade == "error" for problem in problems))
     if form == "json":
         click.echo(as_json(_report(template.name, probed)))
     else:
@@ -83,14 +83,14 @@ def _lines(name: str, probed: ProbeReport, width: int, stand_ins: bool) -> list[
     if stand_ins:
         lines.append("without a tokenizer: <s> and </s> stand for its BOS and EOS")
     lines.append("")
-    for one in wrong:
-        lines += _group(one, width)
+    for group in wrong:
+        lines += _group(group, width)
     if not wrong:
         lines += ["✓ nothing is wrong", ""]
     if facts:
         lines.append("What this template does")
-        for one in facts:
-            lines += _wrapped(f"· {visible(one.said)}{_at(one, with_names=one.code not in _OF_ALL)}", width, "  ")
+        for fact in facts:
+            lines += _wrapped(f"· {visible(fact.said)}{_at(fact, with_names=fact.code not in _OF_ALL)}", width, "  ")
         lines.append("")
     if probed.stopped:
         lines += _wrapped(f"No more shapes were tried: {visible(probed.stopped)}", width, "  ")
@@ -107,7 +107,7 @@ def _group(group: Group, width: int) -> list[str]:
     head = _wrapped(f"{_SIGNS[group.grade]} {visible(group.said)}", width, "    ")
     names = _names(group)
     lines = [*head, *_wrapped(f"  in {names}", width, "     ")]
-    shown = next((one for one in group.problems if one.excerpt), None)
+    shown = next((problem for problem in group.problems if problem.excerpt), None)
     if shown is not None:
         place = "" if shown.message is None else f", message {shown.message}"
         lines += _wrapped(f"  {shown.shape}{place}: {visible(shown.excerpt)}", width, "    ")
@@ -115,13 +115,13 @@ def _group(group: Group, width: int) -> list[str]:
 
 
 def _names(group: Group) -> str:
-    names = list(dict.fromkeys(one.shape for one in group.problems))
+    names = list(dict.fromkeys(problem.shape for problem in group.problems))
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more
 
 
 def _at(group: Group, with_names: bool) -> str:
-    excerpt = next((one.excerpt for one in group.problems if one.excerpt), "")
+    excerpt = next((problem.excerpt for problem in group.problems if problem.excerpt), "")
     names = f" ({_names(group)})" if with_names else ""
     return names + (f": {visible(excerpt)}" if excerpt and not with_names else "")
 
@@ -135,7 +135,7 @@ def _wrapped(text: str, width: int, indent: str) -> list[str]:
 def _shown(outcome: ShapeOutcome, problems: Sequence[ShapeProblem]) -> list[str]:
     shape = outcome.shape
     lines = [f"{shape.name}", "", "Conversation"]
-    lines += ["  " + visible(json.dumps(one, ensure_ascii=False))[:2000] for one in shape.messages]
+    lines += ["  " + visible(json.dumps(message, ensure_ascii=False))[:2000] for message in shape.messages]
     if shape.tools is not None:
         lines.append("  tools: " + visible(json.dumps(shape.tools, ensure_ascii=False)))
     if shape.kwargs:
@@ -147,11 +147,11 @@ def _shown(outcome: ShapeOutcome, problems: Sequence[ShapeProblem]) -> list[str]
         lines += ["  " + line for line in visible(outcome.text[:4000], newline="⏎\n").split("\n")]
         lines += [f"  … {len(outcome.text) - 4000:,} more characters"] * (len(outcome.text) > 4000)
     lines += ["", "What sftui says of it"]
-    for one in problems:
-        place = "" if one.message is None else f", message {one.message}"
-        lines.append(f"  {_SIGNS.get(one.grade, '·')} {visible(one.said)}{place}")
-        lines += [f"    {visible(one.excerpt)}"] * bool(one.excerpt)
-    if not any(one.grade == ERROR for one in problems):
+    for problem in problems:
+        place = "" if problem.message is None else f", message {problem.message}"
+        lines.append(f"  {_SIGNS.get(problem.grade, '·')} {visible(problem.said)}{place}")
+        lines += [f"    {visible(problem.excerpt)}"] * bool(problem.excerpt)
+    if not any(shape_problem.grade == ERROR for shape_problem in problems):
         lines += ["  nothing is wrong"] * (not problems)
     return lines
 
@@ -161,8 +161,8 @@ def _report(name: str, probed: ProbeReport) -> dict[str, Any]:
         "template": name,
         "failed": probed.failed,
         "stopped": probed.stopped or None,
-        "problems": [_problem(one) for one in probed.problems],
-        "shapes": [_shape(one) for one in probed.outcomes],
+        "problems": [_problem(problem) for problem in probed.problems],
+        "shapes": [_shape(outcome) for outcome in probed.outcomes],
     }
 
 

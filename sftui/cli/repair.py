@@ -168,7 +168,7 @@ def summary(
             f"  map-roles left {' and '.join(own)} as they are: they are the names of ShareGPT, as which the set is"
             " read"
         )
-    lines += [f"  {visible(one)}" for one in skipped_words(counts.skipped, counts.named)]
+    lines += [f"  {visible(word)}" for word in skipped_words(counts.skipped, counts.named)]
     if counts.skipped:
         lines.append("  repair them by hand, or leave them out with --drop unreadable")
     if lost:

@@ -51,8 +51,8 @@ def describe(name: str) -> Description:
         traits.title,
         traits.about,
         traits.finds.value,
-        {one: packing.meaning(one) for one in choices_of(recipe, packing) if one != "none"},
-        tuple(map(_release, [f"{name}@{one}" for one in traits.versions] or [name])),
+        {choice: packing.meaning(choice) for choice in choices_of(recipe, packing) if choice != "none"},
+        tuple(map(_release, [f"{name}@{version}" for version in traits.versions] or [name])),
         ".".join(map(str, traits.first)) if any(traits.first) else "",
         bool(traits.config),
         release_of(name),
@@ -83,7 +83,7 @@ def list_trainers(form: str) -> int:
         click.echo(json.dumps([asdict(one) for one in described], ensure_ascii=False, indent=2))
         return 0
     width = page_width()
-    click.echo("\n".join(drawn(one, width) for one in described))
+    click.echo("\n".join(drawn(description, width) for description in described))
     click.echo(
         click.wrap_text(
             "--trainer NAME[@VERSION] starts from one; `sftui knobs --trainer NAME` lists its settings and its config's"

@@ -190,7 +190,7 @@ def collect(
     found: dict[Switch | None, Cause] = {}
     for row, switch in rows:
         if switch not in found:
-            own = [one for one in settings if switch is not None and one.name in switch.names]
+            own = [setting for setting in settings if switch is not None and setting.name in switch.names]
             free = tuple(one for one in own if switch is not None and one.name not in switch.bound)
             found[switch] = Cause(free, tuple(one for one in own if one not in free))
         found[switch] = found[switch].plus(row)

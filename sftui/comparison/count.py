@@ -80,7 +80,7 @@ class ComparisonCount:
 
     def merged(self, later: ComparisonCount) -> ComparisonCount:
         """This count and that of a later part of the same dataset."""
-        summed = (one.name for one in fields(self) if one.name not in ("gone", "first", "keep"))
+        summed = (field.name for field in fields(self) if field.name not in ("gone", "first", "keep"))
         return ComparisonCount(
             **{name: _sum(getattr(self, name), getattr(later, name)) for name in summed},
             gone=self.gone if self.failing or (self.gone and not later.failing) else later.gone,

@@ -182,13 +182,13 @@ def _needs_spans(inspections: Sequence[Inspection]) -> bool:
     """Whether knowing who wrote which token would align these better: ids and texts both differ."""
     first = inspections[0]
     return any(
-        one.tokens is not None
+        inspection.tokens is not None
         and first.tokens is not None
-        and one.tokens.input_ids != first.tokens.input_ids
-        and one.rendered is not None
+        and inspection.tokens.input_ids != first.tokens.input_ids
+        and inspection.rendered is not None
         and first.rendered is not None
-        and one.rendered.text != first.rendered.text
-        for one in inspections[1:]
+        and inspection.rendered.text != first.rendered.text
+        for inspection in inspections[1:]
     )
 
 

@@ -125,7 +125,7 @@ def _finish(
     if best.shape == "tokenized":
         detected = _with_alignment(detected, samples, data)
     used = set(detected.fields.values())
-    rivals = [(one.format, one.fits) for one in others if not used.issuperset(one.fields.values())]
+    rivals = [(other.format, other.fits) for other in others if not used.issuperset(other.fields.values())]
     notes = notes_on(detected, samples, columns, fits=best.fits, rivals=rivals)
     return replace(detected, notes=notes)
 

@@ -215,9 +215,9 @@ def brings(value: Any, place: ValueKind) -> bool:
 
 def _texts_alone(values: list[Any], place: ValueKind) -> bool:
     """Whether objects hold nothing but texts, and nothing else was seen in them: messages, mostly, at one look."""
-    if set(map(type, values)) != {dict} or any([one.kind != "string" for one in place.inside.values()]):
+    if set(map(type, values)) != {dict} or any([kind.kind != "string" for kind in place.inside.values()]):
         return False
-    return {type(held) for one in values for held in one.values()} == {str}
+    return {type(held) for value in values for held in value.values()} == {str}
 
 
 def _is_double(value: float) -> bool:

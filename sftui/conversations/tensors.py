@@ -227,7 +227,7 @@ def _rest(row: Mapping[str, Any], fields: Mapping[str, str]) -> dict[str, Any]:
 
 def _list(row: Mapping[str, Any], column: str, where: str, length: int | None) -> list[Any]:
     values = row.get(column)
-    if not isinstance(values, (list, tuple)) or not all(type(one) in (int, float, bool) for one in values):
+    if not isinstance(values, (list, tuple)) or not all(type(value) in (int, float, bool) for value in values):
         raise ConversationError(
             f"`{column}` is {type_word(values)}, not a list of numbers", where=where, fix="drop the row or fill it"
         )

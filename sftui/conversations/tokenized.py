@@ -116,7 +116,7 @@ def _weights(row: Mapping[str, Any], length: int) -> tuple[float, ...]:
     values = row.get("loss_weights")
     if not isinstance(values, (list, tuple)) or len(values) != length:
         return ()
-    return tuple(map(float, values)) if all(type(one) in (int, float) for one in values) else ()
+    return tuple(map(float, values)) if all(type(value) in (int, float) for value in values) else ()
 
 
 def attended(mask: Any, length: int) -> int:
@@ -226,5 +226,5 @@ def _numbered(mask: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 def _numbers(values: Any) -> list[int]:
     """A stored list of whole numbers; empty for anything else."""
-    sound = isinstance(values, (list, tuple)) and all(type(one) is int for one in values)
+    sound = isinstance(values, (list, tuple)) and all(type(value) is int for value in values)
     return [*values] if sound else []

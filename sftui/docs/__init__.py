@@ -66,13 +66,13 @@ def topic_for(word: str) -> tuple[Topic, bool] | None:
 def topics_that_name(word: str) -> tuple[Topic, ...]:
     """The pages in whose text a word stands, letter case aside."""
     pattern = re.compile(rf"(?<!\w){re.escape(word.strip())}(?!\w)", re.IGNORECASE)
-    return tuple(one for one in topics() if word.strip() and pattern.search(markdown(one.name)))
+    return tuple(topic for topic in topics() if word.strip() and pattern.search(markdown(topic.name)))
 
 
 def topics_linked(name: str) -> tuple[Topic, ...]:
     """The pages that a page leads to, in their order there."""
     linked = dict.fromkeys(_named(found) for found in _LINK.finditer(markdown(name)))
-    by_name = {one.name: one for one in topics()}
+    by_name = {topic.name: topic for topic in topics()}
     return tuple(by_name[one] for one in linked if one in by_name and one != name)
 
 
@@ -80,9 +80,9 @@ def topics_linked(name: str) -> tuple[Topic, ...]:
 def _names() -> Mapping[str, Topic]:
     """Every word that is taken for a page; the pages' own names before words of titles."""
     found = {one.name: one for one in topics()}
-    for one in topics():
-        for word in _words(one.title):
-            found.setdefault(word, one)
+    for topic in topics():
+        for word in _words(topic.title):
+            found.setdefault(word, topic)
     return found
 
 

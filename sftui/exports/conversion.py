@@ -77,7 +77,7 @@ def convert(recipe: Recipe, to: str, data_format: str | None, detected: Detectio
     for path in ALWAYS:
         if path != "length.over" or recipe.length.max is not None:  # without a limit nothing is over it
             target = changed(target, path, get(recipe, path))
-    kept = [one for one in diff(source, recipe) if one.path not in (*ALWAYS, *TRANSLATED)]
+    kept = [change for change in diff(source, recipe) if change.path not in (*ALWAYS, *TRANSLATED)]
     target = with_changes(target, (one for one in kept if not one.path.startswith("own.")))
     for key, value in recipe.own.said().items():
         if (key, value) == ("type", "chat_template"):  # what every trainer does with messages

@@ -100,7 +100,7 @@ def _imports(tree: ast.Module, used: set[str]) -> Iterator[str]:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             module = (node.module or "") if isinstance(node, ast.ImportFrom) else node.names[0].name
             home = module.partition(".")[0]
-            node.names = [one for one in node.names if one.name in used]
+            node.names = [name for name in node.names if name.name in used]
             if node.names and home != "sftui":
                 found.append((home not in sys.stdlib_module_names, ast.unparse(node)))
     for _, lines in groupby(found, key=lambda one: one[0]):
@@ -225,7 +225,7 @@ class _ScriptFill:
         inside = list(ast.walk(node))
         if not all(isinstance(one, (*_IN_KNOWN, *_SYNTAX)) for one in inside):
             return None
-        names = [one.id for one in inside if isinstance(one, ast.Name)]
+        names = [a_s_t.id for a_s_t in inside if isinstance(a_s_t, ast.Name)]
         if not names or not all(name in self._values for name in names):
             return None  # a literal alone is the value of something, as in `x or []`
         return bool(self._value(node))

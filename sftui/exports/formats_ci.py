@@ -29,7 +29,7 @@ def as_log(checked: AuditReport) -> dict[str, Any]:
     """The log as plain data. Source: https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/sarif-v2.1.0-os.html."""
     from sftui import __version__
 
-    codes = [one.code for one in checked.audit.found.ordered()]
+    codes = [found_code.code for found_code in checked.audit.found.ordered()]
     return {
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -44,7 +44,7 @@ def as_log(checked: AuditReport) -> dict[str, Any]:
                     }
                 },
                 "columnKind": "unicodeCodePoints",
-                "results": [_result(checked, one, codes) for one in findings_in_order(checked)],
+                "results": [_result(checked, finding, codes) for finding in findings_in_order(checked)],
                 "properties": {
                     "preset": checked.recipe.preset,
                     "tokenizer": checked.tokenizer.name,
@@ -106,9 +106,9 @@ def as_junit(checked: AuditReport) -> str:
     The elements and attributes are those of the Jenkins and Surefire schemas that the tools agree on.
     """
     codes = checked.audit.found.ordered()
-    failed = sum(one.severity is not Severity.INFO for one in codes)
+    failed = sum(code.severity is not Severity.INFO for code in codes)
     cases = (
-        "".join(_case(checked, one) for one in codes)
+        "".join(_case(checked, found_code) for found_code in codes)
         or '    <testcase classname="sftui" name="no findings" time="0"/>\n'
     )
     counts = f'tests="{max(1, len(codes))}" failures="{failed}" errors="0"'

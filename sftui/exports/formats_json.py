@@ -36,19 +36,19 @@ def as_object(checked: AuditReport) -> dict[str, Any]:
         | {"waived": found.waived, "known": found.known},
         "codes": [
             {
-                "code": one.code,
-                "name": CODES[one.code].name,
-                "title": CODES[one.code].title,
-                "severity": one.severity.value,
-                "scope": SCOPE_OF[one.code],
-                "count": one.count,
-                "rows": list(one.rows),
-                "share": one.in_rows() / checked.audit.rows if one.rows and checked.audit.rows else None,
+                "code": code.code,
+                "name": CODES[code.code].name,
+                "title": CODES[code.code].title,
+                "severity": code.severity.value,
+                "scope": SCOPE_OF[code.code],
+                "count": code.count,
+                "rows": list(code.rows),
+                "share": code.in_rows() / checked.audit.rows if code.rows and checked.audit.rows else None,
             }
-            for one in found.ordered()
+            for code in found.ordered()
         ],
         "verdict": [verdict_record(one, key) for one, key in checked.verdict],
-        "findings": [finding_record(checked, one) for one in findings_in_order(checked)],
+        "findings": [finding_record(checked, finding) for finding in findings_in_order(checked)],
         "figures": figures_record(checked.audit.figures()),
     }
 
@@ -85,8 +85,8 @@ def finding_record(checked: AuditReport, one: FoundFinding) -> dict[str, Any]:
         "count": finding.count,
         "key": checked.key(finding),
         "changes": [
-            {"path": one.path, "before": _plain(one.before), "after": _plain(one.after)}
-            for one in (finding.fix.changes if finding.fix and tried_as(finding) not in checked.failing else ())
+            {"path": change.path, "before": _plain(change.before), "after": _plain(change.after)}
+            for change in (finding.fix.changes if finding.fix and tried_as(finding) not in checked.failing else ())
         ],
         "fingerprint": one.fingerprint,
     }

@@ -41,10 +41,10 @@ def _lines(checked: AuditReport) -> Iterator[str]:
         )
     if codes:
         yield from ("", "| severity | code | finding | count | rows |", "|---|---|---|--:|---|")
-        yield from (_table_row(one) for one in codes)
-    for one in codes:
+        yield from (_table_row(found_code) for found_code in codes)
+    for code in codes:
         yield ""
-        yield from _code(checked, one)
+        yield from _code(checked, code)
     notes = list(dict.fromkeys(checked.notes))
     if notes:
         yield ""

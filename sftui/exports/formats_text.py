@@ -23,12 +23,12 @@ def as_text(checked: AuditReport, width: int = 100) -> str:
 
 def _lines(checked: AuditReport, width: int) -> Iterator[str]:
     scope = ""
-    for one in checked.audit.found.ordered():
-        if SCOPE_OF[one.code] != scope:
-            scope = SCOPE_OF[one.code]
+    for code in checked.audit.found.ordered():
+        if SCOPE_OF[code.code] != scope:
+            scope = SCOPE_OF[code.code]
             yield SCOPES[scope]
             yield ""
-        yield from _code(checked, one, width)
+        yield from _code(checked, code, width)
         yield ""
     yield from verdict_lines(checked, width)
     yield summary(checked)

@@ -52,13 +52,13 @@ def audit_box(checked: AuditReport) -> str:
         [f"{MARKS[one.severity][0]} {one.sentence} ({one.code})" for one, _ in checked.verdict],
         table=[
             (
-                one.code,
-                MARKS[one.severity],
-                CODES[one.code].title,
-                clip(one.kept[0].finding.sentence, SHOWN_CHARACTERS // 4) if one.kept else "",
-                f"{one.count:,}",
+                code.code,
+                MARKS[code.severity],
+                CODES[code.code].title,
+                clip(code.kept[0].finding.sentence, SHOWN_CHARACTERS // 4) if code.kept else "",
+                f"{code.count:,}",
             )
-            for one in codes
+            for code in codes
         ],
     )
 

@@ -37,8 +37,8 @@ def report_html(checked: AuditReport) -> str:
         ],
         codes=codes,
         overview=[
-            (link(one.code), severity(one.severity, one.severity.value), CODES[one.code].title, f"{one.count:,}")
-            for one in codes
+            (link(code.code), severity(code.severity, code.severity.value), CODES[code.code].title, f"{code.count:,}")
+            for code in codes
         ],
         catalogue=CODES,
         marks=MARKS,
@@ -95,7 +95,7 @@ def figure_sections(figures: Figures) -> Iterator[tuple[str, str, Any]]:
     if figures.tokenized:
         yield "limits", "Effect of a length limit", _limits(figures)
     repeats = (figures.repeated, figures.answered_again, figures.leaked)
-    rows = ((one.name, f"{one.count:,}", _first(one)) for one in repeats)
+    rows = ((repeat.name, f"{repeat.count:,}", _first(repeat)) for repeat in repeats)
     head = ("Rows that are", "How many", "First rows")
     yield "repeats", "Duplicates and overlap", table("Compared without white space", head, rows)
     for name, heading, caption, groups in (
@@ -106,8 +106,8 @@ def figure_sections(figures: Figures) -> Iterator[tuple[str, str, Any]]:
             yield name, heading, _groups(caption, groups)
     if len(figures.sources) > 1:
         sources = (
-            (one.name, f"{one.rows:,}", f"{one.tokens:,}", f"{one.trained:,}", f"{one.dropped:,}")
-            for one in figures.sources
+            (source.name, f"{source.rows:,}", f"{source.tokens:,}", f"{source.trained:,}", f"{source.dropped:,}")
+            for source in figures.sources
         )
         head = ("File", "Rows", "Tokens", "Trained", "Dropped")
         yield "sources", "Sources", table("One line a file", head, sources)
@@ -162,7 +162,7 @@ def _limits(figures: Figures) -> Any:
         return f"{part:,} ({share(part, whole, 1)})" if whole and part else f"{part:,}"
 
     def limits(caption: str, head: tuple[str, ...], *figure_of: Callable[[LimitFigure], str]) -> Any:
-        rows = ((f"{one.limit:,}", *(of(one) for of in figure_of)) for one in figures.limits)
+        rows = ((f"{limit.limit:,}", *(of(limit) for of in figure_of)) for limit in figures.limits)
         return table(caption, ("Limit", *head), rows)
 
     cut = limits(
@@ -183,9 +183,9 @@ def _limits(figures: Figures) -> Any:
         "Packing rows, cut at the limit, best fit first",
         ("Limit", "Sequences", "Padding in them"),
         (
-            (f"{one.limit:,}", f"{one.packs:,}", per(one.waste or 0, one.packs * one.limit))
-            for one in figures.limits
-            if one.packs is not None
+            (f"{figure.limit:,}", f"{figure.packs:,}", per(figure.waste or 0, figure.packs * figure.limit))
+            for figure in figures.limits
+            if figure.packs is not None
         ),
     )
     return cut + drop + pack
@@ -193,8 +193,8 @@ def _limits(figures: Figures) -> Any:
 
 def _groups(caption: str, groups: tuple[GroupFigure, ...]) -> Any:
     left = groups[LISTED:]
-    more = f"and {sum(one.count for one in left):,} rows in {len(left):,} more groups" if left else ""
-    rows = ((one.name, f"{one.count:,}", _first(one)) for one in groups[:LISTED])
+    more = f"and {sum(figure.count for figure in left):,} rows in {len(left):,} more groups" if left else ""
+    rows = ((group.name, f"{group.count:,}", _first(group)) for group in groups[:LISTED])
     return _joined((parts().table(caption, (caption, "Rows", "First rows"), rows), parts().paragraph(more)))
 
 

@@ -79,7 +79,7 @@ class AuditReport:
     @property
     def verdict(self) -> tuple[tuple[Verdict, str], ...]:
         """What training does with the data, the worst first, each with its one next step ("" where there is none)."""
-        return tuple((one, self._key_of(one.code)) for one in self.audit.verdict())
+        return tuple((verdict, self._key_of(verdict.code)) for verdict in self.audit.verdict())
 
     def _key_of(self, code: str) -> str:
         """The key of the first finding of a code that has one."""
@@ -135,5 +135,5 @@ def counted_word(count: int, word: str) -> str:
 
 def findings_in_order(found: AuditReport) -> Iterator[FoundFinding]:
     """Every finding kept in full, by code in the order of the audit, then by row."""
-    for one in found.audit.found.ordered():
-        yield from one.kept
+    for code in found.audit.found.ordered():
+        yield from code.kept

@@ -48,7 +48,7 @@ _SCOPES = {
 
 
 def _modules() -> Iterator[ModuleType]:
-    names = [one.name for one in iter_modules(rules.__path__)]
+    names = [info.name for info in iter_modules(rules.__path__)]
     for name in sorted(names, key=lambda name: (FILES.index(name) if name in FILES else len(FILES), name)):
         yield import_module(f"{rules.__name__}.{name}")
 
@@ -72,20 +72,20 @@ _CHECKS = tuple(
     if isinstance(one, (RowCheck, SetupCheck, DatasetCheck)) and one.faults.__module__ == home  # not where it is used
 )
 CODES: Mapping[str, Rule] = listed((name, one) for _, name, one in _FOUND if isinstance(one, Rule))
-ROW_CHECKS = tuple(one for one in _CHECKS if isinstance(one, RowCheck))
+ROW_CHECKS = tuple(row_check for row_check in _CHECKS if isinstance(row_check, RowCheck))
 SETUP_CHECKS = tuple(one for one in _CHECKS if isinstance(one, SetupCheck))
 DATASET_CHECKS = tuple(one for one in _CHECKS if isinstance(one, DatasetCheck))
-PARTS: Mapping[str, Parts] = {rule.code: one.parts for one in DATASET_CHECKS if one.parts for rule in one.rules}
+PARTS: Mapping[str, Parts] = {rule.code: check.parts for check in DATASET_CHECKS if check.parts for rule in check.rules}
 """Of what the findings of the whole dataset consist (see `DatasetCheck.parts`)."""
 IN_ROWS = frozenset(rule.code for one in ROW_CHECKS for rule in one.rules)
 """Codes that are reported of single rows, be it that they are of the set-up and only some rows show them."""
-_IN_SETUP = frozenset(rule.code for one in SETUP_CHECKS for rule in one.rules)
+_IN_SETUP = frozenset(rule.code for setup_check in SETUP_CHECKS for rule in setup_check.rules)
 SCOPE_OF: Mapping[str, str] = {
     code: one.scope or ("row" if code in IN_ROWS else "setup" if code in _IN_SETUP else "dataset")
     for code, one in CODES.items()
 }
 """Of what a code is reported: `row`, `setup` or `dataset`."""
-ALIASES: Mapping[str, str] = {alias: one.code for one in CODES.values() for alias in one.aliases}
+ALIASES: Mapping[str, str] = {alias: value.code for value in CODES.values() for alias in value.aliases}
 """Codes of the project's reference that are reported under another one."""
 REPAIR_OF: Mapping[str, tuple[str, ...]] = {one.code: one.repair for one in CODES.values() if one.repair}
 """What `sftui repair` can do to the data against a code (see `Rule.repair`)."""

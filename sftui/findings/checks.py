@@ -154,7 +154,7 @@ class SetupCheck:
                 fault.sentence,
                 evidence=fault.evidence or "",
                 fix=fault.fix or fix_of(context, rule, fault.changes, fault.title, fault.template),
-                rows=tuple(one.row.index for one in fault.of[:5]) or fault.rows[:5],
+                rows=tuple(inspection.row.index for inspection in fault.of[:5]) or fault.rows[:5],
                 count=len(fault.of) or fault.count,
             )
 

@@ -71,9 +71,9 @@ def newer(context: Context) -> list[tuple[str, Any]]:
     preset = f"{context.trainer}@{context.traits.versions[0]}"
     old, new = trainers.preset(context.recipe.preset), trainers.preset(preset)
     moved = [
-        (one.path, one.after)
-        for one in diff(old, new)
-        if one.path != "preset" and get(context.recipe, one.path) == one.before
+        (change.path, change.after)
+        for change in diff(old, new)
+        if change.path != "preset" and get(context.recipe, change.path) == change.before
     ]
     return [("preset", preset), *moved]
 

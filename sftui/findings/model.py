@@ -121,4 +121,4 @@ class Consequence(Enum):
         return tuple(Consequence).index(self)
 
 
-LOST = tuple(one.short for one in Consequence if one.lost)
+LOST = tuple(consequence.short for consequence in Consequence if consequence.lost)

@@ -20,7 +20,7 @@ MOST_STRETCHES = 400
 MOST_SHAPES = 2_000
 """How many are remembered at a time: a hostile set has a new one in every row."""
 
-_BY_MOMENT = {when: tuple(one for one in ROW_CHECKS if one.when is when) for when in RowCondition}
+_BY_MOMENT = {when: tuple(row_check for row_check in ROW_CHECKS if row_check.when is when) for when in RowCondition}
 
 
 def check_row(inspection: Inspection, context: Context, *, look: RowLook | None = None) -> tuple[Finding, ...]:
@@ -57,8 +57,8 @@ def _checks(look: RowLook) -> Sequence[RowCheck]:
     remembered: dict[RowShape, Sequence[RowCheck]] = context.once("asked", dict)
     checks_to_run = remembered.get(shape)
     if checks_to_run is None:
-        checks = (one for when in moments(look.inspection) for one in _BY_MOMENT[when])
-        checks_to_run = [one for one in checks if one.open(context, shape)]
+        checks = (check for when in moments(look.inspection) for check in _BY_MOMENT[when])
+        checks_to_run = [row_check for row_check in checks if row_check.open(context, shape)]
         if len(shape.parts) <= MOST_STRETCHES and len(shape.roles) <= MOST_STRETCHES:
             if len(remembered) >= MOST_SHAPES:
                 remembered.clear()

@@ -15,8 +15,8 @@ from sftui.repairs.turns import fold_system, map_roles, merge_neighbours
 DEDUPLICATE = "deduplicate"
 __all__ = ["CONVERSION", "DEDUPLICATE", "DROP", "REPAIRS", "TITLES", "Fixes", "fixes_for"]
 REPAIRS: Mapping[str, Repair] = {
-    one.name: one
-    for one in (
+    repair.name: repair
+    for repair in (
         # In the order in which they are applied, whatever order they are named in: each works on what the earlier left.
         Repair("parse-json", "parse messages, tools and arguments that are stored as JSON text", parse_json),
         Repair("map-roles", "rename aliases and misspelt roles", map_roles),

@@ -342,7 +342,7 @@ def _labels(example: Example, recipe: Recipe, document: Document) -> tuple[int, 
         fed = trainer.fed(twice, recipe).labels
         labels = fed[count:] if document.place else fed[:count]
     if example.ignore_index != IGNORE_INDEX:
-        labels = tuple(IGNORE_INDEX if one == example.ignore_index else one for one in labels)
+        labels = tuple(IGNORE_INDEX if label == example.ignore_index else label for label in labels)
     if not example.shifted:
         return labels
     return (IGNORE_INDEX, *labels) if len(_ids(example)) > len(example.input_ids) else (IGNORE_INDEX, *labels[:-1])
@@ -372,7 +372,7 @@ class _RecipeTrials:
         if document is None or match.row is None:
             return match
         made = self.data.inspect_row(self.data.row(match.row), spans=False)
-        equal = any(parts(document, one, self.data.recipe) is None for one in made.examples)
+        equal = any(parts(document, example, self.data.recipe) is None for example in made.examples)
         return Match(document, match.row) if equal else _best_match(document, made, self.data.recipe)
 
     def why(self, match: Match, search: bool) -> tuple[RecipeChange, ...]:
@@ -410,8 +410,8 @@ class _RecipeTrials:
         way = self._ready(recipe)
         if way is None or match.parting is None:
             return False
-        partings = [parts(match.document, one, recipe) for one in way.inspect_row(row, spans=False).examples]
-        if any(one is None for one in partings):
+        partings = [parts(match.document, example, recipe) for example in way.inspect_row(row, spans=False).examples]
+        if any(divergence is None for divergence in partings):
             return True
         furthest = max((_reach(one) for one in partings if one is not None), default=(0, 0))
         before = _reach(match.parting)

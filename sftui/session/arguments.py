@@ -146,7 +146,7 @@ class Arguments(OptionDeclaration):
 
             kind_of(self.serve)
         limit = self.row_limit
-        carried = {one.name: getattr(self, one.name) for one in fields(self) if one.metadata.get("opens")}
+        carried = {field.name: getattr(self, field.name) for field in fields(self) if field.metadata.get("opens")}
         return {**carried, "row_limit": limit * MEGABYTE if limit is not None else None}
 
     def _starting(self) -> Recipe:

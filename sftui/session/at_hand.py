@@ -30,10 +30,10 @@ def data_in(folder: Path) -> tuple[Choice, ...]:
     """The data files, saved datasets and trainers' configs of a folder and of the folders in it, those here first."""
     here = list(_openable(folder, ""))
     below = [
-        one
+        choice
         for name in _names(folder, os.DirEntry.is_dir)
         if not _is_saved(folder / name)
-        for one in _openable(folder / name, f"{name}/")
+        for choice in _openable(folder / name, f"{name}/")
     ]
     return tuple([*here, *below][:MOST])
 

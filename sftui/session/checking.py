@@ -137,8 +137,8 @@ def prompts_of(held: OpenData, trained: Ready, damaged: Callable[[str], None] = 
     checks = DatasetChecks(ready.checks())
     for row in ready.source.rows():
         checks.add(ready.early(row))
-    for one in ready.source.damage:
-        damaged(one.sentence())
+    for damage in ready.source.damage:
+        damaged(damage.sentence())
     return checks.prompts
 
 
@@ -150,14 +150,14 @@ def evaluation_options(options: OpenOptions, evaluation: str) -> OpenOptions:
 def _failing(audit: Audit, session: Ready) -> frozenset[tuple[object, ...]]:
     """The fixes of what was found that do not help where they are tried."""
     alike: dict[tuple[object, ...], list[Finding]] = {}
-    for one in audit.found.ordered():
-        for kept in one.kept:
+    for code in audit.found.ordered():
+        for kept in code.kept:
             alike.setdefault(tried_as(kept.finding), []).append(kept.finding)
     return frozenset(key for key, found in alike.items() if fix_fails(session, found))
 
 
 def _looks(audit: Audit, session: Ready, each: int) -> Iterator[FindingLook]:
-    for one in audit.found.ordered() if each else ():
-        named = [(kept, kept.finding.row) for kept in one.kept if kept.finding.row is not None]
+    for code in audit.found.ordered() if each else ():
+        named = [(kept, kept.finding.row) for kept in code.kept if kept.finding.row is not None]
         for found, row in named[:each]:
             yield FindingLook(found, session.inspect(row))

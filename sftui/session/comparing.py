@@ -148,7 +148,7 @@ def tokenized_otherwise(sessions: Sequence[Ready], names: Sequence[str]) -> tupl
         if first is other:
             continue
         same = tokenizer_key(session.recipe)[:3] == tokenizer_key(sessions[0].recipe)[:3]
-        a, b = (one.facts.transformers or running_version() for one in (first, other))
+        a, b = (tokenizer.facts.transformers or running_version() for tokenizer in (first, other))
         if not same or a == b or first.facts.random or other.facts.random:
             continue
         probes = probe_strings(first.facts.special_tokens.values())

@@ -79,7 +79,7 @@ def _distinct(found: Sequence[LabelFlip]) -> tuple[LabelFlip, ...]:
     """Without those that say the same to the trainer as one before."""
     kept: list[LabelFlip] = []
     for way in found:
-        if not way.keys or way.keys not in [one.keys for one in kept]:
+        if not way.keys or way.keys not in [flip.keys for flip in kept]:
             kept.append(way)
     return tuple(kept)
 
@@ -170,5 +170,5 @@ def trains(side: RowSide, token: int) -> bool:
 def keys_between(before: Recipe, after: Recipe) -> tuple[tuple[str, Any], ...]:
     """The keys of the trainer's config that say something else under another recipe, with what they say then; None for
     one that goes, or says null."""
-    (old, _), (new, _) = (trainer_named(one.preset).keys_of(one) for one in (before, after))
+    (old, _), (new, _) = (trainer_named(recipe.preset).keys_of(recipe) for recipe in (before, after))
     return tuple((key, new.get(key)) for key in dict.fromkeys((*old, *new)) if old.get(key) != new.get(key))

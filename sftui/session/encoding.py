@@ -94,9 +94,9 @@ def columns_of(session: Ready, explain: bool = False, unpacked: bool = False) ->
 def refuse_half(session: OpenData) -> None:
     """SourceError where what would be written is not all of the data: half a dataset looks like a smaller one."""
     session.source.read_through()
-    for one in session.source.damage:
+    for damage in session.source.damage:
         raise SourceError(
-            "nothing is written: the data cannot be read to its end", where=one.title, why=one.why, fix=one.fix
+            "nothing is written: the data cannot be read to its end", where=damage.title, why=damage.why, fix=damage.fix
         )
 
 

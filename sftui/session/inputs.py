@@ -70,7 +70,7 @@ def inputs_of(options: OpenOptions, *others: str | None, recipes: bool = True, u
 
     `recipes=False` leaves out the recipe and the trainer's config themselves: an export writes them back with a diff.
     """
-    named = [*options.paths, *(one for one in others if one is not None)]
+    named = [*options.paths, *(other for other in others if other is not None)]
     files = [*data_files(options.paths, options.split), *data_files(named[len(options.paths) :])]
     if recipes:
         files += [

@@ -132,7 +132,7 @@ class Ready(TokenizedData):
     @property
     def engine_note(self) -> str | None:
         """Where a shortcut for all rows was found wrong, and is not taken any more: the faster engine, or skeletons."""
-        found = (self.bulk.mismatch, *(one.skeletons.mismatch for one in self.tools.templates.values()))
+        found = (self.bulk.mismatch, *(template.skeletons.mismatch for template in self.tools.templates.values()))
         return "; ".join(one for one in found if one is not None) or None
 
     def batch(self, start: int, rows: int) -> Batch:
@@ -151,7 +151,7 @@ class Ready(TokenizedData):
             while some := tuple(islice(packs, size)):
                 yield collate_packs(some, self.recipe, self.tools)
             return
-        examples = ((found.row.index, one) for found in training for one in found.examples)
+        examples = ((found.row.index, example) for found in training for example in found.examples)
         while batch := tuple(islice(examples, size)):
             rows = [row for row, _ in batch]
             yield collate_examples([one for _, one in batch], rows, self.recipe, self.tools)
@@ -212,13 +212,13 @@ def stood_in(rows: Iterable[Inspection], recipe: Recipe) -> Iterator[Inspection]
     the last one the first that is kept."""
     trainer, waiting = trainer_named(recipe.preset), 0
     first: Inspection | None = None
-    for one in rows:
-        if one.example is not None:
-            first = first or one
-            yield from (one for _ in range(waiting))
+    for row in rows:
+        if row.example is not None:
+            first = first or row
+            yield from (row for _ in range(waiting))
             waiting = 0
-        waiting += trainer.takes_next(one)
-        yield one
+        waiting += trainer.takes_next(row)
+        yield row
     if first is not None:
         yield from (first for _ in range(waiting))
 
@@ -342,7 +342,7 @@ def _tokenized(opened: OpenData, tokenizer: LoadedTokenizer | Problem | None, li
     set, from its first row, and what the model will be served with; failures are kept as data."""
     if tokenizer is None:
         return opened
-    same: dict[str, Any] = {one.name: getattr(opened, one.name) for one in fields(OpenData)}
+    same: dict[str, Any] = {field.name: getattr(opened, field.name) for field in fields(OpenData)}
     if isinstance(tokenizer, Problem):
         return UntokenizedData(**{**same, "problem": tokenizer})
     first = opened.sample[0] if opened.sample else None

@@ -211,4 +211,4 @@ def _made(session: Ready, stored: Row) -> Made:
 
 
 def _errors(found: Iterable[Finding]) -> set[str]:
-    return {one.code for one in found if one.severity.value == "error"}
+    return {finding.code for finding in found if finding.severity.value == "error"}

@@ -101,7 +101,7 @@ def through(inspections: Iterable[Inspection], recipe: Recipe, tools: Toolbox) -
     rows, trainer = tuple(inspections), trainer_named(recipe.preset)
     examples: dict[int, tuple[Example, ...]] = {}
     problems: dict[int, str] = {}
-    reached = (one.problem for one in rows if one.problem is not None or one.example is not None)
+    reached = (row.problem for row in rows if row.problem is not None or row.example is not None)
     following = next(reached, None)  # behind the last row comes the first
     for place, inspection in reversed([*enumerate(rows)]):
         if inspection.example is not None:
@@ -161,7 +161,7 @@ def _stopped(
         place, problem = next(iter(expected.problems.items()))
         said = f" of row {inspections[place].row.index}: {problem}"
     elif not expected.examples:
-        tokens = sum(len(one.tokens or ()) for one in inspections)
+        tokens = sum(len(inspection.tokens or ()) for inspection in inspections)
         stop = trainer_named(recipe.preset).stop_of(recipe, Totals(len(inspections), tokens))
         said = stop and f": {stop}"
     if said is not None and error["type"] not in ELSEWHERE:

@@ -115,7 +115,7 @@ class ArraysSource(CountedSource):
         self._columns = {name: one for name, one in found.items() if one.shape}
         if not self._columns:
             raise SourceError("holds no arrays", where=self.title)
-        self._whole = all(len(one.shape) == 1 for one in self._columns.values())
+        self._whole = all(len(column.shape) == 1 for column in self._columns.values())
         counts = {name: one.shape[0] for name, one in self._columns.items() if len(one.shape) > 1}
         if len(set(counts.values())) > 1:
             listed = ", ".join(f"{name} {count:,}" for name, count in counts.items())
@@ -127,7 +127,7 @@ class ArraysSource(CountedSource):
 
     def _read(self, index: int, where: str) -> Row:
         columns = {name: one for name, one in self._columns.items() if self._whole or one.shape[0] == self._count}
-        size = sum(one.row_bytes() * (one.shape[0] if self._whole else 1) for one in columns.values())
+        size = sum(column.row_bytes() * (column.shape[0] if self._whole else 1) for column in columns.values())
         if size > self._row_limit:
             return oversized(b"", size, self._row_limit, index, where)
         try:
@@ -189,7 +189,7 @@ def _npz(file: ByteFile) -> dict[str, FileArray | MemoryArray]:
     import numpy as np
 
     with file.open() as stream, zipfile.ZipFile(stream) as packed:
-        size = sum(one.file_size for one in packed.infolist())
+        size = sum(info.file_size for info in packed.infolist())
         if size > MOST_HELD:
             raise ValueError(f"its arrays have {size:,} bytes, and a packed one cannot be read in parts: store .npy")
         stream.seek(0)

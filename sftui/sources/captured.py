@@ -49,7 +49,7 @@ def _sound(about: Mapping[str, Any]) -> bool:
     return (
         isinstance(batches, list)
         and bool(batches)
-        and all(_batch(one) for one in batches)
+        and all(_batch(batch) for batch in batches)
         and (tokenizer is None or (isinstance(tokenizer, dict) and isinstance(tokenizer.get("name"), str)))
         and isinstance(about.get("versions", {}), dict)
         and isinstance(about.get("trainer") or "", str)

@@ -127,7 +127,7 @@ class SlicedSource(Source):
 
     @property
     def damage(self) -> tuple[Damage, ...]:
-        return tuple(one for source in self._sources for one in source.damage)
+        return tuple(damage for source in self._sources for damage in source.damage)
 
     @property
     def cached(self) -> tuple[str, ...]:

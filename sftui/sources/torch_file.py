@@ -54,7 +54,7 @@ def _tensor(storage: Any, offset: Any, shape: Any, stride: Any, *_more: Any) -> 
     """In place of torch._utils._rebuild_tensor_v2."""
     numbers = (offset, *shape, *stride)
     sound = isinstance(storage, Storage) and len(shape) == len(stride)
-    if not sound or not all(type(one) is int and one >= 0 for one in numbers):
+    if not sound or not all(type(number) is int and number >= 0 for number in numbers):
         raise ValueError("a tensor in it is not described as torch does")
     return Tensor(storage, offset, tuple(shape), tuple(stride))
 
@@ -100,7 +100,7 @@ def tensors_of(stream: IO[bytes], most: int) -> dict[str, list[np.ndarray[Any, A
     ValueError where it is none of plain tensors, or its tensors have more than `most` bytes.
     """
     with zipfile.ZipFile(stream) as packed:
-        names = {one.filename: one.file_size for one in packed.infolist()}
+        names = {info.filename: info.file_size for info in packed.infolist()}
         (described,) = [name for name in names if name.endswith("/data.pkl")] or [""]
         if not described:
             raise ValueError("it holds no data.pkl, as torch.save writes")
@@ -138,7 +138,7 @@ def _named(held: Any, values: Callable[[Tensor], np.ndarray[Any, Any]]) -> dict[
 
 def _rows(examples: list[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
     """A row for each example; of batches one for each entry along their first axis."""
-    if all(one.ndim > 1 for one in examples):
+    if all(example.ndim > 1 for example in examples):
         return [row for one in examples for row in one]
     return examples
 

@@ -90,8 +90,8 @@ def parted(
         apart = _how_far(gap, _Pair(text, their, unsaid, thought), roles, calls, tools)
         found.append(RenderDifference(apart, gap.before, gap.after, text, their))
     if found:
-        worst = max(one.apart for one in found)
-        return next(one for one in found if one.apart is worst)
+        worst = max(difference.apart for difference in found)
+        return next(render_difference for render_difference in found if render_difference.apart is worst)
     if ours.text == theirs.text:
         return None
     at = common_prefix(ours.text, theirs.text)

@@ -72,7 +72,7 @@ class ProbeReport:
 
     @property
     def failed(self) -> bool:
-        return bool(self.stopped) or any(one.grade == ERROR for one in self.problems)
+        return bool(self.stopped) or any(problem.grade == ERROR for problem in self.problems)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +121,8 @@ def _told(error: TemplateError) -> str:
 def grouped(problems: Iterable[ShapeProblem]) -> tuple[Group, ...]:
     """Problems that say the same together, the worst and the most frequent first."""
     same: dict[tuple[str, str, str], list[ShapeProblem]] = {}
-    for one in problems:
-        same.setdefault((one.grade, one.code, one.said), []).append(one)
+    for problem in problems:
+        same.setdefault((problem.grade, problem.code, problem.said), []).append(problem)
     groups = [Group(code, grade, said, tuple(some)) for (grade, code, said), some in same.items()]
     return tuple(sorted(groups, key=lambda one: (GRADES.index(one.grade), -len(one.problems))))
 
@@ -136,7 +136,7 @@ class _Bench:
         names = variables_of(template)
         self.tools, self.date = "tools" in names, "strftime_now" in names
         self.source = template.source
-        self.by_name = {one.name: one for one in shapes()}
+        self.by_name = {shape.name: shape for shape in shapes()}
         self.oldest = compile_template(template.source, template.name, rendering=BEHAVIOURS[0])
         self.draw = cache(self._draw)
         self.in_parts = False
@@ -155,7 +155,7 @@ class _Bench:
 
     def _given(self, messages: Sequence[Message]) -> Sequence[Message]:
         """The messages, or where the template takes nothing else with their texts as parts of a list."""
-        return [_parted(one) for one in messages] if self.in_parts else messages
+        return [_parted(message) for message in messages] if self.in_parts else messages
 
     def attempt(self, name: str) -> str | None:
         return self.outcome(self.by_name[name]).text
@@ -290,7 +290,7 @@ class _Bench:
                     )
                 if shape.name == "edges" and content not in text and content.strip() in text:
                     yield of("trims", f"trims white space of {role} messages", grade=FACT)
-        names = [word for one in shape.tools or () for word in birds(one)]
+        names = [word for tool in shape.tools or () for word in birds(tool)]
         if any(word not in text for word in names) or (
             names and shape.name.startswith("tools") and "osprey" not in text
         ):
@@ -450,7 +450,7 @@ def with_problems(probed: ProbeReport, name: str) -> tuple[ShapeOutcome, tuple[S
     """One shape with what is reported of it; TemplateError for a name that is none."""
     for outcome in probed.outcomes:
         if outcome.shape.name == name:
-            return outcome, tuple(one for one in probed.problems if one.shape == name)
+            return outcome, tuple(problem for problem in probed.problems if problem.shape == name)
     raise TemplateError(f"there is no shape {name!r}", fix="`--probe` names those with problems, `--format json` all")
 
 

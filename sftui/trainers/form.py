@@ -78,7 +78,7 @@ class Form:
     def keys_of(self, recipe: Recipe, preset: Recipe) -> tuple[Keys, list[str]]:
         """The keys that differ from the trainer's defaults, and a sentence on each knob that none says."""
         keys, losses = dict[Place, Any](), list[str]()
-        values = [(one.path, one.after) for one in diff(self.usual(preset), recipe) if one.path != "preset"]
+        values = [(change.path, change.after) for change in diff(self.usual(preset), recipe) if change.path != "preset"]
         if self.in_its_order:
             order = [path for entry in self.table for path in entry.knobs]
             values.sort(key=lambda value: order.index(value[0]) if value[0] in order else -1)

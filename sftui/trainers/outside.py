@@ -53,12 +53,12 @@ def outside_trainers() -> Mapping[str, Outside]:
 
     found: dict[str, Outside] = {}
     for package, origin in _enabled().items():
-        for one in _brought(package, origin):
-            name = one.traits.name
+        for outside in _brought(package, origin):
+            name = outside.traits.name
             taken = "sftui itself" if name in TRAINERS else found[name].package if name in found else ""
             if taken:
                 raise _refused(package, origin, f"it brings a trainer `{name}`, and so does {taken}")
-            found[name] = one
+            found[name] = outside
     return found
 
 

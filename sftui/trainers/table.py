@@ -173,7 +173,7 @@ def columns(keys: Mapping[str, str], title: str, why: str = "", *usual: tuple[st
 
     def write(recipe: Recipe, path: str, value: Mapping[str, str]) -> Noted:
         said: Keys = {place_of(keys[ours]): theirs for ours, theirs in value.items() if ours in keys and ours != theirs}
-        lost = [one for one in value.items() if one[0] not in keys and one not in usual]
+        lost = [item for item in value.items() if item[0] not in keys and item not in usual]
         return said, tuple(f"{no_key(f'data.fields {ours}', theirs, title)}{why}" for ours, theirs in lost)
 
     return write

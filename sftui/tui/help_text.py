@@ -38,10 +38,10 @@ def help_lines(context: str, keymap: Keymap, width: int, wanted: str = "") -> tu
     words = wanted.casefold().split()
     lines: list[Line] = [] if words else [*_count(width)]
     for section in help_sections(context, keymap):
-        found = [one for one in section.entries if all(word in one.text.casefold() for word in words)]
+        found = [entry for entry in section.entries if all(word in entry.text.casefold() for word in words)]
         if found:
             lines += [*([()] if lines else []), *wrap(line((section.title, Role.TITLE)), width)]
-            lines += [cells for one in found for cells in one.make(width)]
+            lines += [cells for help_entry in found for cells in help_entry.make(width)]
     return tuple(lines) or wrap(line((f"nothing about “{wanted}”: Enter lists the pages of help", Role.DIM)), width)
 
 
@@ -73,7 +73,7 @@ def concepts() -> tuple[str, ...]:
 def _keys(name: str, context: str, keymap: Keymap, listed: Callable[[Command], bool]) -> Section:
     """The commands of a pane that are to be listed, by group."""
     where = {ANY: "anywhere", DIALOG: "in a dialog"}.get(name, f"in the {name}")
-    by_group = groups(one for one in available(name) if one.context == name and listed(one))
+    by_group = groups(command for command in available(name) if command.context == name and listed(command))
     entries = [
         HelpEntry(_text(one, keymap), partial(_command, one, keymap)) for some in by_group.values() for one in some
     ]

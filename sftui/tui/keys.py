@@ -144,11 +144,11 @@ def build_keymap(table: Sequence[Command], overrides: Mapping[str, Sequence[str]
 def _moved(table: Sequence[Command], prefixes: Collection[str]) -> dict[tuple[str, str], Command]:
     """Commands by the pane and the keys they had; of a prefix that is none any more by itself."""
     found: dict[tuple[str, str], Command] = {}
-    for one in table:
-        for key in one.was or ():
+    for command in table:
+        for key in command.was or ():
             first = key.split(" ")[0]
-            if key not in one.keys:
-                found.setdefault((one.was_in or one.context, key if first in prefixes else first), one)
+            if key not in command.keys:
+                found.setdefault((command.was_in or command.context, key if first in prefixes else first), command)
     return found
 
 

@@ -315,7 +315,7 @@ class AuditState(NamedTuple):
 
     def has(self, code: str) -> bool:
         """Whether the audit found rows with a code."""
-        return self.answer is not None and code in {one.code for one in self.answer.codes}
+        return self.answer is not None and code in {count.code for count in self.answer.codes}
 
 
 class PendingFinding(NamedTuple):

@@ -48,7 +48,7 @@ def _batch_words(batch: Batch, ignore_index: int) -> Iterator[tuple[str, Role]]:
     names = ["input_ids", "labels", *(name for name, values in more.items() if values is not None)]
     yield f"{', '.join(names)}: each {shape}", Role.TITLE
     if batch.documents is not None:
-        alone = any(0 in one for one in batch.documents)
+        alone = any(0 in document for document in batch.documents)
         sees = f"padding {'sees nothing' if alone else 'sees padding alone'}"
         mask = f"attention mask, {length:,} × {length:,} a row"
         yield f"{mask}: each token sees its own document up to itself; {sees}", Role.PLAIN

@@ -37,7 +37,7 @@ def _cause(cause: Cause, recipes: tuple[Recipe, Recipe], sides: tuple[str, str])
     for setting in (*cause.settings, *cause.bound):
         values = " · ".join(f"{side} {value_text(value)}" for side, value in zip(sides, setting.values))
         also = ["goes with it"] if setting in cause.bound else []
-        also += [f"{one.trainer}: {keys}" for one in recipes if (keys := keys_of_setting(setting, one))]
+        also += [f"{recipe.trainer}: {keys}" for recipe in recipes if (keys := keys_of_setting(setting, recipe))]
         behind = f"  ({'; '.join(dict.fromkeys(also))})" if also else ""
         yield line((f"    {visible(setting_words(setting))}", Role.KEY), f"  {values}", (visible(behind), Role.LABEL))
 

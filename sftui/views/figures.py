@@ -55,7 +55,7 @@ def _blocks(figures: Figures, width: int) -> Iterator[Behind]:
             "Rows by per cent of tokens trained", _bars("trained share", shares, width, shown=len(shares))
         )
         yield from _titled("Effect of a length limit", _limits(figures, width))
-        unlabelled = {f"{one.limit:,}": one.unlabelled for one in figures.limits if one.unlabelled}
+        unlabelled = {f"{limit.limit:,}": limit.unlabelled for limit in figures.limits if limit.unlabelled}
         if unlabelled:
             bars = _bars("no label under", unlabelled, width, shown=len(unlabelled), of=figures.rows)
             yield from _titled("Rows that a length limit leaves without a label", bars)
@@ -192,8 +192,8 @@ def _limits(figures: Figures, width: int) -> Iterator[Behind]:
     else:
         heading = "  limit  rows over   cut: trained lost  dropped: lost     packs"
     yield line((heading, Role.LABEL)), ""
-    for one in figures.limits:
-        yield _limit(one, figures.trained or 1, width), listed_by("over", f"{one.limit:,}") if one.over else ""
+    for limit in figures.limits:
+        yield _limit(limit, figures.trained or 1, width), listed_by("over", f"{limit.limit:,}") if limit.over else ""
 
 
 def _limit(one: LimitFigure, trained: int, width: int) -> Line:
@@ -241,4 +241,4 @@ def _groups(kind: str, groups: Sequence[GroupFigure], width: int) -> Iterator[Be
     left = groups[SHOWN:]
     if left:
         words = (f"in {len(left):,} more groups", Role.DIM)
-        yield line((f"{sum(one.count for one in left):>9,} ", Role.NUMBER), words), ""
+        yield line((f"{sum(figure.count for figure in left):>9,} ", Role.NUMBER), words), ""

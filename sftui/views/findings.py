@@ -90,6 +90,6 @@ def _place(finding: Finding) -> str:
 
 def finding_counts(findings: Sequence[Finding], waived: int = 0) -> str:
     """`✗2 !1 i3 · 1 waived`; empty where nothing was found."""
-    counts = [(glyph, sum(one.severity.value == name for one in findings)) for name, glyph in GLYPHS.items()]
+    counts = [(glyph, sum(finding.severity.value == name for finding in findings)) for name, glyph in GLYPHS.items()]
     text = " ".join(f"{glyph}{count}" for glyph, count in counts if count)
     return " · ".join(part for part in (text, f"{waived:,} waived" if waived else "") if part)

@@ -66,7 +66,7 @@ SMALL = 8
 def strip_of(inspection: Inspection) -> str:
     """What is trained of what the trainer receives of a row, over a few cells: `░░▒███`; "" where it gets nothing."""
     examples = inspection.examples
-    labels = [label for one in examples for label in one.counted]
+    labels = [label for example in examples for label in example.counted]
     count, made = len(labels), []
     cells = min(SMALL, count)
     for n in range(cells):

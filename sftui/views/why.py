@@ -64,7 +64,7 @@ def rule_in_force(table: TokenTable, i: int, recipe: Recipe) -> str:
     own = RULE_OF.get(reasons[i]) if i < len(reasons) else None
     if own is not None:
         return own
-    return next((RULE_OF[one] for one in reasons if one in RULE_OF), recipe.mask.rule)
+    return next((RULE_OF[reason] for reason in reasons if reason in RULE_OF), recipe.mask.rule)
 
 
 def why_lines(
@@ -151,7 +151,7 @@ def _keys(way: KnobFlip) -> str:
 
 def _around(table: TokenTable, i: int, width: int) -> Line:
     """The token among its neighbours, as many as fit."""
-    cells = [clip(one, max(8, width // 3)) for one in table.cells[max(0, i - AROUND) : i + AROUND + 1]]
+    cells = [clip(cell, max(8, width // 3)) for cell in table.cells[max(0, i - AROUND) : i + AROUND + 1]]
     at = min(i, AROUND)
     first = last = at
     room = width - cell_width(cells[at]) - 5

@@ -40,7 +40,7 @@ def who(inspection: Inspection, i: int) -> str:
     messages."""
     found, conversation = message_of(inspection, i), inspection.conversation
     if found is not None and conversation is not None:
-        alike = [one for one in conversation.messages if one.role == found.role]
+        alike = [message for message in conversation.messages if message.role == found.role]
         number = next(k for k, one in enumerate(alike, 1) if one is found)
         return f"{visible(found.role)} message {number} of {len(alike)}".strip()
     if conversation is None or inspection.tokens is None or conversation.kind is Kind.CHAT:

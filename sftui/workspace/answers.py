@@ -94,7 +94,7 @@ def packs(session: OpenData, request: PacksRequest, version: int) -> Iterator[Pa
             yield None
             continue
         made.append(inspection)
-        tokens += sum(len(one.input_ids) for one in inspection.examples)
+        tokens += sum(len(example.input_ids) for example in inspection.examples)
         yield None
     yield PacksReady(request.ticket, version, *ready.packs(made), len(made))
 

@@ -65,7 +65,7 @@ def _write(session: OpenData, request: WriteRequest) -> Iterator[RepairsWritten 
     if TO_MESSAGES in session.repairs:
         conversion = conversion_of(session.stored, session.requested, detect(session.stored.sample, session.requested))
     plan = session_plan(tokenizer_of(session), session.repairs, request.marked, conversion=conversion)
-    if plan.codes or any(one.name == "strip-tokens" for one in plan.repairs):
+    if plan.codes or any(repair.name == "strip-tokens" for repair in plan.repairs):
         session.ready().checks()  # the tokenizer decides on these
     written = partial(RepairsWritten, request.ticket, request.target, request.log)
     now, pace = WriteProgress(RunCounts()), Pace(REPORT_EVERY)

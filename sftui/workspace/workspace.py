@@ -112,10 +112,10 @@ class UnsavedWork:
 def unexported(now: RecipeChoice, kept: RecipeChoice) -> UnsavedWork:
     """What is in force and not in the recipe opened or exported last, nor in the data written last: those are
     `kept`."""
-    had = [dict(one) for one in kept.recipe.waivers]
+    had = [dict(waiver) for waiver in kept.recipe.waivers]
     return UnsavedWork(
         diff(kept.recipe, now.recipe),
-        tuple(one for one in now.repairs if one not in kept.repairs),
+        tuple(repair for repair in now.repairs if repair not in kept.repairs),
         tuple(dict(one) for one in now.recipe.waivers if dict(one) not in had),
     )
 

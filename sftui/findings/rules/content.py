@@ -320,7 +320,7 @@ CON006 = major(
 def two_formats(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     """CON006: columns that each make a format of their own, in most rows."""
     counts: dict[str, int] = {}
-    read = [one.row.data for one in sample if one.row.data is not None]
+    read = [inspection.row.data for inspection in sample if inspection.row.data is not None]
     for data in read:
         for column, value in data.items():
             kind = _FORMATS.get(column)
@@ -336,7 +336,7 @@ def two_formats(context: Context, sample: Sequence[Inspection]) -> Iterator[Faul
     yield Fault(
         f"the rows have {names}, which are formats of their own; sftui reads {context.detected.format}",
         names,
-        title=f"remove {', '.join(f'`{one}`' for one in others)}",
+        title=f"remove {', '.join(f'`{other}`' for other in others)}",
         count=len(read),
     )
 
@@ -364,8 +364,8 @@ def unread_keys(context: Context, sample: Sequence[Inspection]) -> Iterator[Faul
         return
     source = context.template.source
     counts: dict[str, int] = {}
-    for one in sample:
-        for message in one.conversation.messages if one.conversation else ():
+    for inspection in sample:
+        for message in inspection.conversation.messages if inspection.conversation else ():
             for key, value in message.data.items():
                 if value is not None and key not in ("role", "content") and key not in source:
                     counts[key] = counts.get(key, 0) + 1

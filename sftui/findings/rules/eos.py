@@ -494,10 +494,10 @@ EOS008 = minor(
 def behind_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     """EOS008: white space that is trained behind an answer's stop token."""
     found: list[tuple[RowLook, int]] = []
-    for one in sample:
-        if one.tokens is None or one.labels is None:
+    for inspection in sample:
+        if inspection.tokens is None or inspection.labels is None:
             continue
-        look = RowLook(one, context)
+        look = RowLook(inspection, context)
         for turn in look.answers:
             start, end = turn.separator
             if end > start and look.mask.drawn[start] and look.spelling.blank(start) and turn.terminator[1] == start:
@@ -569,15 +569,15 @@ def new_tokens(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault
                 " ".join(used),
             )
             return
-    for one in sample:
-        if one.tokens is None or one.labels is None:
+    for inspection in sample:
+        if inspection.tokens is None or inspection.labels is None:
             continue
-        for token, label in zip(one.tokens.input_ids, one.labels.counted):
+        for token, label in zip(inspection.tokens.input_ids, inspection.labels.counted):
             if label >= 0 and tokenizer.is_special(token) and _RESERVED.search(tokenizer.piece(token)):
                 yield Fault(
                     f"{shown(tokenizer.piece(token), 40)} is trained, a reserved token that the model has never seen",
                     shown(tokenizer.piece(token), 40),
-                    rows=(one.row.index,),
+                    rows=(inspection.row.index,),
                 )
                 return
 

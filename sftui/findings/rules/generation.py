@@ -98,11 +98,11 @@ def disagreement(methods: Sequence[AnswerSpans], text: str) -> tuple[int, str, R
     Two outer spans must cover the same solid text, header tokens and white space aside; the content must lie in
     every outer span of its message and in none of another's.
     """
-    contents = {number: place for one in methods if not one.outer for number, place in one.found.items()}
-    for one in methods:
-        if not one.outer:
+    contents = {number: place for spans in methods if not spans.outer for number, place in spans.found.items()}
+    for method in methods:
+        if not method.outer:
             continue
-        for number, (start, end) in one.found.items():
+        for number, (start, end) in method.found.items():
             inner = contents.get(number)
             if inner is not None and text[inner[0] : inner[1]].strip():
                 first = inner[0] + len(text[inner[0] : inner[1]]) - len(text[inner[0] : inner[1]].lstrip())
@@ -111,7 +111,7 @@ def disagreement(methods: Sequence[AnswerSpans], text: str) -> tuple[int, str, R
                     return (
                         number,
                         (
-                            f"by {one.method} message {number} is characters {start}–{end}, by two sentinels its"
+                            f"by {method.method} message {number} is characters {start}–{end}, by two sentinels its"
                             f" content is {inner[0]}–{inner[1]}"
                         ),
                         (min(start, inner[0]), max(end, inner[1])),
@@ -120,10 +120,10 @@ def disagreement(methods: Sequence[AnswerSpans], text: str) -> tuple[int, str, R
                 if other != number and place[0] < end and start < place[1]:
                     return (
                         number,
-                        f"by {one.method} the span of message {number} reaches into message {other}",
+                        f"by {method.method} the span of message {number} reaches into message {other}",
                         (start, end),
                     )
-    outer = [one for one in methods if one.outer]
+    outer = [answer_spans for answer_spans in methods if answer_spans.outer]
     for number in set.intersection(*(set(one.found) for one in outer)) if len(outer) > 1 else ():
         ends = {len(text[: one.found[number][1]].rstrip()) for one in outer}
         if len(ends) > 1:

@@ -184,7 +184,7 @@ def system_place(look: RowLook) -> Iterator[Fault]:
     places = look.order.system
     if places in ((), (0,)):
         return
-    number = next(one for one in places if one > 0)
+    number = next(place for place in places if place > 0)
     what = (
         f"there are {len(places)} system messages"
         if len(places) > 1
@@ -388,7 +388,7 @@ def absent_role(recipe: Recipe, conversations: Sequence[Conversation]) -> Absent
     is in these at all.
     """
     wanted = trainer_named(recipe.preset).trained_roles(recipe)
-    seen = tuple(dict.fromkeys(message.role for one in conversations for message in one.messages))
+    seen = tuple(dict.fromkeys(message.role for conversation in conversations for message in conversation.messages))
     missing = [role for role in wanted if role not in seen]
     unnamed = missing if len(missing) == len(wanted) else [role for role in missing if role not in KNOWN_ROLES]
     if not seen or not unnamed:

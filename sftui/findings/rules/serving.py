@@ -181,7 +181,7 @@ def _reports(look: RowLook, served: ServedTemplate) -> tuple[SignatureFault, ...
                     one for one in prompted.apart(rest) if one.difference and one.difference.apart is Distance.FAMILY
                 ]
             continue
-        if all(one.difference for one in found):
+        if all(signature_fault.difference for signature_fault in found):
             found += prompted.bos(made)
         found += prompted.apart(made)
     worst = sorted((one for one in found if one.difference), key=_rank)[:1]
@@ -320,8 +320,8 @@ class _PromptedAnswer:
         found = parted(
             ours,
             theirs,
-            [str(one.get("role")) for one in self._messages],
-            unsaid=[one for one in tokens if isinstance(one, str) and one],
+            [str(message.get("role")) for message in self._messages],
+            unsaid=[token for token in tokens if isinstance(token, str) and token],
             thought=self._thought,
             calls=frozenset(i for i, one in enumerate(self._messages[:number]) if one.get("tool_calls")),
             tools=bool(self._tools),
@@ -438,7 +438,7 @@ def other_family(look: RowLook) -> Iterator[Fault]:
     compared: dict[tuple[object, ...], SignatureFault | None] = look.context.once("beside", dict)
     shape = signature(look)
     if shape not in compared and len(compared) < MOST_SIGNATURES:
-        before = [one.fits for one in compared.values() if one is not None and one.fits is not None]
+        before = [value.fits for value in compared.values() if value is not None and value.fits is not None]
         compared[shape] = _compared(look, before)
     found = compared.get(shape)
     if found is not None:

@@ -195,7 +195,7 @@ def positions(look: RowLook) -> Iterator[Fault]:
     lengths, places = look.conversation.extra.get("seq_lengths"), look.conversation.extra.get("position_ids")
     if not isinstance(lengths, (list, tuple)) or not isinstance(places, (list, tuple)) or len(lengths) < 2:
         return
-    if not all(type(one) is int and one > 0 for one in lengths) or sum(lengths) != len(places):
+    if not all(type(length) is int and length > 0 for length in lengths) or sum(lengths) != len(places):
         return
     wrong = [at for at in (0, *accumulate(lengths[:-1])) if places[at] != 0]
     if wrong:
@@ -431,10 +431,10 @@ def drifted(look: RowLook) -> Iterator[Fault]:
     if anew == held:
         return
     drawn = look.mask.drawn
-    found = [one for one in places(held, anew, tokenizer) or () if len(set(drawn[slice(*one.held)])) == 1]
+    found = [place for place in places(held, anew, tokenizer) or () if len(set(drawn[slice(*place.held)])) == 1]
     if not found or (len(held) >= ENOUGH and sum(end - start for (start, end), _ in found) > MOST * len(held)):
         return
-    trained = sum(drawn[one.held[0]] for one in found)
+    trained = sum(drawn[drift_place.held[0]] for drift_place in found)
     where = f"{trained} of them trained" if len(found) > 1 else f"which is {'trained' if trained else 'masked'}"
     yield Fault(
         f"encoded again its text gets other ids {times(len(found))}, {where}",

@@ -580,7 +580,7 @@ BND002 = major(
 def template_boundary(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     """BND002: for a plain answer the prompt is a prefix as text, and not as tokens."""
     if (
-        any(one.tokens is not None and one.tokens.prompt_ids is not None for one in sample)
+        any(inspection.tokens is not None and inspection.tokens.prompt_ids is not None for inspection in sample)
         and context.recipe.mask.rule in ("auto", "completion")
         and boundary_merges(context)
     ):
@@ -612,7 +612,7 @@ def other_prompt(context: Context, sample: Sequence[Inspection]) -> Iterator[Fau
         f"asked for with {shown(generated[-40:], 40)}, trained behind {shown(trained[-40:], 40)}",
         Severity.INFO if meant else None,
         title="use a template whose generation prompt is how its answers begin",
-        rows=tuple(one.row.index for one in chats(sample)),
+        rows=tuple(inspection.row.index for inspection in chats(sample)),
         count=len(sample),
     )
 
@@ -668,7 +668,7 @@ THK006 = minor(
 
 @setup_check(THK006)
 def think_tags(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
-    if not any("</think>" in (one.rendered.text if one.rendered else "") for one in sample):
+    if not any("</think>" in (inspection.rendered.text if inspection.rendered else "") for inspection in sample):
         return
     tokenizer = context.tools.tokenizer
     ids = tokenizer.encode("</think>").ids

@@ -249,8 +249,8 @@ def doubled_ids(context: Context, sample: Sequence[Inspection]) -> Iterator[Faul
         + "".join(f"; {one}" for one in moved)
         + (f"; and so {len(found) - 1} more ids" if len(found) > 1 else ""),
         rows=tuple(
-            one.row.index
-            for one in sample
-            if one.tokens is not None and {token, *own.values()} & {*one.tokens.input_ids}
+            inspection.row.index
+            for inspection in sample
+            if inspection.tokens is not None and {token, *own.values()} & {*inspection.tokens.input_ids}
         ),
     )

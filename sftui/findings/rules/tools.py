@@ -169,7 +169,7 @@ def _lost(name: str, arguments: Any, text: str, place: str) -> str:
     if any(one in place and _says(one) for one in said):
         return ""
     values, bare = [one for one in said if _says(one)], _bare(place)
-    if values and not any(_bare(one) in bare or _bare(json.dumps(one)[1:-1]) in bare for one in values):
+    if values and not any(_bare(value) in bare or _bare(json.dumps(value)[1:-1]) in bare for value in values):
         return f"the value of `{shown(keys[0], 40)}` in the tool call {shown(name, 40)}"
     return ""
 

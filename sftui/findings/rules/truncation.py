@@ -119,7 +119,7 @@ def cut_row(look: RowLook) -> Iterator[Fault]:
             changes=changes,
             rule=TRU003,
         )
-    gone = next((one for one in look.tokens.samples if all(start != one.start for start, _ in kept)), None)
+    gone = next((sample for sample in look.tokens.samples if all(start != sample.start for start, _ in kept)), None)
     if gone is not None:
         begins = gone.boundary.prompt_length
         yield Fault(

@@ -236,7 +236,7 @@ class Skeletons:
         complete = way is not None and (way.plan is not None or not sighting.request.spans)
         shape.tries += not complete
         if way is not None and (complete or known is None):
-            if way.held + sum(one.held for kept in self._shapes.values() for one in kept.ways) > MOST_HELD:
+            if way.held + sum(skeleton.held for kept in self._shapes.values() for skeleton in kept.ways) > MOST_HELD:
                 self._shapes.clear()
             way.steps = steps
             shape.ways.insert(0 if complete else len(shape.ways), way)
@@ -372,8 +372,8 @@ def _filled(messages: Sequence[Mapping[str, Any]], texts: Sequence[Any]) -> list
         return next(rest) if isinstance(value, str) and value.strip() else value
 
     return [
-        {name: value if name in _FIXED and isinstance(value, str) else inside(value) for name, value in one.items()}
-        for one in messages
+        {name: value if name in _FIXED and isinstance(value, str) else inside(value) for name, value in message.items()}
+        for message in messages
     ]
 
 
@@ -446,7 +446,7 @@ class _Plan:
         self, text: str, pieces: Sequence[str], texts: Sequence[str], edges: tuple[Edge, ...]
     ) -> tuple[Span, ...] | None:
         """The spans; None where they is not known for these texts."""
-        if edges and edges != self.edges and (self.edges is not None or any(one[0] in self.quoted for one in edges)):
+        if edges and edges != self.edges and (self.edges is not None or any(edge[0] in self.quoted for edge in edges)):
             return None
         if self.edges and not edges:
             return None
@@ -462,7 +462,7 @@ class _Plan:
         if opener_of(text, self.special, self.bos) != self.opener:
             return None
         at = [0, *accumulate(map(len, pieces))]
-        if not all(one.holds(text, at, texts) for one in self.partly):
+        if not all(partial_message.holds(text, at, texts) for partial_message in self.partly):
             return None
         made = tuple.__new__  # a third of the time of calling it
         return tuple(
@@ -813,7 +813,7 @@ def _planned(
         raise Lost("white space at the ends of texts")
     special = special_pattern(request.literals)
     return _Plan(
-        tuple((*place(one.start), *place(one.end), one.message, one.part) for one in found.spans),
+        tuple((*place(span.start), *place(span.end), span.message, span.part) for span in found.spans),
         found.notes,
         special,
         opener_of(text, special, request.bos),

@@ -127,7 +127,7 @@ def _attempts(
                 )
             return Surgery(made, proof.proven, None, _diff(source, made, name), proof.unproven, proof.raised)
         reason = proof.reason
-        if any(one is proof.failed for one in learn):
+        if any(conversation is proof.failed for conversation in learn):
             break
         learn.append(proof.failed)
     return _refused(source, reason)
@@ -138,14 +138,14 @@ def _refused(source: str, why: str) -> Surgery:
 
 
 def _chats(rows: Iterable[Conversation]) -> Iterator[Conversation]:
-    return (one for one in rows if one.kind is Kind.CHAT and one.messages)
+    return (row for row in rows if row.kind is Kind.CHAT and row.messages)
 
 
 def _one_of_each(rows: Iterable[Conversation]) -> list[Conversation]:
     """Some of the first rows, each with another order of roles."""
     seen: dict[tuple[Any, ...], Conversation] = {}
     for chat in islice(_chats(rows), _FIRST):
-        seen.setdefault(tuple((one.role, bool(one.data.get("tool_calls"))) for one in chat.messages), chat)
+        seen.setdefault(tuple((message.role, bool(message.data.get("tool_calls"))) for message in chat.messages), chat)
         if len(seen) >= _LEARN:
             break
     return list(seen.values())
@@ -252,7 +252,7 @@ class _SurgeryBench:
         return found
 
     def _look(self, chat: Conversation) -> Known:
-        messages = [one.data for one in chat.messages]
+        messages = [message.data for message in chat.messages]
         try:
             with _within_its_limits():
                 rendered = render(

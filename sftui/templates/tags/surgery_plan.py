@@ -156,27 +156,27 @@ def split_sets(tree: Tree, evidence: Sequence[Evidence]) -> dict[int, int]:
     """Places that write a variable holding more than an answer → the `set` that made it, which can be marked
     instead."""
     out: dict[int, int] = {}
-    for number in {one.leaf for some in evidence for one in some.written}:
+    for number in {write.leaf for some in evidence for write in some.written}:
         leaf = tree.leaves[number]
         if leaf.kind != "output" or len(leaf.operands) != 1 or leaf.operands[0].literal is not None:
             continue
         mixed = any(
             len(stretches(some.text, some.answer, *place) or ()) > 1
             for some in evidence
-            for one in some.written
-            if one.leaf == number
-            for place in one.operands
+            for node_write in some.written
+            if node_write.leaf == number
+            for place in node_write.operands
         )
         name = leaf.operands[0].source
         made = [
-            one
-            for one in tree.leaves
-            if one.kind == "set"
-            and one.target == name
-            and one.end <= leaf.start
-            and one.loops == leaf.loops
-            and len(one.operands) > 1
-            and all(operand.source != name for operand in one.operands)
+            leave
+            for leave in tree.leaves
+            if leave.kind == "set"
+            and leave.target == name
+            and leave.end <= leaf.start
+            and leave.loops == leaf.loops
+            and len(leave.operands) > 1
+            and all(operand.source != name for operand in leave.operands)
         ]
         if mixed and len(made) == 1:
             out[number] = made[0].number
@@ -216,17 +216,17 @@ def plan(
     foreign: set[int] = set()
     loops: dict[int, int] = {}
     for some in evidence:
-        for one in some.written:
-            if one.loop is not None:
-                loops[one.leaf] = one.loop
-            shapes = [stretches(some.text, some.answer, *place) for place in one.operands]
-            assistant = one.role == "assistant" or (one.role is None and some.ends)
+        for write in some.written:
+            if write.loop is not None:
+                loops[write.leaf] = write.loop
+            shapes = [stretches(some.text, some.answer, *place) for place in write.operands]
+            assistant = write.role == "assistant" or (write.role is None and some.ends)
             if assistant:
-                seen[one.leaf].append((shapes, one.values))
+                seen[write.leaf].append((shapes, write.values))
             elif any(part is not None for part in shapes):
                 if any(answer for part in shapes if part is not None for _, answer in part):
                     raise UndecidedAnswer("an answer is written where no message of the assistant is at hand")
-                foreign.add(one.leaf)
+                foreign.add(write.leaf)
     plans: dict[int, LeafPlan] = {}
     conflicts: dict[int, list[str]] = {}
     for number, raw in seen.items():

@@ -208,4 +208,4 @@ def probes() -> list[Conversation]:
 
 
 def _chat(messages: Sequence[Mapping[str, Any]], tools: Any) -> Conversation:
-    return Conversation(Kind.CHAT, "messages", messages=tuple(Message(one) for one in messages), tools=tools)
+    return Conversation(Kind.CHAT, "messages", messages=tuple(Message(message) for message in messages), tools=tools)

@@ -304,7 +304,7 @@ class _TreeReader:
         made = Compound(name, tag.start, tag.end, tag.opening, bodies=[[]], regions=[(tag.end, tag.end)])
         if name == "for" and len(solid) > 3 and solid[2][1] == "in":
             loop = made.loop = (len(self.loops), solid[1][1])
-            if not any(one.name in _WRAPPED or one.name == "set" for one in self.open):
+            if not any(compound.name in _WRAPPED or compound.name == "set" for compound in self.open):
                 self.loops.append((made, loop))
         self.stack[-1].append(made)
         self.open.append(made)
@@ -406,7 +406,7 @@ def read_back(tree: Tree, marked: str, text: str) -> list[NodeWrite] | None:
             if operand == "0":
                 loop = next((one for one, _ in reversed(tree.leaves[number].loops) if roles.get(one)), None)
                 found.append(NodeWrite(number, [], None if loop is None else roles[loop], values.get(number, ""), loop))
-            mine = next(one for one in reversed(found) if one.leaf == number)
+            mine = next(write for write in reversed(found) if write.leaf == number)
             mine.operands.append((at, end))
         at = end
     return found

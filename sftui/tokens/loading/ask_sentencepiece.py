@@ -55,7 +55,7 @@ def _placed(processor: Any, text: str) -> list[Any]:
         ids, offsets = list(found["ids"]), [list(pair) for pair in found["offsets"]]
     else:  # sentencepiece 0.2.1 and before
         pieces = processor.encode(text, out_type="immutable_proto").pieces
-        ids, offsets = [one.id for one in pieces], [[one.begin, one.end] for one in pieces]
+        ids, offsets = [piece.id for piece in pieces], [[one.begin, one.end] for one in pieces]
     for at in range(len(ids) - 2, -1, -1):  # the bytes before the last one of a character come with no width
         start, end = offsets[at]
         if start == end == offsets[at + 1][0] and processor.is_byte(ids[at]) and processor.is_byte(ids[at + 1]):

@@ -363,7 +363,7 @@ def _piece_types(path: Path) -> list[tuple[str, int]]:
     proto = sentencepiece_model_pb2.ModelProto.FromString(path.read_bytes())
     if proto.trainer_spec.model_type != 2:
         raise _UnknownTokenizer
-    return [(one.piece, one.type) for one in proto.pieces]
+    return [(piece.piece, piece.type) for piece in proto.pieces]
 
 
 def _merges(pieces: Mapping[str, int], scored: Sequence[tuple[str, float]]) -> list[tuple[str, str]]:

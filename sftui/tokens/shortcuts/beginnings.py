@@ -57,7 +57,7 @@ class Beginnings:
     ) -> list[Flat | None]:
         """The ids of texts, encoded with special tokens or without; None where a text shares no added token with the
         other one. `encode` is given the tails that are not known yet, to be encoded without special tokens."""
-        cuts = [self._cut(*one, special) for one in begun]
+        cuts = [self._cut(*text, special) for text in begun]
         tails = [one.text[cut[0] :] if cut is not None else "" for one, cut in zip(begun, cuts)]
         known = self._tails
         unknown = [tail for tail in dict.fromkeys(tails) if tail and tail not in known]
@@ -116,7 +116,7 @@ def beginnings(backend: Any) -> Beginnings | None:
     anchors = _anchors(backend.get_added_tokens_decoder())
     if not anchors or whole.ids[front:end] != bare.ids:
         return None
-    shared = [one for one in anchors if backend.model.id_to_token(one) is not None]
+    shared = [anchor for anchor in anchors if backend.model.id_to_token(anchor) is not None]
     return Beginnings(anchors, shared, tuple(whole.ids[:front]), tuple(whole.ids[end:]))
 
 

@@ -148,7 +148,7 @@ class _BulkEngine(FastEngine):
         return None
 
     def _by_beginning(self, known: Beginnings, begun: Sequence[PrefixedText], add_special_tokens: bool) -> list[Flat]:
-        texts = [one.text for one in begun]
+        texts = [prefixed_text.text for prefixed_text in begun]
         if len(texts) < 2 or self._bulk.mismatch is not None:
             return self.ids_batch(texts, add_special_tokens)
         found_ids = known.of(begun, add_special_tokens, lambda tails: self.ids_batch(tails, False))
@@ -208,7 +208,7 @@ def _proven(plain: FastEngine, probes: Sequence[str], texts: Sequence[ToEncode])
         fast.no_truncation()
         fast.no_padding()
         for special in (False, True):
-            some = [*probes, *(one.text for one in texts if one.special is special)]
+            some = [*probes, *(text.text for text in texts if text.special is special)]
             found = _flat(fast, some, special, plain.backend.encode_special_tokens)
             if found != plain.ids_batch(some, special):
                 return None

@@ -63,7 +63,7 @@ class EarlyEngine(FastEngine):
     def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Flat]:
         part = self._part
         found = part.encode(texts, add_special_tokens) if part is not None else None
-        return super().ids_batch(texts, add_special_tokens) if found is None else [one.ids for one in found]
+        return super().ids_batch(texts, add_special_tokens) if found is None else [encoding.ids for encoding in found]
 
     def piece(self, token: int) -> str | None:
         part = self._part
@@ -146,11 +146,11 @@ class _EarlyPart:
             engine, real = self._made
             return [
                 TextEncoding(
-                    flat([n if start == NOWHERE else real[n] for n, start in zip(one.ids, one.starts)]),
-                    one.starts,
-                    one.ends,
+                    flat([n if start == NOWHERE else real[n] for n, start in zip(encoding.ids, encoding.starts)]),
+                    encoding.starts,
+                    encoding.ends,
                 )
-                for one in engine.encode_batch(texts, special)
+                for encoding in engine.encode_batch(texts, special)
             ]
         except Exception:  # tokenizers raises bare Exception: what the whole says of the text counts
             return None

@@ -273,7 +273,7 @@ class Axolotl(Trainer):
         least, pretrains = recipe.length.min_tokens or 2, _pretrains(recipe)
         runs = (labels.kept,) if pretrains else parts.chunks(labels.kept, recipe.length.max, least)
         found = (label_rules.example(tokens, replace(labels, kept=run), recipe) for run in runs)
-        return tuple(one for one in found if one is not None)
+        return tuple(example for example in found if example is not None)
 
     def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
         if recipe.batch.flatten:
@@ -292,7 +292,7 @@ class Axolotl(Trainer):
         if _sequentially(recipe):
             return packing.next_fit(examples, capacity, attention)
         most = AxolotlOptions.of(recipe).sample_packing_bin_size or packing.BIN_SIZE
-        bins = packing.first_fit([len(one.input_ids) for one in examples], capacity, most, recipe.pack.group)
+        bins = packing.first_fit([len(example.input_ids) for example in examples], capacity, most, recipe.pack.group)
         return packing.packs_of(examples, bins, attention)
 
     def pack_in_order(self, examples: Iterable[Example], recipe: Recipe, tools: Toolbox) -> Iterator[Pack] | None:

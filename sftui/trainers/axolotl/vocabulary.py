@@ -62,12 +62,12 @@ def _with_tokens(tokenizer: LoadedTokenizer, tokens: Sequence[str], *, special: 
         for token in dict.fromkeys(tokens)
     ]
     if isinstance(tokenizer.engine, FastEngine):
-        have = {one.content: one for one in tokenizer.engine.backend.get_added_tokens_decoder().values()}
+        have = {value.content: value for value in tokenizer.engine.backend.get_added_tokens_decoder().values()}
         wanted = [one for one in wanted if one.content not in have or _flags(have[one.content]) != _flags(one)]
     if not wanted:
         return tokenizer
     backend = _copy(tokenizer, f"the tokens {', '.join(one.content for one in wanted)}")
-    new = [one.content for one in wanted if tokenizer.token_id(one.content) is None]
+    new = [added_token.content for added_token in wanted if tokenizer.token_id(added_token.content) is None]
     (backend.add_special_tokens if special else backend.add_tokens)(wanted)
     made = _loaded(tokenizer, backend)
     names = ", ".join(f"{token} ({made.token_id(token)})" for token in new)

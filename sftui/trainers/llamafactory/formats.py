@@ -423,7 +423,7 @@ def as_chat(conversation: Conversation) -> tuple[list[Mapping[str, Any]], Any] |
             else:
                 messages.append({**message.data, "role": "tool" if role == "observation" else role})
         tools = json.loads(conversation.tools) if conversation.tools else None
-        wrapped = [one if "function" in one else {"type": "function", "function": one} for one in tools or ()]
+        wrapped = [tool if "function" in tool else {"type": "function", "function": tool} for tool in tools or ()]
     except (ValueError, TypeError, KeyError):
         return None
     return messages, wrapped or None

@@ -81,11 +81,11 @@ def _joined(made: Sequence[RenderedText], notes: tuple[str, ...]) -> RenderedTex
         return replace(made[0], notes=(*made[0].notes, *notes))
     spans: list[Span] = []
     at = 0
-    for one in made:
-        spans += [span._replace(start=span.start + at, end=span.end + at) for span in one.spans]
-        at += len(one.text)
+    for text in made:
+        spans += [span._replace(start=span.start + at, end=span.end + at) for span in text.spans]
+        at += len(text.text)
     return RenderedText(
-        text="".join(one.text for one in made),
+        text="".join(rendered_text.text for rendered_text in made),
         spans=tuple(spans),
         exact=all(one.exact for one in made),
         notes=tuple(dict.fromkeys((*(note for one in made for note in one.notes), *notes))),

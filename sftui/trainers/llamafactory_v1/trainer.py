@@ -115,15 +115,15 @@ class LlamaFactoryV1(InlineTemplateTrainer):
     def texts(
         self, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, places: bool = True
     ) -> Iterator[ToEncode]:
-        for one in rendered.samples or (rendered,):
-            yield from texts_of(one, tools.tokenizer, ENCODED, places=places)
+        for sample in rendered.samples or (rendered,):
+            yield from texts_of(sample, tools.tokenizer, ENCODED, places=places)
 
     def tokenize(
         self, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, places: bool = True
     ) -> Tokens:
         if not rendered.samples:
             return tokenize(rendered, tools.tokenizer, ENCODED, places=places)
-        made = [tokenize(one, tools.tokenizer, ENCODED, places=places) for one in rendered.samples]
+        made = [tokenize(sample, tools.tokenizer, ENCODED, places=places) for sample in rendered.samples]
         starts, ends = list[int](), list[int]()
         found: list[Sample] = []
         at, place = 0, 0
@@ -132,7 +132,7 @@ class LlamaFactoryV1(InlineTemplateTrainer):
             ends += [end if end == NOWHERE else end + place for end in one.ends]
             found.append(Sample(at, at + len(one), _boundary(one)))
             at, place = at + len(one), place + len(text.text)
-        placed = (stretch for one in made if one.placed for stretch in together(one.messages, one.parts))
+        placed = (stretch for tokens in made if tokens.placed for stretch in together(tokens.messages, tokens.parts))
         owners = [(end - start, message, part) for start, end, message, part in placed]
         return Tokens(
             flat([token for one in made for token in one.ids]),

@@ -186,7 +186,7 @@ class MlxLm(Trainer):
         made = super().examples(tokens, labels, shaped, recipe, tools)
         if not _past_the_end(tokens):
             return made
-        return tuple(replace(one, labels=UnreachedLabels(one.labels)) for one in made)
+        return tuple(replace(example, labels=UnreachedLabels(example.labels)) for example in made)
 
     def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
         """As iterate_batches pads: to one more than a multiple of 32, at most max_seq_length, with the id 0."""
@@ -234,5 +234,5 @@ def _past_the_end(tokens: Tokens) -> bool:
 @last_asked
 def _render_options(options: Render, tokenizer: LoadedTokenizer) -> Render:
     """With enable_thinking, which mlx-lm sets for every template: true for a tokenizer that has tags of thoughts."""
-    thinks = any(all(tokenizer.token_id(one) is not None for one in tags) for tags in THOUGHTS)
+    thinks = any(all(tokenizer.token_id(tag) is not None for tag in tags) for tags in THOUGHTS)
     return replace(options, kwargs={"enable_thinking": thinks, **options.kwargs})

@@ -70,7 +70,7 @@ def _by_words(text: str, words: Sequence[str], weights: Mapping[str, Sequence[fl
 
 def _by_expressions(text: str, expressions: Sequence[str], weights: Mapping[str, Sequence[float]]) -> Parts:
     """What the expressions fit, and what stands between: of that, too, what begins as one of them weighs so."""
-    together = "|".join(f"({one})" for one in expressions)
+    together = "|".join(f"({expression})" for expression in expressions)
     found: Parts = []
     for piece in re.split(together, text, flags=re.DOTALL):
         if piece:

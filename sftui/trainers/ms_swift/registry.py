@@ -94,7 +94,7 @@ def _made(name: str, facts: Mapping[str, Any]) -> Template:
 
 
 _SLOTS = ("prefix", "prompt", "chat_sep", "suffix", "system_prefix", "system_prompt")
-_FIELDS = frozenset(one.name for one in fields(Template))
+_FIELDS = frozenset(field.name for field in fields(Template))
 _RECORDED = json.loads((files(__package__) / "templates.json").read_text(encoding="utf-8"))
 
 RELEASE: str = _RECORDED["ms-swift"]

@@ -121,7 +121,7 @@ def detect(rows: Sequence[Row], data: Data, mapping: Mapping[str, str], by_itsel
     found = {ours: renamed[theirs] for ours, theirs in _fields(kind, renamed).items()}
     problem = _missing(kind, renamed, columns)
     said = {"messages": "messages", "alpaca": "instruction, input and output", "columns": "query and response"}[kind]
-    shown = ", ".join(f"`{visible(one)}`" for one in found.values())
+    shown = ", ".join(f"`{visible(value)}`" for value in found.values())
     keys = {"role": "role", "content": "content"} if kind == "messages" else {}
     if kind == "messages" and "messages" in found:
         keys = _keys(samples, found["messages"]) or keys
@@ -439,7 +439,7 @@ def _in_order(calls: Sequence[Any], results: list[Any], identity: Any) -> list[A
     """Results in the order of their calls; as they stand where ids are missing, double, or others."""
     try:
         order = {call: i for i, call in enumerate(calls)}
-        ids = [identity(one) for one in results]
+        ids = [identity(result) for result in results]
         whole = None not in order and len(order) == len(calls) == len(results) and set(order) == set(ids)
     except TypeError:
         raise DroppedRow("the id of a call is no text (TypeError)") from None
@@ -460,7 +460,7 @@ def _anthropic(placed: list[Placed]) -> list[Placed]:
             raise DroppedRow(f"a part of {place} is no mapping (AttributeError)")
         if uses:
             end = next((i for i, one in enumerate(content) if one.get("type") != "tool_result"), len(content))
-            moved = _in_order([one.get("id") for one in uses], content[:end], lambda one: one.get("tool_use_id"))
+            moved = _in_order([use.get("id") for use in uses], content[:end], lambda one: one.get("tool_use_id"))
             content = [*moved, *content[end:]]
         uses = [block for block in content if block.get("type") == "tool_use"]
         said: list[str] = []

@@ -306,7 +306,7 @@ class MsSwift(Trainer):
     def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
         examples = [Example(one.input_ids, one.labels, (1,) * len(one.input_ids), weights=one.weights) for one in packs]
         batch = label_rules.end_to_end(examples, range(len(packs)), FLAT)
-        positions = tuple(place for one in packs for place in one.position_ids or range(len(one.input_ids)))
+        positions = tuple(place for pack in packs for place in pack.position_ids or range(len(pack.input_ids)))
         return replace(batch, position_ids=(positions,))
 
 

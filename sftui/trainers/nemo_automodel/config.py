@@ -451,7 +451,7 @@ def _kind(block: Mapping[str, Any], path: str) -> str:
         f"sftui does not model the dataset `{target}`" if target else "the dataset has no _target_",
         where=path,
         why=why or "it is none of NeMo Automodel's datasets of chats and answers",
-        fix=f"it knows {', '.join(one.rpartition('.')[2] for one in TARGETS.values())}",
+        fix=f"it knows {', '.join(value.rpartition('.')[2] for value in TARGETS.values())}",
     )
 
 

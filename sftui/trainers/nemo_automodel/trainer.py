@@ -186,7 +186,7 @@ class NemoAutomodel(InlineTemplateTrainer):
         made = super().examples(tokens, labels, shaped, recipe, tools)
         if count < len(whole) - 1:
             attention = (1,) * count + (0,) * (len(whole) - 1 - count)
-            made = tuple(replace(one, attention_mask=attention) for one in made)
+            made = tuple(replace(example, attention_mask=attention) for example in made)
         if fills(recipe) and whole:
             first = label_rules.within(labels.kept, labels.labels)[0]
             made = tuple(replace(one, input_ids=packing.ShiftedRow.of(one.input_ids, whole[-1], first)) for one in made)
@@ -207,7 +207,7 @@ class NemoAutomodel(InlineTemplateTrainer):
         made = label_rules.collate(filled, rows, options, pad_id=filler, padding_side="right")
         if fills(recipe):
             side = "left" if pads_left(recipe, tools) else "right"
-            made = replace(made, lengths=tuple(len(one.input_ids) for one in examples), pad_side=side)
+            made = replace(made, lengths=tuple(len(example.input_ids) for example in examples), pad_side=side)
         if recipe.batch.attention != "none":
             return made
         width = len(made.input_ids[0]) if made.input_ids else 0
@@ -391,7 +391,7 @@ def _filled(examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> Sequ
         left=pads_left(recipe, tools),
         count=partial(content, pad=pad, eos=eos),
     )
-    return [made(one) for one in examples]
+    return [made(example) for example in examples]
 
 
 def pads_left(recipe: Recipe, tools: Toolbox) -> bool:

@@ -116,7 +116,7 @@ def reading_files(
     first = cut.get("pretokenizers", [{}])[0]
     same_cut = first.get("pattern") == {"Regex": SPLITS[model]} and not backend.model.ignore_merges
     added = backend.get_added_tokens_decoder()
-    plainly = not any(one.lstrip or one.rstrip or one.single_word or one.normalized for one in added.values())
+    plainly = not any(value.lstrip or value.rstrip or value.single_word or value.normalized for value in added.values())
     if not llama and same_cut and plainly and {token.content: i for i, token in added.items()} == special:
         return tokenizer
     whole = json.loads(backend.to_str())

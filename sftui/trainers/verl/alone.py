@@ -48,7 +48,7 @@ class TemplateFrame:
 
     @cached_property
     def _lengths(self) -> tuple[int, ...]:
-        return tuple(sorted({len(one) for one in self.joints}))
+        return tuple(sorted({len(joint) for joint in self.joints}))
 
     def joins(self, text: str) -> bool:
         """Whether a text begins with such a token."""

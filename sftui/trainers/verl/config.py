@@ -248,7 +248,7 @@ def _of_script(path: str, text: str, preset: Recipe, known: KnownKeys) -> Opened
         if word.startswith("$")
     ]
     remarks = (OLD,) if command.module.startswith("fsdp") else ()
-    if {"--config-path", "--config-name", "-cp", "-cn"}.intersection(one.split("=")[0] for one in command.others):
+    if {"--config-path", "--config-name", "-cp", "-cn"}.intersection(other.split("=")[0] for other in command.others):
         remarks = (*remarks, "the script names a config of its own, which is not read: open that file instead")
     dataset = _dataset(config, _recipe(config, preset, path), path)
     if any("$" in one and not one.startswith(("$@", "$*", "${@", "${*")) for one in command.others):
@@ -359,7 +359,7 @@ def _edited(draft: Draft, opened: OpenedConfig, changes: table.Keys) -> WrittenF
     """The user's own YAML or script with the changed keys only."""
     if not script.is_script(opened.text):
         return edited(draft, opened, changes)
-    said = {one.key for one in script.read(opened.text, opened.path).overrides}
+    said = {override.key for override in script.read(opened.text, opened.path).overrides}
     named = {".".join(map(str, place)): value for place, value in changes.items()}
     put = {
         key if key in said else f"{_needed(key, value)}{key}": value

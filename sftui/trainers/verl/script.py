@@ -100,8 +100,8 @@ def _arrays(text: str, known: Mapping[str, str]) -> dict[str, list[Word]]:
                 words.append(_word(text, at))
                 at = words[-1].end
         around = [one for one in _IF.finditer(text) if one.start() < match.start() < one.end()]
-        sides = [_filled(one, known) for one in around[-1].groups()[:2]] if around else [""] if match[1] else []
-        if unknown := any(not one or "$" in one for one in sides):
+        sides = [_filled(group, known) for group in around[-1].groups()[:2]] if around else [""] if match[1] else []
+        if unknown := any(not side or "$" in side for side in sides):
             words = [Word(match.start(), match.end(), f"${match[2]}")]
         if unknown or len(set(sides)) < 2:
             found[match[2]] = [*found.get(match[2], ()), *words] if match[3] else words
@@ -121,7 +121,7 @@ def _called(text: str) -> tuple[str, tuple[Word, ...]] | None:
 def edited(text: str, changes: Mapping[str, Any], removed: frozenset[str], where: str) -> str:
     """The script with overrides set (behind the last one, where it has none of a key) or taken out."""
     script = read(text, where)
-    last = {one.key: one for one in script.overrides}
+    last = {override.key: override for override in script.overrides}
     places: list[tuple[int, int, str]] = []
     for key in removed:
         places += [(*_with_space(text, one.word), "") for one in script.overrides if one.key == key]

@@ -211,7 +211,7 @@ def _marked(here: Inspector) -> ev.CodeCount | None:
     now = here.state.audited
     codes = worst_first(now.answer.codes) if now.answer is not None else []
     worst = codes[0] if codes and not _of_figures(now.chosen) else None
-    return next((one for one in codes if one.code == now.chosen), worst)
+    return next((code for code in codes if code.code == now.chosen), worst)
 
 
 def marked(here: Inspector) -> str:
@@ -318,7 +318,7 @@ def on_findings(here: Inspector, event: ev.FindingsReady) -> None:
     here.put(now._replace(unmarked=None))
     if not here.on_screen(FINDINGS):
         here.workspace.cancel(event.ticket)
-    ranges = [one.tokens for one in event.findings if one.code == now.listed and one.tokens is not None]
+    ranges = [finding.tokens for finding in event.findings if finding.code == now.listed and finding.tokens is not None]
     hits = tuple(sorted({token for start, end in ranges for token in range(start, end)}))
     if hits and not tokens.state.hits:
         moved = tokens.state.cursor != waiting[1]
@@ -351,9 +351,9 @@ def pick_order(here: Inspector, count: int | None) -> None:
     title = "which rows"
     for kind, field in GROUPS.items():
         groups: tuple[GroupFigure, ...] = getattr(answer.figures, field, ()) if answer is not None else ()
-        names = apart([one.name for one in groups[:MOST_GROUPS]], WIDEST_SHOWN)
+        names = apart([figure.name for figure in groups[:MOST_GROUPS]], WIDEST_SHOWN)
         entries += [(kind, f"{one.count:,} × {name}") for one, name in zip(groups, names)]
-        listings += [listed_by(kind, one.name) for one in groups[:MOST_GROUPS]]
+        listings += [listed_by(kind, group.name) for group in groups[:MOST_GROUPS]]
         title += f" · the {MOST_GROUPS} largest of {len(groups):,} {kind} groups" if len(groups) > MOST_GROUPS else ""
     here.pick(title, entries, lambda number: order(here, listings[number]))
 

@@ -21,7 +21,7 @@ def _notes(here: Inspector) -> Notes:
     own = here.state.mark.note
     of_row = row_notes(made) if made is not None and made.row.index == here.state.row else ()
     known = {text for text, _ in of_row}
-    texts = tuple((visible(one), Role.PLAIN) for one in here.state.reading.notes if visible(one) not in known)
+    texts = tuple((visible(note), Role.PLAIN) for note in here.state.reading.notes if visible(note) not in known)
     return (
         ("your note", ((visible(own), Role.VALUE),) if own else ()),
         (f"row {here.state.row:,}", of_row),

@@ -55,7 +55,7 @@ def _pages(here: Inspector, marked: int = 0) -> None:
         name = found[number].name
         here.read(f"help: {name}", lambda width: page(name, width), lambda _: _pages(here, number), leave="goes back")
 
-    here.pick("help", [(one.title, one.line) for one in found], picked, marked=marked)
+    here.pick("help", [(topic.title, topic.line) for topic in found], picked, marked=marked)
 
 
 @Command("theme", (), "theme", "Help", was=("t",))
@@ -141,12 +141,12 @@ def interrupt(here: Inspector, count: int | None) -> None:
 def lost_parts(lost: UnsavedWork) -> list[tuple[str, str]]:
     """Each change with what it is, as data names it."""
     waivers = [
-        f"{one.get('code')}{' in row ' + str(one['rows']) if 'rows' in one else ''}: {one.get('reason')}"
-        for one in lost.waivers
+        f"{waiver.get('code')}{' in row ' + str(waiver['rows']) if 'rows' in waiver else ''}: {waiver.get('reason')}"
+        for waiver in lost.waivers
     ]
     return [
-        *(("recipe", change_text(one)) for one in lost.changes),
-        *(("repair", visible(one)) for one in lost.repairs),
+        *(("recipe", change_text(change)) for change in lost.changes),
+        *(("repair", visible(repair)) for repair in lost.repairs),
         *(("waiver", visible(one)) for one in waivers),
     ]
 

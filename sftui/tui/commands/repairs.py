@@ -89,9 +89,9 @@ def pick(here: Inspector, count: int | None) -> None:
     known = {name: title for name, title in TITLES.items() if name != DROP}
     known |= {f"{DROPPING}{name}": f"leave out: {title}" for name, title in DROP_REASONS.items()}
     audited = here.state.audited.answer
-    for one in audited.codes if audited is not None else ():
-        if DROP in fixes_for(one.code).repairs:
-            known[f"{DROPPING}{one.code}"] = f"leave out {one.count:,} × {one.sentence}"
+    for code in audited.codes if audited is not None else ():
+        if DROP in fixes_for(code.code).repairs:
+            known[f"{DROPPING}{code.code}"] = f"leave out {code.count:,} × {code.sentence}"
     names = [*known, *(name for name in now if name not in known)]
     entries = [
         (f"{'[x]' if name in now else '[ ]'} {name}", known.get(name, "leave out the rows that have this finding"))
@@ -148,7 +148,7 @@ def on_counted(here: Inspector, event: ev.RepairsCounted) -> None:
 
 def _without_effect(here: Inspector, name: str, counted: ev.RepairCount) -> None:
     """Take a repair out of force that did nothing to any row: what is in force is what was repaired."""
-    here.workspace.set_repairs(tuple(one for one in here.workspace.repairs if one != name))
+    here.workspace.set_repairs(tuple(repair for repair in here.workspace.repairs if repair != name))
     text = f"{name} changes none of {many(counted.rows, 'row')}, so it is not applied"
     why = f"; {visible(skipped_words(counted.skipped, counted.named)[0])}" if counted.skipped else ""
     here.say(text + why, Role.WARNING)

@@ -85,12 +85,12 @@ class FindingsPane(LineView):
         """The number of the finding that was marked last of those that are still there; the one in its place where none
         is."""
         findings = self.findings
-        for one in self._wanted:
-            number = one.find(findings)
+        for identity in self._wanted:
+            number = identity.find(findings)
             if number != NONE:
                 self._at = number
                 return number
-            if one.row is None and (self.answer is None or self.answer.setup is None):
+            if identity.row is None and (self.answer is None or self.answer.setup is None):
                 return NONE
         if not findings:
             return NONE

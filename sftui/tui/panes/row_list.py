@@ -114,7 +114,7 @@ class RowList(LineView):
         from sftui.findings.model import LOST
 
         seen = [one for row in self.summaries if (one := self.figures(row)) is not None and not one.evaluates]
-        words = [one.verdict[1] if one.verdict is not None else "" for one in seen]
+        words = [summary.verdict[1] if summary.verdict is not None else "" for summary in seen]
         lost = all(not one.trained or one.dropped or one.problem or word in LOST for one, word in zip(seen, words))
         return (len(seen), next(filter(None, words), "nothing is trained")) if seen and lost else None
 
