@@ -132,6 +132,14 @@ def test_a_token_that_reaches_into_a_generation_span_is_of_it_since_transformers
             assert "".join("█" if on else "░" for on in flags) == drawn, (spans, overlapping)
 
 
+@pytest.mark.parametrize("overlapping", [False, True])
+def test_what_is_put_before_the_text_is_of_no_generation_span(overlapping: bool) -> None:
+    row = Tokens(flat((1, 2, 3)), (NOWHERE, 0, 1), (NOWHERE, 1, 2), (0,) * 3, (Part.BOS, Part.CONTENT, Part.CONTENT))
+    rendered = RenderedText("ab", generation=((0, 1),), has_generation_tag=True, overlapping=overlapping)
+    flags, _ = rules.draw(rules.Subject(row, rendered, chat()), Mask(rule="generation_tag"))
+    assert [*flags] == [False, True, False]
+
+
 def test_an_empty_generation_block_at_the_very_start_stops_the_run() -> None:
     with pytest.raises(RecipeError, match="stops the run"):
         draw(
