@@ -94,7 +94,7 @@ Stretch = tuple[int, int, int, Any]
 """Tokens that follow each other and are of one message and one part: from, to, message, part."""
 
 
-class RunSide(Runs[T]):
+class LazyRuns(Runs[T]):
     """One side of the stretches of a row, who wrote them or which part they are: runs that are made when one asks."""
 
     __slots__ = ("_at", "stretches")
@@ -119,15 +119,15 @@ class RunSide(Runs[T]):
         return self.stretches[-1][1] if self.stretches else 0
 
 
-def sides(stretches: tuple[Stretch, ...]) -> tuple[RunSide[int], RunSide[Any]]:
+def sides(stretches: tuple[Stretch, ...]) -> tuple[LazyRuns[int], LazyRuns[Any]]:
     """Who wrote tokens and which part they are, by their stretches: these are in order, none is empty, neighbours
     differ."""
-    return RunSide(stretches, 2), RunSide(stretches, 3)
+    return LazyRuns(stretches, 2), LazyRuns(stretches, 3)
 
 
 def stretches_of(first: Sequence[T], second: Sequence[Any]) -> tuple[tuple[int, int, T, Any], ...] | None:
     """The stretches of which two sequences are the sides; None where they are not."""
-    if type(first) is not RunSide or type(second) is not RunSide or first.stretches is not second.stretches:
+    if type(first) is not LazyRuns or type(second) is not LazyRuns or first.stretches is not second.stretches:
         return None
     found: tuple[tuple[int, int, Any, Any], ...] = first.stretches
     return found

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 
 @dataclass(frozen=True, slots=True)
-class PlaceReading:
+class PlaceConversion:
     """How the values of one place come back: of a place kept as JSON, of texts that become times, of numbers that
     become floats, of numbers that are rounded, too, because another place of the file is kept as JSON, or inside.
 
@@ -24,11 +24,11 @@ class PlaceReading:
     """
 
     what: Literal["json", "time", "float", "rounded", "list", "object"]
-    inside: Mapping[str, PlaceReading] = field(default_factory=dict)
+    inside: Mapping[str, PlaceConversion] = field(default_factory=dict)
     order: tuple[str, ...] = ()
 
 
-_JSON, _FLOAT, _ROUNDED = PlaceReading("json"), PlaceReading("float"), PlaceReading("rounded")
+_JSON, _FLOAT, _ROUNDED = PlaceConversion("json"), PlaceConversion("float"), PlaceConversion("rounded")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class FileReading:
     `typed`: Arrow's types hold throughout, and no place is kept as JSON.
     """
 
-    columns: Mapping[str, PlaceReading]
+    columns: Mapping[str, PlaceConversion]
     typed: bool = False
 
     def row(self, data: Mapping[str, Any]) -> dict[str, Any]:
@@ -50,7 +50,7 @@ class FileReading:
         return [path for name in columns if name in self.columns for path in _times(self.columns[name], name)]
 
 
-def _times(place: PlaceReading, path: str) -> Iterator[str]:
+def _times(place: PlaceConversion, path: str) -> Iterator[str]:
     if place.what == "time":
         yield path
     for key, one in place.inside.items():
@@ -81,7 +81,7 @@ def time_of(text: str) -> datetime | None:
         return None
 
 
-def kept(columns: Mapping[str, Sequence[Any]], *, listed: bool = False) -> dict[str, PlaceReading]:
+def kept(columns: Mapping[str, Sequence[Any]], *, listed: bool = False) -> dict[str, PlaceConversion]:
     """How the values of columns come back, of those that do not as they stand; `listed`: the file is one JSON list.
 
     Objects are kept as JSON where two have other keys, or the first has none; objects or lists next to others too. For
@@ -91,16 +91,16 @@ def kept(columns: Mapping[str, Sequence[Any]], *, listed: bool = False) -> dict[
     return _changed(columns, True) if not listed and any(map(_holds_json, found.values())) else found
 
 
-def _changed(columns: Mapping[str, Sequence[Any]], rounds: bool) -> dict[str, PlaceReading]:
+def _changed(columns: Mapping[str, Sequence[Any]], rounds: bool) -> dict[str, PlaceConversion]:
     found = {name: _kept(values, rounds) for name, values in columns.items()}
     return {name: one for name, one in found.items() if one is not None}
 
 
-def _holds_json(place: PlaceReading) -> bool:
+def _holds_json(place: PlaceConversion) -> bool:
     return place.what == "json" or any(map(_holds_json, place.inside.values()))
 
 
-def _kept(values: Sequence[Any], rounds: bool, as_json: bool = True) -> PlaceReading | None:
+def _kept(values: Sequence[Any], rounds: bool, as_json: bool = True) -> PlaceConversion | None:
     held = [value for value in values if value is not None]
     kinds = {kind_of(value) for value in held}
     if kinds == {"object"}:
@@ -110,10 +110,10 @@ def _kept(values: Sequence[Any], rounds: bool, as_json: bool = True) -> PlaceRea
         inside = {key: _kept([value.get(key) for value in held], rounds, as_json) for key in keys}
         changed = {key: one for key, one in inside.items() if one is not None}
         order = keys if any(tuple(value) != keys for value in held) else ()
-        return PlaceReading("object", changed, order) if changed or order else None
+        return PlaceConversion("object", changed, order) if changed or order else None
     if kinds == {"array"}:
         items = _kept([item for value in held for item in value], rounds, as_json)
-        return PlaceReading("list", {"": items}) if items is not None else None
+        return PlaceConversion("list", {"": items}) if items is not None else None
     if len(kinds) > 1:
         return _JSON if as_json else None
     if kinds == {"number"} and any(map(_is_double, held)):
@@ -121,7 +121,7 @@ def _kept(values: Sequence[Any], rounds: bool, as_json: bool = True) -> PlaceRea
     return None
 
 
-def typed(values: Sequence[Any]) -> PlaceReading | None:
+def typed(values: Sequence[Any]) -> PlaceConversion | None:
     """How the values of one place come back where no place is kept as JSON; None where as they stand.
 
     Objects have the keys of all objects of the place, in the order in which they first come, null where one has none.
@@ -225,7 +225,7 @@ def _is_double(value: float) -> bool:
     return isinstance(value, float) or not -(2**63) <= value < 2**63
 
 
-def _back(value: Any, place: PlaceReading) -> Any:
+def _back(value: Any, place: PlaceConversion) -> Any:
     """A value as it comes back."""
     if value is None:
         return None

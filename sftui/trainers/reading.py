@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from sftui.conversations.reading import (
     FileReading,
-    PlaceReading,
+    PlaceConversion,
     ValueKind,
     kept,
     kind_of,
@@ -142,18 +142,18 @@ def with_times(reading: FileReading | None, schema: pa.Schema) -> FileReading | 
     return FileReading(columns, reading is not None and reading.typed) if columns else None
 
 
-def _timed(kind: pa.DataType, place: PlaceReading | None) -> PlaceReading | None:
+def _timed(kind: pa.DataType, place: PlaceConversion | None) -> PlaceConversion | None:
     import pyarrow as pa
 
     if pa.types.is_timestamp(kind):
-        return PlaceReading("time")
+        return PlaceConversion("time")
     if pa.types.is_struct(kind):
         inside = {field.name: field.type for field in kind}
     else:
         inside = {"": kind.value_type} if pa.types.is_list(kind) else {}
     known, order = (place.inside, place.order) if place is not None else ({}, ())
     made = {key: made for key, inner in inside.items() if (made := _timed(inner, known.get(key))) is not None}
-    return PlaceReading("list" if "" in made else "object", made, order) if made else place
+    return PlaceConversion("list" if "" in made else "object", made, order) if made else place
 
 
 def time_notes(paths: Iterable[str], preset: str, title: str) -> tuple[str, ...]:

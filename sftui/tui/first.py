@@ -12,7 +12,7 @@ from sftui.errors import SftuiError
 from sftui.session.at_hand import Choice, data_in, hub_cache, tokenizers_at_hand, trainers_at_hand
 from sftui.text import cell_width, clip, fit, visible
 from sftui.tui.base import KeyedApp
-from sftui.tui.filtering import Filtering
+from sftui.tui.filter_dialog import FilterDialog
 from sftui.tui.keys import Keymap
 from sftui.tui.themes import Styles
 from sftui.views.cells import Line, LineBuilder, Role, line, wrap
@@ -99,7 +99,7 @@ def matching(choices: tuple[Choice, ...], text: str) -> tuple[Choice, ...]:
 WIDEST_NAME = 44
 
 
-class Pick(Filtering):
+class Pick(FilterDialog):
     """One question: letters filter what may be picked, what is typed may be taken as it is."""
 
     sign = ">"

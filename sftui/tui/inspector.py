@@ -301,7 +301,7 @@ class Inspector(Screen[None], inherit_bindings=False):
 
     def open_help(self, then: Answer) -> None:
         """Keys, signs and concepts, those keys first that work in the pane that holds them."""
-        from sftui.tui.filtering import Help
+        from sftui.tui.filter_dialog import Help
 
         self.show_dialog(Help(keys_of(self.state.open.context), self.keymap, self.look), then)
 
@@ -319,7 +319,7 @@ class Inspector(Screen[None], inherit_bindings=False):
 
     def open_palette(self, then: Callable[[Command | int], None]) -> None:
         """Finds a command, or the number of a row."""
-        from sftui.tui.filtering import Palette
+        from sftui.tui.filter_dialog import Palette
 
         def chosen(entry: Command | int) -> None:
             self.drawing(lambda: then(entry))()

@@ -23,7 +23,7 @@ from sftui.views.cells import Line, LineBuilder, Over, Role, line
 MOVES = {"up": "up", "down": "down", "pageup": "page_up", "pagedown": "page_down"}
 
 
-class Filtering(Dialog):
+class FilterDialog(Dialog):
     """Letters filter, arrows move. A subclass says what its lines are for the `text`, and what Enter does."""
 
     sign = ":"
@@ -59,7 +59,7 @@ class Filtering(Dialog):
             self.bar.show(*self.title_lines(self.bar.size.width))
 
 
-class Help(Filtering):
+class Help(FilterDialog):
     """As tall as all of it, so that nothing moves while one types."""
 
     sign = "?"
@@ -84,7 +84,7 @@ TITLE_WIDTH = 24
 UNLISTED = ("palette", "close", "interrupt")
 
 
-class Palette(Filtering):
+class Palette(FilterDialog):
     """Letters filter, arrows move, Enter runs."""
 
     hint = "a command, or a row number"
