@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
-from case_runner import run
+from case_runner import Outcome, run
 
 from sftui.findings import CODES, SCOPE_OF, explain
 from sftui.findings.catalogue import DATASET_CHECKS, ROW_CHECKS, SETUP_CHECKS
@@ -22,6 +26,49 @@ def test_code_is_raised_by_bad_only(code: str) -> None:
         assert finding.row is not None
     passed = run(good)
     assert code not in passed.codes, passed.of(code)[0].sentence
+
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "findings" / "examples.txt"
+
+
+def _places(outcome: Outcome, code: str) -> Iterator[str]:
+    """Each finding of a code, its words, and where it says it is: message, tokens, and the text of its span."""
+    texts = {inspection.row.index: inspection.rendered for inspection in outcome.inspections}
+    for finding in outcome.of(code):
+        yield f"  {finding.severity.value} row {finding.row} message {finding.message}: {finding.sentence}"
+        if finding.tokens is not None:
+            yield f"    tokens {finding.tokens[0]} to {finding.tokens[1]}"
+        rendered = texts.get(finding.row) if finding.row is not None else None
+        if finding.span is not None and rendered is not None:
+            yield f"    text {rendered.text[finding.span[0] : finding.span[1]]!r} at {finding.span[0]}"
+        if finding.evidence:
+            yield f"    evidence {finding.evidence}"
+        if finding.rows or finding.count > 1:
+            yield f"    {finding.count} rows: {list(finding.rows)}"
+
+
+def _section(code: str) -> str:
+    lines: list[str] = []
+    for number, example in enumerate((CODES[code].bad, *CODES[code].more)):
+        lines += [f"{code} {'more' if number else 'bad'}", *_places(run(example), code)]
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+@pytest.fixture(scope="module")
+def sections() -> list[str]:
+    """SFTUI_GOLDEN=write writes them anew: read the diff."""
+    if os.environ.get("SFTUI_GOLDEN") == "write":
+        GOLDEN.write_text("\n".join(map(_section, sorted(CODES))), encoding="utf-8")
+    return [f"{section.rstrip()}\n" for section in GOLDEN.read_text(encoding="utf-8").split("\n\n")]
+
+
+def test_the_examples_of_each_code_are_recorded(sections: list[str]) -> None:
+    assert [section.partition(" ")[0] for section in sections] == sorted(CODES)
+
+
+@pytest.mark.parametrize("number", range(len(CODES)), ids=sorted(CODES))
+def test_what_bad_examples_come_to(number: int, sections: list[str]) -> None:
+    assert _section(sorted(CODES)[number]) == sections[number], "run with SFTUI_GOLDEN=write and read the diff"
 
 
 @pytest.mark.parametrize("code", sorted(CODES))
