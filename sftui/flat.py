@@ -39,11 +39,18 @@ def merged(ranges: Iterable[tuple[int, int]]) -> Ranges:
     """Ranges in order, those that are empty left out and neighbours joined."""
     found: list[tuple[int, int]] = []
     for start, end in ranges:
-        if found and found[-1][1] == start:
-            found[-1] = (found[-1][0], end)
-        elif start < end:
-            found.append((start, end))
+        if start < end:
+            found.append((found.pop()[0] if found and found[-1][1] == start else start, end))
     return tuple(found)
+
+
+def first(ranges: Iterable[tuple[int, int]], most: int) -> Ranges:
+    """No more than `most` positions of ranges."""
+    kept: list[tuple[int, int]] = []
+    for start, end in ranges:
+        kept.append((start, min(end, start + most)))
+        most -= kept[-1][1] - start
+    return merged(kept)
 
 
 def cut(ranges: Ranges, numbers: Flat) -> Flat:

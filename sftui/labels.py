@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, repeat
+from itertools import chain
 
 from sftui.errors import RecipeError
 from sftui.flat import Ranges, cut, labelled, moved
@@ -176,19 +176,33 @@ def collate(
     )
 
 
+Stretches = Sequence[tuple[Example, int, int]]
+"""Examples with the range of tokens that is taken of each."""
+
+
+def columns_of(stretches: Stretches) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """The ids and the labels of stretches, one behind the other, and position ids from 0 in each."""
+    return (
+        tuple(chain.from_iterable(example.input_ids[start:end] for example, start, end in stretches)),
+        tuple(chain.from_iterable(example.labels[start:end] for example, start, end in stretches)),
+        tuple(chain.from_iterable(range(end - start) for _, start, end in stretches)),
+    )
+
+
 def end_to_end(examples: Sequence[Example], rows: Sequence[int], note: str) -> Batch:
     """Rows one behind the other as one, with position ids from 0 in each and no attention mask; RecipeError as of
     `refuse_too_large`."""
-    ids = tuple(token for example in examples for token in example.input_ids)
-    refuse_too_large(1, len(ids))
-    weights = weights_joined((one, 0, len(one.input_ids)) for one in examples)
+    stretches = [(example, 0, len(example.input_ids)) for example in examples]
+    lengths = tuple(length for _, _, length in stretches)
+    refuse_too_large(1, sum(lengths))
+    (ids, labels, places), weights = columns_of(stretches), weights_joined(stretches)
     return Batch(
         rows=tuple(rows),
-        lengths=tuple(len(example.input_ids) for example in examples),
+        lengths=lengths,
         input_ids=(ids,),
-        labels=(tuple(label for example in examples for label in example.labels),),
+        labels=(labels,),
         attention_mask=None,
-        position_ids=(tuple(place for example in examples for place in range(len(example.input_ids))),),
+        position_ids=(places,),
         notes=(note,),
         weights=None if weights is None else (weights,),
     )
@@ -204,15 +218,17 @@ def pack_of(rows: Iterable[tuple[int, Example]], size: int = 0, pad_id: int = 0)
     """Whole rows, each with its number, as one pack: position ids from 0 in each, and the attention mask numbers them
     from 1; padded to `size` with the mask and position ids 0."""
     rows = list(rows)
-    lengths = [len(example.input_ids) for _, example in rows]
-    gap = max(size - sum(lengths), 0)
+    stretches = [(example, 0, len(example.input_ids)) for _, example in rows]
+    ids, labels, places = columns_of(stretches)
+    gap = max(size - len(ids), 0)
+    numbers = chain.from_iterable([number] * length for number, (_, _, length) in enumerate(stretches, 1))
     return Pack(
-        tuple((index, 0, length) for (index, _), length in zip(rows, lengths)),
-        (*chain.from_iterable(example.input_ids for _, example in rows), *[pad_id] * gap),
-        (*chain.from_iterable(example.labels for _, example in rows), *[IGNORE_INDEX] * gap),
-        (*chain.from_iterable(map(range, lengths)), *[0] * gap),
-        (*chain.from_iterable(map(repeat, range(1, len(lengths) + 1), lengths)), *[0] * gap),
-        weights=weights_joined(((example, 0, len(example.input_ids)) for _, example in rows), gap),
+        tuple((index, 0, length) for (index, _), (_, _, length) in zip(rows, stretches)),
+        (*ids, *[pad_id] * gap),
+        (*labels, *[IGNORE_INDEX] * gap),
+        (*places, *[0] * gap),
+        (*numbers, *[0] * gap),
+        weights=weights_joined(stretches, gap),
     )
 
 

@@ -10,7 +10,6 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from importlib import import_module
-from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sftui.errors import RecipeError, TemplateError
@@ -534,15 +533,6 @@ def stored_tokens(conversation: Conversation, rendered: RenderedText, tools: Too
     starts, ends = (tuple(at if text else NOWHERE for text, at in zip(spelt, column)) for column in columns)
     n = len(spelt)
     return Tokens(flat(conversation.input_ids), starts, ends, messages=(0,) * n, parts=(PartOf.CONTENT,) * n)
-
-
-def end_to_end(ranges: Sequence[tuple[Example, int, int]]) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """The ids and the labels of ranges of examples, one behind the other, and places that begin anew in each."""
-    return (
-        tuple(chain.from_iterable(example.input_ids[start:end] for example, start, end in ranges)),
-        tuple(chain.from_iterable(example.labels[start:end] for example, start, end in ranges)),
-        tuple(chain.from_iterable(range(end - start) for _, start, end in ranges)),
-    )
 
 
 def dropped_labels(tokens: Tokens, why: str) -> Labels:

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from sftui.labels import refuse_too_large
+from sftui.labels import columns_of, refuse_too_large
 from sftui.model import Batch, Example, Pack
 from sftui.recipe import Recipe
 from sftui.trainers.axolotl import AxolotlOptions
 from sftui.trainers.axolotl.settings import RECORD
-from sftui.trainers.base import end_to_end
 
 BIN_SIZE = 200
 """sample_packing_bin_size: no more rows than this in one bin."""
@@ -94,7 +93,7 @@ def _pack(held: Sequence[tuple[int, Example]], attention: str) -> Pack:
     for number, (_, example) in enumerate(held, 1):
         mask += [value * (number if attention == "doc_ids" else 1) for value in example.attention_mask]
     documents = tuple((index, 0, len(example.input_ids)) for index, example in held)
-    columns = end_to_end([(example, 0, len(example.input_ids)) for _, example in held])
+    columns = columns_of([(example, 0, len(example.input_ids)) for _, example in held])
     return Pack(documents, *columns, None if attention == "none" else tuple(mask))
 
 

@@ -7,21 +7,19 @@ to a limit; EOS follows where there is room; a BOS before the response goes.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TypeVar
 
 from sftui.errors import TokenizerError
-from sftui.flat import covered, flat
+from sftui.flat import Ranges, covered, flat, merged
 from sftui.model import NOWHERE, Part, RenderedText, Span, Tokens
 from sftui.recipe import Tokenize
 from sftui.runs import Runs, as_runs, joined
 from sftui.tokens import LoadedTokenizer, tokenize
 
 T = TypeVar("T")
-Ranges = tuple[tuple[int, int], ...]
 COMPLETION_LIMIT = 64
 """A text of type completion is cut at so many sequence lengths; what lies behind is lost."""
 _PLAIN = Tokenize(mode="whole", add_special_tokens=True, append_eos="never", bos="keep")
@@ -65,22 +63,6 @@ def chunks(kept: Ranges, size: int | None, least: int) -> tuple[Ranges, ...]:
     step = size or max(len(places), 1)
     runs = [places[at : at + step] for at in range(0, len(places), step)]
     return tuple(merged([(place, place + 1) for place in run]) for run in runs if len(run) >= least)
-
-
-def merged(ranges: Sequence[tuple[int, int]], most: int | None = None) -> Ranges:
-    """Ranges in order with neighbours joined, and no more than `most` positions of them."""
-    found: list[tuple[int, int]] = []
-    left = sys.maxsize if most is None else most
-    for start, end in ranges:
-        end = min(end, start + left)
-        left -= max(end - start, 0)
-        if end <= start:
-            continue
-        if found and found[-1][1] == start:
-            found[-1] = (found[-1][0], end)
-        else:
-            found.append((start, end))
-    return tuple(found)
 
 
 def _part(

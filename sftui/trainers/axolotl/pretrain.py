@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sftui.errors import RecipeError
-from sftui.flat import covered
+from sftui.flat import Ranges, covered, merged
 from sftui.recipe import Recipe
 from sftui.tokens import LoadedTokenizer
 from sftui.trainers.axolotl import parts
@@ -46,7 +46,7 @@ def entry_of(config: Mapping[str, Any], where: str) -> dict[str, Any]:
     return {"split": "train", **entry, "type": kind, "field": first.get("text_column") or "text"}
 
 
-def window(count: int, tokenizer: LoadedTokenizer, recipe: Recipe) -> parts.Ranges:
+def window(count: int, tokenizer: LoadedTokenizer, recipe: Recipe) -> Ranges:
     """What is trained of a text of `count` tokens, EOS included where it has one; () where it is left out.
 
     RecipeError for a text that is longer than one window with sample_packing: tokenizers 0.23.1 gives the first window
@@ -64,7 +64,7 @@ def window(count: int, tokenizer: LoadedTokenizer, recipe: Recipe) -> parts.Rang
             " first window alone, where 0.22.2 and 0.23.3 keep all",
             fix="cut the text, or set sequence_len higher",
         )
-    run = parts.merged([*kept, (count - eos, count)])
+    run = merged([*kept, (count - eos, count)])
     return run if covered(run) >= (LEAST if eos else 1) else ()
 
 

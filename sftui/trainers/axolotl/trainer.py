@@ -15,7 +15,7 @@ from dataclasses import replace
 from sftui import labels as label_rules
 from sftui.conversations import Detection
 from sftui.errors import RecipeError, TemplateError
-from sftui.flat import covered, moved
+from sftui.flat import Ranges, covered, first, moved
 from sftui.model import (
     NOWHERE,
     Batch,
@@ -224,7 +224,7 @@ class Axolotl(Trainer):
     ) -> tuple[Tokens, Labels]:
         conversation = shaped.conversation
         notes: tuple[str, ...] = () if rendered.exact else ("who wrote which token is a best effort here",)
-        everything: parts.Ranges = ((0, len(tokens)),) if len(tokens) else ()
+        everything: Ranges = ((0, len(tokens)),) if len(tokens) else ()
         subject, stored = label_rules.Subject(tokens, rendered, conversation), None
         if conversation.kind is Kind.TOKENS:
             drawn, stored = label_rules.draw(subject, recipe.mask), conversation.labels or None
@@ -255,7 +255,7 @@ class Axolotl(Trainer):
     ) -> Labels:
         """A text of type completion: all of it trained, in chunks of sequence_len."""
         size = recipe.length.max
-        kept: parts.Ranges = ((0, len(tokens)),)
+        kept: Ranges = ((0, len(tokens)),)
         if size is not None and len(tokens) >= size * parts.COMPLETION_LIMIT:
             kept = parts.completion(rendered, tools.tokenizer, size).kept
         least = recipe.length.min_tokens or 2
@@ -383,7 +383,7 @@ def _kept(labels: Labels, recipe: Recipe) -> Labels:
             over = f"{count} tokens, more than sequence_len {length.max}"
             dropped = f"{over}: Axolotl drops the row (excess_length_strategy: drop)"
         elif length.over == "cut_right":
-            kept = parts.merged(kept, length.max)
+            kept = first(kept, length.max)
         elif length.over == "error":
             raise RecipeError(
                 "Axolotl stops the whole run at this row",

@@ -78,8 +78,6 @@ def convert(row: Row, detected: Detection, partition: Any) -> Conversation:
 
     ConversationError where the transform would raise, RecipeError where the partition is none.
     """
-    if detected.refused is not None:
-        raise ConversationError(detected.refused.what, why=detected.refused.why, fix=detected.refused.fix)
     where, data = row.where or f"row {row.index}", row.data
     if not isinstance(data, Mapping):
         raise ConversationError(row.problem or "the row is not a JSON object", where=where)

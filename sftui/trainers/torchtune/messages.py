@@ -78,8 +78,6 @@ def pair_of(fields: Mapping[str, str]) -> dict[str, str | None]:
 
 def convert(row: Row, detected: Detection, new_system: str | None) -> Conversation:
     """One row as torchtune's messages; ConversationError where its transform would raise."""
-    if detected.refused is not None:
-        raise ConversationError(detected.refused.what, why=detected.refused.why, fix=detected.refused.fix)
     where, fields, kind = row.where or f"row {row.index}", detected.fields, detected.format
     data = row.data
     if not isinstance(data, Mapping):

@@ -18,7 +18,7 @@ from sftui import labels as label_rules
 from sftui.errors import RecipeError
 from sftui.model import IGNORE_INDEX, Batch, Example, Pack
 from sftui.recipe import Recipe
-from sftui.trainers.base import Toolbox, Trainer, end_to_end, pad_token_id
+from sftui.trainers.base import Toolbox, Trainer, pad_token_id
 from sftui.trainers.own_config import require
 
 Documents = list[tuple[int, int, int]]
@@ -75,7 +75,7 @@ def pack_wrapped(examples: Sequence[Example], size: int) -> Iterator[Pack]:
 
 
 def _flatten(examples: Sequence[Example], documents: Documents, *, restart: bool) -> Pack:
-    ids, labels, places = end_to_end([(examples[index], start, end) for index, start, end in documents])
+    ids, labels, places = label_rules.columns_of([(examples[index], start, end) for index, start, end in documents])
     return Pack(tuple(documents), ids, labels, places if restart else None, None if restart else (1,) * len(ids))
 
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sftui import pipeline
+from sftui.flat import merged
 from sftui.model import Example, Inspection, Row, Stage
 from sftui.recipe import Recipe
 from sftui.templates import rendering_of
@@ -20,7 +21,7 @@ from sftui.trainers.axolotl import locate
 from sftui.trainers.axolotl.instruct import instruct_type
 from sftui.trainers.axolotl.locate import differing
 from sftui.trainers.axolotl.packing import first_fit, next_fit, packs_of
-from sftui.trainers.axolotl.parts import chunks, merged
+from sftui.trainers.axolotl.parts import chunks
 from sftui.trainers.axolotl.templates import REGISTRY, message_keys
 from sftui.trainers.own_config import notes_of
 
