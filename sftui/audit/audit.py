@@ -197,7 +197,8 @@ class Audit:
         if n:
             share = trained * 100 // n
             self.shares[share] += 1
-            self._list("trained share", (share_bar(share),), row)
+            if self.listing is not None:
+                self.listing.add("trained share", share_bar(share), row)
         for start, end in [sample[:2] for sample in tokens.samples] or [(0, n)]:
             self._long(end - start, moved(labels.carrying, ((start, end),)), row)
 
@@ -205,7 +206,8 @@ class Audit:
         """What each limit would take of one sequence, by where it carries loss."""
         trained = covered(ranges)
         self.lengths[n] += 1
-        self._list("length", (length_bar(n),), row)
+        if self.listing is not None:
+            self.listing.add("length", length_bar(n), row)
         for limit in self.limits:
             if n <= limit:
                 break

@@ -1,4 +1,5 @@
-"""Findings gathered over the dataset: counts by code, the first of each in full, and who is new."""
+"""Findings gathered over the dataset: counts by code, the first of each in full, who is new, and by what one is
+known in another run."""
 
 from __future__ import annotations
 

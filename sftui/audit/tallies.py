@@ -1,4 +1,5 @@
-"""Named counts with their first rows, bounded however many names the data brings."""
+"""Named counts with their first rows, bounded however many names the data brings; which rows stand behind each number,
+and the weights of trained tokens."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def _kept(values: Sequence[Any], rounds: bool, as_json: bool = True) -> PlaceCon
     if kinds == {"object"}:
         if as_json and (not held[0] or any(value.keys() != held[0].keys() for value in held)):
             return _JSON
-        keys = tuple(dict.fromkeys(key for value in held for key in value))
+        keys = tuple(held[0]) if as_json else tuple(dict.fromkeys(key for value in held for key in value))
         inside = {key: _kept([value.get(key) for value in held], rounds, as_json) for key in keys}
         changed = {key: one for key, one in inside.items() if one is not None}
         order = keys if any(tuple(value) != keys for value in held) else ()

@@ -72,7 +72,7 @@ _CHECKS = tuple(
     if isinstance(one, (RowCheck, SetupCheck, DatasetCheck)) and one.faults.__module__ == home  # not where it is used
 )
 CODES: Mapping[str, Rule] = listed((name, one) for _, name, one in _FOUND if isinstance(one, Rule))
-ROW_CHECKS = tuple(row_check for row_check in _CHECKS if isinstance(row_check, RowCheck))
+ROW_CHECKS = tuple(check for check in _CHECKS if isinstance(check, RowCheck))
 SETUP_CHECKS = tuple(one for one in _CHECKS if isinstance(one, SetupCheck))
 DATASET_CHECKS = tuple(one for one in _CHECKS if isinstance(one, DatasetCheck))
 PARTS: Mapping[str, Parts] = {rule.code: check.parts for check in DATASET_CHECKS if check.parts for rule in check.rules}

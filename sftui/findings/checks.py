@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from enum import Enum
-from itertools import islice
 from typing import Any
 
 from sftui.findings.context import Context
@@ -91,9 +90,13 @@ class RowCheck:
     masks: tuple[str, ...] = ()
     several: bool = False
 
-    def __call__(self, look: RowLook) -> Iterator[Finding]:
-        for fault in islice(self.faults(look), None if self.several else 1):
-            yield finding_of(look, fault.rule or self.rules[0], fault)
+    def __call__(self, look: RowLook) -> list[Finding]:
+        found: list[Finding] = []
+        for fault in self.faults(look):
+            found.append(finding_of(look, fault.rule or self.rules[0], fault))
+            if not self.several:
+                break
+        return found
 
     def holds(self, look: RowLook) -> bool:
         """Whether it finds anything in a row."""
@@ -178,7 +181,7 @@ class DatasetCheck:
             title = ", ".join(f"set {one.path} to {one.after}" for one in changes) or rule.fix_text(checks.trainer)
             yield Finding(
                 rule.code,
-                rule.severity,
+                fault.severity or rule.severity,
                 fault.sentence,
                 evidence=fault.evidence or "rows " + ", ".join(map(str, tally.rows)),
                 fix=rule_fix(rule, changes, title),

@@ -1,4 +1,5 @@
-"""A finding in one place: what it is called, how bad it is, what it means and what repairs it, with two examples.
+"""A finding in one place: what it is called, how bad it is, what it means and what repairs it, with two
+examples, and what examples are made of.
 
 Rules stand next to the checks that report by them, in the files of `rules/`; `catalogue` finds them there.
 """

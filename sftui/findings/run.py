@@ -20,7 +20,7 @@ MOST_STRETCHES = 400
 MOST_SHAPES = 2_000
 """How many are remembered at a time: a hostile set has a new one in every row."""
 
-_BY_MOMENT = {when: tuple(row_check for row_check in ROW_CHECKS if row_check.when is when) for when in RowCondition}
+_BY_MOMENT = {when: tuple(check for check in ROW_CHECKS if check.when is when) for when in RowCondition}
 
 
 def check_row(inspection: Inspection, context: Context, *, look: RowLook | None = None) -> tuple[Finding, ...]:
@@ -47,7 +47,7 @@ def _found(look: RowLook) -> tuple[Finding, ...]:
     found: list[Finding] = []
     for check in _checks(look):
         if check.row is None or check.row(look):
-            found.extend(check(look))
+            found += check(look)
     return _worst_first(found) if len(found) > 1 else tuple(found)
 
 
@@ -58,7 +58,7 @@ def _checks(look: RowLook) -> Sequence[RowCheck]:
     checks_to_run = remembered.get(shape)
     if checks_to_run is None:
         checks = (check for when in moments(look.inspection) for check in _BY_MOMENT[when])
-        checks_to_run = [row_check for row_check in checks if row_check.open(context, shape)]
+        checks_to_run = [check for check in checks if check.open(context, shape)]
         if len(shape.parts) <= MOST_STRETCHES and len(shape.roles) <= MOST_STRETCHES:
             if len(remembered) >= MOST_SHAPES:
                 remembered.clear()

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from sftui.conversations.identity import identity
-from sftui.findings.words import words
+from sftui.findings.words import REASONING, words
 from sftui.repairs.model import Data, RepairLayout
 from sftui.repairs.splice import HALF
 
@@ -62,7 +62,7 @@ def _answers(item: Any, layout: RepairLayout) -> bool:
         for part in parts
     )
     return any(bool(one.strip()) if isinstance(one, str) else one is not None for one in said) or any(
-        item.get(key) for key in ("tool_calls", "reasoning_content", "thinking", "reasoning")
+        item.get(key) for key in ("tool_calls", *REASONING)
     )
 
 

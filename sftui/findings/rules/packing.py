@@ -281,25 +281,22 @@ def documents(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]
         if unsplit and limit is not None and longest > limit:
             changes.append(("length.max", round_up(longest)))  # what does not fit into a pack is cut
         yield _reported(
-            context, PAC003, f"{len(parts)} of {count} packed documents are only a part of their row", parts, changes
+            PAC003, f"{len(parts)} of {count} packed documents are only a part of their row", parts, changes
         )
     if first and not context.recipe.batch.flatten:  # the collator that flattens masks the first label of each document
-        yield _reported(
-            context, PAC004, f"the first token of {len(first)} of {count} packed documents is trained", first
-        )
+        yield _reported(PAC004, f"the first token of {len(first)} of {count} packed documents is trained", first)
     if open_ends:
         token = open_ends[0][1]
         tokenizer = context.tools.tokenizer
         shown = visible_token(tokenizer.surface(token), tokenizer.piece(token))
         yield _reported(
-            context,
             PAC006,
             f"{len(open_ends)} of {count} packed documents end with {shown} or the like, no stop token, and another"
             " follows",
             [row for row, _ in open_ends],
         )
     if masked:
-        yield _reported(context, PAC007, f"{len(masked)} of {count} packed documents have no trained token", masked)
+        yield _reported(PAC007, f"{len(masked)} of {count} packed documents have no trained token", masked)
 
 
 def _whole(example: Example) -> tuple[int, ...]:
@@ -320,9 +317,7 @@ def _ends(context: Context, ids: Sequence[int]) -> bool:
     return False
 
 
-def _reported(
-    context: Context, rule: Rule, sentence: str, rows: Sequence[int], changes: Sequence[tuple[str, object]] = ()
-) -> Fault:
+def _reported(rule: Rule, sentence: str, rows: Sequence[int], changes: Sequence[tuple[str, object]] = ()) -> Fault:
     places = tuple(dict.fromkeys(rows))
     return Fault(
         sentence, "rows " + ", ".join(map(str, places[:5])), changes=changes, rows=places, count=len(rows), rule=rule

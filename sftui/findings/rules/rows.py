@@ -318,7 +318,7 @@ ROW018 = major(
 )
 
 
-@row_check(DATA, ROW018, row=lambda look: look.inspection.row.cells)
+@row_check(DATA, ROW018, row=lambda look: look.inspection.row.cells, several=True)
 def read_otherwise(look: RowLook) -> Iterator[Fault]:
     """ROW018: of the columns that rows are made of."""
     row, used = look.inspection.row, {*look.context.detected.fields.values()}

@@ -509,7 +509,6 @@ def _split_by_slots(context: Context, found: Sequence[Inspection]) -> Iterator[F
             _in_pieces(split[0], context.tools.untouched),
             Severity.WARNING,
             count=len(split),
-            rule=TPL013,
         )
 
 
@@ -581,7 +580,7 @@ def template_boundary(context: Context, sample: Sequence[Inspection]) -> Iterato
     """BND002: for a plain answer the prompt is a prefix as text, and not as tokens."""
     if (
         any(inspection.tokens is not None and inspection.tokens.prompt_ids is not None for inspection in sample)
-        and context.recipe.mask.rule in ("auto", "completion")
+        and context.recipe.mask.rule in BY_PROMPT
         and boundary_merges(context)
     ):
         prompt, whole = context.render([user()], prompt=True) or "", context.plain or ""

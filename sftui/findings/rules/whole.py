@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sftui import trainers
-from sftui.findings.checks import Fault, dataset_check, setup_check
+from sftui.findings.checks import BY_PROMPT, Fault, dataset_check, setup_check
 from sftui.findings.context import Context
 from sftui.findings.dataset import EARLY, ENOUGH_ROWS, EXAMPLES, LIMITS, RARE, DatasetChecks, Tally, number_of
 from sftui.findings.look import shown
@@ -177,9 +177,7 @@ BND007 = fatal(
 @dataset_check(BND007)
 def early_masks(checks: DatasetChecks) -> Iterator[Fault]:
     mask = checks.recipe.mask
-    by_length = mask.rule in ("given", "all") or (
-        mask.rule in ("auto", "completion") and mask.boundary == "prompt_length"
-    )
+    by_length = mask.rule in ("given", "all") or (mask.rule in BY_PROMPT and mask.boundary == "prompt_length")
     if by_length and checks.long_prompt.count >= 20 and checks.early.count >= 0.95 * checks.long_prompt.count:
         yield Fault(
             f"in {checks.early.count:,} of {checks.long_prompt.count:,} longer rows the mask begins after at most"

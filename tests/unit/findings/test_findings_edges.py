@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from case_runner import run, tokenizer_of
 
+from sftui.findings import CODES
 from sftui.findings.rule import CALLING, GOOD, IDS, STORED, Case, case, chat, chatml
 from sftui.findings.words import walk
 
@@ -295,3 +296,11 @@ def test_what_nests_deeper_than_calls_is_walked() -> None:
         deep = {"a": [deep]}
     assert sum(one == "a" for one in walk(deep)) == 1500
     assert [*walk({"a": [1, "b"], "c": None})][1:] == ["a", [1, "b"], 1, "b", "c", None]
+
+
+def test_each_cell_of_a_row_that_is_read_otherwise_is_told() -> None:
+    example = CODES["ROW018"].bad
+    made = run(
+        replace(example, rows=({"prompt": 7, "completion": None},), cells=(("prompt", "007"), ("completion", "NA")))
+    )
+    assert [finding.sentence.split("`")[1] for finding in made.of("ROW018")] == ["prompt", "completion"]
