@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 
 _FIRST = (
     *("hf-trainer", "manual-shift", "trl", "axolotl", "llamafactory", "llamafactory-v1", "unsloth", "torchtune"),
@@ -11,8 +11,9 @@ _FIRST = (
 
 
 def _found() -> tuple[str, ...]:
-    files = (Path(__file__).parent / "trainers").glob("*/trainer.py")
-    names = {file.parent.name.replace("_", "-") for file in files}
+    folder = os.path.join(os.path.dirname(__file__), "trainers")
+    held = (name for name in os.listdir(folder) if os.path.isfile(os.path.join(folder, name, "trainer.py")))
+    names = {name.replace("_", "-") for name in held}
     return (*(name for name in _FIRST if name in names), *sorted(names.difference(_FIRST)))
 
 

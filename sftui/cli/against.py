@@ -70,16 +70,12 @@ def _of_run(given: Mapping[str, Any], against: str, run: Mapping[str, Any] | Non
     trainer = _trainer(run)
     if named.trainer is None and named.recipe_file is None and trainer is not None:
         config = named.config_file()
-        if config is None or _config_of(config) == trainer.partition("@")[0]:
+        if config is None or recognised(config) == trainer.partition("@")[0]:
             narrate(f"prepared as {trainer} does, which the run had; --trainer says otherwise")
             made["trainer"] = trainer
     if named.tokenizer is None and named.recipe_file is None and named.config_file() is None:
         made["tokenizer"] = (run.get("tokenizer") or {}).get("name") or None
     return made
-
-
-def _config_of(path: str) -> str:
-    return recognised(path)
 
 
 def _trainer(run: Mapping[str, Any]) -> str | None:

@@ -47,7 +47,7 @@ def remove_environments(versions: tuple[str, ...], everything: bool) -> int:
     wanted = tuple(environment.version for environment in made.all_made()) if everything else versions
     for version in wanted:
         if not made.remove(version):
-            known = ", ".join(made_environment.version for made_environment in made.all_made()) or "none"
+            known = ", ".join(environment.version for environment in made.all_made()) or "none"
             raise SftuiError(f"there is no environment for transformers {version}", fix=f"there are: {known}")
         narrate(f"removed {Path(made.folder_of(version))}")
     return 0

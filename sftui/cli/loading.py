@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from sftui.cli.terminal import clear_line, narrate, redraw
+from sftui.cli.terminal import LINE_WIDTH, clear_line, narrate, redraw
 from sftui.errors import TokenizerError, without_secrets
 from sftui.recipe import Recipe
 from sftui.session import ready
@@ -38,7 +38,6 @@ LOOK = 2.0
 """Seconds after which even these are left, should they unpack to very much more."""
 EVERY = 0.5
 """Seconds between two looks at what has come from the Hub."""
-WIDTH = 79
 
 
 def print_notes(recipes: Iterable[Recipe], more: Iterable[str] = ()) -> tuple[str, ...]:
@@ -94,7 +93,7 @@ def download_progress(repo: str | None, kind: str) -> Iterator[None]:
 
     def notify(seconds: float, came: int) -> None:
         if live and seconds >= 1:
-            redraw(clip(loading_words(name, kind, seconds, came), WIDTH).ljust(WIDTH))
+            redraw(clip(loading_words(name, kind, seconds, came), LINE_WIDTH).ljust(LINE_WIDTH))
             drawn[0] = True
         elif not live and came and kind == "models" and not drawn[0]:
             narrate(f"downloading {NAMES[kind]} {name} from the Hub …")

@@ -151,7 +151,7 @@ def _shown(outcome: ShapeOutcome, problems: Sequence[ShapeProblem]) -> list[str]
         place = "" if problem.message is None else f", message {problem.message}"
         lines.append(f"  {_SIGNS.get(problem.grade, '·')} {visible(problem.said)}{place}")
         lines += [f"    {visible(problem.excerpt)}"] * bool(problem.excerpt)
-    if not any(shape_problem.grade == ERROR for shape_problem in problems):
+    if not any(problem.grade == ERROR for problem in problems):
         lines += ["  nothing is wrong"] * (not problems)
     return lines
 

@@ -20,6 +20,8 @@ from sftui.text import visible
 
 DEFAULT_WIDTH = 80
 """Columns of what goes into a pipe or a file."""
+LINE_WIDTH = 79
+"""Columns that `redraw` is given at most: `clear_line` takes away as many."""
 WIDEST_PAGE = 100
 
 
@@ -42,7 +44,7 @@ def redraw(text: str) -> None:
 def clear_line() -> None:
     """Take away what `redraw` drew, where stderr is a terminal."""
     if sys.stderr.isatty():
-        redraw(" " * 79)
+        redraw(" " * LINE_WIDTH)
         redraw("")
 
 

@@ -223,9 +223,9 @@ class _ScriptFill:
             settles = isinstance(node.op, ast.Or)
             return settles if settles in known else None if None in known else not settles
         inside = list(ast.walk(node))
-        if not all(isinstance(one, (*_IN_KNOWN, *_SYNTAX)) for one in inside):
+        if not all(isinstance(part, (*_IN_KNOWN, *_SYNTAX)) for part in inside):
             return None
-        names = [a_s_t.id for a_s_t in inside if isinstance(a_s_t, ast.Name)]
+        names = [part.id for part in inside if isinstance(part, ast.Name)]
         if not names or not all(name in self._values for name in names):
             return None  # a literal alone is the value of something, as in `x or []`
         return bool(self._value(node))

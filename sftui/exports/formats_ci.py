@@ -29,7 +29,7 @@ def as_log(checked: AuditReport) -> dict[str, Any]:
     """The log as plain data. Source: https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/sarif-v2.1.0-os.html."""
     from sftui import __version__
 
-    codes = [found_code.code for found_code in checked.audit.found.ordered()]
+    codes = [found.code for found in checked.audit.found.ordered()]
     return {
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -108,7 +108,7 @@ def as_junit(checked: AuditReport) -> str:
     codes = checked.audit.found.ordered()
     failed = sum(code.severity is not Severity.INFO for code in codes)
     cases = (
-        "".join(_case(checked, found_code) for found_code in codes)
+        "".join(_case(checked, code) for code in codes)
         or '    <testcase classname="sftui" name="no findings" time="0"/>\n'
     )
     counts = f'tests="{max(1, len(codes))}" failures="{failed}" errors="0"'

@@ -41,7 +41,7 @@ def _lines(checked: AuditReport) -> Iterator[str]:
         )
     if codes:
         yield from ("", "| severity | code | finding | count | rows |", "|---|---|---|--:|---|")
-        yield from (_table_row(found_code) for found_code in codes)
+        yield from (_table_row(code) for code in codes)
     for code in codes:
         yield ""
         yield from _code(checked, code)

@@ -70,7 +70,7 @@ def lay_over(
     plan = session_plan(tokenizer, chosen, conversion=None if way is None else to_messages(way, target_of(recipe)))
     layout = layout_after(plan, detected)
     done = [apply_plan(row, plan, layout) for row in stored.sample]
-    kept = tuple(row_of(repaired_row) for repaired_row in done if repaired_row.dropped is None)
+    kept = tuple(row_of(row) for row in done if row.dropped is None)
     converted = way is not None and way.refused is None
     return RepairOverlay(stored, plan, layout, kept or stored.sample, reading_messages(recipe) if converted else recipe)
 

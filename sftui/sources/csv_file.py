@@ -141,8 +141,8 @@ class CsvSource(Source):
     def close(self) -> None:
         with self._lock:
             self._done = True
-            for i_o in (self._stream, self._text_stream, self._spool):
-                i_o.close()
+            for stream in (self._stream, self._text_stream, self._spool):
+                stream.close()
             self._file.close()
 
     def _chunk_rows(self) -> int:

@@ -163,9 +163,9 @@ def split_sets(tree: Tree, evidence: Sequence[Evidence]) -> dict[int, int]:
         mixed = any(
             len(stretches(some.text, some.answer, *place) or ()) > 1
             for some in evidence
-            for node_write in some.written
-            if node_write.leaf == number
-            for place in node_write.operands
+            for write in some.written
+            if write.leaf == number
+            for place in write.operands
         )
         name = leaf.operands[0].source
         made = [

@@ -23,6 +23,7 @@ from typing import Any
 
 from sftui.tokens.loading import four
 from sftui.tokens.loading.locate import Location, object_in, read_json
+from sftui.tokens.loading.reference import config_of
 
 FILE = "tokenizer.json"
 """What is said of a version that takes tokenizer.json as it is."""
@@ -80,13 +81,13 @@ def may_differ(place: Location, a: str, b: str, elsewhere: Mapping[str, int] | N
     if place.folder is None:
         return "its files are not on disk yet" if place.kind == "hub" else "of .gguf only the running release is known"
     counts = [_counted(version, measured[version]) for version in _around(a) if version in measured]
+    if any(counts):
+        return next(filter(None, counts))
     versions = [version for one in (a, b) for version in _around(one) if one is b or version not in measured]
     try:
         ways = {*_ways(place, versions).values()}
     except (OSError, ValueError) as error:
         return f"its files cannot be read ({error})"
-    if any(counts):
-        return next(filter(None, counts))
     if None in ways:
         return "how they load it is not known"
     names = {way[0] for way in ways if way is not None}
@@ -150,8 +151,7 @@ def _named_may_differ(place: Location, a: str, b: str) -> str | None:
     sources = {_source(version, name) for version in versions}
     if None in sources:
         return f"how they load it by {place.loader} is not known"
-    config = object_in(place.folder, "tokenizer_config.json")
-    if len(sources) == 1 or (name in UNMOVED and UNMOVED[name](config, place)):
+    if len(sources) == 1 or (name in UNMOVED and UNMOVED[name](config_of(place.folder), place)):
         return None
     return f"{name} changed between them"
 

@@ -14,7 +14,7 @@ import pytest
 from sftui import waiting
 from sftui.cli import loading
 from sftui.cli.loading import download_progress, hub_tokenizer
-from sftui.cli.terminal import guarded
+from sftui.cli.terminal import LINE_WIDTH, guarded
 
 
 class Stream(io.StringIO):
@@ -70,7 +70,7 @@ def test_a_terminal_shows_the_bytes_and_is_clean_afterwards(told: list[tuple[flo
     text = run(True, "datasets", True, told, tmp_path)
     drawn = text.split("\r")
     assert any(part.startswith("loading dataset org/big … 2 s, 4.5 MB downloaded") for part in drawn)
-    assert "\n" not in text and drawn[-2].isspace() and drawn[-1] == "" and max(map(len, drawn)) == loading.WIDTH
+    assert "\n" not in text and drawn[-2].isspace() and drawn[-1] == "" and max(map(len, drawn)) == LINE_WIDTH
     assert told[-1][1] == 4_500_000, "what was there before did not come"
 
 
