@@ -101,8 +101,8 @@ class ShapedRow:
 
 @dataclass(slots=True)
 class Totals:
-    """The rows that no evaluation sets aside and their tokens, of kept ones as cut; the rows that are kept, those of
-    them that have no token (`empty`), and the tokens that they train."""
+    """The rows that no evaluation sets aside and their tokens, of kept ones those of their first example; the rows
+    that are kept, those of them that have no token there (`empty`), and the tokens that they train."""
 
     rows: int = 0
     tokens: int = 0

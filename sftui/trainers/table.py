@@ -124,8 +124,8 @@ def words(key: str, knob: str, meaning: Mapping[Any, Any]) -> KeyEntry:
 def flag(key: str, knob: str, choice: Any, why: str = "") -> KeyEntry:
     """A key that, where it is true, sets a knob to a choice; no other choice has a key, and why."""
 
-    def write(recipe: Recipe, path: str, value: Any) -> Keys | str:
-        return {place_of(key): True} if value == choice else why
+    def write(recipe: Recipe, path: str, value: Any) -> Keys | str | None:
+        return {place_of(key): True} if value == choice else why or None
 
     return keyed(key, knob, lambda value, where: choice if value else NOTHING, write)
 

@@ -76,7 +76,7 @@ def read_row(row: Row, detected: Detection, recipe: Recipe) -> Conversation:
     prepared = detected.format == "tokenized"
     if prepared and isinstance(row.data, Mapping) and all(row.data.get(name) == [] for name in PREPARED):
         return EMPTY  # too short: it is dropped
-    if detected.refused is not None or prepared or not isinstance(row.data, Mapping):
+    if prepared or not isinstance(row.data, Mapping):
         return convert(row, detected, recipe.data)
     where, shape = row.where or f"row {row.index}", detected.format
     # A column that some row has is there, as null, in every row of the loaded dataset.

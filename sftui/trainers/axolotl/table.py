@@ -195,10 +195,8 @@ def loader_by_name(name: str) -> str:
 
 def _ds_type(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     """What it says beyond the ending of the file's name."""
-    path, loader = (
-        str(table.block_of(config, "datasets").get("path")),
-        table.block_of(config, "datasets").get("ds_type"),
-    )
+    block = table.block_of(config, "datasets")
+    path, loader = str(block.get("path")), block.get("ds_type")
     usual = loader_by_name(path) if "." in path.rpartition("/")[2] else None
     return {} if loader in (None, usual) else {"own.ds_type": loader}
 

@@ -103,7 +103,7 @@ class MlxLm(Trainer):
         return BY_LINES if stored.layout and not named else ""
 
     def convert(self, row: Row, detected: Detection, recipe: Recipe) -> Conversation:
-        if detected.refused is None and detected.verbatim and isinstance(row.data, Mapping):
+        if detected.verbatim and isinstance(row.data, Mapping):
             row = formats.with_tools(by_python(row))
             if detected.format == "prompt_completion":
                 return formats.pair(row.data or {}, detected)

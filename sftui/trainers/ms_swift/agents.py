@@ -59,7 +59,8 @@ RESULTS: Mapping[str, tuple[str, str, str, str]] = {
     "glm5_1": _OF_GLM,
     "deepseek_v3_1": ("<｜end▁of▁sentence｜>", "<｜tool▁output▁begin｜>", "<｜tool▁output▁end｜>", ""),
 }
-"""What the others write: before all results, before and behind each, and behind all."""
+"""What the others write: before all results, before and behind each, and behind all; GLM4 the first in place of the
+second, before its first result."""
 REACT = ("Action:", "Action Input:", "Observation:")
 FLOWERS = ("✿FUNCTION✿:", "✿ARGS✿:", "✿RESULT✿:")
 

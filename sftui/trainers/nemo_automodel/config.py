@@ -315,12 +315,7 @@ TABLE = (
     _option("mask_generation_prompt", "chat", "agent"),
     _option("use_hf_chat_template", "columns"),
     _option("skip_invalid_samples", "chat"),
-    table.rule(
-        "dataset.limit_dataset_samples",
-        "own.limit_dataset_samples",
-        _limit,
-        table.as_is("dataset.limit_dataset_samples"),
-    ),
+    table.rule(LIMIT, "own.limit_dataset_samples", _limit, table.as_is(LIMIT)),
     *(
         _option(name, "agent")
         for name in (

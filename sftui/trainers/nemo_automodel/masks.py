@@ -102,18 +102,18 @@ def reasoning(whole: Ids, without: Ids) -> tuple[int, int] | None:
     return (before, end) if end > before else None
 
 
-def change(marks: Marks, start: int, end: int, was: tuple[Reason, ...], verdict: tuple[bool, Reason]) -> None:
-    """Give what is trained for some reasons in a range another verdict."""
+def change(marks: Marks, start: int, end: int, was: Reason | None, verdict: tuple[bool, Reason]) -> None:
+    """Give what is trained for a reason, or for any, in a range another verdict."""
     for place in range(max(start, 0), min(end, len(marks))):
         on, reason = marks.at(place)
-        if on and reason in was:
+        if on and was in (None, reason):
             marks.put(place, place + 1, verdict)
 
 
 def remove(marks: Marks, span: tuple[int, int] | None, at: int, reason: Reason) -> None:
     """Mask a stretch of the whole in what is left of it, which begins `at`."""
     if span is not None:
-        change(marks, span[0] - at, span[1] - at, tuple(Reason), (False, reason))
+        change(marks, span[0] - at, span[1] - at, None, (False, reason))
 
 
 def keep_last(marks: Marks, first: int = 0) -> None:

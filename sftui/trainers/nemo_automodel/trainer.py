@@ -299,7 +299,7 @@ def _chat_marks(
         masks.keep_last(marks, 1)
     for start, end, _, part in together(tokens.messages, tokens.parts) if tokens.placed else ():
         if part is Part.TERMINATOR:  # the ends of answers by their name
-            masks.change(marks, start - begin, end - begin, (Reason.ASSISTANT,), (True, Reason.TERMINATOR))
+            masks.change(marks, start - begin, end - begin, Reason.ASSISTANT, (True, Reason.TERMINATOR))
     return ranges, marks
 
 
