@@ -13,7 +13,8 @@ from sftui.tui.contexts import BATCH, BOUNDARY, COMPARE, CONVERSATION, FIGURES, 
 from sftui.tui.inspector import Inspector, View
 from sftui.tui.panes.document_pane import HINT
 from sftui.tui.panes.token_pane import changed_tokens
-from sftui.views.cells import Line, Role, line, text_lines
+from sftui.views.cells import Line, Role, line
+from sftui.views.status import problem_lines
 from sftui.workspace import events as ev
 
 # — the row —
@@ -215,7 +216,7 @@ def _no_row(here: Inspector, width: int) -> tuple[Line, ...]:
     failure = here.panes.tokens.failure
     if failure is None:
         return (line((f"loading row {here.state.row:,} …", Role.DIM)),)
-    return text_lines(f"✗ {visible(failure.sentence())}", width, Role.ERROR)
+    return problem_lines(failure, width)
 
 
 def _lines(name: str, inspection: Inspection, width: int) -> tuple[Line, ...]:

@@ -241,4 +241,4 @@ def _groups(kind: str, groups: Sequence[GroupFigure], width: int) -> Iterator[Be
     left = groups[SHOWN:]
     if left:
         words = (f"in {len(left):,} more groups", Role.DIM)
-        yield line((f"{sum(figure.count for figure in left):>9,} ", Role.NUMBER), words), ""
+        yield line((f"{sum(group.count for group in left):>9,} ", Role.NUMBER), words), ""

@@ -29,7 +29,7 @@ def stop_lines(inspection: Inspection, width: int) -> tuple[Line, ...]:
 
 def problem_lines(problem: Problem, width: int) -> tuple[Line, ...]:
     """Why there is nothing to show."""
-    return wrap(line((f"✗ {problem.sentence()}", Role.ERROR)), width)
+    return wrap(line((f"✗ {visible(problem.sentence())}", Role.ERROR)), width)
 
 
 def row_notes(inspection: Inspection) -> tuple[tuple[str, Role], ...]:

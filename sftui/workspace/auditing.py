@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
 from sftui.session.opened import HEAVY, OpenData
@@ -154,8 +154,7 @@ def brief(figures: Figures, *, whole: bool = False) -> Figures:
     """Figures small enough to travel often: the largest groups, the rest of them as one; `whole`: every group, once."""
     from sftui.audit.figures import SourceFigure
 
-    def groups(name: str) -> tuple[GroupFigure, ...]:
-        all_of: tuple[GroupFigure, ...] = getattr(figures, name)
+    def groups(all_of: tuple[GroupFigure, ...]) -> tuple[GroupFigure, ...]:
         largest = all_of if whole else all_of[:MOST_SENT]
         shown, rest = tuple([replace(group, rows=group.rows[:FIRST_ROWS]) for group in largest]), all_of[len(largest) :]
         if not rest:
@@ -173,10 +172,13 @@ def brief(figures: Figures, *, whole: bool = False) -> Figures:
         sums = [sum(getattr(source, name) for source in rest) for name in ("rows", "tokens", "trained", "dropped")]
         return (*shown, SourceFigure(f"{len(rest):,} more", *sums)) if rest else shown
 
-    grouped: Any = {name: groups(name) for name in ("drops", "stops", "signatures", "branches", "finding_sets")}
     return replace(
         figures,
-        **grouped,
+        drops=groups(figures.drops),
+        stops=groups(figures.stops),
+        signatures=groups(figures.signatures),
+        branches=groups(figures.branches),
+        finding_sets=groups(figures.finding_sets),
         by_role=counts(figures.by_role),
         by_special=counts(figures.by_special),
         sources=sources(figures.sources),

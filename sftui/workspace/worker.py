@@ -381,8 +381,8 @@ class Worker:
             rq.HitsRequest: lambda: while_there(count_hits(session, item, version), instead),
         }
         job = jobs[type(item)]()
-        if isinstance(item, rq.SummariesRequest):
-            return job
+        if rq.QUESTIONS[type(item)].unanswered is None:
+            return job  # a WorkerFailed says why
         return answered(job, no_audit if isinstance(item, rq.AuditRequest) else instead)
 
     def _audits(self) -> AuditRun:

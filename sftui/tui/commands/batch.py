@@ -13,6 +13,7 @@ from sftui.tui.commands.command import Command
 from sftui.tui.contexts import BATCH, PACKS
 from sftui.tui.inspector import Inspector
 from sftui.views.cells import Line, Role, line, text_lines
+from sftui.views.status import problem_lines
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 
@@ -106,5 +107,6 @@ def pack_lines(here: Inspector, width: int) -> tuple[Line, ...]:
 
 
 def _problem(answer: ev.BatchReady | ev.PacksReady, width: int) -> tuple[Line, ...]:
-    reason = answer.problem.sentence() if answer.problem is not None else "there is nothing to show"
-    return text_lines(f"✗ {reason}", width, Role.ERROR)
+    if answer.problem is not None:
+        return problem_lines(answer.problem, width)
+    return text_lines("✗ there is nothing to show", width, Role.ERROR)

@@ -85,7 +85,6 @@ def _picked(here: Inspector, name: str) -> None:
 
 
 def _file(here: Inspector, text: str) -> None:
-
     path = Path(os.path.expanduser(text))
     other = load_recipe(read_side_file(path, "the recipe", RecipeError), str(path))
     here.put(here.state.compared._replace(file=str(path)))
@@ -316,8 +315,8 @@ def _back_to_a(here: Inspector) -> None:
 
 def _b_hidden(here: Inspector) -> StatusMessage | None:
     """Why there is no B on screen to be put in force."""
-    hidden = here.state.open.view != COMPARE and not here.state.compared.on_b
-    return unless(not hidden, "nothing to apply here: f lists findings and their fixes, C compares") or _no_b(here)
+    shown = here.state.open.view == COMPARE or here.state.compared.on_b
+    return unless(shown, "nothing to apply here: f lists findings and their fixes, C compares") or _no_b(here)
 
 
 @Command("compare.take", ("a",), "use recipe B", "Recipe", when=_b_hidden, means=MEANS["apply"], was=("+",))

@@ -196,11 +196,14 @@ def _progress(here: Inspector, answer: ev.AuditReady, width: int) -> tuple[Line,
     if answer.done:
         return ()
     of = f" of {answer.total:,}" if answer.total is not None else ""
-    minutes, seconds = f"{(answer.left or 0) / 60:.0f} min", f"{answer.left or 0:.0f} s"
-    left = f" · {seconds if answer.left < 90 else minutes} left" if answer.left is not None else ""
+    left = f" · {_time(answer.left)} left" if answer.left is not None else ""
     state = "auditing" if here.state.audited.running else "stopped at"
     speed = f" · {answer.rate:,.0f} rows/s{left}"
     return wrap(line((f"{state} {answer.rows:,}{of} rows", Role.WARNING), (speed, Role.DIM)), width)
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
 
 
 # — the findings —
@@ -351,9 +354,10 @@ def pick_order(here: Inspector, count: int | None) -> None:
     title = "which rows"
     for kind, field in GROUPS.items():
         groups: tuple[GroupFigure, ...] = getattr(answer.figures, field, ()) if answer is not None else ()
-        names = apart([figure.name for figure in groups[:MOST_GROUPS]], WIDEST_SHOWN)
-        entries += [(kind, f"{one.count:,} × {name}") for one, name in zip(groups, names)]
-        listings += [listed_by(kind, group.name) for group in groups[:MOST_GROUPS]]
+        largest = groups[:MOST_GROUPS]
+        names = apart([group.name for group in largest], WIDEST_SHOWN)
+        entries += [(kind, f"{group.count:,} × {name}") for group, name in zip(largest, names)]
+        listings += [listed_by(kind, group.name) for group in largest]
         title += f" · the {MOST_GROUPS} largest of {len(groups):,} {kind} groups" if len(groups) > MOST_GROUPS else ""
     here.pick(title, entries, lambda number: order(here, listings[number]))
 

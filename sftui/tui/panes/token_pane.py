@@ -7,13 +7,12 @@ from dataclasses import replace
 
 from sftui.model import Inspection, Problem, Stage, common_prefix
 from sftui.recipe import Recipe
-from sftui.text import visible
 from sftui.tui.line_view import LineView
 from sftui.views.cells import Line, Role, Segment, line, wrap
 from sftui.views.draw import DrawnBands, draw
 from sftui.views.grid import Action, GridLayout, GridState, Zoom, apply, settle
 from sftui.views.layout import LABEL_WIDTH, lay_out, prelude_width
-from sftui.views.status import shift_lines, stop_lines, token_line
+from sftui.views.status import problem_lines, shift_lines, stop_lines, token_line
 from sftui.views.strip import strip, with_cursor
 from sftui.views.table import LEARNT, TokenTable, make_table
 from sftui.views.words import fact
@@ -199,7 +198,7 @@ class TokenPane(LineView):
         return self.unloaded and here is not None and here.stopped_at is Stage.TOKENS and here.rendered is None
 
     def _failed(self, failure: Problem) -> list[Line]:
-        lines = wrap(line((f"✗ {visible(failure.sentence())}", Role.ERROR)), max(self.size.width, 8))
+        lines = problem_lines(failure, max(self.size.width, 8))
         return [*lines, (), line(("  q  ", Role.KEY), (HINTS["q"], Role.DIM))]
 
     def sentence(self, place: str = "") -> Line:
