@@ -122,7 +122,7 @@ def trainers_of(name: str) -> tuple[str, ...]:
 def cases(trainer: str, name: str) -> tuple[Case, ...]:
     """A trainer's cases on a round."""
     if name == "shared":
-        return shared_cases.cases(trainer)
+        return tuple(shared_cases.cases(trainer))
     return tuple(getattr(module_of(trainer, "rounds"), name)())
 
 

@@ -1,7 +1,7 @@
 """Every trainer that packs on every dataset of ../shared, whole, with three tokenizers: all packs, all batches.
 
 A dataset is read into messages (or text, where it has nothing else), so that every trainer takes it. The packings go
-round: every dataset meets each of three tokenizers, each under another packing (all of them with `everything`).
+round: every dataset meets each of three tokenizers, each under another packing.
 """
 
 from __future__ import annotations
@@ -49,17 +49,13 @@ TRAINERS = having("packings")
 ALL = {"size": 5, "count": 1_000_000}
 
 
-def cases(trainer: str, *, everything: bool = False) -> tuple[Case, ...]:
-    """The cases of a trainer: every dataset with every tokenizer under one of its packings, or under every one."""
-    return tuple(_cases(trainer, everything))
-
-
-def _cases(trainer: str, everything: bool) -> Iterator[Case]:
+def cases(trainer: str) -> Iterator[Case]:
+    """The cases of a trainer: every dataset with every tokenizer under one of its packings."""
     module = module_of(trainer, "packings")
     packings: tuple[Packing, ...] = module.PACKINGS
     for number, name in enumerate((*TEXTS, *CHATS)):
         for place, tokenizer in enumerate(TOKENIZERS):
-            for label, config, more in packings if everything else (packings[(number + 2 * place) % len(packings)],):
-                config, dataset = module.keys(config, more, tokenizer, text=name in TEXTS)
-                title = f"shared_{label}_{name.replace('.', '_')}_{tokenizer}"
-                yield Case(title, f"shared:{name}", tokenizer, config, dataset=dataset, batch=ALL)
+            label, config, more = packings[(number + 2 * place) % len(packings)]
+            config, dataset = module.keys(config, more, tokenizer, text=name in TEXTS)
+            title = f"shared_{label}_{name.replace('.', '_')}_{tokenizer}"
+            yield Case(title, f"shared:{name}", tokenizer, config, dataset=dataset, batch=ALL)

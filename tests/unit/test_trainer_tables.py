@@ -80,3 +80,9 @@ def test_a_page_names_every_trainer(page: str) -> None:
         (REPO / page).write_text(with_titles(text), encoding="utf-8")
     else:
         assert text == with_titles(text)
+        assert _TITLES.search(text) or _NAMES.search(text), f"{page} lists no trainers"
+
+
+def test_the_page_of_trainers_tells_of_every_one() -> None:
+    text = (REPO / "sftui/docs/trainers.md").read_text(encoding="utf-8")
+    assert [name for name in REAL if name != V1 and name not in text and traits_of(name).title not in text] == []
