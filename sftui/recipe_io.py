@@ -250,7 +250,7 @@ def check(info: KnobInfo, raw: Any) -> Any:
     """The value as the knob stores it, or a Misfit."""
     if raw is None and info.type.endswith("?"):
         return None
-    if _has_half_character(raw):
+    if has_half_character(raw):
         return Misfit(f"cannot be {shown(raw)}", "take out the half character (a lone surrogate), which no text has")
     if info.choices:
         if isinstance(raw, bool):  # YAML reads a bare off/no/on/yes of version 1.1 as a boolean
@@ -325,13 +325,13 @@ def _both_texts(key: Any, value: Any) -> bool:
     return isinstance(key, str) and isinstance(value, str)
 
 
-def _has_half_character(raw: Any) -> bool:
+def has_half_character(raw: Any) -> bool:
     """Whether a text in a value is no valid Unicode: no tokenizer, file name or file takes it."""
     if isinstance(raw, str):
         return not raw.isascii() and any("\ud800" <= char <= "\udfff" for char in raw)
     if isinstance(raw, Mapping):
-        return any(map(_has_half_character, raw)) or any(map(_has_half_character, raw.values()))
-    return isinstance(raw, (list, tuple)) and any(map(_has_half_character, raw))
+        return any(map(has_half_character, raw)) or any(map(has_half_character, raw.values()))
+    return isinstance(raw, (list, tuple)) and any(map(has_half_character, raw))
 
 
 def shown(raw: Any) -> str:

@@ -37,6 +37,7 @@ from sftui.conversations.reading import (
 )
 from sftui.errors import ConversationError
 from sftui.model import Problem, Row
+from sftui.recipe_io import has_half_character
 from sftui.text import visible
 from sftui.trainers.declared import traits_of
 from sftui.trainers.pins import pins_of
@@ -216,7 +217,7 @@ def refused_file(rows: Sequence[Row], preset: str, title: str) -> Problem | None
     reader = brought(preset)
     if reader is None or reader.library != "pandas":
         return None
-    broken = next((row for row in rows if " line " in row.where and _surrogate(row.data)), None)
+    broken = next((row for row in rows if " line " in row.where and has_half_character(row.data)), None)
     if broken is not None:
         what = f"{title} stops at this file: {broken.where} holds half of a surrogate pair"
         why = f"its {reader.library} ({reader.version}) reads no such text"
@@ -291,15 +292,6 @@ class LateValue:
 
     problem: Problem
     stops: bool
-
-
-def _surrogate(value: Any) -> bool:
-    """Whether a text inside has half of a surrogate pair."""
-    if isinstance(value, str):
-        return not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value)
-    if isinstance(value, Mapping):
-        return any(map(_surrogate, value)) or any(map(_surrogate, value.values()))
-    return isinstance(value, (list, tuple)) and any(map(_surrogate, value))
 
 
 def _large(value: Any) -> bool:
