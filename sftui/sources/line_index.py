@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from io import BytesIO
 from itertools import accumulate
 from operator import itemgetter
@@ -17,14 +17,6 @@ NEWLINE = b"\n"
 SPACE = 0x20
 APART = 1 << 17
 """Bytes from one place to the next at least: what is read to find a row, in 24 bytes of memory."""
-LONG = 2048
-"""Bytes of a row from which on finding one line end after the other is the fastest way."""
-SHORT = 600
-SCANNED = 128 << 20
-PAYS = 1 << 30
-"""numpy counts rows of fewer bytes than SHORT a third sooner, and takes as long to import as that saves on PAYS bytes:
-it comes after SCANNED bytes, which take longer to read than the worker indexes before the first tokens are requested,
-where PAYS follow."""
 
 
 class LineScanner:
@@ -97,47 +89,6 @@ def count_rows(block: bytes, start: int, stop: int) -> int | None:
     return len(lines) if sound else None
 
 
-def count_long_rows(block: bytes, start: int, stop: int) -> int | None:
-    """The same as fast as the C library finds line ends, where they are far apart."""
-    rows = 0
-    while start < stop:
-        if block[start] <= SPACE:
-            return None
-        rows += 1
-        start = block.find(NEWLINE, start, stop) + 1 or stop
-    return rows
-
-
-class RowCounter:
-    """`count_rows` in numpy, whose time does not depend on how many rows there are: 0.15 s of CPU a gigabyte."""
-
-    def __init__(self) -> None:
-        import numpy
-
-        self._numpy = numpy
-        self._space = numpy.empty(0, numpy.uint8)
-
-    def __call__(self, block: bytes, pieces: Sequence[tuple[int, int]]) -> list[int | None]:
-        """`count_rows` of pieces of a block."""
-        numpy, size = self._numpy, len(block)
-        if size > len(self._space):
-            self._space = numpy.empty(size, numpy.uint8)
-        there, scratch = numpy.frombuffer(block, numpy.uint8), self._space[:size]
-        # 10 - b, wrapped, is 0 for a newline, and over 32 for all but control bytes and those that begin a character of
-        # three or four bytes. The larger one of it and the byte behind is over 32, then, where no blank line begins.
-        numpy.subtract(numpy.uint8(10), there, out=scratch)
-        counts: list[int | None] = [
-            stop - start - int(numpy.count_nonzero(scratch[start:stop])) + (block[stop - 1] != NEWLINE[0])
-            for start, stop in pieces
-        ]
-        pairs = scratch[:-1]
-        numpy.maximum(pairs, there[1:], out=pairs)
-        for number, (start, stop) in enumerate(pieces):
-            if block[start] <= SPACE or pairs[start : stop - 1].min(initial=255) <= SPACE:
-                counts[number] = None
-        return counts
-
-
 class LinePlace(NamedTuple):
     """Where a line begins that `row` rows and `blanks` blank lines come before; `rows` rows are known to begin from
     there up to `end`, the next place."""
@@ -168,15 +119,12 @@ class LineIndex:
     """
 
     def __init__(self, begin: int, rows: int = 0, blanks: int = 0) -> None:
-        self._begin = begin
         self._scanner = LineScanner(begin)
         self._offsets = array("Q")
         self._rows = array("Q")
         self._blanks = array("Q")
-        self._counter: RowCounter | None = None
-        self._long = False
         self._blank_lines = blanks
-        self._before = self.rows = rows
+        self.rows = rows
 
     @property
     def position(self) -> int:
@@ -188,36 +136,20 @@ class LineIndex:
         """Whether the last row has no line end yet."""
         return self._scanner.mid_row
 
-    def feed(self, block: bytes, follow: int) -> None:
-        """Count the bytes at `position`; about `follow` bytes of the file are behind them."""
-        scanner, before = self._scanner, self.rows
+    def feed(self, block: bytes) -> None:
+        """Count the bytes at `position`."""
         at = 0
-        if scanner.mid_line:
+        if self._scanner.mid_line:
             at = block.find(NEWLINE) + 1 or len(block)
-            self._pass(block, 0, at, 0 if scanner.mid_row else None)
-        pieces = []
+            self._pass(block, 0, at, 0 if self._scanner.mid_row else None)
         while at < len(block):
             stop = block.find(NEWLINE, at + APART - 1) + 1 or len(block)
-            pieces.append((at, stop))
-            at = stop
-        for (start, stop), rows in zip(pieces, self._counts(block, pieces, follow)):
             if not self._offsets or self.position - self._offsets[-1] >= APART:
                 self._offsets.append(self.position)
                 self._rows.append(self.rows)
                 self._blanks.append(self._blank_lines)
-            self._pass(block, start, stop, rows)
-        self._long = (self.rows - before) * LONG < len(block)
-
-    def _counts(self, block: bytes, pieces: Sequence[tuple[int, int]], follow: int) -> Iterable[int | None]:
-        """How many rows begin in each piece, as far as that is known without looking at each line."""
-        counted = self.position - self._begin
-        short = (self.rows - self._before) * SHORT >= counted
-        if short and self._counter is None and follow > PAYS and counted > SCANNED:
-            self._counter = RowCounter()
-        if short and self._counter is not None:
-            return self._counter(block, pieces)
-        count = count_long_rows if self._long else count_rows
-        return (count(block, start, stop) for start, stop in pieces)
+            self._pass(block, at, stop, count_rows(block, at, stop))
+            at = stop
 
     def _pass(self, block: bytes, start: int, stop: int, rows: int | None) -> None:
         """Go past a piece, in which `rows` rows begin, if that is known."""

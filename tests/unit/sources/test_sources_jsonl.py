@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import tempfile
 import threading
 from dataclasses import replace
@@ -238,9 +236,8 @@ def test_a_deleted_file_still_reads(tmp_path: Path) -> None:
     assert source.row(1).data == {"a": 2}
 
 
-@pytest.mark.parametrize("how", ["plain", "numpy", "long"])
-def test_rows_are_found_from_places_apart(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    set_index(monkeypatch, how, block=777, apart=100)
+def test_rows_are_found_from_places_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_index(monkeypatch, block=777, apart=100)
     data = b"".join(b'{"n": %d}\n' % n + b"\n" * (n % 3 == 0) for n in range(1000))
     source = open_bytes(tmp_path, data)
     assert finish(source) == 1000
@@ -256,25 +253,9 @@ def test_an_index_takes_its_24_bytes_for_128_kb(blocks: int) -> None:
     index = line_index.LineIndex(0)
     block = b'{"a": 1}\n' * ((1 << 17) // 9 + 1)
     for _ in range(blocks):
-        index.feed(block, 0)
+        index.feed(block)
     assert index.rows == blocks * (block.count(b"\n"))
     assert sum(len(kept) * kept.itemsize for kept in (index._offsets, index._rows, index._blanks)) == 24 * blocks
-
-
-def test_numpy_is_imported_for_the_rest_of_a_large_file_and_not_for_its_first_row(tmp_path: Path) -> None:
-    path = tmp_path / "t.jsonl"
-    path.write_bytes(b'{"text": "%s"}\n' % (b"x" * 84) * 70_000)
-    script = (
-        "import sys; from sftui.sources import SourceSpec, line_index, open_source"
-        "\nline_index.SCANNED, line_index.PAYS = 1 << 20, int(sys.argv[2])"
-        "\nsource = open_source(SourceSpec((sys.argv[1],)))"
-        "\nsource.row(0); source.index_more(0.0); print('numpy' in sys.modules)"
-        "\nsource.index_more(60); print('numpy' in sys.modules, source.count().rows)"
-    )
-    for pays, comes in ((1 << 20, "True"), (1 << 30, "False")):
-        command = [sys.executable, "-c", script, str(path), str(pays)]
-        told = subprocess.run(command, capture_output=True, text=True, check=True)
-        assert told.stdout.split() == ["False", comes, "70000"]
 
 
 @pytest.mark.parametrize("shards", [1, 2])
@@ -345,19 +326,14 @@ CHUNK = st.sampled_from(
     ]
 )
 BYTES = st.lists(CHUNK, max_size=60).map(b"".join)
-HOW = st.sampled_from(["plain", "numpy", "long"])
 SOME = 100
 """The row limit of these tests."""
 
 
-def set_index(monkeypatch: pytest.MonkeyPatch, how: str, *, block: int, apart: int) -> None:
-    """Index with numpy from the first byte on, or as where rows are long; in small steps."""
+def set_index(monkeypatch: pytest.MonkeyPatch, *, block: int, apart: int) -> None:
+    """Index in small steps."""
     monkeypatch.setattr(jsonl, "BLOCK", block)
     monkeypatch.setattr(line_index, "APART", apart)
-    monkeypatch.setattr(line_index, "SHORT", 1 << 62)
-    monkeypatch.setattr(line_index, "SCANNED", -1)
-    monkeypatch.setattr(line_index, "PAYS", -1 if how == "numpy" else 1 << 62)
-    monkeypatch.setattr(line_index, "LONG", 0 if how == "long" else 1 << 62)
 
 
 def plain_rows(data: bytes) -> list[Row]:
@@ -409,10 +385,10 @@ def test_the_scanner_finds_what_a_plain_reader_finds(data: bytes, size: int) -> 
 
 
 @settings(max_examples=400, deadline=None)
-@given(BYTES, HOW, st.integers(2, 400), st.integers(1, 200), st.randoms(use_true_random=False))
-def test_rows_are_those_of_a_plain_reader(data: bytes, how: str, block: int, apart: int, random: Random) -> None:
+@given(BYTES, st.integers(2, 400), st.integers(1, 200), st.randoms(use_true_random=False))
+def test_rows_are_those_of_a_plain_reader(data: bytes, block: int, apart: int, random: Random) -> None:
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
-        set_index(patch, how, block=block, apart=apart)
+        set_index(patch, block=block, apart=apart)
         (Path(name) / "t.jsonl").write_bytes(data)
         source = jsonl.JsonlSource(ByteFile(f"{name}/t.jsonl"), row_limit=SOME)
         expected = plain_rows(data)
@@ -427,10 +403,10 @@ def test_rows_are_those_of_a_plain_reader(data: bytes, how: str, block: int, apa
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(BYTES, min_size=1, max_size=4), HOW, st.integers(2, 400), st.integers(1, 200))
-def test_a_file_that_grows_ends_as_one_that_was_whole(parts: list[bytes], how: str, block: int, apart: int) -> None:
+@given(st.lists(BYTES, min_size=1, max_size=4), st.integers(2, 400), st.integers(1, 200))
+def test_a_file_that_grows_ends_as_one_that_was_whole(parts: list[bytes], block: int, apart: int) -> None:
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
-        set_index(patch, how, block=block, apart=apart)
+        set_index(patch, block=block, apart=apart)
         path = Path(name) / "t.jsonl"
         path.write_bytes(b"")
         source = jsonl.JsonlSource(ByteFile(str(path)), row_limit=SOME)
