@@ -312,10 +312,10 @@ def serve(answer: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]] = a
 def stay_with_caller() -> None:
     """Go on in a child process, which is killed as soon as the lifeline closes; the process itself only watches.
 
-    Where there is no lifeline, or no fork, nothing happens: the end of stdin then ends the process.
+    Where there is no lifeline nothing happens: the end of stdin then ends the process.
     """
     text = os.environ.pop(LIFELINE, "")
-    if not text or not hasattr(os, "fork"):
+    if not text:
         return
     import select
     import signal

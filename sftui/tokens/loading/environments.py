@@ -86,7 +86,7 @@ def environment_at(path: str | Path, origin: str) -> Environment:
 
 def versions_under(prefix: Path) -> dict[str, str]:
     """The versions that the .dist-info folders of an environment name, without running anything of it."""
-    return versions_in((*prefix.glob("lib/python3*/site-packages"), prefix / "Lib" / "site-packages"))
+    return versions_in(prefix.glob("lib/python3*/site-packages"))
 
 
 def versions_in(folders: Iterable[Path | str]) -> dict[str, str]:
@@ -117,7 +117,7 @@ def inside_any(path: Path, folders: Iterable[Path]) -> bool:
 def _python_of(path: Path) -> Path | None:
     if path.is_file() and os.access(path, os.X_OK):
         return path
-    for inner in ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe"):
+    for inner in ("bin/python", "bin/python3"):
         if (path / inner).is_file():
             return path / inner
     return None

@@ -185,12 +185,7 @@ def _file(name: str, path: Path) -> Location:
 
 
 def _looks_like_path(name: str) -> bool:
-    return (
-        name.startswith((".", "/", "~"))
-        or name.count("/") > 1
-        or (os.sep == "\\" and "\\" in name)
-        or name.endswith((".json", ".gguf", ".model"))
-    )
+    return name.startswith((".", "/", "~")) or name.count("/") > 1 or name.endswith((".json", ".gguf", ".model"))
 
 
 def sha256(path: Path, limit: int | None = None) -> str:

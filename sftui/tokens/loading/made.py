@@ -9,6 +9,7 @@ that a build that was killed leaves nothing that would be used; what it left is 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import importlib.metadata
 import json
 import os
@@ -69,7 +70,7 @@ def folder_of(version: str) -> Path:
 def made_environment(version: str) -> Environment | None:
     """The environment that was made for a version, and is whole; None where there is none."""
     folder = folder_of(version)
-    python = _python(folder)
+    python = folder / "bin" / "python"
     if not (folder / "made.json").is_file() or not python.exists():
         return None
     versions = versions_under(folder)
@@ -138,7 +139,7 @@ def make(version: str) -> Environment:
 
 def _build(part: Path, version: str) -> None:
     _run(version, [sys.executable, "-I", "-m", "venv", str(part)])
-    python = str(_python(part))
+    python = str(part / "bin" / "python")
     pip = [python, "-I", "-m", "pip", "--disable-pip-version-check", "--quiet", "--no-input"]
     _run(version, [*pip, "install", "--no-compile", f"transformers=={version}", *WANTED])
     required = _mistral_common(part)
@@ -162,7 +163,7 @@ def _run(version: str, command: list[str]) -> None:
     variables = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
     try:
         done = subprocess.run(
-            [sys.executable, "-I", "-c", _ENDS_WITH_CALLER, *command] if os.name == "posix" else command,
+            [sys.executable, "-I", "-c", _ENDS_WITH_CALLER, *command],
             capture_output=True,
             text=True,
             stdin=subprocess.DEVNULL,
@@ -202,10 +203,6 @@ def _not_made(version: str, why: str) -> SftuiError:
     )
 
 
-def _python(folder: Path) -> Path:
-    return folder / "Scripts" / "python.exe" if os.name == "nt" else folder / "bin" / "python"
-
-
 def _size(folder: Path) -> int:
     total = 0
     for home, _, names in os.walk(folder):
@@ -216,15 +213,12 @@ def _size(folder: Path) -> int:
 
 
 def busy(version: str) -> bool:
-    """Whether another process makes or removes the environment of a version; not known on Windows."""
-    with contextlib.suppress(ImportError, OSError):
-        import fcntl
-
-        with (root() / f".lock-{version}").open("r") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return True
+    """Whether another process makes or removes the environment of a version."""
+    with contextlib.suppress(OSError), (root() / f".lock-{version}").open("r") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
     return False
 
 
@@ -232,12 +226,5 @@ def busy(version: str) -> bool:
 def _locked(version: str) -> Iterator[None]:
     """Hold the lock of a version; the system lets go of it when the process ends, however it ends."""
     with (root() / f".lock-{version}").open("a+") as file:
-        try:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX)
-        except ImportError:  # Windows
-            import msvcrt
-
-            msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)  # type: ignore[attr-defined]
+        fcntl.flock(file, fcntl.LOCK_EX)
         yield

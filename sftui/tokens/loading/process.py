@@ -37,21 +37,19 @@ _FOREIGN = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "CONDA_PREFIX")
 def start_bound(
     command: Sequence[str], variables: Mapping[str, str], **options: Any
 ) -> tuple[subprocess.Popen[Any], ExitStack]:
-    """A process in a session of its own, and what ends it with all that it started where that is closed (not on
-    Windows): both hold an end of a pipe, so that it lives no longer than this process."""
-    theirs, ours = os.pipe() if os.name == "posix" else (-1, -1)
-    lifeline, passed = ExitStack(), ExitStack()
-    if ours >= 0:
-        lifeline.callback(os.close, ours)
-        passed.callback(os.close, theirs)
-        variables = {**variables, LIFELINE: str(theirs)}
-        options["pass_fds"] = (theirs,)
-    with passed:
-        try:
-            return subprocess.Popen(command, env=variables, start_new_session=True, **options), lifeline
-        except OSError:
-            lifeline.close()
-            raise
+    """A process in a session of its own, and what ends it with all that it started where that is closed: both hold an
+    end of a pipe, so that it lives no longer than this process."""
+    theirs, ours = os.pipe()
+    lifeline = ExitStack()
+    lifeline.callback(os.close, ours)
+    variables = {**variables, LIFELINE: str(theirs)}
+    try:
+        return subprocess.Popen(command, env=variables, start_new_session=True, pass_fds=(theirs,), **options), lifeline
+    except OSError:
+        lifeline.close()
+        raise
+    finally:
+        os.close(theirs)
 
 
 class RemoteTokenizer:
@@ -175,11 +173,8 @@ class TokenizerProcess(RemoteTokenizer):
 
         def give_up() -> None:
             late.append(True)
-            if os.name == "posix":
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)  # it is the first of its own session
-            else:
-                process.kill()
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # it is the first of its own session
 
         timer = threading.Timer(limit, give_up)
         timer.daemon = True

@@ -107,8 +107,6 @@ def _run(request: Path, name: str) -> tuple[int, list[str]]:
             _, errors = process.communicate(timeout=LIMIT)
         except subprocess.TimeoutExpired:
             lifeline.close()
-            if os.name != "posix":
-                process.kill()
             process.communicate()
             raise TokenizerError(
                 "the tokenizer cannot be used",

@@ -148,8 +148,7 @@ def test_another_file_under_the_same_url(memory: str, monkeypatch: pytest.Monkey
     assert there.row(4).data is None and "it was written to again" in (there.row(4).problem or "")
 
 
-def test_blocks_of_a_file_that_nobody_closed_are_no_other_files(memory: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote, "_CACHE", remote._Blocks(100))
+def test_blocks_of_a_file_that_nobody_closed_are_no_other_files(memory: str) -> None:
     for number in range(30):  # Python gives the place in memory of one to the next
         url = f"{memory}/{number}.jsonl"
         with fsspec.open(url, "wb") as file:
@@ -165,9 +164,9 @@ def test_blocks_are_kept_for_all_files_together(memory: str, small_blocks: None)
             file.write(lines(2000))
     there = opened(memory)
     assert sum(1 for _ in there.rows()) == 6000
-    assert len(remote._CACHE._held) <= remote.BLOCKS
+    assert 0 < remote._block.cache_info().currsize <= remote.BLOCKS
     there.close()
-    assert not remote._CACHE._held
+    assert not remote._block.cache_info().currsize
 
 
 class Answers(http.server.BaseHTTPRequestHandler):

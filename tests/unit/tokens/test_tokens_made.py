@@ -28,8 +28,8 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         site = part / "lib" / "python3.11" / "site-packages"
         for name in (f"transformers-{version}", "tokenizers-0.22.2"):
             (site / f"{name}.dist-info").mkdir(parents=True)
-        made._python(part).parent.mkdir(parents=True)
-        made._python(part).write_text("")
+        (part / "bin" / "python").parent.mkdir(parents=True)
+        (part / "bin" / "python").write_text("")
 
     monkeypatch.setattr(made, "_build", build)
     return log
