@@ -20,7 +20,7 @@ from sftui.session.opened import AT_ONCE, OpenData
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, TokenizedData
 from sftui.session.versions import NOT_VERIFIED, version_notes
-from sftui.sources.files import is_url
+from sftui.sources.byte_file import is_url
 from sftui.sources.opening import hub_name
 from sftui.text import clip, visible
 from sftui.tokens.loading.locate import locate

@@ -57,7 +57,7 @@ def _openable(folder: Path, before: str) -> Iterator[Choice]:
 
 def _is_saved(folder: Path) -> bool:
     """Whether `save_to_disk` wrote this folder."""
-    from sftui.sources.saved import SPLITS, STATE
+    from sftui.sources.formats.saved import SPLITS, STATE
 
     return (folder / STATE).is_file() or (folder / SPLITS).is_file()
 

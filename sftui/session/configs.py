@@ -36,7 +36,7 @@ def open_config(path: str, trainer: str | None, dataset: str | None) -> ChosenCo
     `trainer` is NAME or NAME@VERSION, or None to tell it by its keys; `dataset` a number from 0 or a name.
     """
     from sftui.recipe import Preset
-    from sftui.sources.files import is_url
+    from sftui.sources.byte_file import is_url
     from sftui.sources.opening import requested_by
     from sftui.trainers import trainer_named
     from sftui.trainers.config import KeyUse

@@ -146,7 +146,8 @@ def _tokenizer_files(name: str, revision: str | None) -> tuple[str, ...]:
 
 
 def _files_of(path: str, split: str | None) -> Iterator[str]:
-    from sftui.sources.files import find_folder, find_glob, is_glob, is_url
+    from sftui.sources.byte_file import is_url
+    from sftui.sources.files import find_folder, find_glob, is_glob
 
     if is_url(path):
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
 import select
 import shutil
 import tempfile
@@ -14,7 +15,6 @@ from collections.abc import Iterator
 from typing import IO, Any, NamedTuple
 
 from sftui.errors import SourceError
-from sftui.sources.files import is_url
 from sftui.sources.source import DataChange, DataFile
 
 HEAD = 4096
@@ -29,6 +29,12 @@ KEEP_FREE = 1 << 30
 
 READ_BUFFER = 1 << 16
 LARGER = "set TMPDIR to a larger disk"
+_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*(?:://|::)")
+
+
+def is_url(path: str) -> bool:
+    """Whether a path is the URL of something that fsspec reads (see `remote`)."""
+    return _URL.match(path) is not None
 
 
 class Stop(NamedTuple):

@@ -5,28 +5,21 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from sftui.errors import SourceError
 from sftui.nearest import did_you_mean
+from sftui.sources.byte_file import is_url
+from sftui.sources.formats import formats
 from sftui.sources.slices import parts_of
 
-FORMATS = {
-    ".jsonl": "json", ".ndjson": "json", ".json": "json",
-    ".csv": "csv", ".tsv": "csv", ".parquet": "parquet",
-}  # fmt: skip
-TORCH = (".pt", ".pth")
-ARRAYS = (".npy", ".npz", ".safetensors", *TORCH, ".bin", ".idx", ".ds")
-NPY = b"\x93NUMPY"
-ZIP = b"PK\x03\x04"
-"""How files of arrays are named, and how those of numpy begin. A folder is not searched for them: models lie there."""
+JSON = (".json", ".jsonl", ".ndjson")
 PACKED = (".gz", ".zst")
-KNOWN = "json, jsonl, ndjson, csv, tsv or parquet, each also .gz or .zst"
 NOT_DATA = frozenset({"README.md", "config.json", "dataset_info.json", "dataset_infos.json", "dataset_dict.json"})
 """datasets.data_files.FILES_TO_IGNORE, as far as they have a data ending."""
-_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*(?:://|::)")
 SPLIT_WORDS = {
     "train": ("train", "training"),
     "validation": ("validation", "valid", "dev", "val"),
@@ -46,12 +39,18 @@ class FolderFiles:
     notes: tuple[str, ...] = ()
 
 
+@cache
+def kinds() -> Mapping[str, str]:
+    """The format of each ending that folders are searched for."""
+    return {ending: "json" for ending in JSON} | {end: one.kind for one in formats() for end in one.endings}
+
+
 def format_of(path: str) -> str | None:
     """`json`, `csv` or `parquet` by the ending of the name, None for any other."""
     name = path.lower()
     for packed in PACKED:
         name = name.removesuffix(packed)
-    return FORMATS.get(os.path.splitext(name)[1])
+    return kinds().get(os.path.splitext(name)[1])
 
 
 def is_data(path: str) -> bool:
@@ -59,15 +58,16 @@ def is_data(path: str) -> bool:
     return format_of(path) is not None and os.path.basename(path) not in NOT_DATA
 
 
-def is_arrays(head: bytes, name: str) -> bool:
-    """Whether a file holds arrays, by its first bytes where these tell, else by its name."""
-    packed = head.startswith(ZIP) and name.endswith((".npz", *TORCH))
-    return head.startswith(NPY) or packed or name.endswith(".safetensors")
+def is_named(path: str) -> bool:
+    """Whether a name ends as those of data do, and of arrays."""
+    alone = tuple(ending for one in formats() for ending in one.endings_alone)
+    return format_of(path) is not None or path.lower().endswith(alone)
 
 
-def is_url(path: str) -> bool:
-    """Whether a path is the URL of something that fsspec reads (see `remote`)."""
-    return _URL.match(path) is not None
+def known_endings() -> str:
+    """What folders are searched for, in words."""
+    *names, last = (ending[1:] for ending in kinds())
+    return f"{', '.join(names)} or {last}, each also .gz or .zst"
 
 
 def is_glob(path: str) -> bool:
@@ -85,7 +85,7 @@ def find_glob(pattern: str) -> FolderFiles:
 
 def none_of(pattern: str, matches: int) -> SourceError:
     """The error for a pattern that matches so many files, none of which is data."""
-    why = f"none of the {matches:,} files it matches is {KNOWN}" if matches else "no file matches it"
+    why = f"none of the {matches:,} files it matches is {known_endings()}" if matches else "no file matches it"
     return SourceError("opens nothing", where=pattern, why=why)
 
 
@@ -104,7 +104,7 @@ def chosen_files(found: Iterable[str], split: str | None, where: str) -> tuple[t
     paths = sorted(found)
     if not paths:
         raise SourceError(
-            "holds no data", where=where, why=f"no file in it is {KNOWN}, and it is no save_to_disk folder"
+            "holds no data", where=where, why=f"no file in it is {known_endings()}, and it is no save_to_disk folder"
         )
     splits = _by_split(paths)
     wanted = dict.fromkeys(part.name for part in parts_of(split)) or [split]

@@ -14,34 +14,31 @@ from pathlib import Path
 from typing import IO, Any
 
 from sftui.errors import SourceError, without_secrets
-from sftui.sources.byte_file import ByteFile, SpooledFile
+from sftui.sources.byte_file import ByteFile, SpooledFile, is_url
 from sftui.sources.files import (
-    ARRAYS,
     FolderFiles,
     choose_split,
     declares_data,
     find_folder,
     find_glob,
     format_of,
-    is_arrays,
     is_glob,
-    is_url,
+    is_named,
     missing,
     one_format,
     urls_of_card,
 )
+from sftui.sources.formats import formats
 from sftui.sources.json_layout import BOM, open_json
 from sftui.sources.records import JSON_SPACE
 from sftui.sources.remote import file_at, find_url, label_of, labels_of
 from sftui.sources.shards import ShardedSource
 from sftui.sources.slices import SlicedSource, parts_of
 from sftui.sources.source import NoRows, Source, SourceSpec
-from sftui.sources.token_files import of_tokens, open_tokens
 
 LOOK = 1 << 16
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
-PARQUET = b"PAR1"
 OFFLINE = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE")
 STAND_INS = (
     (b"version https://git-lfs", "is a Git LFS pointer, not the file itself", "run `git lfs pull` in that folder"),
@@ -99,7 +96,7 @@ def _is_here(path: str) -> bool:
 
 
 def _saved(path: str) -> bool:
-    from sftui.sources.saved import saved_splits
+    from sftui.sources.formats.saved import saved_splits
 
     return os.path.isdir(path) and saved_splits(Path(path)) is not None
 
@@ -152,7 +149,7 @@ def _open_one(spec: SourceSpec, path: str) -> Source:
     if is_glob(path):
         _only_train(spec, path)
         return _open_files(spec, find_glob(path))
-    if format_of(path) or path.lower().endswith(ARRAYS) or not _may_be_hub_name(path):
+    if is_named(path) or not _may_be_hub_name(path):
         raise missing(path)
     from sftui.sources.hub import open_hub
 
@@ -206,7 +203,7 @@ def _only_train(spec: SourceSpec, where: str) -> None:
 
 
 def _open_folder(spec: SourceSpec, folder: Path) -> Source:
-    from sftui.sources.saved import SHARDS_APART, SPLITS, SPLITS_APART, SavedSource, saved_splits
+    from sftui.sources.formats.saved import SHARDS_APART, SPLITS, SPLITS_APART, SavedSource, saved_splits
 
     splits = saved_splits(folder)
     title = folder.resolve().name
@@ -253,29 +250,20 @@ def _open_stream(spec: SourceSpec, stream: IO[bytes], label: str) -> Source:
 
 
 def _open_file(spec: SourceSpec, path: str, label: str) -> Source:
-    if not is_url(path) and of_tokens(path):
-        return _with_rows(open_tokens(path, label, spec.row_limit))
-    if path.lower().endswith(".arrow") and not is_url(path):
-        from sftui.sources.saved import SavedSource
-
-        folder, name = os.path.split(path)
-        return _with_rows(SavedSource(Path(folder), label, row_limit=spec.row_limit, names=(name,)))
+    for form in formats() if not is_url(path) else ():
+        if form.open_path is not None and (source := form.open_path(path, label, spec)) is not None:
+            return _with_rows(source)
     kind = format_of(label) or ("text" if label.lower().endswith(".txt") else None)
-    return _open_bytes(spec, file_at(path, label), kind, separator="\t" if ".tsv" in label else ",")
+    return _open_bytes(spec, file_at(path, label), kind)
 
 
-def _open_bytes(spec: SourceSpec, file: ByteFile, kind: str | None, *, separator: str = ",") -> Source:
+def _open_bytes(spec: SourceSpec, file: ByteFile, kind: str | None) -> Source:
     try:
         file = _unpacked(file)
         head = _look(file)
-        if head.startswith(PARQUET):
-            from sftui.sources.parquet import ParquetSource
-
-            return _with_rows(ParquetSource(file, row_limit=spec.row_limit))
-        if is_arrays(head, file.label.lower()):
-            from sftui.sources.arrays import ArraysSource
-
-            return _with_rows(ArraysSource(file, head, row_limit=spec.row_limit))
+        for form in formats():
+            if form.open is not None and form.fits is not None and form.fits(head, file.label.lower()):
+                return _with_rows(form.open(file, head, spec))
         if not head.strip(JSON_SPACE + BOM) and len(head) < LOOK:
             if file.stopped is not None:
                 raise SourceError(
@@ -287,15 +275,12 @@ def _open_bytes(spec: SourceSpec, file: ByteFile, kind: str | None, *, separator
             if head.lstrip()[: len(begins)].lower() == begins:
                 raise SourceError(what, where=file.label, fix=fix)
         if kind == "text" and not HOLDS_JSON.match(head):
-            from sftui.sources.csv_file import TextSource
+            from sftui.sources.formats.csv_file import TextSource
 
-            return TextSource(file, row_limit=spec.row_limit, separator="")
-        if kind == "csv":
-            from sftui.sources.csv_file import CsvSource
-
-            return CsvSource(file, row_limit=spec.row_limit, separator=separator)
-        if kind == "parquet":
-            raise SourceError("is not a Parquet file", where=file.label, why="it does not begin with PAR1")
+            return TextSource(file, head, spec)
+        for form in formats():
+            if form.kind == kind and form.open is not None:
+                return form.open(file, head, spec)
         return open_json(file, head, row_limit=spec.row_limit, field=spec.field, sure=kind == "json")
     except SourceError:
         file.close()

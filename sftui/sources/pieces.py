@@ -9,7 +9,7 @@ from itertools import islice
 
 from sftui.errors import SourceError
 from sftui.model import Row
-from sftui.sources.files import is_url
+from sftui.sources.byte_file import is_url
 from sftui.sources.remote import file_at
 from sftui.sources.source import Damage, Source, SourcePiece
 
@@ -64,7 +64,7 @@ def _opened(piece: SourcePiece) -> Source:
             fix="put the data where every machine reads it under the same name, or into an object store",
         )
     if piece.kind == "parquet":
-        from sftui.sources.parquet import ParquetSource
+        from sftui.sources.formats.parquet import ParquetSource
 
         return ParquetSource(file_at(piece.path, piece.title), row_limit=piece.row_limit)
     from sftui.sources.jsonl import JsonlSource

@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import Any
 
 from sftui.errors import SourceError, without_secrets
-from sftui.sources.byte_file import ByteFile
-from sftui.sources.files import DOWNLOAD, FolderFiles, chosen_files, format_of, is_data, is_url, none_of
+from sftui.sources.byte_file import ByteFile, is_url
+from sftui.sources.files import DOWNLOAD, FolderFiles, chosen_files, format_of, is_data, none_of
 from sftui.sources.source import DataChange
 
 BLOCK = 4 << 20

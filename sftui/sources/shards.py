@@ -17,8 +17,7 @@ from typing import NamedTuple
 
 from sftui.errors import SourceError
 from sftui.model import Row
-from sftui.sources.byte_file import stat_changed
-from sftui.sources.files import is_url
+from sftui.sources.byte_file import is_url, stat_changed
 from sftui.sources.records import changed_under_us
 from sftui.sources.source import (
     COPY_AGAIN,

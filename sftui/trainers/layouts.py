@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sftui.model import Problem, Row
+from sftui.sources.formats.saved import SPLITS_APART
 from sftui.sources.records import LIST_OF_LISTS, LISTED, MARKED, ONE_LIST, OVER_LINES, TABLE, WRITTEN, AsStored
-from sftui.sources.saved import SPLITS_APART
 from sftui.text import visible
 from sftui.trainers.pins import pins_of
 from sftui.trainers.versions import at_least, parse

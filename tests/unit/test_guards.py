@@ -282,8 +282,8 @@ def test_no_more_of_a_large_row_group_is_unpacked_than_the_bound(lower: Lower, t
 
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"n": [*range(4_000)], "text": ["x" * 100] * 4_000}), path)
-    lower("sftui.sources.parquet.LARGE_GROUP", 1 << 16)
-    lower("sftui.sources.parquet.BATCH_BYTES", 1 << 8)
+    lower("sftui.sources.formats.parquet.LARGE_GROUP", 1 << 16)
+    lower("sftui.sources.formats.parquet.BATCH_BYTES", 1 << 8)
 
     def unpacked() -> int:
         source: Any = open_source(SourceSpec((str(path),)))
@@ -295,13 +295,13 @@ def test_no_more_of_a_large_row_group_is_unpacked_than_the_bound(lower: Lower, t
         return int(size)
 
     assert unpacked() > 300_000
-    assert lower("sftui.sources.parquet.SPOOL_LIMIT", 1 << 18) == 16 << 10
+    assert lower("sftui.sources.formats.parquet.SPOOL_LIMIT", 1 << 18) == 16 << 10
     assert unpacked() < 100_000
 
 
 def test_csv_of_long_rows_is_taken_a_few_at_a_time(lower: Lower, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("n,t\n" + "".join(f"{n},{'x' * 998}\n" for n in range(50)))
-    lower("sftui.sources.csv_file.CHUNK_BYTES", 6_400)
+    lower("sftui.sources.formats.csv_file.CHUNK_BYTES", 6_400)
     source = open_source(SourceSpec((str(tmp_path / "t.csv"),)))
     assert source.count().rows == 10
     source.close()

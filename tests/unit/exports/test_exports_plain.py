@@ -28,9 +28,9 @@ from sftui.exports.prepared import ExportInput
 from sftui.exports.preprocess import Config, config_of, constants_of, plain_source
 from sftui.model import Row
 from sftui.recipe import Recipe, changed
-from sftui.sources.csv_file import CsvSource
+from sftui.sources.formats.csv_file import CsvSource
+from sftui.sources.formats.saved import SavedSource
 from sftui.sources.hub import HubSource
-from sftui.sources.saved import SavedSource
 from sftui.sources.source import LINES
 from sftui.tokens import LoadedTokenizer, builtin, load_tokenizer
 from sftui.trainers import preset

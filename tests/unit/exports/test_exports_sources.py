@@ -28,13 +28,13 @@ from sftui.session.arguments import Arguments
 from sftui.session.opened import source_spec
 from sftui.session.options import OpenOptions
 from sftui.sources import Loading, Source, open_source
+from sftui.sources.formats.token_files import TokenFileSource
 from sftui.sources.indexed import IndexedSource
 from sftui.sources.memory import source_in_memory
 from sftui.sources.pieces import PieceReader
 from sftui.sources.shards import ShardedSource
 from sftui.sources.slices import SlicedSource
 from sftui.sources.source import CountedSource
-from sftui.sources.token_files import TokenFileSource
 from sftui.trainers import TRAINERS, preset, traits_of
 from sftui.trainers.own_config import write_config
 
@@ -147,8 +147,8 @@ def opened(asked: Asked, folder: Path) -> Source:
 
 
 def test_every_source_is_asked(tmp_path: Path) -> None:
-    for module in pkgutil.iter_modules(sftui.sources.__path__):
-        import_module(f"sftui.sources.{module.name}")
+    for module in pkgutil.walk_packages(sftui.sources.__path__, "sftui.sources."):
+        import_module(module.name)
     here = {one for one in classes() if one.__module__.startswith("sftui.sources.")} - OVER_OTHERS
     sources = [opened(one, tmp_path) for one in FILES]
     sources += [source_in_memory(one, source_spec(OpenOptions(()))) for one in IN_MEMORY]

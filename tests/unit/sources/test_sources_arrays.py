@@ -13,7 +13,8 @@ from array_rows import rows
 
 from sftui import bound
 from sftui.errors import SourceError
-from sftui.sources import Source, SourceSpec, arrays, open_source
+from sftui.sources import Source, SourceSpec, open_source
+from sftui.sources.formats import arrays
 
 IDS = np.arange(24, dtype=np.int64).reshape(4, 6)
 MASK = (IDS % 3 > 0).astype(np.int8)

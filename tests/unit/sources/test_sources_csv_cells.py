@@ -11,7 +11,7 @@ import pytest
 
 from sftui.cli import main
 from sftui.errors import SourceError
-from sftui.sources import csv_file
+from sftui.sources.formats import csv_file
 from sftui.sources.opening import open_source
 from sftui.sources.source import SourceSpec
 

@@ -15,7 +15,8 @@ import pyarrow as pa
 import pytest
 
 from sftui.errors import SourceError
-from sftui.sources import Source, SourceSpec, byte_file, csv_file, open_source
+from sftui.sources import Source, SourceSpec, byte_file, open_source
+from sftui.sources.formats import csv_file
 
 
 def zstd(data: bytes) -> bytes:

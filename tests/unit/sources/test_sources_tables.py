@@ -17,7 +17,8 @@ import pytest
 from datasets.exceptions import DatasetGenerationError
 
 from sftui.errors import SourceError
-from sftui.sources import Source, SourceSpec, csv_file, open_source, parquet
+from sftui.sources import Source, SourceSpec, open_source
+from sftui.sources.formats import csv_file, parquet
 from sftui.sources.source import Damage
 
 ROWS = [

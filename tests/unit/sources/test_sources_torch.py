@@ -21,7 +21,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sftui.errors import SourceError
-from sftui.sources import arrays, torch_file
+from sftui.sources import torch_file
+from sftui.sources.formats import arrays
 
 FILES = Path(__file__).parents[2] / "golden" / "sources"
 IDS = np.arange(24).reshape(4, 6)

@@ -13,7 +13,8 @@ from sftui.model import Row
 from sftui.side_files import parse_json, read_side_bytes
 from sftui.sources.arrow_rows import BatchSource
 from sftui.sources.byte_file import stat_changed
-from sftui.sources.source import COPY_AGAIN, Damage, DataChange, Loading, worst_change
+from sftui.sources.formats import Format
+from sftui.sources.source import COPY_AGAIN, Damage, DataChange, Loading, SourceSpec, worst_change
 
 STATE = "state.json"
 SPLITS = "dataset_dict.json"
@@ -122,3 +123,13 @@ def saved_splits(folder: Path) -> tuple[str, ...] | None:
         return ()
     apart = sorted(one.parent.name for one in folder.glob(f"*/{STATE}") if (one.parent / "dataset_info.json").is_file())
     return tuple(apart) or None
+
+
+def _open_path(path: str, label: str, spec: SourceSpec) -> SavedSource | None:
+    """A file of such a folder by itself."""
+    folder, name = os.path.split(path)
+    lone = path.lower().endswith(".arrow")
+    return SavedSource(Path(folder), label, row_limit=spec.row_limit, names=(name,)) if lone else None
+
+
+FORMATS = (Format("arrow", open_path=_open_path),)

@@ -15,8 +15,19 @@ from sftui.errors import SourceError
 from sftui.model import Row
 from sftui.sources.arrow_rows import ArrowDecoder, ArrowSpool
 from sftui.sources.byte_file import ByteFile
-from sftui.sources.source import COPY_AGAIN, PARQUET, CountedSource, Damage, DataChange, DataFile, SourcePiece
+from sftui.sources.formats import Format
+from sftui.sources.source import (
+    COPY_AGAIN,
+    PARQUET,
+    CountedSource,
+    Damage,
+    DataChange,
+    DataFile,
+    SourcePiece,
+    SourceSpec,
+)
 
+BEGINS = b"PAR1"
 BATCH_BYTES = 1 << 20
 KEPT_BATCHES = 6
 FEWER = 16
@@ -216,3 +227,12 @@ class ParquetSource(CountedSource):
         self._kept[key] = batch
         if len(self._kept) > KEPT_BATCHES:
             self._kept.popitem(last=False)
+
+
+def _open(file: ByteFile, head: bytes, spec: SourceSpec) -> ParquetSource:
+    if not head.startswith(BEGINS):
+        raise SourceError("is not a Parquet file", where=file.label, why="it does not begin with PAR1")
+    return ParquetSource(file, row_limit=spec.row_limit)
+
+
+FORMATS = (Format("parquet", _open, lambda head, _: head.startswith(BEGINS), (".parquet",)),)

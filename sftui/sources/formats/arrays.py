@@ -21,14 +21,16 @@ from sftui import bound
 from sftui.errors import SourceError
 from sftui.model import RAW_LIMIT, Row
 from sftui.sources.byte_file import ByteFile
-from sftui.sources.files import NPY, TORCH, ZIP
+from sftui.sources.formats import Format
 from sftui.sources.numbers import BF16, HoldsObjects, bytes_of, numbers
 from sftui.sources.records import oversized
-from sftui.sources.source import COPY_AGAIN, CountedSource, DataChange, Loading
+from sftui.sources.source import COPY_AGAIN, CountedSource, DataChange, Loading, SourceSpec
 
 if TYPE_CHECKING:
     import numpy as np
 
+TORCH = (".pt", ".pth")
+NPY, ZIP = b"\x93NUMPY", b"PK\x03\x04"
 MOST_HELD = 2 << 30
 """Bytes that the arrays of a .npz may have together when they are unpacked."""
 MOST_HEADER = 16 << 20
@@ -90,11 +92,11 @@ class ArraysSource(CountedSource):
 
     loading = Loading("arrays")
 
-    def __init__(self, file: ByteFile, head: bytes, *, row_limit: int) -> None:
+    def __init__(self, file: ByteFile, head: bytes, spec: SourceSpec) -> None:
         self.title = file.label
         self._file = file
         self._size = file.size()
-        self._row_limit = row_limit
+        self._row_limit = spec.row_limit
         try:
             with warnings.catch_warnings(), bound.Work(bound.item_key(file.label, 0), self._size, stage="row"):
                 warnings.simplefilter("ignore")  # of headers that Python 2 wrote
@@ -146,6 +148,15 @@ class ArraysSource(CountedSource):
         super().close()
         self._columns = {}
         self._file.close()
+
+
+def _is_arrays(head: bytes, name: str) -> bool:
+    """Whether a file holds arrays, by its first bytes where these tell, else by its name."""
+    packed = head.startswith(ZIP) and name.endswith((".npz", *TORCH))
+    return head.startswith(NPY) or packed or name.endswith(".safetensors")
+
+
+FORMATS = (Format("arrays", ArraysSource, fits=_is_arrays, endings_alone=(".npy", ".npz", ".safetensors", *TORCH)),)
 
 
 def _arrays(file: ByteFile, head: bytes) -> dict[str, Array]:

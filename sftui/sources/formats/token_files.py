@@ -18,9 +18,10 @@ from contextlib import ExitStack
 from sftui.errors import SourceError
 from sftui.model import RAW_LIMIT, Row
 from sftui.sources.byte_file import ByteFile
+from sftui.sources.formats import Format
 from sftui.sources.numbers import bytes_of, numbers
 from sftui.sources.records import oversized
-from sftui.sources.source import COPY_AGAIN, CountedSource, DataChange, Loading, Source
+from sftui.sources.source import COPY_AGAIN, CountedSource, DataChange, Loading, Source, SourceSpec
 
 MEGATRON = b"MMIDIDX\x00\x00"
 HEAD = len(MEGATRON) + 8 + 1 + 8 + 8
@@ -28,20 +29,6 @@ TYPES = {1: "u1", 2: "i1", 3: "<i2", 4: "<i4", 5: "<i8", 8: "<u2"}
 """The codes of Megatron's whole numbers; 6 and 7 are fractions."""
 SIZES = {2: "<u2", 4: "<u4"}
 """Bytes of a token of datatrove's."""
-
-
-def of_tokens(path: str) -> bool:
-    """Whether a file is one of such a pair, by its name and by what stands next to it."""
-    stem, ending = os.path.splitext(path)
-    return path.endswith(".ds") or (ending in (".bin", ".idx") and os.path.exists(f"{stem}.idx"))
-
-
-def open_tokens(path: str, label: str, row_limit: int) -> Source:
-    """The documents of a pair of files, of which `path` is one; SourceError where the other is missing or they do not
-    fit together."""
-    if path.endswith(".ds"):
-        return DatatroveSource(path, label, row_limit)
-    return MegatronSource(path, label, row_limit)
 
 
 class TokenFileSource(CountedSource):
@@ -180,3 +167,16 @@ class DatatroveSource(TokenFileSource):
             return 0, (self._numbers(0, "<u8", 1) or [-1])[0]
         found = self._numbers(8 * (index - 1), "<u8", 2)
         return (found[0], found[1]) if len(found) == 2 else (0, -1)
+
+
+def _open_path(path: str, label: str, spec: SourceSpec) -> Source | None:
+    """The documents of a pair of files, of which `path` is one, by its name and by what stands next to it; SourceError
+    where the other is missing or they do not fit together."""
+    stem, ending = os.path.splitext(path)
+    if path.endswith(".ds"):
+        return DatatroveSource(path, label, spec.row_limit)
+    pair = ending in (".bin", ".idx") and os.path.exists(f"{stem}.idx")
+    return MegatronSource(path, label, spec.row_limit) if pair else None
+
+
+FORMATS = (Format("arrays", open_path=_open_path, endings_alone=(".bin", ".idx", ".ds")),)

@@ -21,8 +21,9 @@ from sftui.errors import SourceError
 from sftui.model import Row
 from sftui.sources.arrow_rows import ArrowDecoder, ArrowSpool
 from sftui.sources.byte_file import ByteFile
+from sftui.sources.formats import Format
 from sftui.sources.records import changed_under_us
-from sftui.sources.source import Damage, DataChange, DataFile, Loading, NoRows, RowCount, Source
+from sftui.sources.source import Damage, DataChange, DataFile, Loading, NoRows, RowCount, Source, SourceSpec
 
 CHUNK = 10_000
 CHUNK_BYTES = 64 << 20
@@ -34,7 +35,7 @@ UNFIT = (ValueError, TypeError, OverflowError)
 
 
 class CsvSource(Source):
-    """Rows of one CSV (`separator` a comma) or TSV file, with a header line.
+    """Rows of one CSV or TSV file, with a header line.
 
     Raises SourceError where the first chunk cannot be read. A later line that cannot be read is
     left out and named in `notes`; `datasets` would refuse the whole file.
@@ -43,27 +44,26 @@ class CsvSource(Source):
     loading = Loading.by_datasets("csv")
     named = "CSV"
 
-    def __init__(self, file: ByteFile, *, row_limit: int, separator: str) -> None:
+    def __init__(self, file: ByteFile, head: bytes, spec: SourceSpec) -> None:
         import pandas as pd  # comes with datasets
 
         self.title = file.label
         self._file = file
-        self._row_limit = row_limit
         self._lock = threading.Lock()
         self._notes: list[str] = []
         self._starts = [0]  # the number of the first row of each chunk, and of all rows after them
         self._schema: Any = None
         self._spool = ArrowSpool()
         self._stream: IO[bytes] = file.open()
-        self._separator = separator
-        if separator == "\t":
-            self.loading = Loading.by_datasets("csv", sep=separator)
+        self._separator = self._separates(file.label)
+        if self._separator == "\t":
+            self.loading = Loading.by_datasets("csv", sep=self._separator)
         self._text_stream: IO[bytes] = file.open()
         self._read_bytes = 0
         self._done = False
         self._failed = ""
         try:
-            self._reader, self._texts = self._frames(separator)
+            self._reader, self._texts = self._frames(self._separator)
             self._read_chunk()
         except pd.errors.EmptyDataError as error:
             raise NoRows("is empty", where=self.title) from error
@@ -73,8 +73,12 @@ class CsvSource(Source):
             raise SourceError(f"is not readable {self.named}", where=self.title, why=why, fix=fix) from error
         if len(self._starts) == 1:
             raise NoRows("has a header and no rows", where=self.title)
-        self._decoder = ArrowDecoder(self._schema, row_limit)
+        self._decoder = ArrowDecoder(self._schema, spec.row_limit)
         self._note_separator()
+
+    def _separates(self, label: str) -> str:
+        """What stands between the fields of a file of this name."""
+        return "\t" if ".tsv" in label else ","
 
     def files(self) -> Iterator[DataFile]:
         # none of a text, whose columns no loader has to find
@@ -242,6 +246,9 @@ class TextSource(CsvSource):
     loading = Loading.by_datasets("text")
     named = "UTF-8 text"
 
+    def _separates(self, label: str) -> str:
+        return ""
+
     def _frames(self, separator: str) -> tuple[Iterator[Any], Iterator[Any]]:
         import pandas as pd
 
@@ -257,3 +264,6 @@ def _mixed_as_text(frame: Any) -> Any:
         column = frame[name]
         frame[name] = column.map(str).where(column.notna(), None)
     return frame
+
+
+FORMATS = (Format("csv", CsvSource, endings=(".csv", ".tsv")),)
