@@ -34,7 +34,7 @@ from sftui.recipe import Recipe, day_of
 from sftui.sources.source import chunks
 from sftui.trainers import Toolbox, Trainer, trainer_named
 from sftui.trainers.base import ShapedRow
-from sftui.trainers.held import ExampleStore, reordered
+from sftui.trainers.held import PickledStore, reordered
 from sftui.trainers.held_out import permuted
 from sftui.trainers.own_config import notes_of
 from sftui.trainers.pins import rendering_by
@@ -457,7 +457,7 @@ def pack_rows(inspections: Iterable[Inspection], recipe: Recipe, tools: Toolbox)
         yield from map(names.on, in_order)
         return
     size = max(recipe.pack.group, 1)
-    held = ExampleStore()
+    held = PickledStore[Example]()
     try:
         for place, inspection in enumerate(inspections):
             for part, example in enumerate(inspection.examples):

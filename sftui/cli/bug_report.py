@@ -98,7 +98,7 @@ def _words(given: Mapping[str, Any]) -> Iterator[str]:
 def _versions() -> Iterator[str]:
     import sftui
     from sftui.trainers import traits_of
-    from sftui.trainers.verify.installed import verified
+    from sftui.trainers.verify.session import verified
 
     trainers = (traits_of(name).package or name for name in verified())
     kind = "virtual environment" if sys.prefix != sys.base_prefix else "no virtual environment"

@@ -24,8 +24,7 @@ from sftui.session.verifying import RunnerAnswer, Verification, verify
 from sftui.text import visible
 from sftui.tokens.loading.environments import environment_at
 from sftui.trainers.pins import running_version
-from sftui.trainers.verify.installed import installed_version, verified
-from sftui.trainers.verify.session import ask, read_result
+from sftui.trainers.verify.session import ask, installed_version, read_result, verified
 
 SHOWN = 20
 

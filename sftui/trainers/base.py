@@ -7,8 +7,9 @@ something that no knob says. A step gets plain data and gives plain data.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -30,16 +31,6 @@ from sftui.model import (
 )
 from sftui.model import Part as PartOf
 from sftui.recipe import Recipe, Render, Tokenize
-from sftui.trainers.stages import (
-    to_chat,
-    to_convert,
-    to_encode,
-    to_example,
-    to_label,
-    to_render,
-    to_strip_bos,
-    to_tokenize,
-)
 from sftui.trainers.traits import Quirk
 from sftui.values import value_class
 
@@ -53,6 +44,24 @@ if TYPE_CHECKING:
     from sftui.trainers.held_out import HeldOut
     from sftui.trainers.traits import Traits
     from sftui.trainers.versions import Version
+
+
+# The functions that every row goes through are imported for the first one, since a first row is to be shown early; and
+# to say `import` again for each row takes 1 to 2 µs, a tenth of what encoding it costs in all.
+def _deferred(module: str, name: str) -> Callable[[], Any]:
+    return cache(lambda: getattr(import_module(f"sftui.{module}"), name))
+
+
+to_convert: Callable[[], Callable[..., Conversation]] = _deferred("conversations.convert", "convert")
+to_chat: Callable[[], Callable[[Conversation], Conversation]] = _deferred("conversations.convert", "as_chat")
+to_render: Callable[[], Callable[..., RenderedText]] = _deferred("templates.rendering.render", "render")
+to_strip_bos: Callable[[], Callable[[RenderedText, str], RenderedText]] = _deferred(
+    "templates.rendering.render", "without_bos"
+)
+to_encode: Callable[[], Callable[..., Iterator[ToEncode]]] = _deferred("tokens.encode", "texts_of")
+to_tokenize: Callable[[], Callable[..., Tokens]] = _deferred("tokens.encode", "tokenize")
+to_label: Callable[[], Callable[..., Labels]] = _deferred("labels", "label")
+to_example: Callable[[], Callable[..., Example | None]] = _deferred("labels", "example")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 from sftui.errors import RecipeError
 from sftui.nearest import did_you_mean
 from sftui.recipe import Preset
+from sftui.side_files import object_of
 from sftui.trainer_names import TRAINERS
 
 if TYPE_CHECKING:
@@ -64,8 +64,7 @@ def folder_of(name: str) -> Path:
 def fixes_of(name: str) -> Mapping[str, str]:
     """What to set in a trainer against each finding that it has a key of its own for, by code, nothing where one does
     not concern it: its `fixes.json`, or what a trainer of another package declares."""
-    file = folder_of(name) / "fixes.json"
-    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else traits_of(name).fixes
+    return object_of(folder_of(name) / "fixes.json") or traits_of(name).fixes
 
 
 @cache

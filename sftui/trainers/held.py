@@ -9,28 +9,29 @@ import pickle
 import tempfile
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import overload
+from typing import TypeVar, overload
 
 from sftui.errors import SftuiError
-from sftui.model import Example, Pack
+from sftui.model import Pack
 
+T = TypeVar("T")
 IN_MEMORY = 64 << 20
 """Bytes that are held before the rest goes to an unnamed temporary file."""
 
 
-class ExampleStore(Sequence[Example]):
-    """Examples in order; each is read back when it is asked for. SftuiError where the disk is full."""
+class PickledStore(Sequence[T]):
+    """Examples or packs in order; each is read back when it is asked for. SftuiError where the disk is full."""
 
     def __init__(self, in_memory: int = IN_MEMORY) -> None:
         self._in_memory = in_memory
         self._file = tempfile.SpooledTemporaryFile(in_memory, prefix="sftui-")  # noqa: SIM115
         self._places = array("q")
 
-    def append(self, example: Example) -> None:
+    def append(self, value: T) -> None:
         """Keep one more."""
         try:
             place = self._file.seek(0, 2)
-            pickle.dump(example, self._file, pickle.HIGHEST_PROTOCOL)
+            pickle.dump(value, self._file, pickle.HIGHEST_PROTOCOL)
         except OSError as error:
             raise SftuiError(
                 "the rows of a packing group cannot be held",
@@ -44,20 +45,20 @@ class ExampleStore(Sequence[Example]):
         return len(self._places)
 
     @overload
-    def __getitem__(self, index: int) -> Example: ...
+    def __getitem__(self, index: int) -> T: ...
     @overload
-    def __getitem__(self, index: slice) -> Sequence[Example]: ...
-    def __getitem__(self, index: int | slice) -> Example | Sequence[Example]:
+    def __getitem__(self, index: slice) -> Sequence[T]: ...
+    def __getitem__(self, index: int | slice) -> T | Sequence[T]:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         self._file.seek(self._places[index])
-        example: Example = pickle.load(self._file)
-        return example
+        value: T = pickle.load(self._file)
+        return value
 
-    def emptied(self) -> ExampleStore:
+    def emptied(self) -> PickledStore[T]:
         """Another one, in the place of this one."""
         self.close()
-        return ExampleStore(self._in_memory)
+        return PickledStore(self._in_memory)
 
     def close(self) -> None:
         self._file.close()
@@ -65,11 +66,8 @@ class ExampleStore(Sequence[Example]):
 
 def reordered(packs: Iterable[Pack], order: Callable[[int], Sequence[int]]) -> Iterator[Pack]:
     """Packs in another order, which hangs on how many there are."""
-    places = array("q")
-    with tempfile.SpooledTemporaryFile(IN_MEMORY, prefix="sftui-") as file:
-        for pack in packs:
-            places.append(file.tell())
-            pickle.dump(pack, file)
-        for number in order(len(places)):
-            file.seek(places[number])
-            yield pickle.load(file)
+    store = PickledStore[Pack]()
+    for pack in packs:
+        store.append(pack)
+    yield from map(store.__getitem__, order(len(store)))
+    store.close()

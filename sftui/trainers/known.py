@@ -7,19 +7,18 @@ else it is not known to sftui, because a newer release may read it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from sftui.side_files import object_of
 from sftui.trainers import versions
 from sftui.trainers.config import KeyNote, KeyUse
 from sftui.trainers.declared import folder_of, traits_of
 
 FILE = "known_keys.json"
-HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +99,8 @@ class KeyRules:
     """What becomes of the keys of a config, or of one kind of entry in it, as far as key and value decide it.
 
     `used` decide rows, ids or labels, `passed` nothing of them; `unread` is what the trainer does with one that it does
-    not read, and `stops` whether it stops there.
+    not read, and `stops` whether it stops there. Remarks on keys that only `later` releases read hold where the record
+    names these.
     """
 
     used: Container[str]
@@ -108,12 +108,13 @@ class KeyRules:
     passed: Container[str] = ()
     unread: str = "does not read it, and says nothing"
     stops: bool = False
+    later: Container[str] = ()
 
     def note(self, key: str, value: Any, known: KnownKeys, names: Container[str], under: str = "") -> KeyNote:
         """The note of a key; `names` are those of the record, `under` is where it stands."""
         path = f"{under}{key}"
         for remark in self.remarks:
-            if remark.key == key and remark.when(value):
+            if remark.key == key and remark.when(value) and (key not in self.later or key in names):
                 return KeyNote(path, value, remark.use, remark.note)
         if key in self.used:
             return KeyNote(path, value, KeyUse.USED)
@@ -164,8 +165,7 @@ def _component(names: frozenset[str]) -> Component:
 @cache
 def _recorded(trainer: str) -> Mapping[str, Any]:
     """Release → what was recorded of it, newest first."""
-    path = folder_of(trainer) / FILE
-    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
+    return object_of(folder_of(trainer) / FILE)
 
 
 @cache
@@ -174,7 +174,7 @@ def _arguments(trainer: str) -> frozenset[str]:
     below = traits_of(trainer).training_arguments
     if below is None:
         return frozenset()
-    recorded = json.loads((HERE / FILE).read_text(encoding="utf-8"))["TrainingArguments"]
+    recorded = object_of(Path(__file__).with_name(FILE))["TrainingArguments"]
     admitted = (one for version, one in recorded.items() if versions.parse(version, trainer) < below)
     return frozenset().union(*map(_names, admitted))
 

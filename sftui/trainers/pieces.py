@@ -6,10 +6,14 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from sftui.flat import Ranges, merged
 from sftui.model import NOWHERE, Part, Piece, RenderedText, Span, Tokens
 from sftui.runs import Runs, as_runs, joined
+
+if TYPE_CHECKING:
+    from sftui.tokens import LoadedTokenizer
 
 
 class Run(NamedTuple):
@@ -99,6 +103,18 @@ def _owners(tokens: Tokens, pieces: Sequence[Piece], spans: Sequence[Span]) -> I
             while place < spans[at].start:
                 at -= 1
             yield 1, spans[at].message, spans[at].part
+
+
+def cut_by_tokenizer(count: int, tokenizer: LoadedTokenizer, limit: int | None, special: bool = True) -> Ranges:
+    """What truncation keeps of so many tokens: those put around the text stay, where `special` ones are, and the text
+    is cut on the tokenizer's side."""
+    if limit is None or count <= limit:
+        return ((0, count),)
+    front, back = (len(ids) if special else 0 for ids in (tokenizer.facts.front, tokenizer.facts.back))
+    room = max(limit - front - back, 0)
+    if tokenizer.facts.truncation_side == "left":
+        return merged([(0, front), (count - back - room, count)])
+    return merged([(0, front + room), (count - back, count)])
 
 
 class PieceTokens(Runs[int]):

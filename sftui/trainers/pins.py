@@ -7,7 +7,6 @@ of gradio).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from sftui.errors import RecipeError
 from sftui.recipe import Preset, Recipe
+from sftui.side_files import object_of
 from sftui.trainers.declared import folder_of
 from sftui.trainers.versions import parse
 
@@ -122,12 +122,5 @@ def admits(asked: str, version: str) -> bool:
 @cache
 def _record(trainer: str) -> dict[str, Pins]:
     """Release → its pins; empty for a trainer of which nothing is recorded."""
-    path = folder_of(trainer) / _RECORD
-    if not path.exists():
-        return {}
-    record = json.loads(path.read_text(encoding="utf-8"))
-    day = record["recorded"]
-    return {
-        version: Pins(one["package"], one["version"], day, one["newest"], one["asks"])
-        for version, one in record["releases"].items()
-    }
+    record = object_of(folder_of(trainer) / _RECORD)
+    return {version: Pins(recorded=record["recorded"], **pins) for version, pins in record.get("releases", {}).items()}

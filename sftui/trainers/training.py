@@ -17,6 +17,7 @@ from typing import Any
 
 from sftui.recipe import Preset, Recipe
 from sftui.recipe_io import parse_yaml
+from sftui.side_files import object_of
 from sftui.trainers.config import Facts, KeyUse, OpenedConfig, Training, TrainingSetting, WrittenConfig, WrittenFile
 from sftui.trainers.declared import folder_of, traits_of
 from sftui.trainers.table import Config, Keys, at, place_of
@@ -48,20 +49,18 @@ class _UnsayableValue(Exception):
 @cache
 def settings() -> Mapping[str, Entry]:
     """Every setting in the order in which it is read and written: `says`, `when` it is in effect, `off`."""
-    return dict(json.loads((HERE / "settings.json").read_text(encoding="utf-8")))
+    return object_of(HERE / "settings.json")
 
 
 @cache
 def table_of(preset: str) -> Mapping[str, Any]:
     """The table of a trainer's version, with what it has like others; an empty one where it has no config."""
     wanted = Preset.of(preset)
-    path = folder_of(wanted.trainer) / "training.json"
     version = wanted.version or "".join(traits_of(preset).versions[:1])
-    if not path.exists():
-        return {"of": "", "settings": {}}
-    table, base = json.loads(path.read_text(encoding="utf-8")), dict[str, Any]()
+    table = object_of(folder_of(wanted.trainer) / "training.json") or {"of": "", "settings": {}}
+    base = dict[str, Any]()
     for name in table.get("like", ()):
-        base.update(json.loads((HERE / f"training_{name}.json").read_text(encoding="utf-8"))["settings"])
+        base.update(object_of(HERE / f"training_{name}.json")["settings"])
     base.update(table["settings"])
     for name, entry in base.items():
         for first, before in (entry or {}).get("before", {}).items():

@@ -24,7 +24,7 @@ from typing import Any
 from environments import PACKAGES
 
 from sftui.trainers import folder_of, traits_of
-from sftui.trainers.verify.installed import verified
+from sftui.trainers.verify.session import verified
 
 LIBRARIES = ("transformers", "tokenizers", "datasets", "pandas", "trl")
 _NAME = re.compile(r"[A-Za-z0-9._-]+")

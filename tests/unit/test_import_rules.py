@@ -126,7 +126,6 @@ def test_the_inspector_loads_what_the_first_screen_needs_and_no_more() -> None:
         "sftui.trainers.declared",
         "sftui.trainers.hf_trainer",
         "sftui.trainers.hf_trainer.trainer",
-        "sftui.trainers.stages",
         "sftui.trainers.traits",
     }
     assert {name.split(".")[2] for name in loaded if ".workspace." in name} == {

@@ -3,7 +3,10 @@ keys only, or as one of its rows and recipe.
 
 Source: axolotl 0.19.0, utils/schemas/config.py and datasets.py, utils/config/__init__.py
 (normalize_config, normalize_cfg_datasets), utils/data/shared.py (load_dataset_with_config). Paths
-are relative to the working folder, not to the config.
+are relative to the working folder, not to the config. Its keys: axolotl 0.18.0 to 0.21.0, utils/schemas/config.py
+AxolotlInputConfig and datasets.py SFTDataset, of which known_keys.json holds the names, and integrations/*, whose
+plugins bring keys of their own: Axolotl merges the models of the plugins that `plugins` lists and drops every key that
+is in none (integrations/config.py).
 """
 
 from __future__ import annotations
@@ -17,28 +20,63 @@ from typing import Any
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml
-from sftui.trainers.axolotl import pretrain, schema
+from sftui.trainers.axolotl import schema
 from sftui.trainers.axolotl.formats import modelled
 from sftui.trainers.axolotl.instruct import alpaca_prompts
-from sftui.trainers.axolotl.keys import OVERTAKEN, UNSUPPORTED, listed, note_in_dataset, note_of
-from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, RECORD, TYPE_OF_FORMAT
+from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, PRETRAIN, RECORD, TYPE_OF_FORMAT
 from sftui.trainers.axolotl.table import DATASET, NO_EVALUATION, TOP
 from sftui.trainers.axolotl.templates import JINJA
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, files_at, text_at
 from sftui.trainers.form import TEMPLATE_FILE, Draft, Form
-from sftui.trainers.known import KnownKeys
+from sftui.trainers.known import KeyRules, KnownKeys, Remark, anything, unmodelled
 from sftui.trainers.table import Keys, Place, read_into
 from sftui.trainers.yaml_edit import REMOVE, put
 
 LOADERS: Mapping[str, str] = RECORD["loaders"]
+OVERTAKEN: Mapping[str, str] = RECORD["overtaken"]
+"""Old names that Axolotl takes for the new ones (utils/schemas/deprecated.py RemappedParameters)."""
+PLUGINS: Mapping[str, str] = RECORD["plugins"]
+"""Plugins of Axolotl's own that change rows, labels or batches: those with a hook for data, collator or trainer."""
+INTEGRATIONS = "axolotl.integrations."
+STREAMED = "pretraining_dataset"
+UNSUPPORTED: Mapping[str, str] = RECORD["unsupported"]
+RULES = KeyRules(
+    frozenset(RECORD["used"].split()),
+    (
+        # which picks the model's class, and by its name the side that a Mistral is padded on
+        Remark("type_of_model", UNSUPPORTED["is_mistral_derived_model"], lambda name: "mistral" in str(name).lower()),
+        Remark("type_of_model", "", anything, KeyUse.PASSED),
+        Remark("tokenizer_use_fast", "", lambda value: value in (None, True), KeyUse.PASSED),
+        Remark("tokenizer_use_fast", UNSUPPORTED["tokenizer_use_fast"], anything),
+        *unmodelled(UNSUPPORTED, None, False, 0, 0.0, [], {}),
+        Remark(
+            "default_system_message",
+            "it changes no text: Axolotl's chatml template has none to replace",
+            anything,
+            KeyUse.PASSED,
+        ),
+    ),
+    unread="passes over it",
+    later=("balance_labels", "diffusion_lm"),  # axolotl 0.21.0, utils/schemas/config.py
+)
+DATASET_RULES = KeyRules(
+    frozenset(RECORD["dataset used"].split()),
+    (
+        Remark("weight", "", lambda value: value == 1, KeyUse.PASSED),
+        *unmodelled(RECORD["dataset unsupported"], None, False),
+    ),
+    passed=("trust_remote_code",),  # not in the record of every release
+    unread="passes over it: an SFT dataset has no such key",
+    later=("weight",),  # axolotl 0.20.0, utils/schemas/datasets.py SFTDataset
+)
 
 
 def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig:
     """An Axolotl config; RecipeError where it names no dataset or says what Axolotl refuses."""
     config = dict(parse_yaml(text, path, "pyyaml"))
     _supervised(config, path)
-    streams = bool(config.get(pretrain.STREAMED))
-    entries = [pretrain.entry_of(config, path)] if streams else config.get("datasets")
+    streams = bool(config.get(STREAMED))
+    entries = [_streamed_entry(config, path)] if streams else config.get("datasets")
     if not isinstance(entries, Sequence) or isinstance(entries, str) or not entries:
         raise RecipeError(
             "the config names no dataset to fine-tune on",
@@ -46,7 +84,6 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
             why="Axolotl asks for datasets or pretraining_dataset",
             fix="list one under `datasets`",
         )
-    plugins = listed(config.get("plugins"))
     mistral = schema.by_mistral_common(config)
     refused = {**mistral, **schema.null_at_work(config)}
     magistral = f"Magistral: {UNSUPPORTED[schema.MISTRAL_COMMON]}"
@@ -55,7 +92,7 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
         if (error := refused.get(key) or schema.stopped(OVERTAKEN.get(str(key), str(key)), value, known))
         else KeyNote(str(key), value, KeyUse.UNSUPPORTED, magistral)
         if key in mistral
-        else note_of(str(key), value, plugins, known)
+        else _note(str(key), value, config.get("plugins"), known)
         for key, value in config.items()
         if key != "datasets" or streams
     ]
@@ -74,12 +111,35 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
         if not isinstance(entry, Mapping) or not entry.get("path"):
             raise RecipeError(f"{place} has no `path`", where=path, fix="name its file, folder or Hub dataset")
         if not streams:
-            notes += [_note(entry, f"{place}.{key}", str(key), value, known) for key, value in entry.items()]
+            notes += [_note_in(entry, f"{place}.", str(key), value, known) for key, value in entry.items()]
         where, stops = f"{path}, {place}", _stops(notes, f"{place}.")
         whole = {**config, "datasets": schema.checked(entry, where)}
         recipe = read_into(base, DATASET, whole, where, under="datasets.", stops=stops)
         refs += _refs(entry, recipe, where)
     return OpenedConfig(preset.trainer, path, text, tuple(refs), tuple(notes), config=config)
+
+
+def _streamed_entry(config: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """The first entry of `pretraining_dataset` as one of `datasets`; Axolotl streams no other."""
+    value = config[STREAMED]
+    first = value[0] if isinstance(value, list) and value else value
+    if isinstance(first, str) and first is value:
+        first = {"path": first}
+    if not isinstance(first, Mapping) or not first.get("path"):
+        raise RecipeError(
+            f"{STREAMED} is `{value}`", where=where, why="Axolotl's schema refuses it", fix="give it a path"
+        )
+    packs = bool(config.get("sample_packing"))
+    if not packs and config.get("pretraining_sample_concatenation"):
+        raise RecipeError(
+            "sftui does not show pretraining_sample_concatenation",
+            where=where,
+            why="Axolotl joins the texts of a buffer into sequences before anything else sees them",
+            fix="set it to false, or sample_packing to true",
+        )
+    entry = {key: first[key] for key in ("path", "name", "split", "data_files") if first.get(key) is not None}
+    kind = (first.get("type") or PRETRAIN) if packs else PRETRAIN
+    return {"split": "train", **entry, "type": kind, "field": first.get("text_column") or "text"}
 
 
 def _supervised(config: Mapping[str, Any], path: str) -> None:
@@ -101,14 +161,37 @@ def _stops(notes: Sequence[KeyNote], before: str = "") -> frozenset[str]:
     return frozenset(path.removeprefix(before) for path in stopping if path.startswith(before))
 
 
-def _note(entry: Mapping[str, Any], path: str, key: str, value: Any, known: KnownKeys) -> KeyNote:
+def _note(key: str, value: Any, listed: Any, known: KnownKeys) -> KeyNote:
+    """What becomes of a top-level key, where the config's `plugins` are those listed."""
+    paths = [str(path) for path in listed] if isinstance(listed, list) else []
+    others = [path for path in paths if not path.startswith(INTEGRATIONS)]
+    own = [path.rpartition(".")[2] for path in paths if path.startswith(INTEGRATIONS)]
+    if key == "plugins":  # one that is in no record may do anything
+        notes = [f"{name}: {PLUGINS[name]}" for name in own if name in PLUGINS]
+        strange = [*(name for name in own if name not in known.plugins), *others]
+        notes += [f"{name} is not known to sftui and may change data or batches" for name in strange]
+        return KeyNote(key, value, KeyUse.UNSUPPORTED if notes else KeyUse.PASSED, "; ".join(notes))
+    names = known.config.union(*(known.plugins[name].keys for name in own if name in known.plugins))
+    note = replace(RULES.note(OVERTAKEN.get(key, key), value, known, names), path=key)
+    if note.use not in (KeyUse.UNKNOWN, KeyUse.UNSURE):
+        return note
+    for plugin, record in known.plugins.items():
+        if key in record.keys:
+            why = f"the plugin {plugin} reads it, but `plugins` does not list {plugin}"
+            return KeyNote(key, value, KeyUse.UNKNOWN, why)
+    return KeyNote(key, value, KeyUse.UNSURE, f"the plugin {others[0]} may read it") if others else note
+
+
+def _note_in(entry: Mapping[str, Any], under: str, key: str, value: Any, known: KnownKeys) -> KeyNote:
+    """What becomes of a key of a dataset's entry, which stands `under` a place of the config."""
+    path = f"{under}{key}"
     if key == "chat_template_jinja" and value and entry.get("chat_template") != JINJA:
         why = "Axolotl passes over it: a dataset needs `chat_template: jinja` beside it"
         return KeyNote(path, value, KeyUse.PASSED, why)
     error = schema.stopped(key, value, known, dataset=True)
     if error is None and key == "type" and isinstance(value, str) and not modelled(value):
         return KeyNote(path, value, KeyUse.UNSUPPORTED, "sftui does not model this type")
-    return known.stops(path, value, error) if error else note_in_dataset(path, key, value, known)
+    return known.stops(path, value, error) if error else DATASET_RULES.note(key, value, known, known.dataset, under)
 
 
 def _refs(entry: Mapping[str, Any], recipe: Recipe, where: str) -> list[DatasetRef]:
@@ -169,11 +252,11 @@ def keys_of(recipe: Recipe, preset: Recipe) -> tuple[Keys, Keys, list[str]]:
 def _changes(draft: Draft, opened: OpenedConfig, changes: Keys) -> Keys:
     """At the places of the user's config: the entry that is open, older names, and what stands at the top."""
     config = parse_yaml(opened.text, opened.path, "pyyaml")
-    streams = bool(config.get(pretrain.STREAMED))
-    entries: Any = config.get(pretrain.STREAMED if streams else DATASETS)
+    streams = bool(config.get(STREAMED))
+    entries: Any = config.get(STREAMED if streams else DATASETS)
     number = 0 if streams else _entry_of(config, opened.chosen)
     is_list = isinstance(entries, list)
-    place: Place = (pretrain.STREAMED if streams else DATASETS, *([number] if is_list else []))
+    place: Place = (STREAMED if streams else DATASETS, *([number] if is_list else []))
     entry = entries[number] if is_list else entries
     placed: Keys = {}
     for (first, *rest), value in changes.items():
@@ -183,7 +266,7 @@ def _changes(draft: Draft, opened: OpenedConfig, changes: Keys) -> Keys:
             placed |= {(first, *rest): value}
             continue
         if streams and rest != ["field"]:
-            draft.losses.append(f"{'.'.join(map(str, rest))} has no place in {pretrain.STREAMED}")
+            draft.losses.append(f"{'.'.join(map(str, rest))} has no place in {STREAMED}")
             continue
         if streams:
             key, named = "text_column", isinstance(entry, Mapping)

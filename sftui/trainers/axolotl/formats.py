@@ -18,8 +18,7 @@ from sftui.errors import ConversationError, RecipeError
 from sftui.model import Conversation, Kind, Row
 from sftui.recipe import Recipe
 from sftui.trainers.axolotl.instruct import instruct_type, read_instruct
-from sftui.trainers.axolotl.pretrain import TYPE
-from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, TOKENIZED, DatasetSettings, settings_of
+from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, PRETRAIN, TOKENIZED, DatasetSettings, settings_of
 from sftui.trainers.axolotl.turns import STOPS, read_turns
 from sftui.trainers.remembering import last_asked
 
@@ -30,7 +29,7 @@ NOT_GUESSED = "Axolotl never guesses: a config must say"
 
 def modelled(kind: str) -> bool:
     """Whether sftui has the rules of a `type`; an empty one stands for prepared rows."""
-    return kind in ("", CHAT, "completion", TYPE, "input_output", TOKENIZED) or instruct_type(kind) is not None
+    return kind in ("", CHAT, "completion", PRETRAIN, "input_output", TOKENIZED) or instruct_type(kind) is not None
 
 
 def detect(rows: Sequence[Row], recipe: Recipe) -> Detection:
@@ -54,7 +53,7 @@ def detect(rows: Sequence[Row], recipe: Recipe) -> Detection:
         return refusal("the dataset is not prepared", f"Axolotl needs all of {', '.join(PREPARED)}")
     if kind == CHAT:
         return _chat(columns, settings, reason)
-    if kind in ("completion", TYPE):
+    if kind in ("completion", PRETRAIN):
         return _needs((settings.field,), columns, "text", {"text": settings.field}, f"{reason}, {kind}")
     if kind == "input_output":
         return _needs(("segments",), columns, "segments", {"segments": "segments"}, f"{reason}, input_output")

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from sftui.labels import columns_of, refuse_too_large
-from sftui.model import Batch, Example, Pack
+from sftui.labels import columns_of
+from sftui.model import Example, Pack
 from sftui.recipe import Recipe
 from sftui.trainers.axolotl import AxolotlOptions
 from sftui.trainers.axolotl.settings import RECORD
@@ -95,27 +95,3 @@ def _pack(held: Sequence[tuple[int, Example]], attention: str) -> Pack:
     documents = tuple((index, 0, len(example.input_ids)) for index, example in held)
     columns = columns_of([(example, 0, len(example.input_ids)) for _, example in held])
     return Pack(documents, *columns, None if attention == "none" else tuple(mask))
-
-
-def rectangle(packs: Sequence[Pack], recipe: Recipe, width: int, pad_id: int, side: str) -> Batch:
-    """Packs padded to one width: labels -100, the mask 0, position ids counting on from 0 in the padding."""
-    refuse_too_large(len(packs), width)
-
-    def pad(values: Sequence[int], filler: Sequence[int]) -> tuple[int, ...]:
-        return (*filler, *values) if side == "left" else (*values, *filler)
-
-    gaps = [width - len(pack.input_ids) for pack in packs]
-    masks = [pack.attention_mask for pack in packs]
-    return Batch(
-        rows=tuple(range(len(packs))),
-        lengths=tuple(len(pack.input_ids) for pack in packs),
-        input_ids=tuple(pad(pack.input_ids, [pad_id] * gap) for pack, gap in zip(packs, gaps)),
-        labels=tuple(pad(pack.labels, [recipe.batch.labels_pad] * gap) for pack, gap in zip(packs, gaps)),
-        attention_mask=(
-            None
-            if any(mask is None for mask in masks)
-            else tuple(pad(mask or (), [0] * gap) for mask, gap in zip(masks, gaps))
-        ),
-        position_ids=tuple(pad(pack.position_ids or (), range(gap)) for pack, gap in zip(packs, gaps)),
-        pad_side=side,
-    )

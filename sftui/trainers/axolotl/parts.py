@@ -3,6 +3,12 @@
 Source: axolotl 0.19.0, prompt_tokenizers.py (PromptTokenizingStrategy._tokenize), prompt_strategies/
 metharme.py and completion.py. Each part is encoded with the tokenizer's own special tokens and cut
 to a limit; EOS follows where there is room; a BOS before the response goes.
+
+Rows of a `pretraining_dataset` are texts of one window, all of it trained: utils/data/streaming.py
+(wrap_streaming_dataset, encode_streaming), utils/data/sft.py (_extract_pretraining_config) and
+prompt_strategies/pretrain.py. With sample_packing a text goes through the strategy of its type; that of `pretrain`
+gives windows of sequence_len - 1 tokens, each with EOS behind it. Without, the type is not asked: the text is cut at
+sequence_len - 2, and no EOS is put behind it.
 """
 
 from __future__ import annotations
@@ -12,14 +18,17 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TypeVar
 
-from sftui.errors import TokenizerError
+from sftui.errors import RecipeError, TokenizerError
 from sftui.flat import Ranges, covered, flat, merged
 from sftui.model import NOWHERE, Part, RenderedText, Span, Tokens
-from sftui.recipe import Tokenize
+from sftui.recipe import Recipe, Tokenize
 from sftui.runs import Runs, as_runs, joined
 from sftui.tokens import LoadedTokenizer, tokenize
+from sftui.trainers.pieces import cut_by_tokenizer
 
 T = TypeVar("T")
+LEAST_WINDOW = 2
+"""A window of fewer tokens is left out (utils/trainer.py filter_sequences_by_length)."""
 COMPLETION_LIMIT = 64
 """A text of type completion is cut at so many sequence lengths; what lies behind is lost."""
 _PLAIN = Tokenize(mode="whole", add_special_tokens=True, append_eos="never", bos="keep")
@@ -65,6 +74,33 @@ def chunks(kept: Ranges, size: int | None, least: int) -> tuple[Ranges, ...]:
     return tuple(merged([(place, place + 1) for place in run]) for run in runs if len(run) >= least)
 
 
+def window(count: int, tokenizer: LoadedTokenizer, recipe: Recipe) -> Ranges:
+    """What is trained of a text of `count` tokens, EOS included where it has one; () where it is left out.
+
+    RecipeError for a text that is longer than one window with sample_packing: tokenizers 0.23.1 gives the first window
+    alone, 0.22.2 and 0.23.3 give all, and transformers admits each of them.
+    """
+    size, facts, eos = recipe.length.max, tokenizer.facts, int(has_eos(recipe))
+    if size is None:
+        raise RecipeError("Axolotl cannot cut a text without sequence_len", fix="set length.max")
+    kept = cut_by_tokenizer(count - eos, tokenizer, size - 2 + eos)
+    if eos and covered(kept) < count - eos:
+        text = count - eos - len(facts.front) - len(facts.back)
+        raise RecipeError(
+            "sftui does not show a text of several windows",
+            why=f"its {text} tokens are more than sequence_len {size} has room for, and tokenizers 0.23.1 keeps the"
+            " first window alone, where 0.22.2 and 0.23.3 keep all",
+            fix="cut the text, or set sequence_len higher",
+        )
+    run = merged([*kept, (count - eos, count)])
+    return run if covered(run) >= (LEAST_WINDOW if eos else 1) else ()
+
+
+def has_eos(recipe: Recipe) -> bool:
+    """Whether windows have EOS behind them."""
+    return recipe.pack.strategy != "none"
+
+
 def _part(
     rendered: RenderedText,
     start: int,
@@ -87,7 +123,7 @@ def _part(
     tokens = _moved(tokenize(RenderedText(text, spans), tokenizer, _PLAIN), start)
     if not len(tokens):
         return EncodedPart(tokens, ())
-    kept = within(len(tokens), tokenizer, limit)
+    kept = cut_by_tokenizer(len(tokens), tokenizer, limit)
     count = covered(kept)
     facts = tokenizer.facts
     last = tokens.input_ids[kept[-1][1] - 1] if kept else None
@@ -102,17 +138,6 @@ def _part(
         tokens = replace(tokens, **{name: getattr(tokens, name)[1:] for name in columns})
         kept = merged([(max(a - 1, 0), b - 1) for a, b in kept])
     return EncodedPart(tokens, kept)
-
-
-def within(count: int, tokenizer: LoadedTokenizer, limit: int | None) -> Ranges:
-    """What truncation keeps: the tokens put around the text stay, the text is cut on the tokenizer's side."""
-    if limit is None or count <= limit:
-        return ((0, count),)
-    front, back = len(tokenizer.facts.front), len(tokenizer.facts.back)
-    room = max(limit - front - back, 0)
-    if tokenizer.facts.truncation_side == "left":
-        return merged([(0, front), (count - back - room, count)])
-    return merged([(0, front + room), (count - back, count)])
 
 
 def _ending(tokenizer: LoadedTokenizer) -> Tokens:

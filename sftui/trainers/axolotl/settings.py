@@ -22,6 +22,8 @@ RECORD = object_of(Path(__file__).with_name("keys.json"))
 """Names of keys, templates and plugins, as they are recorded beside the code."""
 CHAT = "chat_template"
 TOKENIZED = "tokenized"
+PRETRAIN = "pretrain"
+"""The type of texts of a `pretraining_dataset`."""
 TYPE_OF_FORMAT = {
     "messages": CHAT,
     "sharegpt": CHAT,

@@ -40,16 +40,24 @@ from sftui.runs import together
 from sftui.templates import ChatTemplate
 from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
 from sftui.trainers import versions
-from sftui.trainers.axolotl import TRAITS, AxolotlOptions, formats, mask, packing, parts, pretrain
+from sftui.trainers.axolotl import TRAITS, AxolotlOptions, formats, mask, packing, parts
 from sftui.trainers.axolotl.locate import Locator
-from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, RECORD, ineffective, settings_of
+from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, PRETRAIN, RECORD, ineffective, settings_of
 from sftui.trainers.axolotl.templates import message_keys
 from sftui.trainers.axolotl.turns import turns_of
-from sftui.trainers.base import ShapedRow, Toolbox, Trainer, from_ids, pad_token_id, pick_template, stored_tokens
+from sftui.trainers.base import (
+    ShapedRow,
+    Toolbox,
+    Trainer,
+    from_ids,
+    pad_token_id,
+    pick_template,
+    stored_tokens,
+    to_render,
+)
 from sftui.trainers.held_out import HeldOut
 from sftui.trainers.pieces import text_of
 from sftui.trainers.pins import rendering_by
-from sftui.trainers.stages import to_render
 
 PACKS = "multipack"
 SHUFFLED = (
@@ -206,7 +214,7 @@ class Axolotl(Trainer):
         if "segments" in conversation.extra:
             return tokenize(rendered, tokenizer, _BY_PART)
         if conversation.kind is Kind.TEXT and _pretrains(recipe):
-            return parts.whole(rendered, tokenizer, eos=pretrain.has_eos(recipe))
+            return parts.whole(rendered, tokenizer, eos=parts.has_eos(recipe))
         if conversation.kind is Kind.TEXT:
             return parts.completion(rendered, tokenizer, recipe.length.max).tokens
         return tokenize(rendered, tokenizer, _WHOLE)
@@ -310,15 +318,20 @@ class Axolotl(Trainer):
 
     def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
         pad_id, note = pad_token_id(recipe, tools)
-        side = tools.tokenizer.facts.padding_side if recipe.batch.pad_side == "tokenizer" else recipe.batch.pad_side
-        multiple = recipe.batch.multiple or 1
-        if recipe.batch.multiple and recipe.length.max is not None:
+        options = replace(recipe.batch, pad_to="longest")
+        if options.multiple and recipe.length.max is not None:
             # pad_to_sequence_len is on with packing unless it is false: widths are multiples of the padded sequence_len
-            multiple = -(-recipe.length.max // multiple) * multiple
-        width = -(-max(len(pack.input_ids) for pack in packs) // multiple) * multiple
+            options = replace(options, multiple=-(-recipe.length.max // options.multiple) * options.multiple)
+        examples = [Example(pack.input_ids, pack.labels, pack.attention_mask or ()) for pack in packs]
         notes = (note, "" if AxolotlOptions.of(recipe).curriculum_sampling else packing.RANDOM)
-        batch = packing.rectangle(packs, recipe, width, pad_id or 0, side)
-        return replace(batch, notes=tuple(filter(None, notes)))
+        side, shown = tools.tokenizer.facts.padding_side, tuple(filter(None, notes))
+        batch = label_rules.collate(
+            examples, range(len(packs)), options, pad_id=pad_id or 0, padding_side=side, notes=shown
+        )
+        gaps = [range(len(ids) - length) for ids, length in zip(batch.input_ids, batch.lengths)]  # counted from 0 anew
+        places = [pack.position_ids or () for pack in packs]
+        sides = zip(gaps, places) if batch.pad_side == "left" else zip(places, gaps)
+        return replace(batch, position_ids=tuple((*before, *behind) for before, behind in sides))
 
 
 def _sequentially(recipe: Recipe) -> bool:
@@ -410,11 +423,11 @@ def _sampled(own: AxolotlOptions) -> str:
 
 def _pretrains(recipe: Recipe) -> bool:
     """Whether the rows are those of a pretraining_dataset of type pretrain."""
-    return AxolotlOptions.of(recipe).type == pretrain.TYPE
+    return AxolotlOptions.of(recipe).type == PRETRAIN
 
 
 def _windowed(tokens: Tokens, mask: label_rules.Drawn, recipe: Recipe, tools: Toolbox) -> Labels:
     """A text of a pretraining_dataset, trained whole."""
-    kept = pretrain.window(len(tokens), tools.tokenizer, recipe)
-    dropped = None if kept else f"{len(tokens)} tokens: Axolotl drops what has fewer than {pretrain.LEAST}"
+    kept = parts.window(len(tokens), tools.tokenizer, recipe)
+    dropped = None if kept else f"{len(tokens)} tokens: Axolotl drops what has fewer than {parts.LEAST_WINDOW}"
     return label_rules.on_ids(tokens, mask, kept, dropped)

@@ -15,11 +15,10 @@ from sftui.errors import RecipeError, TemplateError
 from sftui.model import NOWHERE, Conversation, Kind, Message, Part, RenderedText
 from sftui.recipe import Recipe, Render
 from sftui.templates import ChatTemplate
-from sftui.trainers.base import Toolbox, pick_template
+from sftui.trainers.base import Toolbox, pick_template, to_render
 from sftui.trainers.nemo_automodel import NemoOptions
 from sftui.trainers.nemo_automodel.formats import PLAIN
 from sftui.trainers.pieces import spanned
-from sftui.trainers.stages import to_render
 from sftui.values import value_class
 
 TAG = re.compile(r"\{%-?\s+generation\s+-?%\}")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from sftui import labels as label_rules
 from sftui.conversations import Detection
 from sftui.errors import RecipeError
-from sftui.flat import Ranges, covered, flat, merged
+from sftui.flat import Ranges, covered, flat
 from sftui.model import Batch, Conversation, Example, Inspection, Labels, Pack, Part, Reason, RenderedText, Row, Tokens
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Loss, Mask, Recipe, Tokenize, Tokenizer
@@ -30,7 +30,7 @@ from sftui.trainers.base import InlineTemplateTrainer, MessagesTarget, ShapedRow
 from sftui.trainers.nemo_automodel import TRAITS, NemoOptions, formats, masks, packing, renders
 from sftui.trainers.nemo_automodel.renders import Renders
 from sftui.trainers.own_config import require
-from sftui.trainers.pieces import spanned
+from sftui.trainers.pieces import cut_by_tokenizer, spanned
 from sftui.trainers.processors import tokenizer_folder
 from sftui.trainers.remembering import last_asked
 
@@ -317,23 +317,13 @@ def _tag_marks(tokens: Tokens, kept: tuple[int, int], rendered: Renders, convers
 
 def _plain_marks(tokens: Tokens, rendered: RenderedText, recipe: Recipe, tools: Toolbox) -> tuple[Ranges, masks.Marks]:
     """A prompt and an answer as texts: as many tokens are masked as the prompt alone has."""
-    facts, count = tools.tokenizer.facts, len(tokens)
-    kept = _plain_window(count, recipe.length.max, len(facts.front), len(facts.back), facts.truncation_side == "left")
+    kept = cut_by_tokenizer(len(tokens), tools.tokenizer, recipe.length.max)
     if recipe.mask.rule == "all":
         return kept, masks.Marks(covered(kept), (True, Reason.WHOLE))
     marks = masks.Marks(covered(kept), (True, Reason.COMPLETION))
     length = len(tools.tokenizer.ids(rendered.prompt or "")) + counts_bos(recipe, tools.tokenizer)
     marks.put(0, length, (False, Reason.PROMPT))
     return kept, marks
-
-
-def _plain_window(count: int, most: int | None, front: int, back: int, left: bool) -> Ranges:
-    """What truncation leaves of a text: what the tokenizer puts around it stays."""
-    if most is None or count <= most:
-        return ((0, count),)
-    inner = max(most - front - back, 0)
-    middle = (count - back - inner, count - back) if left else (front, front + inner)
-    return merged([(0, front), middle, (count - back, count)])
 
 
 def pads(tools: Toolbox) -> tuple[int | None, int | None]:

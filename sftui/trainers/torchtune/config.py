@@ -16,9 +16,8 @@ from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml
 from sftui.side_files import object_of
-from sftui.trainers.config import LOADERS, DatasetRef, KeyNote, KeyUse, OpenedConfig, data_files, wrong_value
+from sftui.trainers.config import LOADERS, DatasetRef, KeyNote, KeyUse, OpenedConfig, data_files, resolved, wrong_value
 from sftui.trainers.form import Draft, Form
-from sftui.trainers.interpolation import resolved
 from sftui.trainers.known import KeyRules, KnownKeys, Remark
 from sftui.trainers.table import Keys, read_into
 from sftui.trainers.torchtune import gsm8k, sentencepieces

@@ -22,7 +22,6 @@ from sftui.trainers import table
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, loaded, text_at, with_arguments
 from sftui.trainers.form import Draft, Form
 from sftui.trainers.known import KeyRules, KnownKeys, Remark, anything
-from sftui.trainers.trl import sft
 from sftui.trainers.yaml_edit import REMOVE
 
 _TOLD = object_of(Path(__file__).with_name("keys.json"))
@@ -72,18 +71,96 @@ def _shuffled(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     return said if said.get("own.shuffle_dataset") else {}
 
 
+RENAMED = {"bfd-requeue": "bfd_split"}
+PACKINGS = ("bfd", "bfd_split", "wrapped")
+
+
+def sft_entries(
+    flat: table.KeyEntry, beside: Callable[[table.Config], bool] = lambda config: False
+) -> tuple[table.KeyEntry, ...]:
+    """The entries of SFTConfig, for the table of TRL or of Unsloth, built on it; `flat` is that of padding_free.
+
+    `beside`: whether something but assistant_only_loss says what is trained, so that completion_only_loss adds to it.
+    """
+
+    def trained(config: table.Config, recipe: Recipe, where: str) -> table.Said:
+        completion, assistant = config.get("completion_only_loss"), bool(config.get("assistant_only_loss"))
+        said: dict[str, Any] = {"mask.rule": "generation_tag"} if assistant else {}
+        if completion is not None and (assistant or beside(config)):
+            said["own.completion_only_loss"] = bool(completion)
+        elif completion is not None:
+            said["mask.rule"] = "completion" if completion else "all"
+        return said
+
+    return (
+        table.same("eos_token", "tokenizer.eos_token"),
+        table.same("pad_token", "tokenizer.pad_token"),
+        table.same("per_device_train_batch_size", "batch.size"),
+        table.same("dataset_text_field", "own.dataset_text_field", unless="text"),
+        table.words("truncation_mode", "length.over", {"keep_end": "cut_left"}),
+        table.rule(
+            "completion_only_loss assistant_only_loss", "mask.rule own.completion_only_loss", trained, written_mask
+        ),
+        table.rule("", "batch.flatten pack.isolate", table.nothing, follows_packing),
+        flat,
+        table.rule("packing packing_strategy", "pack.strategy pack.isolate batch.flatten", packing, written_packing),
+    )
+
+
+def written_mask(recipe: Recipe, path: str, value: Any) -> table.Keys | None:
+    if path == "own.completion_only_loss":
+        return {("completion_only_loss",): value}
+    if value in ("all", "completion"):
+        return {("completion_only_loss",): value == "completion"}
+    return {("assistant_only_loss",): True} if value == "generation_tag" else None
+
+
+def packing(config: table.Config, recipe: Recipe, where: str) -> table.Said:
+    """With bfd documents are kept apart, and batches flat; wrapped does neither."""
+    if not config.get("packing"):
+        return {}
+    named = config.get("packing_strategy", "bfd")
+    strategy = RENAMED.get(named, named) if isinstance(named, str) else named
+    apart = strategy != "wrapped"
+    return {
+        "pack.strategy": strategy,
+        "pack.isolate": apart,
+        "batch.flatten": apart or bool(config.get("padding_free")),
+    }
+
+
+def follows_packing(recipe: Recipe, path: str, value: Any) -> table.Keys | None:
+    """Where documents are packed and kept apart, both knobs are said by that."""
+    return {} if recipe.pack.strategy not in ("none", "wrapped") else None
+
+
+def written_packing(recipe: Recipe, path: str, value: Any) -> table.Keys | None:
+    if path != "pack.strategy" or value not in PACKINGS:
+        return None
+    return {("packing",): True} | ({} if value == "bfd" else {("packing_strategy",): value})
+
+
+def template_entry(key: str, says: Callable[[Any], bool]) -> table.KeyEntry:
+    """A template in a file stands under a key; others are told by what is written beside the config."""
+
+    def write(recipe: Recipe, path: str, value: Any) -> table.Keys:
+        return {(key,): value[5:]} if value.startswith("file:") else {}
+
+    return table.same(key, "render.template", says=says, convert=lambda file: f"file:{file}", write=write)
+
+
 TABLE = (
     table.same("max_length", "length.max"),
     table.same("pad_to_multiple_of", "batch.multiple", convert=_multiple),
     table.same("model_name_or_path", "tokenizer.name"),
     table.same("model_revision", "tokenizer.revision"),
     # argparse takes what is no text unconverted, and TRL asks whether it is true
-    *sft.entries(flat=table.same("padding_free", "batch.flatten", convert=bool)),
+    *sft_entries(flat=table.same("padding_free", "batch.flatten", convert=bool)),
     table.rule("dataset_text_field", "data.fields", table.nothing, _written_columns),
     table.rule("shuffle_dataset seed", "", _shuffled, table.needless),
     *(table.rule(name, f"own.{name}", table.nothing, table.as_is(name)) for name in ("shuffle_dataset", "seed")),
     table.keyless("data.format", "TRL reads messages, prompt and completion, text, or ids", *FORMATS),
-    sft.template("chat_template_path", lambda file: isinstance(file, str) and _is_file(file)),
+    template_entry("chat_template_path", lambda file: isinstance(file, str) and _is_file(file)),
     table.silent("pack.group", "tokenizer.transformers"),
 )
 KEYS = table.keys_read(TABLE)

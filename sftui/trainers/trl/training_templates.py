@@ -9,7 +9,6 @@ and checked against its hash.
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from dataclasses import replace
 from functools import lru_cache
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from sftui.errors import TemplateError
+from sftui.side_files import object_of
 from sftui.templates import Rendering, compile_template
 from sftui.trainers.base import Toolbox
 
@@ -63,8 +63,7 @@ def training_twin(source: str) -> tuple[str, str] | None:
 
 @lru_cache(maxsize=1)
 def _table() -> dict[str, Any]:
-    data = json.loads((Path(__file__).parent / "training_edits.json").read_text(encoding="utf-8"))
-    return dict(data["templates"])
+    return dict(object_of(Path(__file__).with_name("training_edits.json"))["templates"])
 
 
 @lru_cache(maxsize=8)

@@ -21,7 +21,7 @@ from sftui.trainers.form import Draft, Form
 from sftui.trainers.known import KeyRules, KnownKeys
 from sftui.trainers.pins import pins_of
 from sftui.trainers.training import write_training
-from sftui.trainers.trl import sft
+from sftui.trainers.trl.config import sft_entries, template_entry
 from sftui.trainers.trl.formats import PAIR
 from sftui.trainers.versions import at_least, parse
 
@@ -90,7 +90,7 @@ TABLE = (
     table.rule("max_length max_seq_length", "length.max", _length, table.as_is("max_length")),
     table.same("pad_to_multiple_of", "batch.multiple"),
     table.rule("", "pack.strategy", table.nothing, _splitting),
-    *sft.entries(
+    *sft_entries(
         flat=table.same("padding_free", "batch.flatten"), beside=lambda config: config.get("responses") is not None
     ),
     table.same("standardize", "own.standardize", null=False),
@@ -103,7 +103,7 @@ TABLE = (
         _responses,
         _said_in_responses,
     ),
-    sft.template("chat_template", bool),
+    template_entry("chat_template", bool),
     table.silent("data.format", "data.fields", "pack.group", "tokenizer.transformers"),
 )
 KEYS = table.keys_read(TABLE)

@@ -37,6 +37,7 @@ from sftui.recipe import Data, Length, Mask, Recipe, Tokenize
 from sftui.trainers import versions
 from sftui.trainers.base import ShapedRow, Toolbox, Totals
 from sftui.trainers.own_config import require
+from sftui.trainers.pieces import cut_by_tokenizer
 from sftui.trainers.remembering import last_asked
 from sftui.trainers.trl.formats import holds_no_ids, refuse_arguments, refuse_empty_tools, stored_tools
 from sftui.trainers.trl.packing import CollatorTrainer
@@ -231,7 +232,7 @@ class Unsloth(CollatorTrainer):
     ) -> tuple[Tokens, Labels]:
         require(recipe, "mask.rule", "length.over")
         conversation = shaped.conversation
-        kept = self._kept(tokens, rendered, shaped, recipe, tools)
+        kept = self._kept(len(tokens), shaped, recipe, tools)
         survey = self._survey(conversation, recipe, tools)
         if survey.problem is not None:
             raise survey.problem
@@ -250,11 +251,9 @@ class Unsloth(CollatorTrainer):
         stored = conversation.labels if conversation.kind is Kind.TOKENS else None
         return tokens, label_rules.on_ids(tokens, drawn, kept, dropped, notes, stored=stored)
 
-    def _kept(
-        self, tokens: Tokens, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
-    ) -> masks.Kept:
+    def _kept(self, n: int, shaped: ShapedRow, recipe: Recipe, tools: Toolbox) -> masks.Kept:
         """What truncation leaves. Text is cut by the tokenizer, which keeps the special tokens it put around."""
-        n, length, conversation = len(tokens), recipe.length, shaped.conversation
+        length, conversation = recipe.length, shaped.conversation
         if conversation.kind is Kind.TOKENS:
             return ((0, n),)
         by_tokenizer = conversation.kind is Kind.TEXT or rendered_by_script(conversation, recipe)
@@ -264,15 +263,8 @@ class Unsloth(CollatorTrainer):
         if limit is None or n <= limit:
             return ((0, n),)
         if by_tokenizer:
-            facts = tools.tokenizer.facts
-            if not tokens.placed:  # rows that are cut are few
-                tokens = self.tokenize(rendered, shaped, recipe, tools)
-            put = tuple(i for i, start in enumerate(tokens.starts) if start < 0)
-            front = len(facts.front) if put and put[0] == 0 else 0
-            back = len(facts.back) if put and put[-1] == n - 1 else 0
-            if facts.truncation_side == "left":
-                return tuple((a, b) for a, b in ((0, front), (n - (limit - front), n)) if a < b)
-            return tuple((a, b) for a, b in ((0, limit - back), (n - back, n)) if a < b)
+            special = self.tokenize_as(shaped, recipe, tools)[0].add_special_tokens
+            return cut_by_tokenizer(n, tools.tokenizer, limit, special)
         chat = conversation.prompt_messages is None and conversation.kind is Kind.CHAT
         over = "cut_left" if chat and length.over == "cut_left" else "cut_right"
         return label_rules.keep(n, replace(length, max=limit, over=over))[0]

@@ -1,7 +1,7 @@
 """Ask a real trainer, in its own environment, what it makes of rows.
 
 The runner is a script of the trainer's folder, started with the python of that environment; `exchange`
-says what requests and results hold. Only the standard library is used here.
+says what requests and results hold. Which version is installed there is asked without importing the trainer.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from sftui.side_files import object_of
+from sftui.errors import SftuiError
+from sftui.side_files import object_of, reason
+from sftui.trainer_names import TRAINERS
+from sftui.trainers import folder_of, trainer_names, traits_of
 
 HERE = Path(__file__).parent
 DIED = "RunnerDied"
@@ -27,13 +30,17 @@ _RUN = (
     "import sys; sys.path[:1] = sys.argv[2:]; del sys.argv[2:]; import runpy;"
     " runpy.run_path(sys.argv.pop(), run_name='__main__')"
 )
+_ASK = (
+    "import sys; sys.path[:] = filter(None, sys.path); from importlib.metadata import version\ntry:"
+    " print(version(sys.argv[1]))\nexcept Exception: sys.exit(3)"
+)
+"""Without the current folder, where somebody's dataset may lie beside a json.py."""
+_MISSING = 3
 _SECRET = ("TOKEN", "KEY", "SECRET", "PASSW", "CREDENTIAL")
 
 
 def runner_of(trainer: str) -> Path:
     """The script that runs a trainer, beside its code; it need not exist."""
-    from sftui.trainers import folder_of
-
     return folder_of(trainer) / f"run_{trainer.replace('-', '_')}.py"
 
 
@@ -77,8 +84,6 @@ def ask(python: Path, trainer: str, requests: Iterable[Mapping[str, Any]], error
 
 
 def _start(python: Path, trainer: str, errors: IO[str]) -> subprocess.Popen[str]:
-    from sftui.trainer_names import TRAINERS
-
     runner = runner_of(trainer)
     folders = (HERE,) if trainer in TRAINERS else (runner.parent, HERE)
     return subprocess.Popen(
@@ -119,3 +124,42 @@ def read_result(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     with path.open(encoding="utf-8") as file:
         head, *records = (json.loads(line) for line in file)
     return head, records
+
+
+def verified() -> tuple[str, ...]:
+    """The trainers that can be run beside sftui: those with a runner."""
+    return tuple(name for name in trainer_names() if runner_of(name).exists())
+
+
+def installed_version(python: Path, trainer: str) -> str:
+    """The version there; SftuiError where there is no such python, trainer, or nothing to run it by."""
+    if not runner_of(trainer).exists():
+        raise SftuiError(
+            f"{trainer} cannot be verified",
+            why="no installed trainer prepares rows that way",
+            fix=f"name one of {', '.join(verified())} with --trainer",
+        )
+    package = traits_of(trainer).package or trainer
+    try:
+        done = subprocess.run(
+            [str(python), "-c", _ASK, package], capture_output=True, text=True, timeout=60, env=process_environment()
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SftuiError(
+            f"{python} cannot be run",
+            why=reason(error) if isinstance(error, OSError) else "it does not answer within a minute",
+            fix="give the python of the trainer's environment, e.g. --python venv/bin/python",
+        ) from error
+    if done.returncode == _MISSING:
+        raise SftuiError(
+            f"{package} is not installed for {python}",
+            fix=(
+                f"give the python of an environment that has it, or install it there: {python} -m pip install {package}"
+            ),
+        )
+    if done.returncode:
+        last = done.stderr.strip().splitlines()
+        raise SftuiError(
+            f"{python} is no python that can be used", why=last[-1] if last else f"it ended with code {done.returncode}"
+        )
+    return done.stdout.strip()

@@ -16,9 +16,8 @@ from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml
 from sftui.trainers import table
-from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenFile, wrong_value
+from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenFile, resolved, wrong_value
 from sftui.trainers.form import Draft, Form, edited, inlined
-from sftui.trainers.interpolation import resolved
 from sftui.trainers.known import KeyRules, KnownKeys, Remark
 from sftui.trainers.verl import VerlOptions, hydra, script
 from sftui.trainers.verl.alone import ACTING, GIVEN

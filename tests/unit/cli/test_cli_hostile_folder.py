@@ -12,7 +12,7 @@ import pytest
 
 from sftui.errors import SftuiError
 from sftui.starting import COMMAND
-from sftui.trainers.verify.installed import installed_version
+from sftui.trainers.verify.session import installed_version
 
 MODULES = (
     "json",

@@ -13,7 +13,7 @@ from sftui.cli import main
 from sftui.errors import RecipeError, SftuiError
 from sftui.exports.redacted import HIDDEN, without_secrets
 from sftui.trainers import load_recipe
-from sftui.trainers.verify.session import process_environment
+from sftui.trainers.verify.session import installed_version, process_environment
 
 SECRETS = (
     "hub_token: s3cr3t-value",
@@ -132,8 +132,6 @@ def test_a_trainer_gets_no_secret_of_the_environment(monkeypatch: pytest.MonkeyP
 
 def test_the_trainer_really_sees_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Through `installed_version`, which starts the python that is asked."""
-    from sftui.trainers.verify.installed import installed_version
-
     for name, value in keys().items():
         monkeypatch.setenv(name, value)
     spy = tmp_path / "python"

@@ -13,7 +13,7 @@ from sftui.model import Batch, Conversation, Example, Kind, Labels, Message, Par
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Length, Loss, Mask, Recipe
 from sftui.runs import Runs, as_runs, joined
-from sftui.trainers.held import ExampleStore
+from sftui.trainers.held import PickledStore
 
 WHOLE = Length()
 IDS = (10, 11, 12, 13, 14, 15, 16, 17)
@@ -125,7 +125,7 @@ def test_packs_hold_the_weights_of_their_rows() -> None:
 
 
 def test_weights_survive_being_held_and_sent() -> None:
-    held = ExampleStore(1)
+    held = PickledStore[Example](1)
     held.append(example(joined([(3, 0.1)])))
     held.append(example(None))
     assert [one.weights for one in held] == [joined([(3, 0.1)]), None]

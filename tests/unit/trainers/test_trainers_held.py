@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sftui.model import Example
-from sftui.trainers.held import ExampleStore
+from sftui.trainers.held import PickledStore
 
 VALUES = st.one_of(st.integers(-100, 200_000), st.integers(-(2**40), 2**40))
 
@@ -19,7 +19,7 @@ def test_every_example_comes_back(in_memory: int, made: list[tuple[list[int], bo
         Example(tuple(ids), tuple(-one for one in ids), (1,) * len(ids) if ones else tuple(ids), shifted)
         for ids, ones, shifted in made
     ]
-    held = ExampleStore(in_memory)
+    held = PickledStore[Example](in_memory)
     for example in examples:
         held.append(example)
     assert len(held) == len(examples) and list(held) == examples and list(held[1:3]) == examples[1:3]

@@ -107,7 +107,7 @@ def test_every_preset_has_a_record(trainer: str) -> None:
 
 
 def test_plugins_with_a_hook_for_data_collator_or_trainer_are_told() -> None:
-    from sftui.trainers.axolotl.keys import PLUGINS
+    from sftui.trainers.axolotl.config import PLUGINS
 
     for version in trainer_named("axolotl").versions:
         known = known_keys("axolotl", "Axolotl", version)

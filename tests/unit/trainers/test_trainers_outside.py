@@ -33,8 +33,7 @@ from sftui.trainers import (
     traits_of,
 )
 from sftui.trainers.pins import pins_of, reference_version, running_version
-from sftui.trainers.verify.installed import verified
-from sftui.trainers.verify.session import ask
+from sftui.trainers.verify.session import ask, verified
 
 HERE = Path(__file__).parent
 ANSWERED = {"messages": [{"role": "user", "content": "Hello?"}, {"role": "assistant", "content": "Hi."}]}

@@ -9,7 +9,7 @@ import pytest
 
 from sftui.trainers import TRAINERS, Trainer, Traits, trainer_named, traits_of
 from sftui.trainers.traits import Effect, Quirk
-from sftui.trainers.verify.installed import verified
+from sftui.trainers.verify.session import verified
 
 
 @pytest.mark.parametrize("name", TRAINERS)
