@@ -64,7 +64,7 @@ def test_llama_factorys_tools_write_the_pinned_day() -> None:
 def test_trls_training_copy_of_a_template_writes_the_pinned_day() -> None:
     from sftui.templates import compile_template
     from sftui.trainers.base import Toolbox
-    from sftui.trainers.trl.training_templates import training_toolbox
+    from sftui.trainers.trl.trainer import training_toolbox
 
     tagged = compile_template("{% generation %}{% endgeneration %}{{ strftime_now('%Y') }}", "t")
     pinned = tagged.on(lambda: datetime(1999, 1, 1))

@@ -41,7 +41,6 @@ from sftui.templates import ChatTemplate
 from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
 from sftui.trainers import versions
 from sftui.trainers.axolotl import TRAITS, AxolotlOptions, formats, mask, packing, parts
-from sftui.trainers.axolotl.locate import Locator
 from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, PRETRAIN, RECORD, ineffective, settings_of
 from sftui.trainers.axolotl.templates import message_keys
 from sftui.trainers.axolotl.turns import turns_of
@@ -253,7 +252,7 @@ class Axolotl(Trainer):
             turns = _turns(conversation, recipe, template)
             settings, by_text = settings_of(recipe), versions.since(recipe, (0, 19))
             row = (turns, conversation.tools, template, tools.special_tokens, _options(recipe), tools.tokenizer)
-            locator = Locator(*row, rendered.text, tokens, settings.thinking_key, by_text, template.now())
+            locator = mask.Locator(*row, rendered.text, tokens, settings.thinking_key, by_text, template.now())
             flags, reasons, more = mask.draw(locator, settings)
             drawn, notes = (flags, reasons), (*notes, *more)
         return tokens, _kept(label_rules.on_ids(tokens, drawn, everything, notes=notes, stored=stored), recipe)

@@ -226,20 +226,16 @@ def _rows(draft: Draft) -> table.Keys:
 
 def _more(draft: Draft) -> None:
     """A template's file; and what TRL stops at: assistant_only_loss with a template in which it finds no answers."""
+    from sftui.trainers.trl.trainer import finds_answers
+
     if draft.recipe.render.template != "tokenizer":
         draft.template_file("chat_template_path")
     source = draft.facts.chat_template
-    if draft.recipe.mask.rule == "generation_tag" and source and not _finds_answers(source):
+    if draft.recipe.mask.rule == "generation_tag" and source and not finds_answers(source):
         draft.losses.append(
             "TRL would stop: assistant_only_loss needs {% generation %} tags, which the chat template does not have and"
             " TRL cannot put into it; sftui template --add-generation-tags puts them in"
         )
-
-
-def _finds_answers(source: str) -> bool:
-    from sftui.trainers.trl.training_templates import finds_answers
-
-    return finds_answers(source)
 
 
 FORM = Form("TRL", "trl_sft.yaml", TABLE, _rows, usual=with_arguments, more=_more)

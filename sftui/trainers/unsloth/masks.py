@@ -19,8 +19,7 @@ from sftui.model import IGNORE_INDEX, Kind, Pack, Part, Reason, Tokens
 from sftui.recipe import Recipe
 from sftui.runs import RunWriter, as_runs, clipped, places_of
 from sftui.trainers.base import Toolbox
-from sftui.trainers.trl.trainer import assistant_only, completion_only, stored_masks
-from sftui.trainers.trl.training_templates import finds_answers, training_toolbox
+from sftui.trainers.trl import trainer as trl
 from sftui.trainers.unsloth import UnslothOptions
 from sftui.trainers.unsloth.markers import Markers, hidden_places, spans_of
 
@@ -32,13 +31,13 @@ MASKS_READ = (1, 7)
 
 def falls_back(recipe: Recipe, source: str) -> bool:
     """Whether assistant_only_loss searches for markers: no {% generation %} tag and no training copy of TRL's."""
-    return assistant_only(recipe) and not finds_answers(source)
+    return trl.assistant_only(recipe) and not trl.finds_answers(source)
 
 
 def training_tools(tools: Toolbox) -> Toolbox:
     """The toolbox with TRL's training template where it has one; as it is where Unsloth falls back to markers."""
     try:
-        return training_toolbox(tools)
+        return trl.training_toolbox(tools)
     except TemplateError:
         return tools
 
@@ -52,11 +51,11 @@ def before_markers(
     if conversation.kind is Kind.TOKENS:
         if conversation.labels is not None:
             return label_rules.draw(subject, replace(recipe.mask, rule="given"))
-        drawn = stored_masks(conversation, len(tokens), recipe) if newest else []
+        drawn = trl.stored_masks(conversation, len(tokens), recipe) if newest else []
     else:
-        if tokens.prompt_ids is not None and completion_only(recipe) is not False and _masks_hold(recipe, newest):
+        if tokens.prompt_ids is not None and trl.completion_only(recipe) is not False and _masks_hold(recipe, newest):
             drawn.append(label_rules.completion(subject, recipe.mask))
-        if assistant_only(recipe):
+        if trl.assistant_only(recipe):
             if markers is None:
                 drawn.append(label_rules.generation_tag(subject))
             else:

@@ -17,9 +17,9 @@ from sftui.recipe import Recipe
 from sftui.templates import rendering_of
 from sftui.tokens import LoadedTokenizer, load_tokenizer
 from sftui.trainers import preset, trainer_named
-from sftui.trainers.axolotl import locate
+from sftui.trainers.axolotl import mask
 from sftui.trainers.axolotl.instruct import instruct_type
-from sftui.trainers.axolotl.locate import differing
+from sftui.trainers.axolotl.mask import differing
 from sftui.trainers.axolotl.packing import first_fit, next_fit, packs_of
 from sftui.trainers.axolotl.parts import chunks
 from sftui.trainers.axolotl.templates import REGISTRY, message_keys
@@ -74,7 +74,7 @@ def test_a_row_of_too_many_turns_is_shown_as_far_as_it_went(
     rows = [{"messages": CHAT}, {"messages": CHAT * 40}, {"messages": CHAT}]
     whole = made(tokenizer, rows, version=version)
     assert all(one.labels is not None for one in whole)
-    monkeypatch.setattr(locate, "WORK", locate.WORK // 250)
+    monkeypatch.setattr(mask, "WORK", mask.WORK // 250)
     short, long, after = made(tokenizer, rows, version=version)
     assert long.stopped_at is Stage.LABELS and long.problem is not None and long.problem.ours
     assert "160 of them" in long.problem.what and long.tokens == whole[1].tokens and long.labels is None
@@ -505,7 +505,7 @@ def test_turns_are_found_alike_once_the_shape_of_a_row_is_known(
     ]
     spent: list[int] = []
 
-    class Watched(locate.Locator):
+    class Watched(mask.Locator):
         def find(self, index: int, *, content_only: bool = False, reasoning_only: bool = False) -> tuple[int, int]:
             found = super().find(index, content_only=content_only, reasoning_only=reasoning_only)
             spent.append(self.spent[0])
