@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -263,42 +262,3 @@ def no_key(path: str, value: Any, title: str, kind: str = "key") -> str:
     home = f"{title}'s config" if kind == "key" else title
     why = f": {title} writes the day on which it runs" if path == "render.date" else ""
     return f"{path} = {value!r} has no {kind} in {home}{why}"
-
-
-_REFERENCE = re.compile(r"\$\{([\w.]+)\}")
-"""A reference within a config, as OmegaConf writes it: `${section.key}`."""
-
-
-def resolved(value: Any, config: Mapping[str, Any], path: str, *, partly: bool = False, depth: int = 0) -> Any:
-    """The value with every `${…}` replaced; a value that is one reference alone keeps its type.
-
-    RecipeError for a reference to what the config does not hold; `partly`: it stays, since another file may hold it.
-    """
-    if depth > 20:
-        raise RecipeError("the config's references go in a circle", where=path)
-    if isinstance(value, Mapping):
-        return {str(key): resolved(one, config, path, partly=partly, depth=depth) for key, one in value.items()}
-    if isinstance(value, list):
-        return [resolved(one, config, path, partly=partly, depth=depth) for one in value]
-    if not isinstance(value, str):
-        return value
-
-    def found(reference: re.Match[str]) -> Any:
-        there, said = _looked_up(reference.group(1), config)
-        if there:
-            return resolved(said, config, path, partly=partly, depth=depth + 1)
-        if partly:
-            return reference.group()
-        raise RecipeError(f"the config refers to {reference.group()}, which it does not hold", where=path)
-
-    whole = _REFERENCE.fullmatch(value)
-    return found(whole) if whole else _REFERENCE.sub(lambda one: str(found(one)), value)
-
-
-def _looked_up(name: str, config: Mapping[str, Any]) -> tuple[bool, Any]:
-    found: Any = config
-    for step in name.split("."):
-        if not isinstance(found, Mapping) or step not in found:
-            return False, None
-        found = found[step]
-    return True, found

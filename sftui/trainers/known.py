@@ -22,14 +22,6 @@ FILE = "known_keys.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Plugin:
-    """A plugin of the trainer: the keys it reads, and the hooks by which it could change rows, labels or batches."""
-
-    keys: frozenset[str]
-    hooks: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
 class Component:
     """What a function or class takes by name: `rest` is the name under which it takes any other keyword."""
 
@@ -47,7 +39,8 @@ class KnownKeys:
     stated: bool
     config: frozenset[str]
     dataset: frozenset[str] = frozenset()
-    plugins: Mapping[str, Plugin] = field(default_factory=dict)
+    plugins: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """The keys that each plugin of the trainer's reads."""
     components: Mapping[str, Component] = field(default_factory=dict)
     """By the path of a component."""
     load_dataset: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -139,7 +132,7 @@ def known_keys(trainer: str, title: str, asked: str | None) -> KnownKeys:
         bool(stated),
         _arguments(trainer).union(*(_names(found.get(part, ())) for part in ("config", "asked before", "launch"))),
         _names(found.get("dataset", ())),
-        {name: Plugin(_names(one["keys"]), _names(one["hooks"])) for name, one in found.get("plugins", {}).items()},
+        {name: _names(plugin["keys"]) for name, plugin in found.get("plugins", {}).items()},
         {path: _component(_names(one)) for path, one in found.get("components", {}).items()},
         load_dataset=_listed(found, "load_dataset"),
         types=_listed(found, "types"),

@@ -14,7 +14,6 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import partial
 from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -73,16 +72,19 @@ class Unfit(Exception):
 
 
 class _FileTable(NamedTuple):
-    """A table of a file, or why there is none; `again` makes it of its first rows alone, of which there are `rows`. The
-    first of them has the number `first`, and is called a `noun`."""
+    """A table of a file, or why there is none; its first row has the number `first`, and is called a `noun`. `lines`
+    are those of JSON of which the table can be made again."""
 
     file: int
     table: pa.Table | Exception
-    rows: int
     first: int
     noun: str
-    again: Callable[[int], pa.Table]
     lines: Sequence[bytes] = ()
+
+    @property
+    def rows(self) -> int:
+        """How many there are, as far as is known."""
+        return len(self.lines) or (0 if isinstance(self.table, Exception) else self.table.num_rows)
 
 
 # — what goes into what —
@@ -293,7 +295,6 @@ class _TableLoader:
                         self._paths += mixed_places(examples)
                 lines = batch.split(b"\n")
                 table: pa.Table | Exception
-                again, noun = partial(self._first, lines), "record" if listed else "line"
                 try:
                     table = self._kept(_parse(batch, self._keeps, self._paths, examples))
                     self._probed |= self._keeps and opening and not listed
@@ -303,14 +304,16 @@ class _TableLoader:
                 except (pa.ArrowException, ValueError, TypeError, AttributeError) as error:
                     table = error
                 if not lines:
-                    whole = pa.table({}) if isinstance(table, Exception) else table
-                    yield _FileTable(number, table, whole.num_rows, 0, "record", partial(whole.slice, 0))
+                    yield _FileTable(number, table, 0, "record")
                     return
-                yield _FileTable(number, table, len(lines), 0 if listed else line, noun, again, lines)
+                yield _FileTable(number, table, 0 if listed else line, "record" if listed else "line", lines)
                 line += len(lines) - 1
 
-    def _first(self, lines: Sequence[bytes], rows: int) -> pa.Table:
-        return self._kept(_parse(b"\n".join(lines[:rows]), self._keeps, list(self._paths)))
+    def again(self, part: _FileTable, rows: int) -> pa.Table:
+        """A table of the first rows of a part alone."""
+        if not part.lines:
+            return pa.table({}) if isinstance(part.table, Exception) else part.table.slice(0, rows)
+        return self._kept(_parse(b"\n".join(part.lines[:rows]), self._keeps, list(self._paths)))
 
     def _kept(self, table: pa.Table) -> pa.Table:
         """A table with the types of places that are kept as JSON, where it says which types there are."""
@@ -339,28 +342,28 @@ class _TableLoader:
     def _csv(self, file: DataFile, number: int) -> Iterator[_FileTable]:
         import pandas as pd
 
-        row, table = 0, pa.table({})
+        row = 0
         with file.open() as stream:
             try:
                 for frame in pd.read_csv(stream, sep=file.separator, iterator=True, chunksize=CSV_ROWS):
                     table = pa.Table.from_pandas(frame)
-                    yield _FileTable(number, table, table.num_rows, row, "row", partial(table.slice, 0))
+                    yield _FileTable(number, table, row, "row")
                     row += table.num_rows
             except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
                 if isinstance(error, OverflowError) and self._pandas < (3,):
                     return  # which reads such numbers as text
-                yield _FileTable(number, error, 0, row, "row", partial(table.slice, 0))
+                yield _FileTable(number, error, row, "row")
 
     def _parquet(self, file: DataFile, number: int) -> Iterator[_FileTable]:
         """Its schema, and of columns that are typed otherwise the values."""
         with file.open() as stream, pq.ParquetFile(stream) as opened:
             none, row, self._probed = opened.schema_arrow.empty_table(), 0, True
-            yield _FileTable(number, none, 0, 0, "row", partial(none.slice, 0))
+            yield _FileTable(number, none, 0, "row")
             known = {} if self.schema is None else dict(zip(self.schema.names, self.schema.types))
             other = [one.name for one in none.schema if known[one.name] != one.type]
             for batch in opened.iter_batches(columns=other) if other else ():
                 table = pa.Table.from_batches([batch])
-                yield _FileTable(number, table, table.num_rows, row, "row", partial(table.slice, 0))
+                yield _FileTable(number, table, row, "row")
                 row += table.num_rows
 
     def _take(self, part: _FileTable, table: pa.Table) -> tuple[_FileTable, Exception] | None:
@@ -475,7 +478,7 @@ def _located(loading: _TableLoader, part: _FileTable, error: Exception) -> tuple
 
     def refused(rows: int) -> Exception | None:
         try:
-            loading.fits(part.again(rows), lined=bool(part.lines))
+            loading.fits(loading.again(part, rows), lined=bool(part.lines))
         except (Unfit, pa.ArrowException, ValueError, TypeError, AttributeError) as found:
             return found
         return None

@@ -7,6 +7,7 @@ is a rule: two functions with a name, which stand together in the table.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -251,3 +252,33 @@ def read_into(
             if key not in stops or not isinstance(check(knob_at(path, recipe), value), Misfit):
                 recipe = set_knob_to(recipe, path, value, key, where)
     return recipe
+
+
+_REFERENCE = re.compile(r"\$\{([\w.]+)\}")
+"""A reference within a config, as OmegaConf writes it: `${section.key}`."""
+
+
+def resolved(value: Any, config: Config, path: str, *, partly: bool = False, depth: int = 0) -> Any:
+    """The value with every `${…}` replaced; a value that is one reference alone keeps its type.
+
+    RecipeError for a reference to what the config does not hold; `partly`: it stays, since another file may hold it.
+    """
+    if depth > 20:
+        raise RecipeError("the config's references go in a circle", where=path)
+    if isinstance(value, Mapping):
+        return {str(key): resolved(one, config, path, partly=partly, depth=depth) for key, one in value.items()}
+    if isinstance(value, list):
+        return [resolved(one, config, path, partly=partly, depth=depth) for one in value]
+    if not isinstance(value, str):
+        return value
+
+    def found(reference: re.Match[str]) -> Any:
+        there, said = at(config, place_of(reference.group(1)))
+        if there:
+            return resolved(said, config, path, partly=partly, depth=depth + 1)
+        if partly:
+            return reference.group()
+        raise RecipeError(f"the config refers to {reference.group()}, which it does not hold", where=path)
+
+    whole = _REFERENCE.fullmatch(value)
+    return found(whole) if whole else _REFERENCE.sub(lambda one: str(found(one)), value)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cache
 from operator import ge, ne
@@ -144,7 +145,7 @@ def write_training(preset: str, config: Config, facts: Facts) -> WrittenTraining
 
 def _nested(config: Config, keys: Keys) -> dict[str, Any]:
     """A config with keys put into it."""
-    whole = {key: _nested(one, {}) if isinstance(one, Mapping) else one for key, one in config.items()}
+    whole = deepcopy(dict(config))
     for place, value in keys.items():
         put(whole, place, value)
     return whole

@@ -75,8 +75,11 @@ def keys_among(own: frozenset[str], config: Iterable[str]) -> tuple[str, ...]:
 
 
 def own_keys(file: str, config: Iterable[str], part: str = "own") -> tuple[str, ...]:
-    """The keys of a config that a part of `own_keys.json`, beside the trainer's `file`, names as its own."""
-    return keys_among(_own_keys(file)[part], config)
+    """The keys of a config that a part of `own_keys.json`, beside the trainer's `file`, names as its own, and where
+    there is one those of the part `beside`."""
+    parts, none = _own_keys(file), frozenset[str]()
+    found = keys_among(parts[part], config)
+    return (*found, *keys_among(parts.get("beside", none), config)) if found else ()
 
 
 @cache

@@ -101,11 +101,8 @@ def _plain(node: Any) -> Any:
 def _read(node: Any) -> Any:
     """What a node is read as, an alias or anchor aside."""
     from ruamel.yaml import YAML
-    from ruamel.yaml.constructor import SafeConstructor
 
-    reader = YAML(typ="safe", pure=True)
-    constructor = reader.constructor
-    assert isinstance(constructor, SafeConstructor)
+    constructor: Any = YAML(typ="safe", pure=True).constructor
     return constructor.construct_document(node)
 
 

@@ -29,7 +29,7 @@ from sftui.session.verifying import piece
 from sftui.trainers import trainer_named
 from sftui.trainers.llamafactory.trainer import LlamaFactory
 from sftui.trainers.ms_swift.trainer import MsSwift
-from sftui.trainers.verify.difference import pack_differences, row_differences, same_weights
+from sftui.trainers.verify.difference import pack_differences, parting, row_differences
 from sftui.trainers.verify.session import read_result
 
 ALL_BATCHES = 1000
@@ -265,8 +265,9 @@ def _rectangle(number: int, batch: Mapping[str, Any], mine: Batch) -> Iterator[s
     if seen != batch.get("seen"):
         yield f"batch {number}: what a position sees differs"
     weights = None if mine.weights is None else [list(row) for row in mine.weights]
-    if (weights is None) != ("loss_weights" not in batch) or not all(
-        map(same_weights, weights or (), batch.get("loss_weights", ()))
+    pairs = zip(weights or (), batch.get("loss_weights", ()))
+    if (weights is None) != ("loss_weights" not in batch) or any(
+        parting(ours, theirs, weights=True) is not None for ours, theirs in pairs
     ):
         yield f"batch {number}: loss_weights differ"
     for name in ("input_ids", "labels", "attention_mask", "position_ids"):

@@ -171,12 +171,12 @@ def _note(key: str, value: Any, listed: Any, known: KnownKeys) -> KeyNote:
         strange = [*(name for name in own if name not in known.plugins), *others]
         notes += [f"{name} is not known to sftui and may change data or batches" for name in strange]
         return KeyNote(key, value, KeyUse.UNSUPPORTED if notes else KeyUse.PASSED, "; ".join(notes))
-    names = known.config.union(*(known.plugins[name].keys for name in own if name in known.plugins))
+    names = known.config.union(*(known.plugins[name] for name in own if name in known.plugins))
     note = replace(RULES.note(OVERTAKEN.get(key, key), value, known, names), path=key)
     if note.use not in (KeyUse.UNKNOWN, KeyUse.UNSURE):
         return note
-    for plugin, record in known.plugins.items():
-        if key in record.keys:
+    for plugin, keys in known.plugins.items():
+        if key in keys:
             why = f"the plugin {plugin} reads it, but `plugins` does not list {plugin}"
             return KeyNote(key, value, KeyUse.UNKNOWN, why)
     return KeyNote(key, value, KeyUse.UNSURE, f"the plugin {others[0]} may read it") if others else note

@@ -13,7 +13,7 @@ from string import Formatter
 from typing import Any
 
 from sftui.errors import ConversationError, RecipeError
-from sftui.model import Conversation, Kind, Part, Span
+from sftui.model import NOWHERE, Conversation, Kind, Part
 from sftui.trainers.axolotl.turns import STOPS
 
 Row = Mapping[str, Any]
@@ -226,7 +226,7 @@ def _user_defined(stated: Mapping[str, Any]) -> InstructType:
 def read_instruct(row: Row, kind: InstructType, where: str) -> Conversation:
     """The prompt and the response of a row; ConversationError where Axolotl stops the run.
 
-    `extra["spans"]` says which stretch of the prompt comes from the row and which from the type.
+    `extra["runs"]` says which stretch of the prompt comes from the row and which from the type.
     """
     try:
         instruction, given, response = kind.read(row)
@@ -248,12 +248,8 @@ def read_instruct(row: Row, kind: InstructType, where: str) -> Conversation:
         pieces += [(text, Part.INJECTED) for text, _ in _filled(kind.style.system, {"system": system})]
     template = kind.style.turn if given else kind.style.without_input
     pieces += _filled(template, {"instruction": instruction, "input": given} if given else {"instruction": instruction})
-    prompt, spans = "", []
-    for text, part in pieces:
-        if text:
-            spans.append(Span(len(prompt), len(prompt) + len(text), -1 if part is Part.INJECTED else 0, part))
-        prompt += text
-    extra = {"spans": tuple(spans), "eos": kind.eos}
+    runs = [(text, NOWHERE if part is Part.INJECTED else 0, part) for text, part in pieces]
+    prompt, extra = "".join(text for text, _, _ in runs), {"runs": runs, "eos": kind.eos}
     return Conversation(Kind.STRINGS, "columns", prompt=prompt, completion=response or "", extra=extra)
 
 

@@ -14,14 +14,14 @@ so that content which begins or ends like the dummy loses tokens.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from sftui.bound import OverBound
 from sftui.errors import RecipeError
-from sftui.model import NOWHERE, Part, Reason, Tokens
+from sftui.model import NOWHERE, Part, Reason, Tokens, common_prefix
 from sftui.recipe import Render
 from sftui.runs import Runs, RunWriter, clipped, joined, places_of, together
 from sftui.templates import ChatTemplate
@@ -130,10 +130,8 @@ class Locator:
         twin = self._twin(index, content_only, reasoning_only, dummy)
         more = {"real_last_index": len(self.turns) - 1} if len(self.turns) > 1 else {}
         other, full = (self._encoded(self.render(index, last, **more)) for last in (twin, self.turns[index]))
-        limit = min(len(other), len(full))
-        start = next((i for i in range(limit) if other[i] != full[i]), None)
-        back = next((i for i in range(limit) if other[-1 - i] != full[-1 - i]), None)
-        return NOT_FOUND if start is None or back is None else (start, len(full) - back)
+        start, back = common_prefix(other, full), common_prefix(other[::-1], full[::-1])
+        return NOT_FOUND if min(len(other), len(full)) in (start, back) else (start, len(full) - back)
 
     def _encoded(self, text: str) -> Sequence[int]:
         self.spent[0] += len(text)  # a character costs the tokenizer what a step costs a template
@@ -149,26 +147,8 @@ class Locator:
 
 def differing(text: str, other: str) -> Span:
     """The stretch of `text` outside its longest common start and, after that, end with `other`."""
-    limit = min(len(text), len(other))
-    start = _shared(limit, lambda a, b: text[a:b] == other[a:b])
-    ends = len(text), len(other)
-    back = _shared(limit - start, lambda a, b: text[ends[0] - b : ends[0] - a] == other[ends[1] - b : ends[1] - a])
-    return start, len(text) - back
-
-
-def _shared(limit: int, alike: Callable[[int, int], bool]) -> int:
-    """How many characters two texts share from one side, up to `limit`; `alike` compares those in a range.
-
-    What is not known yet is halved again and again, so that long texts stay fast.
-    """
-    same, unknown = 0, limit
-    while unknown:
-        size = (unknown + 1) // 2
-        if alike(same, same + size):
-            same, unknown = same + size, unknown - size
-        else:
-            unknown = size - 1
-    return same
+    start = common_prefix(text, other)
+    return start, len(text) - common_prefix(text[start:][::-1], other[start:][::-1])
 
 
 class _Mask(RunWriter[tuple[bool, Reason | None]]):
@@ -268,7 +248,7 @@ def eot_token_ids(
     """The ids that end a turn, and what Axolotl warns of; RecipeError for eot_tokens that it refuses at the start."""
     notes: list[str] = []
     eos = tokenizer.facts.eos_token
-    tokens = settings.eot_tokens if settings.eot_tokens is not None else () if eos is None else (eos,)
+    tokens = settings.own.eot_tokens if settings.own.eot_tokens is not None else () if eos is None else (eos,)
     if eos is not None and tokens == (eos,):
         if eos not in template and "eos_token" not in template:
             why = "the turn's terminator is not trained (set eot_tokens)"

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
@@ -92,14 +92,14 @@ def message_keys(source: str, field_messages: str) -> frozenset[str]:
             return nodes.Const("")
 
     try:
-        tree = Environment(autoescape=True, extensions=[Ignored, "jinja2.ext.loopcontrols"]).parse(source)
+        tree: Any = Environment(autoescape=True, extensions=[Ignored, "jinja2.ext.loopcontrols"]).parse(source)
     except TemplateSyntaxError as error:
         raise TemplateError("Axolotl cannot analyse the chat template", why=str(error)) from error
     read: defaultdict[str, set[str]] = defaultdict(set)
     indexed: set[str] = set()
     assigned: dict[str, str] = {}
-    for node in _walk(tree):
-        base = _base(node.node) if isinstance(node, (nodes.Getattr, nodes.Getitem, nodes.Assign)) else None
+    for node in reversed([*tree.find_all((nodes.Getattr, nodes.Getitem, nodes.Assign))]):
+        base = _base(node.node)
         if base is None:
             continue
         if isinstance(node, nodes.Getattr):
@@ -121,14 +121,6 @@ def message_keys(source: str, field_messages: str) -> frozenset[str]:
             found |= read[name]
             todo += [target for target, source_name in assigned.items() if source_name == name]
     return frozenset(found)
-
-
-def _walk(node: Any) -> Iterator[Any]:
-    stack = [node]
-    while stack:
-        one = stack.pop()
-        yield one
-        stack.extend(one.iter_child_nodes())
 
 
 def _base(node: Any) -> str | None:

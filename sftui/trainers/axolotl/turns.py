@@ -63,7 +63,7 @@ def _turns(
     if extra["has_system"] and first["role"] != "system":
         turns.insert(0, {"role": "system", "content": row.get("system")})
         origins.insert(0, "system")
-    if settings.drop_system_message and turns[0].get("role") == "system":
+    if settings.own.drop_system_message and turns[0].get("role") == "system":
         return turns[1:], origins[1:]
     return turns, origins
 
@@ -98,10 +98,7 @@ def _turn(
     message: Mapping[str, Any], settings: DatasetSettings, template_keys: frozenset[str] | None, where: str
 ) -> dict[str, Any]:
     turn = _transformed(message, settings, template_keys, where)
-    for ours, key in (("training", settings.training_key), ("training_detail", settings.detail_key)):
-        value = message.get(key) if key else None
-        if value is not None:
-            turn[ours] = value
+    turn.update({ours: message[key] for ours, key in settings.flags.items() if message.get(key) is not None})
     for key, detail in (("content", "training_detail"), (settings.thinking_key, "reasoning_training_detail")):
         if isinstance(turn.get(key), list):
             turn[key], details = _joined_parts(turn[key], where)
@@ -116,9 +113,9 @@ def _transformed(
     turn = {ours: message[theirs] for ours, theirs in settings.mapping.items() if message.get(theirs) is not None}
     if isinstance(turn.get("role"), str):
         turn["role"] = settings.roles.get(turn["role"], turn["role"])
-    if settings.split_thinking and "role" not in turn:
+    if settings.own.split_thinking and "role" not in turn:
         raise _stop("the message has no role", where, "split_thinking looks at it: KeyError 'role'")
-    if settings.split_thinking and turn["role"] == "assistant":
+    if settings.own.split_thinking and turn["role"] == "assistant":
         content = turn.get("content")
         if isinstance(content, str):
             _split_thinking(turn, settings.thinking_key)

@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from functools import partial
 
 from sftui.trainers.traits import Finds, Quirk, Traits, own_keys
-
-
-def claimed(config: Mapping[str, Any]) -> tuple[str, ...]:
-    """The keys of a parsed config that are mlx-lm's alone, and where there is one those that stand beside them."""
-    found = own_keys(__file__, config)
-    return (*found, *own_keys(__file__, config, "beside")) if found else ()
-
 
 TRAITS = Traits(
     name="mlx-lm",
@@ -27,5 +19,5 @@ TRAITS = Traits(
     data_name="train.jsonl",
     quirks=(Quirk.ENDS_TEXTS_ALONE, Quirk.TEMPLATE_BY_SCRIPT),
     config="sftui.trainers.mlx_lm.config",
-    claims=claimed,
+    claims=partial(own_keys, __file__),
 )

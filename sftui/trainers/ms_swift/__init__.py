@@ -49,7 +49,7 @@ def claimed(config: Mapping[str, Any]) -> tuple[str, ...]:
     model and datasets by name are enough, since it alone says both with these keys."""
     found = own_keys(__file__, config)
     if found:
-        return (*found, *own_keys(__file__, config, "beside"))
+        return found
     model, data = config.get("model"), config.get("dataset")
     named = isinstance(data, str) or (isinstance(data, list) and data and all(isinstance(one, str) for one in data))
     return ("model", "dataset") if isinstance(model, str) and named else ()

@@ -16,10 +16,10 @@ from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml
 from sftui.side_files import object_of
-from sftui.trainers.config import LOADERS, DatasetRef, KeyNote, KeyUse, OpenedConfig, data_files, resolved, wrong_value
+from sftui.trainers.config import LOADERS, DatasetRef, KeyNote, KeyUse, OpenedConfig, data_files, wrong_value
 from sftui.trainers.form import Draft, Form
 from sftui.trainers.known import KeyRules, KnownKeys, Remark
-from sftui.trainers.table import Keys, read_into
+from sftui.trainers.table import Keys, read_into, resolved
 from sftui.trainers.torchtune import gsm8k, sentencepieces
 from sftui.trainers.torchtune.messages import COLUMNS
 from sftui.trainers.torchtune.models import JINJA, MODELS

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from sftui.model import common_prefix
+
 Piece = tuple[list[int], list[int], list[float]]
 """(input_ids, labels, loss_weights) of one example, un-shifted; no weights where the trainer has none."""
 
@@ -97,15 +99,6 @@ def piece_of(record: Mapping[str, Any]) -> Piece:
     return record["input_ids"], record["labels"], record.get("loss_weights") or []
 
 
-def same_weights(one: Sequence[float], other: Sequence[float]) -> bool:
-    """Whether weights are the same in a trainer's loss, which has four bytes for each; NaN is NaN."""
-    return len(one) == len(other) and all(_same(a, b) for a, b in zip(array("f", one), array("f", other)))
-
-
-def _same(one: float, other: float) -> bool:
-    return one == other or (one != one and other != other)
-
-
 def first_difference(row: int, theirs: list[Piece], ours: list[Piece], unit: str = "row") -> RowDifference | None:
     """Where one row differs first. Pieces of one row have no order: trainers shuffle after they split."""
     if not theirs and not ours:
@@ -121,15 +114,17 @@ def first_difference(row: int, theirs: list[Piece], ours: list[Piece], unit: str
             (DifferenceKind.LABELS, one[1], other[1]),
             (DifferenceKind.WEIGHTS, one[2], other[2]),
         ):
-            at = _parting(a, b, weights=what is DifferenceKind.WEIGHTS)
+            at = parting(a, b, weights=what is DifferenceKind.WEIGHTS)
             if at is not None:
                 return RowDifference(row, what, piece, at, tuple(a[at : at + 6]), tuple(b[at : at + 6]), unit=unit)
     return None
 
 
-def _parting(one: Sequence[float], other: Sequence[float], *, weights: bool) -> int | None:
-    """Where two lists differ first; None where they are the same."""
-    if same_weights(one, other) if weights else one == other:
-        return None
-    pairs = zip(array("f", one), array("f", other)) if weights else zip(one, other)
-    return next((i for i, (a, b) in enumerate(pairs) if not _same(a, b)), min(len(one), len(other)))
+def parting(one: Sequence[float], other: Sequence[float], *, weights: bool) -> int | None:
+    """Where two lists differ first; None where they are the same: weights as in a trainer's loss, which has four bytes
+    for each, and NaN is NaN."""
+    sides: list[Sequence[object]] = [one, other]
+    if weights:
+        sides = [["NaN" if x != x else x for x in array("f", values)] for values in (one, other)]
+    at = common_prefix(*sides)
+    return None if at == len(one) == len(other) else at

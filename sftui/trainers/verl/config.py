@@ -16,7 +16,7 @@ from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml
 from sftui.trainers import table
-from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenFile, resolved, wrong_value
+from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenFile, wrong_value
 from sftui.trainers.form import Draft, Form, edited, inlined
 from sftui.trainers.known import KeyRules, KnownKeys, Remark
 from sftui.trainers.verl import VerlOptions, hydra, script
@@ -191,7 +191,7 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
     config = {str(key): value for key, value in parse_yaml(text, path, "omegaconf").items()}
     base = config.get("defaults")
     config = {
-        key: resolved(value, config, path, partly=True)
+        key: table.resolved(value, config, path, partly=True)
         for key, value in config.items()
         if key not in ("defaults", "hydra")
     }

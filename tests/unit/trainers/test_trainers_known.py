@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from sftui.errors import RecipeError
 from sftui.recipe import changed
-from sftui.trainers import trainer_named
+from sftui.trainers import folder_of, trainer_named
 from sftui.trainers.axolotl import AxolotlOptions
 from sftui.trainers.config import KeyNote, KeyUse
 from sftui.trainers.known import known_keys
@@ -109,10 +110,11 @@ def test_every_preset_has_a_record(trainer: str) -> None:
 def test_plugins_with_a_hook_for_data_collator_or_trainer_are_told() -> None:
     from sftui.trainers.axolotl.config import PLUGINS
 
+    record = json.loads((folder_of("axolotl") / "known_keys.json").read_text(encoding="utf-8"))
     for version in trainer_named("axolotl").versions:
-        known = known_keys("axolotl", "Axolotl", version)
-        hooked = {name for name, plugin in known.plugins.items() if plugin.hooks}
-        assert hooked == set(PLUGINS) & set(known.plugins), version
+        plugins = record[known_keys("axolotl", "Axolotl", version).version]["plugins"]
+        hooked = {name for name, plugin in plugins.items() if plugin["hooks"]}
+        assert hooked == set(PLUGINS) & set(plugins), version
 
 
 @pytest.mark.parametrize(
