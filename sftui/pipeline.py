@@ -33,7 +33,7 @@ from sftui.model import (
 from sftui.recipe import Recipe, day_of
 from sftui.sources.source import chunks
 from sftui.trainers import Toolbox, Trainer, trainer_named
-from sftui.trainers.base import ShapedRow
+from sftui.trainers.base import ShapedRow, dropped_labels
 from sftui.trainers.held import PickledStore, reordered
 from sftui.trainers.held_out import permuted
 from sftui.trainers.own_config import notes_of
@@ -298,7 +298,10 @@ class _Way:
         found.tokens = tokens = trainer.tokenize(rendered, shaped, recipe, tools, places=of.places)
         found.boundary = tokens.boundary
         self._begin(work, Stage.LABELS)
-        tokens, labels = trainer.label(tokens, rendered, shaped, recipe, tools)
+        if shaped.dropped is not None:
+            labels = dropped_labels(tokens, shaped.dropped)
+        else:
+            tokens, labels = trainer.label(tokens, rendered, shaped, recipe, tools)
         examples = trainer.examples(tokens, labels, shaped, recipe, tools)
         found.example, found.more = examples[0] if examples else None, examples[1:]
         found.tokens, found.labels = tokens, labels

@@ -161,6 +161,8 @@ class Trainer:
     name: ClassVar[str]
     title: ClassVar[str]
     versions: ClassVar[tuple[str, ...]]
+    usual: ClassVar[Recipe]
+    """What the trainer does where nothing else is said, whatever its release."""
 
     def __init_subclass__(cls) -> None:
         if "traits" in cls.__dict__:
@@ -168,7 +170,16 @@ class Trainer:
 
     def preset(self, version: str | None = None) -> Recipe:
         """Every field filled as the trainer fills it; RecipeError for a version it never had."""
-        raise NotImplementedError
+        if not self.versions:
+            if version is not None:
+                raise RecipeError(f"{self.name} has no versions", fix=f"say `{self.name}` without @{version}")
+            return self.usual
+        version, number = self.chosen(version)
+        return replace(self.usual_in(number), version=version)
+
+    def usual_in(self, number: Version) -> Recipe:
+        """`usual` as it is in a release; RecipeError for one that it does not hold for."""
+        return self.usual
 
     def chosen(self, version: str | None) -> tuple[str, Version]:
         """The version of a preset, as text and in numbers: the newest where none is named. RecipeError for one that is
@@ -184,7 +195,7 @@ class Trainer:
         return said, number
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
-        """What the trainer does by itself, e.g. shuffles."""
+        """What the trainer does by itself, e.g. shuffles; an empty one says nothing."""
         return ()
 
     def stops(self, recipe: Recipe) -> tuple[str, ...]:
@@ -358,13 +369,12 @@ class Trainer:
     def label(
         self, tokens: Tokens, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
-        """Labels with a reason each; tokens come back changed only where the trainer changes ids.
+        """Labels with a reason each, of a row that is not dropped; tokens come back changed only where the trainer
+        changes ids.
 
         A trainer whose loss has a weight for each token gives `Labels.weights`, too, for every row that it does not
         drop, and its preset says loss.weights `float`.
         """
-        if shaped.dropped is not None:
-            return tokens, dropped_labels(tokens, shaped.dropped)
         return tokens, to_label()(tokens, rendered, shaped.conversation, recipe)
 
     def examples(
@@ -451,10 +461,7 @@ class Trainer:
         if not self.traits.config:
             return {}, ()
         *said, losses = import_module(self.traits.config).keys_of(recipe, self.preset(recipe.version or None))
-        keys = [(place, value) for some in said for place, value in some.items()]
-        return {place if isinstance(place, str) else ".".join(map(str, place)): value for place, value in keys}, (
-            *losses,
-        )
+        return {".".join(map(str, place)): value for keys in said for place, value in keys.items()}, tuple(losses)
 
 
 class InlineTemplateTrainer(Trainer):

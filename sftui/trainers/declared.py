@@ -85,12 +85,8 @@ def release_of(name: str) -> str:
 
 def preset_names() -> tuple[str, ...]:
     """Every preset, newest version of a trainer first."""
-    names: list[str] = []
-    for traits in map(traits_of, trainer_names()):
-        names.extend(f"{traits.name}@{version}" for version in traits.versions)
-        if not traits.versions:
-            names.append(traits.name)
-    return tuple(names)
+    every = map(traits_of, trainer_names())
+    return tuple(str(Preset(traits.name, version)) for traits in every for version in traits.versions or ("",))
 
 
 def packages() -> dict[str, str]:

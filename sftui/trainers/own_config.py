@@ -11,6 +11,7 @@ from sftui.recipe import KnobInfo, Recipe, changed, get
 from sftui.recipe_io import knob_at
 from sftui.trainers import preset, trainer_named, traits_of
 from sftui.trainers.config import Facts, OpenedConfig, WrittenConfig
+from sftui.trainers.remembering import last_asked
 
 
 def key_of(trainer: str, path: str) -> str:
@@ -74,6 +75,7 @@ def other_choices(recipe: Recipe, info: KnobInfo) -> list[Any]:
     return [choice for choice in choices_of(recipe, info) if choice != get(recipe, info.path)]
 
 
+@last_asked
 def require(recipe: Recipe, *paths: str) -> None:
     """RecipeError with what there is, where the recipe's choice for one of some knobs is none of its trainer's."""
     for path in paths:
@@ -99,4 +101,4 @@ def notes_of(recipe: Recipe) -> tuple[str, ...]:
     trainer = trainer_named(recipe.preset)
     newer = unknown_newer(of(recipe), trainer.versions, trainer.title) if trainer.versions else None
     unread = not_read(reference_version(recipe)) if trainer.traits.renders_templates else None
-    return (*filter(None, (newer,)), *trainer.remarks(recipe), *filter(None, (unread,)), *losses_of(recipe))
+    return tuple(filter(None, (newer, *trainer.remarks(recipe), unread, *losses_of(recipe))))

@@ -32,6 +32,8 @@ TYPE_OF_FORMAT = {
     "segments": "input_output",
     "tokenized": TOKENIZED,
 }
+FLAGS = {"training": "train_flag", "training_detail": "train_detail"}
+"""What a turn holds of training, and the key of a message in data.message_keys."""
 DEFAULT_MAPPING: Mapping[str, str] = {"role": "role", "content": "content"}
 
 
@@ -40,7 +42,8 @@ class DatasetSettings:
     """The dataset's keys with Axolotl's defaults filled in.
 
     `type` is a name, or the mapping of a user-defined type, or "" where the recipe leaves it to the columns. `mapping`
-    is message_property_mappings, in which Axolotl's own validation always fills role and content.
+    is message_property_mappings, in which Axolotl's own validation always fills role and content; `flags` are the
+    message's keys for what a turn holds of training.
     """
 
     type: str | Mapping[str, Any]
@@ -52,12 +55,9 @@ class DatasetSettings:
     train_on_inputs: bool
     train_on_eos: str
     train_on_eot: str
-    eot_tokens: tuple[str, ...] | None
-    training_key: str | None
-    detail_key: str | None
     thinking_key: str
-    split_thinking: bool
-    drop_system_message: bool
+    flags: Mapping[str, str]
+    own: AxolotlOptions
 
 
 @last_asked
@@ -86,22 +86,18 @@ def settings_of(recipe: Recipe) -> DatasetSettings:
         train_on_inputs=recipe.mask.rule == "all",
         train_on_eos=eos,
         train_on_eot=own.train_on_eot or eos,
-        eot_tokens=own.eot_tokens,
-        training_key=keys.get("train_flag"),
-        detail_key=keys.get("train_detail"),
         thinking_key=thinking,
-        split_thinking=own.split_thinking,
-        drop_system_message=own.drop_system_message,
+        flags={ours: keys[name] for ours, name in FLAGS.items() if name in keys},
+        own=own,
     )
 
 
 def ineffective(recipe: Recipe) -> tuple[str, ...]:
-    """Keys of Axolotl's own that have no effect in it, in a sentence each."""
+    """A sentence on each key of Axolotl's own that has no effect in it; "" for one that is not set so."""
     own = AxolotlOptions.of(recipe)
     tools = own.field_tools not in (None, "tools") or recipe.data.fields.get("tools", "tools") != "tools"
     thinking = own.field_thinking not in (None, "reasoning_content")
-    found = (
+    return (
         "field_tools has no effect: Axolotl never hands it to its prompter and reads the column `tools`" * tools,
         "field_thinking has no effect: Axolotl fills message_property_mappings first, which switches it off" * thinking,
     )
-    return tuple(filter(None, found))

@@ -30,7 +30,6 @@ from sftui.model import (
     Reason,
     RenderedText,
     Row,
-    Span,
     Tokens,
 )
 from sftui.recipe import Batch as BatchOptions
@@ -38,7 +37,7 @@ from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize
 from sftui.recipe import Pack as PackOptions
 from sftui.runs import together
 from sftui.templates import ChatTemplate
-from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
+from sftui.tokens import LoadedTokenizer, ToEncode
 from sftui.trainers import versions
 from sftui.trainers.axolotl import TRAITS, AxolotlOptions, formats, mask, packing, parts
 from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, PRETRAIN, RECORD, ineffective, settings_of
@@ -51,11 +50,10 @@ from sftui.trainers.base import (
     from_ids,
     pad_token_id,
     pick_template,
-    stored_tokens,
     to_render,
 )
 from sftui.trainers.held_out import HeldOut
-from sftui.trainers.pieces import text_of
+from sftui.trainers.pieces import spanned, text_of
 from sftui.trainers.pins import rendering_by
 
 PACKS = "multipack"
@@ -74,32 +72,32 @@ class Axolotl(Trainer):
     """The content of assistant turns and the EOS behind it; instruction types in two parts."""
 
     traits = TRAITS
+    usual = Recipe(
+        TRAITS.name,
+        own=AxolotlOptions(),
+        data=Data(given_labels="unshifted"),
+        tokenize=Tokenize(mode="whole", add_special_tokens=False),
+        mask=Mask(rule="turn_content", trailing="mask"),
+        length=Length(max=512, over="drop", min_tokens=2),
+        pack=PackOptions(group=100_000),
+        batch=BatchOptions(size=1, multiple=64, attention="doc_ids"),
+    )
 
-    def preset(self, version: str | None = None) -> Recipe:
-        version, number = self.chosen(version)
-        return Recipe(
-            trainer=self.name,
-            version=version,
-            own=AxolotlOptions(),
-            data=Data(given_labels="unshifted"),
-            tokenize=Tokenize(mode="whole", add_special_tokens=False),
-            mask=Mask(rule="turn_content", trailing="mask"),
-            length=Length(max=512, over="drop", min_tokens=2, drop_unlabelled=versions.at_least(number, (0, 19))),
-            pack=PackOptions(group=100_000),
-            batch=BatchOptions(size=1, multiple=64, attention="doc_ids"),
-        )
+    def usual_in(self, number: versions.Version) -> Recipe:
+        drops = versions.at_least(number, (0, 19))
+        return replace(self.usual, length=replace(self.usual.length, drop_unlabelled=drops))
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
         own, held, packs = AxolotlOptions.of(recipe), self.held_out(recipe), recipe.pack.strategy == PACKS
         random = packs and not own.curriculum_sampling
-        found = (
+        return (
             packing.RANDOM if random else SHUFFLED if own.shuffle_merged_datasets else "",
             held.sentence(self.title) if held is not None else "",
             DEDUPLICATED if own.dataset_exact_deduplication else "",
             _sampled(own) if own.weight is not None else "",
             packing.NUMBERED if packs and recipe.batch.attention == "doc_ids" else "",
+            *ineffective(recipe),
         )
-        return (*filter(None, found), *ineffective(recipe))
 
     def brings_template(self, recipe: Recipe) -> bool:
         from sftui.trainers.axolotl.templates import FALLBACK, REGISTRY
@@ -173,14 +171,11 @@ class Axolotl(Trainer):
         if conversation.kind is Kind.TOKENS:
             return from_ids(conversation, tools)
         if conversation.kind is Kind.STRINGS:
-            prompt, response = conversation.prompt or "", conversation.completion or ""
-            answer = (Span(len(prompt), len(prompt) + len(response), 1, Part.CONTENT),) if response else ()
-            return RenderedText(prompt + response, (*conversation.extra["spans"], *answer))
+            return spanned([*conversation.extra["runs"], (conversation.completion or "", 1, Part.CONTENT)])
         if "segments" in conversation.extra:
             return _segments(conversation.extra["segments"], recipe.mask.rule == "all")
         if conversation.kind is Kind.TEXT:
-            text = conversation.text or ""
-            return RenderedText(text, (Span(0, len(text), NOWHERE, Part.CONTENT),) if text else ())
+            return spanned([(conversation.text or "", NOWHERE, Part.CONTENT)])
         _refuse_kwargs(recipe)
         template = _template(conversation, recipe, tools)
         turns = _turns(conversation, recipe, template)
@@ -188,35 +183,30 @@ class Axolotl(Trainer):
         special, options = tools.special_tokens, _options(recipe)
         return to_render()(chat, template, special_tokens=special, options=options, prompt_messages=None, spans=spans)
 
+    def tokenize_as(self, shaped: ShapedRow, recipe: Recipe, tools: Toolbox) -> tuple[Tokenize, str | None]:
+        return _BY_PART if "segments" in shaped.conversation.extra else _WHOLE, None
+
     def texts(
         self, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, places: bool = True
     ) -> Iterator[ToEncode]:
         conversation = shaped.conversation
-        if conversation.kind is Kind.TOKENS:
-            return
         if conversation.kind is Kind.STRINGS:
             cut = len(conversation.prompt or "")
-            yield from (ToEncode(text, True, True) for text in (rendered.text[:cut], rendered.text[cut:]))
-        elif conversation.kind is Kind.TEXT:
-            yield ToEncode(rendered.text, True, True)
-        else:
-            yield from texts_of(rendered, tools.tokenizer, _BY_PART if "segments" in conversation.extra else _WHOLE)
+            return (ToEncode(text, True, True) for text in (rendered.text[:cut], rendered.text[cut:]))
+        if _is_text(conversation):
+            return iter([ToEncode(rendered.text, True, True)])
+        return super().texts(rendered, shaped, recipe, tools)
 
     def tokenize(
         self, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, places: bool = True
     ) -> Tokens:
-        conversation, tokenizer = shaped.conversation, tools.tokenizer
-        if conversation.kind is Kind.TOKENS:
-            return stored_tokens(conversation, rendered, tools)
-        if conversation.kind is Kind.STRINGS:
+        if shaped.conversation.kind is Kind.STRINGS:
             return self._two_parts(rendered, shaped, recipe, tools).tokens
-        if "segments" in conversation.extra:
-            return tokenize(rendered, tokenizer, _BY_PART)
-        if conversation.kind is Kind.TEXT and _pretrains(recipe):
-            return parts.whole(rendered, tokenizer, eos=parts.has_eos(recipe))
-        if conversation.kind is Kind.TEXT:
-            return parts.completion(rendered, tokenizer, recipe.length.max).tokens
-        return tokenize(rendered, tokenizer, _WHOLE)
+        if not _is_text(shaped.conversation):
+            return super().tokenize(rendered, shaped, recipe, tools)
+        if _pretrains(recipe):
+            return parts.whole(rendered, tools.tokenizer, eos=parts.has_eos(recipe))
+        return parts.completion(rendered, tools.tokenizer, recipe.length.max).tokens
 
     def _two_parts(
         self, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
@@ -275,7 +265,7 @@ class Axolotl(Trainer):
     def examples(
         self, tokens: Tokens, labels: Labels, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
     ) -> tuple[Example, ...]:
-        if shaped.conversation.kind is not Kind.TEXT or "segments" in shaped.conversation.extra:
+        if not _is_text(shaped.conversation):
             return super().examples(tokens, labels, shaped, recipe, tools)
         least, pretrains = recipe.length.min_tokens or 2, _pretrains(recipe)
         runs = (labels.kept,) if pretrains else parts.chunks(labels.kept, recipe.length.max, least)
@@ -294,13 +284,10 @@ class Axolotl(Trainer):
             raise RecipeError(
                 f"Axolotl has no packing `{recipe.pack.strategy}`", fix="set pack.strategy to multipack or none"
             )
-        capacity, _ = packing.capacity_of(recipe, recipe.length.max)
-        attention = recipe.batch.attention
-        if _sequentially(recipe):
-            return packing.next_fit(examples, capacity, attention)
+        capacity = packing.capacity_of(recipe, recipe.length.max)[0]
         most = AxolotlOptions.of(recipe).sample_packing_bin_size or packing.BIN_SIZE
         bins = packing.first_fit([len(example.input_ids) for example in examples], capacity, most, recipe.pack.group)
-        return packing.packs_of(examples, bins, attention)
+        return packing.packs_of(examples, bins, recipe.batch.attention)
 
     def pack_in_order(self, examples: Iterable[Example], recipe: Recipe, tools: Toolbox) -> Iterator[Pack] | None:
         if not _sequentially(recipe) or recipe.length.max is None or recipe.pack.strategy != PACKS:
@@ -331,6 +318,11 @@ class Axolotl(Trainer):
         places = [pack.position_ids or () for pack in packs]
         sides = zip(gaps, places) if batch.pad_side == "left" else zip(places, gaps)
         return replace(batch, position_ids=tuple((*before, *behind) for before, behind in sides))
+
+
+def _is_text(conversation: Conversation) -> bool:
+    """Whether a row is one text, and no segments."""
+    return conversation.kind is Kind.TEXT and "segments" not in conversation.extra
 
 
 def _sequentially(recipe: Recipe) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sftui.errors import RecipeError
 from sftui.recipe import Recipe, diff
 from sftui.trainers.base import Trainer
 from sftui.trainers.hf_trainer import TRAITS
@@ -37,11 +36,7 @@ class HfTrainer(Trainer):
     """transformers' Trainer with labels made by hand."""
 
     traits = TRAITS
-
-    def preset(self, version: str | None = None) -> Recipe:
-        if version is not None:
-            raise RecipeError(f"{self.name} has no versions", fix=f"say `{self.name}` without @{version}")
-        return Recipe(trainer=self.name)
+    usual = Recipe(TRAITS.name)
 
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detection:
         """A loop written by hand may read what any pipeline stores beside ids."""

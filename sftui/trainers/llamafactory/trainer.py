@@ -26,7 +26,7 @@ from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize, day_of
 from sftui.runs import Stretch, as_runs
 from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
 from sftui.trainers import versions
-from sftui.trainers.base import MessagesTarget, ShapedRow, Toolbox, Trainer, dropped_labels, pad_token_id
+from sftui.trainers.base import MessagesTarget, ShapedRow, Toolbox, Trainer, pad_token_id
 from sftui.trainers.held_out import HeldOut
 from sftui.trainers.llamafactory import TRAITS, LlamaFactoryOptions, encode, formats, length, pretrain
 from sftui.trainers.llamafactory.parse import source
@@ -57,27 +57,26 @@ class LlamaFactory(Trainer):
     """Its own templates, every slot tokenized alone, answers and their ends trained."""
 
     traits = TRAITS
+    usual = Recipe(
+        TRAITS.name,
+        own=LlamaFactoryOptions(),
+        data=Data(role_map=formats.ROLES, strings="plain", alpaca_prompt="newline", strict_turns="drop"),
+        render=Render(template="tokenizer"),
+        tokenize=Tokenize(mode="per_part"),
+        mask=Mask(rule="parts"),
+        length=Length(max=2048, over="proportional"),
+        batch=BatchOptions(pad_side="right", multiple=8),
+    )
 
     def __init__(self, today: Callable[[], date] = date.today) -> None:
         self.today = today  # the tool format llama3 writes the date of the preparation
 
     def preset(self, version: str | None = None) -> Recipe:
-        version, number = self.chosen(version)
-        if versions.at_least(number, (1,)):
-            raise RecipeError(
-                f"{self.title} {version} is not out", fix="say llamafactory-v1 for its v1 engine (USE_V1=1)"
-            )
-        return Recipe(
-            trainer=self.name,
-            version=version,
-            own=LlamaFactoryOptions(),
-            data=Data(role_map=formats.ROLES, strings="plain", alpaca_prompt="newline", strict_turns="drop"),
-            render=Render(template="tokenizer"),
-            tokenize=Tokenize(mode="per_part"),
-            mask=Mask(rule="parts"),
-            length=Length(max=2048, over="proportional"),
-            batch=BatchOptions(pad_side="right", multiple=8),
-        )
+        recipe = super().preset(version)
+        if versions.since(recipe, (1,)):
+            what, fix = f"{self.title} {version} is not out", "say llamafactory-v1 for its v1 engine (USE_V1=1)"
+            raise RecipeError(what, fix=fix)
+        return recipe
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
         found: list[str] = []
@@ -252,8 +251,6 @@ class LlamaFactory(Trainer):
     def label(
         self, tokens: Tokens, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
-        if shaped.dropped is not None:
-            return tokens, dropped_labels(tokens, shaped.dropped)
         if pretrain.is_pretraining(recipe):
             most = None if recipe.pack.strategy != "none" else recipe.length.max
             return tokens, pretrain.label(tokens, most, pad_token_id(recipe, tools)[0])

@@ -55,22 +55,18 @@ class LlamaFactoryV1(InlineTemplateTrainer):
     """A sample for each answer, what stands behind its prompt trained with its weight."""
 
     traits = TRAITS
+    usual = Recipe(
+        TRAITS.name,
+        own=LlamaFactoryV1Options(),
+        data=Data(role_map=formats.ROLES, strings="plain", alpaca_prompt="newline", function_calls="tool_calls"),
+        render=Render(template="tokenizer"),
+        tokenize=ENCODED,
+        mask=Mask(rule="completion"),
+        length=Length(max=2048, over="cut_right"),
+        batch=BatchOptions(size=1, pad_side="right"),
+        loss=Loss(weights="float"),
+    )
     inline = "custom", "custom_chat_template"
-
-    def preset(self, version: str | None = None) -> Recipe:
-        version, _ = self.chosen(version)
-        return Recipe(
-            trainer=self.name,
-            version=version,
-            own=LlamaFactoryV1Options(),
-            data=Data(role_map=formats.ROLES, strings="plain", alpaca_prompt="newline", function_calls="tool_calls"),
-            render=Render(template="tokenizer"),
-            tokenize=ENCODED,
-            mask=Mask(rule="completion"),
-            length=Length(max=2048, over="cut_right"),
-            batch=BatchOptions(size=1, pad_side="right"),
-            loss=Loss(weights="float"),
-        )
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
         found: list[str] = []

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sftui.recipe import Loss, Recipe, Tokenize
+from sftui.recipe import Loss, Tokenize
 from sftui.trainers.hf_trainer.trainer import HfTrainer
 from sftui.trainers.manual_shift import TRAITS
 
@@ -16,6 +16,6 @@ class ManualShift(HfTrainer):
     """A hand-written loop that takes labels already shifted."""
 
     traits = TRAITS
-
-    def preset(self, version: str | None = None) -> Recipe:
-        return replace(super().preset(version), tokenize=Tokenize(bos="strip_text"), loss=Loss(shift="preshifted"))
+    usual = replace(
+        HfTrainer.usual, trainer=TRAITS.name, tokenize=Tokenize(bos="strip_text"), loss=Loss(shift="preshifted")
+    )

@@ -69,18 +69,14 @@ class MlxLm(Trainer):
     """Whole chats and texts, or the last message alone."""
 
     traits = TRAITS
-
-    def preset(self, version: str | None = None) -> Recipe:
-        version, _ = self.chosen(version)
-        return Recipe(
-            trainer=self.name,
-            version=version,
-            data=Data(role_map={}),
-            tokenize=Tokenize(add_special_tokens=True, append_eos="if_missing_ids"),
-            mask=Mask(rule="all"),
-            length=Length(max=2048),
-            batch=BatchOptions(pad_side="right", multiple=32, attention="none"),
-        )
+    usual = Recipe(
+        TRAITS.name,
+        data=Data(role_map={}),
+        tokenize=Tokenize(add_special_tokens=True, append_eos="if_missing_ids"),
+        mask=Mask(rule="all"),
+        length=Length(max=2048),
+        batch=BatchOptions(pad_side="right", multiple=32, attention="none"),
+    )
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
         name = template_code(recipe)

@@ -76,24 +76,20 @@ class MsSwift(Trainer):
     """Its own templates; answers and their ends trained, by the weights of its loss scale."""
 
     traits = TRAITS
+    usual = Recipe(
+        TRAITS.name,
+        own=MsSwiftOptions(),
+        data=Data(role_map={}, strings="plain", alpaca_prompt="newline"),
+        render=Render(template="tokenizer"),
+        tokenize=BY_PIECE,
+        mask=Mask(rule="parts"),
+        length=Length(max=None, over="drop"),
+        batch=BatchOptions(size=1, pad_side="right"),
+        loss=Loss(weights="float"),
+    )
 
     def __init__(self, today: Callable[[], date] = date.today) -> None:
         self.today = today  # some templates write the day
-
-    def preset(self, version: str | None = None) -> Recipe:
-        version, _ = self.chosen(version)
-        return Recipe(
-            trainer=self.name,
-            version=version,
-            own=MsSwiftOptions(),
-            data=Data(role_map={}, strings="plain", alpaca_prompt="newline"),
-            render=Render(template="tokenizer"),
-            tokenize=BY_PIECE,
-            mask=Mask(rule="parts"),
-            length=Length(max=None, over="drop"),
-            batch=BatchOptions(size=1, pad_side="right"),
-            loss=Loss(weights="float"),
-        )
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
         found: list[str] = []
@@ -241,8 +237,6 @@ class MsSwift(Trainer):
     def label(
         self, tokens: Tokens, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
-        if shaped.dropped is not None:
-            return tokens, dropped_labels(tokens, shaped.dropped)
         if not rendered.pieces:
             return tokens, dropped_labels(tokens, rendered.notes[0])
         require(recipe, "length.over")

@@ -59,21 +59,17 @@ class NemoAutomodel(InlineTemplateTrainer):
     """Answers with their headers, or what stands between generation tags."""
 
     traits = TRAITS
+    usual = Recipe(
+        TRAITS.name,
+        own=NemoOptions(),
+        data=Data(role_map={}),
+        tokenize=OF_CHATS,
+        mask=Mask(rule="auto"),
+        pack=PackOptions(group=WHOLE_DATASET),
+        batch=BatchOptions(size=1, pad_side="right"),
+        loss=Loss(shift="preshifted"),
+    )
     inline = "inline", "chat_template"
-
-    def preset(self, version: str | None = None) -> Recipe:
-        version, _ = self.chosen(version)
-        return Recipe(
-            trainer=self.name,
-            version=version,
-            own=NemoOptions(),
-            data=Data(role_map={}),
-            tokenize=OF_CHATS,
-            mask=Mask(rule="auto"),
-            pack=PackOptions(group=WHOLE_DATASET),
-            batch=BatchOptions(size=1, pad_side="right"),
-            loss=Loss(shift="preshifted"),
-        )
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
         own = own_class(recipe) if NemoOptions.of(recipe).tokenizer_backend == "nemo_auto" else ""
@@ -161,8 +157,6 @@ class NemoAutomodel(InlineTemplateTrainer):
         self, tokens: Tokens, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
         require(recipe, "length.over")
-        if shaped.dropped is not None:
-            return tokens, dropped_labels(tokens, shaped.dropped)
         if isinstance(rendered, Renders):
             kept, marks = _chat_marks(tokens, rendered, shaped.conversation, recipe, tools)
         else:

@@ -41,7 +41,7 @@ from sftui.runs import as_runs, together
 from sftui.templates import ChatTemplate, choose_template, compile_template
 from sftui.tokens import LoadedTokenizer
 from sftui.trainers import versions
-from sftui.trainers.base import MessagesTarget, ShapedRow, Toolbox, Trainer, dropped_labels, pick_template
+from sftui.trainers.base import MessagesTarget, ShapedRow, Toolbox, Trainer, pick_template
 from sftui.trainers.own_config import require
 from sftui.trainers.pieces import text_of
 from sftui.trainers.processors import tokenizer_folder
@@ -70,20 +70,19 @@ class Torchtune(Trainer):
     """Chat, instruct, Alpaca and text datasets with the tokenizers of `models`."""
 
     traits = TRAITS
+    usual = Recipe(
+        TRAITS.name,
+        own=TorchtuneOptions(),
+        data=Data(role_map={}, strict_turns="error"),
+        tokenize=Tokenize(mode="per_part", append_eos="always"),
+        mask=Mask(rule="auto"),
+        pack=PackOptions(group=WHOLE_DATASET),
+        batch=BatchOptions(size=2, pad_side="right", attention="none"),
+    )
 
-    def preset(self, version: str | None = None) -> Recipe:
-        version, number = self.chosen(version)
-        return Recipe(
-            trainer=self.name,
-            version=version,
-            own=TorchtuneOptions(),
-            data=Data(role_map={}, strict_turns="error"),
-            tokenize=Tokenize(mode="per_part", append_eos="always"),
-            mask=Mask(rule="auto"),
-            pack=PackOptions(group=WHOLE_DATASET),
-            batch=BatchOptions(size=2, pad_side="right", attention="none"),
-            loss=Loss(shift="preshifted" if versions.at_least(number, (0, 7)) else "internal"),
-        )
+    def usual_in(self, number: versions.Version) -> Recipe:
+        shift = "preshifted" if versions.at_least(number, (0, 7)) else "internal"
+        return replace(self.usual, loss=Loss(shift=shift))
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
         cut = CUTS_NONE if gsm8k.chosen(recipe) else MASKS_LAST if recipe.length.max is not None else ""
@@ -186,8 +185,6 @@ class Torchtune(Trainer):
         self, tokens: Tokens, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
         conversation, n = shaped.conversation, len(tokens)
-        if shaped.dropped is not None:
-            return tokens, dropped_labels(tokens, shaped.dropped)
         if conversation.kind is Kind.STRINGS:
             verdicts = {1: (True, Reason.COMPLETION)}
             owners = as_runs(tokens.messages).runs()

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import lru_cache, reduce
 from pathlib import Path
@@ -31,11 +31,12 @@ from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Tokenize
 from sftui.side_files import object_of
 from sftui.templates import Rendering, compile_template
+from sftui.templates.tags.surgery_tree import applied
 from sftui.trainers import versions
 from sftui.trainers.base import ShapedRow, Toolbox
 from sftui.trainers.held_out import HeldOut, ShuffledRows, in_order
 from sftui.trainers.own_config import require
-from sftui.trainers.remembering import endless, last_asked, of_chat
+from sftui.trainers.remembering import endless, of_chat
 from sftui.trainers.trl import TRAITS, SftOptions, TrlOptions, formats
 from sftui.trainers.trl.formats import refuse_arguments, refuse_empty_tools
 from sftui.trainers.trl.packing import CollatorTrainer
@@ -54,29 +55,25 @@ class Trl(CollatorTrainer):
     """Prompt and completion by common prefix, messages as a whole or by `{% generation %}` tags."""
 
     traits = TRAITS
+    usual = Recipe(
+        TRAITS.name,
+        own=TrlOptions(),
+        data=Data(role_map={}, strings="plain", given_labels="unshifted"),
+        tokenize=Tokenize(add_special_tokens=True, append_eos="if_missing_text"),
+        mask=Mask(rule="auto", prompt="column", trailing="train"),
+        length=Length(max=1024),
+        batch=BatchOptions(pad_side="right"),
+    )
 
-    def preset(self, version: str | None = None) -> Recipe:
-        version, number = self.chosen(version)
-        return Recipe(
-            trainer=self.name,
-            version=version,
-            own=TrlOptions(),
-            data=Data(role_map={}, strings="plain", given_labels="unshifted"),
-            tokenize=Tokenize(add_special_tokens=True, append_eos="if_missing_text"),
-            mask=Mask(
-                rule="auto",
-                prompt="column",
-                trailing="train",
-                boundary="common_prefix" if versions.at_least(number, (1, 15)) else "prompt_length",
-            ),
-            length=Length(max=1024, drop_unlabelled=versions.at_least(number, (1, 9))),
-            batch=BatchOptions(pad_side="right"),
-        )
+    def usual_in(self, number: versions.Version) -> Recipe:
+        boundary = "common_prefix" if versions.at_least(number, (1, 15)) else "prompt_length"
+        length = replace(self.usual.length, drop_unlabelled=versions.at_least(number, (1, 9)))
+        return replace(self.usual, mask=replace(self.usual.mask, boundary=boundary), length=length)
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
         repeats = recipe.pack.strategy == "wrapped" and not versions.since(recipe, (1, 14))
         held = self.held_out(recipe)
-        return (*((REPEATS,) if repeats else ()), *(() if held is None else (held.sentence(self.title),)))
+        return (REPEATS if repeats else "", held.sentence(self.title) if held is not None else "")
 
     def held_out(self, recipe: Recipe) -> HeldOut | None:
         own = TrlOptions.of(recipe)
@@ -101,12 +98,10 @@ class Trl(CollatorTrainer):
         conversation = super().convert(row, detected, recipe)
         refuse_empty_tools(row, detected, conversation, self.title)
         self._refuse_roleless(row, conversation, recipe)
-        if conversation.kind is not Kind.STRINGS or not isinstance(row.data, Mapping):
+        data = row.data or {}
+        if conversation.kind is not Kind.STRINGS or (column := self._text_column(recipe)) not in data:
             return conversation
-        column = self._text_column(recipe)
-        if column not in row.data:
-            return conversation
-        return replace(conversation, extra={**conversation.extra, TEXT_BESIDE: row.data[column]})
+        return replace(conversation, extra={**conversation.extra, TEXT_BESIDE: data[column]})
 
     def _refuse_roleless(self, row: Row, conversation: Conversation, recipe: Recipe) -> None:
         """A row of messages whose first one has no role is text to TRL (data_utils.py, is_conversational)."""
@@ -130,9 +125,7 @@ class Trl(CollatorTrainer):
         return first.kind is Kind.CHAT and _has_role(first, 0)
 
     def shape(self, conversation: Conversation, recipe: Recipe) -> ShapedRow:
-        prompt = conversation.prompt_messages
-        if conversation.kind is Kind.STRINGS:
-            prompt = 1
+        prompt = 1 if conversation.kind is Kind.STRINGS else conversation.prompt_messages
         if assistant_only(recipe) and conversation.kind in (Kind.STRINGS, Kind.TEXT):
             why, fix = "the dataset is not conversational", "set mask.rule to auto, or give messages"
             raise RecipeError("TRL refuses assistant_only_loss here", why=why, fix=fix)
@@ -193,7 +186,7 @@ class Trl(CollatorTrainer):
     def label(
         self, tokens: Tokens, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
-        _refuse_choices(recipe)
+        require(recipe, "mask.rule", "length.over")
         facts = tools.tokenizer.facts
         if facts.pad_token is None and facts.eos_token is None:
             raise RecipeError(
@@ -241,11 +234,6 @@ def _left_out(trained: bool, length: Length) -> str:
     """Why a row is dropped: something of it is trained, but nothing that is left of it, or nothing at all."""
     left = f"that is trained is left within max_length {length.max}" if trained else "is trained"
     return f"no token {left}: TRL drops the row without a word"
-
-
-@last_asked
-def _refuse_choices(recipe: Recipe) -> None:
-    require(recipe, "mask.rule", "length.over")
 
 
 def _has_role(conversation: Conversation, number: int) -> bool:
@@ -335,11 +323,7 @@ def training_twin(source: str) -> tuple[str, str] | None:
     entry = _table().get(hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest())
     if entry is None:
         return None
-    pieces, at = [], 0
-    for start, end, text in entry["edits"]:
-        pieces += [source[at:start], text]
-        at = end
-    made = "".join([*pieces, source[at:]])
+    made = applied(source, entry["edits"])
     assert hashlib.sha256(made.encode()).hexdigest() == entry["result"], entry["name"]
     return entry["name"], made
 

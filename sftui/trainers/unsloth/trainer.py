@@ -9,7 +9,7 @@ train_on_responses_only, with instruction_marker and response_marker (both none:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -67,6 +67,15 @@ class Unsloth(CollatorTrainer):
     """Text, messages, prompt and completion, ids; everything trained until responses only is asked for."""
 
     traits = TRAITS
+    usual = Recipe(
+        TRAITS.name,
+        own=UnslothOptions(),
+        data=Data(role_map={}, strings="plain", given_labels="unshifted"),
+        tokenize=Tokenize(add_special_tokens=True, append_eos="if_missing_text"),
+        mask=Mask(rule="auto", prompt="column", boundary="prompt_length"),
+        length=Length(max=2048),
+        batch=BatchOptions(pad_side="right"),
+    )
     length_name = "a length"
 
     def stop_of(self, recipe: Recipe, totals: Totals) -> str | None:
@@ -80,19 +89,6 @@ class Unsloth(CollatorTrainer):
         """The arguments as a script has them: what stands under `responses` goes to a call of its own."""
         said, losses = super().keys_of(recipe)
         return {"train_on_responses_only" if key == "responses" else key: one for key, one in said.items()}, losses
-
-    def preset(self, version: str | None = None) -> Recipe:
-        version, _ = self.chosen(version)
-        return Recipe(
-            trainer=self.name,
-            version=version,
-            own=UnslothOptions(),
-            data=Data(role_map={}, strings="plain", given_labels="unshifted"),
-            tokenize=Tokenize(add_special_tokens=True, append_eos="if_missing_text"),
-            mask=Mask(rule="auto", prompt="column", boundary="prompt_length"),
-            length=Length(max=2048),
-            batch=BatchOptions(pad_side="right"),
-        )
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
         length = "length.max is the model's max_seq_length (2048 unless FastLanguageModel was given another)"
@@ -110,8 +106,10 @@ class Unsloth(CollatorTrainer):
         return replace(found, role_map=dict(recipe.data.role_map))
 
     def convert(self, row: Row, detected: Detection, recipe: Recipe) -> Conversation:
-        if detected.format == "text" and isinstance(row.data, Mapping):
-            _refuse_list_of_texts(row, detected.fields["text"])
+        column = detected.fields.get("text", "")
+        if detected.format == "text" and isinstance((row.data or {}).get(column), (list, tuple)):
+            why = "the tokenizer takes a list as a pair of texts or as words, which sftui does not model"
+            raise ConversationError(f"`{column}` is a list, not text", where=row.where, why=why, fix="store one text")
         if holds_no_ids(row, detected, recipe, takes_null=True):
             return EMPTY
         conversation = super().convert(row, detected, recipe)
@@ -323,13 +321,6 @@ def _script_renders(recipe: Recipe) -> bool:
 def default_template(tools: Toolbox) -> ChatTemplate | None:
     """The chat template; None where there is none."""
     return tools.templates.get("default") or next(iter(tools.templates.values()), None)
-
-
-def _refuse_list_of_texts(row: Row, column: str) -> None:
-    """ConversationError where a text is a list."""
-    if row.data is not None and isinstance(row.data.get(column), (list, tuple)):
-        why = "the tokenizer takes a list as a pair of texts or as words, which sftui does not model"
-        raise ConversationError(f"`{column}` is a list, not text", where=row.where, why=why, fix="store one text")
 
 
 def _refuse_other_kind(conversation: Conversation, detected: Detection) -> None:

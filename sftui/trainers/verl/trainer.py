@@ -68,20 +68,16 @@ class Verl(InlineTemplateTrainer):
     """Messages one by one, answers trained behind as many ids as a generation prompt has."""
 
     traits = TRAITS
+    usual = Recipe(
+        TRAITS.name,
+        own=VerlOptions(),
+        data=Data(role_map={}),
+        tokenize=Tokenize(mode="per_part"),
+        mask=Mask(rule="assistant"),
+        length=Length(max=1024, over="error"),
+        batch=BatchOptions(size=256, pad_side="right", flatten=True),
+    )
     inline = "custom", "custom_chat_template"
-
-    def preset(self, version: str | None = None) -> Recipe:
-        version, _ = self.chosen(version)
-        return Recipe(
-            trainer=self.name,
-            version=version,
-            own=VerlOptions(),
-            data=Data(role_map={}),
-            tokenize=Tokenize(mode="per_part"),
-            mask=Mask(rule="assistant"),
-            length=Length(max=1024, over="error"),
-            batch=BatchOptions(size=256, pad_side="right", flatten=True),
-        )
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
         own = VerlOptions.of(recipe)
@@ -174,8 +170,6 @@ class Verl(InlineTemplateTrainer):
         require(recipe, "mask.rule")
         if recipe.length.over != "cut_left" or recipe.batch.flatten:  # which pad_mode right alone can do
             require(recipe, "length.over")
-        if shaped.dropped is not None:
-            return super().label(tokens, rendered, shaped, recipe, tools)
         mask, reasons = label_rules.drawn(_verdicts(tokens, shaped.conversation, frame_of(recipe, tools).header))
         size, most = len(tokens), recipe.length.max
         if recipe.length.over == "error" and most is not None and size > most:

@@ -342,11 +342,7 @@ def test_every_named_type_writes_its_prompt() -> None:
         kind = instruct_type(name)
         assert kind is not None, name
         conversation = read_instruct(row, kind, "row 0")
-        spans = conversation.extra["spans"]
-        assert (
-            conversation.prompt
-            and "".join(conversation.prompt[span.start : span.end] for span in spans) == conversation.prompt
-        )
+        assert conversation.prompt and "".join(run[0] for run in conversation.extra["runs"]) == conversation.prompt
 
 
 @given(st.text(max_size=40), st.text(max_size=40))
@@ -511,7 +507,7 @@ def test_turns_are_found_alike_once_the_shape_of_a_row_is_known(
             spent.append(self.spent[0])
             return found
 
-    monkeypatch.setattr("sftui.trainers.axolotl.trainer.Locator", Watched)
+    monkeypatch.setattr("sftui.trainers.axolotl.mask.Locator", Watched)
     recipe = with_knobs(preset("axolotl@0.19"), {"render.template": "axolotl/chatml"})
     tools = pipeline.make_toolbox(recipe, tokenizer)
     learned = inspect(rows, recipe, tools)

@@ -27,10 +27,7 @@ class Acme(Trainer):
     """Every answer, headers left out."""
 
     traits = TRAITS
-
-    def preset(self, version: str | None = None) -> Recipe:
-        version, _ = self.chosen(version)
-        return Recipe(trainer=self.name, version=version, own=AcmeOptions(), mask=Mask(rule="assistant"))
+    usual = Recipe(TRAITS.name, own=AcmeOptions(), mask=Mask(rule="assistant"))
 
     def shape(self, conversation: Conversation, recipe: Recipe) -> ShapedRow:
         shaped = super().shape(conversation, recipe)
