@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from typing import Any, TypeVar
+from functools import wraps
+from importlib import import_module
+from typing import Any
 
 import click
 
@@ -21,17 +23,15 @@ from sftui.cli.grouped import (
     CommandGroup,
     Front,
     HelpCommand,
+    Option,
     choice_option,
     flag,
     number_option,
-    option,
 )
 from sftui.cli.opening import TRAINERS_FROM, data_paths, opening_options, serving_option
 from sftui.cli.terminal import narrate
 from sftui.session.declared import FINDINGS, OTHER, USUAL
 from sftui.starting import IdleWorker
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 WELCOME = """\
 sftui shows exactly what your trainer trains on, token for token.
@@ -66,11 +66,9 @@ FORMATS = ("text", "json", "sarif", "junit", "github", "markdown")
 """What `sftui check` writes."""
 
 
-def output_option(
-    text: str, *names: str, group: str = WRITTEN, metavar: str = "FILE", **attributes: Any
-) -> Callable[[F], F]:
+def output_option(text: str, *names: str, group: str = WRITTEN, metavar: str = "FILE", **attributes: Any) -> Option:
     """An option that names what the command writes."""
-    return option(group, metavar, text, *names, type=OUTPUT, **attributes)
+    return Option(group, metavar, text, *names, type=OUTPUT, **attributes)
 
 
 first_row = number_option(USUAL, "the row to show first, from 0", "--row", default=0, least=0)
@@ -83,11 +81,11 @@ width_option = number_option(WRITTEN, "columns of the output; default: the termi
 force_option = flag(WRITTEN, "overwrite without asking", "--force")
 first_rows = number_option(ROWS, "only the first N rows", "--max-rows")
 sampled = number_option(ROWS, "only N rows, evenly spaced", "--sample")
-select_option = option(
+select_option = Option(
     FINDINGS, "CODES", "only these codes or code prefixes, e.g. TRU,LAB001", "--select", multiple=True
 )
-ignore_option = option(FINDINGS, "CODES", "all but these codes or code prefixes", "--ignore", multiple=True)
-eval_option = option(
+ignore_option = Option(FINDINGS, "CODES", "all but these codes or code prefixes", "--ignore", multiple=True)
+eval_option = Option(
     FINDINGS, "DATA", "the evaluation set, to find its prompts in the training data", "--eval", "evaluation"
 )
 jobs_option = number_option(
@@ -95,7 +93,7 @@ jobs_option = number_option(
 )
 ENGINE = "where the work is done: here, or on a Ray cluster; default: local"
 engine_option = choice_option(WORK, [LOCAL, RAY], ENGINE, "--engine", default=LOCAL)
-address_option = option(WORK, "ADDRESS", "the Ray cluster, e.g. auto; default: one of this machine", "--address")
+address_option = Option(WORK, "ADDRESS", "the Ray cluster, e.g. auto; default: one of this machine", "--address")
 new_file_option = output_option("OUT.jsonl or OUT.parquet, a new file", "-o", "--out")
 log_option = output_option("LOG.jsonl: every change, row by row; default: OUT.log.jsonl", "--log")
 
@@ -104,15 +102,23 @@ def command(
     listed: str,
     short_help: str,
     *examples: tuple[str, str],
+    module: str = "",
     cls: type[HelpCommand] = HelpCommand,
     **more: Any,
-) -> Callable[[Callable[..., Any]], Any]:
-    """Makes a function the command of its name, in one of the groups LISTED, with examples of what to type."""
+) -> Callable[[Callable[[], None]], HelpCommand]:
+    """Makes a function the declaration of the command of its name, in one of the groups LISTED, with examples of what
+    to type: what runs is the function of that name in `sftui.cli.MODULE` (else the module of that name), loaded then.
+    """
 
-    def declared(function: Callable[..., Any]) -> HelpCommand:
+    def declared(function: Callable[[], None]) -> HelpCommand:
+        @wraps(function)
+        def run(**given: Any) -> Any:
+            home = import_module(f"sftui.cli.{module or function.__name__}")
+            return getattr(home, function.__name__)(**given)
+
         name = function.__name__.strip("_").replace("_", "-")
         attributes = {"listed": listed, "short_help": short_help, "examples": examples, **more}
-        COMMANDS[name] = click.command(f"sftui {name}", cls=cls, **attributes)(function)
+        COMMANDS[name] = click.command(f"sftui {name}", cls=cls, **attributes)(run)
         return COMMANDS[name]
 
     return declared
@@ -153,18 +159,15 @@ def inspect(started: IdleWorker | None, /, row: int, theme: str | None, no_mouse
     "open the inspector on bundled data, offline",
     ("sftui demo", "a tour in six steps"),
     ("sftui demo sharegpt", "other rows, without the tour"),
+    module="inspector",
 )
 @click.argument("name", required=False)
-@option(USUAL, "NAME", "another tokenizer than the sample's own", "-t", "--tokenizer")
+@Option(USUAL, "NAME", "another tokenizer than the sample's own", "-t", "--tokenizer")
 @theme_option
 @no_mouse
 @flag(OTHER, "show a full trace when something fails", "--debug")
-@click.pass_obj
-def demo(started: IdleWorker | None, /, theme: str | None, no_mouse: bool, **given: Any) -> int:
+def demo() -> None:
     """Open the inspector on bundled sample data, offline; without NAME with a tour through rows with defects."""
-    from sftui.cli.inspector import ScreenOptions, open_demo
-
-    return open_demo(**given, screen=ScreenOptions(theme, not no_mouse, started))
 
 
 @command(
@@ -176,17 +179,13 @@ def demo(started: IdleWorker | None, /, theme: str | None, no_mouse: bool, **giv
 @opening_options
 @serving_option
 @first_row
-@option(USUAL, "N", "default: one that is free", "--port", type=click.IntRange(0, 65535), default=0)
-@option(USUAL, "ADDRESS", "default: 127.0.0.1, this machine alone", "--host", default="127.0.0.1")
+@Option(USUAL, "N", "default: one that is free", "--port", type=click.IntRange(0, 65535), default=0)
+@Option(USUAL, "ADDRESS", "default: 127.0.0.1, this machine alone", "--host", default="127.0.0.1")
 @flag(USUAL, "also a --host that other machines reach; nothing is encrypted", "--public")
 @choice_option(OTHER, ["dark", "light", "ansi", "mono"], "colours; default: dark", "--theme")
-def serve(port: int, host: str, public: bool, **given: Any) -> int:
+def serve() -> None:
     """Open the inspector on DATA in a browser: print an address that only who has it can open. Needs pip install
     'sftui[serve]'."""
-    from sftui.cli.serve import serve as serve_pages
-    from sftui.cli.serve import words_of
-
-    return serve_pages(given, words_of(inspect, given), host, port, public)
 
 
 @command(
@@ -203,11 +202,8 @@ def serve(port: int, host: str, public: bool, **given: Any) -> int:
 @text_or_json
 @flag(WRITTEN, "json: add tokens, reasons and spans", "--explain")
 @width_option
-def show(**given: Any) -> int:
+def show() -> None:
     """Print one row: its tokens, labels and why each is trained or masked."""
-    from sftui.cli.show import show_row
-
-    return show_row(**given)
 
 
 @command(
@@ -219,7 +215,7 @@ def show(**given: Any) -> int:
     ("sftui compare batches.parquet --against axolotl.yml", "what a real run had, beside what sftui says"),
 )
 @opening_options
-@option(
+@Option(
     USUAL,
     "OTHER",
     (
@@ -230,7 +226,7 @@ def show(**given: Any) -> int:
     "others",
     multiple=True,
 )
-@option(
+@Option(
     USUAL,
     "CONFIG|DATA",
     (
@@ -251,18 +247,9 @@ def show(**given: Any) -> int:
 )
 @text_or_json
 @width_option
-def compare(against: str | None, **given: Any) -> int:
+def compare() -> None:
     """Show where two or more recipes, trainers, templates or tokenizers differ, or a real run from sftui, and why; exit
     1 if any row differs, 2 if none could be compared."""
-    if against is not None:
-        if given["others"] or given["max_rows"] is not None or given["sample"] is not None:
-            raise click.UsageError("--against takes every sequence: leave out --with, --max-rows and --sample")
-        from sftui.cli.against import compare_against
-
-        return compare_against(against, **given)
-    from sftui.cli.compare import compare_recipes
-
-    return compare_recipes(**given)
 
 
 @command(
@@ -275,7 +262,7 @@ def compare(against: str | None, **given: Any) -> int:
 @opening_options
 @serving_option
 @choice_option(WRITTEN, FORMATS, "text to read, or a format for programs", "--format", "form", default="text")
-@option(
+@Option(
     WRITTEN,
     "FORMAT FILE",
     "write another format to FILE, of the same run; may be repeated",
@@ -302,17 +289,15 @@ def compare(against: str | None, **given: Any) -> int:
 @jobs_option
 @engine_option
 @address_option
-def check(**given: Any) -> int:
+def check() -> None:
     """Find what is wrong in the set-up and in every row, and the key that fixes it; exit 1 if problems are found."""
-    from sftui.cli.check import check_data
-
-    return check_data(**given)
 
 
 @command(
     CHECK,
     "figures, plots and findings as one HTML page",
     ("sftui report axolotl.yml -o report.html", "of the whole dataset"),
+    module="check",
 )
 @opening_options
 @serving_option
@@ -326,11 +311,8 @@ def check(**given: Any) -> int:
 @jobs_option
 @engine_option
 @address_option
-def report(**given: Any) -> int:
+def report() -> None:
     """Write the figures, plots and findings of the whole dataset as one self-contained HTML page."""
-    from sftui.cli.check import write_report
-
-    return write_report(**given)
 
 
 @command(
@@ -339,13 +321,10 @@ def report(**given: Any) -> int:
     ("sftui verify axolotl.yml --python ~/train/bin/python", "50 rows through the Axolotl of that environment"),
 )
 @opening_options
-@option(USUAL, "PATH", "the python of an environment that has the trainer installed", "--python", required=True)
+@Option(USUAL, "PATH", "the python of an environment that has the trainer installed", "--python", required=True)
 @number_option(ROWS, "number of rows, evenly spaced; default: 50", "--rows", default=50)
-def verify(**given: Any) -> int:
+def verify() -> None:
     """Run the real, installed trainer on some rows and print where sftui's labels differ; exit 1 if any do."""
-    from sftui.cli.verify import verify_rows
-
-    return verify_rows(**given)
 
 
 @command(
@@ -370,13 +349,10 @@ def verify(**given: Any) -> int:
 )
 @number_option(WRITTEN, "keep N tokens of each sequence", "--clip")
 @force_option
-def capture(**given: Any) -> int:
+def capture() -> None:
     """Run COMMAND, your own training command, in your environment, keep its first batches as the model receives them,
     and end it before its first optimizer step. This runs your code; nothing is installed, no optimizer makes a step.
     """
-    from sftui.cli.capture import capture_batches
-
-    return capture_batches(**given)
 
 
 @command(
@@ -393,24 +369,15 @@ def capture(**given: Any) -> int:
     "tags",
 )
 @flag(USUAL, "try it on shapes of conversation that no data need hold; without DATA", "--probe")
-@option(USUAL, "SHAPE", "print one of these conversations, its text, what is wrong", "--probe-show", "shown")
+@Option(USUAL, "SHAPE", "print one of these conversations, its text, what is wrong", "--probe-show", "shown")
 @choice_option(WRITTEN, ["text", "json"], "of --probe: text, or json for programs", "--format", "form", default="text")
 @width_option
 @output_option("write it, e.g. to chat_template.jinja", "-o", "--out")
 @force_option
 @number_option(ROWS, "prove over the first N rows only", "--max-rows")
-def template(tags: bool, probe: bool, shown: str | None, out: str | None, **given: Any) -> int:
+def template() -> None:
     """Print the chat template in use, what generation tags change in it, or what goes wrong with it; exit 1 where
     tags cannot be proven or the probe finds errors."""
-    if probe or shown is not None:
-        if tags or out is not None:
-            raise click.UsageError("--probe writes no template: leave out --add-generation-tags and -o")
-        from sftui.cli.probing import probe_template
-
-        return probe_template(shown, **given)
-    from sftui.cli.template import write_template
-
-    return write_template(tags, out, **given)
 
 
 @command(
@@ -427,11 +394,8 @@ def template(tags: bool, probe: bool, shown: str | None, out: str | None, **give
 @number_option(WORK, "with ray: its workers; default: all that the cluster has", "--jobs")
 @engine_option
 @address_option
-def encode(**given: Any) -> int:
+def encode() -> None:
     """Write what the trainer would train on: one record per row, or per pack if the recipe packs."""
-    from sftui.cli.encode import encode_rows
-
-    return encode_rows(**given)
 
 
 @command(
@@ -441,18 +405,15 @@ def encode(**given: Any) -> int:
     ("sftui export axolotl.yml --to preprocess -o script", "a script that prepares the data alike"),
 )
 @opening_options
-@option(USUAL, "WHAT", "recipe, preprocess, or a trainer's name", "--to", required=True)
+@Option(USUAL, "WHAT", "recipe, preprocess, or a trainer's name", "--to", required=True)
 @output_option("the folder to write into", "-o", "--out", "folder", required=True, metavar="DIR")
 @force_option
 @number_option(
     ROWS, "for another trainer than the recipe's: count changed labels over the first N rows only", "--max-rows"
 )
-def export(**given: Any) -> int:
+def export() -> None:
     """Write the recipe, a stand-alone script that prepares the data the same way, or a trainer's config; exit 1 and
     nothing written, but with --force, where no answer of the data reaches the model."""
-    from sftui.cli.export import export_files
-
-    return export_files(**given)
 
 
 @command(
@@ -462,19 +423,16 @@ def export(**given: Any) -> int:
     ("sftui repair data.jsonl --apply map-roles,trim -o repaired.jsonl", "two of them"),
 )
 @opening_options
-@option(USUAL, "NAMES", "repairs to make, e.g. map-roles,trim,deduplicate; see --list", "--apply", multiple=True)
-@option(USUAL, "WHAT", "leave out rows: unreadable, empty, no-answer, or codes of findings", "--drop", multiple=True)
-@option(ROWS, "FILE", "MARKS.jsonl of the inspector: leave out the rows marked drop", "--marks")
+@Option(USUAL, "NAMES", "repairs to make, e.g. map-roles,trim,deduplicate; see --list", "--apply", multiple=True)
+@Option(USUAL, "WHAT", "leave out rows: unreadable, empty, no-answer, or codes of findings", "--drop", multiple=True)
+@Option(ROWS, "FILE", "MARKS.jsonl of the inspector: leave out the rows marked drop", "--marks")
 @new_file_option
 @log_option
 @flag(WRITTEN, "count what would change, write no data", "--dry-run")
 @flag(OTHER, "list the repairs", "--list", "listing")
 @force_option
-def repair(listing: bool, **given: Any) -> int:
+def repair() -> None:
     """Write DATA with repairs to a new file, never in place; rows that need none keep every byte."""
-    from sftui.cli.repair import list_repairs, repair_data
-
-    return list_repairs() if listing else repair_data(**given)
 
 
 @command(
@@ -484,22 +442,19 @@ def repair(listing: bool, **given: Any) -> int:
     ("sftui convert alpaca.json --for trl -o messages.jsonl --dry-run", "only count what would change"),
 )
 @opening_options
-@option(USUAL, "TRAINER", "the trainer that is to read them; default: the one named", "--for", "reader")
-@option(ROWS, "NAMES", "repairs to make as well, see sftui repair --list", "--apply", multiple=True)
-@option(ROWS, "WHAT", "leave out rows, as in sftui repair: unreadable, empty, …", "--drop", multiple=True)
-@option(ROWS, "COLUMNS", "leave out columns that would be read instead", "--without", multiple=True)
+@Option(USUAL, "TRAINER", "the trainer that is to read them; default: the one named", "--for", "reader")
+@Option(ROWS, "NAMES", "repairs to make as well, see sftui repair --list", "--apply", multiple=True)
+@Option(ROWS, "WHAT", "leave out rows, as in sftui repair: unreadable, empty, …", "--drop", multiple=True)
+@Option(ROWS, "COLUMNS", "leave out columns that would be read instead", "--without", multiple=True)
 @new_file_option
 @output_option("folder of the config that reads it; default: OUT-config", "--config-dir", metavar="DIR")
 @log_option
 @flag(WRITTEN, "count what would change, write nothing", "--dry-run")
 @force_option
-def convert(**given: Any) -> int:
+def convert() -> None:
     """Write DATA of another shape as messages, with tool_calls and tools, to a new file; beside it the config that
     reads it. Shapes: ShareGPT, Alpaca, question and answer, prompt and completion, function_call turns, calls as text.
     """
-    from sftui.cli.convert import convert_data
-
-    return convert_data(**given)
 
 
 @command(
@@ -510,11 +465,8 @@ def convert(**given: Any) -> int:
 )
 @TRAINERS_FROM
 @text_or_json
-def trainers(form: str) -> int:
+def trainers() -> None:
     """List the trainers: what each is, its releases, how it finds answers, packs, and which transformers it brings."""
-    from sftui.cli.trainers import list_trainers
-
-    return list_trainers(form)
 
 
 @command(
@@ -526,15 +478,12 @@ def trainers(form: str) -> int:
     ("sftui knobs assistant_only_loss", "what a trainer's key is here"),
 )
 @click.argument("name", required=False)
-@option(USUAL, "NAME[@VERSION]", "its options too, with its defaults and its config's keys", "--trainer")
+@Option(USUAL, "NAME[@VERSION]", "its options too, with its defaults and its config's keys", "--trainer")
 @TRAINERS_FROM
 @text_or_json
-def knobs(name: str | None, trainer: str | None, form: str) -> int:
+def knobs() -> None:
     """Explain a knob of the recipe, a setting that decides labels: NAME is its name, a word in it, or a trainer's own
     key; without NAME, the list of all."""
-    from sftui.cli.knobs import show_knobs
-
-    return show_knobs(name, trainer, form)
 
 
 @command(
@@ -542,13 +491,11 @@ def knobs(name: str | None, trainer: str | None, form: str) -> int:
     "what the code of a finding means",
     ("sftui explain TRU001", "one code"),
     ("sftui explain", "all of them"),
+    module="help",
 )
 @click.argument("code", required=False)
-def explain(code: str | None) -> int:
+def explain() -> None:
     """What CODE means, when it is harmless and what repairs it; without CODE, the list of all."""
-    from sftui.cli.help import explain_code
-
-    return explain_code(code)
 
 
 @command(
@@ -556,25 +503,21 @@ def explain(code: str | None) -> int:
     "the pages of help, offline",
     ("sftui help labels", "a page"),
     ("sftui help check", "the options of a command"),
+    module="help",
 )
 @click.argument("topic", nargs=-1)
-def help_(topic: tuple[str, ...]) -> int:
+def help_() -> None:
     """The pages of help, offline: TOPIC is a page, a command or the code of a finding; without it, the list."""
-    from sftui.cli.help import show_help
-
-    return show_help(topic, COMMANDS)
 
 
 @command(
     LEARN,
     "what a coding agent needs to know, as a SKILL.md",
     ("sftui skill", "for .claude/skills/sftui/SKILL.md, or where your agent looks"),
+    module="help",
 )
-def skill() -> int:
+def skill() -> None:
     """Print a SKILL.md for coding agents: when to ask sftui, which commands, and how to read what they print."""
-    from sftui.cli.help import print_skill
-
-    return print_skill()
 
 
 @click.command("remove", cls=HelpCommand)
@@ -595,14 +538,8 @@ def remove_envs(versions: tuple[str, ...], everything: bool) -> int:
     invoke_without_command=True,
     commands=[remove_envs],
 )
-@click.pass_context
-def envs(context: click.Context) -> int:
+def envs() -> None:
     """List the environments that --transformers made: version, size, last use and folder."""
-    if context.invoked_subcommand is not None:
-        return 0
-    from sftui.cli.envs import list_environments
-
-    return list_environments()
 
 
 @command(
@@ -611,13 +548,10 @@ def envs(context: click.Context) -> int:
     ("sftui bug-report axolotl.yml", "of the command that went wrong"),
 )
 @opening_options
-def bug_report(**given: Any) -> int:
+def bug_report() -> None:
     """Print what a bug report needs, as Markdown to paste: versions, engine, recipe; no data, paths or secrets.
 
     Name DATA or CONFIG and the options as in the command that went wrong; the data is not read."""
-    from sftui.cli.bug_report import report_bug
-
-    return report_bug(given)
 
 
 inspect.commands = COMMANDS

@@ -33,7 +33,7 @@ NAMED = re.compile(r"HF_\w+|SFTUI_\w+|TOKENIZERS_PARALLELISM|NO_COLOR|TMUX|STY|S
 """Variables of which the name alone is printed."""
 
 
-def report_bug(given: Mapping[str, Any]) -> int:
+def bug_report(**given: Any) -> int:
     """Print the report; whatever of it is not known says why in its place. The Hub is not queried."""
     named = sorted(name for name in os.environ if NAMED.fullmatch(name))
     os.environ["HF_HUB_OFFLINE"] = "1"  # before anything is imported that reads it

@@ -19,9 +19,7 @@ from sftui.session.inputs import Inputs
 from sftui.trainers import packages
 
 
-def capture_batches(
-    command: Sequence[str], out: str, batches: int, no_model: bool, clip: int | None, force: bool
-) -> int:
+def capture(command: Sequence[str], out: str, batches: int, no_model: bool, clip: int | None, force: bool) -> int:
     """Write what the run gave; SftuiError, which says why, where it gave nothing."""
     if out == STDOUT or not out.lower().endswith(".parquet"):
         raise ExportError(f"{out} says no format that batches are written in", fix="name it OUT.parquet")

@@ -28,7 +28,7 @@ LOOKS = 3
 """Rows of each code that the page of `sftui report` draws."""
 
 
-def check_data(
+def check(
     form: str,
     also: tuple[tuple[str, str], ...],
     fail_on: str,
@@ -90,7 +90,7 @@ def _writer(form: str) -> Callable[[AuditReport], str]:
     return writer_of(form)
 
 
-def write_report(out: str, select: tuple[str, ...], ignore: tuple[str, ...], force: bool, **given: Any) -> int:
+def report(out: str, select: tuple[str, ...], ignore: tuple[str, ...], force: bool, **given: Any) -> int:
     """Write the page; what it shows does not change the exit code, `sftui check` is for that."""
     from sftui.exports.report import report_html
 

@@ -27,6 +27,17 @@ from sftui.views.cells import plain
 from sftui.views.compare import compare_lines, count_lines, unmarked_words
 
 
+def compare(against: str | None, **given: Any) -> int:
+    """Compare recipes with each other, or stored sequences with a dataset (`against`)."""
+    if against is None:
+        return compare_recipes(**given)
+    if given["others"] or given["max_rows"] is not None or given["sample"] is not None:
+        raise click.UsageError("--against takes every sequence: leave out --with, --max-rows and --sample")
+    from sftui.cli.against import compare_against
+
+    return compare_against(against, **given)
+
+
 def compare_recipes(
     others: Sequence[str],
     max_rows: int | None,

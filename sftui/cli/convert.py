@@ -31,7 +31,7 @@ FOLDER = "-config"
 """Behind the name of the file without its ending: the folder of the config that reads it."""
 
 
-def convert_data(
+def convert(
     reader: str | None,
     apply: tuple[str, ...],
     drop: tuple[str, ...],

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Sink = Callable[[dict[str, Any]], None]
 
 
-def encode_rows(
+def encode(
     out: str,
     explain: bool,
     unpacked: bool,

@@ -25,8 +25,10 @@ def make_for(version: str) -> None:
     made.make(version)
 
 
-def list_environments() -> int:
-    """The environments that were made, one a line on stdout."""
+def envs() -> int:
+    """The environments that were made, one a line on stdout, where no command of theirs is named."""
+    if click.get_current_context().invoked_subcommand is not None:
+        return 0
     from sftui.tokens.loading import made
 
     found = made.all_made()

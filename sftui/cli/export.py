@@ -31,7 +31,7 @@ from sftui.views.cells import plain
 from sftui.views.compare import count_lines
 
 
-def export_files(to: str, folder: str, force: bool, max_rows: int | None, **given: Any) -> int:
+def export(to: str, folder: str, force: bool, max_rows: int | None, **given: Any) -> int:
     """Plan, show what would change on stderr, ask, and write; the paths written go to stdout.
 
     For another trainer than the recipe's, what changes in the labels is counted over the dataset

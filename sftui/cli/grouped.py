@@ -35,50 +35,37 @@ Examples = tuple[tuple[str, str], ...]
 """Command lines, and what each does in a few words."""
 
 
-class Option(click.Option):
-    """An option that stands in a group of the help."""
+def with_parameters(command: F, *parameters: click.Parameter) -> F:
+    """A function with parameters, as click's decorators leave them there; others may have the same ones as well: click
+    keeps nothing of a call in them."""
+    command.__dict__.setdefault("__click_params__", []).extend(reversed(parameters))
+    return command
 
-    def __init__(self, *given: Any, group: str = OTHER, **attributes: Any) -> None:
-        super().__init__(*given, **attributes)
+
+class Option(click.Option):
+    """An option in one of the GROUPS, with what the help says of it; it decorates each command that has it."""
+
+    def __init__(self, group: str, metavar: str | None, text: str, *names: str, **attributes: Any) -> None:
+        super().__init__(names, metavar=metavar, help=text, **attributes)
         self.group = group
 
-
-def option(group: str, metavar: str | None, text: str, *names: str, **attributes: Any) -> Callable[[F], F]:
-    """`click.option` in one of the GROUPS, with what the help says of it."""
-    return click.option(*names, cls=Option, group=group, metavar=metavar, help=text, **attributes)
+    def __call__(self, command: F) -> F:
+        return with_parameters(command, self)
 
 
-def flag(group: str, text: str, *names: str) -> Callable[[F], F]:
+def flag(group: str, text: str, *names: str) -> Option:
     """An option that is given or not."""
-    return option(group, None, text, *names, is_flag=True)
+    return Option(group, None, text, *names, is_flag=True)
 
 
-def choice_option(group: str, choices: Sequence[str], text: str, *names: str, **attributes: Any) -> Callable[[F], F]:
+def choice_option(group: str, choices: Sequence[str], text: str, *names: str, **attributes: Any) -> Option:
     """An option that takes one of some words."""
-    return option(group, None, text, *names, type=click.Choice(choices), **attributes)
+    return Option(group, None, text, *names, type=click.Choice(choices), **attributes)
 
 
-def number_option(group: str, text: str, *names: str, least: int = 1, **attributes: Any) -> Callable[[F], F]:
+def number_option(group: str, text: str, *names: str, least: int = 1, **attributes: Any) -> Option:
     """An option that takes a whole number from `least` on."""
-    return option(group, "N", text, *names, type=click.IntRange(min=least), **attributes)
-
-
-def made_of(declared: Iterable[Callable[[Any], Any]]) -> tuple[click.Parameter, ...]:
-    """The parameters that decorators of click would give to a command, in the order in which they are declared."""
-
-    def nothing() -> None: ...
-
-    for one in reversed([*declared]):
-        one(nothing)
-    found: list[click.Parameter] = getattr(nothing, "__click_params__", [])
-    return tuple(reversed(found))
-
-
-def shared(command: F, params: Sequence[click.Parameter]) -> F:
-    """Decorate a command with parameters that others have as well: click keeps nothing of a call in them."""
-    before: list[click.Parameter] = getattr(command, "__click_params__", [])
-    command.__click_params__ = [*before, *reversed(params)]  # type: ignore[attr-defined]  # as click's decorators do
-    return command
+    return Option(group, "N", text, *names, type=click.IntRange(min=least), **attributes)
 
 
 class HelpCommand(click.Command):

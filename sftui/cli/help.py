@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 import sftui
+from sftui.cli.app import COMMANDS
 from sftui.cli.terminal import narrate, page_width, write_own
 from sftui.docs import markdown, topic_for, topics, topics_linked, topics_that_name
 from sftui.errors import SftuiError
@@ -23,17 +24,16 @@ SKILL = Path(sftui.__file__).parent / "skill" / "SKILL.md"
 _CODE = re.compile(r"[A-Za-z]{3}\d{3}")
 
 
-def show_help(words: tuple[str, ...], commands: Mapping[str, click.Command]) -> int:
-    """The page that the words name, the options of one of the `commands`, or what a finding's code means; without words
-    the list."""
-    if not words:
+def help_(topic: tuple[str, ...]) -> int:
+    """The page that the words name, the options of a command or what a code means; without words the list."""
+    if not topic:
         return _list()
-    wanted = " ".join(words)
+    wanted = " ".join(topic)
     if _CODE.fullmatch(wanted):
-        return explain_code(wanted.upper())
+        return explain(wanted.upper())
     found = topic_for(wanted)
-    if wanted in commands and (found is None or found[0].name != wanted):
-        command = commands[wanted]
+    if wanted in COMMANDS and (found is None or found[0].name != wanted):
+        command = COMMANDS[wanted]
         with command.make_context(command.name, [], resilient_parsing=True) as context:
             click.echo(command.get_help(context))
         if found is not None:
@@ -44,12 +44,12 @@ def show_help(words: tuple[str, ...], commands: Mapping[str, click.Command]) -> 
         there = ", ".join(naming or [one.name for one in topics()])
         fix = f"it is named in {there}" if naming else f"there are {there}; `sftui help` says what each is for"
         raise SftuiError(f"there is no page `{wanted}`", fix=fix)
-    topic, named = found
+    page, named = found
     if not named:
-        narrate(f"there is no page `{wanted}`; this is `{topic.name}`")
-    links = [f"`sftui help {one.name}`" for one in topics_linked(topic.name)]
-    more = " · ".join([f"`sftui {topic.name} --help`", *links] if topic.name in commands else links)
-    _show(markdown(topic.name) + (f"\nSee also: {more}\n" if more else ""))
+        narrate(f"there is no page `{wanted}`; this is `{page.name}`")
+    links = [f"`sftui help {linked.name}`" for linked in topics_linked(page.name)]
+    more = " · ".join([f"`sftui {page.name} --help`", *links] if page.name in COMMANDS else links)
+    _show(markdown(page.name) + (f"\nSee also: {more}\n" if more else ""))
     return 0
 
 
@@ -85,19 +85,20 @@ def _coloured(runs: Iterable[Segment]) -> str:
     )
 
 
-def explain_code(code: str | None) -> int:
+def explain(code: str | None) -> int:
     """The page of one code, or the list of all with their severity and title."""
-    from sftui.findings import CODES, SCOPE_OF, explain
+    from sftui.findings import CODES, SCOPE_OF
+    from sftui.findings import explain as explanation
 
     if code is not None:
-        click.echo(explain(code), nl=False)
+        click.echo(explanation(code), nl=False)
         return 0
     for value in CODES.values():
         click.echo(f"{value.code}  {value.severity.value:<7}  {SCOPE_OF[value.code]:<7}  {value.title}")
     return 0
 
 
-def print_skill() -> int:
+def skill() -> int:
     """The skill, as agents read it from a file of that name."""
     write_own(SKILL.read_text(encoding="utf-8"))
     return 0

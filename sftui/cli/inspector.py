@@ -161,6 +161,12 @@ def demo_options(name: str | None, tokenizer: str | None, debug: bool = False) -
     return OpenOptions(paths=(str(found[wanted]),), recipe=recipe, debug=debug)
 
 
+@click.pass_obj
+def demo(started: IdleWorker | None, /, theme: str | None, no_mouse: bool, **given: Any) -> int:
+    """Open what `sftui demo` names."""
+    return open_demo(**given, screen=ScreenOptions(theme, not no_mouse, started))
+
+
 def open_demo(name: str | None, tokenizer: str | None, debug: bool, screen: ScreenOptions) -> int:
     """Open bundled sample data; `name` picks one of its files, without one a tour leads through rows with defects."""
     options = demo_options(name, tokenizer, debug)

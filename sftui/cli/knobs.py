@@ -12,7 +12,8 @@ import click
 
 from sftui.cli.terminal import page_width
 from sftui.errors import RecipeError
-from sftui.recipe import KnobInfo, Recipe, get, knobs, knobs_of
+from sftui.recipe import KnobInfo, Recipe, get, knobs_of
+from sftui.recipe import knobs as shared_knobs
 from sftui.text import visible
 
 
@@ -45,7 +46,7 @@ def described_knobs(trainer: str | None) -> tuple[Knob, ...]:
     from sftui.trainers import preset, trainer_names
 
     recipes = {name: preset(name) for name in ([trainer] if trainer else trainer_names())}
-    shared = {info.path: Knob(info) for info in knobs()}
+    shared = {info.path: Knob(info) for info in shared_knobs()}
     own: list[Knob] = []
     for name, recipe in recipes.items():
         for info in knobs_of(recipe):
@@ -83,10 +84,10 @@ def found(described: Sequence[Knob], word: str) -> tuple[tuple[Knob, ...], tuple
     return named, tuple(knob for knob in holding if not any(knob is other for other in named))
 
 
-def show_knobs(word: str | None, trainer: str | None, form: str) -> int:
+def knobs(name: str | None, trainer: str | None, form: str) -> int:
     """Print one knob whole where the word names it, else each in a line; 2 where there is none."""
     described = described_knobs(trainer)
-    named, others = found(described, word) if word is not None else ((), described)
+    named, others = found(described, name) if name is not None else ((), described)
     if not named and len(others) == 1:
         named, others = others, ()
     if form == "json":
@@ -96,9 +97,9 @@ def show_knobs(word: str | None, trainer: str | None, form: str) -> int:
     parts = [one_knob(knob, trainer, width) for knob in named]
     if others and named:
         more = ", ".join(dict.fromkeys(knob.info.path for knob in others))
-        parts.append(_wrapped(f"`{visible(word or '')}` also occurs in: {more}", width))
+        parts.append(_wrapped(f"`{visible(name or '')}` also occurs in: {more}", width))
     elif others:
-        parts.append(listed(others, trainer, width, word))
+        parts.append(listed(others, trainer, width, name))
         parts.append(
             _wrapped(
                 "`sftui knobs NAME` explains one and its choices; --set NAME=VALUE sets it"

@@ -6,12 +6,11 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import Field, fields, replace
-from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from sftui.cli.grouped import made_of, option, shared
+from sftui.cli.grouped import Option, with_parameters
 from sftui.cli.terminal import narrate
 from sftui.errors import RecipeError, SourceError
 from sftui.session.declared import RECIPE, OptionDeclaration
@@ -30,7 +29,7 @@ def _enable(context: click.Context, option: click.Parameter, packages: tuple[str
         enable(packages)
 
 
-TRAINERS_FROM = option(
+TRAINERS_FROM = Option(
     RECIPE,
     "PACKAGE",
     "also the trainers of this installed package, whose code is run",
@@ -43,32 +42,26 @@ TRAINERS_FROM = option(
 """The option that lets a package bring trainers: what is declared after it knows them."""
 
 
-def _declare(one: Field[Any]) -> Callable[[Any], Any]:
-    names = one.metadata["names"] or (f"--{one.name.replace('_', '-')}",)
-    number: dict[str, Any] = {"type": click.IntRange(min=1)} if one.type == "int | None" else {}
-    return option(*one.metadata["words"], *names, **{**one.metadata["click"], **number})
+def _declare(declared: Field[Any]) -> Option:
+    names = declared.metadata["names"] or (f"--{declared.name.replace('_', '-')}",)
+    number: dict[str, Any] = {"type": click.IntRange(min=1)} if declared.type == "int | None" else {}
+    return Option(*declared.metadata["words"], *names, **{**declared.metadata["click"], **number})
 
 
 _DECLARED = {field.name: _declare(field) for field in fields(OptionDeclaration)}
 serving_option = _DECLARED.pop("serve")
 _DEBUG = _DECLARED.pop("debug")
-OPENING: tuple[Callable[[Any], Any], ...] = (
-    click.argument("data", nargs=-1, metavar="DATA|CONFIG…"),
+OPENING: tuple[click.Parameter, ...] = (
+    click.Argument(["data"], nargs=-1, metavar="DATA|CONFIG…"),
     *_DECLARED.values(),
     TRAINERS_FROM,
     _DEBUG,
 )
 
 
-@cache
-def _opening() -> tuple[click.Parameter, ...]:
-    """The options themselves, made once for all commands: to make them for each took a sixth of `sftui --help`."""
-    return made_of(OPENING)
-
-
 def opening_options(command: F) -> F:
     """Decorate a command with everything that says what to open; its `--format`, if any, is that of its output."""
-    return shared(command, _opening())
+    return with_parameters(command, *OPENING)
 
 
 def open_options(given: Mapping[str, Any], row: int = 0) -> OpenOptions:

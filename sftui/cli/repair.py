@@ -34,7 +34,8 @@ from sftui.views.repairs import skipped_words
 LISTED = "`sftui repair --list` lists all of them"
 
 
-def repair_data(
+def repair(
+    listing: bool,
     apply: tuple[str, ...],
     drop: tuple[str, ...],
     marks: str | None,
@@ -46,8 +47,10 @@ def repair_data(
 ) -> int:
     """Write the repaired rows to a new file; with `dry_run` only count. Counts go to stderr.
 
-    Exit 1 where rows stay as they were because a repair could not be made on them.
+    Exit 1 where rows stay as they were because a repair could not be made on them. With `listing` print what there is.
     """
+    if listing:
+        return list_repairs()
     chosen = repairs_of(apply, drop)
     marked = _marked(marks)
     if not chosen and not marked and marks is not None:

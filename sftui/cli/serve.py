@@ -21,14 +21,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
+from sftui.cli.app import inspect
 from sftui.cli.terminal import narrate
 from sftui.errors import SftuiError
 from sftui.text import many
 
 if TYPE_CHECKING:
     from aiohttp import web
-
-    from sftui.cli.grouped import HelpCommand
 
 HERE = "127.0.0.1"
 IN_A_BROWSER = {"LC_ALL": "C.UTF-8", "TERM": "xterm-256color"}
@@ -40,8 +39,8 @@ GOODBYE = 0.7
 """Seconds that open pages have to close when the server ends."""
 
 
-def serve(given: Mapping[str, Any], words: list[str], host: str, port: int, public: bool) -> int:
-    """Serve the inspector that `words` open until Ctrl-C; SftuiError where it cannot be opened or served."""
+def serve(host: str, port: int, public: bool, **given: Any) -> int:
+    """Serve the inspector until Ctrl-C; SftuiError where it cannot be opened or served."""
     if find_spec("textual_serve") is None:
         raise SftuiError(
             "textual-serve is not installed",
@@ -55,7 +54,7 @@ def serve(given: Mapping[str, Any], words: list[str], host: str, port: int, publ
         _check(given)
         token = secrets.token_urlsafe(TOKEN_BYTES)
         address = f"http://{_in_url(host)}:{listening.getsockname()[1]}"
-        _run(words, listening, address, token)
+        _run(words_of(inspect, given), listening, address, token)
     finally:
         listening.close()
     return 0
@@ -98,7 +97,7 @@ def _in_url(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def words_of(command: HelpCommand, values: Mapping[str, Any]) -> list[str]:
+def words_of(command: click.Command, values: Mapping[str, Any]) -> list[str]:
     """A command line that gives the options of a command these values."""
     words: list[str] = []
     data: Iterable[str] = ()

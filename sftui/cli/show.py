@@ -25,7 +25,7 @@ LINES_AT_ONCE = 1_000
 """Lines held and written together: a row may have millions of tokens, and each write is a call of the system."""
 
 
-def show_row(row: int, shift: bool, view: str, form: str, explain: bool, width: int | None, **given: Any) -> int:
+def show(row: int, shift: bool, view: str, form: str, explain: bool, width: int | None, **given: Any) -> int:
     """Print one row; 2 where there is no such row or it cannot be prepared."""
     told = not (explain and form == "text")
     with contextlib.closing(

@@ -36,6 +36,17 @@ class Conversations:
                 yield conversation
 
 
+def template(tags: bool, probe: bool, shown: str | None, out: str | None, **given: Any) -> int:
+    """Probe the template (all of it, or the shape that is `shown`), else print or write it."""
+    if not probe and shown is None:
+        return write_template(tags, out, **given)
+    if tags or out is not None:
+        raise click.UsageError("--probe writes no template: leave out --add-generation-tags and -o")
+    from sftui.cli.probing import probe_template
+
+    return probe_template(shown, **given)
+
+
 def write_template(tags: bool, out: str | None, force: bool, max_rows: int | None, **given: Any) -> int:
     """Print the template, or with `tags` what they change; write it where `out` says. 1 where tags cannot be proven."""
     options = open_options(given)

@@ -74,7 +74,7 @@ def _release(name: str) -> Release:
     )
 
 
-def list_trainers(form: str) -> int:
+def trainers(form: str) -> int:
     """Print every trainer, those of enabled packages too."""
     from sftui.trainers import trainer_names
 

@@ -20,7 +20,8 @@ from sftui.session.arguments import starting_recipe
 from sftui.session.comparing import chosen_rows
 from sftui.session.configs import recognised
 from sftui.session.ready import Ready, open_data, tokenized
-from sftui.session.verifying import RunnerAnswer, Verification, verify
+from sftui.session.verifying import RunnerAnswer, Verification
+from sftui.session.verifying import verify as verify_session
 from sftui.text import visible
 from sftui.tokens.loading.environments import environment_at
 from sftui.trainers.pins import running_version
@@ -29,7 +30,7 @@ from sftui.trainers.verify.session import ask, installed_version, read_result, v
 SHOWN = 20
 
 
-def verify_rows(python: str, rows: int, **given: Any) -> int:
+def verify(python: str, rows: int, **given: Any) -> int:
     """Print where rows differ; 0 where nowhere, 1 where some row does."""
     trainer, version = _trainer(given)
     path, answers, causes = Path(python), list[RunnerAnswer](), list[str]()
@@ -51,7 +52,7 @@ def verify_rows(python: str, rows: int, **given: Any) -> int:
                 answers.append(_ask(path, trainer, request, errors))
                 return answers[-1]
 
-            found = verify(session, numbers, ask)
+            found = verify_session(session, numbers, ask)
             if found.differences:
                 causes += _causes(session, numbers, found, answers[-1], path)
         finally:
@@ -125,7 +126,7 @@ def _which(
     options = replace(session.options, env=env or session.options.env, recipe=recipe)
     try:
         with contextlib.closing(open_data(options, recipe)) as again:
-            made = verify(tokenized(again).ready(), numbers, lambda request: answer)
+            made = verify_session(tokenized(again).ready(), numbers, lambda request: answer)
     except SftuiError:
         return ""
     left = len(made.differences)

@@ -190,7 +190,7 @@ def commands(_: str) -> str:
 def options(name: str) -> str:
     """The options of a command beside those that say what to open."""
     command = COMMANDS[name] if name else inspect
-    shared = {one for kind in OPENING for one in _names_of(kind)}
+    shared = {name for parameter in OPENING for name in parameter.opts}
     rows = [
         (_code(_spelt(one)), one.help or "")
         for one in command.params
@@ -201,7 +201,7 @@ def options(name: str) -> str:
 
 def opening(_: str) -> str:
     """The options that say what to open and how it is prepared."""
-    shared = {name for kind in OPENING for name in _names_of(kind)}
+    shared = {name for parameter in OPENING for name in parameter.opts}
     return _table(
         ["option", "what it says"],
         [
@@ -210,14 +210,6 @@ def opening(_: str) -> str:
             if isinstance(one, click.Option) and set(one.opts) & shared
         ],
     )
-
-
-def _names_of(decorate: Callable[[Callable[..., None]], object]) -> list[str]:
-    def nothing() -> None: ...
-
-    decorate(nothing)
-    found: list[click.Parameter] = getattr(nothing, "__click_params__", [])
-    return [name for one in found if isinstance(one, click.Option) for name in one.opts]
 
 
 def _spelt(option: click.Option) -> str:
