@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
+from sftui.signals import handled_by
 
 if TYPE_CHECKING:
     from sftui.capture.recorder.sftui_recorder import CaptureOptions
@@ -113,7 +114,8 @@ def run(command: Sequence[str], folder: Path, options: CaptureOptions, unfinishe
             unwatched = _wait(process, folder)
             left = _left(folder) if process.poll() is not None else 0
         finally:
-            with _uninterrupted():
+            # No second Ctrl-C, nor what else would end this process, keeps those of the run from being ended.
+            with handled_by(signal.SIG_IGN, signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 _end(process, folder)
     done = folder / "done"
     said = json.loads(done.read_text(encoding="utf-8")) if done.exists() else {"why": "", "error": ""}
@@ -248,17 +250,3 @@ def _alive(folder: Path) -> Iterator[int]:
         if began.isdigit() and began == started(int(file.name)):
             found.append((int(began), int(file.name)))
     return (pid for _, pid in sorted(found))
-
-
-@contextlib.contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Let no second Ctrl-C, nor what else would end this process, keep those of the run from being ended."""
-    before = {}
-    with contextlib.suppress(ValueError):  # not the main thread
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            before[number] = signal.signal(number, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
@@ -28,6 +27,7 @@ from sftui.session.opened import source_spec
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready
 from sftui.session.splitting import settle_split
+from sftui.signals import handled_by
 from sftui.tokens.loading.cache import cache_root
 
 SPOOLED = "sftui-stdin-"
@@ -133,20 +133,14 @@ def _run(checking: AuditSession, files: tuple[str, ...]) -> None:
 def _signals() -> Iterator[list[int]]:
     """Signals to stop are collected, so that no row is left half counted; the second one stops at once."""
     received: list[int] = []
-    before: dict[int, Any] = {}
+    before = {int(number): signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
     def note(number: int, frame: FrameType | None) -> None:
         received.append(number)
         signal.signal(number, before[number])
 
-    if threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGINT, signal.SIGTERM):
-            before[int(number)] = signal.signal(number, note)
-    try:
+    with handled_by(note, *before):
         yield received
-    finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
 
 
 def _named(path: str) -> str:

@@ -25,6 +25,7 @@ from typing import IO, Any
 from sftui import bound
 from sftui.cli.ending import exit_code
 from sftui.cli.terminal import narrate
+from sftui.signals import handled_by
 
 LOOK = 0.1
 """Seconds between two looks at the process."""
@@ -174,13 +175,8 @@ class _Child:
             with contextlib.suppress(OSError):
                 os.kill(self._pid, number)
 
-        numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        before = {number: signal.signal(number, hand_on) for number in numbers}
-        try:
+        with handled_by(hand_on, signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
 
 def _put(descriptor: int, data: bytes) -> None:

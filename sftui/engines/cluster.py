@@ -14,6 +14,7 @@ from typing import Any
 
 from sftui.crew import at_home
 from sftui.errors import SftuiError
+from sftui.signals import handled_by
 
 LOCAL = "local"
 PATIENCE = 10.0
@@ -68,7 +69,9 @@ def _start(ray: Any, address: str, workers: int | None) -> None:
         given |= {"include_dashboard": False, "num_cpus": max(workers or 0, cores), "object_store_memory": STORE}
     try:
         _answers(address)
-        with at_home(), _own_signals():  # workers import from the folder in which Ray is started
+        with at_home(), contextlib.ExitStack() as signals:  # workers import from the folder in which Ray is started
+            for number in (signal.SIGINT, signal.SIGTERM):  # which Ray takes for itself: they end us as before
+                signals.enter_context(handled_by(signal.getsignal(number), number))
             ray.init(**given)
         from ray._private import worker
 
@@ -85,15 +88,3 @@ def _answers(address: str) -> None:
     host, colon, port = address.rpartition(":")
     if colon and port.isdigit() and "/" not in host:
         socket.create_connection((host, int(port)), timeout=PATIENCE).close()
-
-
-@contextlib.contextmanager
-def _own_signals() -> Iterator[None]:
-    """Ray takes SIGTERM for itself; who called us has a way of ending already."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        with contextlib.suppress(ValueError):  # not in the main thread, where alone Ray takes it
-            for number, handler in before.items():
-                signal.signal(number, handler)
