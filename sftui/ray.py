@@ -18,20 +18,22 @@ from typing import TYPE_CHECKING, Any
 
 from sftui.api.opening import prepared
 from sftui.api.report import Report
+from sftui.audit.audit import Audit
+from sftui.audit.found import Filter
 from sftui.crew import Crew, CrewTask
+from sftui.engines.checking import JoinedChecking, repeated_in
 from sftui.engines.shards import CheckPieces, EncodePieces, PieceResult, Rows
 from sftui.errors import SftuiError
 from sftui.model import Row
 from sftui.session.declared import Opening
 from sftui.session.opened import source_spec
+from sftui.session.sent import SessionParcel
+from sftui.session.splitting import held_out_by
 from sftui.sources.arrow_rows import ArrowDecoder
 from sftui.sources.source import CountedSource, Loading
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-    from sftui.audit.audit import Audit
-    from sftui.session.sent import SessionParcel
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +48,6 @@ class Setup:
 
 def setup(sample: Sequence[Mapping[str, Any]], **opening: Unpack[Opening]) -> Setup:
     """Open the first rows of a dataset (32 will do) as `sftui.open` does, and check the set-up by them; SftuiError."""
-    from sftui.audit.found import Filter
-    from sftui.engines.checking import JoinedChecking
-    from sftui.session.splitting import held_out_by
-
     session, _, given = prepared(list(sample), opening)
     try:
         if given is not None:
@@ -138,9 +136,6 @@ class Encode(_BatchWork):
 def report(checked: Any, setup: Setup) -> Report:
     """What a dataset of `Check`, or its rows, comes to: findings and figures of all rows, those of a batch once however
     often it is there. SftuiError where rows have no numbers."""
-    from sftui.audit.found import Filter
-    from sftui.engines.checking import JoinedChecking, repeated_in
-
     parts: dict[int, tuple[int, PieceResult]] = {}
     held: dict[int, Row] = {}
     found: Iterable[Mapping[str, Any]] = checked.iter_rows() if hasattr(checked, "iter_rows") else checked

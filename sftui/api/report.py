@@ -6,15 +6,13 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from sftui.audit.figures import Figures
+from sftui.audit.verdict import Verdict
 from sftui.errors import SftuiError
 from sftui.exports.report_model import AuditReport, counted
 from sftui.findings import CODES, SCOPE_OF, Finding, Severity
-
-if TYPE_CHECKING:
-    from sftui.audit.figures import Figures
-    from sftui.audit.verdict import Verdict
 
 
 class FindingsError(SftuiError):

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
@@ -18,11 +18,9 @@ from sftui.errors import SftuiError, SourceError
 from sftui.nearest import did_you_mean, nearest
 from sftui.recipe import changed
 from sftui.session.options import OpenOptions
+from sftui.settings import UserSettings
 from sftui.starting import IdleWorker
 from sftui.trainers import preset
-
-if TYPE_CHECKING:
-    from sftui.settings import UserSettings
 
 
 class ScreenOptions(NamedTuple):

@@ -7,20 +7,21 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING
 
+from sftui.audit.found import Filter
+from sftui.audit.repeats import RepeatedRows, add_repeated
+from sftui.audit.repeats import repeated as repeated_rows
+from sftui.audit.run import AuditProgress, check_head, progress
 from sftui.engines.cluster import connected
 from sftui.engines.pool import Pool
 from sftui.engines.shards import CheckPieces, PieceResult, Rows, head_of, rows_of
+from sftui.findings.hashes import Hashes
 from sftui.session.checking import AuditSession
-from sftui.sources.source import SourcePiece
-
-if TYPE_CHECKING:
-    from sftui.audit.found import Filter
-    from sftui.audit.repeats import RepeatedRows
-    from sftui.audit.run import AuditProgress
-    from sftui.findings.hashes import Hashes
-    from sftui.session.ready import Ready
+from sftui.session.comparing import chosen_rows
+from sftui.session.inputs import data_files, size_of
+from sftui.session.ready import Ready
+from sftui.session.sent import sent
+from sftui.sources.source import SourcePiece, in_pieces
 
 LARGEST, SMALLEST = 16 << 20, 1 << 17
 """Bytes of a piece."""
@@ -49,9 +50,6 @@ class JoinedChecking(AuditSession):
 
     def task(self) -> CheckPieces:
         """What whoever makes the parts needs; the set-up must be checked here."""
-        from sftui.audit.run import check_head
-        from sftui.session.sent import sent
-
         session = self.session
         check_head(self.audit, session.source.rows(), session.inspect_many, self.context)
         return CheckPieces(sent(session), self.wanted, self.prompts, self.apart)
@@ -64,9 +62,6 @@ class JoinedChecking(AuditSession):
     ) -> Iterator[AuditProgress]:
         """Take in the parts in order, each with its piece and whether some of that is damaged, and then what is
         `repeated` in each of so many shares of the rows. None of both: nothing new yet."""
-        from sftui.audit.repeats import add_repeated
-        from sftui.audit.run import AuditProgress, progress
-
         audit, begun = self.audit, time.monotonic()
         for made in parts:
             if made is not None:
@@ -112,9 +107,6 @@ class RayChecking(JoinedChecking):
             yield from self.joined(parts, pool.repeated, lambda: pool.note)
 
     def _pieces(self, workers: int) -> Iterator[Rows]:
-        from sftui.session.comparing import chosen_rows
-        from sftui.sources.source import in_pieces
-
         source, size = self.session.source, piece_size(self.session, workers)
         if self.sample is not None:
             return in_pieces(chosen_rows(source, self.max_rows, self.sample), size)
@@ -126,16 +118,12 @@ def repeated_in(
     parts: Callable[[], Iterable[PieceResult]], shares: int, prompts: Hashes | None
 ) -> Iterator[RepeatedRows]:
     """What the parts, read anew each time, tell of repeated rows, share by share."""
-    from sftui.audit.repeats import repeated
-
     for number in range(shares):
-        yield repeated([pickle.loads(part.repeats).share(number, shares) for part in parts()], prompts)
+        yield repeated_rows([pickle.loads(part.repeats).share(number, shares) for part in parts()], prompts)
 
 
 def piece_size(session: Ready, workers: int) -> int:
     """Bytes of a piece: enough pieces that no worker waits long for the last one, few enough that they are worth it."""
-    from sftui.session.inputs import data_files, size_of
-
     whole = size_of(data_files(session.options.paths, session.options.split))
     return min(LARGEST, max(SMALLEST, whole // (workers * EACH))) if whole else UNKNOWN
 

@@ -6,20 +6,19 @@ import contextlib
 import pickle
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, fields
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from sftui.engines.checking import piece_size
 from sftui.engines.cluster import connected
 from sftui.engines.pool import Pool
 from sftui.engines.shards import EncodePieces, InspectRows
-from sftui.session.encoding import refuse_none
+from sftui.exports.parquet import joined
+from sftui.model import Inspection, Row
+from sftui.session.encoding import EncodeProgress, columns_of, refuse_none
 from sftui.session.ready import Ready
+from sftui.session.sent import sent
 from sftui.sources.source import in_pieces
-
-if TYPE_CHECKING:
-    from sftui.model import Inspection, Row
-    from sftui.session.encoding import EncodeProgress
-    from sftui.tokens.shortcuts.bulk import Bulk
+from sftui.tokens.shortcuts.bulk import Bulk
 
 Notify = Callable[[str], None]
 
@@ -42,10 +41,6 @@ def write_rows(
 ) -> Engines:
     """Write the records of all rows into a file as `form` (`jsonl` or `parquet`), made by workers and joined in order;
     `passed` is called now and then. ExportError where none of the rows could be prepared; SftuiError as `Pool`."""
-    from sftui.exports.parquet import joined
-    from sftui.session.encoding import columns_of
-    from sftui.session.sent import sent
-
     task = EncodePieces(sent(session), form, explain)
     names: dict[str, None] = {}
     with (
@@ -75,8 +70,6 @@ def elsewhere(
 ) -> Iterator[Elsewhere]:
     """The same session, whose rows are inspected by workers where many are requested: of each comes back what packing
     takes, or (`whole`) all of it. SftuiError as `Pool`."""
-    from sftui.session.sent import sent
-
     same: dict[str, Any] = {one.name: getattr(session, one.name) for one in fields(Ready)}
     with connected(address, jobs) as cluster, Pool(cluster, InspectRows(sent(session), whole), notify) as pool:
         yield Elsewhere(**same, pool=pool, size=piece_size(session, cluster.workers))

@@ -13,20 +13,18 @@ import pickle
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
 from sftui import __version__
+from sftui.audit.audit import Audit
+from sftui.audit.run import AuditProgress
 from sftui.crew import Crew
 from sftui.engines.checking import JoinedChecking, repeated_in
 from sftui.engines.shards import CheckPieces, PieceResult, Rows
 from sftui.errors import SftuiError
+from sftui.session.ready import Ready
 from sftui.sources.source import SourcePiece
-
-if TYPE_CHECKING:
-    from sftui.audit.audit import Audit
-    from sftui.audit.run import AuditProgress
-    from sftui.session.ready import Ready
 
 PLAN = "plan.pickle"
 

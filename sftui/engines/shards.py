@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from sftui.model import Row
+from sftui.model import Inspection, Row
 from sftui.sources.pieces import PieceReader
 from sftui.sources.source import SourcePiece
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from sftui.audit.found import Filter
     from sftui.audit.processes import WorkerState
     from sftui.findings.hashes import Hashes
-    from sftui.model import Inspection
     from sftui.session.ready import Ready
     from sftui.session.sent import SessionParcel
 

@@ -7,16 +7,12 @@ import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from sftui.audit.found import mark
+from sftui.audit.found import FindingCounts, mark
 from sftui.errors import ExportError, RecipeError
 from sftui.findings import SCOPE_OF
 from sftui.side_files import parse_json, read_side_bytes, reason
-
-if TYPE_CHECKING:
-    from sftui.audit.found import FindingCounts
-    from sftui.tokens.facts import TokenizerFacts
+from sftui.tokens.facts import TokenizerFacts
 
 VERSION = 2
 """2: findings of the set-up are recognised without their counts, those of the dataset part by part. Rows as in 1."""

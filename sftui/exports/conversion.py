@@ -11,18 +11,18 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from sftui.conversations import Detection
 from sftui.errors import ExportError, SftuiError
-from sftui.model import Problem
+from sftui.model import Conversation, Problem, Row
+from sftui.pipeline import as_problem, detect, inspect_early
 from sftui.recipe import Recipe, changed, diff, get, with_changes
+from sftui.trainers import Trainer, preset, trainer_named, traits_of
+from sftui.trainers.config import WrittenConfig
+from sftui.trainers.own_config import losses_of
 from sftui.trainers.traits import Quirk
-
-if TYPE_CHECKING:
-    from sftui.conversations import Detection
-    from sftui.model import Conversation, Row
-    from sftui.trainers import Trainer
-    from sftui.trainers.config import WrittenConfig
+from sftui.trainers.yaml_edit import edit
 
 ALWAYS = (
     "tokenizer.name",
@@ -70,8 +70,6 @@ def convert(recipe: Recipe, to: str, data_format: str | None, detected: Detectio
 
     A knob that the other trainer cannot express stays as its preset has it, and is a loss.
     """
-    from sftui.trainers import preset, trainer_named
-
     target, source, trainer = preset(to), preset(recipe.preset), trainer_named(to)
     losses = []
     for path in ALWAYS:
@@ -103,8 +101,6 @@ def convert(recipe: Recipe, to: str, data_format: str | None, detected: Detectio
 
 def rebased(recipe: Recipe, to: str) -> Recipe:
     """The same corrections on another version of the same trainer, whose own rules hold for the rest."""
-    from sftui.trainers import preset
-
     changes = diff(preset(recipe.preset), recipe)
     target = with_changes(preset(to), (change for change in changes if change.path != "preset"))
     return replace(target, waivers=recipe.waivers)
@@ -112,9 +108,6 @@ def rebased(recipe: Recipe, to: str) -> Recipe:
 
 def _sayable(target: Recipe) -> tuple[Recipe, list[str]]:
     """The recipe without the knobs that its trainer has no key for, and a sentence on each."""
-    from sftui.trainers import preset
-    from sftui.trainers.own_config import losses_of
-
     lost: list[str] = []
     for change in diff(preset(target.preset), target):
         without = changed(target, change.path, change.before)
@@ -130,9 +123,6 @@ def refuse_stopped(recipe: Recipe, rows: Sequence[Row], title: str) -> tuple[str
 
     Asks the steps of the trainer that need no tokenizer: how it reads the set, a row, and what it makes of it.
     """
-    from sftui.pipeline import as_problem, detect, inspect_early
-    from sftui.trainers import trainer_named
-
     readable = [row for row in rows if row.data is not None]
     if not readable:
         return ()
@@ -172,8 +162,6 @@ def unread(
     recipe: Recipe, rows: Sequence[Row], title: str, source: Recipe, detected: Detection | None
 ) -> tuple[str, ...]:
     """Which roles the trainer of a recipe would leave as they are; `detected`: how `source` reads them."""
-    from sftui.pipeline import detect, inspect_early
-
     readable = next((row for row in rows if row.data is not None), None)
     if readable is None or detected is None:
         return ()
@@ -220,8 +208,6 @@ def _mask(recipe: Recipe, target: Recipe, trainer: Trainer, data_format: str | N
 def _meant(recipe: Recipe, data_format: str | None) -> str:
     """What a recipe trains: all, completion, assistant (every turn), last (assistant turn), other; kept: what every
     trainer does."""
-    from sftui.trainers import traits_of
-
     mask = recipe.mask
     pairs = data_format in ("prompt_completion", "alpaca", "columns")
     if data_format in ("text", "tokenized", "segments"):  # a text is trained as a whole, stored labels as they stand
@@ -239,9 +225,6 @@ def _meant(recipe: Recipe, data_format: str | None) -> str:
 
 def reread(recipe: Recipe, written: WrittenConfig) -> Recipe:
     """What the trainer does with a written config, by reading it back; `recipe` where it is no config file."""
-    from sftui.trainers import trainer_named
-    from sftui.trainers.yaml_edit import edit
-
     main = next((file for file in written.files if file.name.endswith((".yaml", ".yml"))), None)
     if main is None:
         return recipe

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 from xml.sax.saxutils import escape, quoteattr
 
+from sftui.audit.found import FoundCode, FoundFinding
 from sftui.exports.report_model import AuditReport, findings_in_order
 from sftui.findings import CODES, SCOPE_OF, Severity
 from sftui.text import visible
-
-if TYPE_CHECKING:
-    from sftui.audit.found import FoundCode, FoundFinding
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 SARIF_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from sftui.audit.figures import Figures
+from sftui.audit.found import FoundFinding
+from sftui.audit.verdict import Verdict
 from sftui.exports.report_model import AuditReport, findings_in_order, tried_as
 from sftui.findings import CODES, SCOPE_OF, Severity
-
-if TYPE_CHECKING:
-    from sftui.audit.figures import Figures
-    from sftui.audit.found import FoundFinding
-    from sftui.audit.verdict import Verdict
 
 
 def as_json_text(checked: AuditReport) -> str:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from sftui.audit.found import FoundCode, FoundFinding
 from sftui.exports.formats_text import how_often, summary
 from sftui.exports.report_model import MARKS, SHOWN, AuditReport
 from sftui.findings import CODES
 from sftui.text import ELLIPSIS, visible
-
-if TYPE_CHECKING:
-    from sftui.audit.found import FoundCode, FoundFinding
 
 LONGEST = 600
 """Characters of one text: GitHub shows a summary up to 1 MiB, which is room for every code."""

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from sftui.audit.found import FoundCode, FoundFinding
 from sftui.exports.report_model import MARKS, SHOWN, AuditReport, counted, counted_word
 from sftui.findings import CODES, SCOPE_OF
 from sftui.text import visible
-
-if TYPE_CHECKING:
-    from sftui.audit.found import FoundCode, FoundFinding
 
 SCOPES = {"setup": "Set-up", "dataset": "Dataset", "row": "Rows"}
 

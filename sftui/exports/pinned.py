@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sftui.recipe import Recipe
+from sftui.tokens.facts import PROVISIONAL, TokenizerFacts
+from sftui.tokens.loading import four
+from sftui.tokens.loading.locate import Location, locate
+from sftui.tokens.loading.releases import may_differ, recorded_versions
 from sftui.trainers import traits_of
-
-if TYPE_CHECKING:
-    from sftui.tokens import TokenizerFacts
-    from sftui.tokens.loading.locate import Location
+from sftui.trainers.pins import loads_by_transformers, pins_of, reference_version, running_version
 
 
 def needed_version(recipe: Recipe, facts: TokenizerFacts | None) -> tuple[str, str] | None:
@@ -18,12 +17,6 @@ def needed_version(recipe: Recipe, facts: TokenizerFacts | None) -> tuple[str, s
     Told from the files of the tokenizer and from what its proof measured. A version that the trainer does not admit is
     no version to install (that it is not admitted is reported with the tokenizer).
     """
-    from sftui.tokens.facts import PROVISIONAL
-    from sftui.tokens.loading import four
-    from sftui.tokens.loading.locate import locate
-    from sftui.tokens.loading.releases import recorded_versions
-    from sftui.trainers.pins import loads_by_transformers, pins_of, reference_version, running_version
-
     pins = pins_of(recipe.preset)
     if facts is None or recipe.tokenizer.name is None or (pins is None and not traits_of(recipe.preset).by_hand):
         return None
@@ -60,8 +53,6 @@ def version_notes(recipe: Recipe, facts: TokenizerFacts | None) -> tuple[str, ..
 
 def _between(place: Location, version: str, meant: str, shown: str, facts: TokenizerFacts) -> str | None:
     """Why two versions may give other ids, by way of the one that was measured: it is as both, or as one of them."""
-    from sftui.tokens.loading.releases import may_differ
-
     if version == meant:
         return None
     a, b = (may_differ(place, one, shown, facts.elsewhere) for one in (version, meant))

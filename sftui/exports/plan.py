@@ -6,10 +6,10 @@ import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sftui.conversations import detect
 from sftui.errors import ExportError
+from sftui.exports.conversion import convert, rebased, refuse_stopped, reread, unread
 from sftui.exports.files import write_atomically
 from sftui.exports.pinned import version_notes
 from sftui.exports.prepared import ExportInput, correction_line
@@ -21,12 +21,10 @@ from sftui.recipe_io import parse_yaml
 from sftui.side_files import read_side_bytes, reason
 from sftui.sources.files import format_of
 from sftui.sources.source import LINES, PARQUET, Loading
-from sftui.trainers import hand_written, trainer_named, trainer_names
+from sftui.trainers import dump_recipe, hand_written, preset, trainer_named, trainer_names
+from sftui.trainers.config import Facts, OpenedConfig, Training, TrainingSetting, WrittenConfig
 from sftui.trainers.own_config import naming, write_config
-from sftui.trainers.yaml_edit import edit
-
-if TYPE_CHECKING:
-    from sftui.trainers.config import Facts, OpenedConfig, Training, TrainingSetting, WrittenConfig
+from sftui.trainers.yaml_edit import edit, scalar
 
 RECIPE_FILE = "recipe.yaml"
 SCRIPT_FILE = "preprocess.py"
@@ -163,8 +161,6 @@ ABSOLUTE = "paths are absolute, because trainers resolve others from the folder 
 def recipe_text(recipe: Recipe, base: Recipe) -> str:
     """recipe.yaml: the corrections as its first line, then what differs from the preset; it can be opened from
     anywhere."""
-    from sftui.trainers import dump_recipe
-
     return dump_recipe(located(recipe), comment=correction_line(recipe, base))
 
 
@@ -197,9 +193,6 @@ class _ExportDraft:
 
 def _config_of(to: str, recipe: Recipe, prepared: ExportInput, folder: Path) -> _ExportDraft:
     """The trainer's own config; RecipeError where sftui writes none for it."""
-    from sftui.exports.conversion import convert, rebased, refuse_stopped, reread, unread
-    from sftui.trainers import preset
-
     trainer = trainer_named(to)
     wanted = Preset.of(to)
     if recipe.trainer == wanted.trainer:
@@ -244,8 +237,6 @@ def facts_of(
     recipe: Recipe, prepared: ExportInput, opened: OpenedConfig | None = None, folder: Path | None = None
 ) -> Facts:
     """What a config says beside the recipe; `opened` names its own template file."""
-    from sftui.trainers.config import Facts
-
     found, data = prepared.detected, recipe.data
     if found is not None:
         kept = found.fields if data.format in ("auto", found.format) else {}
@@ -278,8 +269,6 @@ def _loading(prepared: ExportInput) -> Loading | None:
 
 def training_of(recipe: Recipe, prepared: ExportInput) -> tuple[Training | None, Mapping[str, TrainingSetting]]:
     """What is known of training: what the open config says, and what the recipe says beside it."""
-    from sftui.trainers import preset
-    from sftui.trainers.config import TrainingSetting
     from sftui.trainers.training import read_training
 
     config = prepared.config
@@ -308,8 +297,6 @@ def _placed(contents: dict[str, str], folder: Path) -> dict[str, str]:
     config."""
     if TEMPLATE_FILE not in contents:
         return contents
-    from sftui.trainers.yaml_edit import scalar
-
     path = str(folder / TEMPLATE_FILE)
     forms = {".yaml": scalar(path), ".yml": scalar(path), ".py": path.replace("\\", "\\\\").replace('"', '\\"')}
     forms = {name: forms.get(Path(name).suffix, TEMPLATE_FILE) for name in contents if name != TEMPLATE_FILE}

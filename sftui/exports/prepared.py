@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from sftui.conversations import Detection
 from sftui.errors import ExportError
+from sftui.model import Row
 from sftui.recipe import Recipe, diff
 from sftui.sources.source import UNKNOWN, Loading
-
-if TYPE_CHECKING:
-    from sftui.conversations import Detection
-    from sftui.model import Row
-    from sftui.tokens import TokenizerFacts
-    from sftui.trainers.config import OpenedConfig
+from sftui.tokens import TokenizerFacts
+from sftui.trainers.config import OpenedConfig
 
 LONGEST = 60
 

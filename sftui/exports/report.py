@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sftui.audit.bars import length_bars, share_bars
+from sftui.audit.figures import Figures, GroupFigure, LimitFigure, WeightFigures
 from sftui.exports.report_markup import page, parts, style, token_box
 from sftui.exports.report_model import MARKS, SHOWN, AuditReport, counted
 from sftui.findings import CODES, Finding
 from sftui.text import many, share
-
-if TYPE_CHECKING:
-    from sftui.audit.figures import Figures, GroupFigure, LimitFigure, WeightFigures
 
 LISTED = 12
 """Groups, roles and tokens that are listed; more are counted together."""

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from sftui.audit.audit import Audit
+from sftui.audit.found import FoundCode, FoundFinding
+from sftui.audit.verdict import Verdict
 from sftui.findings import Finding, Severity, fix_text
-
-if TYPE_CHECKING:
-    from sftui.audit.audit import Audit
-    from sftui.audit.found import FoundCode, FoundFinding
-    from sftui.audit.verdict import Verdict
-    from sftui.model import Inspection
-    from sftui.recipe import Recipe
-    from sftui.tokens.facts import TokenizerFacts
+from sftui.model import Inspection
+from sftui.recipe import Recipe
+from sftui.tokens.facts import TokenizerFacts
 
 MARKS = {Severity.ERROR: "✗ error", Severity.WARNING: "! warning", Severity.INFO: "· info"}
 SHOWN = 3
