@@ -10,8 +10,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -27,48 +26,38 @@ def copied(source: str, config: object, constants: Mapping[str, Any]) -> str:
     Constants that are not named keep their values; imports of sftui are left out. KeyError for a constant that the
     module does not have.
     """
-    tree = ast.parse(source)
-    assigned = dict(_constants(tree))
-    values = {name: ast.literal_eval(node.value) for name, node in assigned.items() if node.value is not None}
-    for name, value in constants.items():
-        assigned[name], values[name] = assigned[name], value
+    assert source.isascii(), "places are counted in bytes"
+    values = {name: ast.literal_eval(node.value) for name, node in _constants(ast.parse(source)) if node.value}
+    if unknown := constants.keys() - values.keys():
+        raise KeyError(*unknown)
+    values = {**values, **constants}
     filling = _ScriptFill(source, {**values, CONFIG: config})
-    units = [_Unit.of(getattr(node, "name", None), filling.text_of(node)) for node in tree.body if _is_code(node)]
-    kept = _needed(units)
-    used = {name for unit in kept for name in unit.needs}
-    tops = [
-        _assignment(name, values[name], filling.rest_of_line(node)) for name, node in assigned.items() if name in used
-    ]
-    return "\n\n\n".join(["\n".join([*_imports(tree, used), *tops]), *(unit.text for unit in kept)]) + "\n"
+    while edits := sorted(filling.edits(filling.tree), reverse=True):
+        for start, end, new in edits:
+            source = source[:start] + new + source[end:]
+        filling = _ScriptFill(source, {**values, CONFIG: config})
+    body = filling.tree.body
+    kept = [node for node in body if _is_code(node) and not hasattr(node, "name")]
+    named = {node.name: node for node in body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    for node in kept:
+        kept += [named[name] for name in _names(node) if name in named and named[name] not in kept]
+    used = {name for node in kept for name in _names(node)}
+    constant = [(name, filling.rest_of_line(node)) for name, node in _constants(filling.tree) if name in used]
+    tops = [_assignment(name, values[name], comment) for name, comment in constant]
+    texts = [filling.text_of(node) for node in body if node in kept]
+    return "\n\n\n".join(["\n".join([*_imports(filling.tree, used), *tops]), *texts]) + "\n"
 
 
-@dataclass(frozen=True, slots=True)
-class _Unit:
-    """A function or class of the module, or a statement that runs at once (name None); filled in, it may be nothing."""
-
-    name: str | None
-    text: str
-    needs: frozenset[str]
-
-    @classmethod
-    def of(cls, name: str | None, text: str) -> _Unit:
-        return cls(name, text, frozenset(node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)))
-
-
-def _needed(units: Sequence[_Unit]) -> list[_Unit]:
-    """The statements that run at once, and every function and class that they come to, in the order of the module."""
-    named = {unit.name: unit for unit in units if unit.name is not None}
-    found = [unit for unit in units if unit.name is None and unit.text]
-    for unit in found:
-        found += [named[name] for name in unit.needs if name in named and named[name] not in found]
-    return [unit for unit in units if unit in found]
+def _names(node: ast.stmt) -> set[str]:
+    return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
 
 
 def _is_code(node: ast.stmt) -> bool:
-    """Neither an import, nor an assignment, nor the module's own docstring."""
+    """Neither an import, nor a name that is given a value, nor the module's own docstring."""
     if isinstance(node, ast.Expr):
         return not isinstance(node.value, ast.Constant)
-    return not isinstance(node, (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign))
+    named = isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    return not named and not isinstance(node, (ast.Import, ast.ImportFrom, ast.AnnAssign))
 
 
 def _constants(tree: ast.Module) -> Iterator[tuple[str, ast.Assign | ast.AnnAssign]]:
@@ -112,99 +101,75 @@ Edit = tuple[int, int, str]
 
 
 class _ScriptFill:
-    """The values, and the text that they are worked into."""
+    """A module's source, and what the values leave to write otherwise in it: the outermost of it first."""
 
     def __init__(self, source: str, values: Mapping[str, Any]) -> None:
-        assert source.isascii(), "places are counted in bytes"
-        self._source = source
-        self._values = values
+        self.tree = ast.parse(source)
+        self._source, self._values = source, values
         self._lines = [0, *(found.end() for found in re.finditer("\n", source))]
 
     def text_of(self, node: ast.stmt) -> str:
-        """A statement of the module with the values worked in; empty where they leave nothing of it."""
-        return re.sub(r"\n{3,}", "\n\n", self._text(self._line(node), self._after([node]), [node])).strip("\n")
+        """A statement of the module."""
+        return re.sub(r"\n{3,}", "\n\n", self._source[self._line(node) : self._after([node])]).strip("\n")
 
     def rest_of_line(self, node: ast.stmt) -> str:
         """What stands behind a statement on its last line: its comment."""
         return self._source[self._end(node) : self._after([node])].rstrip("\n")
 
-    def _text(self, start: int, end: int, nodes: Sequence[ast.AST]) -> str:
-        """The source between two places, with the values worked into the nodes that stand there."""
-        text = ""
-        for begin, stop, new in sorted(self._each(nodes)):
-            text += self._source[start:begin] + new
-            start = stop
-        return text + self._source[start:end]
-
-    def _each(self, nodes: Iterable[ast.AST]) -> Iterator[Edit]:
-        for node in nodes:
-            yield from self._edits(node)
-
-    def _edits(self, node: ast.AST) -> Iterator[Edit]:
-        """What is written otherwise of a node."""
-        if isinstance(node, ast.If):
-            yield from self._branch(node)
-        elif isinstance(node, ast.IfExp) and (known := self._known(node.test)) is not None:
+    def edits(self, node: ast.AST) -> Iterator[Edit]:
+        """What is written otherwise of a node, none within another: what is known of a test must be seen whole."""
+        if isinstance(node, ast.If) and (known := self._known(node.test)) is not None:
+            yield self._branch(node, known)
+            return
+        if isinstance(node, ast.IfExp) and (known := self._known(node.test)) is not None:
             yield self._start(node), self._end(node), self._alone(node.body if known else node.orelse)
-        elif isinstance(node, ast.BoolOp) and any(self._known(value) is not None for value in node.values):
+            return
+        if isinstance(node, ast.BoolOp) and any(self._known(value) is not None for value in node.values):
             yield self._start(node), self._end(node), self._operands(node.values)
-        elif isinstance(node, ast.Attribute) and CONFIG in {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}:
+            return
+        if isinstance(node, ast.Attribute) and CONFIG in {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}:
             yield self._start(node), self._end(node), literal(self._value(node))
-        elif isinstance(node, ast.FunctionDef):
+            return
+        if isinstance(node, ast.FunctionDef):
             yield from self._signature(node)
-            yield from self._each(node.body)
         elif isinstance(node, ast.AnnAssign) and node.value is not None:
             yield self._end(node.target), self._end(node.annotation), ""
-            yield from self._edits(node.value)
-        else:
-            yield from self._each(ast.iter_child_nodes(node))
+        for inner in ast.iter_child_nodes(node):
+            if not isinstance(inner, (ast.arguments, ast.Import, ast.ImportFrom)):
+                yield from self.edits(inner)
 
     def _signature(self, node: ast.FunctionDef) -> Iterator[Edit]:
         """The names and defaults of a function's arguments alone."""
         arguments, defaults = node.args.args, node.args.defaults
         for one, default in zip(arguments, [*[None] * (len(arguments) - len(defaults)), *defaults]):
-            name, end = self._start(one) + len(one.arg), self._end(one)
-            yield name, end if default is None else self._start(default), "" if default is None else "="
+            if one.annotation is not None:
+                name, end = self._start(one) + len(one.arg), self._end(one)
+                yield name, end if default is None else self._start(default), "" if default is None else "="
         if node.returns is not None:
             yield self._source.rindex(")", 0, self._start(node.returns)) + 1, self._end(node.returns), ""
 
-    def _branch(self, node: ast.If, first: bool = True) -> Iterator[Edit]:
-        """An `if` or `elif`; `first`: no branch of it stands before this one."""
-        known, start, after = self._known(node.test), self._line(node), self._after([node])
-        other, is_elif = self._otherwise(node)
+    def _branch(self, node: ast.If, known: bool) -> Edit:
+        """An `if` or `elif` whose test is known."""
+        start, line, after, later = self._start(node), self._line(node), self._after([node]), self._is_elif(node)
         if known:
             block = self._block(self._end(node.test), node.body)
-            yield (start, after, _further_left(block)) if first else (self._start(node), after, f"else:\n{block}")
-            return
-        if known is False and first and node.orelse and not is_elif:
-            yield start, after, _further_left(self._block(other, node.orelse))
-            return
-        if known is False:
-            yield start, other, ""
-        else:
-            if first and self._source.startswith("elif", self._start(node)):
-                yield self._start(node), self._start(node) + len("elif"), "if"
-            yield from self._each([node.test, *node.body])
-        if is_elif:
-            yield from self._branch(node.orelse[0], first and known is False)  # type: ignore[arg-type]
-        else:
-            yield from self._each(node.orelse)
+            return (start, after, f"else:\n{block}") if later else (line, after, _further_left(block))
+        if not node.orelse:
+            return line, after, ""
+        if self._is_elif(node.orelse[0]):
+            return start, self._start(node.orelse[0]) + (0 if later else len("el")), ""
+        other = self._source.index(" " * node.col_offset + "else:", self._after(node.body))
+        return (line, other, "") if later else (line, after, _further_left(self._block(other, node.orelse)))
+
+    def _is_elif(self, node: ast.stmt) -> bool:
+        return isinstance(node, ast.If) and self._source.startswith("elif", self._start(node))
 
     def _block(self, head: int, body: Sequence[ast.stmt]) -> str:
         """The lines of a block behind its head, which ends in a colon."""
-        return self._text(self._source.index("\n", self._source.index(":", head)) + 1, self._after(body), body)
-
-    def _otherwise(self, node: ast.If) -> tuple[int, bool]:
-        """Where the line of the `elif` or `else` begins, or what follows the statement; whether it is an `elif`."""
-        if not node.orelse:
-            return self._after([node]), False
-        if isinstance(node.orelse[0], ast.If) and self._source.startswith("elif", self._start(node.orelse[0])):
-            return self._line(node.orelse[0]), True
-        after = self._after(node.body)
-        return after + self._source[after:].index(" " * node.col_offset + "else:"), False
+        return self._source[self._source.index("\n", self._source.index(":", head)) + 1 : self._after(body)]
 
     def _alone(self, node: ast.expr) -> str:
-        return self._text(self._start(node), self._end(node), [node])
+        return self._source[self._start(node) : self._end(node)]
 
     def _operands(self, operands: Sequence[ast.expr]) -> str:
         """Those that are not known; of the operators between them the one before each stays."""

@@ -183,10 +183,10 @@ def add_system(messages: list[Message], row: Row) -> None:
 
 def alpaca_messages(row: Row) -> list[Message]:
     """The Alpaca row as messages, with the prompt text around its instruction."""
-    instruction, output = text_of(row, CONFIG.instruction), text_of(row, CONFIG.output)
-    given = text_if_any(row, CONFIG.given)
+    instruction, output = text_of(row, CONFIG.columns.instruction), text_of(row, CONFIG.columns.output)
+    given = text_if_any(row, CONFIG.columns.input)
     messages: list[Message] = []
-    for pair in row.get(CONFIG.history) or []:
+    for pair in row.get(CONFIG.columns.history) or []:
         if not isinstance(pair, (list, tuple)) or [type(turn) for turn in pair] != [str, str]:
             raise ValueError("the history is not a list of pairs of texts")
         messages.append({"role": "user", "content": pair[0]})
@@ -216,14 +216,14 @@ def alpaca_messages(row: Row) -> list[Message]:
 
 def pair_messages(row: Row) -> list[Message]:
     """The prompt and the completion as a user and an assistant message."""
-    listed = isinstance(row[CONFIG.prompt], (list, tuple))
-    if listed != isinstance(row[CONFIG.completion], (list, tuple)):
+    listed = isinstance(row[CONFIG.columns.prompt], (list, tuple))
+    if listed != isinstance(row[CONFIG.columns.completion], (list, tuple)):
         raise ValueError("the prompt and the completion are not both text or both messages")
     if listed:
-        return read_turns(row[CONFIG.prompt]) + read_turns(row[CONFIG.completion])
+        return read_turns(row[CONFIG.columns.prompt]) + read_turns(row[CONFIG.columns.completion])
     messages = [
-        {"role": "user", "content": text_of(row, CONFIG.prompt)},
-        {"role": "assistant", "content": text_of(row, CONFIG.completion)},
+        {"role": "user", "content": text_of(row, CONFIG.columns.prompt)},
+        {"role": "assistant", "content": text_of(row, CONFIG.columns.completion)},
     ]
     if CONFIG.system:
         add_system(messages, row)
@@ -284,19 +284,19 @@ def whole_numbers(values: Any) -> list[int]:
 
 def stored(row: Row, tokenizer: Any) -> tuple[list[int], list[int], list[int]]:
     """The ids, labels and attention mask that a row brings."""
-    input_ids = whole_numbers(row[CONFIG.input_ids])
-    if row.get(CONFIG.labels) is not None:
-        labels = whole_numbers(row[CONFIG.labels])
+    input_ids = whole_numbers(row[CONFIG.columns.input_ids])
+    if row.get(CONFIG.columns.labels) is not None:
+        labels = whole_numbers(row[CONFIG.columns.labels])
     elif CONFIG.mask.rule == "all":
         labels = list(input_ids)
     else:
         raise ValueError("ids without labels")
     attention_mask = [1] * len(input_ids)
-    if row.get(CONFIG.attention_mask) is not None:
-        attention_mask = whole_numbers(row[CONFIG.attention_mask])
+    if row.get(CONFIG.columns.attention_mask) is not None:
+        attention_mask = whole_numbers(row[CONFIG.columns.attention_mask])
     if not len(labels) == len(attention_mask) == len(input_ids) > 0:
         raise ValueError("ids, labels and attention mask differ in length, or are empty")
-    if CONFIG.shifted and (CONFIG.mask.rule != "all" or row.get(CONFIG.labels) is not None):
+    if CONFIG.shifted and (CONFIG.mask.rule != "all" or row.get(CONFIG.columns.labels) is not None):
         # The labels are stored shifted by one: put them back in line with their ids. Where the row is padded, the token
         # that was cut goes where the padding begins.
         end = len(input_ids) - next((n for n, on in enumerate(reversed(attention_mask)) if on), 0)
@@ -324,12 +324,12 @@ def prepare(row: Row | None, tokenizer: Any) -> Example | None:
             labels = [IGNORE if label == -100 else label for label in labels]
     else:
         if CONFIG.format == "text":
-            text = text_of(row, CONFIG.text)
+            text = text_of(row, CONFIG.columns.text)
             if CONFIG.tokenize.bos == "strip_text":
                 text = text.removeprefix(tokenizer.bos_token or "")
         else:
             if CONFIG.format == "messages":
-                messages = read_turns(row[CONFIG.messages])
+                messages = read_turns(row[CONFIG.columns.messages])
                 if CONFIG.system:
                     add_system(messages, row)
             elif CONFIG.format == "alpaca":

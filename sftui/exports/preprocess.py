@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,16 @@ OUT is a folder for datasets.load_from_disk, or a file ending in .jsonl or .parq
 '''
 
 
+class Columns:
+    """The data's name of each column that sftui knows by a name, e.g. of `messages`; the same where it has no other."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = names
+
+    def __getattr__(self, name: str) -> str:
+        return self._names.get(name, name)
+
+
 @dataclass(frozen=True, slots=True)
 class Config(Recipe):
     """A recipe, and what of one dataset chooses between the lines of `plain`.
@@ -52,18 +62,8 @@ class Config(Recipe):
 
     format: str = "messages"
     """messages, alpaca, pair, text or tokenized."""
-    messages: str = "messages"
-    prompt: str = "prompt"
-    completion: str = "completion"
-    instruction: str = "instruction"
-    given: str = "input"
-    output: str = "output"
-    history: str = "history"
+    columns: Columns = field(default_factory=lambda: Columns({}))
     system: str = ""
-    text: str = "text"
-    input_ids: str = "input_ids"
-    labels: str = "labels"
-    attention_mask: str = "attention_mask"
     tools: str = ""
     variables: str = ""
     """The column of a row's own template variables."""
@@ -109,14 +109,13 @@ def config_of(recipe: Recipe, prepared: ExportInput) -> Config:
     # as in `conversations.convert`
     calls = recipe.data.function_calls == "tool_calls" and "function_call" in detected.role_map
     known: dict[str, Any] = {section.name: getattr(recipe, section.name) for section in fields(Recipe)}
-    known |= {name: names[name] for name in _COLUMNS if name in names}
     return Config(
         **known,
         rows=Code(prepared.loading.script),
         packed=any(path.endswith(".gz") for path in data_files(prepared)),
         tokenizer_file=locate(recipe.tokenizer.name or "", recipe.tokenizer.revision).kind == "file",
         format=form,
-        given=names.get("input", "input"),
+        columns=Columns(names),
         system=names.get("system", "system" if form == "alpaca" else ""),
         tools=names.get("tools", "tools") if around else "",
         variables=names.get("template_kwargs", "chat_template_kwargs") if around else "",
@@ -150,20 +149,6 @@ def constants_of(recipe: Recipe, prepared: ExportInput) -> Mapping[str, Any]:
         "TEMPLATE_VARIABLES": _plain(recipe.render.kwargs),
         "CHAT_TEMPLATE": prepared.template_source,
     }
-
-
-_COLUMNS = (
-    "messages",
-    "prompt",
-    "completion",
-    "instruction",
-    "output",
-    "history",
-    "text",
-    "input_ids",
-    "labels",
-    "attention_mask",
-)
 
 
 def renamed_keys(detected: Detection) -> dict[str, str]:
