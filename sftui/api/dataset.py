@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from operator import index as as_index
-from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar, overload
 from weakref import finalize
 
@@ -186,9 +185,7 @@ class OpenDataset:
     def __enter__(self) -> OpenDataset:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def __repr__(self) -> str:

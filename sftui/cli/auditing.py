@@ -39,16 +39,15 @@ def audited(
     options: OpenOptions,
     wanted: Filter,
     *,
-    max_rows: int | None = None,
-    sample: int | None = None,
     evaluation: str | None = None,
     jobs: int | None = None,
     engine: str = LOCAL,
     address: str | None = None,
     looks: int = 0,
+    **rows: int | None,
 ) -> AuditReport:
     """The audit of the options' data under their recipe; `looks`: so many rows of each code are inspected again, for
-    drawing."""
+    drawing. `rows` are `max_rows` and `sample`, as in `AuditSession`."""
     cluster = on_ray(engine, address)
     with contextlib.closing(loaded_session(options, unread=True)) as session:
         prompts = _prompts(options, evaluation, session) if evaluation is not None else None
@@ -59,7 +58,7 @@ def audited(
             begin = partial(RayChecking, address=address, notify=print_over_progress)
         elif jobs is None:
             jobs = max(1, (os.cpu_count() or 1) - 1)
-        checking = begin(session, wanted, prompts, max_rows=max_rows, sample=sample, jobs=jobs)
+        checking = begin(session, wanted, prompts, jobs=jobs, **rows)
         note = settle_split(session).note
         if note:
             narrate(f"{note}; figures are of all rows")
@@ -90,22 +89,15 @@ def _run(checking: AuditSession, files: tuple[str, ...]) -> None:
     options = checking.session.options
     folder = cache_root(options.cache_dir).parent / "audits"
     whole = checking.resumable and bool(files)
-    key = (
-        state_key(
-            checking.context,
-            files,
-            source_spec(options),
-            checking.wanted,
-            checking.prompts.digest() if checking.prompts is not None else "",
-        )
-        if whole
-        else ""
-    )
-    held = load_state(key, folder) if whole else None
-    if held is not None:
-        checking.audit = held
-        narrate(f"goes on at row {held.rows:,}, where it was interrupted")
-    progress, begun, kept = Progress(checking.total), time.monotonic(), held is not None
+    key, kept = "", False
+    if whole:
+        prompts = checking.prompts.digest() if checking.prompts is not None else ""
+        key = state_key(checking.context, files, source_spec(options), checking.wanted, prompts)
+        audit = load_state(key, folder)
+        if audit is not None:
+            checking.audit, kept = audit, True
+            narrate(f"goes on at row {audit.rows:,}, where it was interrupted")
+    progress, begun = Progress(checking.total), time.monotonic()
     saved = begun
     with _signals() as received:
         for now in checking.steps():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
 from sftui.cli.engines import on_ray
@@ -41,6 +42,7 @@ def encode(
     written."""
     form, sink = _form(out)
     cluster = on_ray(engine, address, jobs)
+    where: dict[str, Any] = {"address": address, "jobs": jobs, "notify": print_over_progress}
     options = open_options(given)
     target, _ = outputs(inputs_of(options), force, out)
     with contextlib.closing(loaded_session(options)) as session:
@@ -64,27 +66,17 @@ def encode(
             if cluster and not packed:
                 from sftui.engines.encoding import write_rows
 
-                by = write_rows(
-                    session,
-                    file,
-                    form,
-                    written,
-                    explain=explain,
-                    address=address,
-                    jobs=jobs,
-                    notify=print_over_progress,
-                    passed=passed,
-                )
+                by = write_rows(session, file, form, written, explain=explain, passed=passed, **where)
             else:
-                apart = _elsewhere(session, explain and not split.packs, address, jobs) if cluster else None
+                working: contextlib.AbstractContextManager[Ready] = contextlib.nullcontext(session)
+                if cluster:
+                    from sftui.engines.encoding import elsewhere
+
+                    working = elsewhere(session, whole=explain and not split.packs, **where)
                 arrays = form == "parquet"
-                with (
-                    apart or contextlib.nullcontext(session) as working,
-                    sink(file, columns_of(session, explain, unpacked)) as put,
-                ):
-                    for record in encoded(
-                        working, written, explain=explain, unpacked=unpacked, as_arrays=arrays, passed=passed
-                    ):
+                records = partial(encoded, explain=explain, unpacked=unpacked, as_arrays=arrays, passed=passed)
+                with working as ready, sink(file, columns_of(session, explain, unpacked)) as put:
+                    for record in records(ready, written):
                         put(record)
         progress.end()
         notes.print()
@@ -103,14 +95,6 @@ def _how_packed(session: Ready) -> str:
         f"packs as {trainer.title or trainer.name} makes them ({recipe.pack.strategy}),"
         f" {trainer.packing_order(recipe)}; --unpacked writes rows"
     )
-
-
-def _elsewhere(
-    session: Ready, whole: bool, address: str | None, jobs: int | None
-) -> contextlib.AbstractContextManager[Ready]:
-    from sftui.engines.encoding import elsewhere
-
-    return elsewhere(session, whole=whole, address=address, jobs=jobs, notify=print_over_progress)
 
 
 def _summary(count: EncodeProgress, packed: bool, out: str, session: Ready, by: Engines | None) -> Iterator[str]:

@@ -7,6 +7,7 @@ import gc
 import os
 import sys
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ from sftui.errors import SftuiError, SourceError
 from sftui.nearest import did_you_mean, nearest
 from sftui.recipe import changed
 from sftui.session.options import OpenOptions
-from sftui.settings import UserSettings
+from sftui.settings import UserSettings, load_settings
 from sftui.starting import IdleWorker
 from sftui.trainers import preset
 
@@ -97,24 +98,22 @@ def _picked(
     require_utf8()
     if piped:
         _keys_from_terminal()
-    from dataclasses import replace
-
-    from sftui.settings import load_settings
     from sftui.tui.app import pick
 
-    settings = load_settings()
-    _refuse_settings(settings)
+    settings = _settings()
     known = {"data": given["data"][0]} if given["data"] else {}
     picked = pick(missing, known, replace(settings, mouse=screen.mouse and settings.mouse), screen.theme)
     return {what: picked[what] for what in missing if what in picked} if picked is not None else None
 
 
-def _refuse_settings(settings: UserSettings) -> None:
-    """SftuiError for settings that cannot be used, each problem printed."""
+def _settings() -> UserSettings:
+    """The user's; SftuiError for some that cannot be used, each problem printed."""
+    settings = load_settings()
     if settings.problems:
         *others, last = settings.problems
         narrate(*others)
         raise SftuiError(last)
+    return settings
 
 
 def refuse_slips(paths: Sequence[str], commands: Collection[str]) -> None:
@@ -184,11 +183,9 @@ def run(options: OpenOptions, screen: ScreenOptions, *, tour: bool = False) -> i
     workspace = Workspace(options, started=screen.started)
     workspace.start()
     try:
-        from sftui.settings import load_settings
         from sftui.tui.app import run_app
 
-        settings = load_settings()
-        _refuse_settings(settings)
+        settings = _settings()
         source = workspace.source
         if source is not None and source.refused is not None and not source.unread:
             raise SourceError(source.refused.sentence())

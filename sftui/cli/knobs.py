@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -12,7 +12,7 @@ import click
 
 from sftui.cli.terminal import page_width
 from sftui.errors import RecipeError
-from sftui.recipe import KnobInfo, Recipe, get, knobs_of
+from sftui.recipe import KnobInfo, get, knobs_of
 from sftui.recipe import knobs as shared_knobs
 from sftui.text import visible
 
@@ -44,6 +44,7 @@ class Knob:
 def described_knobs(trainer: str | None) -> tuple[Knob, ...]:
     """Every knob of a preset such as `trl@1.16`, or without one those of all trainers."""
     from sftui.trainers import preset, trainer_names
+    from sftui.trainers.own_config import choices_of, key_of
 
     recipes = {name: preset(name) for name in ([trainer] if trainer else trainer_names())}
     shared = {info.path: Knob(info) for info in shared_knobs()}
@@ -53,18 +54,12 @@ def described_knobs(trainer: str | None) -> tuple[Knob, ...]:
             knob = shared.get(info.path)
             if knob is None:
                 own.append(knob := Knob(info, name))
-            _print_knob(knob, name, recipe)
+            if key := key_of(name, info.path):
+                knob.keys[name] = key
+            knob.defaults[name] = get(recipe, info.path)
+            if knob.info.choices:
+                knob.offers[name] = choices_of(recipe, knob.info)
     return (*shared.values(), *own)
-
-
-def _print_knob(knob: Knob, name: str, recipe: Recipe) -> None:
-    from sftui.trainers.own_config import choices_of, key_of
-
-    if key := key_of(name, knob.info.path):
-        knob.keys[name] = key
-    knob.defaults[name] = get(recipe, knob.info.path)
-    if knob.info.choices:
-        knob.offers[name] = choices_of(recipe, knob.info)
 
 
 def found(described: Sequence[Knob], word: str) -> tuple[tuple[Knob, ...], tuple[Knob, ...]]:
@@ -99,15 +94,9 @@ def knobs(name: str | None, trainer: str | None, form: str) -> int:
         more = ", ".join(dict.fromkeys(knob.info.path for knob in others))
         parts.append(_wrapped(f"`{visible(name or '')}` also occurs in: {more}", width))
     elif others:
-        parts.append(listed(others, trainer, width, name))
-        parts.append(
-            _wrapped(
-                "`sftui knobs NAME` explains one and its choices; --set NAME=VALUE sets it"
-                + ("" if trainer else "; --trainer NAME adds that trainer's keys, defaults and own options")
-                + ".",
-                width,
-            )
-        )
+        adds = "" if trainer else "; --trainer NAME adds that trainer's keys, defaults and own options"
+        more = f"`sftui knobs NAME` explains one and its choices; --set NAME=VALUE sets it{adds}."
+        parts += [listed(others, trainer, width, name), _wrapped(more, width)]
     click.echo("\n".join(parts), nl=False)
     return 0
 
@@ -163,9 +152,7 @@ def _defaults(knob: Knob) -> str:
     """One default, or which presets begin with which."""
     from sftui.views.knobs import value_text
 
-    by_value: dict[str, list[str]] = {}
-    for name, value in knob.defaults.items():
-        by_value.setdefault(value_text(value), []).append(name)
+    by_value = _names_by({name: value_text(value) for name, value in knob.defaults.items()})
     if len(by_value) == 1:
         return next(iter(by_value))
     return "; ".join(f"{value} ({', '.join(names)})" for value, names in by_value.items())
@@ -201,11 +188,13 @@ def _line(knob: Knob, trainer: str | None, word: str | None) -> str:
         for name, key in knob.keys.items()
         if trainer is not None or (word is not None and word.casefold() in key.casefold())
     }
-    by_key: dict[str, list[str]] = {}
-    for name, key in keys.items():
-        by_key.setdefault(key, []).append(name)
-    named = "".join(f" · {', '.join(names)}: {visible(key)}" for key, names in by_key.items())
+    named = "".join(f" · {', '.join(names)}: {visible(key)}" for key, names in _names_by(keys).items())
     return f"{visible(knob.info.doc)} [{default}]{named}"
+
+
+def _names_by(texts: Mapping[str, str]) -> Mapping[str, list[str]]:
+    """The trainers that say the same, by what they say."""
+    return {text: [name for name, other in texts.items() if other == text] for text in texts.values()}
 
 
 def _wrapped(text: str, width: int) -> str:

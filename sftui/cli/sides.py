@@ -61,16 +61,13 @@ def other_side(text: str, base: SideRecipe) -> SideRecipe:
 
 def _start(word: str, base: Recipe) -> tuple[Recipe, OpenedConfig | None]:
     """A recipe file, a trainer's config (returned, too), or a preset on the tokenizer and the data of `base`."""
-    if is_config(word):
-        if is_script(word):
-            chosen = open_config(word, None, None)
-            return _onto(chosen.reference.recipe, base, data=False), chosen.opened
-        mapping = parse_yaml(config_text(word), word)
-        if "preset" not in mapping and recognise(mapping).trainer is not None:
-            chosen = open_config(word, None, None)
-            return _onto(chosen.reference.recipe, base, data=False), chosen.opened
-        return _onto(starting_recipe(word, None), base, data=False), None
-    return _onto(preset(word), base, data=True), None
+    if not is_config(word):
+        return _onto(preset(word), base, data=True), None
+    mapping = {} if is_script(word) else parse_yaml(config_text(word), word)
+    if is_script(word) or ("preset" not in mapping and recognise(mapping).trainer is not None):
+        chosen = open_config(word, None, None)
+        return _onto(chosen.reference.recipe, base, data=False), chosen.opened
+    return _onto(starting_recipe(word, None), base, data=False), None
 
 
 def _onto(recipe: Recipe, base: Recipe, *, data: bool) -> Recipe:

@@ -8,6 +8,7 @@ from typing import Any
 from sftui.audit.figures import Figures
 from sftui.audit.found import FoundFinding
 from sftui.audit.verdict import Verdict
+from sftui.exports.records import attributes
 from sftui.exports.report_model import AuditReport, findings_in_order, tried_as
 from sftui.findings import CODES, SCOPE_OF, Severity
 
@@ -55,11 +56,7 @@ def verdict_record(one: Verdict, key: str) -> dict[str, Any]:
     """One sentence of what training does with the data, with the count of rows, why, and what to do first."""
     return {
         "severity": one.severity.value,
-        "consequence": one.consequence,
-        "sentence": one.sentence,
-        "rows": one.rows,
-        "of": one.of,
-        "code": one.code,
+        **attributes(one, "consequence", "sentence", "rows", "of", "code"),
         "key": key,
         "first": list(one.first),
     }

@@ -118,22 +118,22 @@ def plan_export(to: str, folder: str, recipe: Recipe, base: Recipe, prepared: Ex
     if to == "recipe" or scripted:
         notes = unwritten if to == "recipe" else (*unwritten, *version_notes(recipe, prepared.tokenizer))
         return ExportPlan(tuple(_planned(Path(folder) / name, text) for name, text in contents.items()), line, notes)
-    made = _config_of(to, recipe, prepared, Path(folder).absolute())
+    config, meant, converted = _config_of(to, recipe, prepared, Path(folder).absolute())
     opened, wanted = prepared.config, Preset.of(to).trainer
     before = {Path(opened.path).name: opened.text} if opened is not None and opened.trainer == wanted else {}
-    if made.converted is not None:
-        line = f"{line}; converted from {recipe.preset} to {made.recipe.preset}"
-        contents = {RECIPE_FILE: recipe_text(made.converted, made.converted)}
-    contents = {**_placed(_commented(made.written, line), Path(folder).absolute()), **contents}
+    if converted is not None:
+        line = f"{line}; converted from {recipe.preset} to {meant.preset}"
+        contents = {RECIPE_FILE: recipe_text(converted, converted)}
+    contents = {**_placed(_commented(config, line), Path(folder).absolute()), **contents}
     files = tuple(_planned(Path(folder) / name, text, before.get(name)) for name, text in contents.items())
     left = () if before else tuple(_left_out(prepared))
-    versions = version_notes(made.converted or made.recipe, prepared.tokenizer)
-    notes = (*unwritten, *made.losses, *made.written.losses, *made.written.notes, *left, *versions)
+    versions = version_notes(converted or meant, prepared.tokenizer)
+    notes = (*unwritten, *config.losses, *config.notes, *left, *versions)
     here = [str(Path(folder).absolute()), *(_absolute(path) for path in prepared.paths[:1])]
     if not before and any(Path(one).is_absolute() and one in text for one in here for text in contents.values()):
         notes = (*notes, ABSOLUTE)
     notes = tuple(map(without_secrets, notes))
-    return ExportPlan(files, line, tuple(dict.fromkeys(notes)), made.converted)
+    return ExportPlan(files, line, tuple(dict.fromkeys(notes)), converted)
 
 
 def _left_out(prepared: ExportInput) -> Iterator[str]:
@@ -181,18 +181,11 @@ def _diff(before: str, after: str, old: str, new: str) -> str:
     return "".join(without_secrets(line if line.endswith("\n") else f"{line}\n") for line in lines)
 
 
-@dataclass(frozen=True, slots=True)
-class _ExportDraft:
-    """A config, the recipe it was written for, and for another trainer what it makes of it and what is lost."""
-
-    written: WrittenConfig
-    recipe: Recipe
-    converted: Recipe | None = None
-    losses: tuple[str, ...] = ()
-
-
-def _config_of(to: str, recipe: Recipe, prepared: ExportInput, folder: Path) -> _ExportDraft:
-    """The trainer's own config; RecipeError where sftui writes none for it."""
+def _config_of(
+    to: str, recipe: Recipe, prepared: ExportInput, folder: Path
+) -> tuple[WrittenConfig, Recipe, Recipe | None]:
+    """The trainer's own config with all that is lost, the recipe it was written for, and for another trainer what that
+    makes of it; RecipeError where sftui writes none for it."""
     trainer = trainer_named(to)
     wanted = Preset.of(to)
     if recipe.trainer == wanted.trainer:
@@ -204,7 +197,7 @@ def _config_of(to: str, recipe: Recipe, prepared: ExportInput, folder: Path) -> 
         if opened is not None and prepared.repaired is not None:
             written = _pointed_at(written, opened, prepared.repaired, prepared.dataset)
         stops = refuse_stopped(other, prepared.sample, trainer.title)
-        return _ExportDraft(written, other, other if other != recipe else None, stops)
+        return _losing(written, stops), other, other if other != recipe else None
     read = prepared.detected
     if prepared.plainly is not None and prepared.plainly.refused is None:
         prepared = replace(prepared, detected=prepared.plainly)
@@ -216,7 +209,11 @@ def _config_of(to: str, recipe: Recipe, prepared: ExportInput, folder: Path) -> 
     converted = reread(found.recipe, written)
     stops = refuse_stopped(converted, prepared.sample, trainer.title)
     roles = unread(converted, prepared.sample, trainer.title, recipe, read)
-    return _ExportDraft(written, found.recipe, converted, (*found.losses, *stops, *roles))
+    return _losing(written, (*found.losses, *stops, *roles)), found.recipe, converted
+
+
+def _losing(written: WrittenConfig, losses: tuple[str, ...]) -> WrittenConfig:
+    return replace(written, losses=(*losses, *written.losses))
 
 
 def located(recipe: Recipe) -> Recipe:
