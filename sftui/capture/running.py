@@ -120,7 +120,7 @@ def run(command: Sequence[str], folder: Path, options: CaptureOptions, unfinishe
     done = folder / "done"
     said = json.loads(done.read_text(encoding="utf-8")) if done.exists() else {"why": "", "error": ""}
     why = said["why"] or ("unwatched" if unwatched else "")
-    return RunOutcome(None if why else process.returncode, why, said["error"], tuple(_marks(folder)), left)
+    return RunOutcome(None if why else process.returncode, why, said["error"], tuple(_marks(folder).values()), left)
 
 
 @contextlib.contextmanager
@@ -177,8 +177,8 @@ def _wait(process: subprocess.Popen[bytes], folder: Path) -> bool:
 
 def _left(folder: Path) -> int:
     """How many Pythons of the run that have torch still run."""
-    files = [folder / "pids" / str(pid) for pid in _alive(folder)]
-    return sum("\ntorch\n" in file.read_text(encoding="utf-8", errors="replace") for file in files)
+    marks = _marks(folder)
+    return sum("torch" in marks[pid] for pid in _alive(folder))
 
 
 def _unwatched(session: int, folder: Path) -> Iterator[int]:
@@ -204,9 +204,11 @@ def _belonging(session: int, folder: Path) -> Iterator[int]:
                 yield int(place.name)
 
 
-def _marks(folder: Path) -> Iterator[tuple[str, ...]]:
-    for file in sorted((folder / "pids").iterdir()):
-        yield tuple(file.read_text(encoding="utf-8", errors="replace").split("\n")[:-1])
+def _marks(folder: Path) -> dict[int, tuple[str, ...]]:
+    """How far each Python of the run came, by its process: first when it began."""
+    files = sorted((folder / "pids").iterdir())
+    texts = {int(file.name): file.read_text(encoding="utf-8", errors="replace") for file in files}
+    return {pid: tuple(text.split("\n")[:-1]) for pid, text in texts.items()}
 
 
 def _end(process: subprocess.Popen[bytes], folder: Path) -> None:
@@ -244,9 +246,6 @@ def _alive(folder: Path) -> Iterator[int]:
     """The Pythons of the run that still are those that began, launchers before what they launched."""
     from sftui.capture.recorder.sftui_recorder import started
 
-    found = []
-    for file in (folder / "pids").iterdir():
-        began = file.read_text(encoding="utf-8", errors="replace").partition("\n")[0].removeprefix("python ")
-        if began.isdigit() and began == started(int(file.name)):
-            found.append((int(began), int(file.name)))
-    return (pid for _, pid in sorted(found))
+    began = {pid: marks[0].removeprefix("python ") for pid, marks in _marks(folder).items() if marks}
+    alive = sorted((int(when), pid) for pid, when in began.items() if when.isdigit() and when == started(pid))
+    return (pid for _, pid in alive)

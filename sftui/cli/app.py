@@ -571,27 +571,25 @@ def run(words: list[str], *, watched: bool = False, debug: bool = False, started
             narrate(f"`{words[0]}` is the command; to open the file say ./{words[0]}")
     if started is not None and command not in (inspect, demo):
         started.end()
-    try:
+
+    def work() -> object:
         # Not command.main: it answers a closed pipe with exit code 1 before we could.
         with command.make_context(command.name, list(rest), obj=started) as context:
-            if watched and command not in UNWATCHED:
-                from sftui.cli.supervising import supervised
+            if not watched or command in UNWATCHED:
+                return command.invoke(context)
+            from sftui.cli.supervising import supervised
 
-                if "-" in context.params.get("data", ()):
-                    context.params["data"] = data_paths(context.params["data"])  # a pipe can be read but once
-                return supervised(lambda: _ended(command, context), debug)
-            return _ended(command, context)
-    except click.exceptions.Exit as done:
-        return done.exit_code
-    except click.ClickException as error:
-        error.show(sys.stderr)
-        return 2
+            if "-" in context.params.get("data", ()):
+                context.params["data"] = data_paths(context.params["data"])  # a pipe can be read but once
+            return supervised(lambda: _ended(lambda: command.invoke(context)), debug)
+
+    return _ended(work)
 
 
-def _ended(command: click.Command, context: click.Context) -> int:
-    """Run a command whose words are understood; its exit code."""
+def _ended(work: Callable[[], object]) -> int:
+    """Read the words of a command, or run it; its exit code."""
     try:
-        code = command.invoke(context)
+        code = work()
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.Abort:

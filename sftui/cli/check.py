@@ -44,7 +44,8 @@ def check(
     0."""
     if write_baseline and baseline is None:
         raise RecipeError("--write-baseline does not say where", fix="name the file with --baseline FILE")
-    known = Baseline(frozenset()) if baseline is None or write_baseline else read_baseline(Path(baseline))
+    read, written = (None, baseline) if write_baseline else (baseline, None)
+    known = Baseline(frozenset()) if read is None else read_baseline(Path(read))
     wanted = Filter(
         codes_of(select, "--select"), codes_of(ignore, "--ignore"), (), known.known, remember=write_baseline
     )
@@ -54,14 +55,13 @@ def check(
             " it anew with --write-baseline"
         )
     options = open_options(given)
-    remembered = baseline if write_baseline else None
-    inputs = inputs_of(options, given["evaluation"], None if write_baseline else baseline)
+    inputs = inputs_of(options, given["evaluation"], read)
     more = [file for _, file in also]
-    target, (memory, *others) = outputs(inputs, force, out or STDOUT, remembered, *more, ours=remembered)
+    target, (memory, *others) = outputs(inputs, force, out or STDOUT, written, *more, ours=written)
     if memory is not None and memory.path is not None:
         may_replace(memory.path)
     found = audited(options, wanted, **work_of(given))
-    other = known.other_ids(found.tokenizer) if baseline is not None and not write_baseline else ""
+    other = known.other_ids(found.tokenizer) if read is not None else ""
     if other:
         narrate(f"{baseline} {other}: findings of tokens may be new to it; rewrite it with --write-baseline")
     target.write(_writer(form)(found))

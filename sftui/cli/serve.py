@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import click
 
 from sftui.cli.app import inspect
+from sftui.cli.inspector import refuse_slips
+from sftui.cli.opening import open_options
 from sftui.cli.terminal import narrate
 from sftui.errors import SftuiError
 from sftui.text import many
@@ -51,21 +53,14 @@ def serve(host: str, port: int, public: bool, **given: Any) -> int:
         raise SftuiError("stdin cannot be served", why="each page opens the data anew", fix="name a file")
     listening = listen(host, port, public)
     try:
-        _check(given)
+        refuse_slips(open_options(given).paths, ())  # what a page could show nothing of is reported here
         token = secrets.token_urlsafe(TOKEN_BYTES)
-        address = f"http://{_in_url(host)}:{listening.getsockname()[1]}"
+        named = f"[{host}]" if ":" in host else host
+        address = f"http://{named}:{listening.getsockname()[1]}"
         _run(words_of(inspect, given), listening, address, token)
     finally:
         listening.close()
     return 0
-
-
-def _check(given: Mapping[str, Any]) -> None:
-    """What a page could show nothing of is reported here, where it is read."""
-    from sftui.cli.inspector import refuse_slips
-    from sftui.cli.opening import open_options
-
-    refuse_slips(open_options(given).paths, ())
 
 
 def listen(host: str, port: int, public: bool) -> socket.socket:
@@ -91,10 +86,6 @@ def listen(host: str, port: int, public: bool) -> socket.socket:
         why = (error.strerror or str(error)).lower()
         raise SftuiError(f"port {port} of {host} cannot be used", why=why, fix="give another --port") from error
     return made
-
-
-def _in_url(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
 
 
 def words_of(command: click.Command, values: Mapping[str, Any]) -> list[str]:

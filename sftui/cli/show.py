@@ -15,9 +15,14 @@ from sftui.cli.terminal import narrate, terminal_width
 from sftui.exports.records import as_json, record, shift_record
 from sftui.model import Inspection
 from sftui.recipe import Recipe
-from sftui.session.opened import Split
 from sftui.session.splitting import PREPARED, settle_split
 from sftui.text import share, visible
+from sftui.views.cells import line, plain, wrap
+from sftui.views.draw import draw_all
+from sftui.views.grid import GridState, Zoom
+from sftui.views.layout import lay_out
+from sftui.views.table import make_table, weighted_tokens
+from sftui.views.words import EVALUATES, convention, evaluation_words, shift_warning, why_stopped
 
 PATIENCE = 10.0
 """Seconds in which data is looked through for what decides how its rows are read, before one of them is shown."""
@@ -38,7 +43,8 @@ def show(row: int, shift: bool, view: str, form: str, explain: bool, width: int 
         inspection = session.inspect_row(found)
         recipe = session.recipe
         notes.print()
-        _print_split(split)
+        if split.note:
+            narrate(split.note + "; `sftui encode` marks them" * split.later)
         stops = print_stops([session])
     if form == "json":
         made = record(inspection, explain)
@@ -51,22 +57,10 @@ def show(row: int, shift: bool, view: str, form: str, explain: bool, width: int 
     return 2 if inspection.problem is not None or stops else 0
 
 
-def _print_split(split: Split) -> None:
-    if split.note:
-        marks = "; `sftui encode` marks them" if split.later else ""
-        narrate(f"{split.note}{marks}")
-
-
 def text_lines(
     inspection: Inspection, recipe: Recipe, view: str, shift: bool, explain: bool, width: int
 ) -> Iterator[str]:
     """The row as lines of visible text, at most `width` cells wide where that is possible."""
-    from sftui.views.cells import line, plain, wrap
-    from sftui.views.draw import draw_all
-    from sftui.views.grid import GridState, Zoom
-    from sftui.views.layout import lay_out
-    from sftui.views.table import make_table
-    from sftui.views.words import convention, evaluation_words, shift_warning, why_stopped
 
     def wrapped(text: str) -> Iterator[str]:
         yield from plain(wrap(line(visible(text)), width)).splitlines()
@@ -98,9 +92,6 @@ def text_lines(
 
 
 def _head(inspection: Inspection, recipe: Recipe) -> str:
-    from sftui.views.table import weighted_tokens
-    from sftui.views.words import EVALUATES
-
     parts = [f"row {inspection.row.index}", recipe.preset]
     if inspection.dropped is not None:
         parts.append(f"dropped: {inspection.dropped}")

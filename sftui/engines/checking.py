@@ -82,7 +82,8 @@ class JoinedChecking(AuditSession):
 
 
 class RayChecking(JoinedChecking):
-    """One audit on Ray (see `cluster.connected` for `address`); `jobs` are the workers, None for all that there are."""
+    """One audit on Ray (see `cluster.connected` for `address`); `jobs` are the workers, None for all that there are,
+    `rows` are `max_rows` and `sample`."""
 
     def __init__(
         self,
@@ -90,13 +91,12 @@ class RayChecking(JoinedChecking):
         wanted: Filter,
         prompts: Hashes | None = None,
         *,
-        max_rows: int | None = None,
-        sample: int | None = None,
         address: str | None = None,
         jobs: int | None = None,
         notify: Callable[[str], None] = lambda sentence: None,
+        **rows: int | None,
     ) -> None:
-        super().__init__(session, wanted, prompts, max_rows=max_rows, sample=sample)
+        super().__init__(session, wanted, prompts, **rows)
         self._address, self._workers, self._notify = address, jobs, notify
 
     def steps(self) -> Iterator[AuditProgress]:

@@ -71,7 +71,7 @@ def _constants(tree: ast.Module) -> Iterator[tuple[str, ast.Assign | ast.AnnAssi
 
 def _assignment(name: str, value: Any, comment: str) -> str:
     """A constant with its value, a long one line by line."""
-    whole = assign(name, value)
+    whole = f"{name} = {literal(value)}"
     if isinstance(value, str) and "\n" in value:
         return "\n".join([f"{name} = ({comment}", *(f"    {literal(line)}" for line in value.splitlines(True)), ")"])
     if isinstance(value, dict) and len(whole + comment) > WIDTH:
@@ -233,11 +233,6 @@ def literal(value: Any) -> str:
     if isinstance(value, dict):
         return "{" + ", ".join(f"{literal(key)}: {literal(item)}" for key, item in value.items()) + "}"
     raise TypeError(f"{type(value).__name__} has no literal here")
-
-
-def assign(name: str, value: Any) -> str:
-    """`NAME = literal`."""
-    return f"{name} = {literal(value)}"
 
 
 def _escaped(char: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote
 from xml.sax.saxutils import escape, quoteattr
 
+from sftui import __version__
 from sftui.audit.found import FoundCode, FoundFinding
 from sftui.exports.report_model import AuditReport, findings_in_order
 from sftui.findings import CODES, SCOPE_OF, Severity
@@ -19,16 +20,12 @@ GITHUB_LEVELS = {**SARIF_LEVELS, Severity.INFO: "notice"}
 
 
 def as_sarif(checked: AuditReport) -> str:
-    """One run; a result for each of the first hundred findings of a code, the counts of all in `properties`."""
-    return json.dumps(as_log(checked), ensure_ascii=True, indent=1) + "\n"
+    """One run; a result for each of the first hundred findings of a code, the counts of all in `properties`.
 
-
-def as_log(checked: AuditReport) -> dict[str, Any]:
-    """The log as plain data. Source: https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/sarif-v2.1.0-os.html."""
-    from sftui import __version__
-
+    Source: https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/sarif-v2.1.0-os.html.
+    """
     codes = [found.code for found in checked.audit.found.ordered()]
-    return {
+    log = {
         "$schema": SCHEMA,
         "version": "2.1.0",
         "runs": [
@@ -52,6 +49,7 @@ def as_log(checked: AuditReport) -> dict[str, Any]:
             }
         ],
     }
+    return json.dumps(log, ensure_ascii=True, indent=1) + "\n"
 
 
 def _rule(code: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from sftui import __version__
 from sftui.audit.bars import length_bars, share_bars
 from sftui.audit.figures import Figures, GroupFigure, LimitFigure, WeightFigures
 from sftui.exports.report_markup import page, parts, style, token_box
@@ -18,8 +19,6 @@ LISTED = 12
 
 def report_html(checked: AuditReport) -> str:
     """The page as text; everything that comes from the data is escaped."""
-    from sftui import __version__
-
     codes = sorted(checked.audit.found.ordered(), key=lambda one: one.severity.rank)
     link, severity = parts().link, parts().severity
     return page(

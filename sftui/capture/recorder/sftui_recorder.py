@@ -357,7 +357,8 @@ class Recorder:
         """A module is called in train mode; whether it is the model, on ids, and the batch where it is a new one."""
         given = self._arguments(module, args, kwargs)
         name = self._ids_of(given)
-        if name is None or self.wanted.no_model or not _learns(module):
+        weight = next(iter(module.parameters()), None)  # what takes a loss is called on labels, too, and has none
+        if name is None or self.wanted.no_model or weight is None:
             return False
         table = isinstance(module, (self.torch.nn.Embedding, getattr(self.torch.nn, "EmbeddingBag", ())))
         batch = self._batch(given, name, "model")
@@ -480,7 +481,8 @@ class Recorder:
         if len(held.batches) < held.given - 1 or len(held.batches) > self.wanted.batches + 1:
             return
         held.batches.append(named)
-        evaluating = not self.torch.is_grad_enabled() or _evaluating()
+        inside = any(frame.f_code.co_name in NOT_TRAINING for frame in _frames())
+        evaluating = not self.torch.is_grad_enabled() or inside
         if self.wanted.no_model and self._ids_of(named) is not None and not evaluating:
             if not self.records():
                 self.wait()
@@ -542,7 +544,7 @@ class Recorder:
         shapes: dict[str, list[int]] = {}
         names: dict[str, str] = {}
         for key, value in given.items():
-            if not _tensor(self.torch, value):
+            if not isinstance(value, self.torch.Tensor):
                 continue
             ours = "input_ids" if key == name else "labels" if key in LABELS and "labels" not in names else key
             shapes[ours] = [*value.shape]
@@ -632,9 +634,10 @@ class Recorder:
         of it is equal to one of its tensors."""
         held, given = place[0], place[0].batches[place[1]]
         labels, ids = batch["tensors"].get("labels"), held.names["input_ids"]
-        nameless = {key: one for key, one in given.items() if key.replace(" ", "").isdigit()}
+        tensors = {key: one for key, one in given.items() if isinstance(one, self.torch.Tensor)}
+        nameless = {key: one for key, one in tensors.items() if key.replace(" ", "").isdigit()}
         for ours, value in batch["tensors"].items():
-            same = [key for key, one in nameless.items() if _tensor(self.torch, one) and _equal(self.torch, one, value)]
+            same = [key for key, one in nameless.items() if _equal(self.torch, one, value)]
             if ours not in ("input_ids", "labels") and len(same) == 1:
                 held.names[ours] = same[0]
         if any(name in given for name in LABELS):
@@ -799,10 +802,6 @@ class Recorder:
 # --- tensors ----------------------------------------------------------------------------------
 
 
-def _tensor(torch: Any, value: Any) -> bool:
-    return isinstance(value, torch.Tensor)
-
-
 def _whole(torch: Any, value: Any) -> bool:
     """Whether it is a tensor of whole numbers."""
     return isinstance(value, torch.Tensor) and value.dtype in (torch.int64, torch.int32)
@@ -833,11 +832,6 @@ def _inner(module: Any) -> Any:
             return module
         module = inner
     return module
-
-
-def _learns(module: Any) -> bool:
-    """Whether a module has weights: what takes a loss is called on labels, too, and has none."""
-    return next(iter(module.parameters()), None) is not None
 
 
 def _wraps(optimizer: Any, optimizer_class: Any) -> bool:
@@ -887,17 +881,15 @@ def _taken(labels: list[list[int]], targets: list[list[int]], ignore: int) -> st
 
 def _plain(batch: Mapping[str, Any], clip: int | None) -> dict[str, Any]:
     """A batch with lists instead of tensors, each sequence cut to `clip`."""
-    made = {**batch, "tensors": {name: value.tolist() for name, value in batch["tensors"].items()}}
-    for name, rows in made["tensors"].items():
-        if rows and not isinstance(rows[0], list) and name not in LENGTHS:
-            made["tensors"][name] = [rows]
+    made, tensors = dict(batch), {}
+    for name, value in batch["tensors"].items():
+        rows = value.tolist()
+        tensors[name] = [rows] if rows and not isinstance(rows[0], list) and name not in LENGTHS else rows
     if "targets" in made:
-        made["tensors"]["targets"] = made.pop("targets")
+        tensors["targets"] = made.pop("targets")
     if clip is not None:
-        for name, rows in made["tensors"].items():
-            if name not in LENGTHS:
-                made["tensors"][name] = [row[:clip] for row in rows]
-    return made
+        tensors = {name: rows if name in LENGTHS else [row[:clip] for row in rows] for name, rows in tensors.items()}
+    return {**made, "tensors": tensors}
 
 
 # --- the run ----------------------------------------------------------------------------------
@@ -918,11 +910,6 @@ def _caller() -> str | None:
         if own is not None and callable(getattr(type(own), "training_step", None)):
             found = own
     return _kind(found) if found is not None else None
-
-
-def _evaluating() -> bool:
-    """Whether transformers' Trainer evaluates now."""
-    return any(frame.f_code.co_name in NOT_TRAINING for frame in _frames())
 
 
 def _kind(value: Any) -> str:
