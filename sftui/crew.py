@@ -79,13 +79,12 @@ class _Hand(Generic[P, R]):
     def give(self, piece: tuple[int, P]) -> None:
         """Hand a piece over; where the process is gone, reading tells."""
         self.pieces.append(piece)
-        with suppress(OSError):
-            self.connection.send(piece)
+        self.send(piece)
 
-    def refuse(self, overran: tuple[bound.Overrun, ...]) -> None:
-        """Have it leave these out of all pieces that it is given from now on."""
+    def send(self, message: Received) -> None:
+        """Send a piece, or what is to be left out of all pieces from now on."""
         with suppress(OSError):
-            self.connection.send((None, overran))
+            self.connection.send(message)
 
     def look(self) -> None:
         """End the process where its row takes too much."""
@@ -123,7 +122,7 @@ class Crew(Generic[P, R]):
         if more:
             self.overran = (*self.overran, *more)
             for hand in self._hands:
-                hand.refuse(self.overran)
+                hand.send((None, self.overran))
 
     def done(self, pieces: Iterator[P]) -> Iterator[R]:
         """What is made of each piece, in order."""

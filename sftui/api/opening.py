@@ -136,7 +136,8 @@ def _request(paths: tuple[str, ...], opening: Opening) -> tuple[Arguments, Local
     elif recipe is not None:
         more["recipe"] = recipe if isinstance(recipe, Recipe) else from_mapping(recipe, "recipe=", preset)
     same = {field.name for field in fields(Arguments)} - {"data", "knobs", "debug", "fields", "recipe", "recipe_file"}
-    words = {name: _word(value) for name, value in opening.items() if name in same and value is not None}
+    words: dict[str, Any] = {name: value for name, value in opening.items() if name in same and value is not None}
+    words.update((name, os.fspath(value)) for name, value in words.items() if isinstance(value, os.PathLike))
     if "dataset" in words:
         words["dataset"] = str(words["dataset"])
     made = Arguments(
@@ -153,11 +154,6 @@ def _as_typed(value: Any) -> Any:
     """A knob's value; a text that a command line would take otherwise, as it has to be typed there."""
     text = isinstance(value, str) and (value != value.strip() or value[:1] in ("'", '"'))
     return quoted(value) if text and value.strip() else value
-
-
-def _word(value: Any) -> Any:
-    """A value as `Arguments` has it: a path is its text."""
-    return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
 def _with_given(opened: OpenData, given: LocalTokenizer) -> OpenData:

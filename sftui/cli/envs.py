@@ -10,12 +10,11 @@ import click
 from sftui.cli.terminal import narrate
 from sftui.errors import SftuiError
 from sftui.text import visible
+from sftui.tokens.loading import made
 
 
 def make_for(version: str) -> None:
     """Make an environment with this version, after saying what it takes."""
-    from sftui.tokens.loading import made
-
     narrate(
         f"making an environment with transformers {version} in {made.root()}: about {made.MEGABYTES} MB"
         f" and up to {made.MINUTES} minutes, once (`sftui envs remove {version}` takes it away)"
@@ -29,8 +28,6 @@ def envs() -> int:
     """The environments that were made, one a line on stdout, where no command of theirs is named."""
     if click.get_current_context().invoked_subcommand is not None:
         return 0
-    from sftui.tokens.loading import made
-
     found = made.all_made()
     if not found:
         narrate(f"no environments in {made.root()}; --transformers VERSION makes one")
@@ -42,8 +39,6 @@ def envs() -> int:
 
 def remove_environments(versions: tuple[str, ...], everything: bool) -> int:
     """Remove environments; 2 where a version has none."""
-    from sftui.tokens.loading import made
-
     if everything == bool(versions):
         raise SftuiError("say what to remove", fix="name versions, or --all")
     wanted = tuple(environment.version for environment in made.all_made()) if everything else versions

@@ -12,9 +12,13 @@ import click
 
 from sftui.cli.terminal import page_width
 from sftui.errors import RecipeError
+from sftui.nearest import did_you_mean
 from sftui.recipe import KnobInfo, get, knobs_of
 from sftui.recipe import knobs as shared_knobs
 from sftui.text import visible
+from sftui.trainers import preset, trainer_named, trainer_names
+from sftui.trainers.own_config import choices_of, key_of
+from sftui.views.knobs import value_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +47,6 @@ class Knob:
 
 def described_knobs(trainer: str | None) -> tuple[Knob, ...]:
     """Every knob of a preset such as `trl@1.16`, or without one those of all trainers."""
-    from sftui.trainers import preset, trainer_names
-    from sftui.trainers.own_config import choices_of, key_of
-
     recipes = {name: preset(name) for name in ([trainer] if trainer else trainer_names())}
     shared = {info.path: Knob(info) for info in shared_knobs()}
     own: list[Knob] = []
@@ -71,8 +72,6 @@ def found(described: Sequence[Knob], word: str) -> tuple[tuple[Knob, ...], tuple
         return exact, ()
     holding = [knob for knob in described if wanted in knob.searched]
     if not wanted or not holding:
-        from sftui.nearest import did_you_mean
-
         names = dict.fromkeys(name for knob in described for name in knob.names)
         raise RecipeError(f"no knob contains `{word}`", fix=did_you_mean(word, names, "`sftui knobs` lists them"))
     named = tuple(knob for knob in holding if wanted in map(str.casefold, knob.names))
@@ -124,8 +123,6 @@ def one_knob(knob: Knob, trainer: str | None, width: int) -> str:
         with formatter.section("In the trainers' configs" if trainer is None else "In its config"):
             formatter.write_dl([(name, visible(key)) for name, key in knob.keys.items()])
     elif trainer is not None:
-        from sftui.trainers import trainer_named
-
         formatter.write_paragraph()
         with formatter.indentation():
             traits = trainer_named(trainer).traits
@@ -150,8 +147,6 @@ KINDS = {
 
 def _defaults(knob: Knob) -> str:
     """One default, or which presets begin with which."""
-    from sftui.views.knobs import value_text
-
     by_value = _names_by({name: value_text(value) for name, value in knob.defaults.items()})
     if len(by_value) == 1:
         return next(iter(by_value))
@@ -180,8 +175,6 @@ def listed(described: Iterable[Knob], trainer: str | None, width: int, word: str
 
 
 def _line(knob: Knob, trainer: str | None, word: str | None) -> str:
-    from sftui.views.knobs import value_text
-
     default = value_text(knob.defaults.get(trainer or "", knob.info.default))
     keys = {
         name: key

@@ -26,7 +26,7 @@ from sftui.templates.probe import (
     with_problems,
 )
 from sftui.text import visible
-from sftui.views.cells import plain, wrap
+from sftui.views.cells import line, plain, wrap
 
 _SIGNS = {"error": "✗ error", "warning": "! warning"}
 _NAMED = 12
@@ -127,8 +127,6 @@ def _at(group: Group, with_names: bool) -> str:
 
 
 def _wrapped(text: str, width: int, indent: str) -> list[str]:
-    from sftui.views.cells import line
-
     return plain(wrap(line(text), width, indent)).splitlines()
 
 

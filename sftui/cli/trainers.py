@@ -8,7 +8,11 @@ from dataclasses import asdict, dataclass
 import click
 
 from sftui.cli.terminal import page_width
+from sftui.recipe import knobs_of
 from sftui.text import visible
+from sftui.trainers import preset, release_of, trainer_names, traits_of
+from sftui.trainers.own_config import choices_of
+from sftui.trainers.pins import loads_by_transformers, pins_of, reference_version
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +44,6 @@ class Description:
 
 def describe(name: str) -> Description:
     """What there is to say of a trainer, all of it from its traits, presets, pins and table of keys."""
-    from sftui.recipe import knobs_of
-    from sftui.trainers import preset, release_of, traits_of
-    from sftui.trainers.own_config import choices_of
-
     traits, recipe = traits_of(name), preset(name)
     packing = next(info for info in knobs_of(recipe) if info.path == "pack.strategy")
     return Description(
@@ -60,9 +60,6 @@ def describe(name: str) -> Description:
 
 
 def _release(name: str) -> Release:
-    from sftui.trainers import preset
-    from sftui.trainers.pins import loads_by_transformers, pins_of, reference_version
-
     recipe, pins = preset(name), pins_of(name)
     admitted = pins.asks.get("transformers", {}).get(pins.package, "") if pins is not None else ""
     return Release(
@@ -76,8 +73,6 @@ def _release(name: str) -> Release:
 
 def trainers(form: str) -> int:
     """Print every trainer, those of enabled packages too."""
-    from sftui.trainers import trainer_names
-
     described = [describe(name) for name in trainer_names()]
     if form == "json":
         click.echo(json.dumps([asdict(one) for one in described], ensure_ascii=False, indent=2))

@@ -52,9 +52,7 @@ def read_baseline(path: Path) -> Baseline:
             raise RecipeError(
                 "the baseline is of another version", where=str(path), fix="rewrite it with --write-baseline"
             )
-        outdated = (
-            tuple(sorted(code for code, marks in codes.items() if _outdated(code, marks))) if version == 1 else ()
-        )
+        outdated = tuple(sorted(code for code, marks in codes.items() if version == 1 and _outdated(code, marks)))
         whose = read.get("tokenizer")
         whose = {str(key): str(value) for key, value in whose.items()} if whose is not None else None
         return Baseline(frozenset(str(mark) for marks in codes.values() for mark in marks), outdated, whose)

@@ -111,12 +111,9 @@ def _check_offsets(recipe: Recipe, prepared: ExportInput) -> None:
         f"mask.rule {recipe.mask.rule} with ids added or dropped",
         "set tokenize.append_eos to never and tokenize.bos to keep, or export the recipe",
     )
-    if not prepared.facts().is_fast:
-        raise ExportError(
-            f"preprocess.py cannot express mask.rule {recipe.mask.rule} with this tokenizer",
-            why="it gives no offsets",
-            fix=INSTEAD,
-        )
+    _refuse(
+        not prepared.facts().is_fast, f"mask.rule {recipe.mask.rule} with this tokenizer", why="it gives no offsets"
+    )
 
 
 def _check_reading(recipe: Recipe, prepared: ExportInput) -> None:
@@ -124,19 +121,15 @@ def _check_reading(recipe: Recipe, prepared: ExportInput) -> None:
     if not loading.script:
         shape = " of this shape" if loading.loader else ""
         raise ExportError(f"preprocess.py cannot read {loading.kind or 'this'} data{shape}", fix=INSTEAD)
-    if prepared.ranges is None:
-        raise ExportError(
-            f"preprocess.py cannot express the split {prepared.split}",
-            why="it is of several splits",
-            fix="name parts of one split, or export the recipe instead",
-        )
+    split, fix = f"the split {prepared.split}", "name parts of one split, or export the recipe instead"
+    _refuse(prepared.ranges is None, split, fix, "it is of several splits")
     if locate(recipe.tokenizer.name or "", recipe.tokenizer.revision).kind == "gguf":
         raise ExportError(
             "preprocess.py cannot load a .gguf tokenizer", fix="name the Hub repository or folder it was made from"
         )
 
 
-def _refuse(cannot: bool, what: str, fix: str = INSTEAD) -> None:
+def _refuse(cannot: bool, what: str, fix: str = INSTEAD, why: str = "") -> None:
     """ExportError where the script cannot do something."""
     if cannot:
-        raise ExportError(f"preprocess.py cannot express {what}", fix=fix)
+        raise ExportError(f"preprocess.py cannot express {what}", why=why, fix=fix)

@@ -104,8 +104,7 @@ def plan_export(to: str, folder: str, recipe: Recipe, base: Recipe, prepared: Ex
     where that trainer's own was opened, the user's file with the changed keys only.
     """
     check_target(to)
-    prepared, unwritten = _over_repaired(prepared)
-    recipe = _reading(recipe, prepared)
+    recipe, prepared, unwritten = _over_repaired(recipe, prepared)
     line = correction_line(recipe, base)
     contents = {RECIPE_FILE: recipe_text(recipe, base)}
     scripted = to == "preprocess" or to in hand_written()
@@ -312,10 +311,11 @@ def _commented(config: WrittenConfig, line: str) -> dict[str, str]:
     return contents
 
 
-def _over_repaired(prepared: ExportInput) -> tuple[ExportInput, tuple[str, ...]]:
-    """What is exported with the repaired file as its data, and what there is to say where there is none."""
+def _over_repaired(recipe: Recipe, prepared: ExportInput) -> tuple[Recipe, ExportInput, tuple[str, ...]]:
+    """What is exported with the repaired file as its data, the recipe that reads it (rows that were converted are
+    messages in it), and what there is to say where there is none."""
     if not prepared.repairs:
-        return prepared, ()
+        return recipe, prepared, ()
     if prepared.repaired is None:
         count = len(prepared.repairs)
         number, which = ("s of the data are", "them") if count > 1 else (" of the data is", "it")
@@ -323,17 +323,13 @@ def _over_repaired(prepared: ExportInput) -> tuple[ExportInput, tuple[str, ...]]
             f"{count} repair{number} not saved yet, and what is written here names the data without {which}: export"
             " `data` first"
         )
-        return prepared, (note,)
+        return recipe, prepared, (note,)
     written = PARQUET if format_of(prepared.repaired) == "parquet" else LINES
     made = replace(prepared, paths=(prepared.repaired,), split=None, subset=None, data_revision=None, loading=written)
-    return (replace(made, plainly=detect(made.sample, Data())) if TO_MESSAGES in made.repairs else made), ()
-
-
-def _reading(recipe: Recipe, prepared: ExportInput) -> Recipe:
-    """The recipe with which the file that is exported is read: rows that were converted are messages in it."""
-    if prepared.repaired is None or TO_MESSAGES not in prepared.repairs:
-        return recipe
-    return trainer_named(recipe.preset).reading_messages(recipe)
+    if TO_MESSAGES in made.repairs:
+        recipe = trainer_named(recipe.preset).reading_messages(recipe)
+        made = replace(made, plainly=detect(made.sample, Data()))
+    return recipe, made, ()
 
 
 def _pointed_at(made: WrittenConfig, opened: OpenedConfig, data: str, number: int) -> WrittenConfig:

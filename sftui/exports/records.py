@@ -152,11 +152,6 @@ ExplainedExamples = tuple[tuple[Example, dict[str, Any]], ...]
 """The examples of a row, each with what explains it."""
 
 
-def explained_examples(inspection: Inspection) -> ExplainedExamples:
-    """A row that reaches the trainer, as `pack_explained` asks for it."""
-    return tuple(zip(inspection.examples, explained(inspection)))
-
-
 def pack_explained(
     pack: Pack, row: Callable[[int], ExplainedExamples], piece: Callable[[int], str], ignore: int
 ) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from sftui.errors import ExportError, SourceError
 from sftui.exports.records import (
     Columns,
     ExplainedExamples,
-    explained_examples,
+    explained,
     pack_explained,
     pack_record,
     padded,
@@ -178,7 +178,8 @@ def _packed(
 
     @lru_cache(maxsize=KEPT_ROWS)
     def row(number: int) -> ExplainedExamples:
-        return explained_examples(session.inspect(number))
+        inspection = session.inspect(number)
+        return tuple(zip(inspection.examples, explained(inspection)))
 
     for pack in session.feed_packs(stood_in(passing(), session.recipe)):
         yield from outside

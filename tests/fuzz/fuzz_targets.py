@@ -382,7 +382,7 @@ def run_options(given: Any, folder: Path) -> None:
     options = open_options(parsed)
     options.full_recipe()
     if parsed.get("others"):
-        from sftui.cli.sides import SideRecipe, other_side
+        from sftui.cli.compare import SideRecipe, other_side
 
         for other in parsed["others"]:
             other_side(other, SideRecipe(options.recipe.preset, options.recipe))
