@@ -24,6 +24,9 @@ class PreparedPart:
     def __init__(self, example: Example | None, explained: Mapping[str, Any]) -> None:
         self._example, self._explained = example, explained
 
+    def _why(self) -> Mapping[str, Any]:
+        return self._explained
+
     @property
     def input_ids(self) -> tuple[int, ...]:
         return self._example.input_ids if self._example is not None else ()
@@ -51,17 +54,17 @@ class PreparedPart:
     @cached_property
     def tokens(self) -> tuple[str, ...]:
         """The vocabulary string of each of `input_ids`."""
-        return tuple(self._explained.get("tokens", ()))
+        return tuple(self._why().get("tokens", ()))
 
     @cached_property
     def reasons(self) -> tuple[str, ...]:
         """Why each label is trained or masked, in a few words."""
-        return tuple(self._explained.get("reasons", ()))
+        return tuple(self._why().get("reasons", ()))
 
     @cached_property
     def spans(self) -> tuple[Span | None, ...]:
         """Where each token stands in `text`, of which message and part; None for one that stands for no text."""
-        return tuple(None if span is None else tuple(span) for span in self._explained.get("spans", ()))
+        return tuple(None if span is None else tuple(span) for span in self._why().get("spans", ()))
 
     def __len__(self) -> int:
         """The number of tokens that the trainer receives."""
@@ -79,7 +82,7 @@ class PreparedRow(PreparedPart):
     def __init__(
         self, inspection: Inspection, preset: str, ignore_index: int, look: Callable[[Inspection], tuple[Finding, ...]]
     ) -> None:
-        self._example = inspection.example
+        super().__init__(inspection.example, {})
         self._inspection, self._preset, self._look = inspection, preset, look
         self.ignore_index = ignore_index
         """The label of positions without loss."""
@@ -106,8 +109,7 @@ class PreparedRow(PreparedPart):
         found = self._inspection
         return tuple(PreparedPart(*one) for one in zip(found.examples, explained(found)))
 
-    @cached_property
-    def _explained(self) -> Mapping[str, Any]:
+    def _why(self) -> Mapping[str, Any]:
         return self.parts[0]._explained if self.parts else {}
 
     @property

@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
+from typing import Any
 
 from sftui.audit.found import Filter
 from sftui.audit.repeats import RepeatedRows, add_repeated
@@ -94,7 +95,7 @@ class RayChecking(JoinedChecking):
         address: str | None = None,
         jobs: int | None = None,
         notify: Callable[[str], None] = lambda sentence: None,
-        **rows: int | None,
+        **rows: Any,
     ) -> None:
         super().__init__(session, wanted, prompts, **rows)
         self._address, self._workers, self._notify = address, jobs, notify

@@ -111,9 +111,8 @@ def _check_offsets(recipe: Recipe, prepared: ExportInput) -> None:
         f"mask.rule {recipe.mask.rule} with ids added or dropped",
         "set tokenize.append_eos to never and tokenize.bos to keep, or export the recipe",
     )
-    _refuse(
-        not prepared.facts().is_fast, f"mask.rule {recipe.mask.rule} with this tokenizer", why="it gives no offsets"
-    )
+    what = f"mask.rule {recipe.mask.rule} with this tokenizer"
+    _refuse(not prepared.facts().is_fast, what, why="it gives no offsets")
 
 
 def _check_reading(recipe: Recipe, prepared: ExportInput) -> None:
