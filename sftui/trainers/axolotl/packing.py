@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from sftui.labels import columns_of
 from sftui.model import Example, Pack
 from sftui.recipe import Recipe
+from sftui.trainers import packing
 from sftui.trainers.axolotl import AxolotlOptions
 from sftui.trainers.axolotl.settings import RECORD
 
@@ -50,17 +51,7 @@ def first_fit(lengths: Sequence[int], capacity: int, most: int, group: int) -> l
 
 def next_fit(examples: Iterable[Example], capacity: int, attention: str) -> Iterator[Pack]:
     """sample_packing_sequentially: a row that does not fit opens the next bin; no groups, no most rows in a bin."""
-    held: list[tuple[int, Example]] = []
-    room = capacity
-    for index, example in enumerate(examples):
-        size = len(example.input_ids)
-        if held and size > room:
-            yield _pack(held, attention)
-            held, room = [], capacity
-        held.append((index, example))
-        room -= size
-    if held:
-        yield _pack(held, attention)
+    return (_pack(rows, attention) for rows in packing.next_fit(enumerate(examples), capacity))
 
 
 def capacity_of(recipe: Recipe, sequence_len: int) -> tuple[int, int]:

@@ -8,10 +8,9 @@ EOS that is also the pad token is not trained.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
 
 from sftui.errors import ConversationError, RecipeError, SftuiError
-from sftui.labels import by_flags, on_ids
+from sftui.labels import by_flags, columns_of, on_ids
 from sftui.model import (
     IGNORE_INDEX,
     NOWHERE,
@@ -30,6 +29,7 @@ from sftui.tokens import LoadedTokenizer
 from sftui.trainers.llamafactory import LlamaFactoryOptions
 from sftui.trainers.llamafactory.formats import DROPPED
 from sftui.trainers.llamafactory.registry import stop
+from sftui.trainers.packing import wrapped
 from sftui.trainers.pieces import spanned
 
 STAGE = "pt"
@@ -110,22 +110,12 @@ def pack(examples: Sequence[Example], size: int | None, recipe: Recipe, tokenize
     `add_bos_token` is set."""
     if not size:
         raise RecipeError("LLaMA-Factory packs texts into blocks of cutoff_len", fix="set length.max")
-    ids = list(chain.from_iterable(example.input_ids for example in examples))
-    labels = list(chain.from_iterable(example.labels for example in examples))
-    starts = [0]
-    for example in examples:
-        starts.append(starts[-1] + len(example.input_ids))
-    facts = tokenizer.facts
-    with_bos = begins_with_bos(recipe, tokenizer)
-    for begin in range(0, len(ids) - size + 1, size):
-        end = begin + size
-        held, trained = ids[begin:end], labels[begin:end]
-        if with_bos and facts.bos_id is not None:
-            held[0] = facts.bos_id
-            trained[0] = IGNORE_INDEX if facts.bos_id == facts.pad_id else facts.bos_id
-        documents = tuple(
-            (i, max(begin - starts[i], 0), min(end, starts[i + 1]) - starts[i])
-            for i in range(len(examples))
-            if starts[i] < end and starts[i + 1] > begin
-        )
-        yield Pack(documents, tuple(held), tuple(trained), attention_mask=(1,) * size)
+    bos = tokenizer.facts.bos_id if begins_with_bos(recipe, tokenizer) else None
+    for documents in wrapped(examples, size):
+        ids, labels, _ = columns_of([(examples[index], start, end) for index, start, end in documents])
+        if len(ids) < size:
+            return
+        if bos is not None:
+            ids = (bos, *ids[1:])
+            labels = (IGNORE_INDEX if bos == tokenizer.facts.pad_id else bos, *labels[1:])
+        yield Pack(tuple(documents), ids, labels, attention_mask=(1,) * size)

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from sftui.labels import pack_of
 from sftui.model import Example, Inspection, Pack
 from sftui.trainers.held_out import HeldOut, permuted
 from sftui.trainers.ms_swift.rows import DROPPED
+from sftui.trainers.packing import NumberedRow, emptiest_fit, next_fit
 
 if TYPE_CHECKING:
     import numpy
@@ -82,66 +84,19 @@ def _sampled(rows: list[int], count: int, state: numpy.random.RandomState, shuff
 GROUP = 1000
 """PackingDataset.PACKING_BATCH_SIZE; of each but the last group the last pack goes on into the next."""
 
-Placed = tuple[int, Example]
-"""The place of an example among all, and itself."""
-
 
 def packs(examples: Iterable[Example], size: int, in_order: bool) -> Iterator[Pack]:
-    """The packs of examples in their order; the examples of a group are held at a time."""
-    held: list[Placed] = []
-    fresh = 0
-    for number, example in enumerate(examples):
-        if fresh == GROUP:
-            *whole, held = _packed(held, size, in_order)
-            yield from map(_pack, whole)
-            fresh = 0
-        held.append((number, example))
-        fresh += 1
-    if held:
-        yield from map(_pack, filter(None, _packed(held, size, in_order)))
+    """The packs of examples, in their order or the longest first; of these a group is held at a time."""
+    rows, open_pack = enumerate(examples), list[NumberedRow]()
+    if in_order:
+        yield from map(_pack, next_fit(rows, size))
+    while group := [*islice(rows, GROUP)]:
+        *full, open_pack = emptiest_fit([*open_pack, *group], size)
+        yield from map(_pack, full)
+    if open_pack:
+        yield _pack(open_pack)
 
 
-def _packed(held: Sequence[Placed], size: int, in_order: bool) -> list[list[Placed]]:
-    """The packs of a group; in order the last one is what is still open, which may be empty."""
-    return _in_order(held, size) if in_order else _emptiest(held, size)
-
-
-def _emptiest(held: Sequence[Placed], size: int) -> list[list[Placed]]:
-    found: list[list[Placed]] = [[]]
-    sums = [0]
-    for one in sorted(held, key=lambda placed: -len(placed[1].input_ids)):
-        length = len(one[1].input_ids)
-        fits = [i for i, held_there in enumerate(sums) if held_there + length <= size]
-        if fits:
-            place = min(fits, key=sums.__getitem__)
-        elif found[0]:
-            place = len(found)
-            found.append([])
-            sums.append(0)
-        else:
-            place = 0
-        found[place].append(one)
-        sums[place] += length
-    return found
-
-
-def _in_order(held: Sequence[Placed], size: int) -> list[list[Placed]]:
-    found: list[list[Placed]] = []
-    now: list[Placed] = []
-    total = 0
-    for one in held:
-        length = len(one[1].input_ids)
-        if now and total + length > size:
-            found.append(now)
-            now, total = [], 0
-        now.append(one)
-        total += length
-        if total >= size:
-            found.append(now)
-            now, total = [], 0
-    return [*found, now]
-
-
-def _pack(rows: Sequence[Placed]) -> Pack:
+def _pack(rows: Sequence[NumberedRow]) -> Pack:
     """Rows one after the other, position ids from 0 in each, and no mask."""
     return replace(pack_of(rows), attention_mask=None)

@@ -20,9 +20,7 @@ from sftui.model import IGNORE_INDEX, Batch, Example, Pack
 from sftui.recipe import Recipe
 from sftui.trainers.base import Toolbox, Trainer, pad_token_id
 from sftui.trainers.own_config import require
-
-Documents = list[tuple[int, int, int]]
-"""Ranges of tokens of examples: index, start and end of each."""
+from sftui.trainers.packing import Documents, wrapped
 
 
 def pack_bfd(examples: Sequence[Example], size: int, *, split: bool) -> Iterator[Pack]:
@@ -59,19 +57,7 @@ def pack_bfd(examples: Sequence[Example], size: int, *, split: bool) -> Iterator
 
 def pack_wrapped(examples: Sequence[Example], size: int) -> Iterator[Pack]:
     """All examples end to end, sliced every `size` tokens, borders ignored."""
-    documents: Documents = []
-    room = size
-    for index, example in enumerate(examples):
-        start, n = 0, len(example.input_ids)
-        while start < n:
-            taken = min(room, n - start)
-            documents.append((index, start, start + taken))
-            start, room = start + taken, room - taken
-            if not room:
-                yield _flatten(examples, documents, restart=False)
-                documents, room = [], size
-    if documents:
-        yield _flatten(examples, documents, restart=False)
+    return (_flatten(examples, documents, restart=False) for documents in wrapped(examples, size))
 
 
 def _flatten(examples: Sequence[Example], documents: Documents, *, restart: bool) -> Pack:
