@@ -19,6 +19,10 @@ _FLOAT = re.compile(
     r"[+-]?((\d+(_\d+)*)\.\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|\d+(_\d+)*[eE][+-]?\d+|inf|nan)$", re.IGNORECASE
 )
 _WORDS = {"null": None, "true": True, "false": False}
+_QUOTED = {
+    quote: re.compile(rf"{quote}((?:[^\\{quote}]|(?:\\\\)*\\{quote}|\\+(?=[^\\{quote}]))*(?:\\\\)*){quote}", re.DOTALL)
+    for quote in "'\""
+}
 _BARE = re.compile(r"[A-Za-z_/.~][\w/.\-+@%~]*$")
 """What Hydra and a shell both take for a text as it stands."""
 
@@ -27,13 +31,12 @@ class _OverrideReader:
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0
 
-    def skip(self) -> None:
-        while self.at < len(self.text) and self.text[self.at] in " \t":
-            self.at += 1
-
     def peek(self) -> str:
-        self.skip()
-        return self.text[self.at : self.at + 1]
+        """The next letter behind white space, which is passed over."""
+        left = self.text[self.at :]
+        rest = left.lstrip(" \t")
+        self.at += len(left) - len(rest)
+        return rest[:1]
 
     def take(self, letter: str) -> None:
         if self.peek() != letter:
@@ -46,7 +49,7 @@ class _OverrideReader:
             return self._inside("[]", lambda: self.value(",]"))
         if first == "{":
             return dict(self._inside("{}", self._pair))
-        if first in ("'", '"') and first:
+        if first in _QUOTED:
             return self._quoted(first)
         start = self.at
         while self.at < len(self.text) and self.text[self.at] not in ends:
@@ -69,28 +72,12 @@ class _OverrideReader:
         return found
 
     def _quoted(self, quote: str) -> str:
-        self.take(quote)
-        out: list[str] = []
-        while True:
-            if self.at >= len(self.text):
-                raise ValueError("a quote that is not closed")
-            letter = self.text[self.at]
-            if letter == "\\":  # backslashes before a quote stand for half as many, and one over quotes it
-                run = len(self.text) - self.at - len(self.text[self.at :].lstrip("\\"))
-                if self.text[self.at + run : self.at + run + 1] == quote:
-                    out.append("\\" * (run // 2))
-                    self.at += run
-                    if run % 2:
-                        out.append(quote)
-                        self.at += 1
-                    continue
-                out.append("\\" * run)
-                self.at += run
-                continue
-            self.at += 1
-            if letter == quote:
-                return "".join(out)
-            out.append(letter)
+        found = _QUOTED[quote].match(self.text, self.at)
+        if found is None:
+            raise ValueError("a quote that is not closed")
+        self.at = found.end()
+        # backslashes before a quote stand for half as many, and one over quotes it
+        return re.sub(rf"(\\+)({quote}|\Z)", lambda run: "\\" * (len(run[1]) // 2) + run[2], found[1])
 
 
 def primitive(text: str) -> Any:

@@ -22,6 +22,14 @@ _SPREAD = re.compile(r"\$\{([A-Za-z_]\w*)\[[@*]\]\}")
 _IF = re.compile(
     r"^if \[+ \"?([^\"\n]*?)\"? ==? \"?([^\"\n]*?)\"? \]+; *then\n((?:(?!else|elif).*\n)*?)fi\b", re.MULTILINE
 )
+_BLANKS = re.compile(r"(?:\\\n|[ \t\r]|#[^\n]*)*")
+"""What stands between the words of a command, and in an array."""
+_BLANKS_IN_ARRAY = re.compile(r"(?:[ \t\r\n\\;&|(]|#[^\n]*)*")
+_PIECE = re.compile(
+    r"""\\(?!\n)(.?)|'([^']*)(?:'|\Z)|"((?:\\["\\$`]|[^"])*)(?:"|\Z)|(\$(?:\{[^}]*(?:\}|\Z))?|[^ \t\r\n;&|()\\'"$]+)""",
+    re.DOTALL,
+)
+"""What a word is put together from: a letter behind a backslash, texts in quotes, a variable, or plain letters."""
 _OVERRIDE = re.compile(r"(\+\+|\+|~|)([A-Za-z_][\w.@/-]*)=(.*)$", re.DOTALL)
 
 
@@ -91,14 +99,9 @@ def _arrays(text: str, known: Mapping[str, str]) -> dict[str, list[Word]]:
     found: dict[str, list[Word]] = {}
     for match in _ARRAY.finditer(text):
         at, words = match.end(), list[Word]()
-        while at < len(text) and text[at] != ")":
-            if text[at] == "#":
-                at = text.find("\n", at) if "\n" in text[at:] else len(text)
-            elif text[at] in " \t\r\n\\;&|(":
-                at += 1
-            else:
-                words.append(_word(text, at))
-                at = words[-1].end
+        while (at := _behind(_BLANKS_IN_ARRAY, text, at)) < len(text) and text[at] != ")":
+            words.append(_word(text, at))
+            at = words[-1].end
         around = [one for one in _IF.finditer(text) if one.start() < match.start() < one.end()]
         sides = [_filled(group, known) for group in around[-1].groups()[:2]] if around else [""] if match[1] else []
         if unknown := any(not side or "$" in side for side in sides):
@@ -168,55 +171,28 @@ def _unquoted(text: str) -> str:
 def _commands(text: str) -> Iterator[tuple[Word, ...]]:
     """The words of each command of a script."""
     words: list[Word] = []
-    at, size = 0, len(text)
-    while at < size:
-        letter = text[at]
-        if letter == "\\" and text[at + 1 : at + 2] == "\n":
-            at += 2
-        elif letter in " \t\r":
-            at += 1
-        elif letter == "#":
-            at = text.find("\n", at) if "\n" in text[at:] else size
-        elif letter in "\n;&|()":
-            if words:
-                yield tuple(words)
-            words, at = [], at + 1
-        else:
-            word = _word(text, at)
-            words.append(word)
-            at = word.end
+    at = _behind(_BLANKS, text, 0)
+    while at < len(text):
+        if text[at] not in "\n;&|()":
+            words.append(_word(text, at))
+        elif words:
+            yield tuple(words)
+            words = []
+        at = _behind(_BLANKS, text, words[-1].end if words else at + 1)
     if words:
         yield tuple(words)
 
 
+def _behind(pattern: re.Pattern[str], text: str, at: int) -> int:
+    """Where what fits a pattern ends."""
+    found = pattern.match(text, at)
+    return found.end() if found is not None else at
+
+
 def _word(text: str, start: int) -> Word:
-    out: list[str] = []
-    at, size = start, len(text)
-    while at < size and text[at] not in " \t\r\n;&|()":
-        letter = text[at]
-        if letter == "\\":
-            if text[at + 1 : at + 2] == "\n":
-                break
-            out.append(text[at + 1 : at + 2])
-            at += 2
-        elif letter == "'":
-            end = text.find("'", at + 1)
-            end = size if end < 0 else end
-            out.append(text[at + 1 : end])
-            at = end + 1
-        elif letter == '"':
-            at += 1
-            while at < size and text[at] != '"':
-                escaped = text[at] == "\\" and text[at + 1 : at + 2] in ('"', "\\", "$", "`")
-                out.append(text[at + 1] if escaped else text[at])
-                at += 2 if escaped else 1
-            at += 1
-        elif letter == "$" and text[at + 1 : at + 2] == "{":
-            end = text.find("}", at)
-            end = size - 1 if end < 0 else end
-            out.append(text[at : end + 1])
-            at = end + 1
-        else:
-            out.append(letter)
-            at += 1
-    return Word(start, min(at, size), "".join(out))
+    out, at = list[str](), start
+    while (found := _PIECE.match(text, at)) is not None:
+        escaped, single, double, bare = found.groups()
+        out.append(re.sub(r'\\(["\\$`])', r"\1", double) if double is not None else escaped or single or bare or "")
+        at = found.end()
+    return Word(start, at, "".join(out))
