@@ -11,6 +11,7 @@ import ast
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -92,14 +93,11 @@ def read(text: Any) -> Any:
     """JSON, or Python's own writing, as what it says; None where it is neither."""
     if not isinstance(text, str):
         return text
-    try:
+    with suppress(json.JSONDecodeError, RecursionError):
         return json.loads(text)
-    except (json.JSONDecodeError, RecursionError):
-        pass
-    try:
+    with suppress(Exception):
         return ast.literal_eval(text)
-    except Exception:
-        return None
+    return None
 
 
 def wrapped(tools: Sequence[Any]) -> list[Any]:
@@ -147,19 +145,18 @@ def listing(agent: str, tools: Sequence[Mapping[str, Any]], system: Text | None,
 
 def _shown(agent: str, tools: Sequence[Mapping[str, Any]], texts: Mapping[str, str]) -> str:
     """The list of tools by itself."""
-    if agent == "toolbench":
-        return _dumped([_unwrapped(tool) for tool in tools])
     each = iter(tools) if agent in WHOLE else map(_unwrapped, tools)
+    if agent == "toolbench":
+        return _dumped([*each])
     if agent in GLM4:
         return "\n".join(_glm4(texts["tool"], tool) for tool in each)
-    if agent == "deepseek_v3_1":
-        return "\n\n".join(map(_deepseek, each))
     if agent == "minimax_m2":
         return "\n".join(f"<tool>{_dumped(tool)}</tool>" for tool in each)
     if agent in WHOLE or agent in GLM4_5:
         joint = " " if agent == "mistral" else "\n\n" if agent in LLAMA else "\n"
         return joint.join(_dumped(tool, 4 if agent in LLAMA else None) for tool in each)
-    return "\n\n".join(_described(texts["tool"], tool) for tool in each)
+    write = _deepseek if agent == "deepseek_v3_1" else partial(_described, texts["tool"])
+    return "\n\n".join(map(write, each))
 
 
 def _around(around: str, shown: str, system: Text | None, owner: int) -> Text:
@@ -376,43 +373,34 @@ def _responses(agent: str, tools: Sequence[Run]) -> Text:
 
 def _prompt(template: Template, query: Text) -> Slotted:
     """The template's question with the results in it."""
-    found: Slotted = []
-    for slot in template.prompt:
-        if isinstance(slot, str):
-            found.append(filled(written(slot, query[0].message, Part.HEADER), QUERY, query))
-        else:
-            found.append(slot)
-    return found
+    owner = query[0].message
+    return [
+        filled(written(slot, owner, Part.HEADER), QUERY, query) if isinstance(slot, str) else slot
+        for slot in template.prompt
+    ]
 
 
 def standalone(agent: str, tools: Sequence[Run], template: Template) -> Text:
     """Results that no call stands before, as they are put behind the question; DroppedRow where there is no way."""
-    if agent in ("react_en", "react_zh"):
-        observed = keywords(agent)[2]
-        return _some(
-            [Run(text, run.message, Part.CONTENT) for run in tools for text in ("\n", observed, "\n", run.text)]
-        )
+    begins: dict[str, tuple[str, ...]] = dict.fromkeys(GLM4, ("<|observation|>\n",))
+    begins |= dict.fromkeys(("react_en", "react_zh"), ("\n", REACT[2], "\n"))
+    if agent in begins:
+        return _some([Run(text, run.message, Part.CONTENT) for run in tools for text in (*begins[agent], run.text)])
+    owner = tools[0].message
+    if agent in GLM4_5:
+        first = Run("<|observation|>", owner, Part.HEADER)
+        return (first, *(part for result in tools for part in _enclosed(agent, result)))
     if agent in HERMES:
         found: list[Run] = []
-        for slot in template.chat_sep or ():
-            if not isinstance(slot, str):
-                raise DroppedRow("a result follows a question, and the template ends rounds by ids (ValueError)")
-            found.append(Run(slot, tools[0].message, Part.HEADER))
-        for slot in template.prompt:
-            if not isinstance(slot, str):
-                raise DroppedRow("a result follows a question, and the template begins rounds by ids (ValueError)")
-            if QUERY in slot:
-                found.append(Run(slot.partition(QUERY)[0], tools[0].message, Part.HEADER))
-                return _some([*found, *_responses(agent, tools)])
-            found.append(Run(slot, tools[0].message, Part.HEADER))
+        for does, slots in (("ends", template.chat_sep or ()), ("begins", template.prompt)):
+            for slot in slots:
+                if not isinstance(slot, str):
+                    raise DroppedRow(f"a result follows a question, and the template {does} rounds by ids (ValueError)")
+                before, place, _ = slot.partition(QUERY)
+                found.append(Run(before, owner, Part.HEADER))
+                if place:
+                    return _some([*found, *_responses(agent, tools)])
         raise DroppedRow("a result follows a question, and the template has no place for questions (ValueError)")
-    if agent in GLM4:
-        return _some(
-            [Run(text, run.message, Part.CONTENT) for run in tools for text in ("<|observation|>\n", run.text)]
-        )
-    if agent in GLM4_5:
-        first = Run("<|observation|>", tools[0].message, Part.HEADER)
-        return (first, *(part for result in tools for part in _enclosed(agent, result)))
     raise DroppedRow(
         f"a result follows a question, which the agent_template {agent} does not write (NotImplementedError)"
     )

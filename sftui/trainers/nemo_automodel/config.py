@@ -60,7 +60,6 @@ OFF = (False, None, "do_not_truncate")
 """Values of `truncation` that cut nothing."""
 CUTS = (True, "longest_first", "only_first")
 LIMIT = "dataset.limit_dataset_samples"
-LAST = {"chat": "mask_history", "agent": "train_on_last_turn_only"}
 
 
 def entry(config: table.Config) -> Mapping[str, Any]:
@@ -97,41 +96,25 @@ def _written_length(recipe: Recipe, path: str, value: Any) -> table.Keys | None:
     return None
 
 
-def _last(config: table.Config, recipe: Recipe, where: str) -> table.Said:
-    key = LAST.get(NemoOptions.of(recipe).dataset)
-    return {"mask.turns": "last"} if key and entry(config).get(key) else {}
+def _flag(name: str, knob: str, choice: Any, *datasets: str, on: bool = True) -> table.KeyEntry:
+    """A key of some datasets that, where it is true (or false), sets a knob to a choice."""
 
+    def read(config: table.Config, recipe: Recipe, where: str) -> table.Said:
+        chosen = bool(entry(config).get(name, not on)) is on and NemoOptions.of(recipe).dataset in datasets
+        return {knob: choice} if chosen else {}
 
-def _written_last(recipe: Recipe, path: str, value: str) -> table.Keys | None:
-    key = LAST.get(NemoOptions.of(recipe).dataset)
-    return {("dataset", key): True} if value == "last" and key else None
+    def write(recipe: Recipe, path: str, value: Any) -> table.Keys | table.Noted | None:
+        dataset, own = NemoOptions.of(recipe).dataset, knob.startswith("own.")
+        if dataset in datasets and (own or value == choice):
+            return {("dataset", name): value if own else on}
+        return ({}, (f"{knob} has no key with own.dataset {dataset}: that of {datasets[0]} has",)) if own else None
 
-
-def _rule(config: table.Config, recipe: Recipe, where: str) -> table.Said:
-    whole = NemoOptions.of(recipe).dataset == "columns" and not entry(config).get("answer_only_loss_mask", True)
-    return {"mask.rule": "all"} if whole else {}
-
-
-def _written_rule(recipe: Recipe, path: str, value: str) -> table.Keys | None:
-    whole = value == "all" and NemoOptions.of(recipe).dataset == "columns"
-    return {("dataset", "answer_only_loss_mask"): False} if whole else None
+    return table.rule(f"dataset.{name}", knob, read, write)
 
 
 def _option(name: str, *datasets: str) -> table.KeyEntry:
     """An own option that is true or false, and a key of some datasets by the same name."""
-
-    def read(config: table.Config, recipe: Recipe, where: str) -> table.Said:
-        value = entry(config).get(name)
-        return {f"own.{name}": bool(value)} if value and NemoOptions.of(recipe).dataset in datasets else {}
-
-    def write(recipe: Recipe, path: str, value: bool) -> table.Noted:
-        if NemoOptions.of(recipe).dataset in datasets:
-            return {("dataset", name): value}, ()
-        return {}, (
-            f"own.{name} has no key with own.dataset {NemoOptions.of(recipe).dataset}: that of {datasets[0]} has",
-        )
-
-    return table.rule(f"dataset.{name}", f"own.{name}", read, write)
+    return _flag(name, f"own.{name}", True, *datasets)
 
 
 def _template(config: table.Config, recipe: Recipe, where: str) -> table.Said:
@@ -151,16 +134,12 @@ def _template(config: table.Config, recipe: Recipe, where: str) -> table.Said:
 def _written_template(recipe: Recipe, path: str, value: str | None) -> table.Noted | None:
     if path == "own.chat_template":
         return {}, ()
-    kind, _, name = recipe.render.template.partition(":")
-    if NemoOptions.of(recipe).dataset not in ("chat", "agent", "squad"):
-        return {}, (
-            f"render.template = {value!r} has no key with own.dataset {NemoOptions.of(recipe).dataset}: put the"
-            " template into the model's folder, as chat_template.jinja",
-        )
-    if kind == "file":
-        return {("dataset", "chat_template"): name}, ()
-    inline = NemoOptions.of(recipe).chat_template if recipe.render.template.startswith("nemo-automodel/") else None
-    return {("dataset", "chat_template"): inline or value}, ()
+    own, (kind, _, name) = NemoOptions.of(recipe), recipe.render.template.partition(":")
+    if own.dataset not in ("chat", "agent", "squad"):
+        why = "put the template into the model's folder, as chat_template.jinja"
+        return {}, (f"render.template = {value!r} has no key with own.dataset {own.dataset}: {why}",)
+    inline = own.chat_template if kind.startswith("nemo-automodel/") else None
+    return {("dataset", "chat_template"): name if kind == "file" else inline or value}, ()
 
 
 def _columns(config: table.Config, recipe: Recipe, where: str) -> table.Said:
@@ -168,7 +147,7 @@ def _columns(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     if NemoOptions.of(recipe).dataset != "columns":
         return {}
     names = set(mapping) if isinstance(mapping, Mapping) else set()
-    if not isinstance(mapping, Mapping) or "answer" not in names or not names <= set(MAPPED) or len(names) < 2:
+    if "answer" not in names or not names <= set(MAPPED) or len(names) < 2:
         raise RecipeError(
             f"dataset.column_mapping is `{mapping}`",
             where=where,
@@ -191,18 +170,14 @@ def _written_columns(recipe: Recipe, path: str, value: Mapping[str, str]) -> tab
 
 
 def _tokenizer(config: table.Config, recipe: Recipe, where: str) -> table.Said:
-    block = entry(config).get("tokenizer")
-    model = config.get("model")
-    named = model.get("pretrained_model_name_or_path") if isinstance(model, Mapping) else None
-    if not named and isinstance(model, Mapping):
-        inner = model.get("config")
-        named = inner.get("pretrained_model_name_or_path") if isinstance(inner, Mapping) else inner
+    block, key = entry(config).get("tokenizer"), ("pretrained_model_name_or_path",)
+    inner = table.at(config, ("model", "config"))[1]
+    named = table.at(config, ("model", *key))[1] or (table.at(inner, key)[1] if isinstance(inner, Mapping) else inner)
+    own = table.at(block, key)[1]
+    named = own if isinstance(own, str) else named
     said: dict[str, Any] = {"tokenizer.name": named} if isinstance(named, str) else {}
     if not isinstance(block, Mapping):
         return said
-    own = block.get("pretrained_model_name_or_path")
-    if isinstance(own, str):
-        said["tokenizer.name"] = own
     transformers = str(block.get("_target_", "")).startswith("transformers.")
     if transformers or block.get("force_hf") or block.get("tokenizer_backend") == "transformers_auto":
         said["own.tokenizer_backend"] = "transformers_auto"
@@ -221,21 +196,19 @@ def _written_tokenizer(recipe: Recipe, path: str, value: Any) -> table.Keys:
 
 
 def _batch(config: table.Config, recipe: Recipe, where: str) -> table.Said:
-    size = table.at(config, table.place_of("dataloader.batch_size"))[1]
-    if size is None:
-        size = table.at(config, table.place_of("step_scheduler.local_batch_size"))[1]
+    sizes = (
+        table.at(config, place)[1] for place in (("dataloader", "batch_size"), ("step_scheduler", "local_batch_size"))
+    )
+    size = next((size for size in sizes if size is not None), None)
     return {"batch.size": size} if isinstance(size, int) and not isinstance(size, bool) else {}
 
 
 def _collater(config: table.Config, recipe: Recipe, where: str) -> table.Said:
-    given = table.at(config, table.place_of("dataloader.collate_fn"))[1]
-    name = given.get("_target_") if isinstance(given, Mapping) else given
-    said: dict[str, Any] = {}
-    if str(name).endswith("packed_sequence_thd_collater"):
-        said["batch.attention"] = "none"
-    elif isinstance(given, Mapping) and given.get("pad_seq_len_divisible"):
-        said["batch.multiple"] = given["pad_seq_len_divisible"]
-    return said
+    given = table.at(config, ("dataloader", "collate_fn"))[1]
+    if _target(given).endswith("packed_sequence_thd_collater"):
+        return {"batch.attention": "none"}
+    multiple = table.at(given, ("pad_seq_len_divisible",))[1]
+    return {"batch.multiple": multiple} if multiple else {}
 
 
 def _written_collater(recipe: Recipe, path: str, value: Any) -> table.Keys | None:
@@ -309,8 +282,9 @@ TABLE = (
         _length,
         _written_length,
     ),
-    table.rule("dataset.mask_history dataset.train_on_last_turn_only", "mask.turns", _last, _written_last),
-    table.rule("dataset.answer_only_loss_mask", "mask.rule", _rule, _written_rule),
+    _flag("mask_history", "mask.turns", "last", "chat"),
+    _flag("train_on_last_turn_only", "mask.turns", "last", "agent"),
+    _flag("answer_only_loss_mask", "mask.rule", "all", "columns", on=False),
     _option("mask_reasoning_content", "chat", "agent"),
     _option("mask_generation_prompt", "chat", "agent"),
     _option("use_hf_chat_template", "columns"),
@@ -362,8 +336,13 @@ PACKED = ("packed_sequence_size", "packing_strategy", "pad_to_multiple_of", "max
 RULES = KeyRules(("model",))
 
 
+def _target(value: Any) -> str:
+    """What a block, or a word in its place, names."""
+    return str(value.get("_target_") if isinstance(value, Mapping) else value)
+
+
 def _other_collator(value: Any) -> bool:
-    named = str(value.get("_target_") if isinstance(value, Mapping) else value)
+    named = _target(value)
     return not (named.endswith((".default_collater", ".packed_sequence_thd_collater")) or named == "default")
 
 
@@ -418,10 +397,8 @@ def _translated(value: Any) -> Any:
 
 def _unsupervised(config: table.Config) -> Iterator[Problem]:
     """Why a config is none of NeMo Automodel's fine-tuning of language models."""
-    given = config.get("recipe")
-    name = given.get("_target_") if isinstance(given, Mapping) else given
-    last = str(name).rpartition(".")[2]
-    if name is not None and last not in FINETUNES:
+    last = _target(config.get("recipe")).rpartition(".")[2]
+    if last not in (*FINETUNES, "None"):
         why = "sftui shows the data of NeMo Automodel's fine-tuning of language models"
         yield Problem(f"the config is for the recipe {last}", why, f"open a config of {RECIPE}")
     if not isinstance(config.get("dataset"), Mapping):
@@ -466,7 +443,7 @@ def _notes(key: str, value: Any, kind: str, known: KnownKeys) -> list[KeyNote]:
     if key == "distributed" and isinstance(value, Mapping) and (value.get("cp_size") or 1) != 1:
         return [KeyNote(f"{key}.cp_size", value["cp_size"], KeyUse.UNSUPPORTED, "THD packs pad each row to a multiple")]
     if key == "recipe":
-        name = str(value.get("_target_") if isinstance(value, Mapping) else value)
+        name = _target(value)
         ours = "." not in name or name.startswith("nemo_automodel.")
         told = "" if ours else "a recipe of yours may make other rows: sftui does not run it"
         return [KeyNote(key, value, KeyUse.PASSED if ours else KeyUse.UNSUPPORTED, told)]

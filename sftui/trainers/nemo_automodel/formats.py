@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -352,12 +353,11 @@ def _answers(row: Raw) -> bool:
 def _left_out(row: Raw) -> Conversation:
     """A row that the dataset drops before it looks at it, for a person to read."""
     column = "messages" if isinstance(row.get("messages"), list) else "conversations"
-    stored = row.get(column)
-    keys = KEYS[column]
+    stored, (role, text) = row.get(column), KEYS[column]
     shown = tuple(
-        Message({"role": str(one.get(keys[0])), "content": str(one.get(keys[1]) or "")}, f"{column}[{i}]")
-        for i, one in enumerate(stored if isinstance(stored, list) else ())
-        if isinstance(one, Mapping)
+        Message({"role": str(turn.get(role)), "content": str(turn.get(text) or "")}, f"{column}[{i}]")
+        for i, turn in enumerate(stored if isinstance(stored, list) else ())
+        if isinstance(turn, Mapping)
     )
     return Conversation(Kind.CHAT, "messages", shown, extra={LEFT_OUT: NO_ANSWER})
 
@@ -398,36 +398,25 @@ def _merged(turns: Sequence[_AgentTurn], number: Any) -> list[Message]:
     prefix = f"call_{number}" if number is not None else "call"
     made: list[Message] = []
     ids: list[str] = []
-    count = i = 0
-    while i < len(turns):
-        turn = turns[i]
-        if turn.role == "tool_call":
-            calls, ids = [], []
-            first = i
-            while i < len(turns) and turns[i].role == "tool_call":
-                name, arguments = _said_call(turns[i])
-                ids.append(f"{prefix}_{count}")
-                calls.append(_call(ids[-1], name, arguments))
-                count += 1
-                i += 1
+    count = 0
+    for role, group in groupby(turns, lambda turn: "tool" if turn.role == "tool_response" else turn.role):
+        some = [*group]
+        if role == "tool_call":
+            ids = [f"{prefix}_{count + i}" for i in range(len(some))]
+            calls = [_call(number, *_said_call(turn)) for number, turn in zip(ids, some)]
+            count += len(ids)
             if made and made[-1].role == "assistant" and "tool_calls" not in made[-1].data:
                 made[-1] = replace(made[-1], data={**made[-1].data, "tool_calls": calls})
             else:
-                made.append(Message({"role": "assistant", "content": "", "tool_calls": calls}, turns[first].origin))
-        elif turn.role in ("tool_response", "tool"):
-            place = 0
-            while i < len(turns) and turns[i].role in ("tool_response", "tool"):
-                made.append(_result(turns[i], ids, f"{prefix}_response_{count}", place))
-                i += 1
-                place += 1
-        else:
-            ids = []
-            message, given = _spoken(turn, prefix, count)
-            if given is not None:
-                ids = given
-                count += len(given)
-            made.append(message)
-            i += 1
+                made.append(Message({"role": "assistant", "content": "", "tool_calls": calls}, some[0].origin))
+            continue
+        for place, turn in enumerate(some):
+            if role == "tool":
+                made.append(_result(turn, ids, f"{prefix}_response_{count}", place))
+            else:
+                message, ids = _spoken(turn, prefix, count)
+                count += len(ids)
+                made.append(message)
     return made
 
 
@@ -457,19 +446,16 @@ def _result(turn: _AgentTurn, ids: Sequence[str], other: str, place: int) -> Mes
     return Message(made, turn.origin)
 
 
-def _spoken(turn: _AgentTurn, prefix: str, count: int) -> tuple[Message, list[str] | None]:
-    """A message of system, user or assistant, and the ids of its calls where it has some."""
+def _spoken(turn: _AgentTurn, prefix: str, count: int) -> tuple[Message, list[str]]:
+    """A message of system, user or assistant, and the ids of its calls."""
     content = turn.held.get("content", "")
-    text = content if isinstance(content, str) else "" if content is None else str(content)
-    made: dict[str, Any] = {"role": turn.role, "content": text}
-    if turn.role != "assistant":
-        return Message(made, turn.origin), None
-    thought = turn.held.get("reasoning_content")
-    if thought:
-        made["reasoning_content"] = thought if isinstance(thought, str) else str(thought)
-    stored = turn.held.get("tool_calls")
+    made: dict[str, Any] = {"role": turn.role, "content": "" if content is None else str(content)}
+    held = turn.held if turn.role == "assistant" else {}
+    if thought := held.get("reasoning_content"):
+        made["reasoning_content"] = str(thought)
+    stored = held.get("tool_calls")
     if stored is None:
-        return Message(made, turn.origin), None
+        return Message(made, turn.origin), []
     if not isinstance(stored, list):
         raise _stop(f"{turn.origin}.tool_calls is {type_word(stored)}", "it must be a list")
     calls, ids = [], []
@@ -481,8 +467,7 @@ def _spoken(turn: _AgentTurn, prefix: str, count: int) -> tuple[Message, list[st
         number = call.get("id")
         ids.append(number if isinstance(number, str) and number else f"{prefix}_{count + i}")
         calls.append(_call(ids[-1], name, function.get("arguments", "")))
-    made["tool_calls"] = calls
-    return Message(made, turn.origin), ids
+    return Message({**made, "tool_calls": calls}, turn.origin), ids
 
 
 def _columns(row: Raw, detected: Detection, options: NemoOptions) -> Conversation:
