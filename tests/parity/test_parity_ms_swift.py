@@ -25,7 +25,7 @@ from sftui.session.verifying import piece
 from sftui.sources import SourceSpec, open_source
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.config import Facts
-from sftui.trainers.ms_swift import models
+from sftui.trainers.ms_swift import registry
 from sftui.trainers.own_config import write_config
 from sftui.trainers.verify.session import read_result
 
@@ -154,7 +154,7 @@ def test_every_model_gets_its_template_by_its_name(capsys: pytest.CaptureFixture
     other = {}
     for name, template in theirs.items():
         try:
-            mine = models.model_of(name, None, None).template
+            mine = registry.model_of(name, None, None).template
         except RecipeError:
             mine = None
         if mine != template:

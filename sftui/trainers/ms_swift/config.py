@@ -27,8 +27,7 @@ from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, Wri
 from sftui.trainers.form import Draft, Form, edited
 from sftui.trainers.known import KnownKeys
 from sftui.trainers.ms_swift import MsSwiftOptions
-from sftui.trainers.ms_swift.models import model_of, prepares
-from sftui.trainers.ms_swift.registry import STRATEGIES, TITLE
+from sftui.trainers.ms_swift.registry import STRATEGIES, TITLE, model_of, prepares
 from sftui.trainers.yaml_edit import edit
 
 _TOLD = object_of(Path(__file__).with_name("keys.json"))

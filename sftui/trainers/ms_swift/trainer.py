@@ -44,9 +44,8 @@ from sftui.trainers.base import ShapedRow, Toolbox, Trainer, dropped_labels
 from sftui.trainers.held_out import IN_ORDER, HeldOut, in_order
 from sftui.trainers.ms_swift import TRAITS, MsSwiftOptions, contexts, packing, registry, rows
 from sftui.trainers.ms_swift.config import COLUMNS, OWN
-from sftui.trainers.ms_swift.models import NAMING, Model, model_of
 from sftui.trainers.ms_swift.prepare import PREPARED, RowOptions, RowRounds, prepared
-from sftui.trainers.ms_swift.registry import TITLE, Slots, Template
+from sftui.trainers.ms_swift.registry import NAMING, TITLE, Model, Slots, Template, model_of
 from sftui.trainers.ms_swift.texts import InsertedIds
 from sftui.trainers.own_config import require
 from sftui.trainers.pieces import PieceTokens, numbered, owned, said, unrendered

@@ -143,7 +143,7 @@ def _written_template(recipe: Recipe, path: str, value: str | None) -> table.Not
 
 
 def _columns(config: table.Config, recipe: Recipe, where: str) -> table.Said:
-    mapping = entry(config).get("column_mapping")
+    mapping: Any = entry(config).get("column_mapping")
     if NemoOptions.of(recipe).dataset != "columns":
         return {}
     names = set(mapping) if isinstance(mapping, Mapping) else set()

@@ -19,7 +19,7 @@ from sftui.trainers import table
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenFile, wrong_value
 from sftui.trainers.form import Draft, Form, edited, inlined
 from sftui.trainers.known import KeyRules, KnownKeys, Remark
-from sftui.trainers.verl import VerlOptions, hydra, script
+from sftui.trainers.verl import VerlOptions, script
 from sftui.trainers.verl.alone import ACTING, GIVEN
 from sftui.trainers.verl.formats import FORMATS
 from sftui.trainers.yaml_edit import REMOVE
@@ -346,7 +346,7 @@ def _rows(draft: Draft) -> table.Keys:
 def _words(keys: table.Keys) -> list[str]:
     """Keys as the words of a command line."""
     named = {".".join(map(str, place)): value for place, value in keys.items()}
-    return [hydra.word(f"{_needed(key, value)}{key}", value) for key, value in named.items()]
+    return [script.override(f"{_needed(key, value)}{key}", value) for key, value in named.items()]
 
 
 def _needed(key: str, value: Any) -> str:

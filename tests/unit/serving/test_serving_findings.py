@@ -23,7 +23,7 @@ from sftui.recipe import Recipe, changed
 from sftui.serving import ServedTemplate, load_served
 from sftui.tokens import LoadedTokenizer, load_tokenizer
 from sftui.trainers import preset
-from sftui.trainers.llamafactory.special import with_tokens
+from sftui.trainers.llamafactory.trainer import with_tokens
 
 OWN: Mapping[str, tuple[str, str, str]] = {
     "qwen2_5": ("chatml", "", "<|im_end|>"),

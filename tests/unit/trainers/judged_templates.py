@@ -21,7 +21,7 @@ from sftui.findings import Context, Finding, check_row
 from sftui.model import Inspection, Row
 from sftui.tokens import LoadedTokenizer, load_tokenizer
 from sftui.trainers import preset
-from sftui.trainers.llamafactory.special import with_tokens
+from sftui.trainers.llamafactory.trainer import with_tokens
 
 ALL = os.environ.get("SFTUI_JUDGED") == "all"
 OWN: Mapping[str, tuple[str, str, str]] = {

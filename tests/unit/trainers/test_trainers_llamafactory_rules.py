@@ -481,7 +481,7 @@ def test_a_missing_eos_is_added_before_the_stop_words() -> None:
 
     from sftui.tokens.loaded import LoadedTokenizer
     from sftui.trainers.llamafactory.registry import TEMPLATES
-    from sftui.trainers.llamafactory.special import fix_special_tokens
+    from sftui.trainers.llamafactory.trainer import fix_special_tokens
 
     bare = load_tokenizer("builtin:gemma")
     bare = LoadedTokenizer(replace(bare.facts, eos_token=None, eos_id=None), bare.engine)

@@ -16,7 +16,7 @@ from sftui.model import Inspection, Pack, Reason, Row
 from sftui.recipe import Recipe, changed
 from sftui.tokens import load_tokenizer
 from sftui.trainers import Toolbox, preset, trainer_named
-from sftui.trainers.ms_swift import models, registry
+from sftui.trainers.ms_swift import registry
 from sftui.trainers.ms_swift.trainer import MsSwift, template_name
 from sftui.trainers.own_config import notes_of
 
@@ -212,7 +212,7 @@ def test_the_template_of_a_model(
         (tmp_path / name / "config.json").write_text(json.dumps({**config, "max_position_embeddings": 77}))
         name = str(tmp_path / name)
     try:
-        found = models.model_of(name, None, kind)
+        found = registry.model_of(name, None, kind)
     except SftuiError as error:
         assert template is not None and template in str(error)
         return

@@ -16,7 +16,7 @@ from sftui.trainers import preset, trainer_named
 from sftui.trainers.config import Facts, KeyUse, OpenedConfig
 from sftui.trainers.own_config import losses_of, write_config
 from sftui.trainers.recognise import recognise
-from sftui.trainers.verl import hydra, script
+from sftui.trainers.verl import script
 
 BASE = "data:\n  train_files: a.parquet\nmodel:\n  path: M\n"
 SCRIPT = """#!/bin/bash
@@ -359,14 +359,14 @@ def test_what_it_cannot_be_told(path: str, value: Any, why: str) -> None:
     ],
 )
 def test_values_of_overrides(text: str, value: Any) -> None:
-    assert hydra.parsed(text, "here") == value
-    assert hydra.parsed(hydra.written(value), "here") == value
+    assert script.parsed(text, "here") == value
+    assert script.parsed(script.written(value), "here") == value
 
 
 @pytest.mark.parametrize("text", ["[a", "{a", "'a", "[a]b", "{a:1}}"])
 def test_values_that_hydra_refuses(text: str) -> None:
     with pytest.raises(RecipeError):
-        hydra.parsed(text, "here")
+        script.parsed(text, "here")
 
 
 def test_only_a_command_counts() -> None:

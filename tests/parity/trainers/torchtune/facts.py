@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from facts import ALPACA, CHAT, Facts
 
-from sftui.trainers.torchtune.table import DATASET, TOP
+from sftui.trainers.torchtune.config import DATASET, TOP
 
 FACTS = Facts(
     preset="torchtune@0.7",
