@@ -375,9 +375,8 @@ def _data(entry: Mapping[str, Any], recipe: Recipe, where: str) -> Recipe:
         if held is not None and not isinstance(held, Mapping):
             raise wrong_value(key, held, "a mapping of names", where)
     if isinstance(columns, Mapping):
-        recipe = changed(
-            recipe, "data.fields", {COLUMNS[key]: value for key, value in columns.items() if key in COLUMNS and value}
-        )
+        fields = {COLUMNS[key]: value for key, value in columns.items() if key in COLUMNS and value}
+        recipe = changed(recipe, "data.fields", fields)
     if isinstance(tags, Mapping):
         named = {ours: str(tags[key]) for key, ours in MESSAGE_TAGS.items() if tags.get(key)}
         if formatting != "alpaca" and len(named) < len(MESSAGE_TAGS):
@@ -459,21 +458,14 @@ def entry_of(recipe: Recipe, facts: Facts) -> dict[str, Any]:
         kind, fields = facts.format or "alpaca", facts.fields or fields
         names, roles = facts.message_keys or names, facts.role_map or roles
     roles = {theirs: "observation" if ours == "tool" else ours for theirs, ours in roles.items()}
-    if (
-        roles == Data().role_map or formats.ROLES.keys() <= roles.keys()
-    ):  # nobody chose names: they are those of the format
-        roles = dict(formats.ROLES)
+    unnamed = roles == Data().role_map or formats.ROLES.keys() <= roles.keys()
+    roles = dict(formats.ROLES) if unnamed else roles  # nobody chose names: they are those of the format
     if kind == "messages" and not openai:  # role and content: sharegpt with tags to LLaMA-Factory
-        kind, names = "sharegpt", names or formats.CHAT_KEYS
-        fields, roles = (
-            fields or {"messages": "messages"},
-            dict(formats.CHAT_ROLES) if roles == formats.ROLES else roles,
-        )
+        kind, names, fields = "sharegpt", names or formats.CHAT_KEYS, fields or {"messages": "messages"}
+        roles = dict(formats.CHAT_ROLES) if roles == formats.ROLES else roles
     elif kind in ("prompt_completion", "columns"):
-        kind, fields = (
-            "alpaca",
-            {"instruction": fields.get("prompt", "prompt"), "output": fields.get("completion", "completion")},
-        )
+        columns = {"instruction": "prompt", "output": "completion"}
+        kind, fields = "alpaca", {ours: fields.get(name, name) for ours, name in columns.items()}
     formatting = next((name for name, ours in FORMATTING.items() if ours == kind), "alpaca")
     entry: dict[str, Any] = {} if formatting == "alpaca" else {"formatting": formatting}
     default = formats.ALPACA_FIELDS if formatting == "alpaca" else formats.MESSAGE_FIELDS

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 from typing import NamedTuple
 
 from sftui.errors import TemplateError
 from sftui.model import NOWHERE, Message, Part, Piece, RenderedText, Span, Tokens
+from sftui.recipe import Recipe, Tokenize
 from sftui.runs import Stretch, as_runs, together
 from sftui.trainers.llamafactory import tools as tool_formats
 from sftui.trainers.llamafactory.registry import BOS, PLACEHOLDER, Slots, SlotTemplate, TemplateKind, TokenSlot, stop
@@ -26,16 +27,6 @@ from sftui.trainers.pieces import Run, after_content, said
 
 MEDIA = ("<image>", "<video>", "<audio>")
 """What stands for media in a text."""
-
-
-@dataclass(frozen=True, slots=True)
-class RenderOptions:
-    """What the config says about rendering: `default_system` None leaves the template's own."""
-
-    default_system: str | None = None
-    enable_thinking: bool | None = True
-    preserve_thinking: bool = False
-    mask_history: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,16 +81,25 @@ class _Paper:
 class Writer:
     """Puts rows into the slots of one template; what stands around contents is worked out once for a kind of turn."""
 
-    def __init__(self, template: SlotTemplate, special: Specials, options: RenderOptions) -> None:
-        self.template = template
-        self._special, self.options = special, options
+    def __init__(self, template: SlotTemplate, special: Specials, recipe: Recipe) -> None:
+        self.template, self._special = template, special
+        append = "always" if template.efficient_eos else recipe.tokenize.append_eos
+        self._by_piece = replace(recipe.tokenize, mode="per_part", append_eos=append)
+        self._whole = replace(recipe.tokenize, mode="whole")
+        kwargs = recipe.render.kwargs
+        self._thinks = kwargs.get("enable_thinking", True)
+        self._discards = recipe.mask.turns == "last" and not kwargs.get("preserve_thinking")
         self._known: dict[tuple[str, bool, bool], tuple[_Slot, ...]] = {}
         self._terminator = template.terminator
-        default = options.default_system
+        default = recipe.render.inject_system
         self._default = template.default_system if default is None else default
         thought = template.empty_thought
         self._trained_thought = _Slot(thought, "", False, Part.INJECTED, None, (Run(thought, 0, Part.INJECTED),))
         self._thought = _Slot(thought, "", False, Part.HEADER, None, (Run(thought, 1, Part.HEADER),))
+
+    def options(self, rendered: RenderedText) -> Tokenize:
+        """How a row is encoded."""
+        return self._whole if rendered.pieces is None else self._by_piece
 
     def render(
         self, messages: Sequence[Message], tools: str | None, today: Callable[[], date], *, spans: bool = True
@@ -118,7 +118,7 @@ class Writer:
             _refuse_media(contents, template)
         thoughts: dict[int, bool] = {}
         if template.reasons:
-            contents, thoughts = _thinking(contents, template, self.options)
+            contents, thoughts = self._thinking(contents)
         plain = template.kind is not TemplateKind.LLAMA2
         paper, last = _Paper(spans), len(messages) - 1
         for number, message in enumerate(turns):
@@ -229,6 +229,19 @@ class Writer:
         owner = content[0].message
         return [run for run in (Run(head, owner, Part.HEADER), *content, Run(tail, owner, Part.SEPARATOR)) if run.text]
 
+    def _thinking(self, contents: list[str]) -> tuple[list[str], dict[int, bool]]:
+        """Contents without the thoughts that go, and for each answer whether an empty thought is trained.
+
+        An answer that is not in the result gets none. `enable_thinking` None adds to the prompt but removes nothing.
+        """
+        found, last = list(contents), len(contents) - 1
+        for i in range(1, len(found), 2):
+            for goes in (self._thinks is False, self._discards and i < last - 1):
+                found[i] = _without_thought(found[i], self.template) if goes else found[i]
+        opening, closing = (word.strip() for word in self.template.thought)
+        answers = [last] if self._discards else range(1, len(found), 2)
+        return found, {i: bool(self._thinks) for i in answers if opening not in found[i] and closing not in found[i]}
+
     def _tail(self, text: str, trained: bool, answered: bool, *, ended: bool) -> tuple[Run, ...]:
         """What follows the content: rest, terminator, white space, and the header of the answer."""
         part = Part.SEPARATOR if trained else Part.HEADER
@@ -288,28 +301,9 @@ def _worded(content: str, role: str, template: SlotTemplate) -> str:
     )
 
 
-def _thinking(contents: list[str], template: SlotTemplate, options: RenderOptions) -> tuple[list[str], dict[int, bool]]:
-    """Contents without the thoughts that go, and for each answer whether an empty thought is trained.
-
-    An answer that is not in the result gets none. `enable_thinking` None adds to the prompt but removes nothing.
-    """
-    found = list(contents)
-    discard = options.mask_history and not options.preserve_thinking
-    if options.enable_thinking is False:
-        found[1::2] = [_without_thought(text, template) for text in found[1::2]]
-    if discard:
-        for i in range(1, len(found) - 2, 2):
-            found[i] = _without_thought(found[i], template)
-    opening, closing = (word.strip() for word in template.thought)
-    answers = [len(found) - 1] if discard else range(1, len(found), 2)
-    return found, {
-        i: bool(options.enable_thinking) for i in answers if opening not in found[i] and closing not in found[i]
-    }
-
-
 def _without_thought(text: str, template: SlotTemplate) -> str:
     opening, closing = map(re.escape, template.thought)
     return re.sub(f"{opening}(.*?){closing}", "", text, flags=re.DOTALL).lstrip("\n")
 
 
-__all__ = ["RenderOptions", "Specials", "Writer", "stretches", "turn_count"]
+__all__ = ["Specials", "Writer", "stretches", "turn_count"]

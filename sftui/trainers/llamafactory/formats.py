@@ -100,12 +100,13 @@ def detect(rows: Sequence[Row], data: Data, *, openai: bool) -> Detection:
                 "",
                 "name the dataset's columns in dataset_info.json",
             )
-    if openai and _uneven(samples, found.fields):
-        found = replace(found, notes=(*found.notes, UNEVEN))
-    if found.format == "alpaca":
-        uneven = (UNEVEN_HISTORY,) if "history" in found.fields and _uneven_pairs(samples, found.fields) else ()
-        found = replace(found, notes=(*found.notes, *uneven))
-    return found
+    uneven = UNEVEN if openai and _uneven(samples, found.fields) else ""
+    if found.format == "alpaca" and "history" in found.fields:
+        histories = [row.get(found.fields["history"]) for row in samples]
+        pairs = (pair for history in histories if isinstance(history, list) for pair in history)
+        # objects with other keys, or the same in another order, in another place
+        uneven = UNEVEN_HISTORY if len({tuple(pair) for pair in pairs if isinstance(pair, Mapping)}) > 1 else ""
+    return replace(found, notes=(*found.notes, uneven)) if uneven else found
 
 
 def unless_late(rows: Sequence[Row], found: Detection, most: int | None) -> Detection:
@@ -123,12 +124,6 @@ def unless_late(rows: Sequence[Row], found: Detection, most: int | None) -> Dete
     return found
 
 
-def _uneven_pairs(rows: Sequence[Mapping[str, Any]], fields: Mapping[str, str]) -> bool:
-    """Whether pairs of the history are objects with other keys, or the same in another order, in another place."""
-    held = [row.get(fields["history"]) for row in rows]
-    return len({tuple(pair) for one in held if isinstance(one, list) for pair in one if isinstance(pair, Mapping)}) > 1
-
-
 def _uneven(rows: Sequence[Mapping[str, Any]], fields: Mapping[str, str]) -> bool:
     """Whether tools or calls that are objects have other keys, or the same in another order, in another place."""
     keys: dict[tuple[str, ...], tuple[str, ...]] = {}
@@ -143,25 +138,18 @@ def _uneven(rows: Sequence[Mapping[str, Any]], fields: Mapping[str, str]) -> boo
 
     for row in rows:
         turns = row.get(fields["messages"])
-        calls = (
-            [turn.get("tool_calls") for turn in turns if isinstance(turn, Mapping)]
-            if isinstance(turns, (list, tuple))
-            else []
-        )
+        listed = turns if isinstance(turns, (list, tuple)) else ()
+        calls = [turn.get("tool_calls") for turn in listed if isinstance(turn, Mapping)]
         tools = row.get(fields["tools"]) if "tools" in fields else None
         if not same(calls, ("calls",)) or not same(tools, ("tools",)):
             return True
     return False
 
 
-def chat_roles(data: Data) -> Mapping[str, str]:
-    """The roles of role and content messages: the recipe's, where it has other ones than the preset."""
-    return CHAT_ROLES if dict(data.role_map) == ROLES else data.role_map
-
-
 def _of_messages(data: Data, fields: Mapping[str, str]) -> Detection:
     reason = "LLaMA-Factory: formatting sharegpt with role and content tags"
-    return Detection("messages", fields, data.message_keys or CHAT_KEYS, chat_roles(data), reason)
+    roles = CHAT_ROLES if dict(data.role_map) == ROLES else data.role_map  # the preset's are those of from and value
+    return Detection("messages", fields, data.message_keys or CHAT_KEYS, roles, reason)
 
 
 def _of_turns(data: Data, fields: Mapping[str, str], kind: str = "sharegpt", formatting: str = "sharegpt") -> Detection:
@@ -173,9 +161,8 @@ def _guess(first: Mapping[str, Any], columns: Sequence[str], data: Data) -> Dete
     around = {name: name for name in ("system", "tools") if name in columns}
     if data.fields and "messages" not in data.fields:
         return Detection("alpaca", data.fields, reason="LLaMA-Factory: formatting alpaca, by data.fields")
-    column = data.fields.get("messages") or next(
-        (name for name in ("conversations", "messages") if _is_list(first.get(name))), None
-    )
+    listed = (name for name in ("conversations", "messages") if _is_list(first.get(name)))
+    column = data.fields.get("messages") or next(listed, None)
     if column is not None:
         turns = first.get(column)
         fields = data.fields or {"messages": column, **around}
@@ -304,9 +291,8 @@ def _alpaca(data: Mapping[str, Any], fields: Mapping[str, str]) -> tuple[list[Me
         # `for old_prompt, old_response in history`: whatever gives two things, a mapping the names of its keys
         if not isinstance(pair, (list, tuple, str, Mapping)) or len(pair) != 2:
             raise stop(ConversationError, f"history[{number}] is no pair of a question and an answer")
-        messages += [
-            _message(role, text, f"{fields['history']}[{number}]") for role, text in zip(("user", "assistant"), pair)
-        ]
+        origin = f"{fields['history']}[{number}]"
+        messages += [_message(role, text, origin) for role, text in zip(("user", "assistant"), pair)]
     named = [fields[name] for name in ("instruction", "input") if name in fields and data.get(fields[name])]
     texts = [data[name] for name in named]
     if not all(isinstance(text, str) for text in texts):
@@ -345,9 +331,8 @@ def _openai(turns: Numbered, tags: Mapping[str, str | None]) -> tuple[list[Messa
     for origin, role, content, turn in turns:
         calls = turn.get("tool_calls")
         if role in (tags["assistant"], tags["function"]) and calls:
-            if not isinstance(calls, list) or not all(
-                isinstance(call, Mapping) and "function" in call for call in calls
-            ):
+            listed = calls if isinstance(calls, list) else [None]
+            if not all(isinstance(call, Mapping) and "function" in call for call in listed):
                 raise stop(ConversationError, f"the tool_calls of {origin} are no list of functions")
             content, role = _json([call["function"] for call in calls], "tool_calls"), tags["function"]
         if role == tags["observation"]:
@@ -386,20 +371,15 @@ def _with_thinking(system: Any, tools: Any) -> Any:
 
 
 def _invalid_role(origin: str, role: Any) -> str:
-    return (
-        f"Invalid role tag: `{role}` at {origin}; questions and answers must alternate. LLaMA-Factory skips this"
-        " example"
-    )
+    why = "questions and answers must alternate. LLaMA-Factory skips this example"
+    return f"Invalid role tag: `{role}` at {origin}; {why}"
 
 
 def _invalid_count(messages: Sequence[Message]) -> str | None:
     if not messages:
         return "Dropped invalid example: there are no messages"
-    return (
-        f"Invalid message count: {len(messages)}, not pairs. LLaMA-Factory skips this example"
-        if len(messages) % 2
-        else None
-    )
+    uneven = f"Invalid message count: {len(messages)}, not pairs. LLaMA-Factory skips this example"
+    return uneven if len(messages) % 2 else None
 
 
 def _is_list(value: Any) -> TypeGuard[Sequence[Mapping[str, Any]]]:

@@ -115,14 +115,11 @@ class SlotTemplate:
 
 
 def _slots(recorded: Sequence[Any]) -> Slots:
-    return tuple(
-        slot
-        if isinstance(slot, str)
-        else TokenSlot(slot["token"])
-        if "token" in slot
-        else Special(f"{slot['special']}_token")
-        for slot in recorded
-    )
+    return tuple(slot if isinstance(slot, str) else _token(**slot) for slot in recorded)
+
+
+def _token(token: str = "", special: str = "") -> TokenSlot | Special:
+    return TokenSlot(token) if token else Special(f"{special}_token")
 
 
 def _made(name: str, facts: Mapping[str, Any]) -> SlotTemplate:
@@ -131,15 +128,10 @@ def _made(name: str, facts: Mapping[str, Any]) -> SlotTemplate:
     answer: Slots = (PLACEHOLDER,) if facts.get("efficient_eos") else (PLACEHOLDER, EOS)
     user, assistant = slots.get("user", (PLACEHOLDER,)), slots.get("assistant", answer)
     usual = {"user": user, "assistant": assistant, "function": assistant, "observation": user}
-    rest = {
-        key: tuple(value) if isinstance(value, list) else value for key, value in facts.items() if key not in _SLOTS
-    }
-    formats = {
-        "kind": TemplateKind(facts.get("kind", "plain")),
-        "tools_format": facts.get("tools_format", "default") or "",
-    }
-    given: dict[str, Any] = {"system": (PLACEHOLDER,), **usual, **slots, **rest, **formats}
-    return SlotTemplate(name, **given)
+    rest: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in facts.items()}
+    rest |= {"system": (PLACEHOLDER,), **usual, **slots, "kind": TemplateKind(facts.get("kind", "plain"))}
+    rest["tools_format"] = facts.get("tools_format", "default") or ""
+    return SlotTemplate(name, **rest)
 
 
 _SLOTS = ("user", "assistant", "system", "function", "observation", "prefix", "tools_slots")

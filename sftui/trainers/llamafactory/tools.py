@@ -34,11 +34,7 @@ def describe(tools: str, name: str, today: date) -> str:
     try:
         read = json.loads(tools)
     except (TypeError, ValueError) as error:
-        raise TemplateError(
-            "LLaMA-Factory stops the whole run at this row",
-            why="its tools are no JSON text",
-            fix="store the tools as a JSON string",
-        ) from error
+        raise no_json() from error
     try:
         return _DESCRIBE[name](read, today) if len(read) != 0 else ""
     except (TypeError, KeyError, AttributeError, ValueError) as error:
@@ -49,6 +45,12 @@ def describe(tools: str, name: str, today: date) -> str:
         ) from error
 
 
+def no_json() -> TemplateError:
+    """The error for a row whose tools are no JSON text."""
+    why, fix = "its tools are no JSON text", "store the tools as a JSON string"
+    return TemplateError("LLaMA-Factory stops the whole run at this row", why=why, fix=fix)
+
+
 def call_text(content: str, name: str, thought: tuple[str, str] | None, wrapper: tuple[str, str] | None) -> str:
     """A function-call message as the assistant writes it; TemplateError where it is no JSON.
 
@@ -56,11 +58,10 @@ def call_text(content: str, name: str, thought: tuple[str, str] | None, wrapper:
     """
     found = _between(wrapper, content)
     if found is not None:
-        return content.replace(found.group(0), "") + _written(found.group(1), name)
+        return content.replace(found[0], "") + _written(found[1], name)
     thinking = _between(thought, content)
-    if thinking is None:
-        return _written(content, name)
-    return thinking.group(0) + _written(content.replace(thinking.group(0), ""), name)
+    before = thinking[0] if thinking is not None else ""
+    return before + _written(content.replace(before, "") if before else content, name)
 
 
 def _between(words: tuple[str, str] | None, content: str) -> re.Match[str] | None:
@@ -128,28 +129,32 @@ def _parameter(name: str, one: Mapping[str, Any], parameters: Mapping[str, Any])
 
 def _declaration(tool: Mapping[str, Any]) -> str:
     text = f"declaration:{tool['name']}{{description:{_quoted(tool.get('description', ''))}"
-    parameters, response = tool.get("parameters"), tool.get("response")
-    if parameters:
-        parts = []
-        if parameters.get("properties"):
-            properties = ",".join(f"{key}:{{{_schema(one)}}}" for key, one in parameters["properties"].items())
-            parts.append(f"properties:{{{properties}}}")
-        if parameters.get("required"):
-            parts.append(f"required:[{','.join(map(_quoted, parameters['required']))}]")
-        if parameters.get("type"):
-            parts.append(f"type:{_quoted(str(parameters['type']).upper())}")
-        text += f",parameters:{{{','.join(parts)}}}"
-    if response:
-        parts = [f"description:{_quoted(response['description'])}"] if response.get("description") else []
-        if str(response.get("type", "")).upper() == "OBJECT":
-            parts.append(f"type:{_quoted('OBJECT')}")
-        text += f",response:{{{','.join(parts)}}}"
+    if parameters := tool.get("parameters"):
+        said = _members(parameters, properties=_properties, required=_names, type=_kind)
+        text += f",parameters:{{{said}}}"
+    if response := tool.get("response"):
+        kind = "OBJECT" if str(response.get("type", "")).upper() == "OBJECT" else ""
+        said = _members({"description": response.get("description"), "type": kind}, description=_quoted, type=_quoted)
+        text += f",response:{{{said}}}"
     return text + "}"
 
 
-def _schema(one: Mapping[str, Any]) -> str:
-    parts = [f"description:{_quoted(one['description'])}"] if one.get("description") else []
-    return ",".join([*parts, *([f"type:{_quoted(str(one['type']).upper())}"] if one.get("type") else [])])
+def _members(value: Mapping[str, Any], **write: Callable[[Any], str]) -> str:
+    """Some keys of a mapping, of those that say something."""
+    return ",".join(f"{key}:{put(value[key])}" for key, put in write.items() if value.get(key))
+
+
+def _properties(properties: Mapping[str, Any]) -> str:
+    shown = (f"{key}:{{{_members(one, description=_quoted, type=_kind)}}}" for key, one in properties.items())
+    return f"{{{','.join(shown)}}}"
+
+
+def _names(names: Any) -> str:
+    return f"[{','.join(map(_quoted, names))}]"
+
+
+def _kind(kind: Any) -> str:
+    return _quoted(str(kind).upper())
 
 
 def _quoted(text: Any) -> str:
@@ -224,16 +229,9 @@ def _tagged(begin: str, each: str, end: str) -> Callable[[Sequence[Call]], str]:
     return _each(written)
 
 
-def _calls_mistral(calls: Sequence[Call]) -> str:
-    return _dump([{"name": name, "arguments": arguments} for name, arguments in calls])
-
-
 def _call_lfm2(name: str, arguments: Any) -> str:
-    return f"{name}({', '.join(f'{key}={_lfm2(value)}' for key, value in arguments.items())})"
-
-
-def _lfm2(value: Any) -> str:
-    return f'"{value}"' if isinstance(value, str) else _dump(value)
+    values = ((key, f'"{value}"' if isinstance(value, str) else _dump(value)) for key, value in arguments.items())
+    return f"{name}({', '.join(f'{key}={shown}' for key, shown in values)})"
 
 
 _DESCRIBE: Mapping[str, Callable[[Sequence[Mapping[str, Any]], date], str]] = {
@@ -264,7 +262,7 @@ _CALLS: Mapping[str, Callable[[Sequence[Call]], str]] = {
     "llama3": _calls_llama3,
     "minimax1": _each(_named, head="<tool_calls>\n", tail="\n</tool_calls>"),
     "minimax2": _tagged('<invoke name="{}">', '\n<parameter name="{}">{}</parameter>', "\n</invoke>"),
-    "mistral": _calls_mistral,
+    "mistral": _each(_named, ", ", "[", "]"),
     "qwen": _CALLS_OF_QWEN,
     "qwen3_5": _tagged(
         "<tool_call>\n<function={}>", "\n<parameter={}>\n{}\n</parameter>", "\n</function>\n</tool_call>"

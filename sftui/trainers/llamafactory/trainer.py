@@ -13,14 +13,16 @@ What a template does to the tokenizer: data/template.py `fix_special_tokens`; tr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import replace
 from datetime import date
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from sftui import labels as label_rules
 from sftui.conversations import Detection
 from sftui.errors import ConversationError, RecipeError, SftuiError, TemplateError, TokenizerError
-from sftui.flat import Ranges, labelled, merged
+from sftui.flat import labelled, merged
 from sftui.model import Batch, Conversation, Example, Labels, Pack, Part, Reason, RenderedText, Row, Tokens
 from sftui.nearest import did_you_mean
 from sftui.recipe import Batch as BatchOptions
@@ -34,7 +36,7 @@ from sftui.trainers.held_out import HeldOut
 from sftui.trainers.llamafactory import TRAITS, LlamaFactoryOptions, encode, formats, length, pretrain
 from sftui.trainers.llamafactory.parse import source
 from sftui.trainers.llamafactory.registry import PLACEHOLDER, RELEASE, TEMPLATES, Slots, SlotTemplate, Special
-from sftui.trainers.llamafactory.tools import FORMATS
+from sftui.trainers.llamafactory.tools import FORMATS, no_json
 from sftui.trainers.own_config import require
 from sftui.trainers.pieces import numbered, owned, unrendered
 
@@ -89,8 +91,9 @@ class LlamaFactory(Trainer):
                 " the same; without one, or with several, it takes its template `empty`"
             )
         elif named.media:
+            media = " and ".join(word if word == "audio" else f"{word}s" for word in named.media)
             found.append(
-                f"the template {named.name} is for a model that takes {_and(named.media)}: where its folder brings no"
+                f"the template {named.name} is for a model that takes {media}: where its folder brings no"
                 " processor LLaMA-Factory stops at the first row; what is shown is of rows of text"
             )
         held = self.held_out(recipe)
@@ -124,10 +127,9 @@ class LlamaFactory(Trainer):
         return found
 
     def _skipped(self, row: Row, detected: Detection, recipe: Recipe) -> bool:
-        try:
+        with suppress(ConversationError):
             return row.data is not None and formats.DROPPED in self.convert(row, detected, recipe).extra
-        except ConversationError:
-            return False
+        return False
 
     def convert(self, row: Row, detected: Detection, recipe: Recipe) -> Conversation:
         conversation = formats.convert(row, detected, openai=_openai(recipe))
@@ -146,21 +148,20 @@ class LlamaFactory(Trainer):
     def as_chat(
         self, conversation: Conversation, recipe: Recipe, tools: Toolbox
     ) -> tuple[Sequence[Mapping[str, Any]], Any, str] | None:
-        chat, template = formats.as_chat(conversation), self._survey(recipe, tools).writer.template
+        chat, template = formats.as_chat(conversation), self._survey(recipe, tools).template
         return None if chat is None else (*chat, template.empty_thought if template.reasons else "")
 
     def fitting(
         self, conversation: Conversation, text: str, recipe: Recipe, tools: Toolbox, before: Sequence[str] = ()
     ) -> str | None:
-        facts = tools.untouched.facts
-        options, day = self._survey(recipe, tools).writer.options, day_of(recipe)
+        facts, day = tools.untouched.facts, day_of(recipe)
         for name in sorted(TEMPLATES, key=lambda one: (OWN + one not in before, one not in USUAL, len(one), one)):
             template = TEMPLATES[name]
             # Texts alone are compared, so that no tokenizer is made anew for each of them: ids stand for nothing here.
             eos = eos_under(template, facts.eos_token)
             special = encode.Specials(_token(facts.bos_token, 0), (eos, 0), dict.fromkeys(template.inserted, 0))
             try:
-                made = encode.Writer(template, special, options).render(
+                made = encode.Writer(template, special, recipe).render(
                     conversation.messages, conversation.tools, lambda: day or self.today(), spans=False
                 )
             except SftuiError:
@@ -187,29 +188,17 @@ class LlamaFactory(Trainer):
 
         return ChatTemplate(source(_registered(name), tokenizer), f"{OWN}{name}")
 
-    def survey(self, first: Conversation | None, recipe: Recipe, tools: Toolbox) -> SlotSurvey:
-        template = template_of(recipe, tools)
-        facts, kwargs = tools.tokenizer.facts, recipe.render.kwargs
-        options = encode.RenderOptions(
-            recipe.render.inject_system,
-            kwargs.get("enable_thinking", True),
-            bool(kwargs.get("preserve_thinking")),
-            recipe.mask.turns == "last",
-        )
+    def survey(self, first: Conversation | None, recipe: Recipe, tools: Toolbox) -> encode.Writer:
+        template, facts = template_of(recipe, tools), tools.tokenizer.facts
         special = encode.Specials(
             _token(facts.bos_token, facts.bos_id),
             _token(facts.eos_token, facts.eos_id),
             {name: found for name in template.inserted if (found := _id_of(tools.tokenizer, name)) is not None},
         )
-        append = "always" if template.efficient_eos else recipe.tokenize.append_eos
-        return SlotSurvey(
-            encode.Writer(template, special, options),
-            replace(recipe.tokenize, mode="per_part", append_eos=append),
-            replace(recipe.tokenize, mode="whole"),
-        )
+        return encode.Writer(template, special, recipe)
 
-    def _survey(self, recipe: Recipe, tools: Toolbox) -> SlotSurvey:
-        return tools.survey if isinstance(tools.survey, SlotSurvey) else self.survey(None, recipe, tools)
+    def _survey(self, recipe: Recipe, tools: Toolbox) -> encode.Writer:
+        return tools.survey if isinstance(tools.survey, encode.Writer) else self.survey(None, recipe, tools)
 
     def shape(self, conversation: Conversation, recipe: Recipe) -> ShapedRow:
         return ShapedRow(conversation, conversation.extra.get(formats.DROPPED))
@@ -222,12 +211,8 @@ class LlamaFactory(Trainer):
             contents = (message.content for message in conversation.messages)
             return unrendered((text if isinstance(text, str) else "" for text in contents), "LLaMA-Factory")
         if conversation.tools is not None and not isinstance(conversation.tools, str):
-            raise TemplateError(
-                "LLaMA-Factory stops the whole run at this row",
-                why="its tools are no JSON text",
-                fix="store the tools as a JSON string",
-            )
-        writer = self._survey(recipe, tools).writer
+            raise no_json()
+        writer = self._survey(recipe, tools)
         rendered = writer.render(
             conversation.messages, conversation.tools, lambda: day_of(recipe) or self.today(), spans=spans
         )
@@ -257,25 +242,26 @@ class LlamaFactory(Trainer):
             most = None if recipe.pack.strategy != "none" else recipe.length.max
             return tokens, pretrain.label(tokens, most, pad_token_id(recipe, tools)[0])
         require(recipe, "mask.rule", "length.over")
-        template = self._survey(recipe, tools).writer.template
+        template = self._survey(recipe, tools).template
         history, prompt = recipe.mask.turns == "last", recipe.mask.rule == "all"
         if history and prompt:
-            raise RecipeError(
-                "`mask_history` is incompatible with `train_on_prompt`",
-                fix="set mask.turns to all or mask.rule to parts",
-            )
+            fix = "set mask.turns to all or mask.rule to parts"
+            raise RecipeError("`mask_history` is incompatible with `train_on_prompt`", fix=fix)
         if prompt and template.efficient_eos:
-            raise RecipeError(
-                f"the template {template.name} does not support `train_on_prompt`", fix="set mask.rule to parts"
-            )
+            what = f"the template {template.name} does not support `train_on_prompt`"
+            raise RecipeError(what, fix="set mask.rule to parts")
         stretches = encode.stretches(tokens, shaped.conversation.messages)
         appended = int(template.efficient_eos)
         count = len(tokens) - appended
         turns = encode.turn_count(shaped.conversation.messages)
         starts = _starts(stretches, count, turns)
         pairs = [(starts[k + 1] - starts[k], starts[k + 2] - starts[k + 1]) for k in range(0, len(starts) - 2, 2)]
-        kept = length.cut(pairs, _cutoff(recipe), reserved=appended, last_first=history)
-        ranges = _ranges(starts, kept, count, appended)
+        most = recipe.length.max  # packing leaves one place free
+        cutoff = most - 1 if most is not None and recipe.pack.strategy != "none" else most
+        kept = length.cut(pairs, cutoff, reserved=appended, last_first=history)
+        lengths = (length for pair in kept for length in pair)
+        places = [(start, start + length) for start, length in zip(starts, lengths)]
+        ranges = merged([*places, (count, count + appended)])  # the appended EOS is always kept
         flags, reasons = _drawn(stretches, count, turns - 1, recipe.mask, appended)
         if not template.efficient_eos:
             return tokens, label_rules.on_ids(tokens, (flags, reasons), ranges)
@@ -334,19 +320,6 @@ class LlamaFactory(Trainer):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class SlotSurvey:
-    """What is decided once for all rows: the slots that the recipe asks for, and how rows with pieces and rows without
-    any are encoded."""
-
-    writer: encode.Writer
-    by_piece: Tokenize
-    whole: Tokenize
-
-    def options(self, rendered: RenderedText) -> Tokenize:
-        return self.whole if rendered.pieces is None else self.by_piece
-
-
 def template_of(recipe: Recipe, tools: Toolbox) -> SlotTemplate:
     """The slots that the recipe asks for: of the registry, or parsed from the tokenizer's template."""
     found = _named(recipe)
@@ -386,10 +359,6 @@ def _openai(recipe: Recipe) -> bool:
     return LlamaFactoryOptions.of(recipe).formatting == "openai"
 
 
-def _and(words: Sequence[str]) -> str:
-    return " and ".join(f"{word}s" if word != "audio" else word for word in words)
-
-
 def _token(text: str | None, token_id: int | None) -> tuple[str, int] | None:
     return (text, token_id) if text is not None and token_id is not None else None
 
@@ -399,12 +368,6 @@ def _id_of(tokenizer: LoadedTokenizer, token: str) -> int | None:
     found = tokenizer.token_id(token)
     unknown = tokenizer.facts.special_tokens.get("unk_token")
     return tokenizer.token_id(unknown) if found is None and isinstance(unknown, str) else found
-
-
-def _cutoff(recipe: Recipe) -> int | None:
-    """Packing leaves one place free: cutoff_len is one less then."""
-    most = recipe.length.max
-    return most - 1 if most is not None and recipe.pack.strategy != "none" else most
 
 
 def _reason(turn: int, part: Part, last: int, mask: Mask) -> tuple[bool, Reason]:
@@ -431,19 +394,10 @@ def _drawn(stretches: Sequence[Stretch], count: int, last: int, mask: Mask, appe
 def _starts(stretches: Sequence[Stretch], count: int, turns: int) -> list[int]:
     """Where each turn begins, in the first `count` tokens; the last entry is the end. A turn without tokens begins
     where the next does."""
-    starts = [0] * (turns + 1)
+    lengths = [0] * turns
     for start, end, turn, _ in stretches:
-        starts[turn + 1] += max(min(end, count) - start, 0)
-    for i in range(turns):
-        starts[i + 1] += starts[i]
-    return starts
-
-
-def _ranges(starts: Sequence[int], kept: Sequence[tuple[int, int]], count: int, appended: int) -> Ranges:
-    """The kept token ranges, neighbours joined; the appended EOS is always kept."""
-    lengths = [length for pair in kept for length in pair]
-    ranges = [(start, start + length) for start, length in zip(starts, lengths)]
-    return merged([*ranges, (count, count + appended)])
+        lengths[turn] += max(min(end, count) - start, 0)
+    return [*accumulate(lengths, initial=0)]
 
 
 FALLBACK_EOS = "<|endoftext|>"
@@ -482,7 +436,12 @@ def with_tokens(tokenizer: LoadedTokenizer, words: Sequence[str], *, special: bo
             )
         return tokenizer
     known = {token.content: token for token in engine.backend.get_added_tokens_decoder().values()}
-    if special and all(word in known and _plain(known[word]) for word in words):
+    plain = {
+        word
+        for word, token in known.items()
+        if token.special and not (token.lstrip or token.rstrip or token.normalized or token.single_word)
+    }
+    if special and plain.issuperset(words):
         return tokenizer
     from tokenizers import AddedToken, Tokenizer
 
@@ -499,7 +458,3 @@ def with_tokens(tokenizer: LoadedTokenizer, words: Sequence[str], *, special: bo
             f"LLaMA-Factory adds {', '.join(missing)} to the tokenizer: the model needs resize_vocab: true"
         )
     return LoadedTokenizer(facts, FastEngine(backend, split_special_tokens=facts.split_special_tokens))
-
-
-def _plain(token: Any) -> bool:
-    return bool(token.special) and not (token.lstrip or token.rstrip or token.normalized or token.single_word)
