@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from sftui.errors import RecipeError
-from sftui.recipe import Recipe, changed
+from sftui.recipe import Mask, Recipe, changed
 from sftui.recipe_io import parse_yaml
-from sftui.side_files import object_of
+from sftui.side_files import object_of, read_side_file
 from sftui.trainers import table
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenFile
 from sftui.trainers.form import Draft, Form, edited
@@ -132,11 +132,16 @@ def _loss_scale(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     }
 
 
+def strategy_of(mask: Mask) -> str:
+    """The base strategy of the loss scale."""
+    return "all" if mask.rule == "all" else "last_round" if mask.turns == "last" else "default"
+
+
 def _written_loss_scale(recipe: Recipe, path: str, value: Any) -> table.Keys | None:
     mask, more = recipe.mask, getattr(recipe.own, "loss_scale", None)
     if mask.rule not in ("parts", "all") or (mask.rule == "all" and mask.turns == "last"):
         return None
-    first = "all" if mask.rule == "all" else "last_round" if mask.turns == "last" else "default"
+    first = strategy_of(mask)
     text = f"{first}+{more}" if more and first != "default" else more or first
     return {("loss_scale",): text}
 
@@ -147,21 +152,22 @@ def _written_template(recipe: Recipe, path: str, value: str) -> table.Keys | str
     return {} if value == "tokenizer" else "it trains with templates of its own, by name"
 
 
+def _with_breaks(text: str, key: str = "", where: str = "") -> str:
+    return text.replace("\\n", "\n")
+
+
 def _system(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     text = one(config, "system", where)
     if text is None:
         return {}
-    if text.endswith(".txt"):
-        from sftui.side_files import read_side_file
-
-        return {"render.inject_system": read_side_file(text, "the system text", RecipeError)}
-    return {"render.inject_system": text.replace("\\n", "\n")}
+    named = text.endswith(".txt")
+    return {
+        "render.inject_system": read_side_file(text, "the system text", RecipeError) if named else _with_breaks(text)
+    }
 
 
 def _written_system(recipe: Recipe, path: str, value: str | None) -> table.Noted:
-    if value is None:
-        return {}, ()
-    if value.endswith(".txt"):
+    if value is not None and value.endswith(".txt"):
         return {("system",): value}, ("render.inject_system ends with .txt, which ms-swift takes for a file",)
     return _with_line_feeds("system", recipe, path, value)
 
@@ -236,12 +242,7 @@ TABLE = (
     _choice("padding_side", "batch.pad_side", {"left": "left", "right": "right"}),
     _same("padding_free", "batch.flatten", truth),
     table.rule("columns", "own.columns data.fields", _same("columns", "own.columns").read, _written_columns),
-    _same(
-        "response_prefix",
-        "own.response_prefix",
-        lambda text, key, where: text.replace("\\n", "\n"),
-        partial(_with_line_feeds, "response_prefix"),
-    ),
+    _same("response_prefix", "own.response_prefix", _with_breaks, partial(_with_line_feeds, "response_prefix")),
     table.rule("split_dataset_ratio", "own.split_dataset_ratio", _aside, table.as_is("split_dataset_ratio")),
     *(
         _same(option.name, f"own.{option.name}", PARSES[str(option.type).removesuffix(" | None")])

@@ -13,10 +13,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, groupby
 from typing import Any, NamedTuple
 
 from sftui.model import NOWHERE, Part, Reason
-from sftui.trainers.ms_swift.prepare import Round, RowOptions, RowRounds
+from sftui.trainers.ms_swift.prepare import RowOptions, RowRounds, SwiftTurn
 from sftui.trainers.ms_swift.registry import SCALES, Slot, Slots, Template, TemplateClass
 from sftui.trainers.ms_swift.rows import DroppedRow
 from sftui.trainers.ms_swift.texts import Context, InsertedIds, Text, cut, filled, parted, written
@@ -37,11 +38,10 @@ def weighed(text: str, names: Sequence[str], query: str | None) -> Parts:
 
 def binary(names: Sequence[str]) -> bool:
     """Whether the scales have no weight but 0 and 1, so that labels alone say it."""
-    return all(name == "base" or (name != "agentflan" and _is_binary(SCALES[name])) for name in names)
-
-
-def _is_binary(weights: Mapping[str, Sequence[float]]) -> bool:
-    return all(weight in (0.0, 1.0) for several in weights.values() for weight in several)
+    named = [SCALES[name] for name in names if name not in ("base", "agentflan")]
+    return "agentflan" not in names and all(
+        weight in (0.0, 1.0) for weights in named for several in weights.values() for weight in several
+    )
 
 
 def _of(text: str, name: str, query: str | None) -> Parts:
@@ -143,45 +143,47 @@ def _typed(row: RowRounds, template: Template, ends: Ends) -> Iterator[TypedCont
     for slot in prefix:
         yield from _slot(_opening(slot, owner, ends), None, system, "")
     count = len(row.rounds)
-    for number, one in enumerate(row.rounds):
+    for number, (asked, answer) in enumerate(row.rounds):
         last = number == count - 1
         prompt = template.system_prompt if late and last and template.system_prompt is not None else template.prompt
-        query = one.query
-        slots = _asking(one, prompt, ends) if one.slotted is None else _slotted(one, ends)
-        if one.slotted is not None:
-            query = ()
+        query: Text = asked.texts[0] if asked.slotted is None else ()
+        slots = _asking(asked, answer, prompt, ends) if asked.slotted is None else _slotted(asked, ends)
         for context in slots:
-            if not isinstance(context, InsertedIds) and said(context) == RESPONSE and one.answer is not None:
+            if not isinstance(context, InsertedIds) and said(context) == RESPONSE and answer is not None:
                 raise DroppedRow("a result of a tool is the word that stands for an answer (AssertionError)")
             yield from _slot(context, query, system, str(number))
-        if one.answer is not None:
-            asked = None if one.slotted is not None else said(one.query)
-            for text, loss, scale in zip(one.answer, one.loss, one.scale):
-                yield TypedContext(text, answers=True, number=number, loss=loss, scale=scale, query=asked)
+        if answer is not None:
+            question = None if asked.slotted is not None else said(query)
+            for text, loss, scale in zip(answer.texts, answer.loss or (), answer.scale or ()):
+                yield TypedContext(text, answers=True, number=number, loss=loss, scale=scale, query=question)
         elif last and row.prefix:
-            yield from _slot(written(row.prefix, one.asked + 1, Part.HEADER), query, system, str(number))
+            yield from _slot(written(row.prefix, asked.message + 1, Part.HEADER), query, system, str(number))
         yield from _behind(row, number, template, ends)
     if template.auto_add_bos and ends.back:
-        yield TypedContext(
-            InsertedIds(ends.back, ends.shown(ends.back), row.rounds[-1].answered, Part.TERMINATOR), True, number=count
-        )
+        owner = _owner(row.rounds[-1][1])
+        yield TypedContext(InsertedIds(ends.back, ends.shown(ends.back), owner, Part.TERMINATOR), True, number=count)
+
+
+def _owner(answer: SwiftTurn | None) -> int:
+    """The message of an answer."""
+    return NOWHERE if answer is None else answer.message
 
 
 def _behind(row: RowRounds, number: int, template: Template, ends: Ends) -> Iterator[TypedContext]:
     """What stands behind an answer: the separator, or the suffix behind the last one."""
-    one = row.rounds[number]
+    answer = row.rounds[number][1]
     if number < len(row.rounds) - 1:
-        following = row.rounds[number + 1]
+        following = row.rounds[number + 1][0]
         if following.slotted is None:
             for slot in template.chat_sep or ():
-                yield TypedContext(_ending(slot, one.answered, following.asked, ends), number=number + 1)
+                yield TypedContext(_ending(slot, _owner(answer), following.message, ends), number=number + 1)
         return
-    if one.answer is None or (ends.back and template.auto_add_bos):
+    if answer is None or (ends.back and template.auto_add_bos):
         return
-    if one.answer and said(one.answer[-1]).endswith(ends.stops):
+    if answer.texts and said(answer.texts[-1]).endswith(ends.stops):
         return
     for slot in template.suffix:
-        yield TypedContext(_ending(slot, one.answered, NOWHERE, ends), True, number=number + 1)
+        yield TypedContext(_ending(slot, answer.message, NOWHERE, ends), True, number=number + 1)
 
 
 def _slot(context: Context, query: Text | None, system: Text | None, number: str) -> Iterator[TypedContext]:
@@ -212,30 +214,29 @@ def _opening(slot: Slot, owner: int, ends: Ends) -> Context:
     )
 
 
-def _asking(one: Round, prompt: Slots, ends: Ends) -> Iterator[Context]:
+def _asking(asked: SwiftTurn, answer: SwiftTurn | None, prompt: Slots, ends: Ends) -> Iterator[Context]:
     """The slots of a question, the header of its answer with them."""
-    answered = one.answered if one.answered >= 0 else one.asked
-    seen = False
+    owner = begun = asked.message
+    answered = _owner(answer) if _owner(answer) >= 0 else begun
     for slot in prompt:
         if not isinstance(slot, str):
-            yield ends.put(slot, answered if seen else one.asked, Part.HEADER)
+            yield ends.put(slot, owner, Part.HEADER)
             continue
         before, place, behind = slot.partition(QUERY)
         if not place:
-            yield written(slot, answered if seen else one.asked, Part.HEADER)
+            yield written(slot, owner, Part.HEADER)
             continue
-        seen = True
-        runs = (Run(before, one.asked, Part.HEADER), Run(QUERY, one.asked, Part.CONTENT))
-        yield tuple(run for run in (*runs, *_tail(behind, one.asked, answered, ends)) if run.text)
+        owner = answered
+        runs = (Run(before, begun, Part.HEADER), Run(QUERY, begun, Part.CONTENT))
+        yield tuple(run for run in (*runs, *_tail(behind, begun, answered, ends)) if run.text)
 
 
-def _slotted(one: Round, ends: Ends) -> Iterator[Context]:
+def _slotted(asked: SwiftTurn, ends: Ends) -> Iterator[Context]:
     """The results of tools, already in their slots."""
-    for context in one.slotted or ():
-        if context and not isinstance(context[0], Run):
-            yield ends.put(context, one.asked, Part.HEADER)
-        else:
-            yield context
+    owner = asked.message
+    context: Any
+    for context in asked.slotted or ():
+        yield ends.put(context, owner, Part.HEADER) if context and not isinstance(context[0], Run) else context
 
 
 def _ending(slot: Slot, owner: int, after: int, ends: Ends) -> Context:
@@ -303,23 +304,11 @@ def _without_breaks(found: Sequence[WeighedContext]) -> Iterator[WeighedContext]
 
 def _merged(found: Iterable[WeighedContext]) -> Iterator[WeighedContext]:
     """Texts of one weight that follow each other as one; what is empty stands between none."""
-    held: list[Run] = []
-    before, reason = 0.0, Reason.PROMPT
-    for context, weight, why in found:
-        if isinstance(context, InsertedIds):
-            if held:
-                yield WeighedContext(tuple(held), before, reason)
-                held = []
-            yield WeighedContext(context, weight, why)
+    texts = (one for one in found if isinstance(one.context, InsertedIds) or any(run.text for run in one.context))
+    for (ids, weight), group in groupby(texts, lambda one: (isinstance(one.context, InsertedIds), one.weight)):
+        some = [*group]
+        if ids:
+            yield from some
         else:
-            if not any(run.text for run in context):
-                continue
-            if weight != before and held:
-                yield WeighedContext(tuple(held), before, reason)
-                held = []
-            if not held:
-                reason = why
-            held += context
-        before = weight
-    if held:
-        yield WeighedContext(tuple(held), before, reason)
+            contexts: list[Any] = [one.context for one in some]
+            yield WeighedContext(tuple(chain.from_iterable(contexts)), weight, some[0].reason)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, zip_longest
 from typing import Any
 
 from sftui.errors import ConversationError
@@ -41,7 +41,7 @@ class RowOptions:
 @dataclass(slots=True)
 class SwiftTurn:
     """A message while it is prepared: the texts that it says, one where it was not merged, and what the data says of
-    its loss, once for each text."""
+    its loss, once for each text; `slotted` where results of tools stand for it, already in their slots."""
 
     role: str
     texts: list[Text]
@@ -62,26 +62,11 @@ class SwiftTurn:
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
-    """A question and its answer: `slotted` where results of tools stand for the question, already in their slots.
-
-    `answer` None: it is still to come. `loss` and `scale` are what the data says, one for each text of the answer.
-    """
-
-    query: Text
-    slotted: tuple[Any, ...] | None
-    answer: tuple[Text, ...] | None
-    loss: tuple[Any, ...]
-    scale: tuple[Any, ...]
-    asked: int
-    answered: int
-
-
-@dataclass(frozen=True, slots=True)
 class RowRounds:
     """The rounds of a row, the system text before them, and what an answer to come begins with."""
 
-    rounds: tuple[Round, ...]
+    rounds: tuple[tuple[SwiftTurn, SwiftTurn | None], ...]
+    """A question and its answer each, of which the last one may be still to come."""
     system: Text | None
     prefix: str
     last_round: int
@@ -334,10 +319,8 @@ def _rounds(
         notes = (*notes, f"the template {template.name} takes one round: only the last one is used")
     if not turns:
         raise DroppedRow("there are no messages (AssertionError)")
-    found: list[Round] = []
-    for number in range(0, len(turns), 2):
-        asked = turns[number]
-        answered = turns[number + 1] if number + 1 < len(turns) else None
+    rounds = tuple(zip_longest(turns[::2], turns[1::2]))
+    for asked, answered in rounds:
         if asked.role not in ("user", "tool"):
             raise DroppedRow(
                 f"a message of the role {asked.role} stands where one of the user's or a tool's must (AssertionError)"
@@ -346,26 +329,17 @@ def _rounds(
             raise DroppedRow(f"a message of the role {answered.role} stands where an answer must (AssertionError)")
         if asked.role == "tool" and asked.slotted is None:
             raise DroppedRow("a result of a tool stands where it is not written (AssertionError)")
-        found.append(
-            Round(
-                asked.texts[0],
-                None if asked.slotted is None else tuple(asked.slotted),
-                None if answered is None else tuple(answered.texts),
-                () if answered is None else _each(answered, answered.loss),
-                () if answered is None else _each(answered, answered.scale),
-                asked.message,
-                NOWHERE if answered is None else answered.message,
-            )
-        )
-    return RowRounds(tuple(found), system, prefix, _last_asked(turns), notes)
+        if answered is not None:
+            answered.loss, answered.scale = (_each(answered, said) for said in (answered.loss, answered.scale))
+    return RowRounds(rounds, system, prefix, _last_asked(turns), notes)
 
 
-def _each(answered: SwiftTurn, given: list[Any] | None) -> tuple[Any, ...]:
+def _each(answered: SwiftTurn, given: list[Any] | None) -> list[Any]:
     """What is said of the loss of each text of an answer."""
     if given is None:
-        return (None,) * len(answered.texts)
+        return [None] * len(answered.texts)
     if not answered.merged and isinstance(given[0], list):
         if not given[0]:
             raise DroppedRow("the loss of a message is an empty list (IndexError)")
-        return (given[0][0],)
-    return tuple(given)
+        return given[0][:1]
+    return given

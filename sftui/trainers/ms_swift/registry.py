@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from datetime import date
 from enum import Enum
 from functools import cache
@@ -89,20 +89,16 @@ class Template:
         return Template(self.name, (), ("{{QUERY}}",), stop_words=self.stop_words, auto_add_bos=True, kind=self.kind)
 
 
-def _slots(recorded: Sequence[Any] | None) -> Slots | None:
-    if recorded is None:
-        return None
-    return tuple(slot if isinstance(slot, str) else tuple(slot) for slot in recorded)
-
-
 def _made(name: str, facts: Mapping[str, Any]) -> Template:
-    slots = {key: _slots(facts[key]) for key in _SLOTS if key in facts}
-    rest = {key: value for key, value in facts.items() if key not in _SLOTS and key in _FIELDS}
-    rest |= {"kind": TemplateClass(facts["kind"]), "stop_words": tuple(facts.get("stop_words", ()))}
-    return Template(name, **{**rest, **slots})
+    said = {key: _frozen(value) for key, value in facts.items() if key in _FIELDS}
+    return Template(name, **{**said, "kind": TemplateClass(facts["kind"])})
 
 
-_SLOTS = ("prefix", "prompt", "chat_sep", "suffix", "system_prefix", "system_prompt")
+def _frozen(value: Any) -> Any:
+    """A recorded value with tuples for lists."""
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+
+
 _FIELDS = frozenset(field.name for field in fields(Template))
 _RECORDED = json.loads((files(__package__) / "templates.json").read_text(encoding="utf-8"))
 
@@ -139,21 +135,25 @@ def template(name: str) -> Template:
     )
 
 
-def on_day(text: str, day: date) -> str:
-    """A text with the day filled in."""
-    return _DAY.sub(lambda found: day.strftime(found[1]), text) if "{{DAY:" in text else text
+def on_day(template: Template, day: date) -> Template:
+    """A template with the day filled in, the same where it writes none."""
+
+    def dated(said: Any) -> Any:
+        if isinstance(said, str):
+            return _DAY.sub(lambda found: day.strftime(found[1]), said)
+        return tuple(map(dated, said)) if isinstance(said, tuple) else said
+
+    changes = {name: dated(getattr(template, name)) for name in ("prefix", "system_prefix", "default_system")}
+    return replace(template, **changes)
 
 
-def writes_day(one: Template) -> bool:
+def writes_day(template: Template) -> bool:
     """Whether a template writes the day."""
-    texts = [slot for slots in (one.prefix, one.system_prefix or ()) for slot in slots if isinstance(slot, str)]
-    return any("{{DAY:" in text for text in (*texts, one.default_system or ""))
+    return on_day(template, date(2000, 1, 1)) != template
 
 
-@cache
-def scale_names() -> tuple[str, ...]:
-    """The loss scales that may follow a base strategy."""
-    return ("base", *SCALES)
+SCALE_NAMES = ("base", *SCALES)
+"""The loss scales that may follow a base strategy."""
 
 
 def check_scale(said: str) -> tuple[str, tuple[str, ...]]:
@@ -164,11 +164,11 @@ def check_scale(said: str) -> tuple[str, tuple[str, ...]]:
     else:
         strategy, names = "default", (first, *rest)
     for name in names:
-        if name not in scale_names():
+        if name not in SCALE_NAMES:
             raise RecipeError(
                 f"{TITLE} has no loss_scale `{name}`",
                 why=f"it stops (KeyError: '{name}') where no plug-in brings one",
-                fix=f"it has {', '.join(scale_names()[1:])}, behind {', '.join(STRATEGIES)} or alone",
+                fix=f"it has {', '.join(SCALE_NAMES[1:])}, behind {', '.join(STRATEGIES)} or alone",
             )
     return strategy, names
 
@@ -202,12 +202,13 @@ def model_of(name: str | None, revision: str | None, kind: str | None) -> Model:
     types: Mapping[str, Mapping[str, Any]] = _recorded()["types"]
     if kind is not None and kind not in types:
         raise RecipeError(f"{TITLE} {RELEASE} has no model_type `{kind}`", fix=did_you_mean(kind, sorted(types)))
-    found = _named(name or "")
+    found = _names().get(last_name(name or "").lower())
     model_type = kind or (found[0] if found else None) or _text(arguments, "model_type")
     why = f"the model_type {kind}" if kind else f"the model is known by its name, as {model_type}"
     if model_type is None:
-        architecture = _architecture(config)
-        if architecture is None:
+        architectures = config.get("architectures")
+        architecture = architectures[0] if isinstance(architectures, list) and architectures else None
+        if not isinstance(architecture, str):
             shown = f"`{name}`" if name else "no name"
             why = "the folder has no config.json that names an architecture" if name else "there is no model"
             return Model(None, f"{TITLE} does not know the model by {shown}, and {why}", longest)
@@ -225,12 +226,10 @@ def model_of(name: str | None, revision: str | None, kind: str | None) -> Model:
     if said is not None:
         return Model(said, "args.json beside the model says so", longest)
     facts = types.get(model_type, {})
-    template = found[1] if found and found[0] == model_type and found[1] else facts.get("template")
-    if template:
-        return Model(template, why, longest)
     candidates = facts.get("candidates") or []
-    if len(candidates) == 1:
-        return Model(candidates[0], why, longest)
+    template = found[1] if found and found[0] == model_type and found[1] else facts.get("template")
+    if template or len(candidates) == 1:
+        return Model(template or candidates[0], why, longest)
     why = f"models of the model_type {model_type} have several, {_some(candidates) or 'or none'}"
     fix = "name one with render.template (ms-swift/NAME, `template` in its config)"
     return Model(None, why, longest, Problem(f"{TITLE} stops: it cannot tell the template of `{name}`", why, fix))
@@ -246,26 +245,16 @@ def last_name(model: str) -> str:
     return model.rsplit("/", 1)[-1].replace("___", ".")
 
 
-def _named(model: str) -> tuple[str, str] | None:
-    """The model_type and the template (or "") of a model that is known by its name."""
-    return _names().get(last_name(model).lower())
-
-
 def prepares(dataset: str) -> bool:
     """Whether ms-swift knows a dataset by the last part of its name, and does more with it than with any other: columns
     and preprocessors of its own, subsets or splits (dataset/dataset_syntax.py, _get_matched_dataset_meta)."""
     dataset = dataset.rstrip("/")
     found = re.search(r"/datasets--.+?--(.+?)/snapshots/", dataset)
-    return (found[1] if found is not None else dataset.rsplit("/", 1)[-1]) in _datasets()
+    return (found[1] if found is not None else dataset.rsplit("/", 1)[-1]) in _recorded()["datasets"].split()
 
 
 def _some(names: list[str]) -> str:
     return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
-
-
-def _architecture(config: Mapping[str, Any]) -> str | None:
-    named = config.get("architectures")
-    return named[0] if isinstance(named, list) and named and isinstance(named[0], str) else None
 
 
 def _text(config: Mapping[str, Any], key: str) -> str | None:
@@ -277,11 +266,6 @@ def _text(config: Mapping[str, Any], key: str) -> str | None:
 def _recorded() -> Mapping[str, Any]:
     recorded: Mapping[str, Any] = json.loads((files(__package__) / "models.json").read_text(encoding="utf-8"))
     return recorded
-
-
-@cache
-def _datasets() -> frozenset[str]:
-    return frozenset(_recorded()["datasets"].split())
 
 
 @cache

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sftui.conversations import Detection
-from sftui.conversations.detected import refusal, type_word
+from sftui.conversations.detected import NO_ROW, refusal, type_word
 from sftui.conversations.reading import stored
 from sftui.errors import ConversationError
 from sftui.model import Conversation, Kind, Message, Problem, Row
@@ -87,7 +87,7 @@ def detect(rows: Sequence[Row], data: Data, mapping: Mapping[str, str], by_itsel
     samples = [row.data for row in rows if isinstance(row.data, Mapping)]
     columns = list(dict.fromkeys(str(key) for row in samples for key in row))
     if not columns:
-        return refusal("no row could be read", "", "correct the file")
+        return NO_ROW
     first = renames(columns, mapping)
     named = [first.get(column, column) for column in columns]
     pair = next((column for column in named if column.startswith(PAIRS) and column != REJECTED), None)
@@ -182,8 +182,13 @@ def convert(row: Row, detected: Detection, *, strict: bool, writes: int = 2) -> 
         return _converted(data, detected, writes)
     except DroppedRow as left:
         refuse(str(left), strict)
-        shown = tuple(_seen(data.get(column), column) for column in fields.values())
-        return Conversation(Kind.CHAT, detected.format, tuple(filter(None, shown)), extra={DROPPED: str(left)})
+        stored_values = ((column, data.get(column)) for column in fields.values())
+        shown = tuple(  # to be seen
+            Message({"role": "user", "content": value if isinstance(value, str) else clip(str(value), 2000)}, column)
+            for column, value in stored_values
+            if value is not None
+        )
+        return Conversation(Kind.CHAT, detected.format, shown, extra={DROPPED: str(left)})
 
 
 def refuse(why: str, strict: bool) -> None:
@@ -194,13 +199,6 @@ def refuse(why: str, strict: bool) -> None:
             why="`strict` is set",
             fix="correct or remove the row, or set strict to false",
         )
-
-
-def _seen(value: Any, column: str) -> Message | None:
-    """A column of a row that is left out, to be shown."""
-    if value is None:
-        return None
-    return Message({"role": "user", "content": value if isinstance(value, str) else clip(str(value), 2000)}, column)
 
 
 def _converted(data: Mapping[str, Any], detected: Detection, writes: int) -> Conversation:
@@ -225,7 +223,8 @@ def _converted(data: Mapping[str, Any], detected: Detection, writes: int) -> Con
     for _ in range(writes):
         kept, tools, variables = stored(kept), stored(tools), stored(variables)
     given = _given(kept, tools, variables)
-    shown = tuple(_message(message, origin) for message, (_, origin) in zip(_all(given), made))
+    system = () if given.system is None else ({"role": "system", "content": given.system},)
+    shown = tuple(_message(message, origin) for message, (_, origin) in zip((*system, *given.messages), made))
     extra = {GIVEN: given}
     return Conversation(Kind.CHAT, detected.format, shown, tools=tools, template_kwargs=variables, extra=extra)
 
@@ -250,11 +249,6 @@ def _refuse_rejected(rejected: Any, messages: Sequence[Mapping[str, Any]]) -> No
         raise DroppedRow(f"its `{REJECTED}` is the answer itself (ValueError)")
 
 
-def _all(given: RowInput) -> tuple[Mapping[str, Any], ...]:
-    """The messages with the system's as the first."""
-    return given.messages if given.system is None else ({"role": "system", "content": given.system}, *given.messages)
-
-
 def _message(message: Mapping[str, Any], origin: str) -> Message:
     data = {key: value for key, value in message.items() if key in ("role", "content", "name")}
     loss, scale = message.get("loss"), message.get("loss_scale")
@@ -271,10 +265,7 @@ def _pairs(data: Mapping[str, Any], kind: str, fields: Mapping[str, str]) -> lis
     at = {name: data.get(column) for name, column in fields.items()}
     if kind == "alpaca":
         asked, given = at.get("instruction"), at.get("input")
-        if asked and given:
-            query: Any = f"{asked}\n{given}"
-        else:
-            query = asked or given
+        query: Any = f"{asked}\n{given}" if asked and given else asked or given
         if not isinstance(query, str):
             raise DroppedRow("it has neither an instruction nor an input (AssertionError)")
         answer, asked_at, answered_at = at.get("output"), "instruction", fields.get("output", "output")
@@ -350,10 +341,8 @@ def _rename(message: dict[str, Any], key: str, names: Sequence[str]) -> None:
 def _role(role: Any) -> Any:
     if isinstance(role, (list, dict)):
         raise DroppedRow(f"a role is {type_word(role)}")
-    if role in USERS:
-        return "user"
-    if role in ASSISTANTS:
-        return "assistant"
+    if role in (*USERS, *ASSISTANTS):
+        return "user" if role in USERS else "assistant"
     if not isinstance(role, str):
         raise DroppedRow(f"a role is {type_word(role)} (AttributeError)")
     named = role.replace("-", "_")
@@ -518,14 +507,13 @@ def _checked(message: dict[str, Any], origin: str) -> Placed:
     """A message with the keys that stay, as _check_messages leaves it."""
     named = message.get("role") in ("tool", "tool_response") if not isinstance(message.get("role"), list) else False
     kept = {key: value for key, value in message.items() if key in KEPT or (named and key == "name")}
-    if "role" not in kept or "content" not in kept:
-        missing = "role" if "role" not in kept else "content"
-        raise DroppedRow(f"{origin} has no {missing} (KeyError: '{missing}')")
+    for key in ("role", "content"):
+        if key not in kept:
+            raise DroppedRow(f"{origin} has no {key} (KeyError: '{key}')")
     role = kept["role"]
     if not isinstance(role, str) or role not in ROLES:
-        raise DroppedRow(
-            f"{origin} has the role {visible(clip(repr(role), 40))}, which it does not know (AssertionError)"
-        )
+        shown = visible(clip(repr(role), 40))
+        raise DroppedRow(f"{origin} has the role {shown}, which it does not know (AssertionError)")
     if kept["content"] is None:
         raise DroppedRow(f"the content of {origin} is null (AssertionError)")
     return kept, origin
@@ -537,9 +525,8 @@ def _tools(tools: Any) -> Any:
         return None
     if isinstance(tools, str):
         try:
-            tools = json.loads(tools)
-        except json.JSONDecodeError:
-            pass
+            with suppress(json.JSONDecodeError):
+                tools = json.loads(tools)
         except RecursionError:
             raise DroppedRow("its tools are nested too deep") from None
     if not isinstance(tools, (list, tuple)):

@@ -43,9 +43,9 @@ from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
 from sftui.trainers.base import ShapedRow, Toolbox, Trainer, dropped_labels
 from sftui.trainers.held_out import IN_ORDER, HeldOut, in_order
 from sftui.trainers.ms_swift import TRAITS, MsSwiftOptions, contexts, packing, registry, rows
-from sftui.trainers.ms_swift.config import COLUMNS, OWN
+from sftui.trainers.ms_swift.config import COLUMNS, OWN, strategy_of
 from sftui.trainers.ms_swift.prepare import PREPARED, RowOptions, RowRounds, prepared
-from sftui.trainers.ms_swift.registry import NAMING, TITLE, Model, Slots, Template, model_of
+from sftui.trainers.ms_swift.registry import NAMING, TITLE, Model, Template, model_of
 from sftui.trainers.ms_swift.texts import InsertedIds
 from sftui.trainers.own_config import require
 from sftui.trainers.pieces import PieceTokens, numbered, owned, said, unrendered
@@ -117,7 +117,8 @@ class MsSwift(Trainer):
 
     def detect(self, rows_: Sequence[Row], recipe: Recipe) -> Detection:
         own = MsSwiftOptions.of(recipe)
-        mapping = {**_mapping(own.columns), **_named(recipe.data)}
+        named = {column: COLUMNS[ours] for ours, column in recipe.data.fields.items() if ours in COLUMNS}
+        mapping = {**_mapping(own.columns), **named}
         return rows.detect(rows_, recipe.data, mapping, not own.disable_auto_column_mapping)
 
     def convert(self, row: Row, detected: Detection, recipe: Recipe) -> Conversation:
@@ -188,7 +189,8 @@ class MsSwift(Trainer):
         except rows.DroppedRow as left:
             return ShapedRow(conversation, self._left(str(left), recipe))
         notes = (*conversation.notes, *made.notes)
-        if options.binary and any(scale is not None for one in made.rounds for scale in one.scale):
+        scales = (scale for _, answer in made.rounds if answer is not None for scale in answer.scale or ())
+        if options.binary and any(scale is not None for scale in scales):
             notes = (*notes, IGNORED_SCALE)
         return ShapedRow(replace(conversation, extra={rows.GIVEN: given, PREPARED: made}, notes=notes))
 
@@ -254,7 +256,8 @@ class MsSwift(Trainer):
             return tokens, dropped_labels(tokens, self._left(why, recipe))
         found = _with_ends(stretches, tokens.input_ids, survey.suffix, survey.options.binary)
         firsts = {0, *(start for start, _ in (ranges if recipe.length.over == "split" else ranges[:1]))}
-        found = _masked_first(found, firsts)
+        ranges_of_firsts = [(first, first + 1) for first in sorted(firsts)]  # of the row, and of each part that is left
+        found = _changed(found, ranges_of_firsts, lambda on, _, reason: (False, 0.0, Reason.FORCED if on else reason))
         flags, reasons = label_rules.drawn(_verdicts(found, tokens))
         weights = joined((end - start, weight) for start, end, _, weight, _ in found)
         return tokens, label_rules.on_ids(tokens, (flags, reasons), ranges, weights=weights)
@@ -357,8 +360,9 @@ def _options(recipe: Recipe, day: date) -> RowOptions:
         raise RecipeError(
             f"the template {name} takes no system text", why="ms-swift stops (AssertionError)", fix="set no system"
         )
-    template = _on_day(replace(template, default_system=template.default_system if default is None else default), day)
-    strategy = _strategy(recipe.mask)
+    system = template.default_system if default is None else default
+    template = registry.on_day(replace(template, default_system=system), day)
+    strategy = strategy_of(recipe.mask)
     said_ = strategy + (f"+{own.loss_scale}" if own.loss_scale else "")
     if hybrid and not own.disable_ignore_empty_think and "ignore_empty_think" not in said_:
         said_ += "+ignore_empty_think"
@@ -370,29 +374,6 @@ def _options(recipe: Recipe, day: date) -> RowOptions:
             fix="set length.over to drop, or own.use_chat_template to false",
         )
     return RowOptions(template, own, strategy, names, binary)
-
-
-def _strategy(mask: Mask) -> str:
-    """The base strategy of the loss scale."""
-    if mask.rule == "all":
-        return "all"
-    return "last_round" if mask.turns == "last" else "default"
-
-
-def _on_day(template: Template, day: date) -> Template:
-    if not registry.writes_day(template):
-        return template
-
-    def dated(slots: Slots) -> Slots:
-        return tuple(registry.on_day(slot, day) if isinstance(slot, str) else slot for slot in slots)
-
-    system = template.default_system
-    return replace(
-        template,
-        prefix=dated(template.prefix),
-        system_prefix=None if template.system_prefix is None else dated(template.system_prefix),
-        default_system=None if system is None else registry.on_day(system, day),
-    )
 
 
 def _survey(recipe: Recipe, tokenizer: LoadedTokenizer, day: date) -> TemplateSurvey:
@@ -459,10 +440,8 @@ def _around(tokenizer: LoadedTokenizer, template: Template) -> tuple[tuple[int, 
 
 def _longest(recipe: Recipe) -> int | None:
     """max_length, which is the model's own where it is not set; None where that is not known."""
-    if recipe.length.max is not None:
-        return recipe.length.max
-    model = _model(recipe)
-    return model.longest if model is not None else None
+    model = _model(recipe) if recipe.length.max is None else None
+    return model.longest if model is not None else recipe.length.max
 
 
 def _mapping(columns: str | None) -> Mapping[str, str]:
@@ -476,11 +455,6 @@ def _mapping(columns: str | None) -> Mapping[str, str]:
     if not isinstance(value, dict) or not all(isinstance(one, str) for one in value.values()):
         raise RecipeError("`columns` is no JSON object of names", fix='write it as {"old": "new"}')
     return value
-
-
-def _named(data: Data) -> Mapping[str, str]:
-    """The columns that data.fields names → what ms-swift calls them."""
-    return {column: COLUMNS[ours] for ours, column in data.fields.items() if ours in COLUMNS}
 
 
 def _rendered(found: Sequence[contexts.WeighedContext], spans: bool) -> RenderedText:
@@ -534,12 +508,6 @@ def _with_ends(found: Sequence[Stretch], ids: Sequence[int], suffix: Sequence[in
         before = on
     weighed = [(start, end, on, float(on) if binary else weight, reason) for start, end, on, weight, reason in found]
     return _changed(weighed, ends, lambda on, weight, reason: (True, weight or 1.0, Reason.TERMINATOR))
-
-
-def _masked_first(found: Sequence[Stretch], firsts: set[int]) -> list[Stretch]:
-    """The same with the first token of the row, and of each part that is left of it, masked."""
-    ranges = [(first, first + 1) for first in sorted(firsts)]
-    return _changed(found, ranges, lambda on, weight, reason: (False, 0.0, Reason.FORCED if on else reason))
 
 
 def _changed(
