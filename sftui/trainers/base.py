@@ -108,6 +108,18 @@ class ShapedRow:
     prompt_messages: int | None = None
 
 
+class TaggedIds(tuple[int, ...]):
+    """Ids or labels of an example, with what its trainer still needs of the row when it makes batches (`tag`)."""
+
+    tag: Any
+
+    @classmethod
+    def of(cls, ids: Sequence[int], tag: Any) -> TaggedIds:
+        made = cls(ids)
+        made.tag = tag
+        return made
+
+
 @dataclass(slots=True)
 class Totals:
     """The rows that no evaluation sets aside and their tokens, of kept ones those of their first example; the rows

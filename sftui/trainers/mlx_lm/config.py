@@ -117,18 +117,10 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
     recipe = table.read_into(preset, TOP, config, path)
     if not entries:
         return OpenedConfig(preset.trainer, path, text, (_of_data(config, recipe, path),), tuple(notes), config=config)
-    references = []
-    for number, entry in enumerate(entries):
-        where = f"{path}: hf_dataset" if len(entries) == 1 else f"{path}: hf_dataset[{number}]"
-        references.append(_of_entry(entry, recipe, where))
-    remarks = (TYPED,) if any(_files(entry) for entry in entries) else ()
+    places = ["hf_dataset"] if len(entries) == 1 else [f"hf_dataset[{number}]" for number in range(len(entries))]
+    references = [_of_entry(entry, recipe, f"{path}: {place}") for entry, place in zip(entries, places)]
+    remarks = (TYPED,) if any(table.at(entry, ("config", "data_files"))[1] for entry in entries) else ()
     return OpenedConfig(preset.trainer, path, text, tuple(references), tuple(notes), remarks, config=config)
-
-
-def _files(entry: Mapping[str, Any]) -> bool:
-    """Whether an entry names files by itself."""
-    options = entry.get("config")
-    return isinstance(options, Mapping) and bool(options.get("data_files"))
 
 
 def _entries(config: Mapping[str, Any], path: str) -> list[Mapping[str, Any]]:

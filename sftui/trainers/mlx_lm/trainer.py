@@ -20,7 +20,7 @@ from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize
 from sftui.side_files import object_of
 from sftui.text import many
-from sftui.trainers.base import ShapedRow, Toolbox, Totals, Trainer, pick_template
+from sftui.trainers.base import ShapedRow, TaggedIds, Toolbox, Totals, Trainer, pick_template
 from sftui.trainers.mlx_lm import TRAITS, formats
 from sftui.trainers.own_config import require
 from sftui.trainers.processors import tokenizer_folder
@@ -59,10 +59,6 @@ PAST_THE_END = (
 
 def _stop(why: str, fix: str) -> RecipeError:
     return RecipeError("mlx-lm stops at this row", why=why, fix=fix)
-
-
-class UnreachedLabels(tuple[int, ...]):
-    """The labels of a row of which the mask begins beyond its end: the padding behind it is not trained."""
 
 
 class MlxLm(Trainer):
@@ -179,10 +175,11 @@ class MlxLm(Trainer):
     def examples(
         self, tokens: Tokens, labels: Labels, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
     ) -> tuple[Example, ...]:
+        """Of a row of which the mask begins beyond its end the padding behind it is not trained."""
         made = super().examples(tokens, labels, shaped, recipe, tools)
         if not _past_the_end(tokens):
             return made
-        return tuple(replace(example, labels=UnreachedLabels(example.labels)) for example in made)
+        return tuple(replace(example, labels=TaggedIds.of(example.labels, None)) for example in made)
 
     def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
         """As iterate_batches pads: to one more than a multiple of 32, at most max_seq_length, with the id 0."""
@@ -192,7 +189,7 @@ class MlxLm(Trainer):
         width = width if most is None else min(width, most)
         label_rules.refuse_too_large(len(examples), width)
         unlabelled = (recipe.batch.labels_pad,) * width
-        behind = [unlabelled if type(one.labels) is UnreachedLabels else (PAD_ID, *unlabelled) for one in examples]
+        behind = [unlabelled if isinstance(one.labels, TaggedIds) else (PAD_ID, *unlabelled) for one in examples]
         return Batch(
             rows=tuple(rows),
             lengths=lengths,

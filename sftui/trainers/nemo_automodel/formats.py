@@ -203,9 +203,8 @@ def _chat(row: Raw, detected: Detection, options: NemoOptions) -> Conversation:
     if stored is None and row.get("conversations") is not None:
         column, stored = "conversations", _turns(row["conversations"])
     if not isinstance(stored, list):
-        raise _stop(
-            f"`{column}` is {type_word(stored)}", "ChatDataset needs a list of messages", "store the messages as a list"
-        )
+        why, fix = "ChatDataset needs a list of messages", "store the messages as a list"
+        raise _stop(f"`{column}` is {type_word(stored)}", why, fix)
     messages = tuple(Message(_normalized(one, f"{column}[{i}]"), f"{column}[{i}]") for i, one in enumerate(stored))
     read_as = "messages" if column == "messages" else "sharegpt"
     return Conversation(Kind.CHAT, read_as, messages, tools=_tools(row.get("tools")))
@@ -264,12 +263,12 @@ def _normalized(message: Any, where: str) -> dict[str, Any]:
 
 
 def _content(value: Any, where: str) -> str:
-    if isinstance(value, list):
-        texts = [part["text"] for part in value if isinstance(part, Mapping) and "text" in part]
-        if not all(isinstance(text, str) for text in texts):
-            raise _stop(f"{where}.content has a part whose text is no text", "its parts are joined")
-        return " ".join(texts)
-    return "" if value is None else str(value)
+    if not isinstance(value, list):
+        return "" if value is None else str(value)
+    texts = [part["text"] for part in value if isinstance(part, Mapping) and "text" in part]
+    if not all(isinstance(text, str) for text in texts):
+        raise _stop(f"{where}.content has a part whose text is no text", "its parts are joined")
+    return " ".join(texts)
 
 
 def _calls(stored: Any, where: str) -> list[dict[str, Any]]:
@@ -320,11 +319,10 @@ def _agent(row: Raw, detected: Detection, options: NemoOptions) -> Conversation:
     if options.filter_no_assistant and not _answers(row):
         return _left_out(row)
     tools = _tools(row.get("tools"), blank=True)
-    column, stored = "messages", row.get("messages")
+    column = "messages" if row.get("messages") is not None else "conversations"
+    stored = row.get(column)
     if stored is None:
-        column, stored = "conversations", row.get("conversations")
-        if stored is None:
-            raise _stop("it has neither `messages` nor `conversations`", "make_agent_chat_dataset reads one of them")
+        raise _stop("it has neither `messages` nor `conversations`", "make_agent_chat_dataset reads one of them")
     if not isinstance(stored, list):
         raise _stop(f"`{column}` is {type_word(stored)}", "it must be a list")
     turns = [_turn(one, f"{column}[{i}]", column) for i, one in enumerate(stored)]
@@ -334,10 +332,10 @@ def _agent(row: Raw, detected: Detection, options: NemoOptions) -> Conversation:
     messages = _merged(turns, row.get("id"))
     if options.drop_history_reasoning_content:
         last = max((i for i, message in enumerate(messages) if message.role == "assistant"), default=-1)
-        messages = [
-            message if i == last or message.role != "assistant" else _thoughtless(message)
-            for i, message in enumerate(messages)
-        ]
+        for i, message in enumerate(messages):
+            if i != last and message.role == "assistant":
+                data = {key: value for key, value in message.data.items() if key != "reasoning_content"}
+                messages[i] = replace(message, data=data)
     return Conversation(Kind.CHAT, "messages" if column == "messages" else "sharegpt", tuple(messages), tools=tools)
 
 
@@ -360,10 +358,6 @@ def _left_out(row: Raw) -> Conversation:
         if isinstance(turn, Mapping)
     )
     return Conversation(Kind.CHAT, "messages", shown, extra={LEFT_OUT: NO_ANSWER})
-
-
-def _thoughtless(message: Message) -> Message:
-    return replace(message, data={key: value for key, value in message.data.items() if key != "reasoning_content"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,10 +386,14 @@ def _turn(stored: Any, where: str, column: str) -> _AgentTurn:
     return _AgentTurn(OF_AGENTS[source], held, where)
 
 
+def _call_prefix(number: Any) -> str:
+    return f"call_{number}" if number is not None else "call"
+
+
 def _merged(turns: Sequence[_AgentTurn], number: Any) -> list[Message]:
     """OpenAI's messages of an agent's turns (_convert_messages): calls in a row become one answer with all of them,
     joined to a text that the assistant said before them; results get the ids of those calls, in order."""
-    prefix = f"call_{number}" if number is not None else "call"
+    prefix = _call_prefix(number)
     made: list[Message] = []
     ids: list[str] = []
     count = 0
@@ -537,8 +535,7 @@ def _xlam(row: Raw, detected: Detection, options: NemoOptions) -> Conversation:
         if name not in row:
             raise _stop(f"it has no `{name}`", f"KeyError: '{name}'")
     tools, answers = (_parsed(row[name], f"its `{name}` are no JSON") for name in ("tools", "answers"))
-    number = row.get("id")
-    prefix = f"call_{number}" if number is not None else "call"
+    prefix = _call_prefix(row.get("id"))
     try:
         schemas = [made for tool in tools or () if (made := _schema(tool)) is not None]
         calls = [
@@ -566,13 +563,9 @@ def _schema(tool: Any) -> dict[str, Any] | None:
         if stored is None:
             continue
         kind = TYPES.get(str(stored.get("type", "string")).lower(), "string")
-        one = {"type": kind, "description": stored.get("description", "")}
-        one |= {"enum": stored["enum"]} if "enum" in stored else {}
-        if "default" in stored:
-            one["default"] = stored["default"]
-        else:
-            required.append(key)
-        properties[key] = one
+        kept = {name: stored[name] for name in ("enum", "default") if name in stored}
+        required += [key] if "default" not in kept else []
+        properties[key] = {"type": kind, "description": stored.get("description", ""), **kept}
     parameters: dict[str, Any] = {"type": "object", "properties": properties}
     if required:
         parameters["required"] = required

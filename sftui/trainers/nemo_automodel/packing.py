@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from sftui.labels import pack_of
 from sftui.model import IGNORE_INDEX, Example, Pack
+from sftui.trainers.base import TaggedIds
 from sftui.trainers.packing import NumberedRow, emptiest_fit, next_fit
 
 
@@ -54,20 +55,6 @@ def by_knapsack(examples: Sequence[Example], size: int, pad: int) -> Iterator[Pa
     return (pack_of(rows, size, pad) for rows in emptiest_fit(_short(examples, size), size))
 
 
-class ShiftedRow(tuple[int, ...]):
-    """The ids of a shifted row, with the last one that it lost (`last`) and the label of its first token (`first`): a
-    padded row keeps both."""
-
-    last: int
-    first: int
-
-    @classmethod
-    def of(cls, ids: Sequence[int], last: int, first: int) -> ShiftedRow:
-        made = cls(ids)
-        made.last, made.first = last, first
-        return made
-
-
 def filled(
     example: Example, size: int, own: int, pad: int | None, left: bool, count: Callable[[Sequence[int]], int]
 ) -> Example:
@@ -77,8 +64,9 @@ def filled(
     """
     ids = example.input_ids
     gap = size - len(ids) - 1
-    if gap > 0 and isinstance(ids, ShiftedRow):
-        row, labels = (*ids, ids.last), (ids.first, *example.labels)
+    if gap > 0 and isinstance(ids, TaggedIds):
+        last, first = ids.tag  # the id that the shifted row lost, and the label of its first token
+        row, labels = (*ids, last), (first, *example.labels)
         masked, fillers = (IGNORE_INDEX,) * gap, (own,) * gap
         row, labels = ((*fillers, *row), (*masked, *labels)) if left else ((*row, *fillers), (*labels, *masked))
         seen = count(row)

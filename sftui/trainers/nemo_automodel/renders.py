@@ -174,7 +174,8 @@ def chat(conversation: Conversation, recipe: Recipe, tools: Toolbox, options: Re
         note = f"truncate_history leaves out {len(conversation.messages) - len(sent)} messages"
         whole = replace(_renumbered(whole, sent), notes=(*whole.notes, note))
     answers = tuple(i for i, message in enumerate(messages) if message.data.get("role") == "assistant")
-    tagged = TAG.search(_first_template(tools).source) is not None
+    # tags are looked for in the default template of several, whichever a row is rendered by
+    tagged = TAG.search((tools.templates.get("default") or next(iter(tools.templates.values()))).source) is not None
     prefixes: dict[int, str] = {}
     if not tagged and recipe.mask.rule != "all":
         if not answers:
@@ -183,10 +184,8 @@ def chat(conversation: Conversation, recipe: Recipe, tools: Toolbox, options: Re
                 why="AssertionError: At least one assistant message is required when answer_only_loss_mask=True",
                 fix="drop the row, or end it with an answer",
             )
-        for number in answers:
-            for k in (number, number + 1):
-                if k < len(messages) and k not in prefixes:
-                    prefixes[k] = draw.of(messages[:k]).text
+        for k in sorted({k for number in answers for k in (number, number + 1) if k < len(messages)}):
+            prefixes[k] = draw.of(messages[:k]).text
     opened: dict[int, tuple[str, ...]] = {}
     if own.mask_generation_prompt and own.dataset in ("chat", "agent"):
         for number in answers:
@@ -212,11 +211,6 @@ def chat(conversation: Conversation, recipe: Recipe, tools: Toolbox, options: Re
         sent=tuple(sent),
         tagged=tagged,
     )
-
-
-def _first_template(tools: Toolbox) -> ChatTemplate:
-    """The template in which tags are looked for: the default one of several, whichever a row is rendered by."""
-    return tools.templates.get("default") or next(iter(tools.templates.values()))
 
 
 def _prompts(draw: _RenderJob, messages: Sequence[Message], tools: Toolbox) -> Iterator[str]:

@@ -26,7 +26,7 @@ from sftui.recipe import Pack as PackOptions
 from sftui.runs import together
 from sftui.side_files import object_of
 from sftui.tokens import ToEncode
-from sftui.trainers.base import InlineTemplateTrainer, MessagesTarget, ShapedRow, Toolbox, dropped_labels
+from sftui.trainers.base import InlineTemplateTrainer, MessagesTarget, ShapedRow, TaggedIds, Toolbox, dropped_labels
 from sftui.trainers.nemo_automodel import TRAITS, NemoOptions, formats, masks, packing, renders
 from sftui.trainers.nemo_automodel.renders import Renders
 from sftui.trainers.own_config import require
@@ -72,7 +72,8 @@ class NemoAutomodel(InlineTemplateTrainer):
     inline = "inline", "chat_template"
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
-        own = own_class(recipe) if NemoOptions.of(recipe).tokenizer_backend == "nemo_auto" else ""
+        asks = NemoOptions.of(recipe).tokenizer_backend == "nemo_auto"
+        own = OWN_CLASSES.get(_named_class(recipe.tokenizer)[0], "") if asks else ""
         note = (
             f"the model's tokenizer class is NeMo's {own}, which sftui does not run: shown is what AutoTokenizer makes,"
             " as with tokenizer_backend nemo_wrapped_auto"
@@ -119,8 +120,9 @@ class NemoAutomodel(InlineTemplateTrainer):
 
     def render(self, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> RenderedText:
         conversation = shaped.conversation
-        if shaped.dropped is not None:
-            return _as_read(conversation)
+        if shaped.dropped is not None:  # for a person to read
+            lines = (f"{message.role}: {message.content}\n" for message in conversation.messages)
+            return spanned((line, number, Part.CONTENT) for number, line in enumerate(lines))
         if renders.plainly(conversation, tools):
             return renders.plain(conversation)
         options = self.render_options(recipe, tools.tokenizer)
@@ -183,7 +185,7 @@ class NemoAutomodel(InlineTemplateTrainer):
             made = tuple(replace(example, attention_mask=attention) for example in made)
         if fills(recipe) and whole:
             first = label_rules.within(labels.kept, labels.labels)[0]
-            made = tuple(replace(one, input_ids=packing.ShiftedRow.of(one.input_ids, whole[-1], first)) for one in made)
+            made = tuple(replace(one, input_ids=TaggedIds.of(one.input_ids, (whole[-1], first))) for one in made)
         return made
 
     def takes_next(self, found: Inspection) -> bool:
@@ -233,11 +235,8 @@ class NemoAutomodel(InlineTemplateTrainer):
     def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
         """packed_sequence_thd_collater and neat_packed_collater: the packs stacked."""
         neat = recipe.pack.strategy == "neat"
-        note = (
-            "models on FlashAttention get lengths in place of the mask"
-            if neat
-            else "THD: documents are kept apart by their lengths (seq_lens), without an attention mask"
-        )
+        note = "models on FlashAttention get lengths in place of the mask"
+        note = note if neat else "THD: documents are kept apart by their lengths (seq_lens), without an attention mask"
         return Batch(
             rows=tuple(range(len(packs))),
             lengths=tuple(sum(end - start for _, start, end in pack.documents) for pack in packs),
@@ -248,12 +247,6 @@ class NemoAutomodel(InlineTemplateTrainer):
             position_ids=tuple(pack.position_ids or () for pack in packs),
             notes=(note, "labels are shifted: each stands at the token before its own"),
         )
-
-
-def _as_read(conversation: Conversation) -> RenderedText:
-    """A row that the dataset leaves out, for a person to read."""
-    lines = (f"{message.role}: {message.content}\n" for message in conversation.messages)
-    return spanned((line, number, Part.CONTENT) for number, line in enumerate(lines))
 
 
 def _chat_marks(
@@ -275,9 +268,8 @@ def _chat_marks(
     elif recipe.mask.rule == "all":
         marks = masks.Marks(len(kept), (True, Reason.WHOLE))
     else:
-        marks = masks.by_prefixes(
-            whole, window, len(rendered.sent), rendered.answers, prefix, tools.tokenizer.facts.eos_id
-        )
+        count, eos = len(rendered.sent), tools.tokenizer.facts.eos_id
+        marks = masks.by_prefixes(whole, window, count, rendered.answers, prefix, eos)
     last = recipe.mask.turns == "last"
     if last and own.dataset == "agent":
         masks.keep_last(marks)
@@ -329,9 +321,8 @@ def pads(tools: Toolbox) -> tuple[int | None, int | None]:
 def tokenizer_pad(recipe: Recipe, tools: Toolbox) -> int:
     """The tokenizer's own id of padding: NeMo's wrapper makes it 0 where there is none, ChatDataset EOS."""
     facts = tools.tokenizer.facts
-    if facts.pad_id is not None:
-        return facts.pad_id
-    return 0 if renders.wrapped(recipe) else facts.eos_id or 0
+    usual = 0 if renders.wrapped(recipe) else facts.eos_id or 0
+    return usual if facts.pad_id is None else facts.pad_id
 
 
 def content(ids: Sequence[int], pad: int | None, eos: int | None) -> int:
@@ -367,15 +358,8 @@ def _filled(examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> Sequ
     if not fills(recipe) or size is None:
         return examples
     pad, eos = pads(tools)
-    made = partial(
-        packing.filled,
-        size=size,
-        own=tokenizer_pad(recipe, tools),
-        pad=pad,
-        left=pads_left(recipe, tools),
-        count=partial(content, pad=pad, eos=eos),
-    )
-    return [made(example) for example in examples]
+    own, left, count = tokenizer_pad(recipe, tools), pads_left(recipe, tools), partial(content, pad=pad, eos=eos)
+    return [packing.filled(example, size, own, pad, left, count) for example in examples]
 
 
 def pads_left(recipe: Recipe, tools: Toolbox) -> bool:
@@ -392,11 +376,6 @@ def pack_size(recipe: Recipe) -> int:
     if size is None:
         raise RecipeError("NeMo Automodel cannot pack without a size", fix="set own.packed_sequence_size")
     return size
-
-
-def own_class(recipe: Recipe) -> str:
-    """NeMo's own tokenizer class for the model of the tokenizer's folder; "" where AutoTokenizer loads it."""
-    return OWN_CLASSES.get(_named_class(recipe.tokenizer)[0], "")
 
 
 def counts_bos(recipe: Recipe, tokenizer: LoadedTokenizer) -> int:

@@ -9,10 +9,9 @@ user's, whose ids are cut off again.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from sftui.errors import SftuiError, TemplateError
 from sftui.model import NOWHERE, Conversation, Kind, Message, Part, Piece, Problem, RenderedText, Span
@@ -34,7 +33,7 @@ ACTING: frozenset[str] = frozenset(_TOLD["acting arguments"].split())
 """Those that change text or ids and are no variables of the template."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class TemplateFrame:
     """How many ids are cut off before messages (`before`, of the text `system` where that has as many), and how many
     of an answer are masked (`header`); `refused`: why verl stops before the first row."""
@@ -42,17 +41,9 @@ class TemplateFrame:
     before: int = 0
     system: str | None = ""
     header: int = 0
-    joints: frozenset[str] = frozenset()
+    joints: tuple[str, ...] = ()
     """The added tokens before which a text may be cut in two, with the same ids."""
     refused: Problem | None = None
-
-    @cached_property
-    def _lengths(self) -> tuple[int, ...]:
-        return tuple(sorted({len(joint) for joint in self.joints}))
-
-    def joins(self, text: str) -> bool:
-        """Whether a text begins with such a token."""
-        return any(text[:length] in self.joints for length in self._lengths)
 
 
 @value_class
@@ -94,7 +85,7 @@ def measured(recipe: Recipe, tools: Toolbox) -> TemplateFrame:
     before = len(ids[: -(len(ids_of_two) - len(ids))])
     system = one[: -(len(two) - len(one))]
     clean = len(tools.tokenizer.ids(system, False)) == before
-    return TemplateFrame(before, system if clean else None, len(ids_asked[len(ids) :]), joints(tools.tokenizer))
+    return TemplateFrame(before, system if clean else None, len(ids_asked[len(ids) :]), (*joints(tools.tokenizer),))
 
 
 def _no_variables(options: Render) -> Problem | None:
@@ -133,7 +124,7 @@ def apart(conversation: Conversation, recipe: Recipe, options: Render, tools: To
             cut += len(tools.tokenizer.ids(behind.text, False))
         border = _border(one.text, cut, front, tools)
         own, before = (one.text[border:], one.text[:border]) if border else (one.text, "")
-        joins = frame.joins(own)
+        joins = own.startswith(frame.joints)
         if joins and before == front:  # it has the same ids without what stands before it
             before, cut = "", 0
         joined = joined and (joins or not number)
@@ -206,16 +197,10 @@ def _moved(spans: tuple[Span, ...], border: int, place: int, number: int, own: i
     ]
 
 
-def owner_parts(tokens_starts: tuple[int, ...], spans: tuple[Span, ...]) -> list[tuple[int, Any]]:
-    """Stretches of tokens that begin in one span each, as (tokens, part); NOWHERE goes along with what is before it."""
-    found: list[tuple[int, Any]] = []
+def token_parts(starts: tuple[int, ...], spans: tuple[Span, ...]) -> Iterator[tuple[int, Part]]:
+    """The part of each token, of the span in which it begins; NOWHERE goes along with what is before it."""
     at = 0
-    for start in tokens_starts:
+    for start in starts:
         while start != NOWHERE and at < len(spans) - 1 and start >= spans[at].end:
             at += 1
-        part = spans[at].part
-        if found and found[-1][1] is part:
-            found[-1] = (found[-1][0] + 1, part)
-        else:
-            found.append((1, part))
-    return found
+        yield 1, spans[at].part

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sftui.errors import RecipeError
-from sftui.recipe import Recipe, changed
+from sftui.recipe import Recipe
 from sftui.recipe_io import parse_yaml
 from sftui.trainers import table
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenFile, wrong_value
@@ -198,7 +198,7 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
     notes = [*_bases(base), *(_note(key, value, known, config) for key, value in _leaves(config))]
     named = [one for one in base if isinstance(one, Mapping)] if isinstance(base, list) else []
     chosen = {_group(key): name for one in named for key, name in one.items()}
-    recipe = _recipe(config, preset, path)
+    recipe = table.read_into(preset, TABLE, config, path)
     whole = {**config, "defaults": chosen}
     return OpenedConfig(preset.trainer, path, text, (_dataset(config, recipe, path),), tuple(notes), config=whole)
 
@@ -249,15 +249,10 @@ def _of_script(path: str, text: str, preset: Recipe, known: KnownKeys) -> Opened
     remarks = (OLD,) if command.module.startswith("fsdp") else ()
     if {"--config-path", "--config-name", "-cp", "-cn"}.intersection(other.split("=")[0] for other in command.others):
         remarks = (*remarks, "the script names a config of its own, which is not read: open that file instead")
-    dataset = _dataset(config, _recipe(config, preset, path), path)
+    dataset = _dataset(config, table.read_into(preset, TABLE, config, path), path)
     if any("$" in one and not one.startswith(("$@", "$*", "${@", "${*")) for one in command.others):
         config["?"] = "the script is given words when it is run"
     return OpenedConfig(preset.trainer, path, text, (dataset,), tuple(notes), remarks, config=config)
-
-
-def _recipe(config: Mapping[str, Any], preset: Recipe, path: str) -> Recipe:
-    recipe = table.read_into(preset, TABLE, config, path)
-    return recipe if recipe.tokenizer.name is not None else changed(recipe, "tokenizer.name", None)
 
 
 def _sign(one: script.Override, known: KnownKeys) -> KeyNote | None:

@@ -19,6 +19,8 @@ from sftui.recipe import Recipe
 from sftui.trainers.verl import VerlOptions
 
 STOPS = "verl stops at this row"
+NO_TENSORS = "torch.cat(): expected a non-empty list of Tensors"
+NO_INDICES = "TypeError: string indices must be integers, not 'str'"
 FORMATS = ("auto", "messages")
 """How it may read rows (data.format)."""
 NO_PARQUET = (
@@ -94,7 +96,7 @@ def convert(row: Row, detected: Detection) -> Conversation:
         kwargs["enable_thinking"] = _thinking(data.get(fields["enable_thinking"]), fields["enable_thinking"])
     tools = _tools(data.get(fields["tools"]), fields["tools"]) if fields["tools"] else None
     if not messages:
-        raise _stop("the row has no messages", "torch.cat(): expected a non-empty list of Tensors")
+        raise _stop("the row has no messages", NO_TENSORS)
     for number, message in enumerate(messages):
         if "role" not in message:
             raise _stop(f"{column}[{number}] has no role", "KeyError: 'role'")
@@ -113,21 +115,16 @@ def _stop(what: str, error: str, fix: str = "fix or remove the row") -> Conversa
 
 def _messages(value: Any, column: str) -> Sequence[Mapping[str, Any]]:
     if not isinstance(value, (list, tuple)):
-        raised = "TypeError: string indices must be integers, not 'str'" if isinstance(value, str) and value else ""
-        if isinstance(value, Mapping):
-            raised = "TypeError: string indices must be integers, not 'str'"
-        elif isinstance(value, str) and not value:
-            raised = "torch.cat(): expected a non-empty list of Tensors"
-        raise _stop(
-            f"`{column}` is {type_word(value)}, not a list of messages",
-            raised or f"TypeError: '{type(value).__name__}' object is not iterable",
-            "store the messages as a list of role and content",
-        )
+        raised = f"TypeError: '{type(value).__name__}' object is not iterable"
+        if isinstance(value, (str, Mapping)):
+            raised = NO_TENSORS if value == "" else NO_INDICES
+        what, fix = f"`{column}` is {type_word(value)}, not a list", "store the messages as a list of role and content"
+        raise _stop(f"{what} of messages", raised, fix)
     for number, message in enumerate(value):
         if isinstance(message, str):
             raise _stop(
                 f"{column}[{number}] is text, not a message",
-                "TypeError: string indices must be integers, not 'str'",
+                NO_INDICES,
                 "store the messages as structs: `datasets` stores them as JSON text where their keys differ, pandas"
                 " does not",
             )
@@ -197,21 +194,13 @@ def _tools(value: Any, column: str) -> list[Any]:
     return list(value)
 
 
-def beyond(row: Row, recipe: Recipe) -> str | None:
-    """Why a row is not read, where train_max_samples ends before it; None where it is, or may be drawn."""
-    own = VerlOptions.of(recipe)
-    most = own.train_max_samples
-    if most is None or own.shuffle or row.index < most:
-        return None
-    return f"train_max_samples {most}: verl does not read rows after it"
-
-
-def unread(row: Row, detected: Detection, why: str) -> Conversation:
-    """A row that is not read, for the eye, with why."""
+def unread(row: Row, detected: Detection, most: int) -> Conversation:
+    """A row behind the `most` that are read, for the eye, with why."""
+    extra = {DROPPED: f"train_max_samples {most}: verl does not read rows after it"}
     try:
-        return replace(convert(row, detected), extra={DROPPED: why})
+        return replace(convert(row, detected), extra=extra)
     except ConversationError:
-        return Conversation(Kind.TEXT, "messages", text="", extra={DROPPED: why})
+        return Conversation(Kind.TEXT, "messages", text="", extra=extra)
 
 
 DROPPED = "dropped"

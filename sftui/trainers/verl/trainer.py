@@ -17,19 +17,19 @@ from sftui import labels as label_rules
 from sftui.conversations import Detection
 from sftui.errors import RecipeError, TemplateError
 from sftui.labels import Verdict
-from sftui.model import Batch, Conversation, Example, Labels, Reason, RenderedText, Row, Tokens
+from sftui.model import Batch, Conversation, Example, Labels, Reason, RenderedText, Row, Tokens, common_prefix
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize
 from sftui.runs import as_runs, joined
 from sftui.text import clip, many, visible
 from sftui.tokens import LoadedTokenizer, ToEncode
-from sftui.trainers.base import InlineTemplateTrainer, MessagesTarget, ShapedRow, Toolbox, Totals
+from sftui.trainers.base import InlineTemplateTrainer, MessagesTarget, ShapedRow, TaggedIds, Toolbox, Totals
 from sftui.trainers.held_out import HeldOut, SampledRows
 from sftui.trainers.own_config import require
 from sftui.trainers.processors import brings_processor
 from sftui.trainers.remembering import last_asked
 from sftui.trainers.verl import TRAITS, VerlOptions, formats
-from sftui.trainers.verl.alone import MessagePieces, TemplateFrame, apart, frame_of, measured, owner_parts
+from sftui.trainers.verl.alone import MessagePieces, TemplateFrame, apart, frame_of, measured, token_parts
 
 GEMMA2, GEMMA2_EOS = "gemma-2-2b-it", "<end_of_turn>"
 """The tokenizer whose EOS verl sets to another token (utils/tokenizer/tokenizer.py, hf_tokenizer)."""
@@ -45,23 +45,6 @@ PROCESSOR = (
 )
 PADDED = "verl's engines take pad_mode no_padding alone: with `right` they stop at the first batch (AssertionError)"
 MISMATCH = "AssertionError: MultiTurnSFTDataset apply_chat_template to each turn separately and concat `input_ids`"
-
-
-class LeftCutIds(tuple[int, ...]):
-    """The ids of a row of which the beginning was cut off, `start` of them: its position ids begin there."""
-
-    start: int
-
-    @classmethod
-    def of(cls, ids: tuple[int, ...], start: int) -> LeftCutIds:
-        made = cls(ids)
-        made.start = start
-        return made
-
-
-def _begins(example: Example) -> int:
-    ids = example.input_ids
-    return ids.start if isinstance(ids, LeftCutIds) else 0
 
 
 class Verl(InlineTemplateTrainer):
@@ -113,8 +96,10 @@ class Verl(InlineTemplateTrainer):
         return formats.detect(rows, recipe)
 
     def convert(self, row: Row, detected: Detection, recipe: Recipe) -> Conversation:
-        unread = formats.beyond(row, recipe)
-        return formats.convert(row, detected) if unread is None else formats.unread(row, detected, unread)
+        own = VerlOptions.of(recipe)
+        most = None if own.shuffle else own.train_max_samples  # else any row may be drawn
+        read = most is None or row.index < most
+        return formats.convert(row, detected) if read else formats.unread(row, detected, most or 0)
 
     def shape(self, conversation: Conversation, recipe: Recipe) -> ShapedRow:
         return ShapedRow(conversation, conversation.extra.get(formats.DROPPED))
@@ -157,11 +142,11 @@ class Verl(InlineTemplateTrainer):
     ) -> Tokens:
         tokens = super().tokenize(rendered, shaped, recipe, tools, places=places)
         if isinstance(rendered, MessagePieces) and rendered.whole is not None:
-            at = _parting(tokens.input_ids, tools.tokenizer.ids(rendered.whole, False))
-            if at is not None:
-                tokens = _mismatched(tokens, at, shaped.conversation, recipe)
+            ids, whole = tokens.input_ids, tools.tokenizer.ids(rendered.whole, False)
+            if ids != whole:
+                tokens = _mismatched(tokens, common_prefix(ids, whole), shaped.conversation, recipe)
         if tokens.placed and rendered.spans:
-            tokens = replace(tokens, parts=joined(owner_parts(tokens.starts, rendered.spans)))
+            tokens = replace(tokens, parts=joined(token_parts(tokens.starts, rendered.spans)))
         return tokens
 
     def label(
@@ -186,16 +171,18 @@ class Verl(InlineTemplateTrainer):
     def examples(
         self, tokens: Tokens, labels: Labels, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
     ) -> tuple[Example, ...]:
+        """Of a row of which the beginning was cut off position ids begin behind that."""
         made = super().examples(tokens, labels, shaped, recipe, tools)
         start = labels.kept[0][0] if labels.kept else 0
-        return made if not start else tuple(replace(one, input_ids=LeftCutIds.of(one.input_ids, start)) for one in made)
+        return made if not start else tuple(replace(one, input_ids=TaggedIds.of(one.input_ids, start)) for one in made)
 
     def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
         """Rows end to end, each with its own position ids; with pad_mode `right` as the dataset pads them."""
         if not recipe.batch.flatten:
             padded = super().collate(examples, rows, recipe, tools)
             width = len(padded.input_ids[0]) if padded.input_ids else 0
-            placed = (range(at, at + len(one.input_ids)) for at, one in ((_begins(one), one) for one in examples))
+            starts = (ids.tag if isinstance(ids := one.input_ids, TaggedIds) else 0 for one in examples)
+            placed = (range(at, at + len(one.input_ids)) for at, one in zip(starts, examples))
             positions = tuple((*places, *(0,) * (width - len(places))) for places in placed)
             return replace(padded, position_ids=positions)
         return label_rules.end_to_end(examples, rows, "no_padding: rows as one nested tensor, shown end to end")
@@ -207,13 +194,6 @@ def _options(recipe: Recipe) -> Render:
     default, options = VerlOptions.of(recipe).enable_thinking_default, recipe.render
     kwargs = options.kwargs if default is None else {**options.kwargs, "enable_thinking": default}
     return replace(options, kwargs=kwargs, inject_system=None)
-
-
-def _parting(ids: tuple[int, ...], whole: tuple[int, ...]) -> int | None:
-    """Where the ids of the messages part from those of the whole; None where they are the same."""
-    if ids == whole:
-        return None
-    return next((at for at, (one, other) in enumerate(zip(ids, whole)) if one != other), min(len(ids), len(whole)))
 
 
 def _mismatched(tokens: Tokens, at: int, conversation: Conversation, recipe: Recipe) -> Tokens:
