@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,19 +71,13 @@ def detect(rows: Sequence[Row], data: Data) -> Detection:
     columns = list(dict.fromkeys(key for row in samples for key in row))
     kind = data.format if data.format != "auto" else _guess(samples[0], columns)
     if kind not in FIELDS:
-        shown = ", ".join(visible(str(name)) for name in columns[:6])
         if kind:
-            return refusal(
-                f"{TITLE} has no converter for `{data.format}` rows",
-                "it has alpaca and sharegpt, and reads its own samples without one",
-                "set data.format to messages, alpaca or sharegpt",
-            )
-        return refusal(
-            f"{TITLE} needs to be given other columns",
-            f"its converters read `instruction`, `input`, `output` or `conversations`, and it reads `messages` without"
-            f" one; there are {shown}",
-            "write the rows so",
-        )
+            why = "it has alpaca and sharegpt, and reads its own samples without one"
+            fix = "set data.format to messages, alpaca or sharegpt"
+            return refusal(f"{TITLE} has no converter for `{data.format}` rows", why, fix)
+        shown = ", ".join(visible(str(name)) for name in columns[:6])
+        why = "its converters read `instruction`, `input`, `output` or `conversations`, and it reads `messages` without"
+        return refusal(f"{TITLE} needs to be given other columns", f"{why} one; there are {shown}", "write the rows so")
     pairs = next((name for name in ("chosen_messages", "chosen") if name in columns), None)
     if kind == "messages" and "messages" not in columns:
         why = f"it holds pairs of answers (`{pairs}`)" if pairs else "the column `messages` is missing"
@@ -93,8 +88,8 @@ def detect(rows: Sequence[Row], data: Data) -> Detection:
             " integers, not 'str'",
             fix='write contents as [{"type": "text", "value": …}], or rows as the converters alpaca and sharegpt read',
         )
-    around = {name: name for name in ("system", "tools") if name in columns and (name, kind) != ("tools", "alpaca")}
-    fields = FIELDS[kind] | (around if kind == "alpaca" else {k: v for k, v in around.items() if k == "tools"})
+    beside = "system" if kind == "alpaca" else "tools"
+    fields = {**FIELDS[kind], beside: beside}
     read_by = "its own samples, no converter" if kind == "messages" else f"converter {kind}"
     return Detection(
         kind,
@@ -131,8 +126,11 @@ def convert(row: Row, detected: Detection) -> Conversation:
         messages, tools = _alpaca({**dict.fromkeys(detected.fields.values()), **data}), None
     elif detected.format == "sharegpt":
         messages, tools = _sharegpt(data, notes)
-    else:
-        messages, tools = _given(data)
+    else:  # a sample already
+        given = data.get("messages")
+        if given and not isinstance(given, (list, tuple)):
+            raise _stop(f"`messages` is {type_word(given)}, not a list of messages")
+        messages, tools = tuple(given or ()), data.get("tools")
     sample = V1Sample(messages, _cuts(messages), tools)
     column = FIELDS[detected.format].get("messages", "")
     seen = messages[: sample.cuts[-1]] if sample.cuts else messages
@@ -146,14 +144,6 @@ def convert(row: Row, detected: Detection) -> Conversation:
 
 def _stop(what: str, fix: str = "fix or remove the row") -> ConversationError:
     return ConversationError(what, why=STOPS, fix=fix)
-
-
-def _given(data: Mapping[str, Any]) -> tuple[tuple[Any, ...], Any]:
-    """A row that is a sample already."""
-    messages = data.get("messages")
-    if messages and not isinstance(messages, (list, tuple)):
-        raise _stop(f"`messages` is {type_word(messages)}, not a list of messages")
-    return tuple(messages or ()), data.get("tools")
 
 
 def _alpaca(data: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -236,12 +226,9 @@ Files = dict[str, Iterator[Any]]
 def _files(data: Mapping[str, Any]) -> Files:
     """The files of each kind that a row names, to be taken in the order of the tags."""
 
-    def listed(value: Any) -> list[Any]:
-        if value is None:
-            return []
-        return list(value) if isinstance(value, (list, tuple)) else [value]
-
-    return {tag: iter(listed(data.get(column))) for tag, (_, column) in MEDIA.items()}
+    stored = {tag: data.get(column) for tag, (_, column) in MEDIA.items()}
+    listed = {tag: value if isinstance(value, (list, tuple)) else [value] for tag, value in stored.items()}
+    return {tag: iter(listed[tag] if value is not None else ()) for tag, value in stored.items()}
 
 
 def _parts(text: str, media: Files) -> list[Any]:
@@ -253,9 +240,8 @@ def _parts(text: str, media: Files) -> list[Any]:
         if piece in MEDIA:
             file = next(media[piece], None)
             if file is None:
-                raise _stop(
-                    f"there are more {piece} tags than files", f"write {piece} otherwise where it is only a text"
-                )
+                fix = f"write {piece} otherwise where it is only a text"
+                raise _stop(f"there are more {piece} tags than files", fix)
             found.append({"type": MEDIA[piece][0], "value": file})
         elif piece:
             found.append(_text(piece))
@@ -297,12 +283,10 @@ def _shown(message: Mapping[str, Any], origin: str) -> Message:
         if isinstance(kind, str) and kind in said and isinstance(value, str):
             said[kind].append(value)
         elif kind == "tool_call" and isinstance(value, str):
-            try:
+            with suppress(ValueError, RecursionError):
                 call = json.loads(value)
-            except (ValueError, RecursionError):
-                continue
-            if isinstance(call, dict) and {"name", "arguments"} <= call.keys():
-                calls.append(called(call))
+                if isinstance(call, dict) and {"name", "arguments"} <= call.keys():
+                    calls.append(called(call))
     data: dict[str, Any] = {"role": message.get("role"), "content": "".join(said["text"])}
     if calls:
         data["tool_calls"] = calls
@@ -321,10 +305,8 @@ def called(call: Mapping[str, Any]) -> dict[str, Any]:
 
 def _listed(tools: Any) -> Any:
     """The tools as far as they can be read."""
-    if not isinstance(tools, str) or not tools:
-        return None
-    try:
-        read = json.loads(tools)
-    except (ValueError, RecursionError):
-        return None
-    return read if isinstance(read, list) else [read]
+    if isinstance(tools, str) and tools:
+        with suppress(ValueError, RecursionError):
+            read = json.loads(tools)
+            return read if isinstance(read, list) else [read]
+    return None

@@ -51,29 +51,20 @@ def rendered(
     for length in sample.lengths:
         ready += [writer.message(one, len(ready) + i) for i, one in enumerate(sample.messages[len(ready) : length])]
         if not ready or ready[-1]["role"] != "assistant":
-            raise stop(
-                "the last message is not the assistant's", "no answer of the row is trained, else it ended there"
-            )
-        kwargs = {"enable_thinking": bool(ready[-1].get("reasoning_content"))}
-        one = Conversation(
-            Kind.CHAT, conversation.format, tuple(map(Message, ready)), tools=given, template_kwargs=kwargs
-        )
+            why = "no answer of the row is trained, else it ended there"
+            raise stop("the last message is not the assistant's", why)
+        kwargs, messages = {"enable_thinking": bool(ready[-1].get("reasoning_content"))}, tuple(map(Message, ready))
+        one = Conversation(Kind.CHAT, conversation.format, messages, tools=given, template_kwargs=kwargs)
+        special = tools.special_tokens
         made.append(
-            render_one(
-                one,
-                template,
-                special_tokens=tools.special_tokens,
-                options=options,
-                prompt_messages=length - 1,
-                spans=spans,
-            )
+            render_one(one, template, special_tokens=special, options=options, prompt_messages=length - 1, spans=spans)
         )
     return _joined(made, tuple(dict.fromkeys(writer.notes)))
 
 
-def stop(what: str, why: str = "") -> TemplateError:
+def stop(what: str, why: str = "", fix: str = "fix or remove the row") -> TemplateError:
     """The error for a row at which the engine stops."""
-    return TemplateError(what, why=f"{why}: {STOPS}" if why else STOPS, fix="fix or remove the row")
+    return TemplateError(what, why=f"{why}: {STOPS}" if why else STOPS, fix=fix)
 
 
 def _joined(made: Sequence[RenderedText], notes: tuple[str, ...]) -> RenderedText:
@@ -119,12 +110,8 @@ class _SampleWriter:
         if "content" not in message or content is None:
             raise stop(f"{where} has no content")
         if not isinstance(content, (list, tuple)) and content not in ("", {}):
-            fix = '[{"type": "text", "value": …}]'
-            raise TemplateError(
-                f"the content of {where} is {type_word(content)}, not a list of parts",
-                why=STOPS,
-                fix=f"write {fix}, or use a converter",
-            )
+            what = f"the content of {where} is {type_word(content)}, not a list of parts"
+            raise stop(what, fix='write [{"type": "text", "value": …}], or use a converter')
         said = {"text": "", "reasoning": ""}
         calls: list[dict[str, Any]] = []
         for part in content:

@@ -145,7 +145,7 @@ class LlamaFactoryV1(InlineTemplateTrainer):
     ) -> tuple[Tokens, Labels]:
         require(recipe, "mask.rule", "length.over")
         sample = samples.sample_of(shaped.conversation)
-        held = _samples(tokens)
+        held = tokens.samples or (Sample(0, len(tokens), _boundary(tokens)),)
         verdicts: list[label_rules.Verdict] = []
         weights: list[tuple[int, float]] = []
         kept: list[tuple[int, int]] = []
@@ -194,12 +194,6 @@ class LlamaFactoryV1(InlineTemplateTrainer):
 def dropping(recipe: Recipe) -> bool:
     """Whether a sample whose answer lies beyond cutoff_len is dropped: by the strategy `normal` alone."""
     return not recipe.batch.flatten and not LlamaFactoryV1Options.of(recipe).dynamic
-
-
-def _samples(tokens: Tokens) -> tuple[Sample, ...]:
-    if tokens.samples:
-        return tokens.samples
-    return (Sample(0, len(tokens), _boundary(tokens)),)
 
 
 def _boundary(tokens: Tokens) -> Boundary:

@@ -1,50 +1,46 @@
 """torchtune's OmegaConf YAML: components read into recipes, and written back with the changed keys only.
 
 Source: torchtune 0.6.1 and main (0.7), recipes/configs/**, torchtune/config/_instantiate.py, torchtune/datasets/*,
-torchtune/data/_messages.py and _collate.py. `${key.sub}` stands for another value of the file. Paths are relative to the
-working folder. Every key of a block but `_component_` is a keyword argument of its component; a dataset builder hands
-what it does not know to `datasets.load_dataset`, and that to the configuration of the kind of file.
+torchtune/data/_messages.py and _collate.py. `${key.sub}` stands for another value of the file. Paths are relative to
+the working folder. Every key of a block but `_component_` is a keyword argument of its component; a dataset builder
+hands what it does not know to `datasets.load_dataset`, and that to the configuration of the kind of file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from sftui.errors import RecipeError
+from sftui.model import Problem
 from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml
 from sftui.side_files import object_of
 from sftui.trainers import table
-from sftui.trainers.config import LOADERS, DatasetRef, KeyNote, KeyUse, OpenedConfig, data_files, wrong_value
+from sftui.trainers.config import LOADERS, DatasetRef, KeyNote, KeyUse, OpenedConfig, data_files, refuse, wrong_value
 from sftui.trainers.form import Draft, Form
 from sftui.trainers.known import KeyRules, KnownKeys, Remark
 from sftui.trainers.torchtune import gsm8k, sentencepieces
 from sftui.trainers.torchtune.messages import COLUMNS, pair_of
 from sftui.trainers.torchtune.models import JINJA, MODELS
 from sftui.trainers.torchtune.prompt_templates import MODEL_TEMPLATES, TEMPLATES, short_name, unknown_template
-from sftui.trainers.torchtune.trainer import newest
+from sftui.trainers.torchtune.trainer import MASK_RULES, newest, require_newest
 
 OWN = "torchtune/"
 """Before the name of a model whose tokenizer renders by its own code."""
 _TOLD = object_of(Path(__file__).with_name("keys.json"))
 BUILDER_OF: Mapping[str, str] = _TOLD["builder of format"]
 """How rows are read → the builder that reads them so."""
-MASK_RULES = ("auto", "all", "turn_full", "assistant")
 
 
 def _multiple(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     multiple = config.get("pad_to_multiple_of")
     if multiple is None:
         return {}
-    if not newest(recipe):
-        raise RecipeError(
-            "torchtune 0.6.1 cannot pad to a multiple",
-            where=where,
-            why="padded_collate_sft has no pad_to_multiple_of before 0.7",
-        )
+    why = "padded_collate_sft has no pad_to_multiple_of before 0.7"
+    require_newest(recipe, "cannot pad to a multiple", why, where=where)
     return {"batch.multiple": multiple}
 
 
@@ -244,7 +240,7 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
     config = {key: table.resolved(value, config, path) for key, value in config.items()}
     entries = config.get("dataset")
     listed = entries if isinstance(entries, list) else [entries]
-    _supervised(config, listed, path)
+    refuse(_unsupervised(config, listed), path)
     notes: list[KeyNote] = []
     recipe = table.read_into(_tokenizer(preset, config.get("tokenizer"), notes, path, known), TOP, config, path)
     for key, value in config.items():
@@ -260,28 +256,20 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
     return OpenedConfig(preset.trainer, path, text, references, tuple(notes), config=config)
 
 
-def _supervised(config: Mapping[str, Any], entries: Sequence[Any], path: str) -> None:
-    """RecipeError for a config of another recipe than fine-tuning, by what only that recipe reads."""
+def _unsupervised(config: Mapping[str, Any], entries: Sequence[Any]) -> Iterator[Problem]:
+    """Why a config is of another recipe than fine-tuning, by what only that recipe reads."""
     for key, what in OTHER_RECIPES.items():
         if key in config and (key not in WITHOUT_DATASET or "dataset" not in config):
-            raise RecipeError(
-                f"this is a config of torchtune's {what}",
-                where=path,
-                why=f"only that reads `{key}`",
-                fix="open a config of a fine-tuning recipe",
-            )
+            fix = "open a config of a fine-tuning recipe"
+            yield Problem(f"this is a config of torchtune's {what}", f"only that reads `{key}`", fix)
     if "dataset" not in config:
-        raise RecipeError(
-            "the config names no dataset",
-            where=path,
-            why="torchtune's fine-tuning recipes read cfg.dataset",
-            fix="add a dataset block with a _component_",
-        )
+        why, fix = "torchtune's fine-tuning recipes read cfg.dataset", "add a dataset block with a _component_"
+        yield Problem("the config names no dataset", why, fix)
     for entry in entries:
         component = short_name(entry.get("_component_") if isinstance(entry, Mapping) else "")
         if component in OTHER_DATA:
             what = f"`{component}` is not supervised fine-tuning on text"
-            raise RecipeError(what, where=path, why=OTHER_DATA[component], fix="open another")
+            yield Problem(what, OTHER_DATA[component], "open another")
 
 
 def _tokenizer(recipe: Recipe, block: Any, notes: list[KeyNote], path: str, known: KnownKeys) -> Recipe:
@@ -358,12 +346,8 @@ def _dataset(
             raise wrong_value("column_map", renamed, "a mapping of names to columns", path)
         for name in NEEDED.get(kind, ()) if renamed else ():
             if name not in renamed:
-                raise RecipeError(
-                    f"column_map names no `{name}`",
-                    where=path,
-                    why=f"torchtune stops: Expected a key of '{name}' in column_map",
-                    fix="name all of the columns",
-                )
+                why = f"torchtune stops: Expected a key of '{name}' in column_map"
+                raise RecipeError(f"column_map names no `{name}`", where=path, why=why, fix="name all of the columns")
         renamed = {RENAMED.get((kind, str(ours)), str(ours)): theirs for ours, theirs in renamed.items()}
         columns = {**COLUMNS[kind], **columns, **renamed}
     recipe = changed(changed(recipe, "data.format", kind), "data.fields", columns)

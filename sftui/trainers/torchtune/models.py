@@ -116,8 +116,8 @@ def reading_files(
     first = cut.get("pretokenizers", [{}])[0]
     same_cut = first.get("pattern") == {"Regex": SPLITS[model]} and not backend.model.ignore_merges
     added = backend.get_added_tokens_decoder()
-    plainly = not any(value.lstrip or value.rstrip or value.single_word or value.normalized for value in added.values())
-    if not llama and same_cut and plainly and {token.content: i for i, token in added.items()} == special:
+    trimmed = any(token.lstrip or token.rstrip or token.single_word or token.normalized for token in added.values())
+    if not llama and same_cut and not trimmed and {token.content: i for i, token in added.items()} == special:
         return tokenizer
     whole = json.loads(backend.to_str())
     whole.update(added_tokens=[], normalizer=None, post_processor=None)
@@ -132,9 +132,8 @@ def reading_files(
     made = OwnSpecials(FastEngine(Tokenizer.from_str(json.dumps(whole))), special)
     facts = tokenizer.facts
     named = {"bos_id": facts.bos_token, "eos_id": facts.eos_token, "pad_id": facts.pad_token}
-    ids = {name: made.token_id(token) for name, token in named.items() if token is not None}
-    changes: dict[str, Any] = {name: token_id for name, token_id in ids.items() if token_id is not None}
-    facts = replace(facts, **changes)
+    ids: dict[str, Any] = {name: made.token_id(token) for name, token in named.items() if token is not None}
+    facts = replace(facts, **{name: token_id for name, token_id in ids.items() if token_id is not None})
     plain = [token.content for token in added.values() if token.content not in special]
     if plain:
         names = ", ".join(visible(name) for name in plain[:4])
@@ -180,9 +179,8 @@ class Frames:
 
         `joined`: what stands before and behind the contents of a message is one piece each, with its ids.
         """
-        llama = self.model == "llama3"
-        pieces = [*self._bos] if llama else []
-        last = len(messages) - 1
+        first, end = self._ends
+        pieces, last = [*first], len(messages) - 1
         chatml = short_name(self._template) == CHATML
         for number, message in enumerate(messages):
             texts, role = message_texts(message), message.role
@@ -192,15 +190,13 @@ class Frames:
             for text in texts:
                 pieces += self._text(text, number, Part.CONTENT)
             pieces += behind
-        return (*pieces, *self._eos) if llama else tuple(pieces)
+        return (*pieces, *end)
 
     def text(self, text: str, *, add_eos: bool, add_bos: bool = True, message: int = NOWHERE) -> tuple[Piece, ...]:
         """Plain text as `encode(text, add_bos=…, add_eos=…)`; Llama 3 makes nothing at all of an empty text."""
         if self.model == JINJA:
-            raise RecipeError(
-                "sftui does not model plain text with HuggingFaceModelTokenizer",
-                fix="choose another with render.template",
-            )
+            what = "sftui does not model plain text with HuggingFaceModelTokenizer"
+            raise RecipeError(what, fix="choose another with render.template")
         tokenizer, llama = self._tokenizer, self.model == "llama3"
         if not llama:
             body = [Piece(unicodedata.normalize("NFC", text), message, Part.CONTENT)]
@@ -214,12 +210,12 @@ class Frames:
         return tuple(body)
 
     @cached_property
-    def _bos(self) -> tuple[Piece, ...]:
-        return (_inserted("<|begin_of_text|>", NOWHERE, Part.BOS, self._tokenizer),)
-
-    @cached_property
-    def _eos(self) -> tuple[Piece, ...]:
-        return (_inserted("<|end_of_text|>", NOWHERE, Part.INJECTED, self._tokenizer),)
+    def _ends(self) -> tuple[Sequence[Piece], Sequence[Piece]]:
+        """What stands around a whole conversation."""
+        if self.model != "llama3":
+            return (), ()
+        bos = _inserted("<|begin_of_text|>", NOWHERE, Part.BOS, self._tokenizer)
+        return (bos,), (_inserted("<|end_of_text|>", NOWHERE, Part.INJECTED, self._tokenizer),)
 
     def _text(self, text: str, number: int, part: Part) -> Sequence[Piece]:
         """A text as it is encoded alone."""
@@ -274,10 +270,8 @@ class Frames:
     def _from_template(self, side: int, role: str, number: int, part: Part) -> Sequence[Piece]:
         """What the prompt template puts before (0) or behind (1) the contents."""
         if self.model != "llama3" and short_name(self._template) == CHATML:
-            what, why = (
-                "torchtune refuses ChatMLTemplate with the Qwen tokenizers",
-                "they write <|im_start|> themselves",
-            )
+            why = "they write <|im_start|> themselves"
+            what = "torchtune refuses ChatMLTemplate with the Qwen tokenizers"
             raise RecipeError(what, why=why, fix="remove prompt_template")
         text = around(self._template, role)[side]
         return self._text(text, number, part) if text else ()

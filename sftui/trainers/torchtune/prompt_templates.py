@@ -57,19 +57,15 @@ def around(template: Any, role: str) -> tuple[str, str]:
     """What stands before and behind the contents of a role's messages; RecipeError for what is no template."""
     if template is None:
         return "", ""
-    if isinstance(template, str):
-        name = short_name(template)
-        known = TEMPLATES.get(name)
-        if known is None:
-            raise unknown_template(template, TEMPLATES)
-        if name == CHATML and role not in (*known, "ipython"):
-            raise RecipeError(f"torchtune's ChatMLTemplate knows no role {role!r}", fix="rename the role")
-    elif isinstance(template, Mapping):
-        known = template
-    else:
-        raise RecipeError(
-            "prompt_template is neither a name nor a mapping of roles", fix="write {role: [before, after]}"
-        )
+    name = short_name(template)
+    known = TEMPLATES.get(name) if isinstance(template, str) else template
+    if known is None:
+        raise unknown_template(template, TEMPLATES)
+    if not isinstance(known, Mapping):
+        what = "prompt_template is neither a name nor a mapping of roles"
+        raise RecipeError(what, fix="write {role: [before, after]}")
+    if name == CHATML and role not in (*known, "ipython"):
+        raise RecipeError(f"torchtune's ChatMLTemplate knows no role {role!r}", fix="rename the role")
     pair = known.get(role) or ("", "")
     if isinstance(pair, str) or len(pair) != 2:
         raise RecipeError(f"prompt_template of `{role}` is no pair of texts", fix="write [before, after]")

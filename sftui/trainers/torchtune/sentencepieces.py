@@ -142,9 +142,8 @@ class PieceFrames:
             yield from self._items(turn, follows=not opens and not spaced)
             seen = seen or bool(turn.items)
             if not seen:
-                raise RecipeError(
-                    "torchtune stops at this row: its first message has no text parts", fix="remove the row or fix it"
-                )
+                what = "torchtune stops at this row: its first message has no text parts"
+                raise RecipeError(what, fix="remove the row or fix it")
             spaced = turn.items[-1][0].endswith(" ") if turn.items else spaced
             opens = turn.role == "assistant"
             if opens:

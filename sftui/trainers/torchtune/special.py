@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -93,11 +93,11 @@ class OwnSpecials(LayeredEngine):
             return self.inner.ids_batch(texts, False)
         parts = self._split(texts)
         plain = iter(self.inner.ids_batch([part for some in parts for part in some[::2]], False))
-        return [next(plain) if len(some) == 1 else self._joined(some, plain) for some in parts]
-
-    def _joined(self, parts: Sequence[str], plain: Iterator[Flat]) -> Flat:
-        runs = ((self._special[part],) if at % 2 else next(plain) for at, part in enumerate(parts))
-        return flat([*chain.from_iterable(runs)])
+        found: list[Flat] = []
+        for some in parts:
+            runs = ((self._special[part],) if at % 2 else next(plain) for at, part in enumerate(some))
+            found.append(next(plain) if len(some) == 1 else flat([*chain.from_iterable(runs)]))
+        return found
 
     def _split(self, texts: Sequence[str]) -> list[list[str]]:
         """Texts in parts, of which every second one is a special token."""

@@ -37,7 +37,7 @@ from sftui.model import (
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Loss, Mask, Recipe, Tokenize
 from sftui.recipe import Pack as PackOptions
-from sftui.runs import as_runs, together
+from sftui.runs import as_runs, joined, together
 from sftui.templates import ChatTemplate, choose_template, compile_template
 from sftui.tokens import LoadedTokenizer
 from sftui.trainers import versions
@@ -54,6 +54,7 @@ PADDING = 0
 """The builders leave padding_idx at its default, whatever the tokenizer's pad token is."""
 WHOLE_DATASET = 1_000_000_000
 """torchtune packs all rows together, in order."""
+MASK_RULES = ("auto", "all", "turn_full", "assistant")
 
 
 SHIFTED = (
@@ -347,24 +348,21 @@ def newest(recipe: Recipe) -> bool:
     return versions.since(recipe, (0, 7))
 
 
-def require_newest(recipe: Recipe, what: str, why: str = "it came with 0.7", fix: str = "") -> None:
+def require_newest(recipe: Recipe, what: str, why: str = "it came with 0.7", fix: str = "", where: str = "") -> None:
     """RecipeError before 0.7."""
     if not newest(recipe):
-        raise RecipeError(f"torchtune 0.6.1 {what}", why=why, fix=fix)
+        raise RecipeError(f"torchtune 0.6.1 {what}", where=where, why=why, fix=fix)
 
 
 def strategy(conversation: Conversation, recipe: Recipe) -> str:
     """all, assistant or last; RecipeError for a mask rule that torchtune does not have."""
-    rule = recipe.mask.rule
-    if rule == "auto":
-        return "all" if conversation.format == "alpaca" else "assistant"
-    if rule == "all":
+    rule, last = recipe.mask.rule, recipe.mask.turns == "last"
+    if rule not in MASK_RULES:
+        fix = "set it to auto, all or turn_full"
+        raise RecipeError(f"torchtune has no mask.rule {rule}", why="it trains whole messages", fix=fix)
+    if rule == "all" or (rule == "auto" and conversation.format == "alpaca"):
         return "all"
-    if rule in ("turn_full", "assistant"):
-        return "last" if recipe.mask.turns == "last" else "assistant"
-    raise RecipeError(
-        f"torchtune has no mask.rule {rule}", why="it trains whole messages", fix="set it to auto, all or turn_full"
-    )
+    return "last" if last and rule != "auto" else "assistant"
 
 
 def message_mask(tokens: Tokens, conversation: Conversation, chosen: str) -> Drawn:
@@ -382,10 +380,9 @@ def message_mask(tokens: Tokens, conversation: Conversation, chosen: str) -> Dra
             return True, Reason.WHOLE
         return True, Reason.TERMINATOR if part is Part.TERMINATOR else Reason.ASSISTANT
 
-    if not tokens.placed:  # then the parts of a message are not known, and decide nothing
-        owners = as_runs(tokens.messages).runs()
-        return drawn([(end - start, verdict(owner, Part.CONTENT)) for start, end, owner in owners])
-    placed = together(tokens.messages, tokens.parts)
+    # without places the parts of a message are not known, and decide nothing
+    parts = tokens.parts if tokens.placed else joined([(len(tokens), Part.CONTENT)])
+    placed = together(tokens.messages, parts)
     return drawn([(end - start, verdict(owner, part)) for start, end, owner, part in placed])
 
 
