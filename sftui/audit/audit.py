@@ -14,12 +14,12 @@ from sftui.audit.lengths import best_fit, quantiles
 from sftui.audit.tallies import Listing, Tallies, Weights
 from sftui.audit.verdict import Verdict, Verdicts
 from sftui.findings import Context, DatasetChecks, Finding, Severity, check_dataset, check_row
-from sftui.findings.dataset import LIMITS, RowCounts, Tally
+from sftui.findings.dataset import LIMITS, Tally
 from sftui.findings.hashes import Hashes
 from sftui.findings.look import RowLook
 from sftui.findings.shapes import trained_in
 from sftui.flat import Ranges, covered, moved, overlap
-from sftui.model import Inspection, Labels, Part, RenderedText, Tokens
+from sftui.model import Inspection, Part, RenderedText
 from sftui.text import visible
 
 COUNTS = (
@@ -99,23 +99,22 @@ class Audit:
     def check(self, inspection: Inspection, context: Context) -> None:
         """Check a row and take it in with what was found."""
         look = RowLook(inspection, context)
-        self.add(inspection, check_row(inspection, context, look=look), look)
+        self.add(look, check_row(inspection, context, look=look))
 
     def add_setup(self, findings: tuple[Finding, ...]) -> None:
         """What was found wrong with the recipe, the template and the tokenizer."""
         self.setup_checked = True
         self.verdicts.add(self.found.add(findings), None)
 
-    def add(self, inspection: Inspection, findings: tuple[Finding, ...] = (), look: RowLook | None = None) -> None:
+    def add(self, look: RowLook, findings: tuple[Finding, ...] = ()) -> None:
         """One more row, inspected with spans; one that stopped early counts with what it has.
 
-        Of one that evaluates count its findings and how long it is: all other figures are of what is trained. `look`
-        is what found them: what it has worked out is not done again.
+        Of one that evaluates count its findings and how long it is: all other figures are of what is trained.
         """
+        inspection = look.inspection
         row = inspection.row
         self.rows += 1
-        counts = RowCounts.of(inspection, look)
-        self._compare(inspection, counts)
+        self._compare(look)
         stand = self.found.add(findings, row) if findings else ()
         severities = tuple([(finding.code, finding.severity) for finding in stand]) if stand else ()
         self._tally("findings", self.finding_sets, _codes(severities) if stand else NO_FINDINGS, row.index)
@@ -131,8 +130,8 @@ class Audit:
         source, figures = self._source(row.where)
         figures[0] += 1
         self._list("source", (source,), row.index)
-        if counts.roles:
-            self._tally("roles", self.signatures, _signature(counts.roles[:13]), row.index)
+        if look.roles:
+            self._tally("roles", self.signatures, _signature(look.roles[:13]), row.index)
         if inspection.rendered is not None:
             self._tally("template", self.branches, branch_of(inspection.rendered), row.index)
         tokens, labels = inspection.tokens, inspection.labels
@@ -142,16 +141,16 @@ class Audit:
             self._tally("dropped for", self.drops, visible(labels.dropped)[:LONGEST_NAME], row.index)
             figures[3] += 1
         figures[1] += len(tokens)
-        figures[2] += counts.trained
-        self._measure(tokens, labels, counts, row.index)
-        self.received_tokens += counts.received
-        self.received_trained += counts.received_trained
+        figures[2] += look.mask.trained
+        self._measure(look)
         if inspection.example is not None:
+            self.received_tokens += inspection.received or 0
+            self.received_trained += inspection.trained
             self.received_rows += 1
             if labels.weights is not None:
                 self._list("weight", self.weights.add(inspection.examples), row.index)
         if labels.dropped is None:
-            self._budget(tokens, labels, counts, row.index)
+            self._budget(look)
 
     def _tally(self, kind: str, tallies: Tallies, name: str, row: int) -> None:
         """Count a row under a name, and list it there."""
@@ -163,21 +162,21 @@ class Audit:
             for name in names:
                 self.listing.add(kind, name, row)
 
-    def _compare(self, inspection: Inspection, counts: RowCounts) -> None:
+    def _compare(self, look: RowLook) -> None:
         """Hand the row to the checks of the dataset; where a baseline asks for it, remember which conversations come
         twice."""
         if self.listing is None and not self._marking:
-            self.checks.add(inspection, counts)
+            self.checks.add(look)
             return
         before = self._repeated_rows
-        self.checks.add(inspection, counts)
+        self.checks.add(look)
         after = self._repeated_rows
         again = self._marking and after[0] > before[0]
         if self.listing is not None and after != before:
             for name, count, earlier in zip(REPEATS, after, before):
                 if count > earlier:
-                    self.listing.add("repeats", name, inspection.row.index)
-        whole = self.checks.whole(inspection) if again else None
+                    self.listing.add("repeats", name, look.inspection.row.index)
+        whole = self.checks.whole(look.inspection) if again else None
         if whole is not None:
             self.repeated.add(whole)
 
@@ -189,8 +188,8 @@ class Audit:
         name = name if len(self.sources) < MOST_SOURCES else "others"
         return name, self.sources.setdefault(name, [0, 0, 0, 0])
 
-    def _measure(self, tokens: Tokens, labels: Labels, counts: RowCounts, row: int) -> None:
-        n, trained = counts.tokens, counts.trained
+    def _measure(self, look: RowLook) -> None:
+        n, trained, row = look.mask.size, look.mask.trained, look.inspection.row.index
         self.tokenized += 1
         self.tokens += n
         self.trained += trained
@@ -199,8 +198,8 @@ class Audit:
             self.shares[share] += 1
             if self.listing is not None:
                 self.listing.add("trained share", share_bar(share), row)
-        for start, end in [sample[:2] for sample in tokens.samples] or [(0, n)]:
-            self._long(end - start, moved(labels.carrying, ((start, end),)), row)
+        for start, end in [sample[:2] for sample in look.tokens.samples] or [(0, n)]:
+            self._long(end - start, moved(look.mask.runs, ((start, end),)), row)
 
     def _long(self, n: int, ranges: Ranges, row: int) -> None:
         """What each limit would take of one sequence, by where it carries loss."""
@@ -222,15 +221,15 @@ class Audit:
                 self.unlabelled[limit] += 1
                 self._list("no label under", (f"{limit:,}",), row)
 
-    def _budget(self, tokens: Tokens, labels: Labels, counts: RowCounts, row: int) -> None:
+    def _budget(self, look: RowLook) -> None:
         """Where the loss goes: trained tokens that are not cut, by who wrote them."""
-        spans, drawn = labels.carrying, counts.drawn
-        if labels.kept != ((0, counts.tokens),):
-            spans = overlap(spans, labels.kept)
-            drawn = trained_in(counts.stretches, spans)
-        ids, roles = tokens.ids, counts.roles
+        spans, drawn, kept = look.mask.runs, look.mask.trained_in, look.labels.kept
+        if kept != ((0, look.mask.size),):
+            spans = overlap(spans, kept)
+            drawn = trained_in(look.stretches, spans)
+        ids, roles, row = look.tokens.ids, look.roles, look.inspection.row.index
         for at, count in drawn.items():
-            _, _, message, part = counts.stretches[at]
+            _, _, message, part = look.stretches[at]
             role = _role(roles[message]) if 0 <= message < len(roles) else ""
             self.by_message[message] += count
             self.by_part[part._value_] += count
@@ -239,11 +238,9 @@ class Audit:
                 self.listing.add("message", str(message), row)
                 self.listing.add("part", part._value_, row)
                 self.listing.add("role", role, row)
-        if not counts.stretches:
+        if not look.stretches:
             return
-        special = counts.special
-        if special is None:
-            special = [i for i, token in enumerate(ids) if token in self._special]
+        special = look.special_trained
         for start, end in spans:
             for i in special[bisect_left(special, start) : bisect_left(special, end)]:
                 self.by_special[ids[i]] += 1

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from typing import Any
 
 from sftui.conversations.identity import identity, key_of, squeezed
 from sftui.conversations.refusals import MEDIA_COLUMNS
-from sftui.findings.calls import Tools, declared
 from sftui.findings.context import Context
 from sftui.findings.hashes import HASH, Hashes, hash_of, hashes_of
 from sftui.findings.look import RowLook
-from sftui.findings.shapes import Mask, Read, order_of, read, stretches
 from sftui.flat import covered
-from sftui.model import Conversation, Inspection, Kind, Labels, Part, Reason
-from sftui.runs import Stretch
+from sftui.model import Inspection, Kind, Part, Reason
 from sftui.trainers.base import Totals
-from sftui.values import value_class
 
 LIMITS = (512, 1024, 2048, 4096, 8192, 16384, 32768)
 """The lengths in tokens for which is counted what cutting, dropping and packing there would take."""
@@ -102,20 +98,16 @@ class DatasetChecks:
         """How many rows `again` counts, without looking for the first of them."""
         return len(self.others) + self.elsewhere.count
 
-    def add(self, inspection: Inspection, counts: RowCounts | None = None) -> None:
-        """One more row; a row that stopped early counts with what it has, one that evaluates is only compared.
-
-        `counts` are those of the row, where they are known already.
-        """
+    def add(self, look: RowLook) -> None:
+        """One more row; a row that stopped early counts with what it has, one that evaluates is only compared."""
+        inspection = look.inspection
         self.refused += inspection.problem is not None
-        counts = RowCounts.of(inspection) if counts is None else counts
-        if inspection.evaluates:
-            if inspection.conversation is not None:
-                self._compare(inspection, inspection.conversation, counts)
+        if not inspection.evaluates:
+            self.totals.add(inspection)
+        if inspection.conversation is None:
             return
-        self.totals.add(inspection, counts.received_trained)
-        conversation = inspection.conversation
-        if conversation is None:
+        self._compare(look)
+        if inspection.evaluates:
             return
         self.read += 1
         columns, row = self.columns, inspection.row.index
@@ -125,20 +117,19 @@ class DatasetChecks:
                 tally = columns[column] = Tally()
             if tally is not None:
                 tally.add(row)
-        self._compare(inspection, conversation, counts)
         if inspection.tokens is not None and inspection.labels is not None:
-            self._measure(inspection, inspection.labels, counts)
+            self._measure(look)
 
     def whole(self, inspection: Inspection) -> bytes | None:
         """8 bytes of what a trainer reads of the row, equal for rows that are the same to it; None where there is
         nothing."""
         return hash_of(self.same_row(inspection.row.data, self.read_from)) if inspection.row.data else None
 
-    def _compare(self, inspection: Inspection, conversation: Conversation, counts: RowCounts) -> None:
-        row, whole = inspection.row.index, self.whole(inspection)
+    def _compare(self, look: RowLook) -> None:
+        row, whole = look.inspection.row.index, self.whole(look.inspection)
         if whole is None:
             return
-        prompt = _prompt_of(conversation, counts, inspection.row.data)
+        prompt = _prompt_of(look)
         if prompt is not None and prompt[0] in self.evaluation:
             self.leaked.add(row)
         number = row.to_bytes(ROW, "big")
@@ -176,19 +167,16 @@ class DatasetChecks:
         elif known is not None and later < known:
             self.others.change(answer, later)
 
-    def _measure(self, inspection: Inspection, labels: Labels, counts: RowCounts) -> None:
-        row = inspection.row.index
-        n, trained = counts.tokens, counts.trained
+    def _measure(self, look: RowLook) -> None:
+        row, ranges = look.inspection.row.index, look.mask.runs
+        n, trained = look.mask.size, look.mask.trained
         self.trained += trained
-        ranges = labels.carrying
         for limit in LIMITS:
             if n <= limit:
                 break
             self.over[limit] += 1
             self.lost[limit] += covered(ranges, limit)
-        if (labels.dropped is None and covered(labels.kept) < n) or (
-            self.recipe.length.max is not None and n > self.recipe.length.max
-        ):
+        if look.cut or (self.recipe.length.max is not None and n > self.recipe.length.max):
             self.cut.add(row)
         if not trained:
             return
@@ -200,30 +188,30 @@ class DatasetChecks:
             self.long_prompt.add(row)
             first = ranges[0][0] if ranges[0][0] <= EARLY else 0
             # A row that is trained as a whole has no prompt whose length could be taken wrong.
-            if first and labels.reasons[first] is not Reason.WHOLE:
+            if first and look.labels.reasons[first] is not Reason.WHOLE:
                 self.early.add(row)
-        self._count_turns(inspection, counts)
+        self._count_turns(look)
 
-    def _count_turns(self, inspection: Inspection, counts: RowCounts) -> None:
-        conversation, answers = inspection.conversation, order_of(counts.roles).answers
-        if conversation is None or conversation.kind is not Kind.CHAT or len(answers) < 2:
+    def _count_turns(self, look: RowLook) -> None:
+        answers, stretches, content = look.order.answers, look.stretches, Part.CONTENT
+        if not look.chat or len(answers) < 2:
             return
-        content, stretches = Part.CONTENT, counts.stretches
         if not {owner for _, _, owner, part in stretches if part is content}.issuperset(answers):
             return
-        trained = {stretches[at][2] for at in counts.drawn if stretches[at][3] is content}
+        trained = {stretches[at][2] for at in look.mask.trained_in if stretches[at][3] is content}
         self.many_turns += 1
         if trained and not trained.issuperset(answers):
-            self.some_turns.add(inspection.row.index)
+            self.some_turns.add(look.inspection.row.index)
 
     def merge(self, other: DatasetChecks) -> None:
         """Take in what another has gathered under the same recipe over other rows."""
         for name in ("totals", "read", "trained", "many_turns", "unremembered", "refused"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        for name in ("over", "lost"):
-            getattr(self, name).update(getattr(other, name))
-        for name in ("same", "leaked", "all_trained", "few_trained", "early", "long_prompt", "some_turns", "cut"):
-            getattr(self, name).merge(getattr(other, name))
+        for name, mine in vars(self).items():
+            if isinstance(mine, Counter):
+                mine.update(getattr(other, name))
+            elif isinstance(mine, Tally):
+                mine.merge(getattr(other, name))
         for column, tally in other.columns.items():
             self.columns.setdefault(column, Tally()).merge(tally)
         repeated = Tally()
@@ -240,12 +228,11 @@ class DatasetChecks:
             self._ask(prompt, given)
 
 
-def _prompt_of(
-    conversation: Conversation, counts: RowCounts, data: Mapping[str, Any] | None
-) -> tuple[bytes, bytes] | None:
+def _prompt_of(look: RowLook) -> tuple[bytes, bytes] | None:
     """What a row asks, with its media and tools, and that with its answer; white space aside. None where it asks
     nothing."""
-    roles, said, manner = counts.read
+    conversation, data = look.conversation, look.inspection.row.data
+    roles, said, manner = look.read
     if conversation.kind is Kind.STRINGS:
         roles, said = _PAIR, (conversation.prompt or "", conversation.completion or "")
     elif not manner.plain:
@@ -256,8 +243,8 @@ def _prompt_of(
     turns = [f"{role}:{squeezed(content)}\0" for role, content in zip(roles, said)]
     prompt = "".join(turns[:asking]).encode("utf-8", "surrogatepass")
     more = {} if not data or _MEDIA.isdisjoint(data) else {name: data[name] for name in MEDIA_COLUMNS if data.get(name)}
-    if counts.tools is not None:
-        prompt += identity({**more, "tools": conversation.tools}, ()) if more else counts.tools.identity
+    if conversation.tools:
+        prompt += identity({**more, "tools": conversation.tools}, ()) if more else look.tools.identity
     elif more:
         prompt += identity(more, ())
     return hashes_of(prompt, "".join(turns[asking:]).encode("utf-8", "surrogatepass"))
@@ -271,47 +258,3 @@ def _said(message: Mapping[str, Any]) -> str:
 def number_of(given: bytes) -> int:
     """A row, or a hash as it stands in the marks of baselines, as a number."""
     return int.from_bytes(given, "big")
-
-
-@value_class
-class RowCounts:
-    """Counts of one row, 0 where it has no labels.
-
-    `tokens` and `trained` are before anything is cut, `received` and `received_trained` of what the trainer gets.
-    `drawn` are the trained tokens of those of `stretches` that have some, before anything is cut too (`trained_in`),
-    `special` the places of trained special tokens, where they are known. `read` and `tools` are what its messages and
-    its list of tools say, where it has one.
-    """
-
-    read: Read
-    tools: Tools | None = None
-    tokens: int = 0
-    trained: int = 0
-    received: int = 0
-    received_trained: int = 0
-    stretches: Sequence[Stretch] = ()
-    drawn: Mapping[int, int] = field(default_factory=dict)
-    special: Sequence[int] | None = None
-
-    @property
-    def roles(self) -> tuple[str, ...]:
-        return self.read.roles
-
-    @classmethod
-    def of(cls, inspection: Inspection, look: RowLook | None = None) -> RowCounts:
-        """The counts of a row; `look`: what its checks have worked out already."""
-        conversation, tokens, labels = inspection.conversation, inspection.tokens, inspection.labels
-        said = read(() if conversation is None else conversation.messages) if look is None else look.read
-        offered = None
-        if conversation is not None and conversation.tools:
-            offered = declared(conversation.tools) if look is None else look.tools
-        if tokens is None or labels is None:
-            return cls(said, offered)
-        mask = Mask(labels, stretches(tokens)) if look is None else look.mask
-        n, trained = mask.size, mask.trained
-        special = None if look is None else look.special_trained
-        received = received_trained = 0
-        for example in inspection.examples:
-            received += example.size
-            received_trained += example.trained
-        return cls(said, offered, n, trained, received, received_trained, mask.stretches, mask.trained_in, special)

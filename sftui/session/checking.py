@@ -13,6 +13,7 @@ from sftui.errors import without_secrets
 from sftui.exports.report_model import AuditReport, FindingLook, tried_as
 from sftui.findings import Context, DatasetChecks, Finding, damaged_files, refused_files
 from sftui.findings.hashes import Hashes
+from sftui.findings.look import RowLook
 from sftui.session.comparing import chosen_rows
 from sftui.session.inputs import data_files, labels_of
 from sftui.session.opened import AT_ONCE, OpenData
@@ -134,9 +135,10 @@ def prompts_of(held: OpenData, trained: Ready, damaged: Callable[[str], None] = 
     """The hashes of every prompt of an evaluation set, opened by the recipe of the one that trains, whose tokenizer it
     shares; `damaged` is called with what of it cannot be read."""
     ready = with_tokenizer(held, trained.tokenizer).ready()
-    checks = DatasetChecks(ready.checks())
+    context = ready.checks()
+    checks = DatasetChecks(context)
     for row in ready.source.rows():
-        checks.add(ready.early(row))
+        checks.add(RowLook(ready.early(row), context))
     for damage in ready.source.damage:
         damaged(damage.sentence())
     return checks.prompts

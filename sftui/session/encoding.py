@@ -51,7 +51,7 @@ class EncodeProgress:
         if inspection.evaluates:
             self.aside += 1
         else:
-            self.totals.add(inspection, inspection.trained)
+            self.totals.add(inspection)
         if inspection.problem is None:
             self.dropped += inspection.dropped is not None
             return

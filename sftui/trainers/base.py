@@ -131,8 +131,8 @@ class Totals:
     empty: int = 0
     trained: int = 0
 
-    def add(self, inspection: Inspection, trained: int) -> None:
-        """One more row, with the tokens that it trains."""
+    def add(self, inspection: Inspection) -> None:
+        """One more row."""
         self.rows += 1
         if inspection.example is not None:
             self.kept += 1
@@ -140,7 +140,7 @@ class Totals:
             self.tokens += inspection.example.size
         elif inspection.tokens is not None and inspection.labels is not None:
             self.tokens += len(inspection.tokens)
-        self.trained += trained
+        self.trained += inspection.trained
 
     def __add__(self, other: Totals) -> Totals:
         return Totals(*map(sum, zip(astuple(self), astuple(other))))

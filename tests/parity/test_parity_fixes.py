@@ -28,6 +28,7 @@ from sftui import trainers
 from sftui.cli import main
 from sftui.cli.loading import loaded_session
 from sftui.findings import DatasetChecks, Finding, check_dataset, check_row, check_setup
+from sftui.findings.look import RowLook
 from sftui.model import Inspection
 from sftui.recipe import Recipe, changed, diff, get
 from sftui.session.options import OpenOptions
@@ -103,7 +104,7 @@ def everything(session: Ready) -> tuple[list[Inspection], list[Finding]]:
     dataset = DatasetChecks(context)
     for one in inspections:
         found += check_row(one, context)
-        dataset.add(one)
+        dataset.add(RowLook(one, context))
     return inspections, [*found, *check_setup(context, inspections), *check_dataset(dataset)]
 
 

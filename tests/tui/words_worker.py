@@ -384,6 +384,7 @@ class WordsWorker(Link):
     def audit(self, rows: int) -> Any:
         from sftui.audit.audit import Audit
         from sftui.audit.tallies import Listing
+        from sftui.findings.look import RowLook
 
         facts = SimpleNamespace(name="builtin:gemma", eos_id=None, bos_id=None, special_tokens={})
         detected = SimpleNamespace(fields={})
@@ -395,13 +396,13 @@ class WordsWorker(Link):
             for token, piece, on in zip(one.tokens.input_ids, one.token_text.pieces, one.token_text.special)
             if on
         }
-        tools = SimpleNamespace(tokenizer=SimpleNamespace(special_pieces=special))
+        tools = SimpleNamespace(tokenizer=SimpleNamespace(special_pieces=special, special_ids=frozenset(special)))
         context: Any = SimpleNamespace(
             trainer="hf-trainer", recipe=self.recipe, facts=facts, detected=detected, tools=tools
         )
         audit = Audit(context, listing=Listing())
         for one in made:
-            audit.add(one)
+            audit.add(RowLook(one, context))
         return audit
 
     def listed(self, by: str) -> Sequence[int]:

@@ -14,6 +14,7 @@ from sftui.audit.audit import Audit
 from sftui.audit.figures import Figures, GroupFigure
 from sftui.audit.lengths import best_fit, quantiles
 from sftui.findings import check_row
+from sftui.findings.look import RowLook
 from sftui.model import IGNORE_INDEX
 
 DATASETS = {
@@ -131,7 +132,7 @@ def test_a_row_without_its_look_is_counted_alike() -> None:
     audit = Audit(opened.context)
     for row in rows:
         inspection = opened.inspect(row)
-        audit.add(inspection, check_row(inspection, opened.context))
+        audit.add(RowLook(inspection, opened.context), check_row(inspection, opened.context))
     assert audit.figures() == opened.audit().figures()
     assert audit.checks.many_turns == opened.audit().checks.many_turns == 1
 

@@ -10,6 +10,7 @@ from audit_rows import Opened
 
 from sftui.audit.repeats import Repeats, add_repeated, repeated, take_repeats
 from sftui.findings import Context, DatasetChecks
+from sftui.findings.look import RowLook
 from sftui.model import Row
 
 
@@ -33,14 +34,14 @@ def test_as_merging_finds_them(seed: int, context: Context) -> None:
     cuts = sorted(random.sample(range(1, 120), random.randrange(8)))
     evaluation = DatasetChecks(context)
     for one in (row(0, "q3", "x"), row(1, "q99", "x")):
-        evaluation.add(opened.inspect(one))
+        evaluation.add(RowLook(opened.inspect(one), context))
 
     def parts() -> list[DatasetChecks]:
         made = []
         for start, stop in zip((0, *cuts), (*cuts, 120)):
             checks = DatasetChecks(opened.context, evaluation.prompts)
             for one in rows[start:stop]:
-                checks.add(opened.inspect(one))
+                checks.add(RowLook(opened.inspect(one), context))
             made.append(checks)
         return made
 
@@ -67,7 +68,7 @@ def test_what_is_too_much_to_name_is_counted() -> None:
     checks = DatasetChecks(opened.context, remembered=30)
     whole = DatasetChecks(opened.context)
     for one in opened.rows:
-        whole.add(opened.inspect(one))
+        whole.add(RowLook(opened.inspect(one), opened.context))
     add_repeated(checks, repeated([take_repeats(whole).share(0, 1)], None, most=40))
     assert len(checks.others) == 30
     assert checks.again.count == 49 and checks.again.rows == [1, 2, 3, 4, 5]

@@ -23,6 +23,7 @@ from sftui.findings import (
     refused_files,
 )
 from sftui.findings.hashes import Hashes
+from sftui.findings.look import RowLook
 from sftui.findings.rule import Case
 from sftui.flat import labelled
 from sftui.model import IGNORE_INDEX, Inspection, Row
@@ -236,13 +237,13 @@ def run(case: Case, recipe: Recipe | None = None) -> Outcome:
         other, held_out = open_case(case, case.evaluation, recipe)
         seen = DatasetChecks(other)
         for inspection in held_out:
-            seen.add(inspection)
+            seen.add(RowLook(inspection, other))
         evaluation = seen.prompts
     checks = DatasetChecks(context, evaluation)
     found: list[Finding] = []
     for inspection in inspections:
         found.extend(check_row(inspection, context))
-        checks.add(inspection)
+        checks.add(RowLook(inspection, context))
     found.extend(check_setup(context, inspections))
     found.extend(check_dataset(checks))
     found.extend(damaged_files(Damage(*one) for one in case.damage))

@@ -10,6 +10,7 @@ from case_runner import tokenizer_of
 
 from sftui import pipeline, trainers
 from sftui.findings import Context, DatasetChecks, Finding, Severity, check_dataset, check_row
+from sftui.findings.look import RowLook
 from sftui.sources import SourceSpec, open_source
 
 # Which codes tell of a defect; a blank line is no row at all and needs none.
@@ -79,7 +80,7 @@ def test_every_injected_defect_is_found(shared: Path, tokenizer: str) -> None:
     found: dict[int, list[Finding]] = {line: [] for line in expected}
     for row in rows:
         inspection = pipeline.inspect(row, detected, recipe, tools)
-        checks.add(inspection)
+        checks.add(RowLook(inspection, context))
         found[line_of[row.index]].extend(check_row(inspection, context))
     for finding in check_dataset(checks):
         for index in finding.rows:

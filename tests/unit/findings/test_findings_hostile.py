@@ -10,6 +10,7 @@ from case_runner import open_case
 
 from sftui.errors import SftuiError
 from sftui.findings import DatasetChecks, Finding, check_dataset, check_row, check_setup
+from sftui.findings.look import RowLook
 from sftui.findings.rule import CALLING, GOOD, Case, chatml, tagged
 from sftui.text import visible
 
@@ -117,7 +118,7 @@ def test_checks_never_raise(seed: int) -> None:
     found: list[Finding] = []
     for inspection in inspections:
         found.extend(check_row(inspection, context))
-        checks.add(inspection)
+        checks.add(RowLook(inspection, context))
     found.extend(check_setup(context, inspections))
     found.extend(check_dataset(checks))
     for finding in found:

@@ -25,6 +25,7 @@ from sftui.findings import (
 )
 from sftui.findings.catalogue import REPAIR_OF
 from sftui.findings.checks import Fault, RowCheck, RowCondition
+from sftui.findings.look import RowLook
 from sftui.findings.rule import FINE, GOOD, ROUNDS, Case, chat, chatml, tagged
 from sftui.findings.rules.generation import by_prefix, by_sentinels, by_tags, disagreement
 from sftui.findings.run import _BY_MOMENT
@@ -92,12 +93,12 @@ def test_merged_checks_equal_checks_in_one_go() -> None:
     context, inspections = open_case(Case(rows, changes={"length.max": 30}), rows)
     whole = DatasetChecks(context)
     for one in inspections:
-        whole.add(one)
+        whole.add(RowLook(one, context))
     parts = []
     for start in range(0, len(rows), 7):
         part = DatasetChecks(context)
         for one in inspections[start : start + 7]:
-            part.add(one)
+            part.add(RowLook(one, context))
         parts.append(pickle.loads(pickle.dumps(part)))
     merged = parts[-1]
     for part in reversed(parts[:-1]):
@@ -112,7 +113,7 @@ def test_memory_of_duplicates_is_bounded() -> None:
     context, inspections = open_case(Case(rows), rows)
     checks = DatasetChecks(context, remembered=10)
     for one in (*inspections, inspections[0]):
-        checks.add(one)
+        checks.add(RowLook(one, context))
     assert len(checks.seen) == 10 and checks.unremembered == 40
     assert next(one for one in check_dataset(checks) if one.code == "DUP001").count == 1
 

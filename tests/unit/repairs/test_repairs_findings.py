@@ -14,6 +14,7 @@ import pytest
 from sftui import pipeline, trainers
 from sftui.conversations import Detection
 from sftui.findings import CODES, SCOPE_OF, Context, DatasetChecks, check_dataset, check_row
+from sftui.findings.look import RowLook
 from sftui.model import Inspection, Part, Row
 from sftui.repairs.catalogue import REPAIRS, fixes_for
 from sftui.repairs.run import layout_of, make_plan, repair_row, repaired
@@ -137,7 +138,7 @@ def test_the_dirty_set_all_at_once(shared: Path) -> None:
         assert result.data is not None
         inspection = one.look(result.data)
         assert not one.codes(inspection) & errors
-        checks.add(inspection)
+        checks.add(RowLook(inspection, one.context))
         if expected[int(result.row.where.rpartition(" ")[2])] == "clean":
             assert result.untouched
     assert not {finding.code for finding in check_dataset(checks)} & {"DUP001"}
