@@ -74,7 +74,8 @@ BY_PROMPT = ("auto", "completion")
 
 @dataclass(frozen=True, slots=True)
 class RowCheck:
-    """A check of single rows: of those of some `kinds`, under masks of some rules (`masks`; none: all) and recipes.
+    """A check of single rows: of those of some `kinds` and shapes (`of`), under masks of some rules (`masks`; none:
+    all) and recipes.
 
     `shape` and `row` say cheaply beforehand where it finds nothing: the first once for all rows of one shape, the other
     of every row. Of the faults of a row the first is reported, where not `several` are.
@@ -83,6 +84,7 @@ class RowCheck:
     when: RowCondition
     rules: tuple[Rule, ...]
     faults: Callable[[RowLook], Iterable[Fault]]
+    of: Callable[[RowShape], object] | None = None
     row: Callable[[RowLook], object] | None = None
     recipe: Callable[[Context], object] | None = None
     shape: Callable[[RowShape], object] | None = None
@@ -106,6 +108,7 @@ class RowCheck:
         """Whether it is a check of rows of this shape under the context's recipe."""
         return (
             (not self.kinds or shape.kind in self.kinds)
+            and (self.of is None or bool(self.of(shape)))
             and (not self.masks or context.recipe.mask.rule in self.masks)
             and (self.recipe is None or bool(self.recipe(context)))
         )
@@ -193,6 +196,7 @@ class DatasetCheck:
 def row_check(
     when: RowCondition,
     *rules: Rule,
+    of: Callable[[RowShape], object] | None = None,
     row: Callable[[RowLook], object] | None = None,
     recipe: Callable[[Context], object] | None = None,
     shape: Callable[[RowShape], object] | None = None,
@@ -201,7 +205,7 @@ def row_check(
     several: bool = False,
 ) -> Callable[[Callable[[RowLook], Iterable[Fault]]], RowCheck]:
     """Makes a function of a row a check that reports by these rules, behind these gates (see `RowCheck`)."""
-    return lambda faults: RowCheck(when, rules, faults, row, recipe, shape, kinds, masks, several)
+    return lambda faults: RowCheck(when, rules, faults, of, row, recipe, shape, kinds, masks, several)
 
 
 def setup_check(*rules: Rule) -> Callable[[Callable[[Context, Sequence[Inspection]], Iterable[Fault]]], SetupCheck]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
@@ -13,7 +13,7 @@ from sftui.findings.context import Context
 from sftui.findings.shapes import ALL, NONE, SOME, Mask, Order, Read, RowShape, order_of, read, signature_of, stretches
 from sftui.findings.words import marks_of, texts
 from sftui.flat import covered
-from sftui.model import NOWHERE, Conversation, Cut, Inspection, Kind, Labels, Message, Part, RenderedText, Span, Tokens
+from sftui.model import NOWHERE, Conversation, Cut, Inspection, Kind, Labels, Message, Part, RenderedText, Tokens
 from sftui.runs import Stretch, joined, places_of, together
 from sftui.text import visible, visible_token
 from sftui.tokens import LoadedTokenizer, TextEncoding, surface, surfaces
@@ -171,6 +171,11 @@ class RowLook:
         return _made(self.inspection.conversation, "conversation")
 
     @lazy
+    def refusal(self) -> str:
+        """Why it stopped, in words."""
+        return _made(self.inspection.problem, "problem").sentence()
+
+    @lazy
     def messages(self) -> tuple[Message, ...]:
         found = self.inspection.conversation
         return found.messages if found is not None else ()
@@ -193,12 +198,13 @@ class RowLook:
     def shape(self) -> RowShape:
         """What the row has in common with others that have the same order of roles and the same mask."""
         inspection = self.inspection
-        conversation, stopped = inspection.conversation, inspection.stopped_at is not None
+        conversation, stopped = inspection.conversation, inspection.stopped_at
         if conversation is None:
             return RowShape(None, stopped)
-        roles, _, manner = self.read
-        early = (conversation.kind, stopped, roles, manner, bool(conversation.tools), bool(conversation.extra))
         labels, rendered, boundary = inspection.labels, inspection.rendered, inspection.boundary
+        roles, _, manner = self.read
+        offered, more = bool(conversation.tools), bool(conversation.extra)
+        early = (conversation.kind, stopped, rendered is not None, roles, manner, offered, more)
         if labels is None or rendered is None or inspection.tokens is None:
             return RowShape(*early)
         kept, n = labels.kept, len(self.tokens)
@@ -422,15 +428,14 @@ def said_once(rendered: RenderedText) -> RenderedText:
     """The text with the spans of messages that an earlier sample holds marked as nobody's."""
     if not rendered.samples:
         return rendered
-    spans: list[Span] = []
     seen: set[int] = set()
-    at, left = 0, list(rendered.spans)
+    spans, at, left = [], 0, list(rendered.spans)
     for sample in rendered.samples:
         at += len(sample.text)
         own = [span for span in left if span.end <= at]
         left = left[len(own) :]
         spans += [span._replace(message=NOWHERE, part=Part.INJECTED) if span.message in seen else span for span in own]
-        seen |= _of(span.message for span in own)
+        seen |= {span.message for span in own} - {NOWHERE}
     return replace(rendered, spans=(*spans, *left))
 
 
@@ -446,16 +451,12 @@ def tokens_once(tokens: Tokens) -> Tokens:
         for start, end, message, part in own:
             again = message in seen
             owners.append((end - start, NOWHERE if again else message, Part.INJECTED if again else part))
-        seen |= _of(message for _, _, message, _ in own)
+        seen |= {message for _, _, message, _ in own} - {NOWHERE}
     return replace(
         tokens,
         messages=joined((length, message) for length, message, _ in owners),
         parts=joined((length, part) for length, _, part in owners),
     )
-
-
-def _of(messages: Iterable[int]) -> set[int]:
-    return {message for message in messages if message != NOWHERE}
 
 
 def quoted(ids: Sequence[int], tokenizer: LoadedTokenizer) -> str:

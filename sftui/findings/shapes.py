@@ -16,7 +16,7 @@ from typing import NamedTuple
 from sftui.conversations.messages import KNOWN_ROLES
 from sftui.findings.words import REASONING, content_texts, texts_beside
 from sftui.flat import Ranges, covered
-from sftui.model import Kind, Labels, Message, Part, Tokens
+from sftui.model import Kind, Labels, Message, Part, Stage, Tokens
 from sftui.runs import Stretch, stretches_of, together
 from sftui.text import visible
 from sftui.values import lazy
@@ -163,14 +163,15 @@ class RowShape(NamedTuple):
     """The shape of a row: how far it came (`kind` None: it is no conversation), what its messages are made of, and
     where it is trained.
 
-    `tools`, `extra`: the conversation has some. From `labelled` on the fields are of rows with tokens and labels:
-    `known` as in `RowLook`, `whole`: the trainer receives all tokens, `dropped`: it drops the row, `pieces`: it encodes
-    part by part, `merged`: the prompt alone has other tokens, `extent` of the whole row, and stretch by stretch who
-    wrote it, which part it is, and its extent.
+    `rendered`: there is a text of it. `tools`, `extra`: the conversation has some. From `labelled` on the fields are of
+    rows with tokens and labels: `known` as in `RowLook`, `whole`: the trainer receives all tokens, `dropped`: it drops
+    the row, `pieces`: it encodes part by part, `merged`: the prompt alone has other tokens, `extent` of the whole row,
+    and stretch by stretch who wrote it, which part it is, and its extent.
     """
 
     kind: Kind | None
-    stopped: bool
+    stopped: Stage | None
+    rendered: bool = False
     roles: tuple[str, ...] = ()
     manner: Manner = Manner()
     tools: bool = False

@@ -85,13 +85,11 @@ EOS001 = fatal(
 @row_check(
     LABELLED,
     EOS001,
-    shape=lambda shape: shape.extent and not shape.dropped and shape.whole,
+    of=lambda shape: shape.extent and not shape.dropped and shape.whole,
     row=lambda look: not _stopped(look),
 )
 def no_stop(look: RowLook) -> Iterator[Fault]:
     """EOS001: what is trained at the end of a whole row does not end with a stop token."""
-    if look.cut or look.labels.dropped is not None or not look.mask.trained:
-        return
     n = look.padding
     last = _last_solid(look, n)
     ids = look.tokens.input_ids
@@ -314,29 +312,18 @@ EOS007 = minor(
 )
 
 
-@row_check(LABELLED, EOS007, shape=lambda shape: shape.extent, row=lambda look: _may_double(look))
+@row_check(LABELLED, EOS007, shape=lambda shape: shape.extent)
 def doubled_stop(look: RowLook) -> Iterator[Fault]:
     """EOS007: two trained stop tokens with nothing but white space between."""
-    ids, stops, drawn = look.tokens.input_ids, look.row_stops, look.mask.drawn
-    if stops <= look.context.tools.tokenizer.special_ids:
-        places = [i for i in look.spelling.special if ids[i] in stops]
-    else:
-        places = [i for i, one in enumerate(ids) if one in stops]
+    ids, blank, places = look.tokens.ids, look.spelling.blank, look.special_trained
+    if not look.context.stops <= look.context.tools.tokenizer.special_ids:
+        places = [i for i, token in enumerate(ids) if token in look.row_stops and look.mask.drawn[i]]
     for before, i in pairwise(places):
-        between = range(before + 1, i)
-        if drawn[i] and drawn[before] and i < look.padding and all(map(look.spelling.blank, between)):
+        if all(map(blank, range(before + 1, i))) and {ids[before], ids[i]} <= look.row_stops and i < look.padding:
             yield Fault(
                 f"{look.spelling.token(before)} and {look.spelling.token(i)} follow each other and both are trained",
                 tokens=(before, i + 1),
             )
-
-
-def _may_double(look: RowLook) -> bool:
-    """Whether two trained tokens that may be stops follow each other, with nothing but white space between."""
-    if not look.context.stops <= look.context.tools.tokenizer.special_ids:
-        return True
-    trained = look.special_trained
-    return len(trained) > 1 and any([before == i - 1 or look.spelling.blank(i - 1) for before, i in pairwise(trained)])
 
 
 EOS012 = fatal(

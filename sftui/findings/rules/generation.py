@@ -14,6 +14,7 @@ from sftui.findings.context import Context
 from sftui.findings.look import RowLook
 from sftui.findings.model import GENERATION_TAGS, Consequence
 from sftui.findings.rule import DROP, GOOD, ROUNDS, TAGS, case, chat, chatml, fatal, loud, major, minor, tagged
+from sftui.findings.shapes import NONE
 from sftui.findings.words import text_of
 from sftui.model import NOWHERE, Inspection, Part, Stage
 from sftui.trainers.traits import Changes, Effect, Finds, Quirk
@@ -274,16 +275,11 @@ def lost_or_spilled(look: RowLook) -> Iterator[Fault]:
         )
 
 
-@row_check(CONVERSATION, GEN004, masks=("generation_tag",), shape=lambda shape: not shape.extent)
+@row_check(CONVERSATION, GEN004, masks=("generation_tag",), of=lambda shape: shape.rendered and shape.extent == NONE)
 def all_lost(look: RowLook) -> Iterator[Fault]:
     """GEN004 where not one token is left: a trainer that stops at such rows, or LAB001's cause."""
-    rendered = look.inspection.rendered
-    if rendered is None or not rendered.generation:
-        return
-    if look.inspection.labels is not None and look.mask.trained:
-        return
-    start, end = rendered.generation[0]
-    if rendered.text[start : start + 1].isspace():
+    start, end = next(iter(look.rendered.generation), (0, 0))
+    if end and look.rendered.text[start : start + 1].isspace():
         number = next(iter(look.order.answers), None)
         yield Fault(
             "no token of the row is trained: the first generation span begins with white space that has no token",
@@ -373,8 +369,6 @@ def _touching(look: RowLook, blocks: Sequence[tuple[int, int]]) -> list[list[int
 def empty_think(look: RowLook) -> Iterator[Fault]:
     """GEN011: an empty think block that the data does not have, and that is trained."""
     text = look.rendered.text
-    if "</think>" not in text:
-        return
     own = {match.group() for message in look.messages for match in _EMPTY_THINK.finditer(text_of(message))}
     blocks = [match.span() for match in _EMPTY_THINK.finditer(text) if match.group() not in own]
     for where in _touching(look, blocks):
@@ -411,14 +405,12 @@ GEN000 = major(
     SLOW,
     GEN000,
     recipe=lambda context: context.template is not None and context.recipe.render.inject_system is None,
-    shape=lambda shape: not shape.pieces and 1 < len(shape.roles) <= _MOST_MESSAGES and shape.order.answers,
+    of=lambda shape: not shape.pieces and 1 < len(shape.roles) <= _MOST_MESSAGES and shape.order.answers,
     row=lambda look: look.context.memo.get(("spans", look.roles), True),
     kinds=CHATS,
 )
 def methods_disagree(look: RowLook) -> Iterator[Fault]:
     """GEN000: decided once for each order of roles, and then reported at every row that has it."""
-    if not 1 < len(look.messages) <= _MOST_MESSAGES or look.rendered.pieces is not None or not look.order.answers:
-        return
     if not look.context.once(("spans", look.roles), lambda: _disagreement(look) is not None):
         return
     found = _disagreement(look)
@@ -465,9 +457,7 @@ GEN007 = fatal(
 @row_check(
     LABELLED,
     GEN007,
-    row=lambda look: (
-        not look.spelling.cut_out and not _tiled(look.tokens.starts, look.tokens.ends, len(look.rendered.text))
-    ),
+    row=lambda look: not look.spelling.cut_out,
     kinds=WRITTEN,
 )
 def offsets(look: RowLook) -> Iterator[Fault]:
@@ -485,19 +475,3 @@ def offsets(look: RowLook) -> Iterator[Fault]:
             f"the offsets reach character {max(reach, 0)} of {len(text)}, {empty} of {len(starts)} are empty{turns}",
             tokens=(0, len(starts)),
         )
-
-
-def _tiled(starts: Sequence[int], ends: Sequence[int], length: int) -> bool:
-    """Whether every token begins where the one before ends, they reach half of the text, and of two that follow each
-    other one at least is not empty; what was put around the text aside. False tells nothing."""
-    if NOWHERE in (*starts[:1], *starts[-1:]):
-        around = slice(int(starts[0] == NOWHERE), len(starts) - int(starts[-1] == NOWHERE))
-        starts, ends = starts[around], ends[around]
-    return (
-        bool(starts)
-        and starts[1:] == ends[:-1]
-        and ends[-1] > starts[-1]
-        and ends[-1] * 2 >= length
-        and list(starts) == sorted(starts)
-        and len(set(starts[::2])) == (len(starts) + 1) // 2
-    )

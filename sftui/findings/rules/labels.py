@@ -27,7 +27,6 @@ from sftui.findings.rule import (
 )
 from sftui.findings.rules.roles import raw_message
 from sftui.findings.rules.truncation import answer_cut
-from sftui.findings.shapes import RowShape
 from sftui.findings.words import TextIndex, text_of, without_thoughts
 from sftui.model import Part, Reason
 from sftui.runs import as_runs
@@ -49,12 +48,12 @@ LAB001 = fatal(
 )
 
 
-@row_check(LABELLED, LAB001, shape=lambda shape: not shape.extent)
+@row_check(LABELLED, LAB001, of=lambda shape: not shape.extent)
 def nothing_trained(look: RowLook) -> Iterator[Fault]:
     """LAB001, with the cause named; rows that are cut are TRU001's."""
     dropped = look.labels.dropped
     # A row that is dropped before any mask is drawn is TRU006's; one dropped for its empty mask is reported here too.
-    if look.mask.trained or not len(look.tokens) or (dropped is not None and "trained" not in dropped):
+    if not len(look.tokens) or (dropped is not None and "trained" not in dropped):
         return
     if look.cut and answer_cut(look) is not None:
         return
@@ -109,16 +108,15 @@ def _answers(roles: tuple[str, ...]) -> list[int]:
     return [number for number, role in enumerate(roles) if ROLE_ALIASES.get(role, role) == "assistant"]
 
 
-def _said(shape: RowShape) -> set[int]:
-    """The messages of whose content some token stands in the row."""
-    return {number for number, part in zip(shape.messages, shape.parts) if part is Part.CONTENT}
-
-
-@row_check(LABELLED, LAB015, shape=lambda shape: _said(shape).isdisjoint(_answers(shape.roles)), kinds=CHATS)
+@row_check(
+    LABELLED,
+    LAB015,
+    of=lambda shape: shape.known and not shape.dropped,
+    shape=lambda shape: shape.placed.isdisjoint(_answers(shape.roles)),
+    kinds=CHATS,
+)
 def answers_unread(look: RowLook) -> Iterator[Fault]:
     """LAB015: whatever its answers say, none of it stands anywhere in the rendering."""
-    if not look.known or look.labels.dropped is not None:
-        return
     text = TextIndex(look.rendered.text)
     answers = [number for number in _answers(look.roles) if text_of(look.messages[number]).strip()]
     if not answers or not look.placed.isdisjoint(answers):

@@ -83,18 +83,16 @@ THK004 = major(
     THK001,
     THK003,
     THK004,
+    of=lambda shape: shape.rendered,
     row=lambda look: (
         "</think>" in look.spoken or not look.context.traits.renders_templates or look.read.manner.reasoned
     ),
 )
 def lost(look: RowLook) -> Iterator[Fault]:
     """THK001, THK003 and THK004: reasoning whose text is nowhere in the rendering."""
-    rendered = look.inspection.rendered
-    if rendered is None:
-        return
     last = max(look.order.answers, default=-1)
     stripped: list[int] = []
-    standing = TextIndex(rendered.text)
+    standing = TextIndex(look.rendered.text)
     for number, message in enumerate(look.messages):
         if message.role != "assistant":
             continue

@@ -143,15 +143,11 @@ ROL003 = loud(
 )
 
 
-@row_check(STOPPED, ROL003)
+@row_check(STOPPED, ROL003, of=lambda shape: shape.stopped is Stage.CONVERSATION and shape.kind is None)
 def roleless(look: RowLook) -> Iterator[Fault]:
     """ROL003, decided on the row's own data: conversion stops at the first such message."""
-    inspection = look.inspection
-    if inspection.stopped_at is not Stage.CONVERSATION or inspection.conversation is not None:
-        return
-    items = look.raw_messages
     key = look.context.detected.message_keys.get("role", "role")
-    for number, item in enumerate(items or ()):
+    for number, item in enumerate(look.raw_messages or ()):
         if not isinstance(item, Mapping):
             yield Fault(f"message {number} is not a mapping", shown(repr(item)), message=number)
         if not isinstance(item.get(key), str):
@@ -179,11 +175,9 @@ ROL004 = major(
 )
 
 
-@row_check(CONVERSATION, ROL004, shape=lambda shape: shape.order.system not in ((), (0,)))
+@row_check(CONVERSATION, ROL004, of=lambda shape: shape.order.system not in ((), (0,)))
 def system_place(look: RowLook) -> Iterator[Fault]:
     places = look.order.system
-    if places in ((), (0,)):
-        return
     number = next(place for place in places if place > 0)
     what = (
         f"there are {len(places)} system messages"
@@ -216,11 +210,16 @@ TPL006 = loud(
 )
 
 
-@row_check(STOPPED, TPL002, TPL006)
+@row_check(
+    STOPPED,
+    TPL002,
+    TPL006,
+    of=lambda shape: shape.stopped is Stage.RENDERED,
+    recipe=lambda context: context.template is not None,
+    kinds=CHATS,
+)
 def refused_roles(look: RowLook) -> Iterator[Fault]:
     """TPL002 and TPL006: the template raised, and it is the roles: it takes the same row with other roles."""
-    if look.inspection.stopped_at is not Stage.RENDERED or not look.chat or look.context.template is None:
-        return
     # With tool calls and other keys the template reads more than roles; those rows are judged by their own data.
     cause = look.context.once(("refused", look.roles[:200]), lambda: _cause(look))
     if cause == "system":
@@ -307,12 +306,14 @@ def ends_elsewhere(look: RowLook) -> Iterator[Fault]:
 
 
 @row_check(
-    CONVERSATION, TPL006, shape=lambda shape: not shape.stopped and _out_of_turn(shape.roles) is not None, kinds=CHATS
+    CONVERSATION,
+    TPL006,
+    of=lambda shape: shape.stopped is None,
+    shape=lambda shape: _out_of_turn(shape.roles) is not None,
+    kinds=CHATS,
 )
 def out_of_order(look: RowLook) -> Iterator[Fault]:
     """TPL006 as a warning: the template takes an order of roles that a server never sees."""
-    if look.inspection.stopped_at is not None:
-        return
     number = _out_of_turn(look.roles)
     if (
         number is None

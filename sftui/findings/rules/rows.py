@@ -42,11 +42,9 @@ ROW001 = loud(
 )
 
 
-@row_check(STOPPED, ROW001)
+@row_check(STOPPED, ROW001, of=lambda shape: shape.stopped is Stage.ROW)
 def unreadable(look: RowLook) -> Iterator[Fault]:
-    inspection = look.inspection
-    if inspection.stopped_at is Stage.ROW and inspection.problem is not None:
-        yield Fault(inspection.problem.sentence(), shown(inspection.row.raw))
+    yield Fault(look.refusal, shown(look.inspection.row.raw))
 
 
 ROW007 = loud(
@@ -64,9 +62,8 @@ ROW007 = loud(
 @row_check(STOPPED, ROW007)
 def over_bound(look: RowLook) -> Iterator[Fault]:
     """ROW007: sftui itself went no further."""
-    problem = look.inspection.problem
-    if problem is not None and problem.ours:
-        yield Fault(problem.sentence(), "")
+    if look.inspection.problem is not None and look.inspection.problem.ours:
+        yield Fault(look.refusal, "")
 
 
 ROW002 = loud(

@@ -95,7 +95,7 @@ EOS013 = fatal(
 @row_check(
     LABELLED,
     TPL017,
-    shape=lambda shape: not shape.dropped,
+    of=lambda shape: not shape.dropped and shape.extent,
     recipe=lambda context: context.tools.served is not None,
     kinds=CHATS,
     several=True,
@@ -103,7 +103,7 @@ EOS013 = fatal(
 def served_otherwise(look: RowLook) -> Iterator[Fault]:
     """TPL017: found once for all rows with the same roles, calls, tools and thoughts, and the same ones trained."""
     served = look.context.tools.served
-    if served is None or look.labels.dropped is not None or not look.mask.trained:
+    if served is None:
         return
     compared: dict[tuple[object, ...], tuple[SignatureFault, ...]] = look.context.once("served", dict)
     shape = (*signature(look), look.shape.extents, look.conversation.template_kwargs != {})
@@ -116,14 +116,14 @@ def served_otherwise(look: RowLook) -> Iterator[Fault]:
 @row_check(
     LABELLED,
     EOS013,
-    shape=lambda shape: not shape.dropped,
+    of=lambda shape: not shape.dropped,
     recipe=lambda context: context.tools.served is not None and context.tools.served.stops is not None,
     kinds=CHATS,
 )
 def served_without_stop(look: RowLook) -> Iterator[Fault]:
     """EOS013: of the special tokens trained behind an answer none ends generation."""
     served = look.context.tools.served
-    if served is None or served.stops is None or look.labels.dropped is not None:
+    if served is None or served.stops is None:
         return
     turns = [turn for turn in look.turns if turn.has_content]
     for turn, following in zip(turns, [*(later.content[0] for later in turns[1:]), len(look.tokens)]):
@@ -430,11 +430,9 @@ def _brings_its_own(context: Context) -> bool:
     return trainer_named(context.recipe.preset).brings_template(context.recipe) and bool(context.facts.chat_templates)
 
 
-@row_check(LABELLED, TPL016, shape=lambda shape: not shape.dropped, recipe=_brings_its_own, kinds=CHATS)
+@row_check(LABELLED, TPL016, of=lambda shape: not shape.dropped, recipe=_brings_its_own, kinds=CHATS)
 def other_family(look: RowLook) -> Iterator[Fault]:
     """TPL016: found once for all rows with the same roles, calls, tools and thoughts."""
-    if look.labels.dropped is not None:
-        return
     compared: dict[tuple[object, ...], SignatureFault | None] = look.context.once("beside", dict)
     shape = signature(look)
     if shape not in compared and len(compared) < MOST_SIGNATURES:

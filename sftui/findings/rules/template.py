@@ -35,11 +35,9 @@ TPL009 = minor(
 )
 
 
-@row_check(LABELLED, TPL009, shape=lambda shape: shape.manner.bordered, kinds=CHATS)
+@row_check(LABELLED, TPL009, of=lambda shape: shape.known, shape=lambda shape: shape.manner.bordered, kinds=CHATS)
 def stripped(look: RowLook) -> Iterator[Fault]:
     """TPL009: the content's edges are missing from a region that is proven to be its own."""
-    if not look.known:
-        return
     regions: dict[int, tuple[int, int]] = {}
     for span in look.rendered.spans:
         if span.part is Part.CONTENT:
@@ -82,14 +80,13 @@ TPL015 = fatal(
 @row_check(
     LABELLED,
     TPL015,
+    of=lambda shape: shape.known and not shape.dropped,
     shape=lambda shape: shape.manner.beside or not shape.order.turns.difference(shape.manner.mute) <= shape.placed,
     row=lambda look: look.read.manner.beside or not look.order.turns.difference(look.read.manner.mute) <= look.placed,
     kinds=CHATS,
 )
 def left_out(look: RowLook) -> Iterator[Fault]:
     """TPL015: not one line of what a user or the assistant says stands anywhere in the rendering."""
-    if not look.known or look.labels.dropped is not None:
-        return
     text = TextIndex(look.rendered.text)
     for number, message in enumerate(look.messages):
         # Of reasoning that a template takes out THK001 and THK004 tell; a call that lost its words is the message's

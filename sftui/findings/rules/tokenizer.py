@@ -101,15 +101,13 @@ def _may_be_bytes(look: RowLook) -> bool:
     LABELLED,
     TOK002,
     TOK005,
-    shape=lambda shape: not shape.pieces,
+    of=lambda shape: not shape.pieces,
     row=lambda look: not look.spelling.cut_out and not _spelt(look),
     kinds=WRITTEN,
 )
 def lossy(look: RowLook) -> Iterator[Fault]:
     """TOK002, TOK005: the bytes of the tokens are not the text; reported where they part, and what has no token at
     all."""
-    if look.rendered.pieces is not None:
-        return
     surfaces = [surface for surface, start in zip(look.spelling.surfaces, look.tokens.starts) if start != NOWHERE]
     if not surfaces or not all(surfaces):
         return

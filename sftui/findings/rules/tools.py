@@ -59,23 +59,21 @@ TOO001 = major(
 )
 
 
-@row_check(CONVERSATION, TOO001, shape=lambda shape: shape.manner.called)
+@row_check(CONVERSATION, TOO001, of=lambda shape: shape.rendered and shape.manner.called)
 def double_encoded(look: RowLook) -> Iterator[Fault]:
     """TOO001: argument text that stands in the rendering with its quotes escaped."""
-    rendered = look.inspection.rendered
     written = [
         (number, name, arguments)
         for number, (name, arguments, _) in _calls(look)
         if isinstance(arguments, str) and '"' in arguments
     ]
-    if rendered is None or not written:
-        return
-    standing, plain = TextIndex(rendered.text), TextIndex(rendered.text)
+    text = look.rendered.text
+    standing, plain = TextIndex(text), TextIndex(text)
     for number, name, arguments in written:
         escaped = json.dumps(arguments, ensure_ascii=False)[1:-1]
         if escaped not in standing or arguments in plain:
             continue
-        at = rendered.text.find(escaped)
+        at = text.find(escaped)
         if at >= 0:
             yield Fault(
                 f"the arguments of {shown(name, 40)} in message {number} are JSON text and were encoded once more",
@@ -98,6 +96,7 @@ TOO002 = fatal(
 @row_check(
     CONVERSATION,
     TOO002,
+    of=lambda shape: shape.rendered,
     row=lambda look: (
         look.read.manner.called or look.order.tools or Quirk.DROPS_TOOL_CALLS in look.context.traits.quirks
     ),
@@ -105,30 +104,28 @@ TOO002 = fatal(
 def dropped(look: RowLook) -> Iterator[Fault]:
     """TOO002: the name of a call, the keys or the values it gives, or the text of a result are nowhere in the
     rendering."""
-    rendered = look.inspection.rendered
-    if rendered is None:
-        return
-    standing, places = TextIndex(rendered.text), _places(look)
+    whole = look.rendered.text
+    standing, places = TextIndex(whole), _places(look)
     unread_by_trainer = Quirk.DROPS_TOOL_CALLS in look.context.traits.quirks
     bare: list[TextIndex] = []
 
     def _stands_bare(text: str) -> bool:
         if not bare:
-            bare.append(TextIndex(_bare(rendered.text)))
+            bare.append(TextIndex(_bare(whole)))
         return _bare(text) in bare[0]
 
     for number, (message, role) in enumerate(zip(look.messages, look.roles)):
         unread = unread_calls(look, number) if unread_by_trainer else []
-        if unread and not any(_named(name, rendered.text) for name, _, _ in unread):
+        if unread and not any(_named(name, whole) for name, _, _ in unread):
             yield Fault(
                 f"LLaMA-Factory does not read the `tool_calls` of message {number}: only `formatting: openai` does",
                 shown(", ".join(name for name, _, _ in unread)),
                 message=number,
             )
         start, end = places.get(number, (0, 0))
-        place = rendered.text[start:end]
+        place = whole[start:end]
         for name, arguments, _ in look.calls.get(number, ()):
-            lost = _lost(name, arguments, rendered.text, place)
+            lost = _lost(name, arguments, whole, place)
             if lost:
                 yield Fault(
                     f"{lost} of message {number} does not appear in the rendered text", shown(name), message=number
@@ -222,16 +219,11 @@ TOO003 = major(
 )
 
 
-@row_check(CONVERSATION, TOO003, shape=lambda shape: shape.tools)
+@row_check(CONVERSATION, TOO003, of=lambda shape: shape.rendered and shape.tools)
 def tools_missing(look: RowLook) -> Iterator[Fault]:
     """TOO003: not one of the row's tools is named in the rendering."""
-    rendered = look.inspection.rendered
-    tools = look.conversation.tools
-    if rendered is None or not tools or not isinstance(tools, (list, tuple)):
-        return
-    names, text = look.tools.names, rendered.text
-    template = look.context.template
-    unread = look.chat and template is not None and rendered.pieces is None and "tools" not in template.source
+    names, text, template = look.tools.names, look.rendered.text, look.context.template
+    unread = look.chat and template is not None and look.rendered.pieces is None and "tools" not in template.source
     if (
         names
         and (unread or not any(name in text for name in names))
@@ -270,20 +262,15 @@ TOO005 = loud(
 )
 
 
-@row_check(STOPPED, TOO005)
+@row_check(STOPPED, TOO005, of=lambda shape: shape.stopped is Stage.RENDERED and shape.manner.called)
 def several_calls(look: RowLook) -> Iterator[Fault]:
     """TOO005: the template raises, and says that it takes one call a turn."""
-    inspection = look.inspection
-    if inspection.stopped_at is not Stage.RENDERED or inspection.problem is None:
-        return
-    number = next((number for number, message in enumerate(look.messages) if len(calls_of(message)) > 1), None)
-    said = inspection.problem.sentence().lower()
-    if number is not None and "single tool" in said:
-        yield Fault(
-            f"message {number} makes {len(calls_of(look.messages[number]))} tool calls and the template takes one",
-            shown(", ".join(name for name, _, _ in calls_of(look.messages[number]))),
-            message=number,
-        )
+    if "single tool" in look.refusal.lower():
+        for number, calls in look.calls.items():
+            if len(calls) > 1:
+                names = shown(", ".join(name for name, _, _ in calls))
+                what = f"message {number} makes {len(calls)} tool calls and the template takes one"
+                yield Fault(what, names, message=number)
 
 
 TOO006 = major(

@@ -87,12 +87,10 @@ TRU010 = major(
 )
 
 
-@row_check(LABELLED, TRU001, TRU002, TRU003, TRU004, TRU010, shape=lambda shape: not shape.whole, several=True)
+@row_check(LABELLED, TRU001, TRU002, TRU003, TRU004, TRU010, of=lambda shape: not shape.whole, several=True)
 def cut_row(look: RowLook) -> Iterator[Fault]:
     """TRU001 to TRU004, TRU010."""
     kept, n = look.labels.kept, len(look.tokens)
-    if covered(kept) >= n:
-        return
     drawn = look.mask.drawn
     changes = _longer(look)
     first = look.mask.runs[0][0] if look.mask.trained else answer_cut(look)
