@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from hashlib import blake2b
 
@@ -21,16 +22,15 @@ class Hashes:
 
     def __init__(self, width: int = 0) -> None:
         self.width = width
-        self._keys: dict[int, bytearray] = {}
-        self._values: dict[int, bytearray] = {}
+        self._keys: defaultdict[int, bytearray] = defaultdict(bytearray)
+        self._values: defaultdict[int, bytearray] = defaultdict(bytearray)
         self._length = 0
 
     def __len__(self) -> int:
         return self._length
 
     def __contains__(self, key: bytes) -> bool:
-        keys = self._keys.get(_bucket(key))
-        return keys is not None and _place(keys, key) >= 0
+        return self._find(key)[1] >= 0
 
     def __iter__(self) -> Iterator[bytes]:
         """Every hash, in the order of the buckets' first ones."""
@@ -43,56 +43,56 @@ class Hashes:
         return zip(self, self.values())
 
     def values(self) -> Iterator[bytes]:
-        width = self.width
         for bucket, keys in self._keys.items():
-            values = self._values[bucket]
             for place in range(len(keys) // HASH):
-                yield bytes(values[place * width : (place + 1) * width])
+                yield self._value(bucket, place)
 
     def get(self, key: bytes) -> bytes | None:
         """What belongs to a hash, or None where it is not there."""
-        bucket = _bucket(key)
-        keys = self._keys.get(bucket)
-        place = -1 if keys is None else _place(keys, key)
-        return None if place < 0 else bytes(self._values[bucket][place * self.width : (place + 1) * self.width])
+        bucket, place = self._find(key)
+        return None if place < 0 else self._value(bucket, place)
 
     def add(self, key: bytes, value: bytes = b"") -> bytes | None:
         """Put in a hash that is not there; of one that is, what belongs to it already."""
-        bucket = _bucket(key)
-        keys = self._keys.get(bucket)
-        if keys is None:
-            self._keys[bucket], self._values[bucket] = bytearray(key), bytearray(value)
-            self._length += 1
-            return None
-        place = _place(keys, key)
+        bucket, place = self._find(key)
         if place >= 0:
-            return bytes(self._values[bucket][place * self.width : (place + 1) * self.width])
-        keys += key
+            return self._value(bucket, place)
+        self._keys[bucket] += key
         self._values[bucket] += value
         self._length += 1
         return None
 
     def change(self, key: bytes, value: bytes) -> None:
         """What belongs from now on to a hash that is there."""
-        bucket = _bucket(key)
-        place = _place(self._keys[bucket], key)
+        bucket, place = self._find(key)
         self._values[bucket][place * self.width : (place + 1) * self.width] = value
 
     def discard(self, key: bytes) -> None:
         """Take a hash out, where it is there."""
-        bucket = _bucket(key)
-        keys = self._keys.get(bucket)
-        place = -1 if keys is None else _place(keys, key)
-        if keys is not None and place >= 0:
-            del keys[place * HASH : (place + 1) * HASH]
+        bucket, place = self._find(key)
+        if place >= 0:
+            del self._keys[bucket][place * HASH : (place + 1) * HASH]
             del self._values[bucket][place * self.width : (place + 1) * self.width]
             self._length -= 1
+
+    def _find(self, key: bytes) -> tuple[int, int]:
+        """In which bucket a hash stands, and which of its hashes it is, or -1; the bytes may also stand across two
+        others."""
+        bucket = (key[0] << 8 | key[1]) >> _SHIFT
+        keys = self._keys.get(bucket, b"")
+        at = keys.find(key)
+        while at > 0 and at % HASH:
+            at = keys.find(key, at + 1)
+        return bucket, at // HASH
+
+    def _value(self, bucket: int, place: int) -> bytes:
+        return bytes(self._values[bucket][place * self.width : (place + 1) * self.width])
 
     def alone(self) -> Hashes:
         """The hashes without what belongs to them."""
         made = Hashes()
-        made._keys = {bucket: bytearray(keys) for bucket, keys in self._keys.items()}
-        made._values = {bucket: bytearray() for bucket in self._keys}
+        for bucket, keys in self._keys.items():
+            made._keys[bucket] += keys
         made._length = self._length
         return made
 
@@ -124,15 +124,3 @@ def hashes_of(first: bytes, rest: bytes) -> tuple[bytes, bytes]:
     alone = made.digest()
     made.update(rest)
     return alone, made.digest()
-
-
-def _bucket(key: bytes) -> int:
-    return (key[0] << 8 | key[1]) >> _SHIFT
-
-
-def _place(keys: bytearray, key: bytes) -> int:
-    """Which of a bucket's hashes is this one, or -1; the bytes may also stand across two others."""
-    at = keys.find(key)
-    while at > 0 and at % HASH:
-        at = keys.find(key, at + 1)
-    return at // HASH

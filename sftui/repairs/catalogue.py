@@ -1,11 +1,9 @@
-"""Every repair by name, and which fixes there are for a finding."""
+"""Every repair by name."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-from sftui.findings.catalogue import CODES, REPAIR_OF
 from sftui.findings.rule import DROP, TO_MESSAGES
 from sftui.repairs.model import Repair
 from sftui.repairs.texts import fill_content, join_parts, looks_like_control, parse_json, strip_tokens, trim
@@ -13,7 +11,7 @@ from sftui.repairs.to_messages import TITLE, each_alone
 from sftui.repairs.turns import fold_system, map_roles, merge_neighbours
 
 DEDUPLICATE = "deduplicate"
-__all__ = ["CONVERSION", "DEDUPLICATE", "DROP", "REPAIRS", "TITLES", "Fixes", "fixes_for"]
+__all__ = ["CONVERSION", "DEDUPLICATE", "DROP", "REPAIRS", "TITLES"]
 REPAIRS: Mapping[str, Repair] = {
     repair.name: repair
     for repair in (
@@ -38,22 +36,3 @@ TITLES: Mapping[str, str] = {
     DEDUPLICATE: "leave out rows whose conversation stood in an earlier one",
     DROP: "leave out the rows that have the finding",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Fixes:
-    """What besides its own knobs can be done about a code: generation tags for the template, repairs of the data.
-
-    `repairs` are names of `TITLES`, the gentlest first.
-    """
-
-    generation_tags: bool = False
-    repairs: tuple[str, ...] = ()
-
-    def __bool__(self) -> bool:
-        return self.generation_tags or bool(self.repairs)
-
-
-def fixes_for(code: str) -> Fixes:
-    """The fixes for a finding's code; empty (and false) where there is none."""
-    return Fixes(code in CODES and CODES[code].tags, REPAIR_OF.get(code, ()))

@@ -11,9 +11,10 @@ from pathlib import Path
 
 from sftui.errors import SftuiError
 from sftui.findings import SCOPE_OF, Finding, Fix, check_setup
+from sftui.findings.catalogue import REPAIR_OF
 from sftui.model import Inspection, Row
 from sftui.recipe import Recipe, changed
-from sftui.repairs.catalogue import DROP, fixes_for
+from sftui.repairs.catalogue import DROP
 from sftui.repairs.run import DROPPING
 from sftui.session.opened import HEAVY
 from sftui.session.ready import Ready, tokenized, under, waits
@@ -43,7 +44,7 @@ def with_cures(session: Ready, finding: Finding) -> Generator[None, None, Findin
             declined.append(f"changing {what} does not help: {why}")
             fix = None
     helpful: list[str] = []
-    for name in fixes_for(finding.code).repairs:
+    for name in REPAIR_OF.get(finding.code, ()):
         why = yield from _tried(session, finding, f"{DROPPING}{finding.code}" if name == DROP else name)
         if not why:
             helpful.append(name)

@@ -48,10 +48,11 @@ def finding_block(
 
 def _repairs(finding: Finding, width: int) -> list[Line]:
     """What can be done to the data instead."""
-    from sftui.repairs.catalogue import DROP, TITLES, fixes_for
+    from sftui.findings.catalogue import REPAIR_OF
+    from sftui.repairs.catalogue import DROP, TITLES
 
     lines: list[Line] = []
-    named = fixes_for(finding.code).repairs if finding.repairs is None else finding.repairs
+    named = REPAIR_OF.get(finding.code, ()) if finding.repairs is None else finding.repairs
     for number, name in enumerate(named):
         text = TITLES[name] if name == DROP else f"{name}: {TITLES[name]}"
         head = (f"{INDENT}{'     ' if number else 'data '}", Role.KEY)

@@ -34,13 +34,14 @@ HINT = "a applies it, Esc goes back"
 
 def cures(here: Inspector, finding: Finding, in_force: bool = False) -> list[tuple[str, str]]:
     """The repairs that cure a finding and are not in force (or are), each with what it does."""
-    from sftui.repairs.catalogue import DROP, TITLES, fixes_for
+    from sftui.findings.catalogue import REPAIR_OF
+    from sftui.repairs.catalogue import DROP, TITLES
     from sftui.repairs.run import DROPPING
 
     code = finding.code
     named = [
         (f"{DROPPING}{code}", f"leave out the rows that have {code}") if name == DROP else (name, TITLES[name])
-        for name in (fixes_for(code).repairs if finding.repairs is None else finding.repairs)
+        for name in (REPAIR_OF.get(code, ()) if finding.repairs is None else finding.repairs)
     ]
     return [(name, title) for name, title in named if (name in here.workspace.repairs) == in_force]
 
@@ -81,7 +82,8 @@ def apply(here: Inspector, name: str) -> None:
 @Command("repairs", ("R",), "repairs of the data", "Recipe")
 def pick(here: Inspector, count: int | None) -> None:
     """Picks repairs to apply to the rows; the file is not changed, export writes a new one."""
-    from sftui.repairs.catalogue import DROP, TITLES, fixes_for
+    from sftui.findings.catalogue import REPAIR_OF
+    from sftui.repairs.catalogue import DROP, TITLES
     from sftui.repairs.rows import DROP_REASONS
     from sftui.repairs.run import DROPPING
 
@@ -90,7 +92,7 @@ def pick(here: Inspector, count: int | None) -> None:
     known |= {f"{DROPPING}{name}": f"leave out: {title}" for name, title in DROP_REASONS.items()}
     audited = here.state.audited.answer
     for code in audited.codes if audited is not None else ():
-        if DROP in fixes_for(code.code).repairs:
+        if DROP in REPAIR_OF.get(code.code, ()):
             known[f"{DROPPING}{code.code}"] = f"leave out {code.count:,} × {code.sentence}"
     names = [*known, *(name for name in now if name not in known)]
     entries = [

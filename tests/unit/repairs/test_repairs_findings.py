@@ -16,7 +16,7 @@ from sftui.conversations import Detection
 from sftui.findings import CODES, SCOPE_OF, Context, DatasetChecks, check_dataset, check_row
 from sftui.findings.look import RowLook
 from sftui.model import Inspection, Part, Row
-from sftui.repairs.catalogue import REPAIRS, fixes_for
+from sftui.repairs.catalogue import REPAIRS
 from sftui.repairs.run import layout_of, make_plan, repair_row, repaired
 from sftui.sources import SourceSpec, open_source
 from sftui.templates import builtin_template
@@ -168,7 +168,7 @@ def test_generation_tags_take_away_gen001_and_bring_nothing(name: str) -> None:
         codes = {one.code for one in check_setup(context, looked)}
         found.append(codes | {one.code for inspection in looked for one in check_row(inspection, context)})
     before, after = found
-    assert "GEN001" in before and fixes_for("GEN001").generation_tags
+    assert "GEN001" in before and CODES["GEN001"].tags
     assert "GEN001" not in after
     assert after <= before | {"TPL011"}, after - before  # another template than the tokenizer's own is worth knowing
     assert not {"LAB001", "GEN000", "GEN002", "GEN003", "EOS004", "EOS008"} & after

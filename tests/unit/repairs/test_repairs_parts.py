@@ -9,10 +9,11 @@ import pytest
 
 from sftui.conversations.messages import joined_parts
 from sftui.errors import ConversationError
+from sftui.findings.catalogue import REPAIR_OF
 from sftui.model import Row
 from sftui.pipeline import detect
 from sftui.recipe import Recipe
-from sftui.repairs.catalogue import REPAIRS, fixes_for
+from sftui.repairs.catalogue import REPAIRS
 from sftui.repairs.model import RepairLayout
 from sftui.repairs.run import apply_plan, make_plan, repair_row
 from sftui.repairs.to_messages import target_of, to_messages, way_of
@@ -84,7 +85,7 @@ def test_what_is_no_text_is_refused_by_its_kind() -> None:
 
 
 def test_it_is_offered_for_content_that_is_a_list() -> None:
-    assert fixes_for("CON002").repairs[0] == "join-parts"
+    assert REPAIR_OF["CON002"][0] == "join-parts"
 
 
 def converted(data: dict[str, Any], recipe: Recipe, *others: dict[str, Any]) -> Any:

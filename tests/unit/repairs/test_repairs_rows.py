@@ -11,9 +11,10 @@ import pytest
 from sftui.conversations import detect
 from sftui.errors import RecipeError
 from sftui.findings import CODES, SCOPE_OF
+from sftui.findings.catalogue import REPAIR_OF
 from sftui.model import Row
 from sftui.recipe import Data
-from sftui.repairs.catalogue import REPAIRS, TITLES, fixes_for
+from sftui.repairs.catalogue import REPAIRS, TITLES
 from sftui.repairs.lines import RepairedRow, line_of
 from sftui.repairs.model import RepairLayout
 from sftui.repairs.run import RepairPlan, layout_of, make_plan, repair_row, repaired
@@ -289,7 +290,7 @@ def test_lines_keep_their_style(original: bytes, messages: str | None, line: byt
 
 def test_every_fix_names_codes_and_repairs_that_exist() -> None:
     for code in CODES:
-        assert set(fixes_for(code).repairs) <= set(TITLES)
-    assert fixes_for("GEN001").generation_tags and fixes_for("DUP001").repairs == ("deduplicate",)
-    assert fixes_for("CON001").repairs == ("fill-content", "drop")
-    assert not fixes_for("TPL011")
+        assert set(REPAIR_OF.get(code, ())) <= set(TITLES)
+    assert CODES["GEN001"].tags and REPAIR_OF.get("DUP001", ()) == ("deduplicate",)
+    assert REPAIR_OF.get("CON001", ()) == ("fill-content", "drop")
+    assert "TPL011" not in REPAIR_OF and not CODES["TPL011"].tags
