@@ -318,17 +318,8 @@ class Audit:
 
     def _limit(self, limit: int, packing: bool) -> LimitFigure:
         packs, waste = best_fit(self.lengths, limit) if packing else (None, None)
-        return LimitFigure(
-            limit,
-            self.over[limit],
-            self.cut[limit],
-            self.trained_cut[limit],
-            self.unlabelled[limit],
-            self.dropped_tokens[limit],
-            self.dropped_trained[limit],
-            packs,
-            waste,
-        )
+        counts = (self.over, self.cut, self.trained_cut, self.unlabelled, self.dropped_tokens, self.dropped_trained)
+        return LimitFigure(limit, *[count[limit] for count in counts], packs, waste)
 
 
 def branch_of(rendered: RenderedText) -> str:

@@ -155,7 +155,7 @@ class _Bench:
 
     def _given(self, messages: Sequence[Message]) -> Sequence[Message]:
         """The messages, or where the template takes nothing else with their texts as parts of a list."""
-        return [_parted(message) for message in messages] if self.in_parts else messages
+        return [in_parts(message) for message in messages] if self.in_parts else messages
 
     def attempt(self, name: str) -> str | None:
         return self.outcome(self.by_name[name]).text
@@ -454,7 +454,7 @@ def with_problems(probed: ProbeReport, name: str) -> tuple[ShapeOutcome, tuple[S
     raise TemplateError(f"there is no shape {name!r}", fix="`--probe` names those with problems, `--format json` all")
 
 
-def _parted(message: Message) -> Message:
+def in_parts(message: Message) -> Message:
     """As TRL 1.16 hands messages to the processors of vision models (`prepare_multimodal_messages`)."""
     content = message.get("content")
     return {**message, "content": [{"type": "text", "text": content}]} if isinstance(content, str) else message

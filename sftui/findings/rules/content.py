@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -235,14 +236,9 @@ def _parts(look: RowLook, number: int, content: Sequence[Any]) -> Iterator[Fault
 
 def _edges(look: RowLook, number: int, message: Message, content: str) -> Iterator[Fault]:
     if not content.strip():
-        if _speaks(message):
-            return
-        if not content:
-            if unread_calls(look, number):
-                return  # TOO002
-            yield _about(look, CON003, number, "of the assistant is empty")
-            return
-        yield _about(look, CON004, number, "of the assistant is white space only", content)
+        if not _speaks(message) and (content or not unread_calls(look, number)):  # else it is TOO002's
+            rule, what = (CON004, "white space only") if content else (CON003, "empty")
+            yield _about(look, rule, number, f"of the assistant is {what}", content)
         return
     head, tail = len(content) - len(content.lstrip()), len(content) - len(content.rstrip())
     where = " and ".join([*([f"begins with {head}"] if head else []), *([f"ends with {tail}"] if tail else [])])
@@ -291,17 +287,15 @@ CON007 = loud(
 @row_check(
     CONVERSATION,
     CON007,
-    recipe=lambda context: Quirk.PARSES_JSON_TEXT not in context.traits.quirks,
-    row=lambda look: isinstance(
-        (look.inspection.row.data or {}).get(look.context.detected.fields.get("messages", "messages")), str
+    recipe=lambda context: (
+        Quirk.PARSES_JSON_TEXT not in context.traits.quirks and context.detected.format in ("messages", "sharegpt")
     ),
     kinds=CHATS,
 )
 def json_text(look: RowLook) -> Iterator[Fault]:
     """CON007: the column held JSON text, which few trainers parse."""
-    data, detected = look.inspection.row.data or {}, look.context.detected
-    column = detected.fields.get("messages", "messages")
-    if isinstance(data.get(column), str) and detected.format in ("messages", "sharegpt"):
+    data, column = look.inspection.row.data or {}, look.context.detected.fields.get("messages", "messages")
+    if isinstance(data.get(column), str):
         form = "JSON text" if printed_list(data[column]) is None else "a list as Python prints it, as text"
         yield Fault(f"`{shown(column, 40)}` is {form}, which this trainer does not parse", shown(data[column]))
 
@@ -319,13 +313,9 @@ CON006 = major(
 @setup_check(CON006)
 def two_formats(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     """CON006: columns that each make a format of their own, in most rows."""
-    counts: dict[str, int] = {}
     read = [inspection.row.data for inspection in sample if inspection.row.data is not None]
-    for data in read:
-        for column, value in data.items():
-            kind = _FORMATS.get(column)
-            if kind and value not in (None, "", []) and _fits(column, value):
-                counts[column] = counts.get(column, 0) + 1
+    cells = (cell for data in read for cell in data.items() if cell[1] not in (None, "", []))
+    counts = Counter(column for column, value in cells if column in _FORMATS and _fits(column, value))
     common = [column for column, count in counts.items() if count * 2 > len(read)]
     kinds = {_FORMATS[column] for column in common}
     if len(kinds) < 2:
@@ -363,14 +353,10 @@ def unread_keys(context: Context, sample: Sequence[Inspection]) -> Iterator[Faul
     if context.template is None:
         return
     source = context.template.source
-    counts: dict[str, int] = {}
-    for inspection in sample:
-        for message in inspection.conversation.messages if inspection.conversation else ():
-            for key, value in message.data.items():
-                if value is not None and key not in ("role", "content") and key not in source:
-                    counts[key] = counts.get(key, 0) + 1
-    known = {*FLAG_KEYS, *WEIGHT_KEYS, *REASONING, "tool_calls"}
-    names = sorted(key for key in counts if key not in known)
+    known = {"role", "content", *FLAG_KEYS, *WEIGHT_KEYS, *REASONING, "tool_calls"}
+    messages = (message for row in sample if row.conversation is not None for message in row.conversation.messages)
+    keys = {key for message in messages for key, value in message.data.items() if value is not None}
+    names = sorted(key for key in keys if key not in known and key not in source)
     if names:
         names_shown = ", ".join(f"`{shown(key, 30)}`" for key in names[:6])
         yield Fault(f"messages have {names_shown}, which the chat template never reads", names_shown)
@@ -538,23 +524,23 @@ def _read_as(text: str, encoding: str) -> bool:
         return False
 
 
+_KINDS = (
+    (0xFFFD, 0xFFFD, "the replacement character"),
+    (0xFEFF, 0xFEFF, "a byte order mark"),
+    (0, 0, "a NUL"),
+    (0xF020, 0xF0FF, "a character of a symbol font"),
+    (0xD800, 0xDFFF, "a lone surrogate"),
+    (0, 0x9F, "a control character"),
+    (0xA0, 0x10FFFF, "an invisible character"),
+)
+"""What characters are, from the first to the last of each kind."""
+
+
 def _what(match: re.Match[str]) -> str:
     if match.re in (_MOJIBAKE, _GBK, _CYRILLIC):
         return f"what looks like UTF-8 read as another encoding ({shown(match.group(), 20)})"
     code = ord(match.group())
-    kind = {0xFFFD: "the replacement character", 0xFEFF: "a byte order mark", 0: "a NUL"}.get(code)
-    if kind is None:
-        if 0xF020 <= code <= 0xF0FF:
-            kind = "a character of a symbol font"
-        else:
-            kind = (
-                "a lone surrogate"
-                if 0xD800 <= code <= 0xDFFF
-                else "an invisible character"
-                if code > 0x9F
-                else "a control character"
-            )
-    return f"{kind} U+{code:04X}"
+    return f"{next(what for first, last, what in _KINDS if first <= code <= last)} U+{code:04X}"
 
 
 def _name(look: RowLook, number: int | None) -> str:

@@ -499,8 +499,7 @@ def behind_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Faul
             look.spelling.quote(at - 2, at + 1),
             changes=[("mask.trailing", "mask")] if by_hand else [],
             fix=None if by_hand else tight_tags(context, EOS008, look.rendered),
-            rows=tuple(one.inspection.row.index for one, _ in found),
-            count=len(found),
+            of=[behind.inspection for behind, _ in found],
         )
 
 
@@ -564,7 +563,7 @@ def new_tokens(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault
                 yield Fault(
                     f"{shown(tokenizer.piece(token), 40)} is trained, a reserved token that the model has never seen",
                     shown(tokenizer.piece(token), 40),
-                    rows=(inspection.row.index,),
+                    of=[inspection],
                 )
                 return
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sftui.errors import SftuiError
+from sftui.errors import RecipeError, SftuiError
 from sftui.findings.checks import LABELLED, WRITTEN, Fault, row_check, setup_check
 from sftui.findings.context import Context
 from sftui.findings.look import RowLook
@@ -19,8 +19,6 @@ from sftui.trainers.base import pad_token_id
 
 
 def _pad(context: Context) -> int | None:
-    from sftui.errors import RecipeError
-
     try:
         return pad_token_id(context.recipe, context.tools)[0]
     except RecipeError:

@@ -108,14 +108,7 @@ def nearest_role(role: str) -> str:
     if len(plain) < 4 or len(plain) > 14:
         return ""
     allowed = 1 if len(plain) < 7 else 2
-    return next(
-        (
-            known
-            for known in ("system", "user", "assistant", "tool")
-            if abs(len(known) - len(plain)) <= allowed and _distance(plain, known) <= allowed
-        ),
-        "",
-    )
+    return next((known for known in ("system", "user", "assistant", "tool") if _distance(plain, known) <= allowed), "")
 
 
 def _distance(a: str, b: str) -> int:

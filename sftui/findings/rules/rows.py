@@ -144,11 +144,10 @@ def not_read(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     if refused is None or not sample:
         return
     text = f"{refused.what}, because {refused.why}" if refused.why else refused.what
-    rows = tuple(inspection.row.index for inspection in sample)
     texts = [name for name, value in (sample[0].row.data or {}).items() if _holds_data(value)]
     if texts:
         text += f"; {' and '.join(f'`{shown(name, 40)}`' for name in texts)} hold JSON, or what Python prints, as text"
-    yield Fault(text, title=refused.fix, rows=rows, count=len(rows))
+    yield Fault(text, title=refused.fix, of=sample)
 
 
 def _holds_data(value: object) -> bool:

@@ -22,6 +22,7 @@ from sftui.model import NOWHERE, Conversation, Inspection, Kind, Message, Part, 
 from sftui.recipe import Render
 from sftui.templates import choose_template, compile_template, render
 from sftui.templates.apart import Distance, RenderDifference, parted
+from sftui.templates.probe import in_parts
 from sftui.trainers import trainer_named
 from sftui.trainers.own_config import key_of
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from sftui.templates import ChatTemplate
     from sftui.tokens import LoadedTokenizer
 
+ReadChat = tuple[Sequence[Mapping[str, Any]], Any, str]
+"""Messages, tools and an empty thought, as a trainer reads a row (see `Trainer.as_chat`)."""
 MOST_ANSWERS = 6
 """Of so many trained answers of a row the prompts are compared: the first ones, and the last."""
 _WIDE, _AROUND = 72, 12
@@ -105,12 +108,8 @@ def served_otherwise(look: RowLook) -> Iterator[Fault]:
     served = look.context.tools.served
     if served is None:
         return
-    compared: dict[tuple[object, ...], tuple[SignatureFault, ...]] = look.context.once("served", dict)
     shape = (*signature(look), look.shape.extents, look.conversation.template_kwargs != {})
-    if shape not in compared and len(compared) < MOST_SIGNATURES:
-        compared[shape] = _reports(look, served)
-    for report in compared.get(shape, ()):
-        yield report.fault_in(look)
+    yield from _once(look, "served", shape, lambda _: _reports(look, served))
 
 
 @row_check(
@@ -141,35 +140,46 @@ def served_without_stop(look: RowLook) -> Iterator[Fault]:
         )
 
 
-_SAID: Mapping[Distance, tuple[str, Severity | None]] = {
-    Distance.FAMILY: ("writes other words than those that are trained", None),
-    Distance.FRAME: ("writes otherwise than what is trained", Severity.WARNING),
-    Distance.THOUGHT: ("and what is trained do not both write an empty thought", Severity.WARNING),
-    Distance.OPENING: ("begins rows otherwise than they are trained", Severity.INFO),
-    Distance.CONTENT: ("writes a content otherwise than it is trained", Severity.INFO),
-    Distance.IDS: ("writes the same text as is trained, in other ids", Severity.INFO),
+_SAID: Mapping[Distance, str] = {
+    Distance.FAMILY: "writes other words than those that are trained",
+    Distance.FRAME: "writes otherwise than what is trained",
+    Distance.THOUGHT: "and what is trained do not both write an empty thought",
+    Distance.OPENING: "begins rows otherwise than they are trained",
+    Distance.CONTENT: "writes a content otherwise than it is trained",
+    Distance.IDS: "writes the same text as is trained, in other ids",
 }
+
+
+def _severity(apart: Distance, template: ChatTemplate) -> Severity | None:
+    """How bad it is where a template parts so; None for another family, as the rule has it."""
+    if apart is Distance.FAMILY:
+        return None
+    # A family that thinks writes empty thoughts in several ways.
+    grave = apart is Distance.FRAME or (apart is Distance.THOUGHT and _THOUGHT not in template.source)
+    return Severity.WARNING if grave else Severity.INFO
+
+
+def _compiled(context: Context, owner: str, templates: Mapping[str, str], tools: Any, own: bool) -> ChatTemplate:
+    """The template that is taken where these tools are given; SftuiError where there is none."""
+    name, source = choose_template(templates, tools)
+    clock = context.template.clock if context.template is not None and not own else None
+    return context.once((own, name), lambda: compile_template(source, f"{owner} ({name})", clock=clock))
 
 
 def _reports(look: RowLook, served: ServedTemplate) -> tuple[SignatureFault, ...]:
     """All that is reported of a row: the worst difference of text or ids, and BOS."""
-    context = look.context
-    trainer = trainer_named(context.recipe.preset)
-    chat = trainer.as_chat(look.conversation, look.recipe, context.tools)
+    trainer = trainer_named(look.recipe.preset)
+    chat = trainer.as_chat(look.conversation, look.recipe, look.context.tools)
     if chat is None:
         return ()
     try:
-        clock = context.template.clock if context.template is not None else None
-        name, source = choose_template(served.templates, chat[1])
-        template = context.once(
-            ("served", name), lambda: compile_template(source, f"{served.name} ({name})", clock=clock)
-        )
+        template = _compiled(look.context, served.name, served.templates, chat[1], False)
     except SftuiError as error:
         fault = Fault(f"{served.name} has no template for these rows: {error}", "", Severity.WARNING)
         return (SignatureFault(fault),)
     found: list[SignatureFault] = []
     for number in _answers(look):
-        prompted = _PromptedAnswer(look, served, chat, number)
+        prompted = _PromptedAnswer(look, served, template, chat, number)
         made = prompted.prompt(template, served.special_tokens)
         if isinstance(made, str):
             what = f"the template of {served.name} refuses what stands before message {number} ({look.roles[number]})"
@@ -206,31 +216,19 @@ class _PromptedAnswer:
     """One trained answer of a row, and what a server gets for it: the messages before it."""
 
     def __init__(
-        self, look: RowLook, served: ServedTemplate, chat: tuple[Sequence[Mapping[str, Any]], Any, str], number: int
+        self, look: RowLook, served: ServedTemplate, template: ChatTemplate, chat: ReadChat, number: int
     ) -> None:
-        self._look, self._served, self._number = look, served, number
+        self._look, self._served, self._template, self._number = look, served, template, number
         self._messages, self._tools, self._thought = chat
         self._own = look.context.tools.tokenizer
         self._bos = look.facts.bos_token or ""
         self._their_bos = str(served.special_tokens.get("bos_token") or "")
+        self._leading_bos = _leading_ids(look.tokens.input_ids, look.facts.bos_id)
 
     def prompt(self, template: ChatTemplate, tokens: Mapping[str, Any], leave: int = 0) -> RenderedText | str:
         """What a template makes of the messages before the answer but for the first `leave`, with the generation prompt
         as `prompt`; why it refuses them."""
-        look, before = self._look, self._messages[leave : self._number]
-
-        def write(some: tuple[Message, ...]) -> RenderedText:
-            kwargs = look.conversation.template_kwargs
-            return render(
-                Conversation(Kind.CHAT, "messages", some, tools=self._tools, template_kwargs=kwargs),
-                template,
-                special_tokens=tokens,
-                options=Render(kwargs=look.context.template_kwargs),
-                prompt_messages=len(some),
-            )
-
-        made = written_whole(before, write)
-        return made if isinstance(made, str) else moved(made, leave)
+        return written_whole(self._look, self._messages[: self._number], self._tools, template, tokens, leave, True)
 
     def bos(self, made: RenderedText) -> Iterator[SignatureFault]:
         """How many BOS begin the row, and how many the server sends."""
@@ -238,7 +236,7 @@ class _PromptedAnswer:
         theirs = _leading(made.prompt or "", self._their_bos)
         if served.adds_bos and self._their_bos:
             theirs = max(theirs, 1)
-        ours = self._trained_bos()
+        ours = self._leading_bos
         if served.adds_bos is None or ours == theirs:
             return
         ids = look.tokens.input_ids
@@ -257,7 +255,7 @@ class _PromptedAnswer:
         """Where what is trained before the answer parts from the prompt."""
         look, prompt = self._look, made.prompt or ""
         text, skipped = look.rendered.text, _leading(look.rendered.text, self._bos) * len(self._bos)
-        theirs = prompt[_leading(prompt, self._their_bos) * len(self._their_bos) :]
+        theirs = _without(prompt, self._their_bos)
         start, end = self._place()
         until = skipped + len(theirs)
         if text.startswith(theirs, skipped) and self._said_by_model(until, start):
@@ -268,15 +266,9 @@ class _PromptedAnswer:
         found = self._difference(made, text, skipped, start, end)
         if found is None:
             return
-        what, severity = _SAID[found.apart]
-        thinks = "</think>" in choose_template(self._served.templates, self._tools)[1]
-        if found.apart is Distance.THOUGHT and thinks:
-            severity = Severity.INFO  # a family that thinks writes empty thoughts in several ways
-        sentence = f"the template of {self._served.name} {what}{place_words(look, found)}"
+        sentence = f"the template of {self._served.name} {_SAID[found.apart]}{place_words(look, found)}"
+        severity = _severity(found.apart, self._template)
         yield SignatureFault(Fault(sentence, sides(found.ours, found.theirs), severity), found)
-
-    def _trained_bos(self) -> int:
-        return _leading_ids(self._look.tokens.input_ids, self._look.facts.bos_id)
 
     def _place(self) -> tuple[int, int]:
         """The characters of what the answer says; where it says nothing, or calls, the place behind its header."""
@@ -302,8 +294,7 @@ class _PromptedAnswer:
         if context.template is None or trainer_named(context.recipe.preset).brings_template(context.recipe):
             return False
         made = self.prompt(context.template, context.tools.special_tokens)
-        own = made.prompt or "" if isinstance(made, RenderedText) else ""
-        return own[_leading(own, self._bos) * len(self._bos) :] == theirs
+        return _without(made.prompt or "" if isinstance(made, RenderedText) else "", self._bos) == theirs
 
     def _difference(self, made: RenderedText, text: str, skipped: int, start: int, end: int) -> RenderDifference | None:
         look, number, prompt = self._look, self._number, made.prompt or ""
@@ -328,7 +319,7 @@ class _PromptedAnswer:
         )
         if found is not None:
             return found
-        rest, other = text[skipped:end], prompt[_leading(prompt, self._their_bos) * len(self._their_bos) :]
+        rest, other = text[skipped:end], _without(prompt, self._their_bos)
         at = common_prefix(rest, other)
         if at == len(other) and not said:
             return None
@@ -337,7 +328,7 @@ class _PromptedAnswer:
     def _other_ids(self, prompt: str, until: int) -> Iterator[SignatureFault]:
         """Where the text is the same and the ids are not."""
         look, served, context = self._look, self._served, self._look.context
-        tokens, skipped = look.tokens, self._trained_bos()
+        tokens, skipped = look.tokens, self._leading_bos
         ours = [one for one, end in zip(tokens.input_ids[skipped:], tokens.ends[skipped:]) if 0 < end <= until]
         own, reader = context.tools.tokenizer, context.tools.reader
         other, at_answer = served.tokenizer or reader, RenderDifference(Distance.IDS, NOWHERE, self._number, "", "")
@@ -358,10 +349,9 @@ class _PromptedAnswer:
         if at is None or (same and self._in_one_go(ours)):
             return
         theirs = quoted(sent[at : at + 3], other)
-        what, severity = _SAID[Distance.IDS]
-        sentence = f"{'the template' if same else 'the tokenizer'} of {served.name} {what}"
+        sentence = f"{'the template' if same else 'the tokenizer'} of {served.name} {_SAID[Distance.IDS]}"
         evidence = f"{look.spelling.quote(skipped + at, skipped + at + 3)} ≠ {theirs}"
-        yield SignatureFault(Fault(sentence, evidence, severity if same else None), at_answer)
+        yield SignatureFault(Fault(sentence, evidence, Severity.INFO if same else None), at_answer)
 
     def _in_one_go(self, ours: Sequence[int]) -> bool:
         """Whether the trainer encodes the row as a whole: then only the edge of the prompt makes other ids, of which
@@ -376,10 +366,12 @@ class _PromptedAnswer:
 
 def _leading(text: str, bos: str) -> int:
     """How often a text begins with BOS."""
-    count = 0
-    while bos and count < _MOST_BOS and text.startswith(bos, count * len(bos)):
-        count += 1
-    return count
+    return next(count for count in range(_MOST_BOS, -1, -1) if text.startswith(bos * count)) if bos else 0
+
+
+def _without(text: str, bos: str) -> str:
+    """A text without these."""
+    return text[_leading(text, bos) * len(bos) :]
 
 
 def _leading_ids(ids: Sequence[int], bos: int | None) -> int:
@@ -433,14 +425,7 @@ def _brings_its_own(context: Context) -> bool:
 @row_check(LABELLED, TPL016, of=lambda shape: not shape.dropped, recipe=_brings_its_own, kinds=CHATS)
 def other_family(look: RowLook) -> Iterator[Fault]:
     """TPL016: found once for all rows with the same roles, calls, tools and thoughts."""
-    compared: dict[tuple[object, ...], SignatureFault | None] = look.context.once("beside", dict)
-    shape = signature(look)
-    if shape not in compared and len(compared) < MOST_SIGNATURES:
-        before = [value.fits for value in compared.values() if value is not None and value.fits is not None]
-        compared[shape] = _compared(look, before)
-    found = compared.get(shape)
-    if found is not None:
-        yield found.fault_in(look)
+    yield from _once(look, "beside", signature(look), lambda fitting: _compared(look, fitting))
 
 
 def _fix(context: Context, fits: str | None, title: str) -> Fix | None:
@@ -451,27 +436,20 @@ def _fix(context: Context, fits: str | None, title: str) -> Fix | None:
     return replace(made, trainer_keys={**made.trainer_keys, context.trainer: f"{key}: {fits.partition('/')[2]}"})
 
 
-_SAID_OF_OWN: Mapping[Distance, tuple[str, Severity | None, str]] = {
-    Distance.FAMILY: ("the trainer's template writes other words than the tokenizer's own", None, ""),
-    Distance.FRAME: ("the trainer's template writes otherwise than the tokenizer's own", Severity.WARNING, ""),
-    Distance.THOUGHT: (
-        "of the trainer's template and the tokenizer's own one writes an empty thought",
-        Severity.WARNING,
-        "",
-    ),
+_SAID_OF_OWN: Mapping[Distance, tuple[str, str]] = {
+    Distance.FAMILY: ("the trainer's template writes other words than the tokenizer's own", ""),
+    Distance.FRAME: ("the trainer's template writes otherwise than the tokenizer's own", ""),
+    Distance.THOUGHT: ("of the trainer's template and the tokenizer's own one writes an empty thought", ""),
     Distance.OPENING: (
         "the trainer's template begins or ends rows otherwise than the tokenizer's own",
-        Severity.INFO,
         "serve with the same beginning: a system message, or the template that was trained",
     ),
     Distance.CONTENT: (
         "the trainer's template writes a content otherwise than the tokenizer's own",
-        Severity.INFO,
         "serve with the template that was trained, or write contents as both leave them",
     ),
     Distance.IDS: (
         "the trainer's template and the tokenizer's own write the same text, of which the trainer makes other ids",
-        Severity.INFO,
         "begin and end contents without white space: the trainer encodes them apart from what stands around",
     ),
 }
@@ -515,39 +493,51 @@ class SignatureFault:
         return replace(self.fault, message=message, tokens=place_of(look, apart))
 
 
-def _compared(look: RowLook, before: Sequence[str]) -> SignatureFault | None:
-    """The row next to the tokenizer's own rendering of it; None where they are the same, or nobody can tell."""
+def _once(
+    look: RowLook, name: str, shape: object, compare: Callable[[Sequence[str]], tuple[SignatureFault, ...]]
+) -> Iterator[Fault]:
+    """What is wrong with all rows of this shape, compared at the first of them; `compare` is given the templates that
+    fitted others."""
+    compared: dict[object, tuple[SignatureFault, ...]] = look.context.once(name, dict)
+    if shape not in compared and len(compared) < MOST_SIGNATURES:
+        compared[shape] = compare([one.fits for some in compared.values() for one in some if one.fits is not None])
+    return (report.fault_in(look) for report in compared.get(shape, ()))
+
+
+def _compared(look: RowLook, before: Sequence[str]) -> tuple[SignatureFault, ...]:
+    """The row next to the tokenizer's own rendering of it; nothing where they are the same, or nobody can tell."""
     context, conversation = look.context, look.conversation
     given, trainer = context.tools.untouched, trainer_named(context.recipe.preset)
-    chat = trainer.as_chat(conversation, context.recipe, context.tools) if _brings_its_own(context) else None
+    chat = trainer.as_chat(conversation, context.recipe, context.tools)
     if chat is None:
-        return None
+        return ()
     messages, tools, thought = chat
     facts = given.facts
     roles = [str(one.get("role")) for one in messages]
     calls = frozenset(number for number, message in enumerate(messages) if message.get("tool_calls"))
     unsaid = [token for token in (facts.bos_token, facts.eos_token) if token]
-    theirs = _own(context, given, messages, tools)
-    if theirs is None and len(messages) > 1 and roles[0] == "system":  # some families refuse it
-        rest = _own(context, given, messages[1:], tools)
-        theirs = None if rest is None else moved(rest, 1)
-    if theirs is None:
-        return None
+    try:
+        template = _compiled(context, facts.name, facts.chat_templates, tools, True)
+    except SftuiError:
+        return ()
+    theirs = written_whole(look, messages, tools, template, facts.template_tokens)
+    if isinstance(theirs, str) and len(messages) > 1 and roles[0] == "system":  # some families refuse it
+        theirs = written_whole(look, messages, tools, template, facts.template_tokens, 1)
+    if isinstance(theirs, str):
+        return ()
     whole = says_all(theirs, messages)  # else only its family is reported: what it leaves out, other findings say
     found = parted(look.rendered, theirs, roles, unsaid=unsaid, thought=thought, calls=calls, tools=bool(tools))
     if found is None and look.rendered.text == theirs.text:
         found = _encoded(look, given)
     if found is None or not (whole or found.apart is Distance.FAMILY):
-        return None
-    thinks = _THOUGHT in choose_template(facts.chat_templates, tools)[1]
+        return ()
     far = found.apart >= Distance.THOUGHT and whole
     fits = trainer.fitting(conversation, theirs.text, context.recipe, context.tools, before) if far else None
-    what, severity, title = _SAID_OF_OWN[found.apart]
-    if found.apart is Distance.THOUGHT and thinks:
-        severity = Severity.INFO  # a family that thinks writes empty thoughts in several ways
+    what, title = _SAID_OF_OWN[found.apart]
     sentence = f"{what}{place_words(look, found)}{_split(context, found)}"
     evidence = f"{written(found.ours)} ≠ {written(found.theirs)}"
-    return SignatureFault(Fault(sentence, evidence, severity, fix=_fix(context, fits, title)), found, fits)
+    fault = Fault(sentence, evidence, _severity(found.apart, template), fix=_fix(context, fits, title))
+    return (SignatureFault(fault, found, fits),)
 
 
 def _encoded(look: RowLook, tokenizer: LoadedTokenizer) -> RenderDifference | None:
@@ -565,51 +555,39 @@ def _encoded(look: RowLook, tokenizer: LoadedTokenizer) -> RenderDifference | No
 
 
 def written_whole(
-    messages: Sequence[Mapping[str, Any]], write: Callable[[tuple[Message, ...]], RenderedText]
+    look: RowLook,
+    messages: Sequence[Mapping[str, Any]],
+    tools: Any,
+    template: ChatTemplate,
+    tokens: Mapping[str, Any],
+    leave: int = 0,
+    prompt: bool = False,
 ) -> RenderedText | str:
-    """What a template makes of messages, if it can be with all that they say; why it refuses them."""
-    first, why = None, ""
-    for some in (messages, [in_parts(one) for one in messages]):  # templates of models that see take parts alone
+    """What a template makes of messages but for the first `leave`, if it can be with all that they say, with the row's
+    own variables and the generation prompt where it is a prompt; why it refuses them."""
+    first, why, left = None, "", messages[leave:]
+    kwargs = look.conversation.template_kwargs if prompt else {}
+    for some in (left, [in_parts(one) for one in left]):  # templates of models that see take parts alone
+        chat = tuple(Message(dict(one), "") for one in some)
         try:
-            made = write(tuple(Message(dict(one), "") for one in some))
+            made = render(
+                Conversation(Kind.CHAT, "messages", chat, tools=tools, template_kwargs=kwargs),
+                template,
+                special_tokens=tokens,
+                options=Render(kwargs=look.context.template_kwargs),
+                prompt_messages=len(chat) if prompt else None,
+            )
         except SftuiError as error:
             why = why or str(error)
             continue
-        if says_all(made, messages):
+        whole = says_all(made, left)
+        if leave:  # each is counted so many on
+            spans = [span._replace(message=span.message + leave) for span in made.spans if span.message != NOWHERE]
+            made = replace(made, spans=tuple(spans))
+        if whole:
             return made
         first = first or made
     return first or why
-
-
-def moved(rendered: RenderedText, by: int) -> RenderedText:
-    """The rendering of messages, of which each is counted so many on."""
-    spans = (span._replace(message=span.message + by) for span in rendered.spans if span.message != NOWHERE)
-    return replace(rendered, spans=tuple(spans)) if by else rendered
-
-
-def _own(
-    context: Context, tokenizer: LoadedTokenizer, messages: Sequence[Mapping[str, Any]], tools: Any
-) -> RenderedText | None:
-    """What the tokenizer's own template makes of messages; None where it refuses them."""
-    facts = tokenizer.facts
-
-    def write(some: tuple[Message, ...]) -> RenderedText:
-        name, source = choose_template(facts.chat_templates, tools)
-        return render(
-            Conversation(Kind.CHAT, "messages", some, tools=tools),
-            context.once(("own", name), lambda: compile_template(source, f"{facts.name} ({name})")),
-            special_tokens=facts.template_tokens,
-            options=Render(kwargs=context.template_kwargs),
-            prompt_messages=None,
-        )
-
-    made = written_whole(messages, write)
-    return None if isinstance(made, str) else made
-
-
-def in_parts(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    content = message.get("content")
-    return {**message, "content": [{"type": "text", "text": content}]} if isinstance(content, str) else message
 
 
 def says_all(rendered: RenderedText, messages: Sequence[Mapping[str, Any]]) -> bool:

@@ -97,15 +97,9 @@ def left_out(look: RowLook) -> Iterator[Fault]:
         said = without_thoughts(text_of(message)).strip()
         if text.any_line(said):
             continue
-        what = f"what message {number} of the {message.role} says" + (
-            " beside its tool call" if called and number in look.placed else ""
-        )
-        yield Fault(
-            f"the template leaves out {what}",
-            shown(said),
-            message=number,
-            severity=Severity.WARNING if called and number in look.placed else None,
-        )
+        call, severity = (" beside its tool call", Severity.WARNING) if number in look.placed else ("", None)
+        what = f"what message {number} of the {message.role} says{call}"
+        yield Fault(f"the template leaves out {what}", shown(said), severity, message=number)
 
 
 TPL007 = major(
@@ -264,14 +258,8 @@ def injected_text(context: Context, sample: Sequence[Inspection]) -> Iterator[Fa
     two = context.render([user(), answer(), user(_SECOND_USER), answer(_SECOND_ANSWER)])
     if not without or two is None or FIRST_USER not in two or _SECOND_USER not in two:
         return
-    first, second = (
-        two.partition(FIRST_USER)[0].removeprefix(context.facts.bos_token or "\0"),
-        two.partition(_SECOND_USER)[0],
-    )
-    shared = 0
-    while shared < len(first) and first[-1 - shared] == second[-1 - shared]:
-        shared += 1
-    text = first[: len(first) - shared]
+    first = two.partition(FIRST_USER)[0].removeprefix(context.facts.bos_token or "\0")
+    text = first[: len(first) - common_prefix(first[::-1], two.partition(_SECOND_USER)[0][::-1])]
     said = _CONTROL.sub("", text).strip()
     if said and not (context.recipe.render.inject_system and context.recipe.render.inject_system in said):
         count = len(context.tools.tokenizer.encode(text).ids)
@@ -314,37 +302,33 @@ def date(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
             title="use a template that draws nothing by chance",
         )
         return
-    frozen = _DATE.search(one) if one and one == other and "date_string" in context.template.source else None
+    named = "date_string" in context.template.source
+    pinned = [("render.kwargs", {**context.recipe.render.kwargs, "date_string": "01 Jan 2026"})]
+    frozen = _DATE.search(one) if one and one == other and named else None
     if frozen is not None:
         yield Fault(
             "the template writes a frozen date where no date_string is given",
             shown(frozen.group(), 40),
             Severity.INFO,
-            changes=[("render.kwargs", {**context.recipe.render.kwargs, "date_string": "01 Jan 2026"})],
+            changes=pinned,
         )
     if one and other and one != other and (context.recipe.render.date == TODAY or _unsaid(context)):
         at = next((i for i, (a, b) in enumerate(zip(one, other)) if a != b), 0)
-        named = "date_string" in context.template.source
+        today = [] if _unsaid(context) else [("render.date", datetime.now().date().isoformat())]
         yield Fault(
             "the template writes the date of the day or the time into every row: trainers render on the day of their"
             " run, so its ids are others on another day",
             _dated(context, one, other, at),
-            changes=[("render.kwargs", {**context.recipe.render.kwargs, "date_string": "01 Jan 2026"})]
-            if named
-            else []
-            if _unsaid(context)
-            else [("render.date", datetime.now().date().isoformat())],
-            title="" if named or not _unsaid(context) else "write the day into a copy of the template",
+            changes=pinned if named else today,
+            title="" if named or today else "write the day into a copy of the template",
         )
 
 
 def _unsaid(context: Context) -> bool:
     """Whether the trainer cannot be given a day, and writes the one on which it runs."""
-    recipe = (
-        context.recipe
-        if context.recipe.render.date != TODAY
-        else changed(context.recipe, "render.date", NOON.date().isoformat())
-    )
+    recipe = context.recipe
+    if recipe.render.date == TODAY:
+        recipe = changed(recipe, "render.date", NOON.date().isoformat())
     return any(loss.startswith("render.date") for loss in losses_of(recipe))
 
 
@@ -388,24 +372,17 @@ def history(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
             ("answers with reasoning_content", answer(reasoning_content=_REASON)),
         ]
     for name, first in kinds:
-        part, whole = (
-            context.render([user(), first]),
-            context.render([user(), first, user(_SECOND_USER), answer(_SECOND_ANSWER)]),
-        )
+        part = context.render([user(), first])
+        whole = context.render([user(), first, user(_SECOND_USER), answer(_SECOND_ANSWER)])
         if part is None or whole is None or whole.startswith(part):
             continue
         at = common_prefix(part, whole)
-        severity = (
-            Severity.WARNING
-            if context.recipe.mask.rule in ("completion", "auto", "turn_content", "turn_full")
-            and at <= part.find(FIRST_ANSWER)
-            else Severity.INFO
-        )
+        by_turn = context.recipe.mask.rule in ("completion", "auto", "turn_content", "turn_full")
+        sides = (shown(text[max(0, at - 10) : at + 25], 40) for text in (part, whole))
         yield Fault(
             f"an earlier turn changes when later turns follow ({name})",
-            f"{shown(part[at - 10 if at > 10 else 0 : at + 25], 40)} ≠"
-            f" {shown(whole[at - 10 if at > 10 else 0 : at + 25], 40)}",
-            severity,
+            " ≠ ".join(sides),
+            Severity.WARNING if by_turn and at <= part.find(FIRST_ANSWER) else Severity.INFO,
             of=several,
         )
         return
