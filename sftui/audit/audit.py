@@ -165,18 +165,11 @@ class Audit:
     def _compare(self, look: RowLook) -> None:
         """Hand the row to the checks of the dataset; where a baseline asks for it, remember which conversations come
         twice."""
-        if self.listing is None and not self._marking:
-            self.checks.add(look)
-            return
         before = self._repeated_rows
         self.checks.add(look)
-        after = self._repeated_rows
-        again = self._marking and after[0] > before[0]
-        if self.listing is not None and after != before:
-            for name, count, earlier in zip(REPEATS, after, before):
-                if count > earlier:
-                    self.listing.add("repeats", name, look.inspection.row.index)
-        whole = self.checks.whole(look.inspection) if again else None
+        again = [name for name, count, earlier in zip(REPEATS, self._repeated_rows, before) if count > earlier]
+        self._list("repeats", again, look.inspection.row.index)
+        whole = self.checks.whole(look.inspection) if self._marking and REPEATS[0] in again else None
         if whole is not None:
             self.repeated.add(whole)
 
@@ -196,8 +189,7 @@ class Audit:
         if n:
             share = trained * 100 // n
             self.shares[share] += 1
-            if self.listing is not None:
-                self.listing.add("trained share", share_bar(share), row)
+            self._list("trained share", (share_bar(share),), row)
         for start, end in [sample[:2] for sample in look.tokens.samples] or [(0, n)]:
             self._long(end - start, moved(look.mask.runs, ((start, end),)), row)
 
@@ -205,8 +197,7 @@ class Audit:
         """What each limit would take of one sequence, by where it carries loss."""
         trained = covered(ranges)
         self.lengths[n] += 1
-        if self.listing is not None:
-            self.listing.add("length", length_bar(n), row)
+        self._list("length", (length_bar(n),), row)
         for limit in self.limits:
             if n <= limit:
                 break
@@ -234,18 +225,16 @@ class Audit:
             self.by_message[message] += count
             self.by_part[part._value_] += count
             self.by_role[role] += count
-            if self.listing is not None:
-                self.listing.add("message", str(message), row)
-                self.listing.add("part", part._value_, row)
-                self.listing.add("role", role, row)
+            self._list("message", (str(message),), row)
+            self._list("part", (part._value_,), row)
+            self._list("role", (role,), row)
         if not look.stretches:
             return
         special = look.special_trained
         for start, end in spans:
             for i in special[bisect_left(special, start) : bisect_left(special, end)]:
                 self.by_special[ids[i]] += 1
-                if self.listing is not None:
-                    self.listing.add("special", self._special[ids[i]], row)
+                self._list("special", (self._special[ids[i]],), row)
 
     def merge(self, other: Audit) -> None:
         """Take in an audit of other rows under the same recipe; `other` must not be used afterwards."""

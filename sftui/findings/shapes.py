@@ -99,23 +99,9 @@ def read(messages: Sequence[Message]) -> Read:
             else:
                 mute.append(len(roles))
         roles.append(role)
-    return Read(
-        tuple(roles),
-        tuple(said),
-        Manner(
-            plain,
-            plain and (empty or bordered),
-            bordered,
-            silent,
-            other,
-            unsaid,
-            called,
-            beside,
-            reasoned,
-            flagged,
-            tuple(mute),
-        ),
-    )
+    edged = plain and (empty or bordered)
+    manner = Manner(plain, edged, bordered, silent, other, unsaid, called, beside, reasoned, flagged, tuple(mute))
+    return Read(tuple(roles), tuple(said), manner)
 
 
 RESULT_ROLES = ("tool", "function", "ipython", "environment")

@@ -75,7 +75,6 @@ EOS001 = fatal(
     "no-stop-token",
     "the row does not end with a stop token",
     "The model is never shown where an answer ends, and rambles to the token limit. Rows that were cut are TRU002.",
-    moves=("appended",),
     leads_to=Consequence.UNSTOPPED,
     bad=case(TEXT),
     good=case(TEXT, changes={"tokenize.append_eos": "always"}),
@@ -182,7 +181,6 @@ EOS004 = fatal(
     "the end of a trained answer is masked",
     "The answer is trained but its stop token is not, so the model never learns to stop. Axolotl trains only tokens"
     " of eot_tokens, by default the tokenizer's EOS, which Gemma's template never prints.",
-    moves=("stops", "behind stops"),  # white space behind a terminator goes with it
     leads_to=Consequence.UNSTOPPED,
     bad=case(GOOD, changes={"mask.rule": "assistant", "mask.terminator": "mask"}),
     more=(case(GOOD, ROUNDS, preset="axolotl@0.19", changes={"tokenizer.eos_token": "<|endoftext|>"}),),
@@ -194,7 +192,6 @@ EOS006 = fatal(
     "torchtune masks the last token as soon as max_seq_len is set",
     "Its Qwen tokenizers replace the last value of the mask even where nothing was cut, so the stop token of the"
     " last answer is never learnt. Llama 3 is spared: its turn end stands before that token.",
-    moves=("stops",),
     leads_to=Consequence.UNSTOPPED,
     bad=case(GOOD, preset="torchtune@0.7", changes={"length.max": 100}),
     good=case(GOOD, preset="torchtune@0.7"),
@@ -206,7 +203,6 @@ GEN003 = fatal(
     "the turn end stands outside the generation tag",
     "The answer is trained but not its stop token, so the model never learns to stop.",
     tags=True,
-    moves=("answers",),
     leads_to=Consequence.UNSTOPPED,
     bad=case(GOOD, template=tagged(inside=False), changes=TAGS),
     good=case(GOOD, template=tagged(), changes=TAGS),
@@ -411,7 +407,6 @@ EOS003 = fatal(
     "the trained terminator is not what generation stops on",
     "Answers end with one token while generation_config.json, or the tokenizer's EOS, names another, so generation"
     " runs on.",
-    moves=("stops",),
     leads_to=Consequence.UNSTOPPED,
     bad=case(GOOD, tokenizer="gemma", generation_config={"eos_token_id": 1}),
     good=case(GOOD),
@@ -467,7 +462,6 @@ EOS008 = minor(
     "Generation stops before it, so the loss there teaches nothing; it does no harm.",
     data="end the turn with the stop token in the template",
     tags=True,
-    moves=("behind stops",),
     bad=FINE,
     good=case(GOOD, tokenizer="llama3"),
     more=(
@@ -507,7 +501,6 @@ EOS009 = fatal(
     "trl-text-column-without-eos",
     "this TRL appends EOS only to a column called `text`",
     "Before 1.15 the map that appends EOS tests for the literal name, so another dataset_text_field gets none.",
-    moves=("appended",),
     leads_to=Consequence.UNSTOPPED,
     bad=case({"body": "Q: hi\nA: Hello."}, preset="trl@1.14", changes={"own.dataset_text_field": "body"}),
     good=case({"body": "Q: hi\nA: Hello."}, preset="trl@1.16", changes={"own.dataset_text_field": "body"}),

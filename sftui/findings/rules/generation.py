@@ -143,7 +143,6 @@ GEN001 = fatal(
     "the mask needs {% generation %} tags and the template has none",
     "transformers then returns a mask of zeros with one warning. 27 of 28 stock templates lack the tag.",
     tags=True,
-    moves=("answers",),
     leads_to=Consequence.UNTRAINED,
     bad=case(GOOD, changes=TAGS),
     good=case(GOOD, template=tagged(), changes=TAGS),
@@ -186,7 +185,6 @@ GEN009 = loud(
     "the mask needs offsets and the tokenizer is slow",
     "transformers maps the tags to tokens by offsets, which fast tokenizers alone have.",
     data="use the fast tokenizer, or a mask that works on ids",
-    moves=("behind stops",),
     bad=case(GOOD, template=tagged(), changes=TAGS, facts={"is_fast": False}),
     good=case(GOOD, template=tagged(), changes=TAGS),
 )
@@ -221,7 +219,6 @@ GEN005 = fatal(
     " next user turn too.",
     repair=("trim", DROP),
     tags=True,
-    moves=("others",),
     leads_to=Consequence.QUESTIONS,
     bad=case(
         ROUNDS,
@@ -305,7 +302,6 @@ GEN002 = minor(
     "The server supplies them, so loss there teaches nothing a user sees. torchtune trains whole headers by"
     " design and has no switch for it.",
     tags=True,
-    moves=("headers",),
     bad=case(GOOD, changes={"mask.rule": "turn_full"}),
     more=(case(GOOD, ROUNDS, template=_HEADER_TAGGED, changes=TAGS),),
 )
@@ -343,7 +339,6 @@ GEN011 = major(
     " skip reasoning.",
     data="mask the block, or supply the reasoning",
     tags=True,
-    moves=("injected",),
     aliases=("THK002",),
     bad=case(GOOD, template=chatml("<think>\n\n</think>\n\n{{ m.content }}<|im_end|>")),
     more=(
@@ -391,7 +386,6 @@ GEN000 = major(
     " mask can be trusted.",
     data="look at the row; prefer the generation tags of a tested template",
     tags=True,
-    moves=("answers",),
     bad=case(
         ROUNDS,
         template=tagged().replace("{% generation %}{{ m.content }}", "{{ m.content }}{% generation %}"),

@@ -136,7 +136,6 @@ LAB002 = major(
     "text of the user, the system or a tool is trained",
     "The trainer puts loss on everything, which is seldom what is wanted for chat data.",
     tags=True,
-    moves=("others",),
     leads_to=Consequence.QUESTIONS,
     bad=case(GOOD, preset="trl@1.16"),
     more=(
@@ -198,7 +197,6 @@ LAB010 = major(
     "per-message training flags are ignored",
     "Keys such as weight, train or loss_mask have no common meaning; this trainer does not read them.",
     data="apply the flags yourself",
-    moves=("message",),
     bad=case(chat("hi", {"role": "assistant", "content": "Hello.", "weight": 0})),
     good=case(chat("hi", {"role": "assistant", "content": "Hello.", "weight": 1})),
     more=(
@@ -292,7 +290,6 @@ GEN006 = minor(
     "The last character has several tokens and only the first is in the mask, as transformers before 5.24 drew masks by"
     " generation tags.",
     tags=True,
-    moves=("answers",),
     bad=case(
         chat("hi", "Hello \U0001f98a"),
         template=tagged(inside=False),

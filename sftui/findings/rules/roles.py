@@ -34,7 +34,6 @@ ROL001 = fatal(
     "ShareGPT names (human, gpt, bot, model …) are no roles that chat templates know. Strict templates raise;"
     " permissive ones print the name into the header, and no assistant turn is found, so the mask is empty.",
     repair=("map-roles", TO_MESSAGES, DROP),
-    moves=("message",),
     leads_to=Consequence.GARBLED,
     bad=case(chat(("user", "hi"), ("bot", "Hello there."))),
     more=(case(chat("hi", "Hello.", ("human", "and?"), ("gpt", "Rome"), *ROUNDS_OF), preset="trl@1.16"),),
@@ -48,7 +47,6 @@ ROL002 = fatal(
     " the turn gets a strange header and its text is not trained.",
     data="correct the role in the data",
     repair=("map-roles", DROP),
-    moves=("message",),
     leads_to=Consequence.GARBLED,
     bad=case(chat(("user", "hi"), ("asistant", "Hello there."))),
 )
@@ -346,12 +344,7 @@ TPL003 = major(
 )
 
 
-@row_check(
-    LABELLED,
-    TPL003,
-    shape=lambda shape: not shape.order.instructions <= shape.placed,
-    row=lambda look: not look.order.instructions <= look.placed,
-)
+@row_check(LABELLED, TPL003, shape=lambda shape: not shape.order.instructions <= shape.placed)
 def system_lost(look: RowLook) -> Iterator[Fault]:
     """TPL003: a proven absence, once per row; a merge into the user's turn is the set-up's to tell."""
     drops = look.context.traits.options.get(Effect.DROPS_SYSTEM)
@@ -405,7 +398,6 @@ ROL005 = fatal(
     "a role that is to be trained is in no row",
     "The mask trains the messages of the roles that it names, by the names that the template sees. A name that no"
     " message has trains nothing, and nothing stops.",
-    moves=("answers", "behind stops"),
     bad=case(GOOD, changes={"mask.rule": "assistant", "mask.roles": ("asistant", "user")}),
     good=case(GOOD, changes={"mask.rule": "assistant", "mask.roles": ("assistant", "tool")}),
 )

@@ -167,11 +167,7 @@ LAB006 = loud(
 )
 
 
-@row_check(
-    DATA,
-    LAB006,
-    row=lambda look: look.context.detected.fields.get("input_ids", "input_ids") in (look.inspection.row.data or ()),
-)
+@row_check(DATA, LAB006)
 def length_mismatch(look: RowLook) -> Iterator[Fault]:
     found = _mismatch(look)
     if found:

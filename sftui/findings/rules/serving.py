@@ -410,7 +410,6 @@ TPL016 = fatal(
     " tools differ it is a warning; a default system text, which families add on purpose, is an information.",
     data="use the tokenizer's own template",
     share=True,
-    moves=("frame",),
     leads_to=Consequence.UNSERVED,
     bad=case(_SHAREGPT, preset="llamafactory@0.9", changes={"render.template": "llamafactory/llama3"}),
     good=case(_SHAREGPT, preset="llamafactory@0.9", changes={"render.template": "llamafactory/chatml"}),

@@ -36,7 +36,6 @@ LAB003 = fatal(
     "the labels are shifted already and the model shifts them again",
     "labels[i] is the next token, and the model's loss shifts once more: it learns the token after the next.",
     data="store labels aligned with input_ids; the model shifts them",
-    moves=("row",),  # every stored label is off by one
     leads_to=Consequence.MISALIGNED,
     bad=stored_case({"input_ids": IDS, "labels": [-100] * 3 + IDS[4:] + [-100]}),
     good=stored_case(STORED),
@@ -130,7 +129,6 @@ LAB007 = major(
     "padding is trained",
     "Labels at positions with attention 0, or at padding, are not masked: most of the loss becomes predicting pad.",
     data="mask the labels at padding",
-    moves=("nowhere",),
     bad=stored_case({"input_ids": [*IDS, 2, 2], "labels": [*IDS, 2, 2], "attention_mask": [1] * 40 + [0, 0]}),
     good=stored_case({"input_ids": [*IDS, 2, 2], "labels": [*IDS, -100, -100], "attention_mask": [1] * 40 + [0, 0]}),
     more=(case(GOOD, ROUNDS, changes={"batch.labels_pad": 0}),),
@@ -345,7 +343,6 @@ LAB004 = fatal(
     "torchtune 0.7 and tinker store shifted labels, transformers does not. Moving a cached set between them shifts"
     " twice or not at all.",
     data="convert the set with `sftui encode`",
-    moves=("nowhere",),
     leads_to=Consequence.MISALIGNED,
     bad=stored_case(STORED, changes={"loss.shift": "preshifted", "data.given_labels": "auto"}),
     good=stored_case(STORED),

@@ -82,7 +82,6 @@ TPL015 = fatal(
     TPL015,
     of=lambda shape: shape.known and not shape.dropped,
     shape=lambda shape: shape.manner.beside or not shape.order.turns.difference(shape.manner.mute) <= shape.placed,
-    row=lambda look: look.read.manner.beside or not look.order.turns.difference(look.read.manner.mute) <= look.placed,
     kinds=CHATS,
 )
 def left_out(look: RowLook) -> Iterator[Fault]:
@@ -108,7 +107,6 @@ TPL007 = major(
     "Rendered with the generation prompt the text parts from the full conversation, so a mask by prompt length is"
     " off by some tokens. LLaMA-Factory encodes pieces on their own and is not affected.",
     scope="setup",
-    moves=("edge",),  # from where prompt and row part to where the prompt alone ends
     bad=case(GOOD, template=chatml(prompt="<think>")),
     good=case(GOOD, template=chatml()),
 )
@@ -117,7 +115,6 @@ TPL007 = major(
 @row_check(
     LABELLED,
     TPL007,
-    row=lambda look: look.rendered.prompt is not None and not look.rendered.text.startswith(look.rendered.prompt),
     masks=BY_PROMPT,
     kinds=CHATS,
 )
@@ -203,7 +200,6 @@ TPL001 = loud(
     "there is no chat template",
     "Base tokenizers ship none, and transformers has no default any more: apply_chat_template raises. Tools that"
     " guess a template silently are worse.",
-    moves=("row",),  # nothing was rendered
     bad=case(GOOD, facts={"chat_templates": {}}, template=""),
 )
 
@@ -275,7 +271,6 @@ TPL005 = major(
     "the template writes today's date",
     "The same row gives other ids on other days: caches differ, and training differs from serving.",
     data="pass a constant date_string, or write the day into a copy of the template",
-    moves=("frame",),
     bad=case(GOOD, template="{{ strftime_now('%d %b %Y') }}" + chatml()),
     good=case(GOOD, template=chatml()),
     more=(
@@ -393,7 +388,6 @@ TPL011 = major(
     "the template in use is not the tokenizer's own",
     "The tokenizer brings a template that renders the same conversation differently: what is trained is not what a"
     " server renders.",
-    moves=("frame",),  # what templates write around the contents
     leads_to=Consequence.UNSERVED,
     bad=case(GOOD, changes={"render.template": "builtin:zephyr"}),
 )
@@ -500,7 +494,6 @@ TPL014 = minor(
     "the template depends on enable_thinking and the recipe does not set it",
     "What an unset flag means differs by model size and server, so training and serving may differ.",
     data="pass enable_thinking where the rows are rendered, and the same when serving",
-    moves=("nowhere",),
     bad=case(GOOD, template=chatml(prompt="{% if enable_thinking %}<think>{% endif %}")),
     good=case(
         GOOD,
@@ -538,7 +531,6 @@ BND002 = major(
     "The text of the prompt is a prefix but its tokens are not, for every row: the edge of the header merges with"
     " what follows.",
     data="draw the mask from spans of the full render",
-    moves=("edge",),
     bad=case(
         GOOD,
         template=(

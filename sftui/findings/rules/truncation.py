@@ -19,7 +19,6 @@ TRU001 = fatal(
     "the whole answer is cut off",
     "The prompt alone fills the length limit, so nothing trained is left.",
     repair=(DROP,),
-    moves=("cut",),
     leads_to=Consequence.UNTRAINED,
     bad=case(LONG, changes={"length.max": 20}),
     good=case(LONG, changes={"length.max": 4000}),
@@ -35,7 +34,6 @@ TRU002 = major(
     "the answer is cut before its end",
     "What is left of it is trained without a stop token. Many such rows teach the model not to stop.",
     repair=(DROP,),
-    moves=("cut",),
     aliases=("EOS005", "GEN010"),
     leads_to=Consequence.UNSTOPPED,
     bad=case(LONG, changes={"length.max": 150}),
@@ -49,7 +47,6 @@ TRU003 = fatal(
     "the cut takes the end of the prompt and the answer's header",
     "LLaMA-Factory cuts prompt and answer in proportion, each at its end, so the answer follows half a question.",
     repair=(DROP,),
-    moves=("cut",),
     leads_to=Consequence.UNTRAINED,
     bad=case(LONG, preset="llamafactory@0.9", changes={"length.max": 100, "render.template": "llamafactory/qwen"}),
     good=case(LONG, preset="llamafactory@0.9", changes={"render.template": "llamafactory/qwen"}),
@@ -61,7 +58,6 @@ TRU004 = major(
     "the beginning of the row is cut off",
     "BOS, system message and tools are lost.",
     data="cut on the right, or drop long rows",
-    moves=("cut",),
     bad=case(LONG, changes={"length.max": 150, "length.over": "cut_left"}),
     good=case(LONG, changes={"length.max": 4000, "length.over": "cut_left"}),
     more=(case(LONG, preset="torchtune@0.7", changes={"length.max": 150, "length.over": "cut_left"}),),
@@ -80,7 +76,6 @@ TRU010 = major(
     "The trainer makes a sample for each answer, and drops those whose prompt alone fills the length limit: the later"
     " turns of long conversations are never trained.",
     repair=(DROP,),
-    moves=("cut",),
     leads_to=Consequence.LOST,
     bad=case(_SAMPLED, preset="llamafactory-v1@0.9.6", changes={"length.max": 60}),
     good=case(_SAMPLED, preset="llamafactory-v1@0.9.6"),
@@ -183,7 +178,6 @@ TRU007 = loud(
     "media placeholders are cut off",
     "The number of placeholders no longer fits the number of images.",
     data="raise the length limit",
-    moves=("cut",),
     bad=case(_IMAGES, tokenizer="media", changes={"length.max": 20}),
     good=case(chat("<image> what?", "A cat."), tokenizer="media"),
     more=(case(_IMAGES, tokenizer="media", preset="torchtune@0.7", changes={"length.max": 20}),),
@@ -230,7 +224,6 @@ TRU006 = major(
     "It never reaches the model; most trainers say so nowhere.",
     data="repair the row",
     repair=(DROP,),
-    moves=("cut",),
     leads_to=Consequence.DROPPED,
     bad=case(LONG, preset="axolotl@0.19", changes={"length.max": 50}),
     good=case(GOOD, preset="axolotl@0.19"),
@@ -251,7 +244,6 @@ TRU009 = major(
     "No length limit is set, and the row exceeds model_max_length: memory runs out, or positions are used that the"
     " model was never trained on.",
     repair=(DROP,),
-    moves=("over",),
     bad=case(LONG, facts={"model_max_length": 150}),
     good=case(LONG),
 )
@@ -261,7 +253,6 @@ TRU009 = major(
     LABELLED,
     TRU009,
     recipe=lambda context: context.facts.model_max_length is not None and context.recipe.length.max is None,
-    row=lambda look: len(look.tokens) > (look.facts.model_max_length or 0),
 )
 def over_model(look: RowLook) -> Iterator[Fault]:
     """TRU009: longer than the model's own limit, and nothing cuts it."""
