@@ -97,12 +97,8 @@ class RowComparison:
 
     @property
     def differs(self) -> bool:
-        return (
-            self.one_sided
-            or self.evaluation_differs
-            or self.split_differs
-            or any(column.differs for column in self.columns)
-        )
+        apart = self.one_sided or self.evaluation_differs or self.split_differs
+        return apart or any(column.differs for column in self.columns)
 
     @property
     def evaluation_differs(self) -> bool:
@@ -157,13 +153,10 @@ def compare_row(
     shown = {k: side.tokens for k, side in enumerate(sides) if side.tokens is not None}
     if not shown:
         return RowComparison(row, sides)
-    nothing: Range = (0, 0)
     columns = []
     for cells in align([_placed(inspections[k], sides[k], tokens) for k, tokens in shown.items()]):
-        full = [nothing] * len(sides)
-        for k, cell in zip(shown, cells):
-            full[k] = cell
-        columns.append(_column(tuple(full), sides))
+        cell_of = dict(zip(shown, cells))
+        columns.append(_column(tuple(cell_of.get(k, (0, 0)) for k in range(len(sides))), sides))
     return RowComparison(row, sides, tuple(columns))
 
 
@@ -205,14 +198,14 @@ def _equal(sides: Sequence[RowSide]) -> bool:
 
 def _side(inspection: Inspection, evaluates: bool | None) -> RowSide:
     tokens = inspection.tokens
+    stopped = inspection.problem is not None and inspection.row.left_out is None
+    gone: str | None = None
     if inspection.row.left_out is not None:
-        gone, stopped = f"left out of the repaired data, because {inspection.row.left_out}", False
+        gone = f"left out of the repaired data, because {inspection.row.left_out}"
     elif inspection.problem is not None:
-        gone, stopped = inspection.problem.sentence(), True
+        gone = inspection.problem.sentence()
     elif inspection.example is None:
-        gone, stopped = inspection.dropped or "it could not be prepared", False
-    else:
-        gone, stopped = None, False
+        gone = inspection.dropped or "it could not be prepared"
     if tokens is None or inspection.labels is None:
         count = len(tokens) if tokens is not None else 0
         ids = tokens.input_ids if tokens is not None else ()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
+from sftui.conversations.messages import parse_json
 from sftui.findings.calls import Call, Tools, calls_of, declared
 from sftui.findings.context import Context
 from sftui.findings.shapes import ALL, NONE, SOME, Mask, Order, Read, RowShape, order_of, read, signature_of, stretches
@@ -270,11 +270,7 @@ class RowLook:
         if data is None or detected.format not in ("messages", "sharegpt"):
             return None
         value = data.get(detected.fields.get("messages", "messages"))
-        if isinstance(value, str):
-            try:
-                value = json.loads(value)
-            except (ValueError, RecursionError):
-                return None
+        value = parse_json(value) if isinstance(value, str) else value
         return value if isinstance(value, (list, tuple)) else None
 
     @lazy

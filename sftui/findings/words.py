@@ -57,13 +57,8 @@ def texts(conversation: Conversation) -> list[tuple[int | None, str, bool]]:
     for number, message in enumerate(conversation.messages):
         found += [(number, text, True) for text in content_texts(message)]
         found += [(number, text, False) for text in texts_beside(message)]
-    if conversation.prompt is not None:
-        found.append((0, conversation.prompt, True))
-    if conversation.completion is not None:
-        found.append((1, conversation.completion, True))
-    if conversation.text is not None:
-        found.append((None, conversation.text, True))
-    return found
+    rest = ((0, conversation.prompt), (1, conversation.completion), (None, conversation.text))
+    return [*found, *[(number, text, True) for number, text in rest if text is not None]]
 
 
 def content_texts(message: Message) -> Sequence[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -224,22 +224,17 @@ class Splice:
     def _known(self) -> dict[str, Node]:
         """Where containers and numbers stand, by what they are."""
         found: dict[str, Node] = {}
-        for node, value in self._walk():
-            if not isinstance(value, (str, bool, type(None))):
-                found.setdefault(_key(value), node)
-        return found
-
-    def _walk(self) -> Iterator[tuple[Node, Any]]:
         waiting = [(self.root, self.data)]
         while waiting:
             node, value = waiting.pop()
-            yield node, value
+            if not isinstance(value, (str, bool, type(None))):
+                found.setdefault(_key(value), node)
             if isinstance(value, dict):
-                waiting += [
-                    (one, value[key]) for key, one in {one.key: one for one in node.inside}.items() if key is not None
-                ]
+                last = {one.key: one for one in node.inside}
+                waiting += [(one, value[key]) for key, one in last.items() if key is not None]
             elif isinstance(value, list):
                 waiting += zip(node.inside, value)
+        return found
 
 
 def _key(value: Any) -> str:

@@ -54,7 +54,15 @@ def target_of(recipe: Recipe) -> MessagesTarget:
 
 def way_of(sample: Sequence[Row], recipe: Recipe, found: Detection) -> MessageReading:
     """The way of a set whose first rows are given and which the trainer of a recipe reads as `found`."""
-    return replace(_way_of(sample, recipe, found), parts=_other_parts(sample))
+    trainer, parts = trainer_named(recipe.preset), _other_parts(sample)
+    bare = replace(recipe, render=replace(recipe.render, inject_system=None))
+    if found.refused is None and found.format not in _CHATS and _reads_chats(sample, bare, found, trainer):
+        used, tools = columns_of(found.fields), _has_tools(sample, found)
+        return MessageReading(lambda row: trainer.convert(row, found, bare), used, tools=tools, parts=parts)
+    data = _plain_data(recipe, found, trainer)
+    plainly = _with_system(detect(sample, data), sample, found)
+    used, tools = columns_of(plainly.fields), _has_tools(sample, plainly)
+    return MessageReading(lambda row: as_chat(read_plainly(row, plainly, data)), used, plainly.refused, tools, parts)
 
 
 def _other_parts(sample: Sequence[Row]) -> bool:
@@ -62,23 +70,6 @@ def _other_parts(sample: Sequence[Row]) -> bool:
     values = (value for row in sample for value in (row.data or {}).values() if isinstance(value, (list, tuple)))
     contents = (one.get("content") for value in values for one in value if isinstance(one, Mapping))
     return any(part_kind(part) != "text" for held in contents if isinstance(held, (list, tuple)) for part in held)
-
-
-def _way_of(sample: Sequence[Row], recipe: Recipe, found: Detection) -> MessageReading:
-    trainer = trainer_named(recipe.preset)
-    bare = replace(recipe, render=replace(recipe.render, inject_system=None))
-    if found.refused is None and found.format not in _CHATS and _reads_chats(sample, bare, found, trainer):
-        return MessageReading(
-            lambda row: trainer.convert(row, found, bare), columns_of(found.fields), tools=_has_tools(sample, found)
-        )
-    data = _plain_data(recipe, found, trainer)
-    plainly = _with_system(detect(sample, data), sample, found)
-    return MessageReading(
-        lambda row: as_chat(read_plainly(row, plainly, data)),
-        columns_of(plainly.fields),
-        plainly.refused,
-        _has_tools(sample, plainly),
-    )
 
 
 def _has_tools(sample: Sequence[Row], found: Detection) -> bool:

@@ -100,31 +100,23 @@ def disagreement(methods: Sequence[AnswerSpans], text: str) -> tuple[int, str, R
     every outer span of its message and in none of another's.
     """
     contents = {number: place for spans in methods if not spans.outer for number, place in spans.found.items()}
-    for method in methods:
-        if not method.outer:
-            continue
+    outer = [method for method in methods if method.outer]
+    for method in outer:
         for number, (start, end) in method.found.items():
             inner = contents.get(number)
-            if inner is not None and text[inner[0] : inner[1]].strip():
-                first = inner[0] + len(text[inner[0] : inner[1]]) - len(text[inner[0] : inner[1]].lstrip())
-                last = inner[0] + len(text[inner[0] : inner[1]].rstrip())
+            said = text[slice(*inner)] if inner is not None else ""
+            if inner is not None and said.strip():
+                first, last = inner[1] - len(said.lstrip()), inner[0] + len(said.rstrip())
                 if (first < start and not _OPENING.fullmatch(text, first, start)) or last > end:
-                    return (
-                        number,
-                        (
-                            f"by {method.method} message {number} is characters {start}–{end}, by two sentinels its"
-                            f" content is {inner[0]}–{inner[1]}"
-                        ),
-                        (min(start, inner[0]), max(end, inner[1])),
+                    what = (
+                        f"by {method.method} message {number} is characters {start}–{end}, by two sentinels its"
+                        f" content is {inner[0]}–{inner[1]}"
                     )
+                    return number, what, (min(start, inner[0]), max(end, inner[1]))
             for other, place in contents.items():
                 if other != number and place[0] < end and start < place[1]:
-                    return (
-                        number,
-                        f"by {method.method} the span of message {number} reaches into message {other}",
-                        (start, end),
-                    )
-    outer = [answer_spans for answer_spans in methods if answer_spans.outer]
+                    what = f"by {method.method} the span of message {number} reaches into message {other}"
+                    return number, what, (start, end)
     for number in set.intersection(*(set(one.found) for one in outer)) if len(outer) > 1 else ():
         ends = {len(text[: one.found[number][1]].rstrip()) for one in outer}
         if len(ends) > 1:

@@ -103,27 +103,17 @@ def lost(look: RowLook) -> Iterator[Fault]:
         if key is not None and held[key].strip() not in standing:
             source = look.context.template.source if look.context.template is not None and by_template else ""
             if not re.search(rf"\b{key}\b", source):
-                yield Fault(
-                    f"the `{key}` of message {number} does not appear in the rendered text",
-                    shown(held[key]),
-                    message=number,
-                    rule=THK003,
-                )
+                what = f"the `{key}` of message {number} does not appear in the rendered text"
+                yield Fault(what, shown(held[key]), message=number, rule=THK003)
             stripped.append(number)
         said = (thought_in(text_of(message)) or "").strip()
         if said and said not in standing:
             stripped.append(number)
-    if not stripped:
-        return
-    number = stripped[0]
     if last in stripped:
-        yield Fault(
-            f"the template removes the reasoning of message {last}, the last answer",
-            _reason(look, last),
-            message=last,
-            rule=THK004,
-        )
+        what = f"the template removes the reasoning of message {last}, the last answer"
+        yield Fault(what, _reason(look, last), message=last, rule=THK004)
     elif stripped:
+        number = stripped[0]
         some = f"{len(stripped)} earlier answers" if len(stripped) > 1 else f"message {number}"
         yield Fault(f"the template strips the reasoning of {some}", _reason(look, number), message=number, rule=THK001)
 
@@ -287,21 +277,16 @@ def _may_be_typed(look: RowLook) -> bool:
     """Whether a control token or media placeholder that the row has may be of its data."""
     if look.read.manner.other:
         return True  # parts may hold texts that are no content
-    marks = look.context.once("marks", lambda: _marks(look.context))
-    tokenizer = look.context.tools.tokenizer
+    tokenizer, media = look.context.tools.tokenizer, media_ids(look.context)
+    # Of which one stands in every text that holds a control token or a media placeholder (see `marks_of`).
+    marks = look.context.once("marks", lambda: marks_of(map(tokenizer.piece, tokenizer.special_ids | media)))
     tools = look.tools.text if look.conversation.tools else ""
     for text in (look.spoken, tools):
         if text and any([sign in text and mark in text for sign, mark in marks]):
-            found = look.spelling.special_ids | media_ids(look.context).intersection(look.tokens.input_ids)
+            found = look.spelling.special_ids | media.intersection(look.tokens.input_ids)
             if any(tokenizer.piece(token) in text for token in found):
                 return True
     return False
-
-
-def _marks(context: Context) -> list[tuple[str, str]]:
-    """Of which one stands in every text that holds a control token or a media placeholder (see `marks_of`)."""
-    tokenizer = context.tools.tokenizer
-    return marks_of(map(tokenizer.piece, tokenizer.special_ids | media_ids(context)))
 
 
 def _in_completion(look: RowLook) -> Iterator[Fault]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sftui.conversations.detected import type_word
+from sftui.conversations.messages import is_missing, parse_json
 from sftui.findings.calls import Call, calls_of
 from sftui.findings.checks import CONVERSATION, STOPPED, Fault, row_check
 from sftui.findings.look import RowLook, shown
@@ -107,13 +108,7 @@ def dropped(look: RowLook) -> Iterator[Fault]:
     whole = look.rendered.text
     standing, places = TextIndex(whole), _places(look)
     unread_by_trainer = Quirk.DROPS_TOOL_CALLS in look.context.traits.quirks
-    bare: list[TextIndex] = []
-
-    def _stands_bare(text: str) -> bool:
-        if not bare:
-            bare.append(TextIndex(_bare(whole)))
-        return _bare(text) in bare[0]
-
+    bare: TextIndex | None = None
     for number, (message, role) in enumerate(zip(look.messages, look.roles)):
         unread = unread_calls(look, number) if unread_by_trainer else []
         if unread and not any(_named(name, whole) for name, _, _ in unread):
@@ -127,17 +122,16 @@ def dropped(look: RowLook) -> Iterator[Fault]:
         for name, arguments, _ in look.calls.get(number, ()):
             lost = _lost(name, arguments, whole, place)
             if lost:
-                yield Fault(
-                    f"{lost} of message {number} does not appear in the rendered text", shown(name), message=number
-                )
+                what = f"{lost} of message {number} does not appear in the rendered text"
+                yield Fault(what, shown(name), message=number)
         if role in RESULT_ROLES and not look.context.traits.own_roles.get(role):
             text = text_of(message).strip()
-            if text and text not in standing and not _stands_bare(text):
-                yield Fault(
-                    f"the tool result of message {number} does not appear in the rendered text",
-                    shown(text),
-                    message=number,
-                )
+            if not text or text in standing:
+                continue
+            bare = bare or TextIndex(_bare(whole))
+            if _bare(text) not in bare:
+                what = f"the tool result of message {number} does not appear in the rendered text"
+                yield Fault(what, shown(text), message=number)
 
 
 def _places(look: RowLook) -> Mapping[int, tuple[int, int]]:
@@ -178,12 +172,8 @@ def _says(text: str) -> bool:
 
 def _parsed(arguments: Any) -> Mapping[str, Any]:
     """Arguments as a mapping, from JSON text too; empty where they are none."""
-    if isinstance(arguments, str):
-        try:
-            arguments = json.loads(arguments)
-        except (ValueError, RecursionError):
-            return {}
-    return arguments if isinstance(arguments, Mapping) else {}
+    found = parse_json(arguments) if isinstance(arguments, str) else arguments
+    return found if isinstance(found, Mapping) else {}
 
 
 def _named(name: str, text: str) -> bool:
@@ -305,22 +295,14 @@ def graph(look: RowLook) -> Iterator[Fault]:
         if role == "tool":
             call_id = message.data.get("tool_call_id")
             if not open_calls and called_at < 0 and not _calls_in_text(look, number):
-                yield reported(
-                    f"message {number} is a tool result, but no tool was called before it", number, text_of(message)
-                )
+                what = f"message {number} is a tool result, but no tool was called before it"
+                yield reported(what, number, text_of(message))
             if isinstance(call_id, str) and made:
+                what = f"the result in message {number} answers the call {shown(call_id, 40)}"
                 if call_id not in made:
-                    yield reported(
-                        f"the result in message {number} answers the call {shown(call_id, 40)}, which was not made",
-                        number,
-                        call_id,
-                    )
+                    yield reported(f"{what}, which was not made", number, call_id)
                 if call_id not in by_id:
-                    yield reported(
-                        f"the result in message {number} answers the call {shown(call_id, 40)} a second time",
-                        number,
-                        call_id,
-                    )
+                    yield reported(f"{what} a second time", number, call_id)
             if by_id and call_id is not None:
                 open_calls.pop(by_id.pop(call_id, -1) if isinstance(call_id, str) else -1, None)
             elif open_calls:
@@ -350,21 +332,15 @@ def _malformed(message: Message, number: int, calls: Sequence[Call], known: froz
     if isinstance(raw, (list, tuple)) and len(calls) < len(raw):
         return f"a tool call of message {number} names no function", str(raw)
     for name, arguments, _ in calls:
+        what = f"the arguments of {shown(name, 40)} in message {number}"
         if isinstance(arguments, str) and arguments.strip():
-            try:
-                arguments = json.loads(arguments)
-            except (ValueError, RecursionError):
-                return f"the arguments of {shown(name, 40)} in message {number} are no JSON", str(arguments)
+            text, arguments = arguments, parse_json(arguments)
+            if is_missing(arguments):
+                return f"{what} are no JSON", text
         if arguments and type(arguments) is not dict and not isinstance(arguments, (str, Mapping)):
-            return (
-                (
-                    f"the arguments of {shown(name, 40)} in message {number} are {type_word(arguments)}, not a mapping"
-                    " of names to values"
-                ),
-                str(arguments),
-            )
+            return f"{what} are {type_word(arguments)}, not a mapping of names to values", str(arguments)
         if isinstance(arguments, str) and arguments.strip():
-            return f"the arguments of {shown(name, 40)} in message {number} are JSON text inside JSON text", arguments
+            return f"{what} are JSON text inside JSON text", arguments
         if known and name not in known:
             return f"message {number} calls {shown(name, 40)}, which is none of the row's tools", name
     if len(calls) < 2:
