@@ -68,11 +68,8 @@ def bos_count(look: RowLook) -> Iterator[Fault]:
     )
     if found == 2:
         if by_first_row:
-            yield Fault(
-                f"the row begins with two BOS tokens: {look.context.traits.title} decided from the first row",
-                tokens=(0, 2),
-                rule=BOS003,
-            )
+            what = f"the row begins with two BOS tokens: {look.context.traits.title} decided from the first row"
+            yield Fault(what, tokens=(0, 2), rule=BOS003)
             return
         # Texts of one set may begin with BOS or not; a template prints it always, so there the tokenizer need not add
         # one.
@@ -233,18 +230,12 @@ def markers(look: RowLook) -> Iterator[Fault]:
         at = text.index(response)
         where = look.tokens_over(at, at + len(response))
         ids = look.tokens.input_ids[where[0] : where[-1] + 1] if where else ()
-        yield Fault(
-            f"the response marker stands in the text but its ids do not; here they are {list(ids)}",
-            tokens=(where[0], where[-1] + 1) if where else None,
-            rule=BND004,
-        )
+        what = f"the response marker stands in the text but its ids do not; here they are {list(ids)}"
+        yield Fault(what, tokens=(where[0], where[-1] + 1) if where else None, rule=BND004)
         return
     if response and not look.mask.trained and response not in text and look.recipe.mask.response_marker:
-        yield Fault(
-            f"the response marker {shown(response, 40)} stands nowhere in the text of this row",
-            shown(text[-80:]),
-            rule=BND004,
-        )
+        what = f"the response marker {shown(response, 40)} stands nowhere in the text of this row"
+        yield Fault(what, shown(text[-80:]), rule=BND004)
         return
     if not look.known or not look.chat:
         return
@@ -256,12 +247,8 @@ def markers(look: RowLook) -> Iterator[Fault]:
             if span.part is Part.CONTENT and span.message >= 0:
                 at = text.find(bare, span.start, span.end)
                 if at >= 0:
-                    yield Fault(
-                        f"message {span.message} holds the marker {shown(bare, 40)}, which the mask takes for a turn",
-                        message=span.message,
-                        span=(at, at + len(bare)),
-                        rule=BND005,
-                    )
+                    what = f"message {span.message} holds the marker {shown(bare, 40)}, which the mask takes for a turn"
+                    yield Fault(what, message=span.message, span=(at, at + len(bare)), rule=BND005)
 
 
 BND009 = major(
@@ -347,8 +334,5 @@ def legacy_splice(context: Context, sample: Sequence[Inspection]) -> Iterator[Fa
         and not context.recipe.mask.roles
         and chats(sample)
     ):
-        yield Fault(
-            f"roles_to_train is empty, so {context.traits.title} splices prompt and answer by length",
-            "roles_to_train: []",
-            changes=[("mask.roles", ("assistant",))],
-        )
+        what = f"roles_to_train is empty, so {context.traits.title} splices prompt and answer by length"
+        yield Fault(what, "roles_to_train: []", changes=[("mask.roles", ("assistant",))])

@@ -202,36 +202,22 @@ def _parts(look: RowLook, number: int, content: Sequence[Any]) -> Iterator[Fault
     kinds = " and ".join(dict.fromkeys(f"`{kind}`" for part in content if (kind := part_kind(part)) != "text"))
     beside = f"; what it holds as {kinds} is no text" if kinds else ""
     if content and _stopped_here(look):
-        yield Fault(
-            f"message {number} has a list of parts as content, and the template fails on it{beside}",
-            shown(str(content)),
-            message=number,
-            rule=CON002,
-        )
+        what = f"message {number} has a list of parts as content, and the template fails on it{beside}"
+        yield Fault(what, shown(str(content)), message=number, rule=CON002)
     if rendered is None or not content:
         return
     for printed in (repr(list(content)), str(content)):
         at = rendered.text.find(printed)
         if at >= 0:
-            yield Fault(
-                f"the template prints the content parts of message {number} as Python text{beside}",
-                shown(printed),
-                message=number,
-                span=(at, at + len(printed)),
-                rule=CON002,
-            )
+            what = f"the template prints the content parts of message {number} as Python text{beside}"
+            yield Fault(what, shown(printed), message=number, span=(at, at + len(printed)), rule=CON002)
             return
     # Messages of other roles go missing whole where the template does not know the role: TPL003 and TOO002 say that.
     parts = content if look.messages[number].role in ("user", "assistant") else ()
     lines = [line.strip() for part in parts for text in part_texts(part) for line in text.splitlines() if line.strip()]
     if lines and not any(line in rendered.text for line in lines):
-        yield Fault(
-            f"the template prints nothing of the content parts of message {number}{beside}",
-            shown(str(content)),
-            message=number,
-            tokens=_place(look, number),
-            rule=CON002,
-        )
+        what = f"the template prints nothing of the content parts of message {number}{beside}"
+        yield Fault(what, shown(str(content)), message=number, tokens=_place(look, number), rule=CON002)
 
 
 def _edges(look: RowLook, number: int, message: Message, content: str) -> Iterator[Fault]:
@@ -323,12 +309,8 @@ def two_formats(context: Context, sample: Sequence[Inspection]) -> Iterator[Faul
     used = set(context.detected.fields.values())
     names = ", ".join(f"`{column}`" for column in common)
     others = [column for column in common if column not in used]
-    yield Fault(
-        f"the rows have {names}, which are formats of their own; sftui reads {context.detected.format}",
-        names,
-        title=f"remove {', '.join(f'`{other}`' for other in others)}",
-        count=len(read),
-    )
+    what = f"the rows have {names}, which are formats of their own; sftui reads {context.detected.format}"
+    yield Fault(what, names, title=f"remove {', '.join(f'`{other}`' for other in others)}", count=len(read))
 
 
 def _fits(column: str, value: Any) -> bool:
@@ -485,12 +467,8 @@ def broken_characters(look: RowLook) -> Iterator[Fault]:
             if bare.count(_ESCAPED) > 1:
                 escaped = True
                 at = bare.index(_ESCAPED)
-                yield Fault(
-                    f"{_name(look, number)} holds the characters \\n {bare.count(_ESCAPED)} times and no line break",
-                    shown(bare[max(0, at - 20) : at + 30]),
-                    message=number,
-                    rule=CON012,
-                )
+                what = f"{_name(look, number)} holds the characters \\n {bare.count(_ESCAPED)} times and no line break"
+                yield Fault(what, shown(bare[max(0, at - 20) : at + 30]), message=number, rule=CON012)
 
 
 def _may_be_broken(text: str) -> bool:

@@ -553,11 +553,8 @@ def new_tokens(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault
             continue
         for token, label in zip(inspection.tokens.input_ids, inspection.labels.counted):
             if label >= 0 and tokenizer.is_special(token) and _RESERVED.search(tokenizer.piece(token)):
-                yield Fault(
-                    f"{shown(tokenizer.piece(token), 40)} is trained, a reserved token that the model has never seen",
-                    shown(tokenizer.piece(token), 40),
-                    of=[inspection],
-                )
+                what = f"{shown(tokenizer.piece(token), 40)} is trained, a reserved token that the model has never seen"
+                yield Fault(what, shown(tokenizer.piece(token), 40), of=[inspection])
                 return
 
 

@@ -185,11 +185,8 @@ GEN009 = loud(
 @setup_check(GEN009)
 def slow_tokenizer(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     if context.recipe.mask.rule == "generation_tag" and not context.facts.is_fast:
-        yield Fault(
-            f"{context.facts.class_name or 'the tokenizer'} is slow and has no offsets, which generation tags need",
-            context.facts.class_name,
-            changes=[("mask.rule", "assistant")],
-        )
+        what = f"{context.facts.class_name or 'the tokenizer'} is slow and has no offsets, which generation tags need"
+        yield Fault(what, context.facts.class_name, changes=[("mask.rule", "assistant")])
 
 
 GEN004 = fatal(
@@ -256,12 +253,8 @@ def lost_or_spilled(look: RowLook) -> Iterator[Fault]:
         if turn.has_content and not look.trains(turn.content) and _tagged(look, turn.content, generation)
     ]
     if lost:
-        yield Fault(
-            f"{len(lost)} of {len(look.answers)} answers have a generation span and no trained token",
-            message=lost[0].message,
-            tokens=lost[0].content,
-            rule=GEN004,
-        )
+        what = f"{len(lost)} of {len(look.answers)} answers have a generation span and no trained token"
+        yield Fault(what, message=lost[0].message, tokens=lost[0].content, rule=GEN004)
 
 
 @row_check(CONVERSATION, GEN004, masks=("generation_tag",), of=lambda shape: shape.rendered and shape.extent == NONE)
@@ -270,11 +263,8 @@ def all_lost(look: RowLook) -> Iterator[Fault]:
     start, end = next(iter(look.rendered.generation), (0, 0))
     if end and look.rendered.text[start : start + 1].isspace():
         number = next(iter(look.order.answers), None)
-        yield Fault(
-            "no token of the row is trained: the first generation span begins with white space that has no token",
-            message=number,
-            span=(start, min(end, start + 40)),
-        )
+        what = "no token of the row is trained: the first generation span begins with white space that has no token"
+        yield Fault(what, message=number, span=(start, min(end, start + 40)))
 
 
 def _tagged(look: RowLook, content: tuple[int, int], generation: Sequence[tuple[int, int]]) -> bool:
@@ -363,12 +353,8 @@ def empty_think(look: RowLook) -> Iterator[Fault]:
             changes = _masking_opened(look)
             if Quirk.THINKING_OPTION in look.context.traits.quirks:
                 changes = (("render.kwargs", {**look.recipe.render.kwargs, "enable_thinking": False}),)
-            yield Fault(
-                "the template writes an empty think block and it is trained",
-                tokens=(where[0], where[-1] + 1),
-                changes=changes,
-                tags=True,
-            )
+            what = "the template writes an empty think block and it is trained"
+            yield Fault(what, tokens=(where[0], where[-1] + 1), changes=changes, tags=True)
 
 
 GEN000 = major(

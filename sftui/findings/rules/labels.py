@@ -124,11 +124,8 @@ def answers_unread(look: RowLook) -> Iterator[Fault]:
     if any(text.any_line(without_thoughts(text_of(look.messages[number]))) for number in answers):
         return
     roles = ", ".join(dict.fromkeys(f"`{shown(look.roles[number], 40)}`" for number in answers))
-    yield Fault(
-        f"none of the {many(len(answers), 'answer')} ({roles}) stands in the rendered text",
-        shown(text_of(look.messages[answers[0]])),
-        message=answers[0],
-    )
+    what = f"none of the {many(len(answers), 'answer')} ({roles}) stands in the rendered text"
+    yield Fault(what, shown(text_of(look.messages[answers[0]])), message=answers[0])
 
 
 LAB002 = major(
@@ -311,9 +308,5 @@ def half_characters(look: RowLook) -> Iterator[Fault]:
             and ends[last] - starts[last] == 1
         ):
             severity = Severity.WARNING if look.labels.reasons[last] is Reason.BOUNDARY else None
-            yield Fault(
-                "the trained span ends inside a character of several tokens",
-                tokens=(max(first, last - 2), last + 1),
-                severity=severity,
-                tags=True,
-            )
+            what = "the trained span ends inside a character of several tokens"
+            yield Fault(what, tokens=(max(first, last - 2), last + 1), severity=severity, tags=True)

@@ -153,11 +153,8 @@ def unbalanced(look: RowLook) -> Iterator[Fault]:
             what, at = _fault(plain, *names)
             # Backticks may be single ones that enclose a tag by chance: with the code in place it must be wrong too.
             if what and _fault(text, *names)[0]:
-                yield Fault(
-                    f"{f'message {number}' if look.messages else 'the completion'} {what}",
-                    shown(text[max(0, at - 20) : at + 40]),
-                    message=number,
-                )
+                sentence = f"{f'message {number}' if look.messages else 'the completion'} {what}"
+                yield Fault(sentence, shown(text[max(0, at - 20) : at + 40]), message=number)
 
 
 def _fault(text: str, opening: str, closing: str) -> tuple[str, int]:
@@ -249,12 +246,8 @@ def typed(look: RowLook) -> Iterator[Fault]:
     if media and not media.isdisjoint(look.tokens.input_ids) and not _has_media(look):
         where = [i for i, one in enumerate(look.tokens.input_ids) if one in media]
         for i, place, message in _in_data(look, where):
-            yield Fault(
-                f"{look.spelling.token(i)} is typed in {place}, and the row has no media",
-                message=message,
-                tokens=(max(0, i - 2), i + 3),
-                rule=INJ002,
-            )
+            what = f"{look.spelling.token(i)} is typed in {place}, and the row has no media"
+            yield Fault(what, message=message, tokens=(max(0, i - 2), i + 3), rule=INJ002)
             break
     where = [i for i in look.spelling.special if look.tokens.input_ids[i] not in media]
     piece = look.spelling.piece
@@ -265,12 +258,8 @@ def typed(look: RowLook) -> Iterator[Fault]:
     count = sum(1 for _, other, _ in found if other == place)
     who = f" of the {look.roles[message]}" if message is not None else ""
     more = f" ({count} control tokens in {'this message' if message is not None else 'them'})" if count > 1 else ""
-    yield Fault(
-        f"{look.spelling.token(i)} is typed in {place}{who} and becomes a control token{more}",
-        message=message,
-        tokens=(max(0, i - 2), min(len(look.tokens), i + 4)),
-        rule=INJ001,
-    )
+    what = f"{look.spelling.token(i)} is typed in {place}{who} and becomes a control token{more}"
+    yield Fault(what, message=message, tokens=(max(0, i - 2), min(len(look.tokens), i + 4)), rule=INJ001)
 
 
 def _may_be_typed(look: RowLook) -> bool:
@@ -304,12 +293,8 @@ def _in_completion(look: RowLook) -> Iterator[Fault]:
     for i in mine:
         piece = look.spelling.piece(i)
         if i < last and piece in text and not any(word in piece.lower() for word in WANTED):
-            yield Fault(
-                f"{look.spelling.token(i)} is typed in the completion and becomes a control token",
-                message=1,
-                tokens=(max(0, i - 2), i + 4),
-                rule=INJ001,
-            )
+            what = f"{look.spelling.token(i)} is typed in the completion and becomes a control token"
+            yield Fault(what, message=1, tokens=(max(0, i - 2), i + 4), rule=INJ001)
             return
 
 

@@ -47,11 +47,8 @@ def pad_in_text(look: RowLook) -> Iterator[Fault]:
     for i, one in enumerate(look.tokens.input_ids):
         if one == pad and look.tokens.parts[i] is Part.CONTENT and look.tokens.starts[i] != NOWHERE:
             number = look.tokens.messages[i]
-            yield Fault(
-                f"the pad token {look.spelling.token(i)} stands inside the text",
-                message=number if number >= 0 else None,
-                tokens=(max(0, i - 2), i + 3),
-            )
+            what = f"the pad token {look.spelling.token(i)} stands inside the text"
+            yield Fault(what, message=number if number >= 0 else None, tokens=(max(0, i - 2), i + 3))
 
 
 def _may_be_in_text(look: RowLook) -> bool:
@@ -99,11 +96,8 @@ def pad_token(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]
             f"the pad token is the EOS token {context.facts.eos_token}", str(context.facts.eos_token), rule=PAD001
         )
     if rows is not None and pad >= rows:
-        yield Fault(
-            f"the pad id {pad} is outside the model's {rows} embedding rows",
-            f"{context.tools.tokenizer.piece(pad)} {pad}",
-            rule=PAD005,
-        )
+        what = f"the pad id {pad} is outside the model's {rows} embedding rows"
+        yield Fault(what, f"{context.tools.tokenizer.piece(pad)} {pad}", rule=PAD005)
 
 
 PAD003 = major(
@@ -119,11 +113,8 @@ PAD003 = major(
 def left_side(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     side = context.recipe.batch.pad_side
     if (context.facts.padding_side if side == "tokenizer" else side) == "left" and not context.recipe.batch.flatten:
-        yield Fault(
-            "rows are padded on the left",
-            f"padding_side: {context.facts.padding_side}",
-            changes=[("batch.pad_side", "right")],
-        )
+        what = "rows are padded on the left"
+        yield Fault(what, f"padding_side: {context.facts.padding_side}", changes=[("batch.pad_side", "right")])
 
 
 @setup_check(LAB007)
@@ -131,11 +122,8 @@ def pad_labels(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault
     """LAB007 for the collator: padding gets a label that carries loss."""
     value = context.recipe.batch.labels_pad
     if value not in (IGNORE_INDEX, context.recipe.mask.ignore_index):
-        yield Fault(
-            f"padding gets the label {value}, which is not the ignored value {context.recipe.mask.ignore_index}",
-            f"labels_pad: {value}",
-            changes=[("batch.labels_pad", context.recipe.mask.ignore_index)],
-        )
+        what = f"padding gets the label {value}, which is not the ignored value {context.recipe.mask.ignore_index}"
+        yield Fault(what, f"labels_pad: {value}", changes=[("batch.labels_pad", context.recipe.mask.ignore_index)])
 
 
 def packs_of(

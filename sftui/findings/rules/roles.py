@@ -224,12 +224,8 @@ def refused_roles(look: RowLook) -> Iterator[Fault]:
         number = _out_of_turn(look.roles)
         if number is None:
             number = next((at for at, role in enumerate(look.roles) if role not in _TURNS), None)
-        yield Fault(
-            f"the chat template refuses this order of roles: {shown(' '.join(look.roles), 100)}",
-            clipped(look.signature),
-            message=number,
-            rule=TPL006,
-        )
+        what = f"the chat template refuses this order of roles: {shown(' '.join(look.roles), 100)}"
+        yield Fault(what, clipped(look.signature), message=number, rule=TPL006)
 
 
 def _cause(look: RowLook) -> str:
@@ -289,11 +285,8 @@ def ends_elsewhere(look: RowLook) -> Iterator[Fault]:
     last = look.roles[-1] if look.roles else "assistant"
     if "assistant" in (last, nearest_role(last), _ALIASES.get(last)):
         return
-    yield Fault(
-        f"the last message is from `{shown(last, 40)}`, not from the assistant",
-        shown(text_of(look.messages[-1])),
-        message=len(look.roles) - 1,
-    )
+    what = f"the last message is from `{shown(last, 40)}`, not from the assistant"
+    yield Fault(what, shown(text_of(look.messages[-1])), message=len(look.roles) - 1)
 
 
 @row_check(

@@ -133,11 +133,8 @@ def served_without_stop(look: RowLook) -> Iterator[Fault]:
         if not ends or any(look.spelling.piece(i) in served.stops for i in ends):
             continue
         names = ", ".join(sorted(served.stops)) or "nothing that is known"
-        yield Fault(
-            f"the answer ends with {look.spelling.piece(ends[0])}, and generation with {served.name} ends on {names}",
-            message=turn.message,
-            tokens=(max(turn.content[0], ends[0] - 4), ends[0] + 1),
-        )
+        what = f"the answer ends with {look.spelling.piece(ends[0])}, and generation with {served.name} ends on {names}"
+        yield Fault(what, message=turn.message, tokens=(max(turn.content[0], ends[0] - 4), ends[0] + 1))
 
 
 _SAID: Mapping[Distance, str] = {

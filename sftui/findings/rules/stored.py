@@ -63,31 +63,21 @@ def shifted(look: RowLook) -> Iterator[Fault]:
     if conversation.extra.get("given_labels") == LATE:
         first = next((i for i, label in enumerate(conversation.labels) if i and label != IGNORE_INDEX), None)
         if first is not None:
-            yield Fault(
-                "the stored mask is moved one place to the right: each answer's first token is masked",
-                tokens=(first - 1, min(first + 6, len(conversation.input_ids))),
-                rule=LAB008,
-            )
+            what = "the stored mask is moved one place to the right: each answer's first token is masked"
+            yield Fault(what, tokens=(first - 1, min(first + 6, len(conversation.input_ids))), rule=LAB008)
         return
     if look.recipe.loss.shift != "internal" or look.recipe.data.given_labels == "shifted":
         return
     ids, labels = conversation.input_ids, conversation.labels
     found = alignment([(ids, labels)])
     if "shifted" in (conversation.extra.get("given_labels"), found.convention):
-        yield Fault(
-            "the stored labels are shifted by one, and the model shifts them again",
-            tokens=(0, min(8, len(look.tokens))),
-            changes=[("data.given_labels", "shifted")],
-            rule=LAB003,
-        )
+        what = "the stored labels are shifted by one, and the model shifts them again"
+        yield Fault(what, tokens=(0, min(8, len(look.tokens))), changes=[("data.given_labels", "shifted")], rule=LAB003)
     elif found.positions >= ENOUGH_POSITIONS and max(found.unshifted, found.shifted) < _LOW:
         before = sum(1 for i in range(1, len(ids)) if labels[i] != IGNORE_INDEX and labels[i] == ids[i - 1])
         if before >= _SURE * found.positions:
-            yield Fault(
-                "the stored labels are moved one place to the right: each is the id before its own",
-                tokens=(0, min(8, len(look.tokens))),
-                rule=LAB008,
-            )
+            what = "the stored labels are moved one place to the right: each is the id before its own"
+            yield Fault(what, tokens=(0, min(8, len(look.tokens))), rule=LAB008)
         elif before < _LOW * found.positions:
             first = next(i for i, label in enumerate(labels) if label != IGNORE_INDEX and label != ids[i])
             yield Fault(
@@ -156,11 +146,8 @@ def attention(look: RowLook) -> Iterator[Fault]:
         if drawn and (i >= look.padding or (hidden and mask is not None and not mask[i]))
     ]
     if wrong:
-        yield Fault(
-            f"{len(wrong)} padded positions are trained",
-            tokens=(wrong[0], min(wrong[-1] + 1, wrong[0] + 6)),
-            rule=LAB007,
-        )
+        what = f"{len(wrong)} padded positions are trained"
+        yield Fault(what, tokens=(wrong[0], min(wrong[-1] + 1, wrong[0] + 6)), rule=LAB007)
     if mask is None or not hidden:
         return
     first, last = mask.index(1) if 1 in mask else 0, len(mask) - 1 - mask[::-1].index(1) if 1 in mask else 0
@@ -170,11 +157,8 @@ def attention(look: RowLook) -> Iterator[Fault]:
         and len({ids[i] for i in holes}) == 1
         and all(not mask[i] for i, one in enumerate(ids) if one == ids[holes[0]])
     ):
-        yield Fault(
-            f"{len(holes)} real {look.spelling.token(holes[0])} inside the row have attention 0",
-            tokens=(holes[0], holes[0] + 1),
-            rule=PAD002,
-        )
+        what = f"{len(holes)} real {look.spelling.token(holes[0])} inside the row have attention 0"
+        yield Fault(what, tokens=(holes[0], holes[0] + 1), rule=PAD002)
 
 
 PAC002 = major(
@@ -356,13 +340,8 @@ def convention(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault
         return
     stored = of_kind(sample, Kind.TOKENS)
     if stored:
-        yield Fault(
-            "the stored labels are not shifted, and this trainer's loss does not shift them",
-            "labels[i] == input_ids[i]",
-            Severity.ERROR,
-            of=stored,
-            changes=[("loss.shift", "internal")],
-        )
+        what = "the stored labels are not shifted, and this trainer's loss does not shift them"
+        yield Fault(what, "labels[i] == input_ids[i]", Severity.ERROR, of=stored, changes=[("loss.shift", "internal")])
 
 
 ENOUGH, MOST = 24, 0.2
@@ -452,11 +431,8 @@ def encoded_again(look: RowLook) -> Iterator[Fault]:
     if not found:
         return
     (start, end), own = found[0]
-    yield Fault(
-        f"the row brings ids, and its messages encoded again get others {times(len(found))}",
-        f"{quoted(held[start:end], tokenizer)} → {look.spelling.quote(*own)}",
-        tokens=own,
-    )
+    what = f"the row brings ids, and its messages encoded again get others {times(len(found))}"
+    yield Fault(what, f"{quoted(held[start:end], tokenizer)} → {look.spelling.quote(*own)}", tokens=own)
 
 
 def known_ids(value: Any, size: int) -> TypeGuard[Sequence[int]]:

@@ -211,12 +211,8 @@ def no_template(context: Context, sample: Sequence[Inspection]) -> Iterator[Faul
         return  # formats of their own: LLaMA-Factory takes `empty` where the tokenizer has none
     if found and not context.tools.templates and context.template is None and not any(one.rendered for one in found):
         families = families_for(context.facts.name, context.facts, context.tools.tokenizer.token_id)
-        yield Fault(
-            "the rows are chats and there is no chat template",
-            context.facts.name,
-            changes=[("render.template", f"builtin:{families[0]}")],
-            of=found,
-        )
+        what = "the rows are chats and there is no chat template"
+        yield Fault(what, context.facts.name, changes=[("render.template", f"builtin:{families[0]}")], of=found)
 
 
 @setup_check(TPL003)
@@ -231,12 +227,8 @@ def system_merged(context: Context, sample: Sequence[Inspection]) -> Iterator[Fa
         return
     before, between = whole.partition(_SYSTEM)[0], whole.partition(_SYSTEM)[2].partition(FIRST_USER)[0]
     if before == alone.partition(FIRST_USER)[0] and not between.strip():
-        yield Fault(
-            "the template writes the system message into the user's turn",
-            shown(whole[: whole.index(FIRST_USER)]),
-            Severity.INFO,
-            of=with_system,
-        )
+        what = "the template writes the system message into the user's turn"
+        yield Fault(what, shown(whole[: whole.index(FIRST_USER)]), Severity.INFO, of=with_system)
 
 
 TPL004 = minor(
@@ -259,11 +251,8 @@ def injected_text(context: Context, sample: Sequence[Inspection]) -> Iterator[Fa
     said = _CONTROL.sub("", text).strip()
     if said and not (context.recipe.render.inject_system and context.recipe.render.inject_system in said):
         count = len(context.tools.tokenizer.encode(text).ids)
-        yield Fault(
-            f"without a system message the template adds {len(text)} characters ({count} tokens) of its own",
-            shown(text, 160),
-            of=without,
-        )
+        what = f"without a system message the template adds {len(text)} characters ({count} tokens) of its own"
+        yield Fault(what, shown(text, 160), of=without)
 
 
 TPL005 = major(
@@ -291,22 +280,15 @@ def date(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
         return
     one, again, other = (context.render([user()], now=now) for now in (NOON, NOON, datetime(2031, 11, 23, 18, 45, 7)))
     if one is not None and again is not None and one != again:
-        yield Fault(
-            "the template renders the same row in another way each time",
-            shown(one[:40]),
-            title="use a template that draws nothing by chance",
-        )
+        what = "the template renders the same row in another way each time"
+        yield Fault(what, shown(one[:40]), title="use a template that draws nothing by chance")
         return
     named = "date_string" in context.template.source
     pinned = [("render.kwargs", {**context.recipe.render.kwargs, "date_string": "01 Jan 2026"})]
     frozen = _DATE.search(one) if one and one == other and named else None
     if frozen is not None:
-        yield Fault(
-            "the template writes a frozen date where no date_string is given",
-            shown(frozen.group(), 40),
-            Severity.INFO,
-            changes=pinned,
-        )
+        what = "the template writes a frozen date where no date_string is given"
+        yield Fault(what, shown(frozen.group(), 40), Severity.INFO, changes=pinned)
     if one and other and one != other and (context.recipe.render.date == TODAY or _unsaid(context)):
         at = next((i for i, (a, b) in enumerate(zip(one, other)) if a != b), 0)
         today = [] if _unsaid(context) else [("render.date", datetime.now().date().isoformat())]
@@ -406,11 +388,8 @@ def drift(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     for what, messages, prompt in (("a conversation", [user(), answer()], False), ("a prompt", [user()], True)):
         a, b = context.render(messages, prompt=prompt), theirs.render(messages, prompt=prompt)
         if a is not None and b is not None and a != b:
-            yield Fault(
-                f"the tokenizer's own template renders {what} differently from the one that is trained with",
-                f"{shown(a, 60)} ≠ {shown(b, 60)}",
-                changes=[("render.template", "tokenizer")],
-            )
+            sentence = f"the tokenizer's own template renders {what} differently from the one that is trained with"
+            yield Fault(sentence, f"{shown(a, 60)} ≠ {shown(b, 60)}", changes=[("render.template", "tokenizer")])
             return
 
 
@@ -454,12 +433,8 @@ def atomic(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     fatal = any(one in tail for one in split) and not any(tokenizer.is_special(i) for i in tokenizer.encode(tail).ids)
     worst = next((one for one in split if one in tail), split[0]) if fatal else split[0]
     what = "and no other token ends the turn" if fatal else "so the model reads it as plain text"
-    yield Fault(
-        f"{', '.join(split[:4])} {'is' if len(split) == 1 else 'are'} no token of this tokenizer, {what}",
-        _in_pieces(worst, tokenizer),
-        None if fatal else Severity.INFO,
-        count=len(split),
-    )
+    sentence = f"{', '.join(split[:4])} {'is' if len(split) == 1 else 'are'} no token of this tokenizer, {what}"
+    yield Fault(sentence, _in_pieces(worst, tokenizer), None if fatal else Severity.INFO, count=len(split))
 
 
 def _split_by_slots(context: Context, found: Sequence[Inspection]) -> Iterator[Fault]:

@@ -76,11 +76,8 @@ def double_encoded(look: RowLook) -> Iterator[Fault]:
             continue
         at = text.find(escaped)
         if at >= 0:
-            yield Fault(
-                f"the arguments of {shown(name, 40)} in message {number} are JSON text and were encoded once more",
-                message=number,
-                span=(at, at + len(escaped)),
-            )
+            what = f"the arguments of {shown(name, 40)} in message {number} are JSON text and were encoded once more"
+            yield Fault(what, message=number, span=(at, at + len(escaped)))
 
 
 TOO002 = fatal(
@@ -380,11 +377,8 @@ def null_keys(look: RowLook) -> Iterator[Fault]:
             empty = [str(key) for key, value in level.items() if value is None]
             # One null may be meant, several among others are Arrow's.
             if len(empty) > 1 and len(empty) * 2 >= len(level):
-                yield Fault(
-                    f"the arguments of a call in message {number} have {len(empty)} null keys of {len(level)}",
-                    shown(", ".join(empty)),
-                    message=number,
-                )
+                what = f"the arguments of a call in message {number} have {len(empty)} null keys of {len(level)}"
+                yield Fault(what, shown(", ".join(empty)), message=number)
     # A schema says null in few places; a property that is null, or several keys, say nothing to a model.
     null = look.tools.empty
     if len(null) > 1:

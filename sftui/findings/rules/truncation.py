@@ -94,24 +94,15 @@ def cut_row(look: RowLook) -> Iterator[Fault]:
     )
     first = first if unanswered is None else unanswered
     if first is not None and (unanswered is not None or not any(any(drawn[start:end]) for start, end in kept)):
-        yield Fault(
-            f"the answer begins at token {first} and the row is cut at {covered(kept)}",
-            tokens=(max(0, first - 3), min(n, first + 5)),
-            changes=changes,
-            rule=TRU001,
-        )
+        sentence = f"the answer begins at token {first} and the row is cut at {covered(kept)}"
+        yield Fault(sentence, tokens=(max(0, first - 3), min(n, first + 5)), changes=changes, rule=TRU001)
         return
     if look.labels.dropped is not None:
         return
     lost_header = _lost_header(look)
     if lost_header is not None:
-        yield Fault(
-            f"the cut takes the header of message {lost_header[0]} and keeps its answer",
-            message=lost_header[0],
-            tokens=lost_header[1],
-            changes=changes,
-            rule=TRU003,
-        )
+        sentence = f"the cut takes the header of message {lost_header[0]} and keeps its answer"
+        yield Fault(sentence, message=lost_header[0], tokens=lost_header[1], changes=changes, rule=TRU003)
     gone = next((sample for sample in look.tokens.samples if all(start != sample.start for start, _ in kept)), None)
     if gone is not None:
         begins = gone.boundary.prompt_length
@@ -258,11 +249,8 @@ def over_model(look: RowLook) -> Iterator[Fault]:
     """TRU009: longer than the model's own limit, and nothing cuts it."""
     limit = look.facts.model_max_length
     if limit is not None and look.labels.dropped is None and len(look.tokens) > limit:
-        yield Fault(
-            f"the row has {len(look.tokens):,} tokens, the model takes {limit:,}, and no length limit is set",
-            tokens=(limit - 3, limit + 3),
-            changes=[("length.max", limit)],
-        )
+        what = f"the row has {len(look.tokens):,} tokens, the model takes {limit:,}, and no length limit is set"
+        yield Fault(what, tokens=(limit - 3, limit + 3), changes=[("length.max", limit)])
 
 
 def _longer(look: RowLook) -> list[tuple[str, int | None]]:

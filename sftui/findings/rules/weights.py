@@ -136,12 +136,8 @@ def not_honoured(look: RowLook) -> Iterator[Fault]:
         carried = _carried(look, turn)
         if weight in carried:
             continue
-        yield Fault(
-            f"message {turn.message} has {_shown(key, value)}, and {_outcome(look, key, carried)}",
-            message=turn.message,
-            tokens=turn.content,
-            changes=[("loss.weights", "float")],
-        )
+        what = f"message {turn.message} has {_shown(key, value)}, and {_outcome(look, key, carried)}"
+        yield Fault(what, message=turn.message, tokens=turn.content, changes=[("loss.weights", "float")])
 
 
 def _shown(key: str, value: Any) -> str:
@@ -202,8 +198,5 @@ def beyond(look: RowLook) -> Iterator[Fault]:
         start, end, weight = found[0]
         count = sum(sum(drawn[a:b]) for a, b, _ in found)
         more = f", and {many(len(found) - 1, 'more run')} of tokens" if len(found) > 1 else ""
-        yield Fault(
-            f"{many(count, 'token')} trained with a weight {where}: the first {end - start} with {weight:g}{more}",
-            tokens=(start, end),
-            rule=rule,
-        )
+        what = f"{many(count, 'token')} trained with a weight {where}: the first {end - start} with {weight:g}{more}"
+        yield Fault(what, tokens=(start, end), rule=rule)
