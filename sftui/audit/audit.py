@@ -62,19 +62,12 @@ class Audit:
         self.rows = self.tokenized = self.tokens = self.trained = 0
         self.received_rows = self.received_tokens = self.received_trained = 0
         self.evaluation_rows = self.evaluation_tokens = 0
-        self.lengths: Counter[int] = Counter()
-        self.shares: Counter[int] = Counter()
-        self.over: Counter[int] = Counter()
-        self.cut: Counter[int] = Counter()
-        self.trained_cut: Counter[int] = Counter()
-        self.unlabelled: Counter[int] = Counter()
-        self.dropped_tokens: Counter[int] = Counter()
-        self.dropped_trained: Counter[int] = Counter()
-        self.by_role: Counter[str] = Counter()
-        self.by_message: Counter[int] = Counter()
-        self.by_special: Counter[int] = Counter()
+        self.lengths, self.shares = Counter[int](), Counter[int]()
+        self.over, self.cut, self.trained_cut = Counter[int](), Counter[int](), Counter[int]()
+        self.unlabelled, self.dropped_tokens, self.dropped_trained = Counter[int](), Counter[int](), Counter[int]()
+        self.by_message, self.by_special = Counter[int](), Counter[int]()
+        self.by_role, self.by_part = Counter[str](), Counter[str]()
         self._special = context.tools.tokenizer.special_pieces
-        self.by_part: Counter[str] = Counter()
         self.weights = Weights()
         self.sources: dict[str, list[int]] = {}
         self.drops, self.stops = Tallies(), Tallies()
@@ -308,7 +301,8 @@ class Audit:
     def _limit(self, limit: int, packing: bool) -> LimitFigure:
         packs, waste = best_fit(self.lengths, limit) if packing else (None, None)
         counts = (self.over, self.cut, self.trained_cut, self.unlabelled, self.dropped_tokens, self.dropped_trained)
-        return LimitFigure(limit, *[count[limit] for count in counts], packs, waste)
+        over, cut, trained_cut, unlabelled, dropped, dropped_trained = (count[limit] for count in counts)
+        return LimitFigure(limit, over, cut, trained_cut, unlabelled, dropped, dropped_trained, packs, waste)
 
 
 def branch_of(rendered: RenderedText) -> str:

@@ -100,11 +100,8 @@ class FindingCounts:
                 stand.append(finding)
                 self._count(finding)
                 continue
-            marks = (
-                frozenset({row_mark(finding, row) if row is not None else setup_mark(finding)})
-                if parts is None
-                else parts(finding)
-            )
+            own = row_mark(finding, row) if row is not None else setup_mark(finding)
+            marks = frozenset({own}) if parts is None else parts(finding)
             if self.wanted.remember:
                 self.fingerprints.setdefault(finding.code, set()).update(marks)
             known = len(marks & self.wanted.known)
@@ -112,9 +109,8 @@ class FindingCounts:
                 self.known += 1
                 continue
             if known:
-                finding = replace(
-                    finding, sentence=f"{finding.sentence}; the baseline has {known} of {len(marks)} of it"
-                )
+                sentence = f"{finding.sentence}; the baseline has {known} of {len(marks)} of it"
+                finding = replace(finding, sentence=sentence)
             stand.append(finding)
             one = self._count(finding)
             if len(one.kept) < self.kept_each:

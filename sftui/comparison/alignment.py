@@ -13,6 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
+from sftui.model import common_prefix
+
 Range = tuple[int, int]
 """Half open: characters of a text, or tokens of a side."""
 
@@ -107,17 +109,10 @@ def _anchors(base: AlignedSide, side: AlignedSide) -> Iterator[tuple[Range, Rang
 def _diff(axis: str, start: int, end: int, text: str) -> list[int | None]:
     """The places between `start` and `end` of the axis that the characters of `text` match, word by word."""
     ours, theirs = _CHUNK.findall(axis[start:end]), _CHUNK.findall(text)
-    head = 0
-    while head < min(len(ours), len(theirs)) and ours[head] == theirs[head]:
-        head += 1
-    tail = 0
-    while tail < min(len(ours), len(theirs)) - head and ours[-1 - tail] == theirs[-1 - tail]:
-        tail += 1
-    blocks = [(0, 0, head)]
-    blocks += [
-        (head + a, head + b, size)
-        for a, b, size in _blocks(ours[head : len(ours) - tail], theirs[head : len(theirs) - tail], _RUNS)
-    ]
+    head = common_prefix(ours, theirs)
+    tail = common_prefix(ours[head:][::-1], theirs[head:][::-1])
+    between = _blocks(ours[head : len(ours) - tail], theirs[head : len(theirs) - tail], _RUNS)
+    blocks = [(0, 0, head), *[(head + a, head + b, size) for a, b, size in between]]
     blocks.append((len(ours) - tail, len(theirs) - tail, tail))
     partner = {b + i: a + i for a, b, size in blocks for i in range(size)}
     places, at = [], start

@@ -139,18 +139,12 @@ class Context:
     @cached_property
     def lacking(self) -> tuple[str, ...]:
         """The special tokens that the tokenizer does not have and without which the template fails on every chat."""
-        missing = [
-            name
-            for name in _NAMED_TOKENS
-            if self.template is not None and name in self.template.source and not self.variables.get(name)
-        ]
+        source = self.template.source if self.template is not None else ""
+        missing = [name for name in _NAMED_TOKENS if name in source and not self.variables.get(name)]
         if not missing or self.plain is not None or self.render(_PLAIN, extra=dict.fromkeys(missing, "")) is None:
             return ()
-        return tuple(
-            name
-            for name in missing
-            if self.render(_PLAIN, extra={other: "" for other in missing if other != name}) is None
-        )
+        others = {name: {other: "" for other in missing if other != name} for name in missing}
+        return tuple(name for name, extra in others.items() if self.render(_PLAIN, extra=extra) is None)
 
     @cached_property
     def turn_end(self) -> int | None:

@@ -74,12 +74,9 @@ def bos_count(look: RowLook) -> Iterator[Fault]:
         # Texts of one set may begin with BOS or not; a template prints it always, so there the tokenizer need not add
         # one.
         added = look.recipe.tokenize.add_special_tokens and look.chat
-        changes: list[tuple[str, Any]] = [
-            ("tokenize.add_special_tokens", False) if added else ("tokenize.bos", "drop_second")
-        ]
-        yield Fault(
-            "the row begins with two BOS tokens", tokens=(0, 2), changes=() if look.stored else changes, rule=BOS001
-        )
+        change = ("tokenize.add_special_tokens", False) if added else ("tokenize.bos", "drop_second")
+        what = "the row begins with two BOS tokens"
+        yield Fault(what, tokens=(0, 2), changes=() if look.stored else [change], rule=BOS001)
         return
     why = expected_bos(look)
     if not why:
@@ -89,7 +86,7 @@ def bos_count(look: RowLook) -> Iterator[Fault]:
         yield Fault(f"{sentence}: Unsloth decided from the first row", tokens=(0, 1), rule=BOS003)
         return
     stripped = look.recipe.tokenize.bos == "strip_text"
-    changes = [("tokenize.bos", "keep")] if stripped else [("tokenize.add_special_tokens", True)]
+    changes: list[tuple[str, Any]] = [("tokenize.bos", "keep") if stripped else ("tokenize.add_special_tokens", True)]
     if not stripped and not look.chat and look.recipe.tokenize.bos == "keep":
         changes.append(("tokenize.bos", "drop_second"))  # for the texts of the set that begin with it
     yield Fault(

@@ -189,15 +189,10 @@ def no_plain_text(look: RowLook) -> bool:
 def _parts(look: RowLook, number: int, content: Sequence[Any]) -> Iterator[Fault]:
     """A list of parts is meant for vision models; it is wrong where its Python text reaches the rendering."""
     rendered, message = look.inspection.rendered, look.messages[number]
-    empty = all(
-        isinstance(part, str) or (isinstance(part, Mapping) and part.get("type") in (None, "text")) for part in content
-    )
-    if (
-        message.role == "assistant"
-        and empty
-        and not _speaks(message)
-        and not any(text.strip() for part in content for text in part_texts(part))
-    ):
+    texts = [text for part in content for text in part_texts(part)]
+    others = [part for part in content if not isinstance(part, str)]
+    mute = all(isinstance(part, Mapping) and part.get("type") in (None, "text") for part in others)
+    if message.role == "assistant" and mute and not _speaks(message) and not any(map(str.strip, texts)):
         yield _about(look, CON003, number, "of the assistant is empty")
     kinds = " and ".join(dict.fromkeys(f"`{kind}`" for part in content if (kind := part_kind(part)) != "text"))
     beside = f"; what it holds as {kinds} is no text" if kinds else ""
@@ -213,9 +208,8 @@ def _parts(look: RowLook, number: int, content: Sequence[Any]) -> Iterator[Fault
             yield Fault(what, shown(printed), message=number, span=(at, at + len(printed)), rule=CON002)
             return
     # Messages of other roles go missing whole where the template does not know the role: TPL003 and TOO002 say that.
-    parts = content if look.messages[number].role in ("user", "assistant") else ()
-    lines = [line.strip() for part in parts for text in part_texts(part) for line in text.splitlines() if line.strip()]
-    if lines and not any(line in rendered.text for line in lines):
+    lines = [line.strip() for text in texts for line in text.splitlines() if line.strip()]
+    if lines and message.role in ("user", "assistant") and not any(line in rendered.text for line in lines):
         what = f"the template prints nothing of the content parts of message {number}{beside}"
         yield Fault(what, shown(str(content)), message=number, tokens=_place(look, number), rule=CON002)
 
@@ -410,7 +404,7 @@ _LATEX = re.compile(
     r"\\n(?=(?:abla|e|eq|eg|u|i|ot|otin|mid|atural|orm|onumber|oindent|ewline|ewcommand|ewpage|olimits|parallel|prec|succ|sim|cong|exists"
     r"|[lg]eq|[lg]tr|less|sub|sup|subseteq|supseteq|earrow|warrow|(?:left)?(?:right)?arrow|ormalsize|vdash|vDash)(?![A-Za-z]))"
 )
-_ESCAPED = "\\n"
+_ESCAPED, _NOT_ESCAPED = "\\n", ("\n", "\\\\", "\\t", "`")
 
 
 CON008 = minor(
@@ -454,15 +448,7 @@ def broken_characters(look: RowLook) -> Iterator[Fault]:
                     rule=CON008,
                 )
         # JSON text of a call rightly writes its line breaks so.
-        if (
-            content
-            and not escaped
-            and _ESCAPED in text
-            and "\n" not in text
-            and "\\\\" not in text
-            and "\\t" not in text
-            and "`" not in text
-        ):
+        if content and not escaped and _ESCAPED in text and not any(sign in text for sign in _NOT_ESCAPED):
             bare = _LATEX.sub("", text)
             if bare.count(_ESCAPED) > 1:
                 escaped = True

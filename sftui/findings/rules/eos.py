@@ -343,12 +343,9 @@ def foreign_stop(look: RowLook) -> Iterator[Fault]:
             continue
         bare = without_code(text)
         for match in _FOREIGN.finditer(bare):
-            literal, one = match.group(), tokenizer.token_id(match.group())
-            if (
-                (one is not None and tokenizer.is_special(one))
-                or _struck(bare, match)
-                or spoken_of(bare, *match.span())
-            ):
+            literal, token = match.group(), tokenizer.token_id(match.group())
+            known = token is not None and tokenizer.is_special(token)
+            if known or _struck(bare, match) or spoken_of(bare, *match.span()):
                 continue
             trained, place = _at(look, number, literal, text.count(literal, 0, match.start()))
             ends = content and not match["start"] and bare.rstrip().endswith(literal)
@@ -571,13 +568,8 @@ EOS011 = fatal(
 @setup_check(EOS011)
 def no_end(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     plain = context.plain
-    if (
-        plain is not None
-        and FIRST_ANSWER in plain
-        and chats(sample)
-        and not plain.rpartition(FIRST_ANSWER)[2].strip()
-        and not context.facts.adds_eos
-    ):
-        if context.recipe.tokenize.append_eos != "never" and Quirk.ENDS_TEXTS_ALONE not in context.traits.quirks:
-            return
+    if plain is None or FIRST_ANSWER not in plain or plain.rpartition(FIRST_ANSWER)[2].strip():
+        return
+    appends = context.recipe.tokenize.append_eos != "never" and Quirk.ENDS_TEXTS_ALONE not in context.traits.quirks
+    if chats(sample) and not context.facts.adds_eos and not appends:
         yield Fault("the template writes nothing after the last answer, so nothing ends it", shown(plain[-60:], 60))

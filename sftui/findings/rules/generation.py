@@ -165,11 +165,8 @@ def refused_untagged(context: Context, inspection: Inspection) -> bool:
     """Whether the trainer refused to render because the template has no tags, as TRL does before it begins."""
     if context.recipe.mask.rule != "generation_tag" or context.template is None or context.template.has_generation_tag:
         return False
-    return (
-        inspection.stopped_at is Stage.RENDERED
-        and inspection.problem is not None
-        and "generation" in inspection.problem.sentence()
-    )
+    why = inspection.problem.sentence() if inspection.problem is not None else ""
+    return inspection.stopped_at is Stage.RENDERED and "generation" in why
 
 
 GEN009 = loud(
@@ -299,14 +296,9 @@ def header_trained(look: RowLook) -> Iterator[Fault]:
         return  # LAB002
     turn = touched[0]
     where = [i for i in range(*turn.header) if look.mask.drawn[i]]
-    yield Fault(
-        f"{len(where)} header {'token' if len(where) == 1 else 'tokens'} of message {turn.message}"
-        f" {'is' if len(where) == 1 else 'are'} trained",
-        message=turn.message,
-        tokens=(where[0], where[-1] + 1),
-        changes=_masking_opened(look),
-        tags=True,
-    )
+    noun, verb = ("token", "is") if len(where) == 1 else ("tokens", "are")
+    what, place = f"{len(where)} header {noun} of message {turn.message} {verb} trained", (where[0], where[-1] + 1)
+    yield Fault(what, message=turn.message, tokens=place, changes=_masking_opened(look), tags=True)
 
 
 def _masking_opened(look: RowLook) -> Changes:

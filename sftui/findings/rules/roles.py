@@ -170,11 +170,9 @@ ROL004 = major(
 def system_place(look: RowLook) -> Iterator[Fault]:
     places = look.order.system
     number = next(place for place in places if place > 0)
-    what = (
-        f"there are {len(places)} system messages"
-        if len(places) > 1
-        else f"the system message is message {number}, not the first"
-    )
+    what = f"the system message is message {number}, not the first"
+    if len(places) > 1:
+        what = f"there are {len(places)} system messages"
     yield Fault(what, shown(text_of(look.messages[number])), message=number)
 
 
@@ -246,11 +244,8 @@ def _cause(look: RowLook) -> str:
 
 def refused_names(look: RowLook) -> bool:
     """Whether the template refuses the row for a role it does not know: the finding on that role says so."""
-    return (
-        look.chat
-        and look.context.template is not None
-        and look.context.memo.get(("refused", look.roles[:200])) == "names"
-    )
+    cause = look.context.memo.get(("refused", look.roles[:200]))
+    return look.chat and look.context.template is not None and cause == "names"
 
 
 def _out_of_turn(roles: Sequence[str]) -> int | None:

@@ -239,7 +239,6 @@ def other_tokenizer(look: RowLook) -> Iterator[Fault]:
         return
     text = b"".join(surfaces)
     if "\ufffd" in look.rendered.text:
-        borders_kept = 0.0
         try:
             text.decode("utf-8")
         except UnicodeDecodeError:

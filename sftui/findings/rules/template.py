@@ -158,11 +158,8 @@ def text_differs(look: RowLook) -> Iterator[Fault]:
     """TPL012: a row of text that also holds its messages, rendered otherwise."""
     ours = look.context.render(look.messages_beside) if look.messages_beside else None
     theirs = look.conversation.text or ""
-    if (
-        ours is None
-        or ours.strip() == theirs.strip()
-        or ours.strip().removeprefix(look.facts.bos_token or "\0") == theirs.strip()
-    ):
+    bare = "" if ours is None else ours.strip()
+    if ours is None or theirs.strip() in (bare, bare.removeprefix(look.facts.bos_token or "\0")):
         return
     at = common_prefix(ours, theirs)
     yield Fault(

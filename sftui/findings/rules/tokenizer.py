@@ -35,15 +35,11 @@ def unknown(look: RowLook) -> Iterator[Fault]:
     ids, unk = look.tokens.input_ids, look.facts.unk_id
     if unk is not None and unk in ids and unk not in look.context.stops:
         at = ids.index(unk)
-        if look.tokens.starts[at] != NOWHERE:
-            count = ids.count(unk)
-            yield Fault(
-                f"{count} token{'s are' if count > 1 else ' is'} unknown to the tokenizer",
-                None
-                if look.stored
-                else shown(look.rendered.text[look.tokens.starts[at] : look.tokens.ends[at]]) or None,
-                tokens=(max(0, at - 2), at + 3),
-            )
+        start, end = look.tokens.starts[at], look.tokens.ends[at]
+        if start != NOWHERE:
+            count, text = ids.count(unk), "" if look.stored else look.rendered.text[start:end]
+            what = f"{count} token{'s are' if count > 1 else ' is'} unknown to the tokenizer"
+            yield Fault(what, shown(text) or None, tokens=(max(0, at - 2), at + 3))
             return
     if len(ids) < _ENOUGH or look.rendered.text.isascii() or not _may_be_bytes(look):
         return
