@@ -14,11 +14,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from sftui.tokens.loading.locate import Location, object_in, read_json
+from sftui.tokens.surface import state_of
 
 NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 """transformers 4, SpecialTokensMixin.SPECIAL_TOKENS_ATTRIBUTES without the last, in its order."""
@@ -101,7 +103,8 @@ def _built(folder: Path, json_file: Path | None, name: str, config: Mapping[str,
     made.no_padding()
     made.encode_special_tokens = bool(arguments.get("split_special_tokens", False))
     _add_tokens(made, added, [*special.values(), *more, *extra.values()])
-    _set_prefix_space(made, arguments.get("add_prefix_space", False))
+    with suppress(Exception):  # what tokenizers does not take, transformers leaves as it is, too
+        _set(made, "pre_tokenizer", {"add_prefix_space": arguments.get("add_prefix_space", False)})
     for step in steps:
         if step in _STEPS:
             _STEPS[step](made, arguments)
@@ -164,19 +167,11 @@ def _add_tokens(made: Any, added: Mapping[int, Any], special: Sequence[Any]) -> 
         made.add_tokens(tokens)
 
 
-def _set_prefix_space(made: Any, wanted: Any) -> None:
-    """Only a pre-tokenizer that is not a sequence has the key."""
-    from tokenizers import pre_tokenizers
-
-    if made.pre_tokenizer is None:
-        return
-    state = json.loads(made.pre_tokenizer.__getstate__())
-    if state.get("add_prefix_space", wanted) != wanted:
-        kind = getattr(pre_tokenizers, state.pop("type"))
-        try:
-            made.pre_tokenizer = kind(**{**state, "add_prefix_space": wanted})
-        except Exception:  # transformers leaves it as it is, too
-            return
+def _set(made: Any, part: str, wanted: Mapping[str, Any]) -> None:
+    """Other options of a part, those that it has; of a sequence of parts none."""
+    state = state_of(getattr(made, part))
+    if any(state.get(key, value) != value for key, value in wanted.items()):
+        _replace(made, {part: {key: wanted.get(key, value) for key, value in state.items()}})
 
 
 def _around(made: Any, arguments: Mapping[str, Any]) -> None:
@@ -204,25 +199,15 @@ def _no_bos(made: Any, arguments: Mapping[str, Any]) -> None:
 
 def _cased(made: Any, arguments: Mapping[str, Any]) -> None:
     """Bert and its like: the normalizer from the arguments."""
-    _normalize(made, {**_accented(arguments), "handle_chinese_chars": arguments["tokenize_chinese_chars"]})
+    _set(made, "normalizer", {"handle_chinese_chars": arguments["tokenize_chinese_chars"]})
+    _accents(made, arguments)
 
 
 def _accents(made: Any, arguments: Mapping[str, Any]) -> None:
     """MPNet: the same, but for Chinese."""
-    _normalize(made, _accented(arguments))
-
-
-def _accented(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    return {"lowercase": arguments["do_lower_case"], "strip_accents": arguments["strip_accents"]}
-
-
-def _normalize(made: Any, wanted: Mapping[str, Any]) -> None:
-    from tokenizers import normalizers
-
-    state = json.loads(made.normalizer.__getstate__())
-    if any(state.get(key, value) != value for key, value in wanted.items()):
-        kind = getattr(normalizers, state.pop("type"))
-        made.normalizer = kind(**{**state, **wanted})
+    if made.normalizer is None:
+        raise _UnknownTokenizer  # an AttributeError there
+    _set(made, "normalizer", {"lowercase": arguments["do_lower_case"], "strip_accents": arguments["strip_accents"]})
 
 
 def _prefixed(made: Any, arguments: Mapping[str, Any]) -> None:
@@ -235,10 +220,7 @@ def _prefixed(made: Any, arguments: Mapping[str, Any]) -> None:
 
 def _trimmed(made: Any, arguments: Mapping[str, Any]) -> None:
     """Roberta and its like: the post-processor from the arguments."""
-    parts = json.loads(made.to_str())["post_processor"]
-    wanted = {key: arguments[key] for key in ("add_prefix_space", "trim_offsets")}
-    if parts is not None and any(parts.get(key, value) != value for key, value in wanted.items()):
-        _replace(made, {"post_processor": {key: wanted.get(key, value) for key, value in parts.items()}})
+    _set(made, "post_processor", {key: arguments[key] for key in ("add_prefix_space", "trim_offsets")})
 
 
 _STEPS = {

@@ -12,6 +12,7 @@ from sftui.tokens.facts import TokenizerFacts
 from sftui.tokens.loaded import FastEngine, LoadedTokenizer
 from sftui.tokens.loading import autotokenizer
 from sftui.tokens.loading.compare import (
+    DRAWN,
     added_contents,
     backend_differences,
     count_differences,
@@ -60,11 +61,7 @@ class LocalTokenizer:
         if not facts.is_fast:
             return self._encoding_itself(facts)
         if facts.random:
-            return self._encoding_itself(
-                facts,
-                f"{facts.random}: each time a text is encoded it gets other ids, so nothing is proven of it, and it"
-                " encodes itself",
-            )
+            return self._encoding_itself(facts, f"{facts.random}{DRAWN} it encodes itself")
         if differ := backend_differences(reported, answers, probes):
             return self._encoding_itself(facts, _differing(differ, f"{len(probes)} probe strings"))
         return TokenizerState(replace(facts, probes=len(probes)), reported["backend"], None).load()
@@ -101,8 +98,7 @@ class TokenizerState:
     def load(self) -> GivenTokenizer:
         if self.backend is None:
             return GivenTokenizer(self.facts, PipedEngine(InProcessTokenizer(self.tokenizer)), self)
-        backend = read_json_backend(self.backend, self.facts.split_special_tokens)
-        engine = FastEngine(backend, split_special_tokens=self.facts.split_special_tokens)
+        engine = read_json_backend(self.backend, self.facts.split_special_tokens)
         return GivenTokenizer(self.facts, engine, self)
 
 

@@ -8,8 +8,8 @@ stdin: nothing in a tokenizer repo can ask a question.
 from __future__ import annotations
 
 import atexit
-import json
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -22,11 +22,12 @@ from typing import Any
 from sftui.errors import TokenizerError
 from sftui.tokens.loading import cache, environments, four
 from sftui.tokens.loading.compare import (
+    DRAWN,
     Wanted,
     added_contents,
     backend_differences,
+    count_differences,
     count_other_ids,
-    count_other_ids_in,
     wanted,
 )
 from sftui.tokens.loading.environments import Environment, own_environment
@@ -62,34 +63,24 @@ def prove(
         root = Path(tempfile.mkdtemp(prefix="sftui-tokenizers-"))
         atexit.register(shutil.rmtree, root, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix="sftui-prove-") as folder:
-        answer = Path(folder) / "answer.json"
+        answer = Path(folder) / "answer"
         # Started in the package's own folder: with -m the current folder comes first on sys.path,
         # and a data folder may hold a file called json.py. The child changes back by itself.
-        request = Path(folder) / "asked.json"
-        stated = {
-            "name": name,
-            "revision": revision,
-            "root": str(root.absolute()),
-            "cwd": os.getcwd(),
-            "answer": str(answer),
-            "environment": None
-            if environment is None or environment.own
-            else [str(environment.python), dict(environment.versions), environment.origin],
-            "loader": loader,
-        }
-        request.write_text(json.dumps(stated), encoding="utf-8")
+        request = Path(folder) / "request"
+        of = (name, revision, root.absolute(), environment, loader)
+        request.write_bytes(pickle.dumps((os.getcwd(), of)))
         code, lines = _run(request, name)
         try:
-            found = json.loads(answer.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            found: str | TokenizerError = pickle.loads(answer.read_bytes())
+        except (OSError, EOFError, pickle.UnpicklingError):
             raise TokenizerError(
                 "the tokenizer cannot be loaded",
                 where=name,
                 why=f"the process that loads it ended with {code}" + (f" ({lines[-1][:300]})" if lines else ""),
             ) from None
-    if "error" in found:
-        raise TokenizerError(**found["error"])
-    proof = cache.read(root, found["key"])
+    if isinstance(found, TokenizerError):
+        raise found
+    proof = cache.read(root, found)
     if proof is None:
         raise TokenizerError(
             "the tokenizer cannot be loaded", where=name, why=f"its proof in {root} cannot be read back"
@@ -154,7 +145,7 @@ def make_proof(
     backend: str | None = reported["backend"] if facts.is_fast else None
     why = ""
     if facts.random and backend is not None:
-        why = f"{facts.random}: each time a text is encoded it gets other ids, so nothing is proven of it, and"
+        why = f"{facts.random}{DRAWN}"
     elif backend is not None and (differ := backend_differences(reported, answers, probes)):
         why = f"the serialised backend differs from AutoTokenizer on {differ} of {len(probes)} probe strings, so"
     if why:
@@ -163,7 +154,7 @@ def make_proof(
         facts = facts.noting(f"{why} AutoTokenizer itself encodes: slower to start, and more memory")
     facts = replace(facts, probes=len(probes) if backend is not None else 0)
     measured = redone is not None and not facts.random  # what is drawn twice differs by itself
-    elsewhere = {four.version(): count_other_ids_in(redone, answers, probes)} if measured else {}
+    elsewhere = {four.version(): count_differences(answers, redone, probes, places=False)} if measured else {}
     if environment.own and not loader and not facts.random:
         elsewhere |= _by_other_classes(place, reference, facts.transformers, answers, probes)
     facts = replace(facts, elsewhere=elsewhere)
@@ -242,26 +233,22 @@ def _against_ours(place: Location, environment: Environment, answers: Any, probe
 
 
 def main(arguments: list[str]) -> None:
-    """Prove what the JSON file asks, and leave the answer in the file it names."""
+    """Prove what the file asks, and leave the answer next to it: the key of the proof, or why there is none."""
     from sftui.tokens.loading.autotokenizer import stay_with_caller
 
     stay_with_caller()
-    request = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
-    os.chdir(request["cwd"])
-    environment = None
-    if request["environment"] is not None:
-        python, versions, origin = request["environment"]
-        environment = Environment(Path(python), versions, origin)
-    name, revision = request["name"], request["revision"]
-    found: dict[str, Any] = {}
+    request = Path(arguments[0])
+    folder, of = pickle.loads(request.read_bytes())
+    os.chdir(folder)
+    found: str | TokenizerError
     try:
-        found["key"] = make_proof(name, revision, Path(request["root"]), environment, request["loader"])
+        found = make_proof(*of)
     except Exception as error:
         from sftui.tokens.loading.refusal import explain
 
-        problem = explain(error, Location(name, "unknown", name, revision=revision))
-        found["error"] = {"what": problem.what, "where": problem.where, "why": problem.why, "fix": problem.fix}
-    Path(request["answer"]).write_text(json.dumps(found), encoding="utf-8")
+        name, revision, *_ = of
+        found = explain(error, Location(name, "unknown", name, revision=revision))
+    request.with_name("answer").write_bytes(pickle.dumps(found))
 
 
 if __name__ == "__main__":

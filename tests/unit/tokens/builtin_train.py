@@ -200,7 +200,8 @@ def facts_of(name: str, folder: Path) -> TokenizerFacts:
     facts = replace(read_facts(reported, place), transformers="", doubled=shared)
     probes = probe_strings(facts.special_tokens.values())
     answers = wanted(asked, probes)
-    differ = count_differences(answers, read_json_backend(reported["backend"], facts.split_special_tokens), probes)
+    ours = read_json_backend(reported["backend"], facts.split_special_tokens).backend
+    differ = count_differences(answers, ours, probes)
     if differ:
         raise ValueError(f"{name}: {differ} of {len(probes)} probe strings differ from AutoTokenizer")
     return replace(facts, probes=len(probes)).noting(*observations(reported, facts, place, probes, answers))
