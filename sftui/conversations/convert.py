@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sftui.conversations.detected import Detection, sentence, type_word
+from sftui.conversations.detected import Detection, mistyped, sentence, type_word
 from sftui.conversations.messages import CALL_ROLE, is_missing, message_list, parse_json, read_messages
 from sftui.conversations.tensors import as_labels, is_tensors
 from sftui.conversations.tokenized import read_tokenized
@@ -51,22 +51,15 @@ def as_chat(conversation: Conversation) -> Conversation:
     if conversation.kind is not Kind.STRINGS:
         return conversation
     origins: Mapping[str, Any] = conversation.extra.get("origins", {})
-    messages = (
-        Message({"role": "user", "content": conversation.prompt}, str(origins.get("prompt", "prompt"))),
-        Message(
-            {"role": "assistant", "content": conversation.completion}, str(origins.get("completion", "completion"))
-        ),
+    user = _turn("user", conversation.prompt, str(origins.get("prompt", "prompt")))
+    answer = _turn("assistant", conversation.completion, str(origins.get("completion", "completion")))
+    return replace(
+        conversation, kind=Kind.CHAT, messages=(user, answer), prompt_messages=1, prompt=None, completion=None
     )
-    return Conversation(
-        Kind.CHAT,
-        conversation.format,
-        messages,
-        1,
-        tools=conversation.tools,
-        template_kwargs=conversation.template_kwargs,
-        extra=conversation.extra,
-        notes=conversation.notes,
-    )
+
+
+def _turn(role: str, content: Any, origin: str) -> Message:
+    return Message({"role": role, "content": content}, origin)
 
 
 def convert(row: Row, detected: Detection, data: Data) -> Conversation:
@@ -106,7 +99,7 @@ def _from_messages(row: Mapping[str, Any], where: str, detected: Detection, data
     messages, notes = _messages(row, column, where, detected, data)
     system = _optional_text(row, detected.fields.get("system"), where)
     if system and messages[0].role != "system":
-        messages = (Message({"role": "system", "content": system}, detected.fields["system"]), *messages)
+        messages = (_turn("system", system, detected.fields["system"]), *messages)
     return _chat(row, where, detected, messages, None, notes)
 
 
@@ -119,29 +112,28 @@ def _from_alpaca(row: Mapping[str, Any], where: str, detected: Detection, data: 
     messages: list[Message] = []
     if system:
         raw["system"] = system
-        messages.append(Message({"role": "system", "content": system}, names["system"]))
+        messages.append(_turn("system", system, names["system"]))
     history = row.get(names["history"])
     if history:
         raw["history"] = history
         messages += _history(history, names["history"], where)
     origin = names["instruction"] + (f" + {names['input']}" if given else "")
-    messages.append(Message({"role": "user", "content": alpaca_prompt(instruction, given, data.alpaca_prompt)}, origin))
-    messages.append(Message({"role": "assistant", "content": output}, names["output"]))
+    messages.append(_turn("user", alpaca_prompt(instruction, given, data.alpaca_prompt), origin))
+    messages.append(_turn("assistant", output, names["output"]))
     return _chat(row, where, detected, tuple(messages), None, [], raw)
 
 
 def _history(history: Any, column: str, where: str) -> list[Message]:
     """Earlier turns as [[user, assistant], …]: they stand before the instruction, as they are."""
     if not isinstance(history, (list, tuple)):
-        raise ConversationError(f"`{column}` is {type_word(history)}, not a list of pairs", where=where)
+        raise mistyped(column, history, "a list of pairs", where)
     messages: list[Message] = []
     for i, pair in enumerate(history):
         if not isinstance(pair, (list, tuple)) or len(pair) != 2 or not all(isinstance(turn, str) for turn in pair):
             raise ConversationError(
                 f"`{column}[{i}]` is not a pair of texts", where=where, fix="each entry is [question, answer]"
             )
-        messages.append(Message({"role": "user", "content": pair[0]}, f"{column}[{i}][0]"))
-        messages.append(Message({"role": "assistant", "content": pair[1]}, f"{column}[{i}][1]"))
+        messages += [_turn("user", pair[0], f"{column}[{i}][0]"), _turn("assistant", pair[1], f"{column}[{i}][1]")]
     return messages
 
 
@@ -165,22 +157,12 @@ def _from_pair(row: Mapping[str, Any], where: str, detected: Detection, data: Da
     system = _optional_text(row, detected.fields.get("system"), where)
     if system:
         messages = (
-            Message({"role": "system", "content": system}, detected.fields["system"]),
-            Message({"role": "user", "content": texts["prompt"]}, names["prompt"]),
-            Message({"role": "assistant", "content": texts["completion"]}, names["completion"]),
+            _turn("system", system, detected.fields["system"]),
+            _turn("user", texts["prompt"], names["prompt"]),
+            _turn("assistant", texts["completion"], names["completion"]),
         )
         return _chat(row, where, detected, messages, 2, [])
-    tools, kwargs, notes = _around(row, where, detected)
-    return Conversation(
-        Kind.STRINGS,
-        detected.format,
-        prompt=texts["prompt"],
-        completion=texts["completion"],
-        tools=tools,
-        template_kwargs=kwargs,
-        extra={"origins": names, **_documents(row)},
-        notes=tuple(notes),
-    )
+    return Conversation(Kind.STRINGS, detected.format, **texts, **_around(row, where, detected, [], {"origins": names}))
 
 
 def _from_text(row: Mapping[str, Any], where: str, detected: Detection, data: Data) -> Conversation:
@@ -192,7 +174,7 @@ def _from_segments(row: Mapping[str, Any], where: str, detected: Detection, data
     column = detected.fields.get("segments", "segments")
     value = _value(row, column, where)
     if not isinstance(value, (list, tuple)) or not value:
-        raise ConversationError(f"`{column}` is {type_word(value)}, not a filled list of segments", where=where)
+        raise mistyped(column, value, "a filled list of segments", where)
     segments: list[tuple[str, bool]] = []
     for i, item in enumerate(value):
         if (
@@ -241,39 +223,28 @@ def _chat(
     notes: list[str],
     extra: Mapping[str, Any] | None = None,
 ) -> Conversation:
-    tools, kwargs, more = _around(row, where, detected)
-    return Conversation(
-        Kind.CHAT,
-        detected.format,
-        messages=messages,
-        prompt_messages=prompt_messages,
-        tools=tools,
-        template_kwargs=kwargs,
-        extra={**(extra or {}), **_documents(row)},
-        notes=(*notes, *more),
-    )
+    around = _around(row, where, detected, notes, extra or {})
+    return Conversation(Kind.CHAT, detected.format, messages, prompt_messages, **around)
 
 
-def _around(row: Mapping[str, Any], where: str, detected: Detection) -> tuple[Any, Mapping[str, Any], list[str]]:
-    """The row's tools and template variables; each may be stored as JSON text. A column `""` is read by nobody."""
-    notes: list[str] = []
+def _around(
+    row: Mapping[str, Any], where: str, detected: Detection, notes: list[str], extra: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What a conversation has besides its turns: the row's tools and template variables, each of which may be stored as
+    JSON text, its documents, and notes."""
     column, tools = _parsed(row, detected.fields.get("tools", "tools"), where)
     if tools is not None and isinstance(row[column], str):
-        notes.append(f"`{column}` is stored as JSON text and was parsed")
+        notes = [*notes, f"`{column}` is stored as JSON text and was parsed"]
     if detected.verbatim and isinstance(tools, Mapping) and not tools:
         tools = []  # transformers goes through whatever it is given
     if tools is not None and not isinstance(tools, (list, tuple)):
-        raise ConversationError(
-            f"`{column}` is {type_word(tools)}, not a list", where=where, fix="store a list of tools"
-        )
+        raise mistyped(column, tools, "a list", where, "store a list of tools")
     column, kwargs = _parsed(row, detected.fields.get("template_kwargs", "chat_template_kwargs"), where)
     if kwargs is not None and not isinstance(kwargs, Mapping):
-        raise ConversationError(
-            f"`{column}` is {type_word(kwargs)}, not a mapping of template variables",
-            where=where,
-            fix="store a mapping",
-        )
-    return tools, kwargs or {}, notes
+        raise mistyped(column, kwargs, "a mapping of template variables", where, "store a mapping")
+    if (documents := row.get("documents")) is not None:
+        extra = {**extra, "documents": documents}
+    return {"tools": tools, "template_kwargs": kwargs or {}, "extra": extra, "notes": tuple(notes)}
 
 
 def _parsed(row: Mapping[str, Any], column: str, where: str) -> tuple[str, Any]:
@@ -289,11 +260,6 @@ def _parsed(row: Mapping[str, Any], column: str, where: str) -> tuple[str, Any]:
     return column, parsed
 
 
-def _documents(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    documents = row.get("documents")
-    return {} if documents is None else {"documents": documents}
-
-
 def _value(row: Mapping[str, Any], column: str, where: str) -> Any:
     if column in row:
         return row[column]
@@ -305,9 +271,7 @@ def _value(row: Mapping[str, Any], column: str, where: str) -> Any:
 def _text(row: Mapping[str, Any], column: str, where: str) -> str:
     value = _value(row, column, where)
     if not isinstance(value, str):
-        raise ConversationError(
-            f"`{column}` is {type_word(value)}, not text", where=where, fix="drop the row or fill the column"
-        )
+        raise mistyped(column, value, "text", where, "drop the row or fill the column")
     return value
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 from sftui.conversations.reading import FileReading, ValueKind
+from sftui.errors import ConversationError
 from sftui.model import Problem
 from sftui.text import visible
 
@@ -73,6 +74,17 @@ def sentence(text: str) -> str:
 def type_word(value: Any) -> str:
     """What a value is, in the words of an error message."""
     return next((word for kind, word in _WORDS if isinstance(value, kind)), f"a {type(value).__name__}")
+
+
+def mistyped(column: str, value: Any, kind: str, where: str, fix: str = "") -> ConversationError:
+    """The refusal of a column that does not hold what it should."""
+    return ConversationError(f"`{column}` is {type_word(value)}, not {kind}", where=where, fix=fix)
+
+
+def other_length(column: str, values: Sequence[Any], length: int, where: str) -> ConversationError:
+    """The refusal of values along ids that are not as many."""
+    what = f"`{column}` has {len(values)} entries, the ids have {length}"
+    return ConversationError(what, where=where, fix="store one entry for each id")
 
 
 _WORDS: tuple[tuple[type | tuple[type, ...], str], ...] = (

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sftui.conversations.detected import type_word
+from sftui.conversations.detected import mistyped, type_word
 from sftui.conversations.messages import CALL_ROLE, is_missing, joined_parts, no_text, parse_json
 from sftui.errors import ConversationError
 from sftui.model import Conversation, Kind, Message
@@ -70,7 +71,7 @@ def openai_row(
             raise ConversationError(
                 f"there is a column `{name}` beside the one that is read", fix="remove or rename it"
             )
-    done: dict[str, int] = {}
+    done = Counter[str]()
     messages = [_message(message, legacy, arguments_as_text, done) for message in conversation.messages]
     if between is not None:
         messages = [
@@ -81,21 +82,21 @@ def openai_row(
     tools: Any = _tools(conversation.tools or functions, done)
     if tools and tools_as_text:
         tools = _stored(data, used, tools) or json.dumps(tools, ensure_ascii=False)
-    return OpenAIRow({**rest, MESSAGES: messages, **({TOOLS: tools} if tools or empty_tools else {})}, done)
+    return OpenAIRow({**rest, MESSAGES: messages, **({TOOLS: tools} if tools or empty_tools else {})}, +done)
 
 
-def _as_text(message: dict[str, Any], where: str, between: str, done: dict[str, int]) -> dict[str, Any]:
+def _as_text(message: dict[str, Any], where: str, between: str, done: Counter[str]) -> dict[str, Any]:
     parts = message.get("content")
     if not isinstance(parts, (list, tuple)) or not parts:
         return message
     text = joined_parts(parts, between)
     if text is None:
         raise no_text(parts, where)
-    _count(done, "content")
+    done["content"] += 1
     return {**message, "content": text}
 
 
-def _naming_calls(messages: list[dict[str, Any]], done: dict[str, int]) -> list[dict[str, Any]]:
+def _naming_calls(messages: list[dict[str, Any]], done: Counter[str]) -> list[dict[str, Any]]:
     """Results that name no call answer those before them, in order."""
     named, waiting = list[dict[str, Any]](), list[str]()
     for message in messages:
@@ -106,7 +107,7 @@ def _naming_calls(messages: list[dict[str, Any]], done: dict[str, int]) -> list[
             answered = waiting.pop(0)
             if not message.get("tool_call_id"):
                 message = {**message, "tool_call_id": answered}
-                _count(done, "tool_call_id")
+                done["tool_call_id"] += 1
         named.append(message)
     return named
 
@@ -125,27 +126,22 @@ _HELD = {
 }
 
 
-def _count(done: dict[str, int], kind: str, number: int = 1) -> None:
-    if number:
-        done[kind] = done.get(kind, 0) + number
-
-
-def _message(message: Message, legacy: bool, as_text: bool, done: dict[str, int]) -> dict[str, Any]:
+def _message(message: Message, legacy: bool, as_text: bool, done: Counter[str]) -> dict[str, Any]:
     data, place = dict(message.data), message.origin
     calls = data.get("tool_calls")
     if data.get("role") == CALL_ROLE:
         data["role"] = "assistant"
         data["content"], calls = _turn_of_calls(data.get("content"), place, as_text)
-        _count(done, "tool_calls", len(calls))
+        done["tool_calls"] += len(calls)
     elif data.get(CALL_ROLE):
         if calls:
             raise ConversationError("the message has both `function_call` and `tool_calls`", where=place)
         calls = [_call(_parsed(data[CALL_ROLE], "`function_call`", place), place, as_text)]
         data.setdefault("content", None)
-        _count(done, "tool_calls")
+        done["tool_calls"] += 1
     elif calls:
         made = _calls(calls, place, as_text)
-        _count(done, "tool_calls", sum(before is not after for before, after in zip(calls, made)))
+        done["tool_calls"] += sum(before is not after for before, after in zip(calls, made))
         calls = made
     if legacy:
         data.pop(CALL_ROLE, None)
@@ -179,7 +175,7 @@ def _turn_of_calls(content: Any, where: str, as_text: bool) -> tuple[str, list[A
 def _calls(calls: Any, where: str, as_text: bool) -> list[Any]:
     held = _parsed(calls, "`tool_calls`", where)
     if not isinstance(held, (list, tuple)):
-        raise ConversationError(f"`tool_calls` is {type_word(held)}, not a list", where=where, fix="store a list")
+        raise mistyped("tool_calls", held, "a list", where, "store a list")
     return [_call(_parsed(one, "a tool call", where), where, as_text) for one in held]
 
 
@@ -197,19 +193,19 @@ def _call(call: Any, where: str, as_text: bool) -> Any:
     raise ConversationError("a call has no name", where=where, fix="give it a name and arguments")
 
 
-def _tools(tools: Any, done: dict[str, int]) -> list[Any]:
+def _tools(tools: Any, done: Counter[str]) -> list[Any]:
     if not tools:
         return []
     listed, made = _parsed(tools, "`tools`", TOOLS), []
     if not isinstance(listed, (list, tuple)):
-        raise ConversationError(f"`tools` is {type_word(listed)}, not a list", where=TOOLS, fix="store a list of tools")
+        raise mistyped("tools", listed, "a list", TOOLS, "store a list of tools")
     for tool in listed:
         held = _parsed(tool, "a tool", TOOLS)
         if not isinstance(held, Mapping):
             raise ConversationError(f"a tool is {type_word(held)}, not a mapping", where=TOOLS, fix="fix the row")
         bare = "function" not in held and "name" in held
         made.append({"type": "function", "function": held} if bare else held)
-        _count(done, "tools", bare or isinstance(tool, str))
+        done["tools"] += bare or isinstance(tool, str)
     return made
 
 

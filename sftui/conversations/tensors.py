@@ -12,9 +12,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sftui.conversations.detected import Detection, find_column, type_word
+from sftui.conversations.detected import Detection, find_column, mistyped, other_length
 from sftui.conversations.tokenized import alignment, attended
-from sftui.errors import ConversationError
 from sftui.model import IGNORE_INDEX, Row
 from sftui.recipe import Data
 
@@ -228,15 +227,9 @@ def _rest(row: Mapping[str, Any], fields: Mapping[str, str]) -> dict[str, Any]:
 def _list(row: Mapping[str, Any], column: str, where: str, length: int | None) -> list[Any]:
     values = row.get(column)
     if not isinstance(values, (list, tuple)) or not all(type(value) in (int, float, bool) for value in values):
-        raise ConversationError(
-            f"`{column}` is {type_word(values)}, not a list of numbers", where=where, fix="drop the row or fill it"
-        )
+        raise mistyped(column, values, "a list of numbers", where, "drop the row or fill it")
     if length is not None and len(values) != length:
-        raise ConversationError(
-            f"`{column}` has {len(values)} entries, the ids have {length}",
-            where=where,
-            fix="store one entry for each id",
-        )
+        raise other_length(column, values, length, where)
     return [*values]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate, groupby, pairwise
 from typing import Any
 
-from sftui.conversations.detected import Detection, type_word
+from sftui.conversations.detected import Detection, mistyped, other_length
 from sftui.errors import ConversationError
 from sftui.model import IGNORE_INDEX, Conversation, Kind
 
@@ -150,27 +150,17 @@ def _optional(
         return None
     values = _ints(row, column, where, minimum=minimum)
     if len(values) != length:
-        raise ConversationError(
-            f"`{column}` has {len(values)} entries, the ids have {length}",
-            where=where,
-            fix="store one entry for each id",
-        )
+        raise other_length(column, values, length, where)
     return values
 
 
 def _ints(row: Mapping[str, Any], column: str, where: str, *, minimum: int | None) -> tuple[int, ...]:
     values = row[column]
     if not isinstance(values, (list, tuple)):
-        raise ConversationError(
-            f"`{column}` is {type_word(values)}, not a list of whole numbers",
-            where=where,
-            fix="drop the row or fill the column",
-        )
+        raise mistyped(column, values, "a list of whole numbers", where, "drop the row or fill the column")
     for i, value in enumerate(values):
         if type(value) is not int:
-            raise ConversationError(
-                f"`{column}[{i}]` is {type_word(value)}, not a whole number", where=where, fix="store ids as integers"
-            )
+            raise mistyped(f"{column}[{i}]", value, "a whole number", where, "store ids as integers")
         if minimum is not None and value < minimum:
             raise ConversationError(
                 f"`{column}[{i}]` is {value}, which no tokenizer gives", where=where, fix="drop the row"
