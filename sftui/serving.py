@@ -96,7 +96,7 @@ def kind_of(name: str) -> str:
     return TOKENIZER
 
 
-def load_served(name: str, trained: LoadedTokenizer, own: str | None, cache_dir: str | None = None) -> ServedTemplate:
+def load_served(name: str, trained: LoadedTokenizer, own: str | None) -> ServedTemplate:
     """What `name` means, with the tokenizer that trains and `own`, its name; SftuiError where it holds no template,
     or cannot be read."""
     kind = kind_of(name)
@@ -106,7 +106,7 @@ def load_served(name: str, trained: LoadedTokenizer, own: str | None, cache_dir:
         return _gguf(name, trained)
     same = own is not None and os.path.expanduser(name) == os.path.expanduser(own)
     mode = "provisional" if trained.facts.state == PROVISIONAL else "proven"
-    loaded = trained if same else load_tokenizer(name, cache_dir=cache_dir, mode=mode)
+    loaded = trained if same else load_tokenizer(name, mode=mode)
     facts = loaded.facts
     if not facts.chat_templates:
         raise TemplateError(

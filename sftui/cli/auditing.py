@@ -86,13 +86,12 @@ def _run(checking: AuditSession, files: tuple[str, ...]) -> None:
 
     `files` hold the data; without any it is not known whether the data is the same, and nothing is kept.
     """
-    options = checking.session.options
-    folder = cache_root(options.cache_dir).parent / "audits"
+    folder = cache_root().parent / "audits"
     whole = checking.resumable and bool(files)
     key, kept = "", False
     if whole:
         prompts = checking.prompts.digest() if checking.prompts is not None else ""
-        key = state_key(checking.context, files, source_spec(options), checking.wanted, prompts)
+        key = state_key(checking.context, files, source_spec(checking.session.options), checking.wanted, prompts)
         audit = load_state(key, folder)
         if audit is not None:
             checking.audit, kept = audit, True

@@ -153,7 +153,7 @@ def _from_pair(row: Mapping[str, Any], where: str, detected: Detection, data: Da
             where=where,
             fix="store both as text or both as messages",
         )
-    texts = {name: _text(row, column, where) for name, column in names.items()}
+    texts: dict[str, Any] = {name: _text(row, column, where) for name, column in names.items()}
     system = _optional_text(row, detected.fields.get("system"), where)
     if system:
         messages = (

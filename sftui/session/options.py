@@ -39,7 +39,6 @@ class OpenOptions:
     rows_in: str | None = None
     row_limit: int | None = None
     row: int = 0
-    cache_dir: str | None = None
     debug: bool = False
     recipe_file: str | None = None
     config: OpenedConfig | None = None

@@ -364,4 +364,4 @@ def _served(opened: OpenData, tokenizer: LoadedTokenizer, like: OpenData | None)
         return like.tools.served
     from sftui.serving import load_served
 
-    return load_served(opened.options.serve, tokenizer, opened.recipe.tokenizer.name, opened.options.cache_dir)
+    return load_served(opened.options.serve, tokenizer, opened.recipe.tokenizer.name)

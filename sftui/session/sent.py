@@ -54,7 +54,6 @@ class SessionParcel:
         return load_tokenizer(
             named.name or "",
             revision=named.revision,
-            cache_dir=self.options.cache_dir,
             environment=self.environment,
             loader=self.loader,
         )

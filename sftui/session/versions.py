@@ -117,7 +117,7 @@ def load(recipe: Recipe, options: OpenOptions, mode: str = "proven") -> LoadedTo
 
     name, revision, loader = named(recipe), recipe.tokenizer.revision, recipe.tokenizer.type or ""
     wanted = wanted_version(recipe, options)
-    kwargs: dict[str, Any] = {"revision": revision, "cache_dir": options.cache_dir, "environment": wanted.environment}
+    kwargs: dict[str, Any] = {"revision": revision, "environment": wanted.environment}
     try:
         loaded = load_tokenizer(name, mode=mode, loader=loader, **kwargs)
         if (reason := _differs(recipe, wanted, loaded.facts)) is not None and loaded.facts.state == PROVISIONAL:
@@ -137,19 +137,13 @@ def load(recipe: Recipe, options: OpenOptions, mode: str = "proven") -> LoadedTo
 def proven_on(recipe: Recipe, options: OpenOptions, loaded: LoadedTokenizer, texts: Sequence[str]) -> LoadedTokenizer:
     """A tokenizer of `load` compared with AutoTokenizer on texts of the user's rows (`tokens.loading.rows.prove_on`);
     SftuiError where `--env` names nothing that can be used."""
+    from sftui.tokens.loading.locate import locate
     from sftui.tokens.loading.rows import prove_on
 
     if not texts or not loaded.facts.backend or not loads_by_transformers(recipe.preset):
         return loaded
-    return prove_on(
-        loaded,
-        recipe.tokenizer.name or "",
-        texts,
-        revision=recipe.tokenizer.revision,
-        cache_dir=options.cache_dir,
-        environment=wanted_version(recipe, options).environment,
-        loader=loaded_by(recipe, loaded.facts),
-    )
+    place = locate(recipe.tokenizer.name or "", recipe.tokenizer.revision, loaded_by(recipe, loaded.facts))
+    return prove_on(loaded, place, texts, wanted_version(recipe, options).environment)
 
 
 def _differs(recipe: Recipe, wanted: TransformersNeed, facts: TokenizerFacts) -> str | None:
@@ -178,7 +172,7 @@ def _as_recorded(
     place, version = _place(recipe), wanted.version
     kind = class_of(place, version, running_version())
     if kind is not None:
-        made = load_tokenizer(place.name, revision=place.revision, cache_dir=options.cache_dir, loader=kind)
+        made = load_tokenizer(place.name, revision=place.revision, loader=kind)
         facts = replace(made.facts, transformers=version, loader=kind)
         note = f"{LIKE.format(version=version)}: by {kind}, as {running_version()}, which runs sftui, does by choice"
         return LoadedTokenizer(facts.noting(note), made.engine)

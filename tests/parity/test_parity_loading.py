@@ -68,7 +68,7 @@ def test_a_python_named_by_the_user_gives_its_own_ids(tmp_path: Path, monkeypatc
     recipe = changed(preset("hf-trainer"), "tokenizer.name", str(record_versions.folders()[name]))
     recipe = changed(recipe, "tokenizer.transformers", "5.6.0")
     env = str(record_versions.python_of("5.6.0").parent.parent)
-    loaded = load(recipe, OpenOptions(paths=(), env=env, cache_dir=str(tmp_path)))
+    loaded = load(recipe, OpenOptions(paths=(), env=env))
     recorded = record_versions.recorded_tokenizers("5.6.0", () if ALL else SAMPLE)[name]["texts"]
     ours = [versions_matrix.spelled(loaded, text) for text in record_versions.texts()]
     assert [one["ids"] for one in ours] == [one["ids"] for one in recorded]
@@ -148,7 +148,7 @@ def test_a_template_reads_the_lists_of_tokens_that_its_version_hands_over(versio
     )
     (theirs,) = json.loads(told.read_text().splitlines()[1])["chats"]
     env = environment_at(python.parent.parent, "--env")
-    mine = versions_matrix.row(load_tokenizer(str(folder), environment=env, cache_dir=tmp_path), chats[0], version)
+    mine = versions_matrix.row(load_tokenizer(str(folder), environment=env), chats[0], version)
     assert mine == theirs and theirs["text"] == ("True<|turn|>x" if version.startswith("4.") else "Falsex")
 
 

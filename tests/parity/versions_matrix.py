@@ -83,11 +83,8 @@ def pooled(cache: Path) -> Iterator[None]:
     from sftui.tokens.loading import prove as proving
     from sftui.tokens.loading.cache import Proof, cache_root, read
 
-    def prove(
-        name: str, revision: Any = None, cache_dir: Any = None, environment: Any = None, loader: str = ""
-    ) -> Proof:
-        root = cache_root(cache_dir)
-        found = read(root, proving.make_proof(name, revision, root, environment, loader=loader))
+    def prove(place: Any, environment: Any = None) -> Proof:
+        found = read(cache_root(), proving.make_proof(place, cache_root(), environment))
         assert found is not None
         return found
 
@@ -141,7 +138,7 @@ def _loaded(version: str, route: str, folder: Path, cache: Path) -> LoadedTokeni
     recipe = changed(preset("hf-trainer"), "tokenizer.name", str(folder))
     recipe = changed(recipe, "tokenizer.transformers", version)
     env = str(record_versions.python_of(version).parent.parent) if route == "--env" else None
-    options = OpenOptions(paths=(), env=env, cache_dir=str(cache))
+    options = OpenOptions(paths=(), env=env)
     where = {"SFTUI_CACHE": str(made_root() if route == "--transformers" else cache)}
     try:
         with mock.patch.dict(os.environ, where):

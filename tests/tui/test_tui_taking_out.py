@@ -95,7 +95,7 @@ class Exporting(Workspace):
     """Plans one file with a difference."""
 
     def plan_export(self, to: str, folder: str) -> ExportPlan:
-        path = Path(self.options.cache_dir or "") / "recipe.yaml"
+        path = Path(self.options.paths[0]).with_name("recipe.yaml")
         file = PlannedFile(path, "new: [/INST]\n", "-old: 1\n+new: [/INST]\n" if path.exists() else "", path.exists())
         return ExportPlan((file,), "sftui: corrected against the starting recipe: mask.rule", ("one note",))
 
@@ -106,7 +106,7 @@ async def _to_the_plan(driven: Driven) -> str:
 
 
 async def test_export_shows_the_difference_before_it_writes(tmp_path: Path) -> None:
-    async with running(kind=Exporting, options=OpenOptions(("train.jsonl",), cache_dir=str(tmp_path))) as driven:
+    async with running(kind=Exporting, options=OpenOptions((str(tmp_path / "train.jsonl"),))) as driven:
         text = await _to_the_plan(driven)
         assert "nothing is written yet" in text and "+new: [/INST]" in text and "one note" in text
         await driven.press("escape")

@@ -37,15 +37,14 @@ class Proof:
     quick: Path | None = None
 
 
-def cache_root(cache_dir: Path | str | None = None) -> Path:
-    """Where proofs are kept: the argument, $SFTUI_CACHE, or the user's cache folder."""
-    if cache_dir is None:
-        cache_dir = os.environ.get("SFTUI_CACHE") or None
-    if cache_dir is None:
+def cache_root() -> Path:
+    """Where proofs are kept: in $SFTUI_CACHE, or the user's cache folder."""
+    folder = os.environ.get("SFTUI_CACHE")
+    if not folder:
         import platformdirs
 
-        cache_dir = platformdirs.user_cache_dir("sftui")
-    return Path(cache_dir) / "tokenizers"
+        folder = platformdirs.user_cache_dir("sftui")
+    return Path(folder) / "tokenizers"
 
 
 def proof_key(place: Location, files: Mapping[str, str], environment: Environment | None = None) -> str:

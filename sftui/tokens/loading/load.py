@@ -21,7 +21,6 @@ def load_tokenizer(
     name: str,
     *,
     revision: str | None = None,
-    cache_dir: Path | str | None = None,
     mode: str = "proven",
     environment: Environment | None = None,
     loader: str = "",
@@ -41,7 +40,7 @@ def load_tokenizer(
     place = locate(name, revision, loader)
     if place.kind == "builtin" and place.path is not None:
         return _builtin(place.name, place.path)
-    proof = cache.find(place, cache.cache_root(cache_dir), environment)
+    proof = cache.find(place, cache.cache_root(), environment)
     if proof is None:
         if mode == "provisional" and not loader:
             from sftui.tokens.loading.raw import load_raw
@@ -51,7 +50,7 @@ def load_tokenizer(
         from sftui.tokens.loading.prove import prove
 
         with hub_answering(place):
-            proof = prove(name, revision, cache_dir, environment, loader)
+            proof = prove(place, environment)
     return _proven(proof, place, environment, early=mode == "provisional")
 
 

@@ -41,20 +41,13 @@ LIMIT = 420.0
 """Seconds after which a proof is given up, as a whole."""
 
 
-def prove(
-    name: str,
-    revision: str | None = None,
-    cache_dir: Path | str | None = None,
-    environment: Environment | None = None,
-    loader: str = "",
-) -> cache.Proof:
+def prove(place: Location, environment: Environment | None = None) -> cache.Proof:
     """Run the proof in a subprocess and read what it wrote; TokenizerError with the reference's reason.
 
-    `environment` is the one whose transformers loads (None: our own); `loader` is the class that loads, where
-    AutoTokenizer does not choose it.
+    `environment` is the one whose transformers loads (None: our own).
     An unwritable cache folder is no reason to fail: the proof then lives in a temporary folder until this process ends.
     """
-    root = cache.cache_root(cache_dir)
+    root = cache.cache_root()
     try:
         root.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=root):
@@ -67,15 +60,14 @@ def prove(
         # Started in the package's own folder: with -m the current folder comes first on sys.path,
         # and a data folder may hold a file called json.py. The child changes back by itself.
         request = Path(folder) / "request"
-        of = (name, revision, root.absolute(), environment, loader)
-        request.write_bytes(pickle.dumps((os.getcwd(), of)))
-        code, lines = _run(request, name)
+        request.write_bytes(pickle.dumps((os.getcwd(), place, root.absolute(), environment)))
+        code, lines = _run(request, place.name)
         try:
             found: str | TokenizerError = pickle.loads(answer.read_bytes())
         except (OSError, EOFError, pickle.UnpicklingError):
             raise TokenizerError(
                 "the tokenizer cannot be loaded",
-                where=name,
+                where=place.name,
                 why=f"the process that loads it ended with {code}" + (f" ({lines[-1][:300]})" if lines else ""),
             ) from None
     if isinstance(found, TokenizerError):
@@ -83,7 +75,7 @@ def prove(
     proof = cache.read(root, found)
     if proof is None:
         raise TokenizerError(
-            "the tokenizer cannot be loaded", where=name, why=f"its proof in {root} cannot be read back"
+            "the tokenizer cannot be loaded", where=place.name, why=f"its proof in {root} cannot be read back"
         )
     return proof
 
@@ -108,34 +100,30 @@ def _run(request: Path, name: str) -> tuple[int, list[str]]:
     return process.returncode, errors.decode("utf-8", "replace").strip().splitlines()
 
 
-def make_proof(
-    name: str,
-    revision: str | None,
-    root: Path,
-    environment: Environment | None = None,
-    loader: str = "",
-) -> str:
+def make_proof(place: Location, root: Path, environment: Environment | None = None) -> str:
     """Load the reference, compare, write the proof; returns its key. TokenizerError, OSError."""
     from sftui.tokens.loading.observe import observations
     from sftui.tokens.loading.reference import doubled, read_facts
     from sftui.tokens.loading.refusal import no_vocabulary
 
-    place = locate(name, revision, loader)
     before = fingerprint(place)
     environment = environment or own_environment()
     reference = TokenizerProcess(environment, place)
     reported = reference.load()
     if place.kind == "hub":
-        place = locate(name, revision, loader)
+        place = locate(place.name, place.revision, place.loader)
     files = fingerprint(place)
     if place.kind != "hub" and files != before:
         raise TokenizerError(
-            "the tokenizer cannot be loaded", where=name, why="its files changed while they were read", fix="try again"
+            "the tokenizer cannot be loaded",
+            where=place.name,
+            why="its files changed while they were read",
+            fix="try again",
         )
     facts = read_facts(reported, place)
     if facts.is_fast and facts.vocab_size <= len(reported["added"]):
         raise no_vocabulary(place, facts.vocab_size)
-    four_too = four.redone(place) if facts.is_fast and not loader else None
+    four_too = four.redone(place) if facts.is_fast and not place.loader else None
     redone = four_too.backend if four_too is not None else None
     probes = probe_strings([*_in_one_only(reported, redone), *facts.special_tokens.values(), *added_contents(reported)])
     answers = wanted(reference, probes)
@@ -155,7 +143,7 @@ def make_proof(
     facts = replace(facts, probes=len(probes) if backend is not None else 0)
     measured = redone is not None and not facts.random  # what is drawn twice differs by itself
     elsewhere = {four.version(): count_differences(answers, redone, probes, places=False)} if measured else {}
-    if environment.own and not loader and not facts.random:
+    if environment.own and not place.loader and not facts.random:
         elsewhere |= _by_other_classes(place, reference, facts.transformers, answers, probes)
     facts = replace(facts, elsewhere=elsewhere)
     facts = facts.noting(*observations(reported, facts, place, probes, answers))
@@ -168,8 +156,8 @@ def make_proof(
         "versions": environments.versions(),
         "environment": dict(environment.versions),
         "probes": facts.probes,
-        "name": name,
-        "revision": revision,
+        "name": place.name,
+        "revision": place.revision,
     }
     try:
         cache.write(root, key, facts, backend, record)
@@ -238,16 +226,15 @@ def main(arguments: list[str]) -> None:
 
     stay_with_caller()
     request = Path(arguments[0])
-    folder, of = pickle.loads(request.read_bytes())
+    folder, place, root, environment = pickle.loads(request.read_bytes())
     os.chdir(folder)
     found: str | TokenizerError
     try:
-        found = make_proof(*of)
+        found = make_proof(place, root, environment)
     except Exception as error:
         from sftui.tokens.loading.refusal import explain
 
-        name, revision, *_ = of
-        found = explain(error, Location(name, "unknown", name, revision=revision))
+        found = explain(error, Location(place.name, "unknown", place.name, revision=place.revision))
     request.with_name("answer").write_bytes(pickle.dumps(found))
 
 

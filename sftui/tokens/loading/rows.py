@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from sftui.errors import TokenizerError
@@ -18,7 +17,7 @@ from sftui.tokens.loading import cache
 from sftui.tokens.loading.compare import same
 from sftui.tokens.loading.environments import Environment, own_environment
 from sftui.tokens.loading.load import hub_answering
-from sftui.tokens.loading.locate import fingerprint, locate
+from sftui.tokens.loading.locate import Location, fingerprint
 from sftui.tokens.loading.process import PipedEngine, TokenizerProcess
 
 PATIENCE = 20.0
@@ -26,25 +25,18 @@ PATIENCE = 20.0
 
 
 def prove_on(
-    loaded: LoadedTokenizer,
-    name: str,
-    texts: Sequence[str],
-    *,
-    revision: str | None = None,
-    cache_dir: Path | str | None = None,
-    environment: Environment | None = None,
-    loader: str = "",
+    loaded: LoadedTokenizer, place: Location, texts: Sequence[str], environment: Environment | None = None
 ) -> LoadedTokenizer:
     """The same tokenizer where AutoTokenizer gives the same ids and offsets for the texts, else one that it encodes.
 
     The very same object where nothing is to be reported. What is no proven backend (AutoTokenizer encodes already, or
     it is a built-in one) is not compared again. Texts that AutoTokenizer does not answer in time are left out, with a
-    note. The arguments are those of `load_tokenizer`.
+    note. `place` and `environment` are those that it was loaded of.
     """
     engine = loaded.engine
     if not texts or not isinstance(engine, FastEngine) or loaded.facts.state != PROVEN or not loaded.facts.backend:
         return loaded
-    place, root = locate(name, revision, loader), cache.cache_root(cache_dir)
+    root = cache.cache_root()
     try:
         key = cache.proof_key(place, fingerprint(place), environment)
     except OSError:

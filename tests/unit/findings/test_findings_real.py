@@ -84,7 +84,7 @@ def test_processes_find_the_same(shared: Path, tmp_path: Path) -> None:
     name, preset = "phi-3-mini", "axolotl@0.19"
     recipe = changed(trainers.preset(preset), "tokenizer.name", place(name, shared))
     file = shared / "testdata" / "datasets" / "turkish_daily_train.parquet"
-    audit = audited(OpenOptions((str(file),), recipe=recipe, cache_dir=str(tmp_path / "cache")), Filter(), jobs=2).audit
+    audit = audited(OpenOptions((str(file),), recipe=recipe), Filter(), jobs=2).audit
     [error] = [one for one in audit.found.codes.values() if one.severity.value == "error"]
     assert Listed.read().cells[error.code, preset][name][file.name] == f"{len(set(error.rows))} of {audit.rows}"
 

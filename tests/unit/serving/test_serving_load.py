@@ -102,7 +102,7 @@ def named(name: str, content: str | None = None) -> Callable[[Path], str]:
 def test_what_cannot_be_served_is_one_sentence(make: Callable[[Path], str], told: str, tmp_path: Path) -> None:
     name = make(tmp_path)
     with pytest.raises(SftuiError, match=told) as caught:
-        load_served(name, load_tokenizer("builtin:chatml"), "builtin:chatml", str(tmp_path / "cache"))
+        load_served(name, load_tokenizer("builtin:chatml"), "builtin:chatml")
     assert str(caught.value).count("\n") == 0 and Path(name).name in str(caught.value)
 
 
@@ -116,7 +116,7 @@ def test_a_folder_says_what_ends_generation(tmp_path: Path) -> None:
     for file, value in (("config.json", {}), ("config.json", {"eos_token_id": end}),
                         ("generation_config.json", {"eos_token_id": [end]})):  # fmt: skip
         (folder / file).write_text(json.dumps(value))
-        told.append(load_served(str(folder), own, None, str(tmp_path / "cache")).stops)
+        told.append(load_served(str(folder), own, None).stops)
     both = frozenset(("<|im_end|>", "<|endoftext|>"))
     assert told == [None, both, both]
 

@@ -28,8 +28,21 @@ def tokenizer_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="session")
 def kept_proofs() -> Path:
-    """The user's cache, for real tokenizers, of which a proof takes long and is not what is tested."""
+    """The user's cache."""
     return KEPT
+
+
+@pytest.fixture(scope="session")
+def load_kept() -> Callable[[str], LoadedTokenizer]:
+    """`load_tokenizer` with the user's cache, for real tokenizers, of which a proof takes long and is not what is
+    tested."""
+
+    def load(name: str) -> LoadedTokenizer:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("SFTUI_CACHE", str(KEPT))
+            return load_tokenizer(name)
+
+    return load
 
 
 @pytest.fixture

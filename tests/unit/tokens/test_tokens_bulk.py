@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -133,11 +133,13 @@ def test_without_fastokens_all_is_as_before(plain: LoadedTokenizer, monkeypatch:
 
 @pytest.mark.long
 @pytest.mark.shared
-def test_what_fastokens_does_not_know_stays_with_tokenizers(shared: Path, kept_proofs: Path) -> None:
+def test_what_fastokens_does_not_know_stays_with_tokenizers(
+    shared: Path, load_kept: Callable[[str], LoadedTokenizer]
+) -> None:
     folder = shared / "testdata" / "tokenizers"
     engines = {}
     for name in ("qwen2.5", "llama-3-8b-instruct", "minimind", "phi-3-mini", "t5-small", "bert-base-cased"):
-        loaded = load_tokenizer(str(folder / name), cache_dir=kept_proofs)
+        loaded = load_kept(str(folder / name))
         fast, bulk = in_bulk(loaded)
         engines[name] = bulk.engine
         fast.ahead([ToEncode(text) for text in TEXTS])

@@ -156,12 +156,6 @@ def test_an_unwritable_cache_is_no_reason_to_fail(
     assert load_tokenizer(str(make_folder("chatml"))).facts.state == "proven"
 
 
-def test_cache_dir_argument_wins(make_folder: Any, tmp_path: Path) -> None:
-    load_tokenizer(str(make_folder("chatml")), cache_dir=tmp_path / "own")
-    assert len(list((tmp_path / "own" / "tokenizers").iterdir())) == 1
-    assert not (tmp_path / "cache").exists()
-
-
 def test_provisional_reads_what_the_files_say(make_folder: Any) -> None:
     folder = make_folder("gemma")
     quick = load_tokenizer(str(folder), mode="provisional")

@@ -159,7 +159,7 @@ def test_an_empty_tokenizer_is_refused(make_folder: Any) -> None:
 
     folder = make_folder(tokenizer_dot_json=None, tokenizer_config_dot_json={"tokenizer_class": "LlamaTokenizer"})
     with pytest.raises(TokenizerError, match="empty tokenizer of 3 tokens"):
-        make_proof(str(folder), None, cache.cache_root())
+        make_proof(locate(str(folder)), cache.cache_root())
 
 
 @pytest.mark.processes
@@ -178,7 +178,7 @@ def test_a_full_disk_is_told(make_folder: Any, monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(cache, "_put", full)
     with pytest.raises(TokenizerError, match=r"No space left on device.*SFTUI_CACHE"):
-        make_proof(str(make_folder()), None, cache.cache_root())
+        make_proof(locate(str(make_folder())), cache.cache_root())
     assert list(cache.cache_root().iterdir()) == [], "nothing half written stays"
 
 

@@ -12,6 +12,7 @@ from sftui.errors import TokenizerError
 from sftui.tokens import LoadedTokenizer, load_tokenizer
 from sftui.tokens.loaded import FastEngine
 from sftui.tokens.loading import rows
+from sftui.tokens.loading.locate import locate
 from sftui.tokens.loading.process import PipedEngine, TokenizerProcess
 from sftui.tokens.loading.rows import LEFT_OUT, NOT_COMPARED, prove_on
 
@@ -38,15 +39,15 @@ def test_a_text_that_differs_where_no_probe_does_is_found(make_folder: Any, diff
     folder = make_folder("chatml")
     loaded = differing(folder, ONLY_HERE)
     wrong = loaded.encode(f"a {ONLY_HERE} swims")
-    assert isinstance(loaded.engine, FastEngine) and prove_on(loaded, str(folder), ["plain", "text"]) is loaded
-    found = prove_on(loaded, str(folder), ["plain", f"a {ONLY_HERE} swims"])
+    assert isinstance(loaded.engine, FastEngine) and prove_on(loaded, locate(str(folder)), ["plain", "text"]) is loaded
+    found = prove_on(loaded, locate(str(folder)), ["plain", f"a {ONLY_HERE} swims"])
     right = load_tokenizer("builtin:chatml").encode(f"a {ONLY_HERE} swims")
     assert wrong != right == found.encode(f"a {ONLY_HERE} swims")
     assert (found.facts.engine, found.facts.probes, found.facts.backend) == ("transformers", 0, "")
     (note,) = [note for note in found.facts.notes if "on 1 of 2 texts of the rows" in note]
     again = load_tokenizer(str(folder))  # for every dataset from now on
     assert isinstance(again.engine, PipedEngine) and again.facts == found.facts and note in again.facts.notes
-    assert prove_on(again, str(folder), ["other"]) is again
+    assert prove_on(again, locate(str(folder)), ["other"]) is again
 
 
 def test_equal_texts_are_compared_once_and_new_ones_alone(make_folder: Any, started: list[TokenizerProcess]) -> None:
@@ -54,9 +55,9 @@ def test_equal_texts_are_compared_once_and_new_ones_alone(make_folder: Any, star
     loaded = load_tokenizer(str(folder))
     started.clear()
     for texts, processes in ((["a b"], 1), (["a b"], 1), (["a b", "naïve\n\n  x"], 2), ([], 2)):
-        assert prove_on(load_tokenizer(str(folder)), str(folder), texts).engine.__class__ is FastEngine
+        assert prove_on(load_tokenizer(str(folder)), locate(str(folder)), texts).engine.__class__ is FastEngine
         assert len(started) == processes
-    assert prove_on(loaded, str(folder), ["a b"]) is loaded
+    assert prove_on(loaded, locate(str(folder)), ["a b"]) is loaded
 
 
 def test_built_in_and_provisional_ones_ask_nobody(make_folder: Any, started: list[TokenizerProcess]) -> None:
@@ -65,7 +66,7 @@ def test_built_in_and_provisional_ones_ask_nobody(make_folder: Any, started: lis
         ("builtin:chatml", load_tokenizer("builtin:chatml")),
         (str(folder), load_tokenizer(str(folder), mode="provisional")),
     ):
-        assert prove_on(loaded, name, [ONLY_HERE]) is loaded
+        assert prove_on(loaded, locate(name), [ONLY_HERE]) is loaded
     assert started == []
 
 
@@ -85,7 +86,7 @@ def test_a_text_without_an_answer_is_left_out_and_said(
     monkeypatch.setattr(TokenizerProcess, "encode", hanging)
     started.clear()
     for _ in range(2):
-        found = prove_on(loaded, str(folder), ["plain", "a bomb", "after it"])
+        found = prove_on(loaded, locate(str(folder)), ["plain", "a bomb", "after it"])
         assert found.engine is loaded.engine
         assert [note for note in found.facts.notes if LEFT_OUT in note] == [
             f"2 of 3 texts of the first rows {LEFT_OUT}"
@@ -101,7 +102,7 @@ def test_a_reference_that_does_not_load_is_said(make_folder: Any, monkeypatch: p
         raise TokenizerError("the tokenizer cannot be loaded", why="no room")
 
     monkeypatch.setattr(TokenizerProcess, "load", refuse)
-    found = prove_on(loaded, str(folder), ["x"])
+    found = prove_on(loaded, locate(str(folder)), ["x"])
     assert found.engine is loaded.engine and f"{NOT_COMPARED}: no room" in found.facts.notes
 
 
@@ -115,4 +116,4 @@ def test_what_cannot_be_kept_is_shown_all_the_same(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("sftui.tokens.loading.cache.tempfile.mkstemp", full)
-    assert isinstance(prove_on(loaded, str(folder), [ONLY_HERE]).engine, PipedEngine)
+    assert isinstance(prove_on(loaded, locate(str(folder)), [ONLY_HERE]).engine, PipedEngine)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from references import load_reference
 
-from sftui.tokens import load_tokenizer
+from sftui.tokens import LoadedTokenizer
 from sftui.tokens.loading.locate import locate
 
 NAMES = ("bert-base-cased", "llama-3-8b-instruct", "minimind", "phi-3-mini", "qwen2.5", "t5-small")
@@ -52,9 +52,9 @@ def texts(shared: Path) -> list[str]:
 
 
 @pytest.fixture(scope="module", params=NAMES)
-def pair(request: pytest.FixtureRequest, shared: Path, kept_proofs: Path) -> tuple[Any, Any]:
+def pair(request: pytest.FixtureRequest, shared: Path, load_kept: Callable[[str], LoadedTokenizer]) -> tuple[Any, Any]:
     folder = str(shared / "testdata" / "tokenizers" / request.param)
-    return load_tokenizer(folder, cache_dir=kept_proofs), load_reference(locate(folder))
+    return load_kept(folder), load_reference(locate(folder))
 
 
 @pytest.mark.one_of(3)
@@ -118,19 +118,19 @@ def test_a_128k_tokenizer_is_light_and_quick(shared: Path, kept_proofs: Path) ->
 
     code = (
         "import sys, time, psutil\nfrom sftui.tokens import load_tokenizer\nbefore = time.process_time()\nloaded ="
-        " load_tokenizer(sys.argv[1], cache_dir=sys.argv[2])\nspent = time.process_time() -"
+        " load_tokenizer(sys.argv[1])\nspent = time.process_time() -"
         " before\nloaded.encode('Hello')\nprint(psutil.Process().memory_info().rss >> 20, spent, 'numpy' in"
         " sys.modules, 'transformers' in sys.modules)"
     )
     name = str(shared / "testdata" / "tokenizers" / "llama-3-8b-instruct")
     for _ in range(2):
         ended = subprocess.run(
-            [sys.executable, "-c", code, name, str(kept_proofs)],
+            [sys.executable, "-c", code, name],
             capture_output=True,
             text=True,
             check=True,
             timeout=120,
-            env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[3])},
+            env={**os.environ, "SFTUI_CACHE": str(kept_proofs), "PYTHONPATH": str(Path(__file__).resolve().parents[3])},
         )
     memory, spent, numpy, transformers = ended.stdout.split()
     assert (numpy, transformers) == ("False", "False")

@@ -118,7 +118,7 @@ def test_the_inspector_shows_first_and_corrects_then(
 ) -> None:
     loaded = differing(folder, ODD)
     data.write_text(json.dumps(talk(f"A {ODD}.")) + "\n")
-    _, heard = open_workspace(tokenizer=str(folder), cache_dir=str(cache.cache_root().parent))
+    _, heard = open_workspace(tokenizer=str(folder))
     odd = loaded.encode(ODD).ids[0]
     shown = heard.wait(ev.RowReady, lambda event: event.inspection.tokens is not None)
     assert odd in shown.inspection.tokens.input_ids, "what was proven on probe strings comes first"
@@ -134,7 +134,7 @@ def test_the_inspector_says_nothing_where_the_rows_agree(
     data: Path, folder: Path, open_workspace: Callable[..., Any]
 ) -> None:
     load_tokenizer(str(folder))
-    _, heard = open_workspace(tokenizer=str(folder), cache_dir=str(cache.cache_root().parent))
+    _, heard = open_workspace(tokenizer=str(folder))
     heard.wait(ev.TokenizerChanged, lambda event: event.state == "proven")
     (proof,) = cache.cache_root().iterdir()
     for _ in range(120):
