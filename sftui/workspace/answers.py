@@ -8,13 +8,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
-from sftui.model import Conversation, Inspection, Problem
+from sftui.model import Conversation, Inspection
 from sftui.session.deciding import decide
 from sftui.session.opened import HEAVY, OpenData
 from sftui.session.ready import Ready
 from sftui.session.trial import with_cures
-from sftui.workspace.events import BatchReady, FindingsReady, PacksReady, TagsReady, WhyReady
-from sftui.workspace.requests import BatchRequest, FindingsRequest, PacksRequest, TagsRequest, WhyRequest
+from sftui.workspace.events import Answering, Answers, BatchReady, FindingsReady, PacksReady, TagsReady, WhyReady
+from sftui.workspace.requests import BatchRequest, FindingsRequest, PacksRequest, WhyRequest
 
 if TYPE_CHECKING:
     from sftui.findings import Context, Finding
@@ -28,13 +28,13 @@ MOST_BYTES = 500_000
 """How much of the rows is gathered; the proof takes about half a second then, and a row requested meanwhile waits."""
 
 
-def findings(session: OpenData, request: FindingsRequest, version: int) -> Iterator[FindingsReady | None]:
+def findings(session: OpenData, request: FindingsRequest, answer: Answering[FindingsReady]) -> Answers[FindingsReady]:
     """The row's findings at once, then with those of the set-up, which are worked out once a recipe, then with the
     cures of each that were tried and help."""
     whole = session.ready()
     context = whole.checks()
     found, waived = whole.sifted(whole.inspect(request.index))
-    ready = FindingsReady(request.ticket, version, request.index, found, waived=waived, tried=False)
+    ready = answer(found, waived=waived, tried=False)
     known: tuple[tuple[Finding, ...], int] | None = context.memo.get(SETUP)
     if known is None:
         yield ready
@@ -47,10 +47,9 @@ def findings(session: OpenData, request: FindingsRequest, version: int) -> Itera
     yield replace(ready, findings=row, setup=setup, tried=True)
 
 
-def why(session: OpenData, request: WhyRequest, version: int) -> Iterator[WhyReady | None]:
+def why(session: OpenData, request: WhyRequest, answer: Answering[WhyReady]) -> Answers[WhyReady]:
     """The ways of a token, once all recipes were tried on its row."""
-    found = yield from decide(session.ready(), request.index, request.token)
-    yield WhyReady(request.ticket, version, request.index, request.token, found.ways, found.failing)
+    yield answer(*(yield from decide(session.ready(), request.index, request.token)))
 
 
 def _with_cures(session: Ready, found: tuple[Finding, ...]) -> Generator[None, None, tuple[Finding, ...]]:
@@ -72,12 +71,12 @@ def _setup(session: Ready, context: Context) -> Iterator[None]:
     context.memo[SETUP] = session.sift(check_setup(context, sample))
 
 
-def batch(session: OpenData, request: BatchRequest, version: int) -> Iterator[BatchReady]:
+def batch(session: OpenData, request: BatchRequest, answer: Answering[BatchReady]) -> Iterator[BatchReady]:
     """The rows from a place on as the collator makes one batch of them."""
-    yield BatchReady(request.ticket, version, session.ready().batch(request.start, request.rows))
+    yield answer(session.ready().batch(request.start, request.rows))
 
 
-def packs(session: OpenData, request: PacksRequest, version: int) -> Iterator[PacksReady | None]:
+def packs(session: OpenData, request: PacksRequest, answer: Answering[PacksReady]) -> Answers[PacksReady]:
     """Rows are prepared one at a time until they are a packing group, or many, and then packed as one."""
     ready = session.ready()
     ready.checks()
@@ -96,10 +95,10 @@ def packs(session: OpenData, request: PacksRequest, version: int) -> Iterator[Pa
         made.append(inspection)
         tokens += sum(len(example.input_ids) for example in inspection.examples)
         yield None
-    yield PacksReady(request.ticket, version, *ready.packs(made), len(made))
+    yield answer(*ready.packs(made), len(made))
 
 
-def tags(session: OpenData, request: TagsRequest, version: int) -> Iterator[TagsReady | None]:
+def tags(session: OpenData, answer: Answering[TagsReady]) -> Answers[TagsReady]:
     """The tagged template with its diff; SftuiError where there is none."""
     tools = session.ready().checks().tools
     template = tools.templates.get("default") or next(iter(tools.templates.values()), None)
@@ -121,5 +120,6 @@ def tags(session: OpenData, request: TagsRequest, version: int) -> Iterator[Tags
     done = add_generation_tags(
         template.source, template.name, special, chats, options=options, rendering=template.rendering
     )
-    refused = Problem(f"no tags were added to {template.name}", done.refused) if done.refused is not None else None
-    yield TagsReady(request.ticket, version, template.name, done.source, done.diff, done.proven, refused)
+    if done.refused is not None:
+        raise SftuiError(f"no tags were added to {template.name}", why=done.refused)
+    yield answer(template.name, done.source, done.diff, done.proven)

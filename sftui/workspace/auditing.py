@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from sftui.errors import SftuiError
 from sftui.session.opened import HEAVY, OpenData
 from sftui.session.splitting import settling
-from sftui.workspace.events import AuditReady, CodeCount, OrderReady, VerdictLine
-from sftui.workspace.requests import REPAIRED, AuditRequest, OrderRequest
+from sftui.workspace.events import Answering, Answers, AuditReady, CodeCount, OrderReady, VerdictLine
+from sftui.workspace.requests import REPAIRED, OrderRequest
 
 if TYPE_CHECKING:
     from sftui.audit.audit import Audit
@@ -44,7 +44,7 @@ class AuditRun:
         """Another recipe or tokenizer is in force."""
         self._gathered = None
 
-    def run(self, session: OpenData, request: AuditRequest, version: int) -> Iterator[AuditReady | None]:
+    def run(self, session: OpenData, answer: Answering[AuditReady]) -> Answers[AuditReady]:
         """Every row, checked and counted; stopped by not being asked for more, and asked again it goes on where it
         stopped."""
         ready = session.ready()
@@ -88,11 +88,11 @@ class AuditRun:
             seconds = (progress.rows - before) / progress.rate if progress.rate else 0.0
             if progress.done or seconds - reported > REPORT_EVERY:
                 reported = seconds
-                yield _event(request, version, gathered, progress)
+                yield _event(answer, gathered, progress)
             else:
                 yield None
 
-    def order(self, session: OpenData, request: OrderRequest, version: int) -> Iterator[OrderReady]:
+    def order(self, session: OpenData, request: OrderRequest, answer: Answering[OrderReady]) -> Iterator[OrderReady]:
         """Rows by what is requested, as far as the audit came, or the count of the repairs."""
         if request.by in REPAIRED:
             rows: Sequence[int] = getattr(session.overlay, REPAIRED[request.by], ())
@@ -100,7 +100,7 @@ class AuditRun:
             rows = self._rows(self._gathered, request.by)
         else:
             raise SftuiError("the dataset has not been audited yet", fix="press A")
-        yield OrderReady(request.ticket, version, request.by, array("L", rows[:MOST_ORDERED]), len(rows))
+        yield answer(array("L", rows[:MOST_ORDERED]), len(rows))
 
     def _rows(self, gathered: Audit, by: str) -> Sequence[int]:
         tokens, trained = self._tokens, self._trained
@@ -122,7 +122,7 @@ class AuditRun:
         return sorted(rows)
 
 
-def _event(request: AuditRequest, version: int, gathered: Audit, progress: AuditProgress) -> AuditReady:
+def _event(answer: Answering[AuditReady], gathered: Audit, progress: AuditProgress) -> AuditReady:
     from sftui.audit.tallies import listed_by
     from sftui.findings import Severity
 
@@ -139,9 +139,7 @@ def _event(request: AuditRequest, version: int, gathered: Audit, progress: Audit
     for line in gathered.verdict():
         by = listed_by("verdict", line.consequence) if line.rows < line.of else ""
         verdict.append(VerdictLine(line.severity.value, f"{line.sentence} ({line.code})", by))
-    return AuditReady(
-        request.ticket,
-        version,
+    return answer(
         *(progress.rows, progress.total, progress.rate, progress.left, progress.done),
         brief(gathered.figures(packing=progress.done), whole=progress.done),
         tuple(codes),

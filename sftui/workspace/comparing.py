@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import threading
 from array import array
-from collections.abc import Callable, Collection, Generator, Iterator
+from collections.abc import Callable, Collection, Generator
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from difflib import unified_diff
 from functools import partial
@@ -19,7 +19,7 @@ from sftui.session.explaining import chosen, explain
 from sftui.session.opened import OpenData
 from sftui.session.ready import Ready, prove_rows, row_texts, tokenized, tokenizer_of, under, waits
 from sftui.session.splitting import settle_split, settling, unsure_of
-from sftui.workspace.events import ComparisonReady, CountReady, RepairCount
+from sftui.workspace.events import Answering, Answers, ComparisonReady, CountReady, RepairCount
 from sftui.workspace.requests import CompareRequest, CountRequest
 from sftui.workspace.watching import Pace
 
@@ -43,7 +43,9 @@ class Comparison:
         self._session: OpenData | None = None
         self._made_for: tuple[object, ...] = ()
 
-    def compare(self, first: OpenData, request: CompareRequest, version: int) -> Iterator[ComparisonReady | None]:
+    def compare(
+        self, first: OpenData, request: CompareRequest, answer: Answering[ComparisonReady]
+    ) -> Answers[ComparisonReady]:
         """One row, aligned, with the second recipe's inspection."""
         other = yield from self._second(first, request.recipe, request.repairs)
         from sftui.comparison import compare_row
@@ -55,12 +57,11 @@ class Comparison:
         diff = "" if request.repairs is None else row_diff(made[0].row, made[1].row)
         unmarked = tuple(split.note for split in splits) if unsure_of(splits) else ()
         left_out, differing = len(found.columns) - len(shown.columns), found.differing_tokens
-        ready = partial(ComparisonReady, request.ticket, version, request.recipe, repairs=request.repairs)
-        yield ready(shown, made[1], left_out, differing, diff=diff, unmarked=unmarked)
+        yield answer(shown, made[1], left_out, differing, diff, unmarked)
 
     def count(
-        self, first: OpenData, request: CountRequest, version: int, settled: Callable[[], None] = lambda: None
-    ) -> Iterator[CountReady | None]:
+        self, first: OpenData, request: CountRequest, answer: Answering[CountReady], settled: Callable[[], None]
+    ) -> Answers[CountReady]:
         """The count over every row, reported as it grows; `settled` is called once it is known which rows evaluate,
         where it was not."""
         first.ready().checks()
@@ -74,14 +75,13 @@ class Comparison:
             settled()
         unsure = unsure_of(settle_split(session, most=0) for session in (first, other))
         counted, pace, differing = ComparisonCount(keep=1), Pace(REPORT_EVERY), array("q")
-        ready = partial(CountReady, request.ticket, version)
         for row in first.stored.source.rows():
             found = _compared(first, other, row, unsure)
             counted = counted.plus(found)
             if request.causes and found.differs:
                 differing.append(row.index)
-            yield ready(counted, first.count_now(), repaired=_repaired(other)) if pace.due() else None
-        whole = ready(counted, counted.rows, True, repaired=_repaired(other))
+            yield answer(counted, first.count_now(), repaired=_repaired(other)) if pace.due() else None
+        whole = answer(counted, counted.rows, True, repaired=_repaired(other))
         yield whole
         if request.repairs is None and isinstance(first, Ready) and isinstance(other, Ready):
             rows = chosen(differing)
@@ -142,20 +142,9 @@ def row_diff(before: Row, after: Row) -> str:
 
 def _in_thread(work: Callable[[], OpenData]) -> Generator[None, None, OpenData]:
     """Do what may wait for another process in a thread."""
-    made: list[OpenData | SftuiError] = []
-
-    def load() -> None:
-        try:
-            made.append(work())
-        except SftuiError as error:
-            made.append(error)
-
-    thread = threading.Thread(target=load, name="sftui-second-tokenizer", daemon=True)
-    thread.start()
-    while thread.is_alive():
-        thread.join(WAIT)
+    loading = ThreadPoolExecutor(1, "sftui-second-tokenizer").submit(work)
+    while not wait([loading], WAIT).done:
         yield None
-    found = made[0] if made else SftuiError("the second tokenizer could not be loaded")
-    if isinstance(found, SftuiError):
-        raise found
-    return found
+    if not isinstance(loading.exception(), SftuiError | None):
+        raise SftuiError("the second tokenizer could not be loaded") from loading.exception()
+    return loading.result()

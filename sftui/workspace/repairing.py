@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
+from sftui.errors import SftuiError
 from sftui.findings.rule import TO_MESSAGES
-from sftui.model import Problem
 from sftui.pipeline import detect
 from sftui.repairs.run import RunCounts
 from sftui.session.opened import OpenData
 from sftui.session.ready import tokenizer_of
 from sftui.session.repairing import WriteProgress, check_targets, conversion_of, session_plan, write_repaired
-from sftui.workspace.events import RepairCount, RepairsCounted, RepairsWritten
-from sftui.workspace.requests import RepairsRequest, WriteRequest
+from sftui.workspace.events import Answering, Answers, RepairCount, RepairsCounted, RepairsWritten
+from sftui.workspace.requests import WriteRequest
 from sftui.workspace.watching import Pace, change_of
 
 REPORT_EVERY = 0.25
@@ -27,37 +24,34 @@ def count_of(counts: RunCounts) -> RepairCount:
     return RepairCount(counts.rows, counts.changed, counts.dropped, each, counts.skipped, tuple(counts.named))
 
 
-def count_repairs(session: OpenData, request: RepairsRequest, version: int) -> Iterator[RepairsCounted | None]:
+def count_repairs(session: OpenData, answer: Answering[RepairsCounted]) -> Answers[RepairsCounted]:
     """How many rows the repairs in force change, reported as it grows."""
     overlay = session.overlay
     if overlay is None:
-        yield RepairsCounted(request.ticket, version, RepairCount(), 0, True)
+        yield answer(RepairCount(), 0, True)
         return
-    counted, pace = partial(RepairsCounted, request.ticket, version), Pace(REPORT_EVERY)
+    pace = Pace(REPORT_EVERY)
     for row in overlay.stored.rows(overlay.upto):
         overlay.repair(row)
-        yield counted(count_of(overlay.counts), session.count_now()) if pace.due() else None
-    yield counted(count_of(overlay.counts), overlay.counts.rows, True, doubles=overlay.plan.deduplicate)
+        yield answer(count_of(overlay.counts), session.count_now()) if pace.due() else None
+    yield answer(count_of(overlay.counts), overlay.counts.rows, True, doubles=overlay.plan.deduplicate)
 
 
-def write_whole(session: OpenData, request: WriteRequest) -> Iterator[RepairsWritten | None]:
+def write_whole(session: OpenData, request: WriteRequest, answer: Answering[RepairsWritten]) -> Answers[RepairsWritten]:
     """The repaired data, where all of the data is there and still what was opened; half a dataset looks like a smaller
     one."""
     for _ in session.source.look_through():
         yield None
     problem = change_of(session.source).problem
     if problem is not None:
-        problem = replace(problem, what=f"nothing is written: {problem.what}")
-    for damage in session.source.damage[:1] if problem is None else ():
+        raise SftuiError(f"nothing is written: {problem.what}", why=problem.why, fix=problem.fix)
+    for damage in session.source.damage:
         words = f"nothing is written: the data cannot be read to its end, {damage.title}"
-        problem = Problem(words, damage.why, damage.fix)
-    if problem is not None:
-        yield RepairsWritten(request.ticket, request.target, request.log, problem=problem)
-        return
-    yield from _write(session, request)
+        raise SftuiError(words, why=damage.why, fix=damage.fix)
+    yield from _write(session, request, answer)
 
 
-def _write(session: OpenData, request: WriteRequest) -> Iterator[RepairsWritten | None]:
+def _write(session: OpenData, request: WriteRequest, answer: Answering[RepairsWritten]) -> Answers[RepairsWritten]:
     """Write what the repairs in force make of the data, as they are now, whatever is changed meanwhile."""
     target, journal = Path(request.target), Path(request.log)
     check_targets(session.options.paths, request.target, request.log)
@@ -67,8 +61,7 @@ def _write(session: OpenData, request: WriteRequest) -> Iterator[RepairsWritten 
     plan = session_plan(tokenizer_of(session), session.repairs, request.marked, conversion=conversion)
     if plan.codes or any(repair.name == "strip-tokens" for repair in plan.repairs):
         session.ready().checks()  # the tokenizer decides on these
-    written = partial(RepairsWritten, request.ticket, request.target, request.log)
     now, pace = WriteProgress(RunCounts()), Pace(REPORT_EVERY)
     for now in write_repaired(session, plan, target, journal):
-        yield written(count_of(now.counts), now.lost, session.count_now()) if pace.due() else None
-    yield written(count_of(now.counts), now.lost, now.counts.rows, True)
+        yield answer(count_of(now.counts), now.lost, session.count_now()) if pace.due() else None
+    yield answer(count_of(now.counts), now.lost, now.counts.rows, True)

@@ -4,20 +4,20 @@ what answers it, how urgent it is and how long it stands.
 `Workspace.ask` sends one, `Worker._job` answers it.
 
 Requests and events travel as pickles, one after the other, over the worker's stdin and stdout;
-a pickle ends where it says it ends, so no framing is needed. Named tuples and dataclasses are
-divided as in `events`.
+a pickle ends where it says it ends, so no framing is needed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 from sftui.bound import Overrun
 from sftui.model import Problem
 from sftui.recipe import Recipe
 from sftui.session.options import OpenOptions, SearchQuery
+from sftui.values import value_class
 from sftui.workspace import events as ev
 
 
@@ -49,93 +49,94 @@ class SetRecipe(NamedTuple):
     opened: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class RowRequest:
+@value_class
+class Question:
+    """What is asked of the worker; `ticket` names it in what answers it."""
+
+    ticket: int
+
+
+@value_class
+class RowRequest(Question):
     """`held`: the recipe version for which the workspace has the answer, 0 for none; it need not be
     answered again unless the worker's recipe is another one by now."""
 
-    ticket: int
     index: int
     held: int = 0
 
 
-class BatchRequest(NamedTuple):
-    ticket: int
+@value_class
+class BatchRequest(Question):
     start: int
     rows: int
 
 
-class SummariesRequest(NamedTuple):
+@value_class
+class SummariesRequest(Question):
     """Rows `start` to `stop` (half open) for the row list, or the `rows` named where it is filtered or sorted."""
 
-    ticket: int
     start: int
     stop: int
     rows: tuple[int, ...] = ()
 
 
-class SearchRequest(NamedTuple):
-    ticket: int
+@value_class
+class SearchRequest(Question):
     query: SearchQuery
     start: int
     forward: bool = True
 
 
-class HitsRequest(NamedTuple):
+@value_class
+class HitsRequest(Question):
     """How often a query hits, over all rows from the first on."""
 
-    ticket: int
     query: SearchQuery
 
 
-@dataclass(frozen=True, slots=True)
-class FindingsRequest:
+@value_class
+class FindingsRequest(Question):
     """What is wrong with a row, and with the set-up."""
 
-    ticket: int
     index: int
 
 
-@dataclass(frozen=True, slots=True)
-class WhyRequest:
+@value_class
+class WhyRequest(Question):
     """What would turn the label of a token of a row over."""
 
-    ticket: int
     index: int
     token: int
 
 
-@dataclass(frozen=True, slots=True)
-class CompareRequest:
+@value_class
+class CompareRequest(Question):
     """A row under the recipe in force and under `recipe`, with other `repairs` where they are given."""
 
-    ticket: int
     index: int
     recipe: Recipe
     repairs: tuple[str, ...] | None = None
 
 
-class CountRequest(NamedTuple):
+@value_class
+class CountRequest(Question):
     """How often the recipe in force and `recipe` differ over the dataset, with other `repairs` where they are given;
     `causes`: and why."""
 
-    ticket: int
     recipe: Recipe
     repairs: tuple[str, ...] | None = None
     causes: bool = False
 
 
-class PacksRequest(NamedTuple):
+@value_class
+class PacksRequest(Question):
     """The packed sequences that rows from `start` on fill."""
 
-    ticket: int
     start: int
 
 
-class AuditRequest(NamedTuple):
+class AuditRequest(Question):
     """The figures and findings of the whole dataset."""
-
-    ticket: int
 
 
 GROUPS = {"roles": "signatures", "template": "branches", "findings": "finding_sets"}
@@ -145,40 +146,33 @@ REPAIRED = {"repaired": "changed", "left out": "dropped"}
 """Orders by what the repairs in force do to rows, and where their overlay keeps those rows."""
 
 
-class OrderRequest(NamedTuple):
+@value_class
+class OrderRequest(Question):
     """Rows by what the audit knows of them: a severity, a code, `longest`, …, or behind a number of the figures, as
     `audit.tallies.listed_by` says it.
 
     Those of `REPAIRED` need no audit.
     """
 
-    ticket: int
     by: str
 
 
-class SplitWanted(NamedTuple):
+class SplitWanted(Question):
     """Which rows evaluate: the worker asks itself, where the trainer sets some aside."""
 
-    ticket: int = -1
 
-
-class TagsRequest(NamedTuple):
+class TagsRequest(Question):
     """The chat template in force with generation tags, proven on the first rows."""
 
-    ticket: int
 
-
-class RepairsRequest(NamedTuple):
+class RepairsRequest(Question):
     """How many rows the repairs in force change."""
 
-    ticket: int
 
-
-@dataclass(frozen=True, slots=True)
-class WriteRequest:
+@value_class
+class WriteRequest(Question):
     """The data with the repairs in force, but for the rows `marked`, into a new file, and every change into a log."""
 
-    ticket: int
     target: str
     log: str
     marked: tuple[int, ...] = ()
@@ -188,30 +182,26 @@ class Cancel(NamedTuple):
     ticket: int
 
 
-Question: TypeAlias = (
-    "RowRequest | BatchRequest | SummariesRequest | SearchRequest | HitsRequest | FindingsRequest | WhyRequest"
-    " | CompareRequest | CountRequest | PacksRequest | AuditRequest | OrderRequest | TagsRequest | RepairsRequest"
-    " | WriteRequest"
-)
 Request: TypeAlias = "OpenRequest | SetRecipe | Question | Cancel"
 
-SHARED = ("ticket", "index", "token", "recipe", "repairs", "by", "target", "log")
+SHARED = ("index", "token", "recipe", "repairs", "by", "target", "log")
 """What an answer says of its question."""
 
 
 class QuestionKind(NamedTuple):
     """A kind of question: the event that answers it (several may), what that event holds, but for why and what it says
-    of its question, where there is no answer (None: a `WorkerFailed` says that), and whether it stands until it is
-    answered `once` or is answered again under every recipe."""
+    of its question, where there is no answer (None: a `WorkerFailed` says that), whether it stands until it is answered
+    `once` or is answered again under every recipe, and whether an answer counts under `any_recipe`."""
 
     answer: Any
     unanswered: Mapping[str, Any] | None = None
     once: bool = False
+    any_recipe: bool = False
 
 
 QUESTIONS: Mapping[type, QuestionKind] = {
     RowRequest: QuestionKind(ev.RowReady),
-    BatchRequest: QuestionKind(ev.BatchReady, {"batch": None}),
+    BatchRequest: QuestionKind(ev.BatchReady, {}),
     FindingsRequest: QuestionKind(ev.FindingsReady, {}),
     WhyRequest: QuestionKind(ev.WhyReady, {}),
     CompareRequest: QuestionKind(ev.ComparisonReady, {}),
@@ -220,24 +210,29 @@ QUESTIONS: Mapping[type, QuestionKind] = {
     OrderRequest: QuestionKind(ev.OrderReady, {}, once=True),
     # A list that cannot be made: each of its rows says itself what is wrong with it.
     SummariesRequest: QuestionKind(ev.SummariesReady),
-    SearchRequest: QuestionKind(ev.SearchFound, {"row": None, "finished": True}, once=True),
-    WriteRequest: QuestionKind(ev.RepairsWritten, {}, once=True),
+    SearchRequest: QuestionKind(ev.SearchFound, {"finished": True}, once=True, any_recipe=True),
+    WriteRequest: QuestionKind(ev.RepairsWritten, {}, once=True, any_recipe=True),
     SplitWanted: QuestionKind(None, once=True),
     CountRequest: QuestionKind(ev.CountReady, {}),
-    RepairsRequest: QuestionKind(ev.RepairsCounted, {"counted": ev.RepairCount(), "done": True}),
-    AuditRequest: QuestionKind(ev.AuditReady, {"rows": 0}),
+    RepairsRequest: QuestionKind(ev.RepairsCounted, {"done": True}),
+    AuditRequest: QuestionKind(ev.AuditReady, {}),
     HitsRequest: QuestionKind(ev.HitsCounted, {"done": True}),
 }
 """Every question, the most urgent first; jobs in slices keep the same order."""
 
 
-def refusal(item: Any, version: int, problem: Problem) -> ev.Event | None:
+def answering(question: Question, version: int, problem: Problem | None = None) -> partial[Any]:
+    """What makes the events that answer a question of the rest of what they hold."""
+    kind = QUESTIONS[type(question)]
+    said = {name: getattr(question, name) for name in SHARED if name in kind.answer.__match_args__}
+    return partial(kind.answer, question.ticket, None if kind.any_recipe else version, problem, **said)
+
+
+def refusal(item: Any, version: int, problem: Problem) -> ev.Answer | None:
     """What answers a question that cannot be answered, so that nobody waits for ever; None for what a `WorkerFailed`
     answers."""
     kind = QUESTIONS.get(type(item))
     if kind is None or kind.answer is None or kind.unanswered is None:
         return None
-    said = {name: getattr(item, name) for name in SHARED if hasattr(item, name)}
-    held = {**said, "version": version, "problem": problem, **kind.unanswered}
-    answer: ev.Event = kind.answer(**{name: held[name] for name in kind.answer.__match_args__ if name in held})
+    answer: ev.Answer = answering(item, version, problem)(**kind.unanswered)
     return answer

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
-from sftui.model import RAW_LIMIT, Inspection, Problem, Row
+from sftui.model import RAW_LIMIT, Inspection, Row
 from sftui.session.opened import OpenData
 from sftui.session.ready import Ready, tokenizer_of
 from sftui.views.grid import hit_starts
-from sftui.workspace.events import HitsCounted, SearchFound
+from sftui.workspace.events import Answering, Answers, HitsCounted, SearchFound
 from sftui.workspace.requests import HitsRequest, SearchRequest
 from sftui.workspace.watching import Pace
 
@@ -28,7 +28,7 @@ Now = Callable[[], OpenData]
 Matcher = Callable[[Inspection], Positions | None]
 
 
-def search(now: Now, request: SearchRequest) -> Iterator[SearchFound | None]:
+def search(now: Now, request: SearchRequest, answer: Answering[SearchFound]) -> Answers[SearchFound]:
     """The first row with a hit from `start` on, in one direction, without wrapping round; each row as it is `now`.
 
     Text and patterns are looked for in the rendered text (in the raw row where there is none);
@@ -37,9 +37,7 @@ def search(now: Now, request: SearchRequest) -> Iterator[SearchFound | None]:
     try:
         match = matcher(now, request)
     except (ValueError, re.error) as error:
-        problem = Problem(f"`{request.query.text}` cannot be searched for", str(error))
-        yield SearchFound(request.ticket, None, finished=True, problem=problem)
-        return
+        raise SftuiError(f"`{request.query.text}` cannot be searched for", why=str(error)) from error
     searched, unread, pace = 0, 0, Pace(REPORT_EVERY)
     for index in _indices(now, request):
         session = now()
@@ -49,21 +47,20 @@ def search(now: Now, request: SearchRequest) -> Iterator[SearchFound | None]:
         found = match(inspection) if inspection is not None else None
         searched += 1
         if found is not None:
-            yield SearchFound(request.ticket, index, found, searched, True)
+            yield answer(index, found, searched, True)
             return
-        yield SearchFound(request.ticket, None, (), searched) if pace.due() else None
-    yield SearchFound(request.ticket, None, (), searched, True, unread=unread)
+        yield answer(None, (), searched) if pace.due() else None
+    yield answer(None, (), searched, True, unread=unread)
 
 
-def count_hits(session: OpenData, request: HitsRequest, version: int) -> Iterator[HitsCounted | None]:
+def count_hits(session: OpenData, request: HitsRequest, answer: Answering[HitsCounted]) -> Answers[HitsCounted]:
     """The hits of every row from the first on, a row at a time; neighbouring tokens are one hit, and so is a row that
     is found by its findings or outside its tokens."""
     whole = SearchRequest(request.ticket, request.query, 0)
     try:
         match = matcher(lambda: session, whole)
     except (ValueError, re.error) as error:
-        yield HitsCounted(request.ticket, version, done=True, problem=Problem("the hits cannot be counted", str(error)))
-        return
+        raise SftuiError("the hits cannot be counted", why=str(error)) from error
     first, searched, pace = 0, 0, Pace(COUNT_EVERY)
     rows, hits = array("L"), array("L")
     for index in _indices(lambda: session, whole):
@@ -77,11 +74,11 @@ def count_hits(session: OpenData, request: HitsRequest, version: int) -> Iterato
             hits.append(1 if request.query.kind == "finding" else max(1, len(hit_starts(found))))
         searched = index + 1
         if pace.due():
-            yield HitsCounted(request.ticket, version, first, searched, rows, hits)
+            yield answer(first, searched, rows, hits)
             first, rows, hits = searched, array("L"), array("L")
         else:
             yield None
-    yield HitsCounted(request.ticket, version, first, searched, rows, hits, True)
+    yield answer(first, searched, rows, hits, True)
 
 
 def matcher(now: Now, request: SearchRequest) -> Matcher:

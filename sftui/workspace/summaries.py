@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sftui.errors import SftuiError
@@ -12,7 +12,7 @@ from sftui.flat import covered
 from sftui.model import Conversation, Inspection, Kind, Row, RowSummary, common_prefix
 from sftui.session.opened import HEAVY, OpenData
 from sftui.text import ELLIPSIS
-from sftui.workspace.events import SummariesReady
+from sftui.workspace.events import Answering, Answers, SummariesReady
 from sftui.workspace.requests import SummariesRequest
 from sftui.workspace.watching import Pace
 
@@ -21,7 +21,9 @@ TOO_HEAVY = 256 << 10
 SEND_EVERY = 0.05
 
 
-def summaries(session: OpenData, request: SummariesRequest, version: int) -> Iterator[SummariesReady | None]:
+def summaries(
+    session: OpenData, request: SummariesRequest, answer: Answering[SummariesReady]
+) -> Answers[SummariesReady]:
     """Lines in parts, light rows first, then light rows again with their findings; None where nothing is to be reported
     yet."""
     leads = leads_of(session)
@@ -40,21 +42,21 @@ def summaries(session: OpenData, request: SummariesRequest, version: int) -> Ite
             light.append(index)
             ready.append(_summary(session, row, leads))
         if pace.due():
-            yield SummariesReady(request.ticket, version, tuple(ready))
+            yield answer(tuple(ready))
             ready = []
         else:
             yield None
-    yield SummariesReady(request.ticket, version, tuple(ready))
+    yield answer(tuple(ready))
     for index in heavy:
         row = session.row(index)
         if row.size <= TOO_HEAVY:
-            yield SummariesReady(request.ticket, version, (_summary(session, row, leads),))
-    yield from _checked(session, request, version, light, leads)
+            yield answer((_summary(session, row, leads),))
+    yield from _checked(session, answer, light, leads)
 
 
 def _checked(
-    session: OpenData, request: SummariesRequest, version: int, indices: list[int], leads: Leads
-) -> Iterator[SummariesReady | None]:
+    session: OpenData, answer: Answering[SummariesReady], indices: list[int], leads: Leads
+) -> Answers[SummariesReady]:
     """The same lines again with their findings counted, once all are there."""
     from sftui.audit.verdict import of_row
 
@@ -76,11 +78,11 @@ def _checked(
         line = replace(summary(inspection, leads), errors=grades["error"], warnings=grades["warning"], verdict=badge)
         ready.append(line)
         if pace.due():
-            yield SummariesReady(request.ticket, version, tuple(ready))
+            yield answer(tuple(ready))
             ready = []
         else:
             yield None
-    yield SummariesReady(request.ticket, version, tuple(ready))
+    yield answer(tuple(ready))
 
 
 def _summary(session: OpenData, row: Row, leads: Leads) -> RowSummary:

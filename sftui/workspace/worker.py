@@ -267,15 +267,18 @@ class Worker:
 
     def _end_jobs(self) -> list[Any]:
         """Give up all that reads the data; a write takes its files away. What is to be read of the data again."""
-        write = self._jobs.get(rq.WriteRequest)
         unanswered = [item for kind, (item, _) in self._jobs.items() if kind in ANSWERED_AGAIN]
-        for _, job in self._jobs.values():
-            if isinstance(job, Generator):
-                job.close()
-        self._jobs.clear()
-        if write is not None:
-            self.send(ev.RepairsWritten(write[0].ticket, "", ""))
+        for kind in list(self._jobs):
+            self._end(kind)
         return unanswered
+
+    def _end(self, kind: type) -> None:
+        """Give up a job, where there is such a one; a write takes its files away, and says that it has ended."""
+        item, job = self._jobs.pop(kind, (None, None))
+        if isinstance(job, Generator):
+            job.close()
+        if isinstance(item, rq.WriteRequest):
+            self.send(ev.RepairsWritten(item.ticket, None, None))
 
     def _loaded(self, loaded: LoaderReport) -> None:
         """A tokenizer has come, was proven or corrected, or could not be loaded."""
@@ -324,20 +327,20 @@ class Worker:
     def _answer_row(self) -> None:
         if self._refused is not None and self._row is not None:
             missing = Inspection(Row(self._row.index, None, "", ""), stopped_at=Stage.ROW, problem=self._refused)
-            self.send(ev.RowReady(self._row.ticket, self._version, missing))
+            self.send(ev.RowReady(self._row.ticket, self._version, None, missing))
         if self._session is not None and self._row is not None:
             inspection = self._shown = self._session.inspect(self._row.index)
-            self.send(ev.RowReady(self._row.ticket, self._version, inspection))
+            self.send(ev.RowReady(self._row.ticket, self._version, None, inspection))
             listed = self._lasting.get(rq.SummariesRequest)
             if listed is not None and inspection.row.size > TOO_HEAVY:
                 line = summary(inspection, leads_of(self._session))
-                self.send(ev.SummariesReady(listed.ticket, self._version, (line,)))
+                self.send(ev.SummariesReady(listed.ticket, self._version, None, (line,)))
 
     def _start_split(self, session: OpenData) -> None:
         """Find out which rows evaluate, and mark them on screen."""
         self._jobs.pop(rq.SplitWanted, None)
         if isinstance(session, Ready) and held_out_by(session.recipe) is not None:
-            self._jobs[rq.SplitWanted] = (rq.SplitWanted(), self._splitting(session))
+            self._jobs[rq.SplitWanted] = (rq.SplitWanted(-1), self._splitting(session))
 
     def _splitting(self, session: OpenData) -> Iterator[None]:
         yield from unless_lost(session, settling(session), lambda problem: None)
@@ -356,7 +359,7 @@ class Worker:
         from sftui.workspace.repairing import count_repairs, write_whole
 
         version, auditing = self._version, self._audits()
-        instead = partial(rq.refusal, item, version)
+        answer, instead = rq.answering(item, version), partial(rq.refusal, item, version)
         while_there = partial(unless_lost, session)
 
         def no_audit(problem: Problem) -> ev.Event | None:
@@ -365,20 +368,20 @@ class Worker:
 
         settled = partial(self._again, rq.CompareRequest)
         jobs: dict[type, Callable[[], Iterator[Any]]] = {
-            rq.BatchRequest: lambda: batch(session, item, version),
-            rq.FindingsRequest: lambda: findings(session, item, version),
-            rq.WhyRequest: lambda: why(session, item, version),
-            rq.CompareRequest: lambda: self._comparison.compare(session, item, version),
-            rq.PacksRequest: lambda: while_there(packs(session, item, version), instead),
-            rq.TagsRequest: lambda: tags(session, item, version),
-            rq.SummariesRequest: lambda: summaries(session, item, version),
-            rq.OrderRequest: lambda: auditing.order(session, item, version),
-            rq.SearchRequest: lambda: while_there(search(lambda: self._session or session, item), instead),
-            rq.WriteRequest: lambda: write_whole(session, item),
-            rq.CountRequest: lambda: while_there(self._comparison.count(session, item, version, settled), instead),
-            rq.RepairsRequest: lambda: while_there(count_repairs(session, item, version), lambda problem: None),
-            rq.AuditRequest: lambda: while_there(auditing.run(session, item, version), no_audit),
-            rq.HitsRequest: lambda: while_there(count_hits(session, item, version), instead),
+            rq.BatchRequest: lambda: batch(session, item, answer),
+            rq.FindingsRequest: lambda: findings(session, item, answer),
+            rq.WhyRequest: lambda: why(session, item, answer),
+            rq.CompareRequest: lambda: self._comparison.compare(session, item, answer),
+            rq.PacksRequest: lambda: while_there(packs(session, item, answer), instead),
+            rq.TagsRequest: lambda: tags(session, answer),
+            rq.SummariesRequest: lambda: summaries(session, item, answer),
+            rq.OrderRequest: lambda: auditing.order(session, item, answer),
+            rq.SearchRequest: lambda: while_there(search(lambda: self._session or session, item, answer), instead),
+            rq.WriteRequest: lambda: write_whole(session, item, answer),
+            rq.CountRequest: lambda: while_there(self._comparison.count(session, item, answer, settled), instead),
+            rq.RepairsRequest: lambda: while_there(count_repairs(session, answer), lambda problem: None),
+            rq.AuditRequest: lambda: while_there(auditing.run(session, answer), no_audit),
+            rq.HitsRequest: lambda: while_there(count_hits(session, item, answer), instead),
         }
         job = jobs[type(item)]()
         if rq.QUESTIONS[type(item)].unanswered is None:
@@ -409,15 +412,10 @@ class Worker:
         kind = next_job(self._jobs, self._stepped)
         self._stepped = kind
         item, job = self._jobs[kind]
-        ticket = item.ticket
         until = time.monotonic() + SLICE
         while time.monotonic() < until and not self._inbox.busy():
-            if self._inbox.cancelled(ticket):
-                del self._jobs[kind]
-                if isinstance(job, Generator):
-                    job.close()  # a write takes its files away
-                if kind is rq.WriteRequest:
-                    self.send(ev.RepairsWritten(ticket, "", ""))
+            if self._inbox.cancelled(item.ticket):
+                self._end(kind)
                 return
             try:
                 event = next(job)

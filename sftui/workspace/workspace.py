@@ -299,7 +299,7 @@ class Workspace:
             self._row_due, self._tried_again = held is None, False
             ticket = self.ask(rq.RowRequest, index, self.version if held is not None else 0)
             if held is not None:
-                self._events.put(ev.RowReady(ticket, self.version, held))
+                self._events.put(ev.RowReady(ticket, self.version, None, held))
             return ticket
 
     def cached(self, index: int) -> Inspection | None:

@@ -36,7 +36,7 @@ from sftui.session.ready import Ready, under
 from sftui.session.verifying import Verification, through, verify
 from sftui.trainers.verify.session import ask, read_result
 from sftui.workspace.answers import tags
-from sftui.workspace.requests import TagsRequest
+from sftui.workspace.requests import TagsRequest, answering
 
 pytestmark = pytest.mark.parity
 TOKENIZER = "builtin:chatml"
@@ -113,7 +113,7 @@ def fixed_recipe(session: Ready, finding: Finding, folder: Path) -> Recipe:
     fix, recipe = finding.fix, session.recipe
     assert fix is not None
     if fix.template is not None:
-        done = [one for one in tags(session, TagsRequest(1), 1) if one is not None][-1]
+        done = [one for one in tags(session, answering(TagsRequest(1), 1)) if one is not None][-1]
         assert done.problem is None and done.proven, done.problem
         (folder / "chat_template.jinja").write_text(done.source, encoding="utf-8")
         recipe = changed(recipe, "render.template", f"file:{folder / 'chat_template.jinja'}")

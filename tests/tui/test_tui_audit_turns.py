@@ -37,6 +37,6 @@ def test_an_event_of_the_audit_costs_at_most_one_painting(view: str | None, pain
 
     here.put, here.paint_view = put, paint
     for rows in range(50):
-        figures.on_audit(here, AuditReady(7, 1, rows))
-    figures.on_audit(here, AuditReady(6, 1, 9))  # of an audit that nobody waits for any more
+        figures.on_audit(here, AuditReady(7, 1, None, rows))
+    figures.on_audit(here, AuditReady(6, 1, None, 9))  # of an audit that nobody waits for any more
     assert (len(shown), said) == (paintings, [])

@@ -59,14 +59,15 @@ async def test_a_search_says_what_it_could_not_read() -> None:
         driven.worker.answer_search = lambda query, start, forward=True: None  # type: ignore[method-assign]
         await driven.press("/", *"nowhere", "enter")
         ticket = driven.main.state.searching.ticket or 0
-        search.on_found(driven.main, ev.SearchFound(ticket, None, searched=41, finished=True, unread=3))
+        search.on_found(driven.main, ev.SearchFound(ticket, None, None, searched=41, finished=True, unread=3))
         await driven.settle()
         assert "no row has text nowhere in what can be read; 3 rows could not be" in driven.said
         driven.worker.emit(ev.CountChanged(41, True, 1.0, BROKEN))
         await driven.press("n")
         for _ in range(2):  # to the end, and round to where it began
             search.on_found(
-                driven.main, ev.SearchFound(driven.main.state.searching.ticket or 0, None, searched=41, finished=True)
+                driven.main,
+                ev.SearchFound(driven.main.state.searching.ticket or 0, None, None, searched=41, finished=True),
             )
         await driven.settle()
         assert "no row has text nowhere in the rows that can be read" in driven.said

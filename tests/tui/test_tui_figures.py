@@ -119,7 +119,7 @@ async def test_what_was_found_is_counted_as_check_counts_it() -> None:
     async with running((80, 24)) as driven:
         driven.main.put(driven.main.state.audited._replace(ticket=7))
         codes = (CodeCount("TRU005", "warning", 44, 0, "44 of 50 rows are longer than 1,024"),)
-        figures.on_audit(driven.main, AuditReady(7, 1, 50, 50, done=True, codes=codes, found=(0, 1)))
+        figures.on_audit(driven.main, AuditReady(7, 1, None, 50, 50, done=True, codes=codes, found=(0, 1)))
         assert driven.said.startswith("audit done: 1 warning ·"), "one finding, whatever its rows are"
 
 
@@ -281,7 +281,7 @@ async def test_the_finding_that_was_chosen_stays_marked_while_the_audit_goes_on(
         assert driven.main.state.audited.answer is not None
         codes = driven.main.state.audited.answer.codes
         worse = (CodeCount("ROW002", "error", 3, 0, "x"), *codes)
-        answer = driven.main.state.audited.answer._replace(codes=worse)
+        answer = replace(driven.main.state.audited.answer, codes=worse)
         driven.main.put(driven.main.state.audited._replace(answer=answer))
         driven.main.paint_view(FIGURES)
         await driven.settle()
@@ -294,7 +294,7 @@ async def test_a_finding_that_names_examples_does_not_promise_all_its_rows() -> 
         audited = driven.main.state.audited
         assert audited.answer is not None
         codes = (CodeCount("DUP001", "error", 35, 6, "35 rows say the same as an earlier one", examples=True),)
-        driven.main.put(audited._replace(answer=audited.answer._replace(codes=codes)))
+        driven.main.put(audited._replace(answer=replace(audited.answer, codes=codes)))
         driven.main.paint_view(FIGURES)
         driven.main.draw()
         await driven.settle()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tui_driver import SIZES, Driven, running
 from words_worker import WordsWorker
@@ -29,7 +31,7 @@ class Several(WordsWorker):
 
     def findings_event(self) -> ev.FindingsReady:
         ready = super().findings_event()
-        return ev.FindingsReady(ready.ticket, ready.version, ready.index, ready.findings, None) if self.late else ready
+        return replace(ready, setup=None, waived=0) if self.late else ready
 
 
 def several(driven: Driven) -> Several:

@@ -458,7 +458,7 @@ async def test_a_tokenizer_that_does_not_load_is_told_with_what_to_press() -> No
         inspection = driven.worker.make(0)
         waiting = replace(inspection, tokens=None, labels=None, example=None, rendered=None, boundary=None)
         ticket, version = driven.worker.last["row"][0], driven.workspace.version
-        driven.worker.emit(ev.RowReady(ticket, version, waiting))
+        driven.worker.emit(ev.RowReady(ticket, version, None, waiting))
         told = "loading tokenizer google/gemma-2b … 12 s, 3.2 MB downloaded"
         driven.worker.emit(ev.TokenizerChanged("loading", None, told))
         await driven.settle()
@@ -466,7 +466,7 @@ async def test_a_tokenizer_that_does_not_load_is_told_with_what_to_press() -> No
         assert "K  another tokenizer" in driven.text and "q  quits" in driven.text, "what can be done meanwhile"
         stopped = replace(waiting, stopped_at=Stage.TOKENS, problem=problem)
         driven.worker.emit(ev.TokenizerChanged("failed", None, problem.sentence(), problem))
-        driven.worker.emit(ev.RowReady(ticket, version, stopped))
+        driven.worker.emit(ev.RowReady(ticket, version, None, stopped))
         await driven.settle()
         assert "google/gemma-2b: huggingface.co did not answer" in driven.text and told not in driven.text
         assert "D  tries again to load the tokenizer" in driven.text and "K  another tokenizer" in driven.text
@@ -499,7 +499,11 @@ class Unsettled(Held):
         self.asked.append(("comparison", index))
         ticket, made = self.ticket, [self.make(index), self.make(index)]
         told = compare_row(made, unsure=(1,))
-        self.emit(ev.ComparisonReady(ticket, self.version, recipe, told, made[1], unmarked=("", "held out (x): why")))
+        self.emit(
+            ev.ComparisonReady(
+                ticket, self.version, None, told, made[1], unmarked=("", "held out (x): why"), recipe=recipe
+            )
+        )
 
 
 @pytest.mark.parametrize("kind", [Held, Unsettled])

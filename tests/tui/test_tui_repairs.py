@@ -171,10 +171,10 @@ async def test_a_write_goes_on_beside_everything_and_can_be_stopped() -> None:
     class Slow(WordsWorker):
         def answer_write(self, target: str, log: str, marked: tuple[int, ...] = ()) -> None:
             ticket = self.ticket
-            self.emit(ev.RepairsWritten(ticket, target, log, ev.RepairCount(20, 7), 0, 41))
+            self.emit(ev.RepairsWritten(ticket, None, None, ev.RepairCount(20, 7), 0, 41, target=target, log=log))
 
         def cancelled(self, ticket: int) -> None:
-            self.emit(ev.RepairsWritten(ticket, "", ""))
+            self.emit(ev.RepairsWritten(ticket, None, None))
 
     async with running((80, 24), Slow()) as driven:
         await driven.press("R", "j", "enter", "x", "enter", "enter", "a")

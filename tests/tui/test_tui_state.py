@@ -261,8 +261,8 @@ def test_a_search_goes_round_once(search: Search, again: Search | None) -> None:
 
 
 def test_hits_are_counted_part_by_part_and_keep_what_they_were() -> None:
-    first = ev.HitsCounted(1, 1, 0, 20, array("L", [2, 5]), array("L", [3, 1]))
-    rest = ev.HitsCounted(1, 1, 20, 40, array("L", [30]), array("L", [2]), True)
+    first = ev.HitsCounted(1, 1, None, 0, 20, array("L", [2, 5]), array("L", [3, 1]))
+    rest = ev.HitsCounted(1, 1, None, 20, 40, array("L", [30]), array("L", [2]), True)
     some = Hits(QUERY).plus(first)
     whole = some.plus(rest)
     assert [some.place(2, 0), some.place(5, 0), some.place(30, 0)] == ["1 of 4 so far", "4 of 4 so far", ""]
@@ -300,9 +300,9 @@ def test_the_same_side_keeps_its_words() -> None:
 
 @pytest.mark.parametrize(("done", "running"), [(False, True), (True, False)])
 def test_an_audit_runs_until_it_is_done(done: bool, running: bool) -> None:
-    began = AuditState(answer=ev.AuditReady(1, 1, 3)).began(7)
+    began = AuditState(answer=ev.AuditReady(1, 1, None, 3)).began(7)
     assert began.running and began.answer is None
-    assert began.answered(ev.AuditReady(7, 1, 40, done=done)).running == running
+    assert began.answered(ev.AuditReady(7, 1, None, 40, done=done)).running == running
 
 
 def test_a_batch_is_asked_for_anew_for_another_row_and_kept_on_screen_under_another_recipe() -> None:

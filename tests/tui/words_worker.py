@@ -7,7 +7,7 @@ import re
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -302,7 +302,7 @@ class WordsWorker(Link):
         """What is on screen, under another recipe."""
         if "row" in self.last:
             ticket, index = self.last["row"]
-            self.emit(ev.RowReady(ticket, self.version, self.make(index)))
+            self.emit(ev.RowReady(ticket, self.version, None, self.make(index)))
         if "findings" in self.last:
             self.emit(self.findings_event())
         if "why" in self.last:
@@ -310,7 +310,7 @@ class WordsWorker(Link):
         if "summaries" in self.last:
             ticket, (start, stop) = self.last["summaries"]
             rows = range(start, min(stop, self.rows))
-            self.emit(ev.SummariesReady(ticket, self.version, tuple(map(self.summary, rows))))
+            self.emit(ev.SummariesReady(ticket, self.version, None, tuple(map(self.summary, rows))))
 
     def make(self, index: int) -> Inspection:
         return inspection(index, self.recipe, self.data, self.provisional, self.repairs)
@@ -319,7 +319,7 @@ class WordsWorker(Link):
         self.asked.append(("row", index))
         self.last["row"] = (self.ticket, index)
         if held != self.version:
-            self.emit(ev.RowReady(self.ticket, self.version, self.make(index)))
+            self.emit(ev.RowReady(self.ticket, self.version, None, self.make(index)))
 
     def summary(self, index: int) -> RowSummary:
         made = self.make(index)
@@ -345,7 +345,7 @@ class WordsWorker(Link):
         self.last["summaries"] = (ticket, (start, stop))
         self.emit(
             ev.SummariesReady(
-                ticket, self.version, tuple(self.summary(i) for i in rows or range(start, min(stop, self.rows)))
+                ticket, self.version, None, tuple(self.summary(i) for i in rows or range(start, min(stop, self.rows)))
             )
         )
 
@@ -353,7 +353,7 @@ class WordsWorker(Link):
         ticket = self.ticket
         self.asked.append(("audit", None))
         if self.audit_parts:
-            self.emit(ev.AuditReady(ticket, self.version, 20, self.rows, 500.0, 0.04, figures=self.figures(20)))
+            self.emit(ev.AuditReady(ticket, self.version, None, 20, self.rows, 500.0, 0.04, figures=self.figures(20)))
         codes = (
             ev.CodeCount("CON008", "error", 14, 1, "message 1 holds a control character"),
             ev.CodeCount("EOS008", "info", 1, None, "⏎ is trained"),
@@ -362,6 +362,7 @@ class WordsWorker(Link):
             ev.AuditReady(
                 ticket,
                 self.version,
+                None,
                 self.rows,
                 self.rows,
                 500.0,
@@ -424,7 +425,7 @@ class WordsWorker(Link):
             rows = self.counted(self.repairs)[by]
         if ": " in by:
             rows = self.listed(by)
-        self.emit(ev.OrderReady(ticket, self.version, by, array("L", rows), len(rows)))
+        self.emit(ev.OrderReady(ticket, self.version, None, array("L", rows), len(rows), by))
 
     def answer_batch(self, start: int, rows: int) -> None:
         ticket = self.ticket
@@ -438,7 +439,7 @@ class WordsWorker(Link):
         batch = Batch(
             tuple(range(start, start + len(ids))), tuple(len(e.input_ids) for e in examples if e), ids, labels, mask
         )
-        self.emit(ev.BatchReady(ticket, self.version, batch))
+        self.emit(ev.BatchReady(ticket, self.version, None, batch))
 
     def answer_search(self, query: SearchQuery, start: int, forward: bool = True) -> None:
         ticket = self.ticket
@@ -447,9 +448,9 @@ class WordsWorker(Link):
         for index in order:
             hits = self.hits(query, index)
             if hits is not None:
-                self.emit(ev.SearchFound(ticket, index, hits, abs(index - start) + 1, True))
+                self.emit(ev.SearchFound(ticket, None, None, index, hits, abs(index - start) + 1, True))
                 return
-        self.emit(ev.SearchFound(ticket, None, (), self.rows, True))
+        self.emit(ev.SearchFound(ticket, None, None, None, (), self.rows, True))
 
     def hits(self, query: SearchQuery, index: int) -> tuple[int, ...] | None:
         """The tokens of a row that the query touches; None where it is not in the row."""
@@ -472,7 +473,7 @@ class WordsWorker(Link):
             found = [(i, hits) for i in range(first, last) if (hits := self.hits(query, i)) is not None]
             rows = array("L", [i for i, _ in found])
             counts = array("L", [max(1, len(hit_starts(hits))) for _, hits in found])
-            self.emit(ev.HitsCounted(ticket, self.version, first, last, rows, counts, last == self.rows))
+            self.emit(ev.HitsCounted(ticket, self.version, None, first, last, rows, counts, last == self.rows))
 
     def findings(self, index: int) -> tuple[Finding, ...]:
         """Every third row has an error; all have a warning while everything is trained."""
@@ -529,7 +530,7 @@ class WordsWorker(Link):
         ticket, index = self.last["findings"]
         setup = (Finding("EOS008", Severity.INFO, "⏎ behind the stop token is trained", rows=(4,)),)
         stand, waived = apply_waivers(self.findings(index), read_waivers(self.recipe.waivers))
-        return ev.FindingsReady(ticket, self.version, index, stand, setup, waived=len(waived))
+        return ev.FindingsReady(ticket, self.version, None, stand, setup, waived=len(waived), index=index)
 
     def answer_why(self, index: int, token: int) -> None:
         """Another mask rule turns over what only one of `completion` and `all` trains, and nothing the rest."""
@@ -547,17 +548,13 @@ class WordsWorker(Link):
         ways = (
             (LabelFlip(diff(self.recipe, recipe), recipe, sum(differ), (("loss_on", rule),)),) if differ[token] else ()
         )
-        return ev.WhyReady(ticket, self.version, index, token, ways)
+        return ev.WhyReady(ticket, self.version, None, ways, index=index, token=token)
 
     def answer_packs(self, start: int) -> None:
         ticket = self.ticket
         self.asked.append(("packs", start))
         if self.recipe.pack.strategy == "none":
-            self.emit(
-                ev.PacksReady(
-                    ticket, self.version, problem=Problem("the recipe does not pack", "", "set pack.strategy")
-                )
-            )
+            self.emit(ev.PacksReady(ticket, self.version, Problem("the recipe does not pack", "", "set pack.strategy")))
             return
         packs = []
         for first in range(start, min(start + 6, self.rows), 2):
@@ -580,7 +577,7 @@ class WordsWorker(Link):
             tuple(p.labels + (-100,) * (longest - len(p.labels)) for p in packs),
             None,
         )
-        self.emit(ev.PacksReady(ticket, self.version, tuple(packs), batch, 6))
+        self.emit(ev.PacksReady(ticket, self.version, None, tuple(packs), batch, 6))
 
     def answer_tags(self) -> None:
         ticket = self.ticket
@@ -589,6 +586,7 @@ class WordsWorker(Link):
             ev.TagsReady(
                 ticket,
                 self.version,
+                None,
                 "gemma",
                 "{% generation %}x{% endgeneration %}",
                 "--- a\n+++ b\n-x\n+{% generation %}x{% endgeneration %}\n",
@@ -605,7 +603,9 @@ class WordsWorker(Link):
         ]
         diff = "" if repairs is None else row_diff(made[0].row, made[1].row)
         self.emit(
-            ev.ComparisonReady(ticket, self.version, recipe, compare_row(made), made[1], repairs=repairs, diff=diff)
+            ev.ComparisonReady(
+                ticket, self.version, None, compare_row(made), made[1], diff=diff, recipe=recipe, repairs=repairs
+            )
         )
 
     def answer_count(self, recipe: Recipe, repairs: tuple[str, ...] | None = None, causes: bool = False) -> None:
@@ -619,6 +619,7 @@ class WordsWorker(Link):
             ev.CountReady(
                 ticket,
                 self.version,
+                None,
                 counted,
                 self.rows,
                 True,
@@ -644,17 +645,15 @@ class WordsWorker(Link):
         ticket = self.ticket
         self.asked.append(("repairs", self.repairs))
         self.last["repairs"] = (ticket, None)
-        self.emit(ev.RepairsCounted(ticket, self.version, self.repair_count(self.repairs), self.rows, True))
+        self.emit(ev.RepairsCounted(ticket, self.version, None, self.repair_count(self.repairs), self.rows, True))
 
     def answer_write(self, target: str, log: str, marked: tuple[int, ...] = ()) -> None:
         ticket = self.ticket
         self.asked.append(("write", (target, log, marked)))
         counted = self.repair_count(self.repairs)
-        self.emit(ev.RepairsWritten(ticket, target, log, counted._replace(rows=counted.rows // 2), 0, self.rows))
-        done = ev.RepairsWritten(
-            ticket, target, log, counted._replace(dropped=counted.dropped + len(marked)), 0, self.rows, True
-        )
-        self.emit(done)
+        written = partial(ev.RepairsWritten, ticket, None, None, target=target, log=log)
+        self.emit(written(counted._replace(rows=counted.rows // 2), 0, self.rows))
+        self.emit(written(counted._replace(dropped=counted.dropped + len(marked)), 0, self.rows, True))
 
     def corrected(self) -> None:
         """The proof says the provisional tokenizer was wrong: the row answers again."""
@@ -665,4 +664,4 @@ class WordsWorker(Link):
         made = self.make(index)
         assert made.tokens is not None
         other = replace(made.tokens, ids=flat((7, 8, 9, *made.tokens.ids[3:])))
-        self.emit(ev.RowReady(ticket, self.version, replace(made, tokens=other)))
+        self.emit(ev.RowReady(ticket, self.version, None, replace(made, tokens=other)))

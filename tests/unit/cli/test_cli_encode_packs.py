@@ -144,7 +144,7 @@ def test_the_pack_view_shows_the_packs_that_encode_writes(sftui: Callable[..., A
     from sftui.session.ready import open_data, tokenized
     from sftui.trainers import preset
     from sftui.workspace.answers import packs
-    from sftui.workspace.requests import PacksRequest
+    from sftui.workspace.requests import PacksRequest, answering
 
     trainer, *knobs = PACKERS[name]
     recipe = changed(preset(trainer), "tokenizer.name", "builtin:chatml")
@@ -154,7 +154,8 @@ def test_the_pack_view_shows_the_packs_that_encode_writes(sftui: Callable[..., A
     few, most = rows.with_name("few.jsonl"), min(recipe.pack.group, 40)
     few.write_text("".join(rows.read_text().splitlines(keepends=True)[:most]))
     session = tokenized(open_data(OpenOptions(paths=(str(few),)), recipe))
-    (shown,) = (event for event in packs(session, PacksRequest(0, 0), 0) if event is not None)
+    asked = PacksRequest(0, 0)
+    (shown,) = (event for event in packs(session, asked, answering(asked, 0)) if event is not None)
     written = sftui("encode", few, *TOK, *words(name), "-o", "-").records()
     assert [(list(p.input_ids), list(p.labels), [d[0] for d in p.documents]) for p in shown.packs] == [
         (p["input_ids"], p["labels"], [d["row"] for d in p["documents"]]) for p in written

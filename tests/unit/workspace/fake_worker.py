@@ -22,7 +22,7 @@ def main() -> None:
         out.flush()
 
     def row(ticket: int, index: int, version: int) -> ev.RowReady:
-        return ev.RowReady(ticket, version, Inspection(Row(index, {}, f"made with {version}", "")))
+        return ev.RowReady(ticket, version, None, Inspection(Row(index, {}, f"made with {version}", "")))
 
     while True:
         request = pickle.load(sys.stdin.buffer)
@@ -33,7 +33,7 @@ def main() -> None:
         if isinstance(request, rq.SummariesRequest):
             if behaviour == "list-crash":
                 os.kill(os.getpid(), 11)
-            send(ev.SummariesReady(request.ticket, version, (RowSummary(14, ""),)))
+            send(ev.SummariesReady(request.ticket, version, None, (RowSummary(14, ""),)))
         if isinstance(request, rq.RowRequest):
             if behaviour == "late":  # the answers of all questions come only after the third, the oldest last
                 late.append(row(request.ticket, request.index, version))

@@ -151,7 +151,8 @@ def test_hits_are_told_in_parts_that_add_up(data: Path, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(search, "COUNT_EVERY", -1.0)
     session = loaded_session(OpenOptions((str(data),), tokenizer="builtin:chatml"))
-    parts = [event for event in search.count_hits(session, rq.HitsRequest(1, SearchQuery("text", "7")), 1) if event]
+    asked = rq.HitsRequest(1, SearchQuery("text", "7"))
+    parts = [event for event in search.count_hits(session, asked, rq.answering(asked, 1)) if event]
     session.close()
     assert [(part.first, part.searched) for part in parts[:-1]] == [(row, row + 1) for row in range(40)]
     assert [row for part in parts for row in part.rows] == [7, 17, 27, 37] and parts[-1].done

@@ -17,7 +17,7 @@ from sftui.session.ready import Ready, open_data, tokenized
 from sftui.workspace import auditing
 from sftui.workspace.auditing import FIRST_ROWS, MOST_SENT, OTHERS, AuditRun, brief
 from sftui.workspace.events import AuditReady
-from sftui.workspace.requests import AuditRequest, OrderRequest
+from sftui.workspace.requests import AuditRequest, OrderRequest, answering
 
 ROLES = ("system", "user", "assistant", "tool")
 ROWS = 400
@@ -42,7 +42,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Ready:
 def test_one_row_at_most_between_two_looks_at_the_keys(session: Ready) -> None:
     """The worker asks after each step whether something more urgent waits."""
     job, before = AuditRun(), 0
-    for _ in job.run(session, AuditRequest(1), 1):
+    for _ in job.run(session, answering(AuditRequest(1), 1)):
         rows = job._gathered.rows if job._gathered is not None else 0
         assert rows - before <= 1
         before = rows
@@ -50,16 +50,16 @@ def test_one_row_at_most_between_two_looks_at_the_keys(session: Ready) -> None:
 
 
 def test_events_come_by_the_clock_not_by_the_row(session: Ready, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = [event for event in AuditRun().run(session, AuditRequest(1), 1) if event is not None]
+    told = [event for event in AuditRun().run(session, answering(AuditRequest(1), 1)) if event is not None]
     seconds = told[-2].rows / told[-2].rate if len(told) > 1 else 0.0
     assert told[-1].done and len(told) <= 2 + seconds / auditing.REPORT_EVERY
     monkeypatch.setattr(auditing, "REPORT_EVERY", 1e9)
-    assert len([event for event in AuditRun().run(session, AuditRequest(1), 1) if event is not None]) == 1
+    assert len([event for event in AuditRun().run(session, answering(AuditRequest(1), 1)) if event is not None]) == 1
 
 
 def test_an_event_stays_small_however_many_groups_there_are(session: Ready, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(auditing, "REPORT_EVERY", 0.0)
-    told = [event for event in AuditRun().run(session, AuditRequest(1), 1) if event is not None]
+    told = [event for event in AuditRun().run(session, answering(AuditRequest(1), 1)) if event is not None]
     assert len(told) == ROWS + 1 and all(len(pickle.dumps(event)) <= MOST_BYTES for event in told[:-1])
     last, done = told[-2].figures, told[-1].figures
     assert last is not None and done is not None
@@ -68,7 +68,7 @@ def test_an_event_stays_small_however_many_groups_there_are(session: Ready, monk
 
 
 def test_what_is_left_out_is_counted(session: Ready) -> None:
-    *_, done = AuditRun().run(session, AuditRequest(1), 1)
+    *_, done = AuditRun().run(session, answering(AuditRequest(1), 1))
     assert isinstance(done, AuditReady) and done.figures is not None
     many = tuple(GroupFigure(f"g{i}", 1000 - i, tuple(range(50))) for i in range(1000))
     figures: Figures = replace(
@@ -95,27 +95,29 @@ def test_a_stopped_audit_goes_on_where_it_stopped(session: Ready, stops: tuple[i
     """Stopped after so many rows, in the midst of the set-up too (0), it ends with what one that was not stopped
     finds."""
     plain, job = AuditRun(), AuditRun()
-    *_, whole = plain.run(session, AuditRequest(1), 1)
+    *_, whole = plain.run(session, answering(AuditRequest(1), 1))
     for ticket, rows in enumerate(stops, 1):
-        going = job.run(session, AuditRequest(ticket), 1)
+        going = job.run(session, answering(AuditRequest(ticket), 1))
         for _ in going:
             if job._gathered is not None and job._gathered.rows >= rows:
                 break
         going.close()  # type: ignore[attr-defined]
         assert job._gathered is not None and job._gathered.rows == rows
-    *_, last = job.run(session, AuditRequest(9), 1)
+    *_, last = job.run(session, answering(AuditRequest(9), 1))
     assert last is not None and whole is not None
     assert (last.rows, last.figures, last.codes) == (ROWS, whole.figures, whole.codes)
     for by in ("longest", "most trained", "dropped", "error"):
-        assert list(job.order(session, OrderRequest(10, by), 1)) == list(plain.order(session, OrderRequest(10, by), 1))
+        asked = OrderRequest(10, by)
+        ordered = [list(audit.order(session, asked, answering(asked, 1))) for audit in (job, plain)]
+        assert ordered[0] == ordered[1]
 
 
 def test_a_finished_or_forgotten_audit_begins_anew(session: Ready) -> None:
     job = AuditRun()
-    list(job.run(session, AuditRequest(1), 1))
+    list(job.run(session, answering(AuditRequest(1), 1)))
     first = job._gathered
-    next(iter(job.run(session, AuditRequest(2), 1)))
+    next(iter(job.run(session, answering(AuditRequest(2), 1))))
     assert job._gathered is not first
     job.forget()
-    *_, last = job.run(session, AuditRequest(3), 2)
+    *_, last = job.run(session, answering(AuditRequest(3), 2))
     assert last is not None and last.rows == ROWS

@@ -19,7 +19,7 @@ from sftui.views.words import why_stopped
 from sftui.workspace import OpenOptions
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
-from sftui.workspace.requests import AuditRequest
+from sftui.workspace.requests import AuditRequest, answering
 from sftui.workspace.workspace import RecipeChoice
 
 
@@ -121,7 +121,7 @@ def test_the_audit_counts_what_is_left(session: Ready) -> None:
 
     session = mended(session, "merge-neighbours", "map-roles", "drop no-answer", "drop unreadable", "deduplicate")
     auditing = AuditRun()
-    *_, last = (event for event in auditing.run(session, AuditRequest(1), 1) if event is not None)
+    *_, last = (event for event in auditing.run(session, answering(AuditRequest(1), 1)) if event is not None)
     assert last.rows == 3 and not any(one.code in ("ROL002", "ROW001", "DUP001") for one in last.codes)
 
 

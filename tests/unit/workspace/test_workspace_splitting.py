@@ -21,7 +21,7 @@ from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 from sftui.workspace.answers import packs
 from sftui.workspace.comparing import Comparison
-from sftui.workspace.requests import CompareRequest, CountRequest, PacksRequest
+from sftui.workspace.requests import CompareRequest, CountRequest, PacksRequest, answering
 
 
 def recipe(preset: str = "axolotl@0.19", **options: Any) -> Recipe:
@@ -49,7 +49,8 @@ def test_a_batch_and_a_pack_hold_rows_of_one_kind(session: Ready) -> None:
         batch = session.batch(start, 16)
         assert {row in ASIDE for row in batch.rows} == {start in ASIDE}
         assert [note for note in batch.notes if "stand in other batches" in note]
-        told = [event for event in packs(session, PacksRequest(1, start), 1) if event is not None][-1]
+        asked = PacksRequest(1, start)
+        told = [event for event in packs(session, asked, answering(asked, 1)) if event is not None][-1]
         rows = {row for pack in told.packs for row, _, _ in pack.documents}
         assert rows == {row for row in range(start, 40) if (row in ASIDE) == (start in ASIDE)}
 
@@ -140,7 +141,9 @@ def test_the_comparison_says_which_rows_only_one_side_trains(
 def test_a_row_is_compared_without_going_through_all_of_them(session: Ready) -> None:
     second = recipe(val_set_size=0.2, seed=43)
     told: Any
-    [told] = [event for event in Comparison().compare(session, CompareRequest(1, 3, second), 1) if event is not None]
+    asked = CompareRequest(1, 3, second)
+    answers = Comparison().compare(session, asked, answering(asked, 1))
+    [told] = [event for event in answers if event is not None]
     assert session.split is UNSETTLED and not told.comparison.evaluation_differs
     why = "are not marked: every row has to be prepared to know which"
     assert told.unmarked == (f"rows set aside for evaluation (val_set_size) {why}",) * 2
@@ -154,7 +157,9 @@ def test_repairs_move_what_is_held_out_and_nothing_else_does(data: Path) -> None
     made = opened(data, asked)
     told: Any
     for repairs in (("deduplicate",), ("map-roles",)):
-        told = [one for one in Comparison().count(made, CountRequest(1, asked, repairs), 1) if one is not None][-1]
+        question = CountRequest(1, asked, repairs)
+        answers = Comparison().count(made, question, answering(question, 1), lambda: None)
+        told = [one for one in answers if one is not None][-1]
         other = under(made, asked, repairs)
         ours, theirs = settle_split(made).evaluation, settle_split(other).evaluation
         gone = {2, 3} if repairs == ("deduplicate",) else set()

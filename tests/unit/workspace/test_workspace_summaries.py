@@ -11,8 +11,10 @@ from sftui.session.opened import HEAVY
 from sftui.session.ready import open_data, tokenized
 from sftui.trainers import preset
 from sftui.workspace import OpenOptions
-from sftui.workspace.requests import SummariesRequest
+from sftui.workspace.requests import SummariesRequest, answering
 from sftui.workspace.summaries import PREVIEW, TOO_HEAVY, summaries
+
+ASKED = SummariesRequest(1, 0, 100)
 
 
 def chat(text: str, answer: str = "yes") -> dict[str, Any]:
@@ -27,7 +29,7 @@ def lines_of(path: Path, rows: list[Any], **knobs: Any) -> list[Any]:
     session = tokenized(open_data(OpenOptions((str(path),)), recipe))
     return [
         row
-        for part in summaries(session, SummariesRequest(1, 0, 100), 1)
+        for part in summaries(session, ASKED, answering(ASKED, 1))
         if part is not None
         for row in part.rows
         if row.errors is None
@@ -61,7 +63,7 @@ def test_a_line_that_was_checked_says_what_its_findings_come_to(tmp_path: Path) 
     strict.write_text("{% for m in messages if m.role in ['user', 'assistant'] %}{{ m.content }}<|im_end|>{% endfor %}")
     recipe = changed(preset("trl@1.16"), "tokenizer.name", "builtin:chatml")
     session = tokenized(open_data(OpenOptions((str(path),)), changed(recipe, "render.template", f"file:{strict}")))
-    parts = summaries(session, SummariesRequest(1, 0, 100), 1)
+    parts = summaries(session, ASKED, answering(ASKED, 1))
     checked = {row.index: row for part in parts if part is not None for row in part.rows if row.errors is not None}
     assert [row.verdict for _, row in sorted(checked.items())] == [
         ("warning", "more than answers is trained"),
