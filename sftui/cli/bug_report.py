@@ -155,7 +155,7 @@ def _recipe(options: OpenOptions) -> Iterator[str]:
     from sftui.recipe import diff
     from sftui.trainers import preset
 
-    recipe = options.full_recipe()
+    recipe = options.recipe
     kinds = ", ".join(sorted({_kind(path) for path in options.paths}))
     yield f"- data: {len(options.paths)} named ({kinds}), not read" if kinds else "- data: none named"
     if options.config is not None:
@@ -196,7 +196,7 @@ def _engine(options: OpenOptions | None) -> Iterator[str]:
     if options is None:
         yield "- not known without a recipe"
         return
-    recipe: Recipe = options.full_recipe()
+    recipe: Recipe = options.recipe
     if recipe.tokenizer.name is None:
         yield "- no tokenizer was named"
         return

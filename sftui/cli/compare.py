@@ -67,7 +67,7 @@ def compare_recipes(
             fix="name it: --with trl@1.16, --with FILE, --with tokenizer=NAME, --with KNOB=VALUE",
         )
     options = open_options(given)
-    base = options.full_recipe()
+    base = options.recipe
     first = SideRecipe(base.preset, base, options.config)
     sides = (first, *(other_side(text, first) for text in others))
     recipes, configs = [side.recipe for side in sides], [side.config for side in sides]

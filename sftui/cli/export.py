@@ -42,7 +42,7 @@ def export(to: str, folder: str, force: bool, max_rows: int | None, **given: Any
     if folder == STDOUT:
         raise ExportError("an export is several files, which stdout cannot take", fix="name a folder with -o DIR")
     options = open_options(given)
-    recipe = options.full_recipe()
+    recipe = options.recipe
     session = open_data(options, recipe)
     try:
         if to != "recipe":

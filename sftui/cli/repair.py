@@ -134,7 +134,7 @@ def _path(target: OutputTarget | None) -> contextlib.AbstractContextManager[Path
 def opened_for(options: OpenOptions, codes: bool, *, unread: bool = False) -> OpenData:
     """The data open, and the tokenizer where one is named or findings decide; ConversationError for what its trainer
     does not read, but where a conversion takes care of that (`unread`)."""
-    if codes or options.full_recipe().tokenizer.name is not None:
+    if codes or options.recipe.tokenizer.name is not None:
         return loaded_session(options, unread=unread)
     opened = open_data(options)
     opened.accepted(unread=unread)

@@ -47,7 +47,7 @@ def open_sides(
     held: list[OpenData] = []
     try:
         for recipe, config in zip(recipes, configs or (options.config,) * len(recipes)):
-            own = replace(options, recipe=recipe, tokenizer=None, revision=None, template=None, config=config)
+            own = replace(options, recipe=recipe, config=config)
             opened, whose = open_data(own, recipe), recipe.preset if sides else ""
             held.append(opened)
             opened.accepted(whose)

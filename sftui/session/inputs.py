@@ -85,7 +85,7 @@ def inputs_of(options: OpenOptions, *others: str | None, recipes: bool = True, u
         ]
     if options.serve is not None:
         files += served_files(options.serve)
-    for recipe in (options.full_recipe(), *used):
+    for recipe in (options.recipe, *used):
         files += recipe_files(recipe)
     return Inputs(tuple(dict.fromkeys(files)), tuple(one for one in named if not os.path.isfile(one)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from sftui.recipe import Recipe, changed
+from sftui.recipe import Recipe
 from sftui.trainers import preset
 
 if TYPE_CHECKING:
@@ -14,11 +14,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OpenOptions:
-    """The data, the tokenizer and the recipe to open.
+    """The data and the recipe to open.
 
-    `paths` are files, folders, globs or one Hub dataset name. `tokenizer`, `revision` and
-    `template` are shortcuts for the recipe's own fields and win over them (`full_recipe`).
-    `base` is the recipe that "corrected" is measured against: None means `full_recipe()`.
+    `paths` are files, folders, globs or one Hub dataset name.
+    `base` is the recipe that "corrected" is measured against: None means `recipe`.
     `rows_in` is the key whose list holds the rows of a JSON file; `row_limit` the longest row in
     bytes that is read (None: the default of `sources`). `row` is the row to show first; `debug` keeps traces for the
     terminal. `recipe_file` is what `recipe` was read from. `config` is the trainer's own config file where one
@@ -28,9 +27,6 @@ class OpenOptions:
     """
 
     paths: tuple[str, ...]
-    tokenizer: str | None = None
-    revision: str | None = None
-    template: str | None = None
     recipe: Recipe = field(default_factory=preset)
     base: Recipe | None = None
     split: str | None = None
@@ -46,18 +42,6 @@ class OpenOptions:
     notes: tuple[str, ...] = ()
     env: str | None = None
     serve: str | None = None
-
-    def full_recipe(self) -> Recipe:
-        """The recipe with the shortcuts folded in."""
-        recipe = self.recipe
-        for path, value in (
-            ("tokenizer.name", self.tokenizer),
-            ("tokenizer.revision", self.revision),
-            ("render.template", self.template),
-        ):
-            if value is not None:
-                recipe = changed(recipe, path, value)
-        return recipe
 
 
 SEARCH_KINDS = ("text", "regex", "token", "id", "finding")

@@ -236,7 +236,7 @@ def open_data(
 
 def opened_from(stored: StoredData, recipe: Recipe | None = None, repairs: tuple[str, ...] = ()) -> OpenData:
     """The same of a source that is open already; RecipeError for a repair that is none."""
-    return _staged(stored, stored.options.full_recipe() if recipe is None else recipe, repairs, None)
+    return _staged(stored, stored.options.recipe if recipe is None else recipe, repairs, None)
 
 
 def with_tokenizer(opened: OpenData, tokenizer: LoadedTokenizer | Problem) -> OpenData:

@@ -194,8 +194,7 @@ class Workspace:
         connect: Connect = Link,
     ) -> None:
         self.options = options
-        recipe = options.full_recipe()
-        self.base_recipe = options.base if options.base is not None else recipe
+        self.base_recipe = options.base or options.recipe
         self.source: ev.SourceOpened | None = None
         self.count: ev.CountChanged | None = None
         self.tokenizer: ev.TokenizerChanged | None = None
@@ -203,7 +202,7 @@ class Workspace:
         self.row = options.row
         self.version = 1
         self.written: tuple[tuple[str, ...], ev.RepairsWritten] | None = None
-        self._history = History(RecipeChoice(recipe))
+        self._history = History(RecipeChoice(options.recipe))
         self._prepared = b""
         self._command = command
         self._started = started

@@ -380,7 +380,6 @@ def run_options(given: Any, folder: Path) -> None:
     if given["command"] == "explain":
         return
     options = open_options(parsed)
-    options.full_recipe()
     if parsed.get("others"):
         from sftui.cli.compare import SideRecipe, other_side
 

@@ -72,7 +72,7 @@ def opened(data: Path, preset: str, *, converted: bool = False) -> Ready:
     recipe = changed(trainers.preset(preset), "length.max", 4096)
     recipe = changed(recipe, "render.template", getattr(HELD[recipe.trainer], "TEMPLATE", recipe.render.template))
     recipe = reading_messages(recipe) if converted else recipe
-    options = OpenOptions((str(data),), tokenizer=TOKENIZER, recipe=recipe)
+    options = OpenOptions((str(data),), recipe=changed(recipe, "tokenizer.name", TOKENIZER))
     session = tokenized(open_data(options)).ready()
     for _ in session.source.rows():
         pass

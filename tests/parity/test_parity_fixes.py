@@ -93,7 +93,7 @@ def opened(broken: Broken, data: Path, folder: Path) -> Ready:
     if broken.template is not None:
         (folder / "broken.jinja").write_text(broken.template)
         recipe = changed(recipe, "render.template", f"file:{folder / 'broken.jinja'}")
-    return loaded_session(OpenOptions((str(data),), tokenizer=TOKENIZER, recipe=recipe))
+    return loaded_session(OpenOptions((str(data),), recipe=changed(recipe, "tokenizer.name", TOKENIZER)))
 
 
 def everything(session: Ready) -> tuple[list[Inspection], list[Finding]]:

@@ -202,7 +202,9 @@ def test_show_reads_its_row_once_and_loads_nothing_of_the_worker(row: int) -> No
 
 FIRST_TOKENS = """
 import os, sys, threading
+from sftui.recipe import changed
 from sftui.session.options import OpenOptions
+from sftui.trainers import preset
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 from sftui.workspace.inbox import Inbox
@@ -219,8 +221,8 @@ class Seen(Worker):
             sys.stdout.flush()
             os._exit(0)
 
-inbox, options = Inbox(), OpenOptions(paths=(sys.argv[1],), tokenizer=sys.argv[2])
-inbox.post(rq.OpenRequest(options, options.full_recipe(), 1, 1, 0))
+inbox, options = Inbox(), OpenOptions(paths=(sys.argv[1],), recipe=changed(preset(), "tokenizer.name", sys.argv[2]))
+inbox.post(rq.OpenRequest(options, options.recipe, 1, 1, 0))
 Seen(inbox, Screen()).run()
 """
 

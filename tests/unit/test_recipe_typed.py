@@ -107,7 +107,7 @@ def test_the_command_line_takes_a_text_as_it_is_and_says_what_it_took(tmp_path: 
 
     def taken(*knobs: str) -> tuple[Any, tuple[str, ...]]:
         options, notes = Arguments(data=(str(path),), trainer="unsloth", knobs=_pairs(knobs)).options()
-        return options.full_recipe(), notes
+        return options.recipe, notes
 
     def _pairs(knobs: tuple[str, ...]) -> tuple[tuple[str, Any], ...]:
         return arguments({**given, "knobs": knobs}).knobs

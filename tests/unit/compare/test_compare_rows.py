@@ -324,7 +324,7 @@ def test_stored_labels_are_compared_where_the_loss_takes_them(
     options, _ = Arguments(data=(str(path),), tokenizer="builtin:chatml").options()
     recipes = []
     for changes in (first, second):
-        recipe = changed(options.full_recipe(), "mask.rule", "given")
+        recipe = changed(options.recipe, "mask.rule", "given")
         for path_, value in changes.items():
             recipe = changed(recipe, path_, value)
         recipes.append(recipe)

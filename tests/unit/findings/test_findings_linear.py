@@ -106,7 +106,7 @@ def session_of(folder: Path, row: dict[str, Any], trainer: str) -> Ready:
         template = folder / "calling.jinja"  # the bundled ones write no calls: who is looked for is found at once
         template.write_text(CALLING)
         recipe = changed(recipe, "render.template", f"file:{template}")
-    return loaded_session(OpenOptions((str(path),), tokenizer="builtin:chatml", recipe=recipe))
+    return loaded_session(OpenOptions((str(path),), recipe=changed(recipe, "tokenizer.name", "builtin:chatml")))
 
 
 def lines_run(work: Callable[[], object]) -> int:

@@ -46,7 +46,7 @@ def opened(one: Fixed, folder: Path) -> Ready:
             (folder / "own.jinja").write_text(source)
             source = f"file:{folder / 'own.jinja'}"
         recipe = changed(recipe, "render.template", source)
-    options = OpenOptions((str(path),), tokenizer=f"builtin:{one.case.tokenizer}", recipe=recipe)
+    options = OpenOptions((str(path),), recipe=changed(recipe, "tokenizer.name", f"builtin:{one.case.tokenizer}"))
     return tokenized(open_data(options), "provisional").ready()
 
 

@@ -30,7 +30,7 @@ def session(path: Path, name: str, **knobs: Any) -> Ready:
     recipe = preset(name)
     for knob, value in knobs.items():
         recipe = changed(recipe, knob.replace("__", "."), value)
-    options = OpenOptions((str(path),), tokenizer="builtin:chatml", recipe=recipe)
+    options = OpenOptions((str(path),), recipe=changed(recipe, "tokenizer.name", "builtin:chatml"))
     return tokenized(open_data(options), "provisional").ready()
 
 

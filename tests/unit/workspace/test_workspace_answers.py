@@ -150,7 +150,7 @@ def test_hits_are_told_in_parts_that_add_up(data: Path, monkeypatch: pytest.Monk
     from sftui.workspace import search
 
     monkeypatch.setattr(search, "COUNT_EVERY", -1.0)
-    session = loaded_session(OpenOptions((str(data),), tokenizer="builtin:chatml"))
+    session = loaded_session(OpenOptions((str(data),), recipe=changed(preset(), "tokenizer.name", "builtin:chatml")))
     asked = rq.HitsRequest(1, SearchQuery("text", "7"))
     parts = [event for event in search.count_hits(session, asked, rq.answering(asked, 1)) if event]
     session.close()

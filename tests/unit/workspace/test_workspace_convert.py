@@ -39,7 +39,7 @@ def session(data: Path, name: str, **knobs: Any) -> Ready:
     for path, value in knobs.items():
         recipe = changed(recipe, path.replace("__", "."), value)
     return tokenized(
-        open_data(OpenOptions((str(data),), tokenizer="builtin:chatml", recipe=recipe)), "provisional"
+        open_data(OpenOptions((str(data),), recipe=changed(recipe, "tokenizer.name", "builtin:chatml"))), "provisional"
     ).ready()
 
 

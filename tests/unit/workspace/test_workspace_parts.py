@@ -88,12 +88,6 @@ def test_inbox_cancels_what_waits_and_remembers_it_for_what_runs() -> None:
     assert inbox.take(timeout=0.01) is None
 
 
-def test_options_fold_their_shortcuts_into_the_recipe() -> None:
-    options = OpenOptions(("a",), tokenizer="t", revision="r", template="builtin:chatml")
-    recipe = options.full_recipe()
-    assert (recipe.tokenizer.name, recipe.tokenizer.revision, recipe.render.template) == ("t", "r", "builtin:chatml")
-
-
 def test_events_from_before_the_first_listener_come_before_newer_ones() -> None:
     """A row inspected before its tokenizer came must not arrive after the tokenized one."""
     workspace = Workspace(OpenOptions(paths=("x",)))

@@ -15,6 +15,7 @@ from sftui.recipe import changed
 from sftui.session.opened import OpenData
 from sftui.session.overlay import Overlay
 from sftui.session.ready import Ready, open_data, tokenized, under
+from sftui.trainers import preset
 from sftui.views.words import why_stopped
 from sftui.workspace import OpenOptions
 from sftui.workspace import events as ev
@@ -46,7 +47,7 @@ def dirty(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def session(dirty: Path) -> Ready:
-    options = OpenOptions((str(dirty),), tokenizer="builtin:chatml")
+    options = OpenOptions((str(dirty),), recipe=changed(preset(), "tokenizer.name", "builtin:chatml"))
     return tokenized(open_data(options), "provisional").ready()
 
 
@@ -107,7 +108,7 @@ def test_duplicates_are_known_once_the_rows_before_were_seen(session: Ready) -> 
 
 
 def test_rows_with_a_finding_are_left_out_once_the_tokenizer_tells(dirty: Path) -> None:
-    options = OpenOptions((str(dirty),), tokenizer="builtin:chatml")
+    options = OpenOptions((str(dirty),), recipe=changed(preset(), "tokenizer.name", "builtin:chatml"))
     opened = open_data(options, repairs=("drop LAB001", "drop ROL002"))
     assert opened.row(1).left_out is None
     session = tokenized(opened, "provisional").ready()
@@ -161,7 +162,7 @@ def test_a_row_that_cannot_be_repaired_stays_and_the_others_are_repaired(tmp_pat
     half = r'{"messages":[{"role":"user","content":"\ud83d"},{"role":"assistant","content":" x<|im_end|>"}]}'
     typed = chat(("user", "Hi"), ("assistant", "Now<|im_end|>"))
     path.write_text("".join(line + "\n" for line in (half, typed, half, typed)))
-    options = OpenOptions((str(path),), tokenizer="builtin:chatml")
+    options = OpenOptions((str(path),), recipe=changed(preset(), "tokenizer.name", "builtin:chatml"))
     session = mended(tokenized(open_data(options), "provisional"), "trim", "strip-tokens")
     assert session.overlay is not None
     kept = session.row(0)

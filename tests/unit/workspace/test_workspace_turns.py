@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from sftui.model import Problem
+from sftui.recipe import changed
 from sftui.session.options import OpenOptions
 from sftui.session.ready import open_data
 from sftui.tokens import load_tokenizer
+from sftui.trainers import preset
 from sftui.workspace import SearchQuery
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
@@ -108,7 +110,7 @@ def test_the_whole_of_a_tokenizer_is_told_of_only_where_it_changes_the_row(tmp_p
         out = io.BytesIO()
         worker = Worker(Inbox(), out)
         worker._session, worker._row = (
-            open_data(OpenOptions((str(path),), tokenizer="builtin:chatml")),
+            open_data(OpenOptions((str(path),), recipe=changed(preset(), "tokenizer.name", "builtin:chatml"))),
             rq.RowRequest(1, 0),
         )
         worker._loaded(LoaderReport(0, proven, first, part=True))

@@ -15,8 +15,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sftui.errors import ExportError, RecipeError
+from sftui.recipe import changed
 from sftui.session.ready import open_data, tokenized, tokenizer_of
 from sftui.session.repairing import WriteProgress, session_plan, write_repaired
+from sftui.trainers import preset
 from sftui.workspace import OpenOptions
 
 FINE = (
@@ -25,15 +27,15 @@ FINE = (
 )
 DIRTY = FINE.replace('"q', '" q')
 NEXT = '{"id": 1e400, "messages": [{"role": "user", "content": "r"}, {"role": "assistant", "content": "é"}]}'
+TOKENIZED = changed(preset(), "tokenizer.name", "builtin:chatml")
 BROKEN = b'{"messages": ["\xff'
 
 
 def written(
     paths: list[Path], out: Path, chosen: tuple[str, ...] = ("trim",), log: Path | None = None, **more: Any
 ) -> WriteProgress:
-    options = OpenOptions(tuple(map(str, paths)), **more)
-    session = open_data(options)
-    if options.tokenizer:
+    session = open_data(OpenOptions(tuple(map(str, paths)), **more))
+    if session.recipe.tokenizer.name:
         session = tokenized(session, "provisional")
     try:
         *_, last = write_repaired(session, session_plan(tokenizer_of(session), chosen), out, log)
@@ -200,7 +202,13 @@ def test_rows_that_could_not_be_looked_at_are_counted(tmp_path: Path) -> None:
     path.write_text(
         "".join(line + "\n" for line in (NEXT, NEXT.replace('"user"', '"User"'), '{"messages": 3}', '{"messages": ['))
     )
-    last = written([path], tmp_path / "out.jsonl", ("drop ROL002",), tmp_path / "log.jsonl", tokenizer="builtin:chatml")
+    last = written(
+        [path],
+        tmp_path / "out.jsonl",
+        ("drop ROL002",),
+        tmp_path / "log.jsonl",
+        recipe=TOKENIZED,
+    )
     assert (
         dict(last.counts.by_repair) == {"drop ROL002": 1, "not looked at": 2}
         and last.counts.dropped == 1
@@ -213,7 +221,7 @@ def test_rows_that_could_not_be_looked_at_are_counted(tmp_path: Path) -> None:
         and all(one["unchecked"] for one in told[1:])
         and "unchecked" not in told[0]
     )
-    last = written([path], tmp_path / "out.jsonl", ("drop ROW",), tokenizer="builtin:chatml")
+    last = written([path], tmp_path / "out.jsonl", ("drop ROW",), recipe=TOKENIZED)
     assert last.counts.dropped >= 1
 
 
