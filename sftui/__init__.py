@@ -13,42 +13,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sftui.api.dataset import OpenDataset
-    from sftui.api.opening import check, encode, open  # noqa: A004 - it is sftui.open
-    from sftui.api.report import CodeFound, FindingsError, Report
-    from sftui.api.row import PreparedRow
-    from sftui.api.table import EncodedTable
-    from sftui.errors import SftuiError
+    from sftui.api.dataset import OpenDataset as OpenDataset
+    from sftui.api.opening import check as check
+    from sftui.api.opening import encode as encode
+    from sftui.api.opening import open as open  # noqa: A004 - it is sftui.open
+    from sftui.api.report import CodeFound as CodeFound
+    from sftui.api.report import FindingsError as FindingsError
+    from sftui.api.report import Report as Report
+    from sftui.api.row import PreparedRow as PreparedRow
+    from sftui.api.table import EncodedTable as EncodedTable
+    from sftui.errors import SftuiError as SftuiError
 
 __version__: str
 """As the installed package says, from pyproject.toml alone; `0+unknown` where sftui runs without being installed."""
 
-__all__ = [
-    "CodeFound",
-    "EncodedTable",
-    "FindingsError",
-    "OpenDataset",
-    "PreparedRow",
-    "Report",
-    "SftuiError",
-    "check",
-    "encode",
-    "open",
-]
-
 if not TYPE_CHECKING:
     _WHERE = {
-        "open": "api.opening",
-        "encode": "api.opening",
-        "check": "api.opening",
+        **dict.fromkeys(("check", "encode", "open"), "api.opening"),
+        **dict.fromkeys(("CodeFound", "FindingsError", "Report"), "api.report"),
+        "EncodedTable": "api.table",
         "OpenDataset": "api.dataset",
         "PreparedRow": "api.row",
-        "EncodedTable": "api.table",
-        "Report": "api.report",
-        "CodeFound": "api.report",
-        "FindingsError": "api.report",
         "SftuiError": "errors",
     }
+    __all__ = [*_WHERE]
 
     def __getattr__(name: str) -> object:
         if name in _WHERE:

@@ -49,5 +49,11 @@ def did_you_mean(word: str, known: Iterable[str], otherwise: str | None = None, 
     return f"there are {shown}" + (f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")
 
 
+def hint(word: str, known: Iterable[str]) -> str:
+    """', did you mean `messages`?' to stand behind a word; "" where none is near."""
+    near = did_you_mean(word, known, "")
+    return f", {near}" if near else ""
+
+
 def _plain(word: str) -> str:
     return word.strip()[:LONGEST].lower().replace("-", "_")

@@ -11,7 +11,7 @@ from datetime import date
 from typing import Any, NamedTuple
 
 from sftui.errors import RecipeError
-from sftui.nearest import did_you_mean
+from sftui.nearest import hint
 from sftui.recipe import TODAY, KnobInfo, Recipe, changed, diff, knob_named, knobs_of, sections
 from sftui.safe_yaml import Dialect, YamlProblem, load_yaml
 
@@ -107,7 +107,7 @@ def from_mapping(value: Mapping[str, Any], where: str, preset: PresetLookup) -> 
                 problems.append("`waivers` must be a list of mappings, each with a `code` and a `reason`")
             continue
         if section not in section_names:
-            problems.append(f"no section `{section}`{_did_you_mean(str(section), section_names)}")
+            problems.append(f"no section `{section}`{hint(str(section), section_names)}")
             continue
         if group is None:
             continue
@@ -256,7 +256,7 @@ def check(info: KnobInfo, raw: Any) -> Any:
         if isinstance(raw, bool):  # YAML reads a bare off/no/on/yes of version 1.1 as a boolean
             raw = {False: "off", True: "on"}[raw]
         if not isinstance(raw, str) or raw not in info.choices:
-            close, choices = _did_you_mean(str(raw), info.choices).removeprefix(", "), ", ".join(info.choices)
+            close, choices = hint(str(raw), info.choices).removeprefix(", "), ", ".join(info.choices)
             return Misfit(
                 f"cannot be {shown(raw)}", f"{close} It can be {choices}" if close else f"choose one of {choices}"
             )
@@ -356,11 +356,11 @@ def unknown_knob(path: str, recipe: Recipe) -> str:
         own = [one.partition(".")[2] for one in paths if one.startswith("own.")]
         if not own:
             return f"no knob `{path}`: {recipe.trainer} has no options of its own"
-        return f"no knob `{path}`{_did_you_mean(name, own) or f', {recipe.trainer} has ' + ', '.join(own)}"
+        return f"no knob `{path}`{hint(name, own) or f', {recipe.trainer} has ' + ', '.join(own)}"
     same_name = [p for p in paths if p.partition(".")[2] == (name or section)]
     if same_name:
         return f"no knob `{path}`, did you mean `{same_name[0]}`?"
-    return f"no knob `{path}`{_did_you_mean(path, paths)}"
+    return f"no knob `{path}`{hint(path, paths)}"
 
 
 def _plain(value: Any) -> Any:
@@ -420,8 +420,3 @@ def _listed(text: str) -> Any:
         names.append(name if found.lastgroup == "bare" else unquoted(word) or name)
         at = found.end()
     return names
-
-
-def _did_you_mean(word: str, options: Any) -> str:
-    hint = did_you_mean(word, options, "")
-    return f", {hint}" if hint else ""

@@ -87,7 +87,7 @@ def _run(checking: AuditSession, files: tuple[str, ...]) -> None:
     `files` hold the data; without any it is not known whether the data is the same, and nothing is kept.
     """
     folder = cache_root().parent / "audits"
-    whole = checking.resumable and bool(files)
+    whole = checking.whole and bool(files)
     key, kept = "", False
     if whole:
         prompts = checking.prompts.digest() if checking.prompts is not None else ""

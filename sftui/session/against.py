@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
 
@@ -18,7 +18,7 @@ from sftui.errors import SftuiError
 from sftui.model import IGNORE_INDEX, Conversation, Example, Inspection, Kind, Pack, RecipeChange, Row, common_prefix
 from sftui.recipe import TODAY, Recipe, changed, diff, knobs_of, with_changes
 from sftui.session.deciding import toggled
-from sftui.session.ready import Ready, tokenized, under, waits
+from sftui.session.ready import Ready, ready_under
 from sftui.session.versions import wanted_version
 from sftui.trainers import trainer_named, traits_of
 from sftui.trainers.own_config import other_choices
@@ -116,7 +116,8 @@ def documents_in(session: Ready, run: Mapping[str, Any] | None, recipe: Recipe) 
         ranges = documents_of(conversation)
         for number, (start, end) in enumerate(ranges):
             if conversation.attention_mask is None and end == len(ids):
-                end = _unpadded(ids, meant, start, end, pads)
+                while end > start + 1 and ids[end - 1] in pads and (meant is None or meant[end - 1] == IGNORE_INDEX):
+                    end -= 1  # padding, which nothing trains
             last = number == len(ranges) - 1
             clipped = last and (row.data or {}).get("length") is not None
             own = labels[start:end] if labels is not None else None
@@ -189,13 +190,6 @@ def _fills(rows: Sequence[_ScoredRow]) -> int | None:
         ends |= {one.input_ids[-1]} if filled else set()
         longest = longest or labels[-1] != IGNORE_INDEX
     return ends.pop() if len(ends) == 1 and longest else None
-
-
-def _unpadded(ids: Sequence[int], labels: Labels | None, start: int, end: int, pads: Collection[int | None]) -> int:
-    """Where a sequence without an attention mask ends: before the padding that nothing trains."""
-    while end > start + 1 and ids[end - 1] in pads and (labels is None or labels[end - 1] == IGNORE_INDEX):
-        end -= 1
-    return end
 
 
 def against(documents: Sequence[Document], data: Ready, run: Mapping[str, Any] | None) -> DocumentComparison:
@@ -296,24 +290,21 @@ def parts(document: Document, example: Example, recipe: Recipe) -> Divergence | 
     """
     ids, labels = _ids(example), _labels(example, recipe, document)
     theirs = document.input_ids
-    start = _part(theirs, ids) if recipe.pack.strategy != "none" else 0
+    packs = recipe.pack.strategy != "none"
+    start = _part(theirs, ids) if packs else 0
     ids, labels = ids[start:], labels[start:]
-    if document.clipped or (start + len(theirs) < len(_ids(example)) and _splits(recipe, theirs, ids)):
+    elsewhere = packs and len(theirs) < len(ids) and ids[: len(theirs)] == theirs  # the packer may have put the rest
+    if document.clipped or elsewhere:
         ids, labels = ids[: len(theirs)], labels[: len(theirs)]
     at = common_prefix(theirs, ids)
     if at < max(len(theirs), len(ids)):
-        return Divergence("ids", at, _at(theirs, at), _at(ids, at))
+        return Divergence("ids", at, *(side[at] if at < len(side) else None for side in (theirs, ids)))
     if document.labels is None:
         return None
     for place in range(1 if example.shifted else 0, len(theirs)):
         if document.labels[place] not in (None, labels[place]):
             return Divergence("labels", place, document.labels[place], labels[place])
     return None
-
-
-def _splits(recipe: Recipe, theirs: Sequence[int], ids: Sequence[int]) -> bool:
-    """Whether a packer may have put the rest of a row elsewhere."""
-    return recipe.pack.strategy != "none" and ids[: len(theirs)] == theirs
 
 
 def _part(part: Sequence[int], whole: Sequence[int]) -> int:
@@ -348,10 +339,6 @@ def _labels(example: Example, recipe: Recipe, document: Document) -> tuple[int, 
     return (IGNORE_INDEX, *labels) if len(_ids(example)) > len(example.input_ids) else (IGNORE_INDEX, *labels[:-1])
 
 
-def _at(values: Sequence[int], place: int) -> int | None:
-    return values[place] if place < len(values) else None
-
-
 # --- why ---------------------------------------------------------------------------------------
 
 
@@ -362,7 +349,7 @@ class _RecipeTrials:
     data: Ready
     run: Mapping[str, Any] | None
     known: list[tuple[RecipeChange, ...]] = field(default_factory=list)
-    untried: list[str] = field(default_factory=list)
+    untried: dict[str, None] = field(default_factory=dict)
     opened: dict[str, Ready | None] = field(default_factory=dict)
     template: str | None = None
 
@@ -420,23 +407,13 @@ class _RecipeTrials:
     def _ready(self, recipe: Recipe) -> Ready | None:
         key = repr(recipe)
         if key not in self.opened:
-            self.opened[key] = self._open(recipe)
+            self.opened[key] = None
+            try:
+                self.opened[key] = ready_under(self.data, recipe)
+            except SftuiError as error:
+                if recipe.tokenizer.transformers != self.data.recipe.tokenizer.transformers:
+                    self.untried[f"transformers {recipe.tokenizer.transformers} was not tried: {error}"] = None
         return self.opened[key]
-
-    def _open(self, recipe: Recipe) -> Ready | None:
-        try:
-            made = under(self.data, recipe)
-            if waits(made):
-                made = tokenized(made, "provisional")
-            return made.ready()
-        except SftuiError as error:
-            if recipe.tokenizer.transformers != self.data.recipe.tokenizer.transformers:
-                self._say(f"transformers {recipe.tokenizer.transformers} was not tried: {error}")
-            return None
-
-    def _say(self, sentence: str) -> None:
-        if sentence not in self.untried:
-            self.untried.append(sentence)
 
     def _singles(self, match: Match) -> Iterator[Recipe]:
         """The recipe with one thing changed: first what is known of the run, then every knob's other choices."""
@@ -473,7 +450,8 @@ class _RecipeTrials:
         except SftuiError:
             there = False
         if not there and version not in (RUNNING, self.data.tokenizer.facts.transformers):
-            self._say(f"transformers {version}, which the run had, was not tried: --transformers {version} installs it")
+            why = f"transformers {version}, which the run had, was not tried: --transformers {version} installs it"
+            self.untried[why] = None
         return there
 
     def _file(self, template: str) -> str:

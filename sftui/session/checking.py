@@ -65,13 +65,8 @@ class AuditSession:
 
     @property
     def whole(self) -> bool:
-        """Whether all rows are wanted."""
+        """Whether all rows are wanted; only then it can go on where it was interrupted."""
         return self.max_rows is None and self.sample is None
-
-    @property
-    def resumable(self) -> bool:
-        """Whether it can go on where it was interrupted."""
-        return self.whole
 
     def steps(self) -> Iterator[AuditProgress]:
         """Take in the rows behind those that the audit holds; the last progress is `done`."""

@@ -62,23 +62,19 @@ class _Trial:
     def differs(self, row: Row, first: Inspection, names: frozenset[str]) -> RowComparison | None:
         """The row under the first recipe next to the second with these settings of the first; None where that recipe
         cannot be followed."""
-        if names not in self._ways:
-            if len(self._ways) >= MOST_WAYS:
-                return None
+        if names not in self._ways and len(self._ways) < MOST_WAYS:
             self._ways[names] = self._opened(names)
-        way = self._ways[names]
-        return self.compared(row, first, way) if way is not None else None
+        way = self._ways.get(names)
+        if way is None:
+            return None
+        unsure = unsure_of(side.split for side in (self._one, way))
+        sides = (lambda spans: first, partial(way.inspect_row, row, text=True))
+        return compare_prepared(sides, align_equal=False, unsure=unsure)
 
     def placed(self, row: Row, first: Inspection) -> RowComparison:
         """One row of both sides, with who wrote each token of either."""
         made = [first, self._other.inspect_row(row, text=True)]
         return compare_row(made, align_equal=False, unsure=unsure_of(side.split for side in (self._one, self._other)))
-
-    def compared(self, row: Row, first: Inspection, way: Ready) -> RowComparison:
-        """One row of the first side next to another side."""
-        unsure = unsure_of(side.split for side in (self._one, way))
-        sides = (lambda spans: first, partial(way.inspect_row, row, text=True))
-        return compare_prepared(sides, align_equal=False, unsure=unsure)
 
     def _opened(self, names: frozenset[str]) -> Ready | None:
         try:

@@ -274,6 +274,15 @@ def tokenized(opened: OpenData, mode: str = "proven") -> OpenData:
     return with_tokenizer(opened, load(opened.recipe, opened.options, mode))
 
 
+def ready_under(
+    opened: OpenData, recipe: Recipe, repairs: tuple[str, ...] | None = None, mode: str = "provisional"
+) -> Ready:
+    """The same data ready under another recipe, as by `under`, its tokenizer loaded where it is another one;
+    SftuiError."""
+    other = under(opened, recipe, repairs)
+    return (tokenized(other, mode) if waits(other) else other).ready()
+
+
 def prove_rows(opened: OpenData, texts: Sequence[str] | None = None) -> OpenData:
     """The tokenizer compared with AutoTokenizer on texts of the user's rows (None: `row_texts`); the very same where
     it stands. SftuiError where `--env` names nothing that can be used."""

@@ -141,10 +141,7 @@ def reading_messages(recipe: Recipe) -> Recipe:
 
 def exact_repairs(tokenizer: LoadedTokenizer) -> dict[str, Repair]:
     """Repairs that know this tokenizer: `strip-tokens` takes out its own control tokens too."""
-    return {"strip-tokens": strip_tokens(_controls(tokenizer))}
 
-
-def _controls(tokenizer: LoadedTokenizer) -> Callable[[str], list[str]]:
     def controls(text: str) -> list[str]:
         pieces = [tokenizer.piece(one) for one in tokenizer.encode(text).ids if tokenizer.is_special(one)]
         return [
@@ -152,7 +149,7 @@ def _controls(tokenizer: LoadedTokenizer) -> Callable[[str], list[str]]:
             *(piece for piece in pieces if not any(word in piece.lower() for word in WANTED)),
         ]
 
-    return controls
+    return {"strip-tokens": strip_tokens(controls)}
 
 
 def codes_of(session: OpenData, plan: RepairPlan) -> Callable[[Row], Collection[str]] | None:
@@ -186,8 +183,8 @@ class WriteProgress:
     lost: int = 0
 
 
-def check_targets(paths: Sequence[str], out: str, log: str | None) -> tuple[Path, Path | None]:
-    """The files to write, of which none is the data itself or among it; ExportError."""
+def check_targets(paths: Sequence[str], out: str, log: str | None) -> None:
+    """ExportError where a file to be written is the data itself or among it, or is both files."""
     if not out.lower().endswith((".jsonl", ".ndjson", PARQUET)):
         raise ExportError(f"{out} says no format that can be written", fix="name it OUT.jsonl or OUT.parquet")
     targets = [Path(out), *([Path(log)] if log is not None else [])]
@@ -200,7 +197,6 @@ def check_targets(paths: Sequence[str], out: str, log: str | None) -> tuple[Path
             )
     if len({os.path.realpath(target) for target in targets}) < len(targets):
         raise ExportError(f"{out} cannot be the data and the log")
-    return targets[0], targets[1] if log is not None else None
 
 
 def write_repaired(

@@ -13,11 +13,11 @@ from sftui.errors import SftuiError
 from sftui.findings import SCOPE_OF, Finding, Fix, check_setup
 from sftui.findings.catalogue import REPAIR_OF
 from sftui.model import Inspection, Row
-from sftui.recipe import Recipe, changed
+from sftui.recipe import Recipe, changed, with_changes
 from sftui.repairs.catalogue import DROP
 from sftui.repairs.run import DROPPING
 from sftui.session.opened import HEAVY
-from sftui.session.ready import Ready, tokenized, under, waits
+from sftui.session.ready import Ready, ready_under
 from sftui.templates.tags.surgery import add_generation_tags
 
 CONCERNED = 3
@@ -79,10 +79,7 @@ def _tried(session: Ready, finding: Finding, cure: str | Fix) -> Generator[None,
         with ExitStack() as files:
             try:
                 recipe, repairs = _with(session, cure, files)
-                opened = under(session, recipe, repairs)
-                if waits(opened):
-                    opened = tokenized(opened, "provisional")  # the fix is a version with another transformers
-                other = opened.ready()
+                other = ready_under(session, recipe, repairs)  # the fix may be a version with another transformers
                 other.checks()
             except SftuiError as error:
                 context.memo[key] = str(error)
@@ -102,9 +99,7 @@ def _with(session: Ready, cure: str | Fix, files: ExitStack) -> tuple[Recipe, tu
         file = Path(folder, "chat_template.jinja")
         file.write_text(_tagged(session), encoding="utf-8")
         recipe = changed(recipe, "render.template", f"file:{file}")
-    for change in cure.changes:
-        recipe = changed(recipe, change.path, change.after)
-    return recipe, None
+    return with_changes(recipe, cure.changes), None
 
 
 def _tagged(session: Ready) -> str:
@@ -152,11 +147,10 @@ def _judged(session: Ready, other: Ready, finding: Finding) -> Generator[None, N
     had, has = check_setup(session.checks(), made), check_setup(other.checks(), now_made)
     if new := _errors(has) - _errors(had):
         return f"the set-up then has {' and '.join(sorted(new))}"
-    left = [one for one in has if one.code == finding.code and _as_grave(one, finding)]
-    gone = sum(one.count for one in left) < sum(
-        one.count for one in had if one.code == finding.code and _as_grave(one, finding)
+    counted, left = (
+        [one.count for one in found if one.code == finding.code and _as_grave(one, finding)] for found in (had, has)
     )
-    return "" if gone or not left else f"{finding.code} stays"
+    return f"{finding.code} stays" if left and sum(left) >= sum(counted) else ""
 
 
 def _still(finding: Finding, had: Iterable[Finding], now: Inspection, has: Iterable[Finding]) -> str:

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
+from itertools import combinations, product
 
 from sftui.errors import SftuiError
-from sftui.settings import check_keymap, clash
+from sftui.nearest import hint
 from sftui.tui.commands.command import Command, show_key
 from sftui.tui.contexts import ANY, DIALOG
 
 EATEN = frozenset(f"ctrl+{key}" for key in "absqojimh[")
 """Keys that tmux, screen, flow control or the terminal's own encoding take before we see them."""
+MODIFIERS = frozenset(("ctrl", "shift", "alt", "super", "hyper", "meta"))
 
 MOST = 1_000_000_000
 
@@ -160,10 +162,74 @@ def _given_away(command: Command, key: str, taken: Sequence[tuple[Command, str]]
     )
 
 
-def keymap_problems(table: Sequence[Command], overrides: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Unknown ids, clashes, and keys that can never arrive, one clause each."""
-    unreachable = tuple(p for name, keys in overrides.items() for key in keys for p in _unreachable(name, key))
-    return check_keymap(overrides, table, ANY, (DIALOG,)) + unreachable
+def keymap_problems(table: Sequence[Command], keymap: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """What is wrong with a user's keymap, a clause each: unknown ids, clashes, and keys that can never arrive.
+
+    A clash is two commands that answer to one key in the same context or where one of them works everywhere (a dialog
+    knows its own keys alone), or a key that begins another's sequence. Clashes among the default keys are the table's
+    own business: a pane's command may win over one that works everywhere. So only pairs that the keymap touches are
+    reported, and of these none where a user gave a command a key that the other one did not have in the release
+    before: it is not the other's then.
+    """
+    if not keymap:
+        return ()
+    ids = [command.id for command in table]
+    problems = [f"there is no command `{name}`{hint(name, ids)}" for name in keymap if name not in ids]
+    for name, keys in keymap.items():
+        if name in ids and not keys:
+            problems.append(f"`{name}` has no key left; leave it out to keep its own")
+        problems.extend(f"`{name}`: `{key}` is no key" for key in keys if not _is_key(key))
+    for one, other in combinations(table, 2):
+        contexts = {one.context, other.context}
+        together = len(contexts) == 1 or (ANY in contexts and DIALOG not in contexts)
+        if not together or not (one.id in keymap or other.id in keymap):
+            continue
+        for a, b in product(keymap.get(one.id, one.keys), keymap.get(other.id, other.keys)):
+            if _given(one, other, b, keymap) or _given(other, one, a, keymap):
+                continue
+            if clash(a, b) and not (_was(one, a) and _was(other, b)):
+                problems.append(
+                    f"`{a}` is the key of both `{one.id}` and `{other.id}`"
+                    if a == b
+                    else f"`{a}` of `{one.id}` and `{b}` of `{other.id}` begin the same"
+                )
+    return (*problems, *(p for name, keys in keymap.items() for key in keys for p in _unreachable(name, key)))
+
+
+def _was(command: Command, key: str) -> bool:
+    return key in command.keys or key in (command.was or ())
+
+
+def _given(one: Command, other: Command, key: str, keymap: Mapping[str, Sequence[str]]) -> bool:
+    """Whether a user gave `one` a key that `other` did not have before, which is then not the other's."""
+    return one.id in keymap and other.id not in keymap and other.was is not None and key not in other.was
+
+
+def clash(a: str, b: str) -> bool:
+    """Equal, or one is the beginning of the other's sequence of keys."""
+    return all(first == second for first, second in zip(a.split(), b.split()))
+
+
+def _is_key(key: str) -> bool:
+    """A printable character, a named key, or either with modifiers; several make a sequence."""
+    steps = key.split()
+    return bool(steps) and all(map(_is_step, steps))
+
+
+@cache
+def _named_keys() -> frozenset[str]:
+    from textual.keys import Keys  # which the first paint does not wait for
+
+    return frozenset(key.value for key in Keys if key.value.isalnum()) - {"return"}
+
+
+def _is_step(step: str) -> bool:
+    if len(step) == 1:
+        return step.isprintable()
+    *modifiers, last = step.split("+")
+    return MODIFIERS.issuperset(modifiers) and (
+        last in _named_keys() or (len(last) == 1 and last.isprintable() and bool(modifiers))
+    )
 
 
 def _unreachable(name: str, sequence: str) -> Iterator[str]:

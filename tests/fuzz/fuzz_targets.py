@@ -304,10 +304,11 @@ def _with_row(recipe: Recipe, given: Any) -> None:
 
 
 def run_settings(given: Any, folder: Path) -> None:
-    from sftui.settings import check_keymap, read_settings
+    from sftui.settings import read_settings
+    from sftui.tui.keys import keymap_problems
 
     found = read_settings(given["text"], "settings.yaml")
-    check_keymap(found.keymap, ())
+    keymap_problems((), found.keymap)
     for problem in found.problems:
         visible(problem)
 
