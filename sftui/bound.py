@@ -394,11 +394,10 @@ class Work:
         return self
 
     def at(self, stage: str) -> None:
-        if self._guard is None:
-            return
-        self._guard.stage(stage)
-        if self._before is not None and self._before.stage == stage:
-            raise OverBound(self._before.why)
+        if self._guard is not None:
+            self._guard.stage(stage)
+            if self._before is not None and self._before.stage == stage:
+                raise OverBound(self._before.why)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -486,12 +485,9 @@ def _given_up(some: list[Overrun], many: bool) -> GivenUp | None:
 
 def out_of_memory(size: int = 0) -> str:
     """What a piece of work on a row of `size` bytes does that got no more memory, as the end of a sentence."""
-    bounded = _GUARD.get() is not None
-    return (
-        f"needs more than {_megabytes(MEMORY + MEMORY_PER_BYTE * size)} of memory"
-        if bounded
-        else "needs too much memory"
-    )
+    if _GUARD.get() is None:
+        return "needs too much memory"
+    return f"needs more than {_megabytes(MEMORY + MEMORY_PER_BYTE * size)} of memory"
 
 
 def _seconds(count: float) -> str:

@@ -105,15 +105,13 @@ def weights_joined(stretches: Iterable[tuple[Example, int, int]], padding: int =
 
     A stretch of an example without weights counts as it does elsewhere: 1 for each token.
     """
-    held = list(stretches)
-    if all(example.weights is None for example, _, _ in held):
+    taken = list(stretches)
+    if all(example.weights is None for example, _, _ in taken):
         return None
     parts: list[tuple[int, float]] = []
-    for example, start, end in held:
-        if example.weights is None:
-            parts.append((end - start, USUAL))
-        else:
-            parts += [(b - a, weight) for a, b, weight in clipped(example.weights, start, end)]
+    for example, start, end in taken:
+        weights = example.weights or Runs((end,), (USUAL,))
+        parts += [(b - a, weight) for a, b, weight in clipped(weights, start, end)]
     return joined([*parts, (padding, NO_LOSS)])
 
 
@@ -619,8 +617,6 @@ def example(tokens: Tokens, labels: Labels, recipe: Recipe, attention: tuple[int
         values = tuple(ignore if v == IGNORE_INDEX else v for v in values)
     mask = within(labels.kept, attention) if attention is not None else (1,) * len(ids)
     weights = weights_within(labels.kept, labels.weights)
-    whole = Example(ids, values, mask, ignore_index=ignore, weights=weights)
-    if recipe.loss.shift == "internal":
-        return whole
-    later = weights[1:] if weights is not None else None
-    return replace(whole, input_ids=ids[:-1], labels=values[1:], attention_mask=mask[:-1], shifted=True, weights=later)
+    if shifted := recipe.loss.shift != "internal":
+        ids, values, mask, weights = ids[:-1], values[1:], mask[:-1], weights[1:] if weights is not None else None
+    return Example(ids, values, mask, shifted, ignore, weights)

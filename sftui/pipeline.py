@@ -422,16 +422,14 @@ def make_batch(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox
     if not examples:
         raise RecipeError("there is no row to put into a batch", why="none of the rows reaches the trainer")
     batch = collate_examples(examples, rows, recipe, tools)
-    batch = replace(batch, position_ids=_stored_positions(inspections, batch) or batch.position_ids)
+    notes = list(batch.notes)
     if left_out:
-        batch = replace(
-            batch, notes=(*batch.notes, f"{left_out} of {len(inspections)} rows are dropped before training")
-        )
+        notes.append(f"{left_out} of {len(inspections)} rows are dropped before training")
     if apart:
         others = "train" if inspections[0].evaluates else "evaluate"
-        note = f"{apart} of {len(inspections)} rows {others}, and stand in other batches"
-        batch = replace(batch, notes=(*batch.notes, note))
-    return batch
+        notes.append(f"{apart} of {len(inspections)} rows {others}, and stand in other batches")
+    positions = _stored_positions(inspections, batch) or batch.position_ids
+    return replace(batch, position_ids=positions, notes=tuple(notes))
 
 
 def _stored_positions(inspections: Sequence[Inspection], batch: Batch) -> tuple[tuple[int, ...], ...]:

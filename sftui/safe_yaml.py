@@ -182,18 +182,14 @@ def _bounded_composer() -> Any:
             return node
 
         def _in_bounds(self, mark: Any) -> None:
-            if self._nodes > MOST_NODES:
-                raise YamlProblem(
-                    f"with its aliases written out it has more than {MOST_NODES:,} keys and values",
-                    *_place(mark),
-                    what=TOO_MUCH,
-                )
-            if self._characters > MOST_CHARACTERS:
-                raise YamlProblem(
-                    f"with its aliases written out it has more than {MOST_CHARACTERS:,} characters",
-                    *_place(mark),
-                    what=TOO_MUCH,
-                )
+            nodes, characters = (
+                (self._nodes, MOST_NODES, "keys and values"),
+                (self._characters, MOST_CHARACTERS, "characters"),
+            )
+            for count, most, what in (nodes, characters):
+                if count > most:
+                    why = f"with its aliases written out it has more than {most:,} {what}"
+                    raise YamlProblem(why, *_place(mark), what=TOO_MUCH)
 
     return AnchorBudget
 

@@ -109,12 +109,14 @@ def load_served(name: str, trained: LoadedTokenizer, own: str | None) -> ServedT
     loaded = trained if same else load_tokenizer(name, mode=mode)
     facts = loaded.facts
     if not facts.chat_templates:
-        raise TemplateError(
-            "there is no chat template to serve with", where=name, why="the tokenizer has none", fix=FIX
-        )
+        raise _no_template(name, "the tokenizer has none")
     return ServedTemplate(
         name, TOKENIZER, facts.chat_templates, facts.template_tokens, loaded, stops=_stops(name, loaded)
     )
+
+
+def _no_template(name: str, why: str) -> TemplateError:
+    return TemplateError("there is no chat template to serve with", where=name, why=why, fix=FIX)
 
 
 def _template(name: str, trained: LoadedTokenizer) -> ServedTemplate:
@@ -124,21 +126,18 @@ def _template(name: str, trained: LoadedTokenizer) -> ServedTemplate:
     else:
         made = load_template_file(os.path.expanduser(name))
     if "{{" not in made.source and "{%" not in made.source:
-        why = "it writes the same text whatever the messages say"
-        raise TemplateError("there is no chat template to serve with", where=name, why=why, fix=FIX)
+        raise _no_template(name, "it writes the same text whatever the messages say")
     return ServedTemplate(name, TEMPLATE, {"default": made.source}, trained.facts.template_tokens)
 
 
 def _gguf(name: str, trained: LoadedTokenizer) -> ServedTemplate:
     try:
         found = read_gguf_chat(Path(os.path.expanduser(name)), sorted(trained.special_ids))
-    except ValueError as error:
-        raise TokenizerError("the GGUF file cannot be read", where=name, why=str(error)) from error
-    except OSError as error:
-        raise TokenizerError("the GGUF file cannot be read", where=name, why=reason(error)) from error
+    except (OSError, ValueError) as error:
+        why = reason(error) if isinstance(error, OSError) else str(error)
+        raise TokenizerError("the GGUF file cannot be read", where=name, why=why) from error
     if not found.templates:
-        why = "its metadata has no tokenizer.chat_template"
-        raise TemplateError("there is no chat template to serve with", where=name, why=why, fix=FIX)
+        raise _no_template(name, "its metadata has no tokenizer.chat_template")
     return ServedTemplate(
         name,
         GGUF,
@@ -161,9 +160,11 @@ def _stops(name: str, loaded: LoadedTokenizer) -> frozenset[str] | None:
     """What ends generation with a tokenizer's folder, given by its generation_config.json, or without that file by
     config.json; None where it has neither: those of the model, which stand elsewhere, may name more."""
     folder = locate(name).folder
-    for file in ("generation_config.json", "config.json") if folder is not None else ():
+    if folder is None:
+        return None
+    for file in ("generation_config.json", "config.json"):
         with suppress(OSError, ValueError, SftuiError):
-            config = read_json(folder / file) if folder is not None else None
+            config = read_json(folder / file)
             if isinstance(config, Mapping) and (config.get("eos_token_id") is not None or file != "config.json"):
                 return stops_of(loaded, config)
     return None

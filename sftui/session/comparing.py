@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, MutableSequence, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 
@@ -44,21 +45,17 @@ def open_sides(
     `configs` are those that the recipes were read from, where one was; without them all are of `options`.
     """
     sides: list[Ready] = []
-    held: list[OpenData] = []
-    try:
+    with ExitStack() as failing:
         for recipe, config in zip(recipes, configs or (options.config,) * len(recipes)):
             own = replace(options, recipe=recipe, config=config)
             opened, whose = open_data(own, recipe), recipe.preset if sides else ""
-            held.append(opened)
+            failing.callback(opened.close)
             opened.accepted(whose)
             wanted = tokenizer_key(recipe)
             alike = next((side for side in sides if tokenizer_key(side.recipe) == wanted), None)
             opened = load(opened) if alike is None else with_tokenizer(opened, alike.tokenizer)
             sides.append(opened.ready(whose))
-    except BaseException:
-        for opened in held:
-            opened.close()
-        raise
+        failing.pop_all()
     return RecipeComparison(sides)
 
 
@@ -88,9 +85,8 @@ class RecipeComparison:
 
     def total(self, limit: int | None, sample: int | None) -> int | None:
         """How many rows that will be, where it is known."""
-        known = self.sessions[0].count_now()
-        figures = [figure for figure in (known, limit, sample) if figure is not None]
-        return min(figures) if figures else None
+        figures = (self.sessions[0].count_now(), limit, sample)
+        return min((figure for figure in figures if figure is not None), default=None)
 
     def compare(self, row: Row, *, align_equal: bool = True) -> RowComparison:
         """One row under every recipe, aligned."""

@@ -13,7 +13,6 @@ import itertools
 import pickle
 import queue
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -77,18 +76,18 @@ class History:
         return True
 
     def undo(self) -> bool:
-        if not self.past:
-            return False
-        self.future.append(self.now)
-        self.now = self.past.pop()
-        return True
+        return self._step(self.past, self.future)
 
     def redo(self) -> bool:
-        if not self.future:
-            return False
-        self.past.append(self.now)
-        self.now = self.future.pop()
-        return True
+        return self._step(self.future, self.past)
+
+    def _step(self, there: list[RecipeChoice], back: list[RecipeChoice]) -> bool:
+        """To the newest of what is `there`; False where there is nothing."""
+        if there:
+            back.append(self.now)
+            self.now = there.pop()
+            return True
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +115,7 @@ def unexported(now: RecipeChoice, kept: RecipeChoice) -> UnsavedWork:
     return UnsavedWork(
         diff(kept.recipe, now.recipe),
         tuple(repair for repair in now.repairs if repair not in kept.repairs),
-        tuple(dict(one) for one in now.recipe.waivers if dict(one) not in had),
+        tuple(dict(waiver) for waiver in now.recipe.waivers if dict(waiver) not in had),
     )
 
 
@@ -137,7 +136,7 @@ class InspectionCache:
         self._limit = limit
         self._today = today
         self._day = today()
-        self._held: OrderedDict[tuple[int, int], tuple[Inspection, int]] = OrderedDict()
+        self._held: dict[tuple[int, int], tuple[Inspection, int]] = {}
         self.bytes = 0
 
     def __len__(self) -> int:
@@ -145,26 +144,22 @@ class InspectionCache:
 
     def get(self, row: int, version: int) -> Inspection | None:
         self._keep_day()
-        found = self._held.get((row, version))
+        found = self._held.pop((row, version), None)
         if found is None:
             return None
-        self._held.move_to_end((row, version))
+        self._held[row, version] = found  # the newest
         return found[0]
 
     def put(self, inspection: Inspection, version: int) -> None:
         """Keep it, and let the oldest go; one that is larger than the whole cache is not kept."""
         self._keep_day()
         key, size = (inspection.row.index, version), weight(inspection)
-        old = self._held.pop(key, None)
-        if old is not None:
-            self.bytes -= old[1]
-        if size > self._limit:
-            return
-        self._held[key] = (inspection, size)
-        self.bytes += size
+        self.bytes -= self._held.pop(key, (None, 0))[1]
+        if size <= self._limit:
+            self._held[key] = (inspection, size)
+            self.bytes += size
         while self.bytes > self._limit:
-            _, (_, freed) = self._held.popitem(last=False)
-            self.bytes -= freed
+            self.bytes -= self._held.pop(next(iter(self._held)))[1]
 
     def _keep_day(self) -> None:
         if (day := self._today()) != self._day:
