@@ -282,8 +282,9 @@ def check(info: KnobInfo, raw: Any) -> Any:
     if not isinstance(raw, Mapping):
         example = EXAMPLES[kind]
         return Misfit(f"cannot be {shown(raw)}", f"give a mapping, e.g. {{{example}}}")
-    if kind == "names" and (wrong := next((one for one in raw.items() if not _both_texts(*one)), None)):
-        return Misfit(f"cannot map {shown(wrong[0])} to {shown(wrong[1])}", "give names as text, in quotes")
+    odd = [entry for entry in raw.items() if not all(isinstance(text, str) for text in entry)]
+    if kind == "names" and odd:
+        return Misfit(f"cannot map {shown(odd[0][0])} to {shown(odd[0][1])}", "give names as text, in quotes")
     if kind == "ids":
         if all(_is_id(key) and isinstance(value, str) for key, value in raw.items()):
             return {int(key): value for key, value in raw.items()}
@@ -319,10 +320,6 @@ def _day(raw: Any) -> str | Misfit:
 def _is_id(key: Any) -> bool:
     """Whether a key is a token's id; JSON has such keys as text."""
     return type(key) is int or (isinstance(key, str) and key.isdecimal() and len(key) <= LONGEST_ID)
-
-
-def _both_texts(key: Any, value: Any) -> bool:
-    return isinstance(key, str) and isinstance(value, str)
 
 
 def has_half_character(raw: Any) -> bool:

@@ -32,7 +32,7 @@ def data_in(folder: Path) -> tuple[Choice, ...]:
     below = [
         choice
         for name in _names(folder, os.DirEntry.is_dir)
-        if not _is_saved(folder / name)
+        if not is_saved(folder / name)
         for choice in _openable(folder / name, f"{name}/")
     ]
     return tuple([*here, *below][:MOST])
@@ -49,13 +49,13 @@ def _openable(folder: Path, before: str) -> Iterator[Choice]:
             if trainer:
                 yield Choice(before + name, f"config of {trainer}: data, tokenizer and all")
         elif path.is_dir():
-            if _is_saved(path):
+            if is_saved(path):
                 yield Choice(before + name, "dataset saved by datasets")
         elif format_of(name) and name not in NOT_DATA and name not in TOKENIZER_FILES and path.is_file():
             yield Choice(before + name, size_of(path))
 
 
-def _is_saved(folder: Path) -> bool:
+def is_saved(folder: Path) -> bool:
     """Whether `save_to_disk` wrote this folder."""
     from sftui.sources.formats.saved import SPLITS, STATE
 

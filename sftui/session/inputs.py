@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sftui.errors import ExportError, SftuiError
+from sftui.session.at_hand import is_saved
 
 if TYPE_CHECKING:
     from sftui.recipe import Recipe
@@ -73,11 +74,8 @@ def inputs_of(options: OpenOptions, *others: str | None, recipes: bool = True, u
     named = [*options.paths, *(other for other in others if other is not None)]
     files = [*data_files(options.paths, options.split), *data_files(named[len(options.paths) :])]
     if recipes:
-        files += [
-            one
-            for one in (options.recipe_file, options.config.path if options.config is not None else None)
-            if one is not None
-        ]
+        files += [options.recipe_file] if options.recipe_file is not None else []
+        files += [options.config.path] if options.config is not None else []
     if options.config is not None:
         values = [key.value for key in options.config.keys if isinstance(key.value, str)]
         files += [
@@ -167,9 +165,7 @@ def _whole(folder: str) -> bool:
     holds."""
     from sftui.sources.files import declares_data
 
-    return declares_data(Path(folder)) or any(
-        os.path.isfile(os.path.join(folder, name)) for name in ("state.json", "dataset_dict.json")
-    )
+    return declares_data(Path(folder)) or is_saved(Path(folder))
 
 
 def _would_read(place: str, target: Path) -> bool:

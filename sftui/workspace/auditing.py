@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError
 from sftui.session.opened import HEAVY, OpenData
@@ -170,14 +170,7 @@ def brief(figures: Figures, *, whole: bool = False) -> Figures:
         sums = [sum(getattr(source, name) for source in rest) for name in ("rows", "tokens", "trained", "dropped")]
         return (*shown, SourceFigure(f"{len(rest):,} more", *sums)) if rest else shown
 
-    return replace(
-        figures,
-        drops=groups(figures.drops),
-        stops=groups(figures.stops),
-        signatures=groups(figures.signatures),
-        branches=groups(figures.branches),
-        finding_sets=groups(figures.finding_sets),
-        by_role=counts(figures.by_role),
-        by_special=counts(figures.by_special),
-        sources=sources(figures.sources),
-    )
+    grouped = ("drops", "stops", "signatures", "branches", "finding_sets")
+    shorter: dict[str, Any] = {name: groups(getattr(figures, name)) for name in grouped}
+    shorter |= {name: counts(getattr(figures, name)) for name in ("by_role", "by_special")}
+    return replace(figures, sources=sources(figures.sources), **shorter)

@@ -84,23 +84,17 @@ class RowMarks:
 
     def rows_with(self, what: str = "") -> tuple[int, ...]:
         """The rows of one kind, those `noted`, or all that are marked, in their order."""
-        return tuple(
-            sorted(
-                row for row, mark in self.of.items() if not what or mark.kind == what or (what == NOTED and mark.note)
-            )
-        )
+        rows = (row for row, mark in self.of.items() if what in ("", mark.kind) or (what == NOTED and mark.note))
+        return tuple(sorted(rows))
 
     def beyond(self, row: int, forward: bool, count: int | None = None) -> int | None:
         """The next marked row after `row` (before it), beginning again at the other end; None where none is marked.
 
         `count` is how many rows there are: the data may have shrunk since others were marked.
         """
-        rows = [one for one in self.rows_with() if count is None or one < count]
-        if not rows:
-            return None
-        if forward:
-            return next((one for one in rows if one > row), rows[0])
-        return next((one for one in reversed(rows) if one < row), rows[-1])
+        rows = [marked for marked in self.rows_with() if count is None or marked < count]
+        beyond = [marked for marked in rows if (marked > row if forward else marked < row)] or rows
+        return beyond[0 if forward else -1] if beyond else None
 
     def counts(self) -> dict[str, int]:
         """How many rows of each kind, and with notes; only what there is."""
@@ -131,11 +125,10 @@ def read_marks(text: str, where: str) -> RowMarks:
             entry = parse_json(line)
         except ValueError:
             entry = None
-        if isinstance(entry, Mapping) and "row" not in entry:
+        entry = entry if isinstance(entry, Mapping) else {"row": None}
+        if "row" not in entry:
             continue
-        row, kind, note = (
-            (entry.get(key) for key in ("row", "mark", "note")) if isinstance(entry, Mapping) else (None, None, None)
-        )
+        row, kind, note = (entry.get(key) for key in ("row", "mark", "note"))
         if type(row) is not int or row < 0 or (kind or "") not in ("", *KINDS) or not isinstance(note or "", str):
             fix = 'a line reads {"row": 17, "mark": "keep, drop or flag", "note": ""}'
             raise ExportError("this is not a review mark", where=f"{where}, line {number}", fix=fix)

@@ -86,11 +86,9 @@ def matcher(now: Now, request: SearchRequest) -> Matcher:
     kind, needle = request.query.kind, request.query.text
     if not needle:
         raise ValueError("there is nothing to look for")
-    if kind == "text":
-        pattern = re.compile(re.escape(needle), 0 if needle.lower() != needle else re.IGNORECASE)
-        return lambda inspection: _text_hits(inspection, pattern)
-    if kind == "regex":
-        pattern = re.compile(needle)
+    if kind in ("text", "regex"):
+        any_case = kind == "text" and needle.lower() == needle
+        pattern = re.compile(re.escape(needle) if kind == "text" else needle, re.IGNORECASE if any_case else 0)
         return lambda inspection: _text_hits(inspection, pattern)
     if kind == "id":
         wanted = int(needle)
@@ -161,11 +159,8 @@ def _finding_matcher(now: Now, needle: str) -> Matcher:
         found = []
         for finding in now().ready().found(inspection):
             severity = finding.severity.value
-            if (
-                severity == wanted
-                or (wanted == "any" and severity != "info")
-                or finding.code.startswith(wanted.upper())
-            ):
+            grave = wanted == "any" and severity != "info"
+            if grave or severity == wanted or finding.code.startswith(wanted.upper()):
                 found.append(finding.tokens or (0, 0))
         return tuple(sorted({i for tokens in found for i in range(*tokens)})) if found else None
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from sftui.errors import SftuiError
 from sftui.flat import covered
 from sftui.model import Conversation, Inspection, Kind, Row, RowSummary, common_prefix
 from sftui.session.opened import HEAVY, OpenData
+from sftui.session.ready import Ready
 from sftui.text import ELLIPSIS
 from sftui.workspace.events import Answering, Answers, SummariesReady
 from sftui.workspace.requests import SummariesRequest
@@ -27,62 +28,61 @@ def summaries(
     """Lines in parts, light rows first, then light rows again with their findings; None where nothing is to be reported
     yet."""
     leads = leads_of(session)
-    ready: list[RowSummary] = []
     heavy: list[int] = []
     light: list[int] = []
-    pace = Pace(SEND_EVERY)
-    for index in request.rows or range(max(0, request.start), request.stop):
-        row = session.row(index)
-        if row.data is None and row.size == 0 and not row.raw and index >= session.source.count().rows:
-            break
-        if row.size > HEAVY:
-            heavy.append(index)
-            ready.append(RowSummary(index, clipped(row.raw), repaired=bool(row.repairs)))
-        else:
-            light.append(index)
-            ready.append(_summary(session, row, leads))
-        if pace.due():
-            yield answer(tuple(ready))
-            ready = []
-        else:
-            yield None
-    yield answer(tuple(ready))
+
+    def listed() -> Iterator[RowSummary]:
+        for index in request.rows or range(max(0, request.start), request.stop):
+            row = session.row(index)
+            if row.data is None and row.size == 0 and not row.raw and index >= session.source.count().rows:
+                break
+            if row.size > HEAVY:
+                heavy.append(index)
+                yield RowSummary(index, clipped(row.raw), repaired=bool(row.repairs))
+            else:
+                light.append(index)
+                yield _summary(session, row, leads)
+
+    yield from _in_parts(listed(), answer)
     for index in heavy:
         row = session.row(index)
         if row.size <= TOO_HEAVY:
             yield answer((_summary(session, row, leads),))
-    yield from _checked(session, answer, light, leads)
-
-
-def _checked(
-    session: OpenData, answer: Answering[SummariesReady], indices: list[int], leads: Leads
-) -> Answers[SummariesReady]:
-    """The same lines again with their findings counted, once all are there."""
-    from sftui.audit.verdict import of_row
-
     try:
-        whole = session.ready()
-        whole.checks()
+        session.ready().checks()
     except SftuiError:
         return
+    yield from _in_parts(_checked(session.ready(), light, leads), answer)
+
+
+def _in_parts(lines: Iterable[RowSummary | None], answer: Answering[SummariesReady]) -> Answers[SummariesReady]:
+    """Lines, those of a moment together; None for a row that has none."""
     ready: list[RowSummary] = []
     pace = Pace(SEND_EVERY)
-    for index in indices:
-        try:
-            inspection = whole.inspect(index)
-            found = whole.found(inspection)
-        except Exception:
-            continue  # its line already exists; opened, the row says what is wrong
-        grades, verdict = Counter(finding.severity.value for finding in found), of_row(found)
-        badge = (verdict[0].value, verdict[1].short) if verdict is not None else None
-        line = replace(summary(inspection, leads), errors=grades["error"], warnings=grades["warning"], verdict=badge)
-        ready.append(line)
+    for line in lines:
+        ready += [line] if line is not None else []
         if pace.due():
             yield answer(tuple(ready))
             ready = []
         else:
             yield None
     yield answer(tuple(ready))
+
+
+def _checked(session: Ready, indices: list[int], leads: Leads) -> Iterator[RowSummary | None]:
+    """The same lines again with their findings counted."""
+    from sftui.audit.verdict import of_row
+
+    for index in indices:
+        try:
+            inspection = session.inspect(index)
+            found = session.found(inspection)
+        except Exception:
+            yield None  # its line already exists; opened, the row says what is wrong
+            continue
+        grades, verdict = Counter(finding.severity.value for finding in found), of_row(found)
+        badge = (verdict[0].value, verdict[1].short) if verdict is not None else None
+        yield replace(summary(inspection, leads), errors=grades["error"], warnings=grades["warning"], verdict=badge)
 
 
 def _summary(session: OpenData, row: Row, leads: Leads) -> RowSummary:
