@@ -369,8 +369,7 @@ def _verdicts(mask: Drawn) -> Runs[tuple[bool, Reason]]:
 
 def whole(subject: Subject) -> Drawn:
     """Everything is trained."""
-    n = len(subject.tokens)
-    last = n > 0 and _appended(subject.tokens, n - 1)
+    n, last = len(subject.tokens), _appended(subject.tokens)
     return drawn([(n - last, (True, Reason.WHOLE)), (int(last), (True, Reason.APPENDED))])
 
 
@@ -393,7 +392,7 @@ def completion(subject: Subject, options: Mask) -> Drawn:
     ]
     if not tokens.placed:
         return drawn([*found, (n - cut, (True, Reason.COMPLETION))])
-    last = n > cut and _appended(tokens, n - 1)
+    last = n > cut and _appended(tokens)
     for start, end, _, part in together(tokens.messages, tokens.parts):
         if end <= cut:
             continue
@@ -420,7 +419,7 @@ def assistant(subject: Subject, options: Mask) -> Drawn:
     wanted = {i for i, role in enumerate(roles) if role in options.roles}
     last = max(wanted, default=NOWHERE)
     chosen = {last} if options.turns == "last" else wanted
-    appended = len(tokens) > 0 and _appended(tokens, len(tokens) - 1)
+    appended = _appended(tokens)
     found: list[Verdict] = []
     for start, end, owner, part in together(tokens.messages, tokens.parts):
         verdict = (False, Reason.ROLE)
@@ -540,8 +539,10 @@ def _inside_turn(part: Part, options: Mask) -> tuple[bool, Reason]:
     return False, Reason.HEADER
 
 
-def _appended(tokens: Tokens, i: int) -> bool:
-    return tokens.placed and tokens.starts[i] == NOWHERE and i == len(tokens) - 1 and tokens.parts[i] is Part.INJECTED
+def _appended(tokens: Tokens) -> bool:
+    """Whether the last token was appended, and stands for no text."""
+    placed = tokens.placed and len(tokens) > 0
+    return placed and tokens.starts[-1] == NOWHERE and tokens.parts[-1] is Part.INJECTED
 
 
 UNLABELLED = "no trained token is left"

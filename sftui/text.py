@@ -243,16 +243,8 @@ def _is_mark(code: int) -> bool:
 def _stand_in(code: int) -> str:
     """What stands for one character: itself, its control picture, or its code point."""
     char = chr(code)
-    if char == " ":
-        return char
-    if char == "\n":
-        return NEWLINE
-    if char == "\t":
-        return TAB
     if code < 0x20:
         return chr(0x2400 + code)
-    if code == 0x7F:
-        return "␡"
     if _within(code, _MARK_RANGES) and _is_mark(code):
         return char
     if unicodedata.category(char) in _SHOWN and not _within(code, _JOINING_RANGES):
@@ -307,18 +299,13 @@ class _StandIns(dict[int, str]):
 
 class _Widths(dict[str, int]):
     def __missing__(self, char: str) -> int:
-        if char in _WIDEST:
-            width = _WIDEST[char]
-        elif unicodedata.category(char) in ("Mn", "Me"):
-            width = 0
-        else:
-            width = 2 if unicodedata.east_asian_width(char) in "WF" else 1
-        self[char] = width
+        flat = unicodedata.category(char) in ("Mn", "Me")
+        width = self[char] = 0 if flat else 2 if unicodedata.east_asian_width(char) in "WF" else 1
         return width
 
 
-_STAND_INS = _StandIns()
-_WIDTHS = _Widths()
+_STAND_INS = _StandIns({0x20: " ", 0x0A: NEWLINE, 0x09: TAB, 0x7F: "␡"})
+_WIDTHS = _Widths(_WIDEST)
 _HALVES = re.compile("([\udc80-\udcff]+)")
 _BLANKS = re.compile(f"^ +| +(?={NEWLINE}?$)|  +", re.MULTILINE)
 _LITERAL = re.compile(f"([{SPACE}{NEWLINE}{TAB}])")

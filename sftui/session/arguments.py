@@ -64,17 +64,8 @@ class Arguments(OptionDeclaration):
         base = self._set_up(self._starting(), make) if captured is None else self._of_run(captured, make)
         recipe = self._corrected(base)
         about = (*self._about(captured), *self._taken(recipe))
-        return (
-            OpenOptions(
-                paths=self.data,
-                recipe=recipe,
-                base=base,
-                row=row,
-                notes=about,
-                **self._carried(),
-            ),
-            about,
-        )
+        made = OpenOptions(paths=self.data, recipe=recipe, base=base, row=row, notes=about, **self._carried())
+        return made, about
 
     def captured_run(self) -> Mapping[str, Any] | None:
         """The run, where the data are its captured batches; None else."""

@@ -122,12 +122,11 @@ def trainers_at_hand() -> tuple[Choice, ...]:
     """The newest preset of each trainer."""
     from sftui.trainers import trainer_names, traits_of
 
-    found = []
-    for name in trainer_names():
-        traits = traits_of(name)
-        newest = f"{name}@{traits.versions[0]}" if traits.versions else name
-        found.append(Choice(newest, traits.about or traits.title))
-    return tuple(found)
+    known = ((name, traits_of(name)) for name in trainer_names())
+    return tuple(
+        Choice(f"{name}@{traits.versions[0]}" if traits.versions else name, traits.about or traits.title)
+        for name, traits in known
+    )
 
 
 def size_of(path: Path) -> str:

@@ -52,11 +52,8 @@ def open_config(path: str, trainer: str | None, dataset: str | None) -> ChosenCo
     if len(opened.datasets) > 1:
         lines.append(f"it names {len(opened.datasets)} datasets; {number} is open, another with --dataset N or NAME:")
         lines += [f"  {k}  {ref.name}" for k, ref in enumerate(opened.datasets)]
-    notes = [
-        f"{key.use.value}: {key.path}{f' ({key.note})' if key.note else ''}"
-        for key in opened.keys
-        if key.use not in (KeyUse.USED, KeyUse.PASSED)
-    ]
+    left = [key for key in opened.keys if key.use not in (KeyUse.USED, KeyUse.PASSED)]
+    notes = [f"{key.use.value}: {key.path}{f' ({key.note})' if key.note else ''}" for key in left]
     passed = sum(key.use is KeyUse.PASSED for key in opened.keys)
     if passed:
         lines.append(f"{passed} of its {len(opened.keys)} keys are not about data: an export carries or lists them")
@@ -79,11 +76,8 @@ def _recognised(path: str, text: str) -> tuple[str, str]:
 
     found = runs(text) if is_script(path) else recognise(parse_yaml(text, path))
     if found.trainer is None:
-        fix = (
-            "open data with it: --recipe FILE"
-            if "recipe of sftui" in found.reason
-            else "say whose it is: --trainer NAME"
-        )
+        ours = "recipe of sftui" in found.reason
+        fix = "open data with it: --recipe FILE" if ours else "say whose it is: --trainer NAME"
         raise RecipeError("it is not clear which trainer's config this is", where=path, why=found.reason, fix=fix)
     return found.trainer, found.reason
 

@@ -45,25 +45,16 @@ class Inputs:
         here = _identity(target)
         for file in self.files:
             if here is not None and here == _identity(file):
-                why = (
-                    "nothing is ever written in place"
-                    if target == Path(file)
-                    else f"it is {file}, and nothing is ever written in place"
-                )
+                other = f"it is {file}, and " if target != Path(file) else ""
+                why = f"{other}nothing is ever written in place"
                 raise ExportError(f"{target} is one of the files that are read here", why=why, fix="name another file")
         for place in self.places:
             if _would_read(place, target):
-                raise ExportError(
-                    f"{target} would be read as data the next time",
-                    why=f"it belongs to {place}",
-                    fix="name another folder",
-                )
+                what = f"{target} would be read as data the next time"
+                raise ExportError(what, why=f"it belongs to {place}", fix="name another folder")
         if target.exists() and not target.is_file():
-            raise ExportError(
-                f"{target} cannot be written over",
-                why="it is a folder or a device, not a file",
-                fix="name another file",
-            )
+            why = "it is a folder or a device, not a file"
+            raise ExportError(f"{target} cannot be written over", why=why, fix="name another file")
 
 
 def inputs_of(options: OpenOptions, *others: str | None, recipes: bool = True, used: Iterable[Recipe] = ()) -> Inputs:
@@ -78,9 +69,8 @@ def inputs_of(options: OpenOptions, *others: str | None, recipes: bool = True, u
         files += [options.config.path] if options.config is not None else []
     if options.config is not None:
         values = [key.value for key in options.config.keys if isinstance(key.value, str)]
-        files += [
-            one for value in values for one in (value, os.path.join(value, "dataset_info.json")) if os.path.isfile(one)
-        ]
+        brought = (file for value in values for file in (value, os.path.join(value, "dataset_info.json")))
+        files += filter(os.path.isfile, brought)
     if options.serve is not None:
         files += served_files(options.serve)
     for recipe in (options.recipe, *used):
@@ -133,11 +123,8 @@ def _tokenizer_files(name: str, revision: str | None) -> tuple[str, ...]:
     files: list[str] = []
     if place.folder is not None:
         there = [*place.folder.glob("*"), *place.folder.glob("additional_chat_templates/*")]
-        files += [
-            str(one)
-            for one in sorted(there)
-            if one.is_file() and any(fnmatchcase(one.name, form) for form in TOKENIZER_FILES)
-        ]
+        read = (file for file in there if any(fnmatchcase(file.name, form) for form in TOKENIZER_FILES))
+        files += [str(file) for file in sorted(read) if file.is_file()]
     elif place.path is not None:
         files.append(str(place.path))
     return tuple(files)

@@ -107,13 +107,7 @@ def open_stored(options: OpenOptions, seconds: float | None = None) -> StoredDat
 
 def source_spec(options: OpenOptions) -> SourceSpec:
     """What of the options says which rows there are."""
-    spec = SourceSpec(
-        paths=options.paths,
-        split=options.split,
-        revision=options.data_revision,
-        subset=options.subset,
-        field=options.rows_in,
-    )
+    spec = SourceSpec(options.paths, options.split, options.data_revision, options.subset, field=options.rows_in)
     return spec if options.row_limit is None else replace(spec, row_limit=options.row_limit)
 
 
@@ -433,8 +427,5 @@ def _with_roles_seen(found: Detection, rows: tuple[Row, ...]) -> Detection:
         for message in row.data[column or ""]
         if isinstance(message, Mapping) and isinstance(message.get(key), str)
     }
-    return (
-        replace(found, role_map={name: role for name, role in found.role_map.items() if name in seen})
-        if seen
-        else found
-    )
+    role_map = {name: role for name, role in found.role_map.items() if name in seen}
+    return replace(found, role_map=role_map) if seen else found

@@ -143,11 +143,9 @@ def exact_repairs(tokenizer: LoadedTokenizer) -> dict[str, Repair]:
     """Repairs that know this tokenizer: `strip-tokens` takes out its own control tokens too."""
 
     def controls(text: str) -> list[str]:
-        pieces = [tokenizer.piece(one) for one in tokenizer.encode(text).ids if tokenizer.is_special(one)]
-        return [
-            *looks_like_control(text),
-            *(piece for piece in pieces if not any(word in piece.lower() for word in WANTED)),
-        ]
+        pieces = (tokenizer.piece(token) for token in tokenizer.encode(text).ids if tokenizer.is_special(token))
+        own = [piece for piece in pieces if not any(word in piece.lower() for word in WANTED)]
+        return [*looks_like_control(text), *own]
 
     return {"strip-tokens": strip_tokens(controls)}
 
@@ -217,9 +215,8 @@ def write_repaired(
         typed = target if target is not None and format_of(target.name) == "parquet" else None
         lines = files.enter_context(tempfile.TemporaryFile(dir=typed.parent)) if typed is not None else None
         rows, numbers = lines or written, array("q")
-        log_file = (
-            files.enter_context(atomic_file(journal, folders=False)) if journal is not None else None
-        )  # takes its name first
+        # takes its name first
+        log_file = files.enter_context(atomic_file(journal, folders=False)) if journal is not None else None
         for done in repaired(source.rows(), plan, layout, codes_of(session, plan)):
             original = next(stored_as, None)
             if original is None:
@@ -257,15 +254,7 @@ def _mixed(counts: RunCounts) -> ExportError:
 
 
 def _log(file: IO[bytes], done: RepairedRow) -> None:
-    changes = [change.to_json() for change in done.changes]
-    entry: dict[str, object] = {
-        "row": done.row.index,
-        "where": done.row.where,
-        "dropped": done.dropped,
-        "changes": changes,
-    }
-    if done.unchecked:
-        entry["unchecked"] = done.unchecked
-    if done.skipped:
-        entry["skipped"] = done.skipped
+    entry: dict[str, object] = {"row": done.row.index, "where": done.row.where, "dropped": done.dropped}
+    entry["changes"] = [change.to_json() for change in done.changes]
+    entry |= {name: why for name in ("unchecked", "skipped") if (why := getattr(done, name))}
     file.write(json.dumps(entry).encode() + b"\n")

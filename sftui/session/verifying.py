@@ -168,15 +168,9 @@ def _stopped(
         return Verification(
             len(inspections), "row", (), (), head.get("versions", {}), notes, f"{what}; sftui says{said}"
         )
-    raise SftuiError(
-        what,
-        why=(
-            "the run raised an error that sftui did not expect of these rows"
-            if error["type"] not in ELSEWHERE
-            else "its environment is not complete"
-        ),
-        fix="--debug shows what it printed",
-    )
+    unexpected = "the run raised an error that sftui did not expect of these rows"
+    why = "its environment is not complete" if error["type"] in ELSEWHERE else unexpected
+    raise SftuiError(what, why=why, fix="--debug shows what it printed")
 
 
 def _in_words(found: RowDifference, inspections: Sequence[Inspection], tokenizer: LoadedTokenizer) -> str:
@@ -187,11 +181,8 @@ def _in_words(found: RowDifference, inspections: Sequence[Inspection], tokenizer
     where = f"row {inspection.row.index}"
     if found.what not in (DifferenceKind.IDS, DifferenceKind.LABELS, DifferenceKind.WEIGHTS) or found.position is None:
         return found.sentence().replace(f"row {found.row}", where, 1)
-    token = _token(inspection, found.position, tokenizer) if not found.piece else ""
-    at = (
-        f"{where}, token"
-        f" {found.position}{f' {token}' if token else ''}{f' of piece {found.piece}' if found.piece else ''}"
-    )
+    token = _token(inspection, found.position, tokenizer) if not found.piece else f" of piece {found.piece}"
+    at = f"{where}, token {found.position}{token}"
     if found.what is DifferenceKind.IDS:
         return f"{at}: the trainer has ids {list(found.theirs)}, sftui {list(found.ours)}"
     if found.what is DifferenceKind.WEIGHTS:
@@ -218,4 +209,4 @@ def _token(inspection: Inspection, position: int, tokenizer: LoadedTokenizer) ->
     if position >= len(kept):
         return ""
     token = tokens.input_ids[kept[position]]
-    return f"`{visible_token(tokenizer.surface(token), tokenizer.piece(token))}`"
+    return f" `{visible_token(tokenizer.surface(token), tokenizer.piece(token))}`"

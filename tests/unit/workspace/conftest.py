@@ -16,7 +16,9 @@ from typing import Any
 import pytest
 
 from sftui.bound import Overrun
+from sftui.recipe import changed
 from sftui.starting import COMMAND, IdleWorker
+from sftui.trainers import preset
 from sftui.workspace import OpenOptions, Workspace
 from sftui.workspace.inbox import Inbox
 from sftui.workspace.link import Connect, Link
@@ -146,7 +148,10 @@ def open_workspace(data: Path, request: pytest.FixtureRequest) -> Iterator[Calla
 
     def start(behaviour: str | None = None, **options: Any) -> Opened:
         patience = options.pop("patience", 120.0)
-        given = OpenOptions((str(data),), **{"tokenizer": "builtin:chatml", **options})
+        recipe = changed(options.pop("recipe", preset()), "tokenizer.name", options.pop("tokenizer", "builtin:chatml"))
+        if "template" in options:
+            recipe = changed(recipe, "render.template", options.pop("template"))
+        given = OpenOptions((str(data),), recipe=recipe, **options)
         command = COMMAND if behaviour is None else (sys.executable, str(FAKE), behaviour)
         connect: Connect = Link if apart or behaviour is not None else InThread
         workspace = Workspace(given, command, patience, connect=connect)

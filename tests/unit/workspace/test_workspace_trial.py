@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sftui.findings import Finding
-from sftui.recipe import changed
+from sftui.recipe import Recipe, changed
 from sftui.session.ready import Ready, open_data, tokenized
 from sftui.session.trial import with_cures
 from sftui.trainers import preset
@@ -23,10 +23,11 @@ UNTAGGABLE = "{{ bos_token }}{% for m in messages %}{{ m | tojson }}{% endfor %}
 """A template of which no part can be told to be an answer."""
 
 
-def opened(tmp_path: Path, rows: Sequence[Any], **given: Any) -> Ready:
+def opened(tmp_path: Path, rows: Sequence[Any], recipe: Recipe | None = None, template: str = "tokenizer") -> Ready:
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    options = OpenOptions((str(path),), **{"tokenizer": "builtin:chatml", **given})
+    recipe = changed(changed(recipe or preset(), "tokenizer.name", "builtin:chatml"), "render.template", template)
+    options = OpenOptions((str(path),), recipe=recipe)
     return tokenized(open_data(options), "provisional").ready()
 
 
