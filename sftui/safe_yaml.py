@@ -182,11 +182,8 @@ def _bounded_composer() -> Any:
             return node
 
         def _in_bounds(self, mark: Any) -> None:
-            nodes, characters = (
-                (self._nodes, MOST_NODES, "keys and values"),
-                (self._characters, MOST_CHARACTERS, "characters"),
-            )
-            for count, most, what in (nodes, characters):
+            nodes = (self._nodes, MOST_NODES, "keys and values")
+            for count, most, what in (nodes, (self._characters, MOST_CHARACTERS, "characters")):
                 if count > most:
                     why = f"with its aliases written out it has more than {most:,} {what}"
                     raise YamlProblem(why, *_place(mark), what=TOO_MUCH)
