@@ -288,31 +288,9 @@ def draw(subject: Subject, options: Mask) -> Drawn:
 
 
 def drawn(parts: Iterable[Verdict]) -> Drawn:
-    """A mask from its stretches, in order: what `joined` gives for either side, in one pass over every row."""
-    trains: list[int] = []
-    ends: list[int] = []
-    flags: list[bool] = []
-    reasons: list[Reason] = []
-    at, before = 0, None
-    for length, verdict in parts:
-        if length <= 0:
-            continue
-        at += length
-        if verdict == before:  # as the most are: both of its runs grow
-            trains[-1] = ends[-1] = at
-            continue
-        before = on, why = verdict
-        if flags and flags[-1] == on:
-            trains[-1] = at
-        else:
-            trains.append(at)
-            flags.append(on)
-        if reasons and reasons[-1] is why:
-            ends[-1] = at
-        else:
-            ends.append(at)
-            reasons.append(why)
-    return Runs(tuple(trains), tuple(flags)), Runs(tuple(ends), tuple(reasons))
+    """A mask from its stretches, in order."""
+    found = list(parts)
+    return joined([(length, on) for length, (on, _) in found]), joined([(length, why) for length, (_, why) in found])
 
 
 def answered(tokens: Tokens, start: int, end: int, reason: Reason) -> Iterator[Verdict]:

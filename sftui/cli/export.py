@@ -132,7 +132,7 @@ def unreached(session: Ready, most: int | None = None) -> str | None:
     """What becomes of data, or of its first `most` rows, of which no answer reaches the model, in a sentence; None for
     any other, which the first row tells that is trained."""
     verdicts, count, why = Verdicts(), 0, ""
-    for made in session.inspect_many(islice(session.source.rows(), most)):
+    for made in session.inspect_many(islice(session.rows(), most)):
         if made.evaluates or made.row.left_out is not None:
             continue
         found = session.found(made)

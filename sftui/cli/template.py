@@ -30,7 +30,7 @@ class Conversations:
         self._most = most
 
     def __iter__(self) -> Iterator[Conversation]:
-        for row in islice(self._session.source.rows(), self._most):
+        for row in islice(self._session.rows(), self._most):
             conversation = self._session.early(row).conversation
             if conversation is not None:
                 yield conversation

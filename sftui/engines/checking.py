@@ -52,7 +52,7 @@ class JoinedChecking(AuditSession):
     def task(self) -> CheckPieces:
         """What whoever makes the parts needs; the set-up must be checked here."""
         session = self.session
-        check_head(self.audit, session.source.rows(), session.inspect_many, self.context)
+        check_head(self.audit, session.rows(), session.inspect_many, self.context)
         return CheckPieces(sent(session), self.wanted, self.prompts, self.apart)
 
     def joined(
@@ -69,7 +69,7 @@ class JoinedChecking(AuditSession):
                 piece, damaged, part = made
                 audit.merge(pickle.loads(part))
                 if damaged and isinstance(piece, SourcePiece):  # its damage is reported as by the local engine
-                    deque(islice(self.session.source.rows(piece.first), piece.rows), maxlen=0)
+                    deque(islice(self.session.rows(piece.first), piece.rows), maxlen=0)
             elif self.whole:
                 self.session.source.index_more(INDEXING)  # how long it takes is then known
             yield progress(audit.rows, 0, time.monotonic() - begun, self.known())

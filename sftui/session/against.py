@@ -101,7 +101,7 @@ def documents_in(session: Ready, run: Mapping[str, Any] | None, recipe: Recipe) 
     `recipe` is that of the dataset: whether its loss shifts decides where the run did not show it.
     """
     rows: list[tuple[Row, _ScoredRow]] = []
-    for row in session.source.rows():
+    for row in session.rows():
         early = session.early(row)
         if early.conversation is None or early.conversation.kind is not Kind.TOKENS:
             why = early.problem.sentence() if early.problem is not None else "it holds no input_ids"
@@ -219,7 +219,7 @@ def _nearest(documents: Sequence[Document], data: Ready) -> list[Match]:
     wanted: dict[int, list[int]] = {}
     for number, document in enumerate(documents):
         wanted.setdefault(document.input_ids[0] if document.input_ids else -1, []).append(number)
-    for made in data.inspect_many(data.source.rows(), spans=False):
+    for made in data.inspect_many(data.rows(), spans=False):
         if len(found) == len(documents) and all(match.equal for match in found.values()):
             break
         for example in made.examples:
@@ -246,7 +246,7 @@ def _by_grams(left: Mapping[int, Document], data: Ready) -> dict[int, Match]:
     best: dict[int, tuple[float, Inspection, frozenset[tuple[int, ...]]]] = {}
     holding: Counter[tuple[int, ...]] = Counter()
     examples = 0
-    for made in data.inspect_many(data.source.rows(), spans=False):
+    for made in data.inspect_many(data.rows(), spans=False):
         for example in made.examples:
             own = set(_grams(_ids(example)))
             examples += 1

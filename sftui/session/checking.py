@@ -71,21 +71,18 @@ class AuditSession:
     def steps(self) -> Iterator[AuditProgress]:
         """Take in the rows behind those that the audit holds; the last progress is `done`."""
         session, audit = self.session, self.audit
-        if self.whole:
-            rows = session.source.rows(audit.rows)
-        else:
-            rows = chosen_rows(session.source, self.max_rows, self.sample)
+        rows = session.rows(audit.rows) if self.whole else chosen_rows(session.source, self.max_rows, self.sample)
         if self.jobs == 1 or (self.total is not None and self.total < WORTH_IT):
             return run_audit(
                 audit,
                 rows,
                 session.inspect_many,
                 self.context,
-                head=session.source.rows(),
+                head=session.rows(),
                 total=lambda: self.total,
                 budget=LOOK,
             )
-        check_head(audit, session.source.rows(), session.inspect_many, self.context)
+        check_head(audit, session.rows(), session.inspect_many, self.context)
         from sftui.audit.processes import AuditTask, audit_in_processes
 
         task = AuditTask(sent(session), self.wanted, self.prompts)
@@ -132,7 +129,7 @@ def prompts_of(held: OpenData, trained: Ready, damaged: Callable[[str], None] = 
     ready = with_tokenizer(held, trained.tokenizer).ready()
     context = ready.checks()
     checks = DatasetChecks(context)
-    for row in ready.source.rows():
+    for row in ready.rows():
         checks.add(RowLook(ready.early(row), context))
     for damage in ready.source.damage:
         damaged(damage.sentence())

@@ -195,16 +195,17 @@ class RowSplit:
 
 @dataclass(frozen=True, eq=False)
 class OpenData:
-    """Data under a recipe, its tokenizer still on its way: `source` are its rows with the `repairs` (named as in
-    `repairs.plan_of`) over them, `sample` the first of these, and `detected` says how they are read. `given` is the
+    """Data under a recipe, its tokenizer still on its way: its rows have the `repairs` (named as in `repairs.plan_of`)
+    over them, `sample` are the first of these, and `detected` says how they are read. `given` is the
     recipe that was requested, where a repair converts the rows and `recipe` reads them as converted."""
 
     stored: StoredData
     recipe: Recipe
     repairs: tuple[str, ...]
-    source: Source
     sample: tuple[Row, ...]
     detected: Detection
+    overlay: Overlay | None = field(default=None, kw_only=True)
+    """The repairs that lie over the rows; None where there are none."""
     known: RowSplit = field(default_factory=RowSplit, kw_only=True)
     given: Recipe | None = field(default=None, kw_only=True)
     problem: Problem = field(default=Problem("the tokenizer is not loaded yet"), kw_only=True)
@@ -223,13 +224,9 @@ class OpenData:
         return self.stored.options
 
     @property
-    def overlay(self) -> Overlay | None:
-        """The repairs that lie over the rows; None where there are none."""
-        if not self.repairs:
-            return None
-        from sftui.session.overlay import Overlay
-
-        return self.source if isinstance(self.source, Overlay) else None
+    def source(self) -> Source:
+        """The data as it lies there: `rows` and `row` are those with the repairs."""
+        return self.stored.source
 
     @property
     def refused(self) -> Problem | None:
@@ -281,10 +278,14 @@ class OpenData:
 
     # --- rows -------------------------------------------------------------------------------
 
+    def rows(self, start: int = 0) -> Iterator[Row]:
+        """Every row from `start` on that a repair does not leave out, in order."""
+        return self.source.rows(start) if self.overlay is None else self.overlay.rows(start)
+
     def row(self, index: int) -> Row:
         """A row of the source; one past the end is a row with its problem."""
         try:
-            return self.source.row(index)
+            return self.over(self.source.row(index))
         except IndexError:
             return Row(index, None, "", f"row {index}", problem=self._past_end(index))
 
@@ -293,7 +294,7 @@ class OpenData:
         SourceError where there is no such row."""
         try:
             found = next((row for row in self.stored.sample if row.index == index), None)
-            return self.source.row(index) if found is None else self.over(found)
+            return self.over(self.source.row(index) if found is None else found)
         except IndexError:
             raise SourceError(self._past_end(index)) from None
 
@@ -304,12 +305,7 @@ class OpenData:
 
     def over(self, row: Row) -> Row:
         """A stored row with the repairs over it; the very same where none touches it."""
-        overlay = self.overlay
-        if overlay is None:
-            return row
-        from sftui.repairs.lines import row_of
-
-        return row_of(overlay.repair(row))
+        return row if self.overlay is None else self.overlay.over(row)
 
     def past_end(self, index: int) -> bool:
         """Whether there is no such row."""

@@ -10,20 +10,19 @@ from sftui.repairs.lines import RepairedRow, row_of
 from sftui.repairs.model import RepairLayout
 from sftui.repairs.rows import fingerprint
 from sftui.repairs.run import Codes, RepairPlan, RunCounts, apply_plan, double_of
-from sftui.sources import Damage, DataChange, RowCount, Source
+from sftui.sources import Source
 
 
-class Overlay(Source):
-    """A source whose rows are those that a plan of repairs would write, under their old numbers.
+class Overlay:
+    """The rows of a source as a plan of repairs would write them, under their old numbers.
 
-    `row` gives a row that would be left out too, and says so (`Row.left_out`); `rows` gives only those that stay.
+    `over` gives a row that would be left out too, and says so (`Row.left_out`); `rows` gives only those that stay.
     Whoever reads the rows in order counts them on the way: `counts` and the row numbers in `changed` and `dropped`
     are of the first `upto` rows. Duplicates are known among those only.
     """
 
     def __init__(self, stored: Source, plan: RepairPlan, layout: RepairLayout, codes: Codes | None = None) -> None:
         self.stored = stored
-        self.title, self.loading = stored.title, stored.loading
         self.plan = plan
         self.counts = RunCounts()
         self.changed, self.dropped = array("L"), array("L")
@@ -32,20 +31,6 @@ class Overlay(Source):
         self._codes = codes
         self._first: dict[bytes, int] = {}
         self._doubles: dict[int, int] = {}
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return self.stored.notes
-
-    @property
-    def damage(self) -> tuple[Damage, ...]:
-        return self.stored.damage
-
-    def change(self) -> DataChange | None:
-        return self.stored.change()
-
-    def look_through(self) -> Iterator[None]:
-        return self.stored.look_through()
 
     def repair(self, row: Row) -> RepairedRow:
         """What becomes of a row of the source."""
@@ -71,10 +56,12 @@ class Overlay(Source):
             self.changed.append(index)
         return done
 
-    def row(self, index: int) -> Row:
-        return row_of(self.repair(self.stored.row(index)))
+    def over(self, row: Row) -> Row:
+        """A row of the source with the repairs."""
+        return row_of(self.repair(row))
 
     def rows(self, start: int = 0) -> Iterator[Row]:
+        """Every row from `start` on that stays, in order."""
         if self.plan.deduplicate:  # what stands before decides on what comes
             for row in self.stored.rows(self.upto) if self.upto < start else ():
                 if row.index >= start:
@@ -84,18 +71,3 @@ class Overlay(Source):
             done = self.repair(row)
             if done.dropped is None:
                 yield row_of(done)
-
-    def count(self) -> RowCount:
-        return self.stored.count()
-
-    def index_more(self, seconds: float) -> bool:
-        return self.stored.index_more(seconds)
-
-    def refresh(self) -> bool:
-        return self.stored.refresh()
-
-    def columns(self) -> tuple[str, ...]:
-        return self.stored.columns()
-
-    def close(self) -> None:
-        self.stored.close()

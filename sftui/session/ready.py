@@ -106,7 +106,7 @@ class Ready(TokenizedData):
 
     def all_rows(self, spans: bool = False) -> Iterator[Inspection]:
         """Every row in order, inspected; `spans=False` leaves out what no rule needs, and how tokens are written."""
-        return self.inspect_many(self.source.rows(), spans, text=spans)
+        return self.inspect_many(self.rows(), spans, text=spans)
 
     def rows_that(self, evaluate: bool, spans: bool = False) -> Iterator[Inspection]:
         """The rows that evaluate, or those that train, in the trainer's order where it has another than the dataset's;
@@ -117,7 +117,7 @@ class Ready(TokenizedData):
             order = sorted(split.evaluation)
         if order is not None:
             return self.inspect_many(map(self.row, order), spans, text=spans)
-        training = (row for row in self.source.rows() if row.index not in split.evaluation)
+        training = (row for row in self.rows() if row.index not in split.evaluation)
         return self.inspect_many(training, spans, text=spans)
 
     @cached_property
@@ -321,15 +321,15 @@ def _staged(
     if not repairs:
         alike = like is not None and like.stored.sample is stored.sample and _read_alike(like, recipe)
         detected = like.detected if like is not None and alike else _detected(stored, recipe)
-        return _tokenized(OpenData(stored, recipe, repairs, stored.source, stored.sample, detected), tokenizer, like)
+        return _tokenized(OpenData(stored, recipe, repairs, stored.sample, detected), tokenizer, like)
     from sftui.session.repairing import lay_over
 
     plain = None if tokenizer is None or isinstance(tokenizer, Problem) else tokenizer
     laid = lay_over(stored, repairs, recipe, detect(stored.sample, recipe), plain)
     read, given = laid.recipe, recipe if laid.recipe is not recipe else None
-    repaired = OpenData(stored, read, repairs, stored.source, laid.sample, detect(laid.sample, read), given=given)
+    repaired = OpenData(stored, read, repairs, laid.sample, detect(laid.sample, read), given=given)
     staged = _tokenized(repaired, tokenizer, like)
-    return replace(staged, source=laid.overlay(staged))
+    return replace(staged, overlay=laid.overlay(staged))
 
 
 def _detected(stored: StoredData, recipe: Recipe) -> Detection:

@@ -44,7 +44,7 @@ class SessionParcel:
             enable(self.trainers)
         tokenizer = self._tokenizer() if self.given is None else self.given.load()
         stored = StoredData(self.options, source or HandedSource(), sample or self.first, self.detected)
-        opened = OpenData(stored, self.recipe, (), stored.source, stored.sample, self.detected)
+        opened = OpenData(stored, self.recipe, (), stored.sample, self.detected)
         ready = with_tokenizer(opened, tokenizer).ready()
         ready.known.split = self.split
         return ready

@@ -51,7 +51,7 @@ def split_of(session: OpenData, most: int | None = None) -> Iterator[Split | Non
     if known is not None:
         numbers, kept = array("q", range(known)), bytearray(b"\1") * known
     else:
-        for row in session.source.rows():
+        for row in session.rows():
             if row.left_out is not None:
                 continue
             if held.sifted and held.unreadable(session.early(row)):
@@ -86,7 +86,7 @@ def _tokenizes(session: OpenData) -> bool:
 def _no_more_than(most: int, session: OpenData) -> bool:
     """Whether all rows are no more than so many bytes; reads hardly more than that."""
     size = 0
-    for row in session.source.rows():
+    for row in session.rows():
         size += row.size
         if size > most:
             return False

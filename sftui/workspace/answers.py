@@ -108,7 +108,7 @@ def tags(session: OpenData, answer: Answering[TagsReady]) -> Answers[TagsReady]:
 
     chats: list[Conversation] = []
     size = 0
-    for number, row in enumerate(session.source.rows()):
+    for number, row in enumerate(session.rows()):
         if number >= MOST_PROVEN or size > MOST_BYTES:
             break
         size += row.size

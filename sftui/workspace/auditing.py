@@ -77,7 +77,7 @@ class AuditRun:
                 yield found
 
         head = [row for row in session.sample[: session.stored.first] if row.size <= HEAVY]
-        rows, total = session.source.rows(self._next), session.count_now
+        rows, total = session.rows(self._next), session.count_now
         # Row by row: what was inspected last is what was checked last, and no key waits for more than one.
         for progress in run_audit(gathered, rows, inspect, context, head=head, total=total, budget=0.0, together=1):
             if progress.rows > taken:

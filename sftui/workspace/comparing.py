@@ -92,7 +92,7 @@ class Comparison:
         self, first: OpenData, recipe: Recipe, repairs: tuple[str, ...] | None
     ) -> Generator[None, None, OpenData]:
         """The second session; its tokenizer is loaded on a thread where it is another one."""
-        key = (recipe, repairs, first.source, tokenizer_of(first), first.recipe.tokenizer)
+        key = (recipe, repairs, first.source, first.overlay, tokenizer_of(first), first.recipe.tokenizer)
         if self._session is None or self._made_for != key:
             session = under(first, recipe, repairs)
             if recipe.tokenizer.name is not None and waits(session):

@@ -259,16 +259,9 @@ class Workspace:
         if link is not None:
             link.kill()
 
-    def caught_up(self) -> bool:
-        """Whether everything that the worker said so far was heard."""
-        return self._events.unfinished_tasks == 0
-
     def log_tail(self) -> str:
         """What the worker wrote to stderr, for --debug."""
         return self._link.log_tail() if self._link is not None else ""
-
-    def worker_pid(self) -> int | None:
-        return self._link.pid if self._link is not None else None
 
     # --- questions --------------------------------------------------------------------------
 

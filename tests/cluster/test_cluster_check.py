@@ -46,7 +46,7 @@ def test_json_lines_and_parquet(ray: Cluster, tmp_path: Path, monkeypatch: pytes
         data.write(tmp_path / f"{name}.jsonl", 1000, seed)
     session = data.opened(tmp_path)
     assert on_ray(session) == data.locally(session)
-    table = pa.table({"messages": [row.data["messages"] for row in session.source.rows() if row.data is not None]})
+    table = pa.table({"messages": [row.data["messages"] for row in session.rows() if row.data is not None]})
     pq.write_table(table, tmp_path / "t.parquet", row_group_size=900)
     session = data.opened(tmp_path / "t.parquet")
     assert on_ray(session) == data.locally(session)

@@ -22,7 +22,7 @@ OPENING: dict[str, Any] = {"tokenizer": "builtin:chatml", "trainer": "trl"}
 def table(tmp_path: Path) -> Path:
     """Rows in Parquet, in several groups."""
     session = data.opened(data.write(tmp_path / "t.jsonl", 700))
-    read = [row.data["messages"] for row in session.source.rows() if row.data is not None]
+    read = [row.data["messages"] for row in session.rows() if row.data is not None]
     pq.write_table(pa.table({"messages": read}), tmp_path / "t.parquet", row_group_size=100)
     return tmp_path / "t.parquet"
 

@@ -485,7 +485,7 @@ def run_folder(given: Any, folder: Path) -> None:
     session = open_data(options, _preset(0))
     try:
         data_files(options.paths, options.split)
-        rows = list(islice(session.source.rows(), 20))
+        rows = list(islice(session.rows(), 20))
         session.source.read_through()
         session.source.change()
         for note in (*session.source.notes, *(one.sentence() for one in session.source.damage)):

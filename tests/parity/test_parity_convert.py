@@ -74,7 +74,7 @@ def opened(data: Path, preset: str, *, converted: bool = False) -> Ready:
     recipe = reading_messages(recipe) if converted else recipe
     options = OpenOptions((str(data),), recipe=changed(recipe, "tokenizer.name", TOKENIZER))
     session = tokenized(open_data(options)).ready()
-    for _ in session.source.rows():
+    for _ in session.rows():
         pass
     return session
 

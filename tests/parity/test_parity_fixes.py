@@ -98,7 +98,7 @@ def opened(broken: Broken, data: Path, folder: Path) -> Ready:
 
 def everything(session: Ready) -> tuple[list[Inspection], list[Finding]]:
     """All rows, and all that is found: by row, of the set-up and of the dataset."""
-    inspections = [session.inspect_row(row) for row in session.source.rows()]
+    inspections = [session.inspect_row(row) for row in session.rows()]
     context = session.checks()
     found: list[Finding] = []
     dataset = DatasetChecks(context)

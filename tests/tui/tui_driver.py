@@ -44,13 +44,13 @@ class Driven:
         """Until nothing is left to do. Textual takes a process for idle that has used no processor time of late; beside
         others it may have been given none. So it must also have been woken in time, and nothing be left to lay out."""
         for _ in range(200):
-            while not self.workspace.caught_up():
+            while self.workspace._events.unfinished_tasks:
                 await asyncio.sleep(0)
             await self.pilot.pause()
             asked, used = time.monotonic(), time.process_time()
             await asyncio.sleep(0.005)
             still = time.monotonic() - asked < 0.015 and time.process_time() - used < 0.002
-            if still and self.drawn and self.workspace.caught_up():
+            if still and self.drawn and not self.workspace._events.unfinished_tasks:
                 return
 
     @property

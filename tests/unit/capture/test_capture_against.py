@@ -175,7 +175,7 @@ def test_a_row_that_the_dataset_lacks_is_told_as_such(tmp_path: Path, data: Path
     other = tmp_path / "other.jsonl"
     other.write_text(json.dumps(row) + "\n")
     with prepared(other, trainer="trl@1.16.0") as ready:
-        (made,) = ready.inspect_many(ready.source.rows())
+        (made,) = ready.inspect_many(ready.rows())
         example = made.examples[0]
         ids = [[*example.input_ids]]
     path = written(tmp_path / "b.parquet", batch({"input_ids": ids, "labels": ids}))

@@ -83,7 +83,7 @@ def errors(name: str, preset: str, files: Iterable[Path], shared: Path) -> Cells
         context = Context.of(recipe, session.detected, session.tools)
         audit = Audit(context)
         audit.found = FindingCounts(kept=1 << 40)
-        for _ in run_audit(audit, session.source.rows(), session.inspect_many, context, head=session.source.rows()):
+        for _ in run_audit(audit, session.rows(), session.inspect_many, context, head=session.rows()):
             pass
         session.close()
         for one in audit.found.codes.values():

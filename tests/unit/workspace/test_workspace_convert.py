@@ -91,7 +91,7 @@ def test_other_repairs_find_converted_messages(tmp_path: Path) -> None:
     rows = [{"question": " 1 + 1? ", "answer": "2"}, {"question": "1 + 1?", "answer": "2"}, *ROWS[2:]]
     before = session(put(tmp_path, rows), "trl")
     after = under(before, before.recipe, ("to-messages", "trim", "deduplicate"))
-    made = [row.data for row in after.source.rows() if row.data is not None]
+    made = [row.data for row in after.rows() if row.data is not None]
     assert [one["messages"][0]["content"] for one in made] == ["1 + 1?", "1 + 2?", "1 + 3?", "1 + 4?"]
 
 

@@ -22,11 +22,15 @@ from sftui.workspace import workspace as workspace_of
 pytestmark = pytest.mark.processes
 
 
+def worker_pid(workspace: workspace_of.Workspace) -> int | None:
+    return workspace._link.pid if workspace._link is not None else None
+
+
 def test_t4_close_does_not_wait_for_a_busy_worker(open_workspace: Callable[..., Any]) -> None:
     """Trap T4: quitting waits for threads; here the worker hangs in a request."""
     workspace, heard = open_workspace("busy")
     heard.wait(ev.RowReady)
-    pid = workspace.worker_pid()
+    pid = worker_pid(workspace)
     assert pid is not None
     workspace.request_row(1)
     started = time.monotonic()
@@ -40,14 +44,14 @@ def test_t4_close_does_not_wait_for_a_busy_worker(open_workspace: Callable[..., 
 def test_a_crash_is_told_and_the_next_row_works(open_workspace: Callable[..., Any]) -> None:
     workspace, heard = open_workspace("crash")
     heard.wait(ev.RowReady)
-    pid = workspace.worker_pid()
+    pid = worker_pid(workspace)
     workspace.request_row(13)
     failed = heard.wait(ev.WorkerFailed)
     assert "row 13" in failed.problem.what and "segmentation fault" in failed.problem.why
     assert "a library wrote this" in failed.trace
     workspace.request_row(14)
     assert heard.wait(ev.RowReady).inspection.row.index == 14
-    assert workspace.worker_pid() not in (None, pid)
+    assert worker_pid(workspace) not in (None, pid)
 
 
 def test_after_a_crash_the_row_list_is_answered_again(open_workspace: Callable[..., Any]) -> None:
@@ -84,7 +88,7 @@ def test_a_worker_that_only_crashes_is_not_started_for_ever(open_workspace: Call
         workspace.request_row(13)
         failed = heard.wait(ev.WorkerFailed)
     assert "restart sftui" in failed.problem.fix
-    assert workspace.worker_pid() is None
+    assert worker_pid(workspace) is None
     workspace.request_row(1)  # is no error either
 
 
@@ -141,7 +145,7 @@ def test_a_row_that_costs_too_much_is_left_and_what_is_asked_goes_on(
     template.write_text("{% if 'Question 3?' in messages[0].content %}{{ spin() }}{% endif %}" + PLAIN)
     workspace, heard = open_workspace(template=f"file:{template}")
     heard.wait(ev.RowReady, lambda event: event.inspection.tokens is not None)
-    pid = workspace.worker_pid()
+    pid = worker_pid(workspace)
     workspace.ask(rq.SummariesRequest, 0, 10)
     ticket = workspace.request_row(3)
     left = heard.wait(ev.WorkLeft)
@@ -157,7 +161,7 @@ def test_a_row_that_costs_too_much_is_left_and_what_is_asked_goes_on(
             told.update((one.index, one) for one in event.rows)
     while len(told) < 10:
         told.update((one.index, one) for one in heard.wait(ev.SummariesReady).rows)
-    assert workspace.worker_pid() not in (None, pid)
+    assert worker_pid(workspace) not in (None, pid)
 
 
 @pytest.mark.long

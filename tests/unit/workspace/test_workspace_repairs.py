@@ -57,8 +57,8 @@ def mended(session: OpenData, *repairs: str) -> Ready:
 
 def kept(session: OpenData) -> Overlay:
     """The rows as the repairs leave them."""
-    assert isinstance(session.source, Overlay)
-    return session.source
+    assert session.overlay is not None
+    return session.overlay
 
 
 def roles(session: OpenData, row: int) -> list[str]:
@@ -168,7 +168,7 @@ def test_a_row_that_cannot_be_repaired_stays_and_the_others_are_repaired(tmp_pat
     kept = session.row(0)
     assert "U+D83D" in (kept.skipped or "") and not kept.repairs and kept.raw == half
     assert session.row(1).repairs and session.row(1).skipped is None
-    assert [row.index for row in session.source.rows()] == [0, 1, 2, 3]
+    assert [row.index for row in session.rows()] == [0, 1, 2, 3]
     counts = session.overlay.counts
     assert (counts.rows, counts.changed, counts.skipped) == (4, 2, 2) and counts.by_repair == {"strip-tokens": 2}
     assert [named[0] for named in counts.named] == [0, 2] and "line 1" in counts.named[0][1]
@@ -280,7 +280,7 @@ def test_repairs_are_still_in_force_after_the_worker_died(open_workspace: Callab
     proven(heard)
     workspace.set_repairs(("map-roles",))
     heard.wait(ev.RowReady, lambda event: event.version == workspace.version)
-    os.kill(workspace.worker_pid(), signal.SIGKILL)
+    os.kill(workspace._link.pid, signal.SIGKILL)
     heard.wait(ev.WorkerFailed)
     workspace.request_row(1)
     workspace.request_row(4)
