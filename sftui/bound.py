@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 from sftui.errors import TemplateError
 
@@ -127,8 +127,7 @@ class OverBound(TemplateError):
     """A piece of work that went beyond what sftui lets it cost; the trainer may well do it."""
 
 
-@dataclass(frozen=True, slots=True)
-class _PageState:
+class _PageState(NamedTuple):
     """What a page says: the piece of work that is under way, and what it may cost."""
 
     key: bytes

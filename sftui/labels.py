@@ -414,15 +414,11 @@ def turn_full(subject: Subject, options: Mask) -> Drawn:
     tokens, roles = subject.tokens, subject.roles
     wanted = {i for i, role in enumerate(roles) if role in options.roles}
     chosen = {max(wanted)} if options.turns == "last" and wanted else wanted
-    return drawn(
-        (
-            end - start,
-            (owner in chosen, Reason.ASSISTANT)
-            if owner in chosen
-            else (False, Reason.EARLIER if owner in wanted else Reason.ROLE),
-        )
-        for start, end, owner in as_runs(tokens.messages).runs()
-    )
+    found: list[Verdict] = []
+    for start, end, owner in as_runs(tokens.messages).runs():
+        masked = Reason.EARLIER if owner in wanted else Reason.ROLE
+        found.append((end - start, (True, Reason.ASSISTANT) if owner in chosen else (False, masked)))
+    return drawn(found)
 
 
 def generation_tag(subject: Subject) -> Drawn:

@@ -44,12 +44,9 @@ class OpenOptions:
     serve: str | None = None
 
 
-SEARCH_KINDS = ("text", "regex", "token", "id", "finding")
-
-
 @dataclass(frozen=True, slots=True)
 class SearchQuery:
-    """What to look for: `kind` is one of `SEARCH_KINDS`; `text` is the needle as typed."""
+    """What to look for: `kind` is text, regex, token, id or finding; `text` is the needle as typed."""
 
     kind: str
     text: str

@@ -138,7 +138,9 @@ def _candidate(session: OpenData, row: Row, request: SearchRequest) -> Inspectio
     if query.kind == "text" and query.text.isascii() and query.text.isalnum() and 0 < row.size <= RAW_LIMIT:
         # ASCII letters and digits are stored as they are; anything else may be escaped or come from the template.
         folded = row.raw if query.text.lower() != query.text else row.raw.lower()
-        if query.text not in folded and not _in_template(session, query.text):
+        templates = session.tools.templates.values() if isinstance(session, Ready) else ()
+        written = (template.source.lower() for template in templates)
+        if query.text not in folded and not any(query.text.lower() in source for source in written):
             return None
     return session.inspect_row(row, spans=query.kind == "finding", text=False)
 
@@ -165,12 +167,6 @@ def _finding_matcher(now: Now, needle: str) -> Matcher:
         return tuple(sorted({i for tokens in found for i in range(*tokens)})) if found else None
 
     return match
-
-
-def _in_template(session: OpenData, needle: str) -> bool:
-    return isinstance(session, Ready) and any(
-        needle.lower() in template.source.lower() for template in session.tools.templates.values()
-    )
 
 
 def _text_hits(inspection: Inspection, pattern: re.Pattern[str]) -> Positions | None:

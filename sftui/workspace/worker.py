@@ -290,7 +290,8 @@ class Worker:
             self.send(loaded.event)
             return
         session = self._session = with_tokenizer(self._session, loaded.fresh)
-        if not loaded.whole or self._shown != self._inspection(session):
+        shown = session.inspect(self._row.index) if self._row is not None and loaded.whole else None
+        if not loaded.whole or self._shown != shown:
             self.send(loaded.event)
             self._answer_again(session)
         self._loader.shown.set()
@@ -299,10 +300,6 @@ class Worker:
         if not loaded.by_rows:
             self._prove_rows(session)
         settle()
-
-    def _inspection(self, session: OpenData) -> Inspection | None:
-        """The row that is on screen, if any."""
-        return session.inspect(self._row.index) if self._row is not None else None
 
     def _prove_rows(self, session: OpenData) -> None:
         """Have the tokenizer compared on what the first rows give it, after they are on screen."""
