@@ -109,11 +109,9 @@ def _answered(status: int, code: str, repo: str, revision: str | None, kind: str
     if status < 400 or code == "EntryNotFound":
         return None
     if code == "GatedRepo":
-        if status == 403:
-            return Trouble(
-                "gated", "it is gated and your account has no access to it yet", f"ask for access at {page}", False
-            )
-        return Trouble("gated", "it is gated", f"ask for access at {page}, then {LOGIN}", False)
+        known = status == 403
+        why = "it is gated and your account has no access to it yet" if known else "it is gated"
+        return Trouble("gated", why, f"ask for access at {page}{'' if known else f', then {LOGIN}'}", False)
     if code == "RevisionNotFound":
         return Trouble("revision", f"it has no revision {revision or 'main'!r}", f"see {page}/refs", False)
     if code == "RepoNotFound" or (status == 404 and not code):
@@ -121,11 +119,12 @@ def _answered(status: int, code: str, repo: str, revision: str | None, kind: str
         return Trouble("missing", missing, f"check the name; for a private one {LOGIN}", False)
     if status in (401, 403):
         return Trouble("forbidden", f"{_host()} refused access ({status})", LOGIN, False)
-    if status == 407:
-        return _silent("proxy", "the proxy wants a name and a password (407)", kind)
-    if status == 429:
-        return _silent("limited", f"{_host()} was asked too often (429)", kind)
-    return _silent("error", f"{_host()} answered with an error ({status})", kind)
+    reasons = {
+        407: ("proxy", "the proxy wants a name and a password"),
+        429: ("limited", f"{_host()} was asked too often"),
+    }
+    name, why = reasons.get(status, ("error", f"{_host()} answered with an error"))
+    return _silent(name, f"{why} ({status})", kind)
 
 
 def _unreached(error: Exception, patience: float, kind: str) -> Trouble:

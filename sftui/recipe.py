@@ -256,12 +256,8 @@ class Own:
 
     def said(self) -> dict[str, Any]:
         """The options that are not at their defaults, by name, in their order."""
-        usual = type(self)()
-        return {
-            one.name: getattr(self, one.name)
-            for one in fields(self)
-            if getattr(self, one.name) != getattr(usual, one.name)
-        }
+        own, usual = ({f.name: getattr(side, f.name) for f in fields(self)} for side in (self, type(self)()))
+        return {name: value for name, value in own.items() if value != usual[name]}
 
 
 @dataclass(frozen=True, slots=True)

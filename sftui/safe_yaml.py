@@ -74,9 +74,7 @@ def load_yaml(text: str, dialect: Dialect = "1.2") -> Any:
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         why = _one_line(error.problem or error.context or str(error))
-        raise YamlProblem(
-            why, mark.line + 1 if mark else 0, mark.column + 1 if mark else 0, "correct the line"
-        ) from error
+        raise YamlProblem(why, *(_place(mark) if mark else (0, 0)), "correct the line") from error
     except RecursionError as error:
         raise YamlProblem("it is nested too deeply", what=TOO_MUCH) from error
     except Exception as error:  # ruamel's constructors raise what they like: `!!float ""` an IndexError

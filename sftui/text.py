@@ -215,12 +215,8 @@ def split_at(text: str, width: int) -> tuple[str, str]:
 def _token_text(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text.replace(" ", SPACE)
-    if _LITERAL.search(text):
-        return "".join(
-            _code_point(part) if odd % 2 else visible(part).replace(" ", SPACE)
-            for odd, part in enumerate(_LITERAL.split(text))
-        )
-    return visible(text).replace(" ", SPACE)
+    parts = enumerate(_LITERAL.split(text))
+    return "".join(_code_point(part) if odd % 2 else visible(part).replace(" ", SPACE) for odd, part in parts)
 
 
 def _half_text(escaped: str) -> str:

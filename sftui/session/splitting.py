@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator
+from itertools import accumulate
 
 from sftui.errors import SftuiError
 from sftui.recipe import Recipe
@@ -85,12 +86,7 @@ def _tokenizes(session: OpenData) -> bool:
 
 def _no_more_than(most: int, session: OpenData) -> bool:
     """Whether all rows are no more than so many bytes; reads hardly more than that."""
-    size = 0
-    for row in session.rows():
-        size += row.size
-        if size > most:
-            return False
-    return True
+    return all(size <= most for size in accumulate(row.size for row in session.rows()))
 
 
 def settle_split(session: OpenData, most: int | None = None) -> Split:

@@ -6,6 +6,7 @@ import threading
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
@@ -148,9 +149,9 @@ def _alike(shown: LoadedTokenizer, proven: LoadedTokenizer) -> bool:
     """Whether what was shown stands: what templates and padding are given, and the ids of the probe strings."""
     from sftui.tokens.loading.probes import probe_strings
 
-    for name in ("special_tokens", "chat_templates", "padding_side", "vocab_size"):
-        if getattr(shown.facts, name) != getattr(proven.facts, name):
-            return False
+    given = attrgetter("special_tokens", "chat_templates", "padding_side", "vocab_size")
+    if given(shown.facts) != given(proven.facts):
+        return False
     probes = probe_strings(proven.facts.special_tokens.values())
     return all(
         a.ids == b.ids
