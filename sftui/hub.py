@@ -39,11 +39,9 @@ def trouble(repo: str, revision: str | None = None, kind: str = "models") -> Tro
     from huggingface_hub import constants
 
     if constants.HF_HUB_OFFLINE:
-        what = "its files are not in the local Hub cache"
-        fetch = (
-            f"run `hf download {repo}{' --repo-type dataset' if kind == 'datasets' else ''}` where there is a network"
-        )
-        return Trouble("offline", f"HF_HUB_OFFLINE is set and {what}", f"unset it, or {fetch}", True)
+        of = " --repo-type dataset" if kind == "datasets" else ""
+        fix = f"unset it, or run `hf download {repo}{of}` where there is a network"
+        return Trouble("offline", "HF_HUB_OFFLINE is set and its files are not in the local Hub cache", fix, True)
     patience = _patience()
     answer: list[Trouble | None] = []
     asking = threading.Thread(

@@ -188,7 +188,8 @@ def inspect(
     way.go()
     if text:
         way.write()
-    return way.found
+    found: Inspection = way.found
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,21 +213,16 @@ def _stages(detected: Detection, recipe: Recipe, tools: Toolbox, *, spans: bool,
 
 
 class _Way:
-    """One row on its way through the stages: `found` is what is known of it so far, written by these alone."""
+    """One row on its way through the stages: `found`, an Inspection, is what is known of it so far; they alone write
+    it."""
 
-    __slots__ = ("_at", "_found", "_shaped", "_stages", "row")
+    __slots__ = ("_at", "_shaped", "_stages", "found", "row")
 
     def __init__(self, row: Row, stages: _Stages) -> None:
         self.row, self._stages = row, stages
         self._at = Stage.CONVERSATION
         self._shaped: ShapedRow | None = None
-        self._found: Any = Inspection(row, provisional=stages.tools.tokenizer.facts.state == "provisional")
-
-    @property
-    def found(self) -> Inspection:
-        """The row as it is now."""
-        made: Inspection = self._found
-        return made
+        self.found: Any = Inspection(row, provisional=stages.tools.tokenizer.facts.state == "provisional")
 
     def go(self) -> None:
         """All stages, as far as they go."""
@@ -270,15 +266,15 @@ class _Way:
             problem = Problem(f"{bound.SUBJECTS[self._at.value]} {bound.out_of_memory(row.size)}", ours=True)
         except RecursionError:
             problem = Problem(f"{bound.SUBJECTS[self._at.value]} goes in circles, or too deep", ours=True)
-        if self._found.problem is None:
-            self._found.stopped_at, self._found.problem = self._at, problem
+        if self.found.problem is None:
+            self.found.stopped_at, self.found.problem = self._at, problem
 
     def _begin(self, work: bound.Work, stage: Stage) -> None:
         self._at = stage
         work.at(stage)
 
     def _render(self, work: bound.Work) -> None:
-        of, recipe, trainer, found = self._stages, self._stages.recipe, self._stages.trainer, self._found
+        of, recipe, trainer, found = self._stages, self._stages.recipe, self._stages.trainer, self.found
         conversation, found.stopped_at, found.problem = _read(self.row, of.detected, recipe, trainer)
         found.conversation = conversation
         if conversation is None:
@@ -290,7 +286,7 @@ class _Way:
         self._shaped = shaped
 
     def _label(self, work: bound.Work) -> None:
-        of, shaped, found, rendered = self._stages, self._shaped, self._found, self.found.rendered
+        of, shaped, found, rendered = self._stages, self._shaped, self.found, self.found.rendered
         if shaped is None or rendered is None:
             return
         recipe, tools, trainer = of.recipe, of.tools, of.trainer
@@ -322,7 +318,7 @@ class _Way:
         tokenizer = of.tools.tokenizer
         whole = token_text(tokens, rendered, tokenizer)
         prompt = prompt_text(tokens, rendered, tokenizer, of.recipe.tokenize)
-        self._found.token_text, self._found.prompt_text = whole, prompt
+        self.found.token_text, self.found.prompt_text = whole, prompt
 
 
 CHUNK_CHARACTERS = 500_000

@@ -59,11 +59,14 @@ def decide(session: Ready, index: int, token: int) -> Generator[None, None, Deci
         return Decision()
     if not 0 <= token < len(now.tokens):
         return Decision()
-    recipe = session.recipe
-    failing: dict[str, str] = {}
-    for alone, several in ((True, singles(recipe, now, token)), (False, pairs(recipe))):
+    recipe, failing = session.recipe, dict[str, str]()
+    said = set(losses_of(recipe))
+    singles = (changed(recipe, path, value) for path, value in _values(recipe, now, token))
+    for alone, several in ((True, singles), (False, pairs(recipe))):
         found: list[LabelFlip] = []
         for other in several:
+            if other == recipe or not said.issuperset(losses_of(other)):
+                continue
             way = _tried(session, now, token, other)
             if isinstance(way, LabelFlip):
                 found.append(replace(way, keys=keys_between(recipe, other)))
@@ -84,17 +87,9 @@ def _distinct(found: Sequence[LabelFlip]) -> tuple[LabelFlip, ...]:
     return tuple(kept)
 
 
-def singles(recipe: Recipe, now: Inspection, token: int) -> Iterator[Recipe]:
-    """The recipe with one knob changed, for each value that the trainer can express: a choice, a role more or less, the
-    length that the row needs, a flag of the data that is not read."""
-    said = set(losses_of(recipe))
-    for path, value in _values(recipe, now, token):
-        other = changed(recipe, path, value)
-        if other != recipe and set(losses_of(other)) <= said:
-            yield other
-
-
 def _values(recipe: Recipe, now: Inspection, token: int) -> Iterator[tuple[str, Any]]:
+    """What one knob may be set to: a choice, a role more or less, the length that the row needs, a flag of the data
+    that is not read."""
     for info in knobs_of(recipe):
         if info.path.partition(".")[0] in DECIDING:
             yield from ((info.path, choice) for choice in other_choices(recipe, info))
@@ -111,16 +106,13 @@ def _values(recipe: Recipe, now: Inspection, token: int) -> Iterator[tuple[str, 
 
 def pairs(recipe: Recipe) -> Iterator[Recipe]:
     """The recipe with another mask rule and one more knob of the mask changed."""
-    said = set(losses_of(recipe))
     rules = next(info for info in knobs_of(recipe) if info.path == "mask.rule")
     for rule in other_choices(recipe, rules):
         first = changed(recipe, rules.path, rule)
         for info in knobs_of(first):
             if info.path.startswith("mask.") and info.path != rules.path:
                 for choice in other_choices(first, info):
-                    other = changed(first, info.path, choice)
-                    if set(losses_of(other)) <= said:
-                        yield other
+                    yield changed(first, info.path, choice)
 
 
 def toggled(roles: tuple[str, ...], role: str) -> tuple[str, ...]:

@@ -30,7 +30,8 @@ def explain(one: Ready, other: Ready, rows: Sequence[int], of: int) -> Iterator[
     trial = _Trial(one, other)
     settings = settings_between(one.recipe, other.recipe, reference_version)
     drawn = tuple(side.tools.tokenizer.facts.random for side in (one, other))
-    if any(drawn):  # no setting can be told apart from what another draw gives
+    by_chance = Switch(frozenset({DRAWN})) if any(drawn) else None
+    if by_chance:  # no setting can be told apart from what another draw gives
         settings = (Setting(DRAWN, (drawn[0] or None, drawn[1] or None)),)
     names = [setting.name for setting in settings]
     known: list[Switch] = []
@@ -39,11 +40,7 @@ def explain(one: Ready, other: Ready, rows: Sequence[int], of: int) -> Iterator[
         for index in rows:
             row = one.row(index)
             first = one.inspect_row(row, text=True)
-            why = (
-                Switch(frozenset({DRAWN}))
-                if any(drawn)
-                else explained(names, partial(trial.differs, row, first), known)
-            )
+            why = by_chance or explained(names, partial(trial.differs, row, first), known)
             if why is not None and why not in known:
                 known.append(why)
             yield trial.placed(row, first), why

@@ -189,8 +189,7 @@ UNSETTLED = Split(unsure="nobody asked yet", later=True)
 class RowSplit:
     """What is found out of open data by going through it, once: which rows evaluate."""
 
-    def __init__(self) -> None:
-        self.split = UNSETTLED
+    split = UNSETTLED
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Callable
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from sftui import bound
 from sftui.starting import COMMAND, IdleWorker
@@ -43,7 +43,8 @@ class Link:
         self._process, self._log = taken.process, taken.log
         with taken.page as shared:
             page = bound.page_of(shared.fileno())
-        self._requests, self._events = _open(self._process.stdin), _open(self._process.stdout)
+        self._requests = cast("IO[bytes]", self._process.stdin)
+        self._events = cast("IO[bytes]", self._process.stdout)
         self._watch = bound.Watch(page, self._process.pid)
         self._ended = threading.Event()
         threading.Thread(target=self._read, name="sftui-worker-reader", daemon=True).start()
@@ -109,13 +110,6 @@ class Link:
             if self._watch.look():
                 self.kill()
                 return
-
-
-def _open(end: IO[bytes] | None) -> IO[bytes]:
-    """Our end of a pipe to the worker."""
-    if end is None:
-        raise OSError("the worker process was started without a pipe")
-    return end
 
 
 Connect = Callable[[Callable[[Any], None], Callable[[Link], None], tuple[str, ...], IdleWorker | None], Link]
