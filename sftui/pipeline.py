@@ -37,7 +37,7 @@ from sftui.trainers.base import ShapedRow, dropped_labels
 from sftui.trainers.held import PickledStore, reordered
 from sftui.trainers.held_out import permuted
 from sftui.trainers.own_config import notes_of
-from sftui.trainers.pins import rendering_by
+from sftui.trainers.versions import rendering_by
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -92,7 +92,7 @@ def _templates(recipe: Recipe, tokenizer: LoadedTokenizer, trainer: Trainer) -> 
 def detect(rows: Sequence[Row], recipe: Recipe, schema: pa.Schema | None = None) -> Detection:
     """How the rows of a dataset are read, by the trainer's own rules where it has some; `schema` is that which a loader
     gives their files, where it tells more than the rows."""
-    from sftui.trainers.layouts import refused_as_stored
+    from sftui.trainers.reading import refused_as_stored
 
     trainer = trainer_named(recipe.preset)
     found, unread = _detect(rows, recipe, schema, trainer), refused_as_stored(rows, recipe, trainer)

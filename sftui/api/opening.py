@@ -22,7 +22,7 @@ from sftui.session.ready import Ready, open_data, opened_from, prove_rows, row_t
 from sftui.sources.memory import is_row, source_in_memory
 from sftui.tokens.loading.made import make
 from sftui.trainers import preset
-from sftui.trainers.pins import RUNNING
+from sftui.trainers.versions import RUNNING
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -26,7 +26,7 @@ from sftui.text import clip, visible
 from sftui.tokens.loading.locate import locate
 from sftui.tokens.release import settle
 from sftui.trainers.own_config import notes_of
-from sftui.trainers.pins import reference_version
+from sftui.trainers.versions import reference_version
 
 PROVISIONAL = "its first rows decide how all are read, and a column that comes later is not known"
 PATIENCE = 1.0

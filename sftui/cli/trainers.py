@@ -12,7 +12,7 @@ from sftui.recipe import knobs_of
 from sftui.text import visible
 from sftui.trainers import preset, release_of, trainer_names, traits_of
 from sftui.trainers.own_config import choices_of
-from sftui.trainers.pins import loads_by_transformers, pins_of, reference_version
+from sftui.trainers.versions import loads_by_transformers, pins_of, reference_version
 
 
 @dataclass(frozen=True, slots=True)

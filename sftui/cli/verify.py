@@ -24,8 +24,8 @@ from sftui.session.verifying import RunnerAnswer, Verification
 from sftui.session.verifying import verify as verify_session
 from sftui.text import visible
 from sftui.tokens.loading.environments import environment_at
-from sftui.trainers.pins import running_version
 from sftui.trainers.verify.session import ask, installed_version, read_result, verified
+from sftui.trainers.versions import running_version
 
 SHOWN = 20
 

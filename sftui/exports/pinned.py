@@ -8,7 +8,7 @@ from sftui.tokens.loading import four
 from sftui.tokens.loading.locate import Location, locate
 from sftui.tokens.loading.releases import may_differ, recorded_versions
 from sftui.trainers import traits_of
-from sftui.trainers.pins import loads_by_transformers, pins_of, reference_version, running_version
+from sftui.trainers.versions import loads_by_transformers, pins_of, reference_version, running_version
 
 
 def needed_version(recipe: Recipe, facts: TokenizerFacts | None) -> tuple[str, str] | None:

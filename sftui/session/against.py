@@ -22,7 +22,7 @@ from sftui.session.ready import Ready, ready_under
 from sftui.session.versions import wanted_version
 from sftui.trainers import trainer_named, traits_of
 from sftui.trainers.own_config import other_choices
-from sftui.trainers.pins import RUNNING, reference_version
+from sftui.trainers.versions import RUNNING, reference_version
 
 SHIFTED, UNSHIFTED = "shifted", "unshifted"
 SURE = 0.9

@@ -172,7 +172,7 @@ class Arguments(OptionDeclaration):
             from sftui.tokens.loading.environments import environment_at
 
             return changed(recipe, "tokenizer.transformers", environment_at(self.env, "--env").transformers)
-        from sftui.trainers.pins import RUNNING, check_version, running_version
+        from sftui.trainers.versions import RUNNING, check_version, running_version
 
         recipe = changed(recipe, "tokenizer.transformers", self.transformers)
         check_version(recipe)

@@ -19,7 +19,7 @@ from sftui.session.versions import tokenizer_key
 from sftui.sources import Source
 from sftui.tokens.loading.probes import probe_strings
 from sftui.trainers.config import OpenedConfig
-from sftui.trainers.pins import running_version
+from sftui.trainers.versions import running_version
 
 Way = Callable[["OpenOptions", Recipe], OpenData]
 """How data is opened under a recipe."""

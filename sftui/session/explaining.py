@@ -12,7 +12,7 @@ from sftui.model import Inspection, Row
 from sftui.session.ready import Ready, under, with_tokenizer
 from sftui.session.splitting import PREPARED, settle_split, unsure_of
 from sftui.session.versions import tokenizer_key
-from sftui.trainers.pins import reference_version
+from sftui.trainers.versions import reference_version
 
 MOST_ROWS = 200
 """Of so many differing rows, at even distances, the causes are looked for."""

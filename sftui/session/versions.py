@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError, TokenizerError
 from sftui.recipe import Recipe
-from sftui.trainers.pins import (
+from sftui.trainers.versions import (
     RUNNING,
     admits,
     check_version,

@@ -297,8 +297,8 @@ class LoadedTokenizer:
         """The id of a vocabulary string, or None."""
         return self.engine.token_id(token)
 
-    def overriding(self, *, bos: str | None = None, eos: str | None = None, pad: str | None = None) -> LoadedTokenizer:
-        """The same tokenizer with other BOS/EOS/pad tokens (None keeps one); shares the backend.
+    def overriding(self, **tokens: str | None) -> LoadedTokenizer:
+        """The same tokenizer with other tokens for `bos`, `eos`, `pad` or `unk` (None keeps one); shares the backend.
 
         TokenizerError where a token is not in the vocabulary: transformers would add it, and the
         model has no embedding for it. What add_special_tokens puts around a text does not change,
@@ -306,7 +306,7 @@ class LoadedTokenizer:
         """
         changes: dict[str, Any] = {}
         specials = dict(self.facts.special_tokens)
-        for name, token in (("bos", bos), ("eos", eos), ("pad", pad)):
+        for name, token in tokens.items():
             if token is None:
                 continue
             found = self.token_id(token)

@@ -61,7 +61,7 @@ def load_recipe(text: str, where: str) -> Recipe:
 
     One saved before recipes said whose tokenization they mean keeps the ids it had: those of sftui's own transformers.
     """
-    from sftui.trainers.pins import RUNNING, pins_of
+    from sftui.trainers.versions import RUNNING, pins_of
 
     value = recipe_io.parse_yaml(text, where)
     recipe = recipe_io.from_mapping(value, where, preset)

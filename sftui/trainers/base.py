@@ -282,7 +282,7 @@ class Trainer:
     def tokenizer_of(self, tokenizer: LoadedTokenizer, recipe: Recipe) -> LoadedTokenizer:
         """The tokenizer with the special tokens of the recipe; trainers that add tokens override this."""
         wanted = recipe.tokenizer
-        return tokenizer.overriding(eos=wanted.eos_token, pad=wanted.pad_token, bos=wanted.bos_token)
+        return tokenizer.overriding(bos=wanted.bos_token, eos=wanted.eos_token, pad=wanted.pad_token)
 
     def own_template(self, name: str, tokenizer: LoadedTokenizer, recipe: Recipe) -> ChatTemplate:
         """The template that the trainer's own registry has under `name` (render.template `TRAINER/NAME`)."""
@@ -446,7 +446,7 @@ class Trainer:
         """The trainer's own config file as recipes; RecipeError with the line of what is wrong."""
         if not self.traits.config:
             raise RecipeError(f"{self.name} has no config file", where=path, fix="give the options on the command line")
-        from sftui.trainers.known import known_keys
+        from sftui.trainers.table import known_keys
 
         known = known_keys(self.name, self.title, version)
         opened: OpenedConfig = import_module(self.traits.config).read(path, text, self.preset(version), known)
@@ -488,7 +488,7 @@ class InlineTemplateTrainer(Trainer):
         if name != inline or source is None:
             return super().own_template(name, tokenizer, recipe)
         from sftui.templates import compile_template
-        from sftui.trainers.pins import rendering_by
+        from sftui.trainers.versions import rendering_by
 
         return compile_template(source, option, rendering=rendering_by(recipe))
 

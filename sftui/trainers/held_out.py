@@ -119,9 +119,7 @@ class ShuffledRows(HeldOut):
     off, unmarked, packs_again = False, "", True
 
     def sentence(self, title: str) -> str:
-        known = (
-            f"with seed {self.seed}, and so they are packed here" if not self.doubt else f"in an order: {self.doubt}"
-        )
+        known = f"in an order: {self.doubt}" if self.doubt else f"with seed {self.seed}, and so they are packed here"
         return f"{title} shuffles the rows before it packs them ({self.key}), {known}"
 
 
@@ -132,9 +130,8 @@ def in_order(said: str, held: HeldOut | None) -> str:
     """What is assumed of the order of packed rows, where a shuffle comes before."""
     if held is None:
         return said
-    return said.replace(
-        IN_ORDER, f"as shuffled with seed {held.seed}" if not held.doubt else f"{IN_ORDER}: {held.doubt}"
-    )
+    order = f"{IN_ORDER}: {held.doubt}" if held.doubt else f"as shuffled with seed {held.seed}"
+    return said.replace(IN_ORDER, order)
 
 
 def permuted(seed: int | None, rows: int) -> list[int]:

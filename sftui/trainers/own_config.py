@@ -95,8 +95,7 @@ def _own_choices(trainer: str, version: str, path: str) -> tuple[Any, ...]:
 def notes_of(recipe: Recipe) -> tuple[str, ...]:
     """Sentences on the recipe as a whole: what its trainer does that no knob says, and what it cannot be told."""
     from sftui.templates.rendering.behaviour import not_read
-    from sftui.trainers.pins import reference_version
-    from sftui.trainers.versions import of, unknown_newer
+    from sftui.trainers.versions import of, reference_version, unknown_newer
 
     trainer = trainer_named(recipe.preset)
     newer = unknown_newer(of(recipe), trainer.versions, trainer.title) if trainer.versions else None

@@ -3,19 +3,33 @@
 Reading a config asks each entry what its keys say of the knobs; writing asks it which keys say a knob that is not as
 the trainer has it anyway. A knob that no entry can say is a loss, told in words. What is no plain pair of key and knob
 is a rule: two functions with a name, which stand together in the table.
+
+What becomes of every other key: names recorded from a release's own schema, plugins and signatures, in
+`TRAINER/known_keys.json`, which tests/parity/record_keys.py writes from the installed packages. A key is called unknown
+to the trainer only where the release was read and someone said that it is the release in use; everywhere else it is not
+known to sftui, because a newer release may read it.
+
+How a config is written: the user's text with the changed keys only, or a new one of rows and recipe. One driver over
+what each trainer says for itself: its table, what names the rows, and what it needs beside both (`Form`).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import Any, Literal
 
 from sftui.errors import RecipeError
-from sftui.recipe import Recipe, changed, get
+from sftui.recipe import Recipe, changed, diff, get
 from sftui.recipe_io import Misfit, check, knob_at, set_knob_to
-from sftui.trainers.config import no_key, plain
+from sftui.side_files import object_of
+from sftui.trainers import versions
+from sftui.trainers.config import Facts, KeyNote, KeyUse, OpenedConfig, WrittenConfig, WrittenFile, no_key, plain
+from sftui.trainers.declared import folder_of, traits_of
+from sftui.trainers.yaml_edit import REMOVE, edit
 
 Config = Mapping[str, Any]
 """A config as it is parsed, with what the trainer converts converted."""
@@ -133,7 +147,7 @@ def flag(key: str, knob: str, choice: Any, why: str = "") -> KeyEntry:
 
 def inline_template(text: KeyEntry, name: str) -> KeyEntry:
     """A key that holds a template itself: `text` reads it into an option, and render.template is then `name`. The text
-    of one that stands elsewhere is put in by whoever writes the file (see `form.inlined`)."""
+    of one that stands elsewhere is put in by whoever writes the file (see `inlined`)."""
     (key,), (option,) = text.keys, text.knobs
 
     def read(config: Config, recipe: Recipe, where: str) -> Said:
@@ -207,12 +221,6 @@ def place_of(key: str) -> tuple[str, ...]:
     return tuple(key.split("."))
 
 
-def block_of(config: Config, key: str) -> Config:
-    """The mapping under a key that is there."""
-    block: Config = config[key]
-    return block
-
-
 def at(config: Any, place: Sequence[str]) -> tuple[bool, Any]:
     """Whether a key is there, and what it says."""
     for step in place:
@@ -282,3 +290,253 @@ def resolved(value: Any, config: Config, path: str, *, partly: bool = False, dep
 
     whole = _REFERENCE.fullmatch(value)
     return found(whole) if whole else _REFERENCE.sub(lambda one: str(found(one)), value)
+
+
+TEMPLATE_FILE = "chat_template.jinja"
+
+
+@dataclass(slots=True)
+class Draft:
+    """A config that is being written: the keys that say the recipe, the files beside it, and what is to be told."""
+
+    recipe: Recipe
+    opened: OpenedConfig | None
+    facts: Facts
+    keys: Keys
+    losses: list[str]
+    files: list[WrittenFile] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def template_file(self, *place: str) -> None:
+        """Put a template that needs one, if there is any, into a file beside the config, named at `place`."""
+        if self.facts.template_source:
+            self.files.append(WrittenFile(TEMPLATE_FILE, self.facts.template_source))
+            self.keys[place] = TEMPLATE_FILE
+
+
+def inlined(place: Place, own: str) -> Callable[[Draft], None]:
+    """Puts the text of a template that stands elsewhere where the trainer's one template, `own`, has its text."""
+
+    def put(draft: Draft) -> None:
+        if place in draft.keys and draft.recipe.render.template != own and draft.facts.template_source:
+            draft.keys[place] = draft.facts.template_source
+
+    return put
+
+
+def edited(draft: Draft, opened: OpenedConfig, changes: Keys) -> WrittenFile:
+    """The user's own text with the changed keys only."""
+    return WrittenFile(Path(opened.path).name, edit(opened.text, changes, opened.path))
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How a trainer's config is written; `name` is the file of a new one."""
+
+    title: str
+    name: str
+    table: Sequence[KeyEntry]
+    rows: Callable[[Draft], Keys]
+    """The keys of a new config that name the rows."""
+    usual: Callable[[Recipe], Recipe] = lambda preset: preset
+    """What a config that says nothing means."""
+    corrected: Callable[[Recipe, Keys, list[str]], Keys] = lambda recipe, keys, losses: keys
+    """The keys of a recipe, and its losses, as more than an entry of the table decides them."""
+    more: Callable[[Draft], None] = lambda draft: None
+    """What is needed beside the keys, for a new config and the user's."""
+    changes: Callable[[Draft, OpenedConfig, Keys], Keys] = lambda draft, opened, changes: changes
+    """The changes to the user's config, at their places there."""
+    edited: Callable[[Draft, OpenedConfig, Keys], WrittenFile] = edited
+    kind: str = "key"
+    """What a knob's key is called."""
+    in_its_order: bool = False
+    """Whether keys are written in the order of the table, not of the knobs."""
+
+    def keys_of(self, recipe: Recipe, preset: Recipe) -> tuple[Keys, list[str]]:
+        """The keys that differ from the trainer's defaults, and a sentence on each knob that none says."""
+        keys, losses = dict[Place, Any](), list[str]()
+        values = [(change.path, change.after) for change in diff(self.usual(preset), recipe) if change.path != "preset"]
+        if self.in_its_order:
+            order = [path for entry in self.table for path in entry.knobs]
+            values.sort(key=lambda value: order.index(value[0]) if value[0] in order else -1)
+        for path, value in values:
+            made = (entry.write(recipe, path, value) for entry in self.table if path in entry.knobs)
+            found = next((keys for keys in made if keys is not None), "")
+            if isinstance(found, str):
+                found = {}, (no_key(path, value, self.title, self.kind) + f": {found}" * bool(found),)
+            said, lost = found if isinstance(found, tuple) else (found, ())
+            keys.update(said)
+            losses += lost
+        return self.corrected(recipe, keys, losses), losses
+
+    def write(self, recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Facts) -> WrittenConfig:
+        """The config by which the trainer does what the recipe says, with the files that it needs beside it."""
+        draft = Draft(recipe, opened, facts, *self.keys_of(recipe, preset))
+        self.more(draft)
+        if opened is None:
+            rows = self.rows(draft)
+            main = WrittenFile(self.name, edit("", {**rows, **draft.keys}))
+        else:
+            before = self.keys_of(opened.recipe, preset)[0]
+            places = (place for place in {**before, **draft.keys} if before.get(place) != draft.keys.get(place))
+            changes = {place: draft.keys.get(place, REMOVE) for place in places}
+            main = self.edited(draft, opened, self.changes(draft, opened, changes))
+        return WrittenConfig((main, *draft.files), tuple(draft.losses), tuple(draft.notes))
+
+
+KNOWN_KEYS = "known_keys.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """What a function or class takes by name: `rest` is the name under which it takes any other keyword."""
+
+    takes: frozenset[str]
+    required: frozenset[str]
+    rest: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class KnownKeys:
+    """The keys of one release. `stated`: someone named this release, so that what is missing here is missing there."""
+
+    title: str
+    version: str
+    stated: bool
+    config: frozenset[str]
+    dataset: frozenset[str] = frozenset()
+    plugins: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """The keys that each plugin of the trainer's reads."""
+    components: Mapping[str, Component] = field(default_factory=dict)
+    """By the path of a component."""
+    load_dataset: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """What `datasets.load_dataset` takes for a kind of file; `any`: for whichever kind."""
+    types: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """How a value that is text is converted → the keys of which it is."""
+    choices: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """The values of a key that has no others."""
+    dataset_types: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    dataset_choices: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    removed: frozenset[str] = frozenset()
+    """Keys that the release refuses whatever they are set to."""
+
+    def unknown(self, path: str, value: Any, then: str, stops: bool = False) -> KeyNote:
+        """The note of a key that the record does not hold; `then` is what the trainer does with such a key."""
+        if self.stated:
+            return KeyNote(path, value, KeyUse.UNKNOWN, f"{self.title} {self.version} {then}", stops)
+        return KeyNote(path, value, KeyUse.UNSURE, f"sftui knows {self.title} up to {self.version}")
+
+    def stops(self, path: str, value: Any, error: str) -> KeyNote:
+        """The note of a key at which the trainer raises `error`."""
+        use = KeyUse.STOPS if self.stated else KeyUse.NEWEST_STOPS
+        return KeyNote(path, value, use, f"{self.title} {self.version}: {error}")
+
+
+def anything(value: Any) -> bool:
+    """Holds for every value."""
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What becomes of a key where it has one of the values that `when` holds for."""
+
+    key: str
+    note: str = ""
+    when: Callable[[Any], Any] = bool
+    use: KeyUse = KeyUse.UNSUPPORTED
+
+
+def unmodelled(why: Mapping[str, str], *idle: Any) -> tuple[Remark, ...]:
+    """Remarks on keys about data that sftui does not model, each by why; some values say nothing."""
+    remarks = [Remark(key, "", lambda value: value in idle, KeyUse.PASSED) for key in why]
+    return (*remarks, *(Remark(key, note, anything) for key, note in why.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRules:
+    """What becomes of the keys of a config, or of one kind of entry in it, as far as key and value decide it.
+
+    `used` decide rows, ids or labels, `passed` nothing of them; `unread` is what the trainer does with one that it does
+    not read, and `stops` whether it stops there. Remarks on keys that only `later` releases read hold where the record
+    names these.
+    """
+
+    used: Container[str]
+    remarks: Sequence[Remark] = ()
+    passed: Container[str] = ()
+    unread: str = "does not read it, and says nothing"
+    stops: bool = False
+    later: Container[str] = ()
+
+    def note(self, key: str, value: Any, known: KnownKeys, names: Container[str], under: str = "") -> KeyNote:
+        """The note of a key; `names` are those of the record, `under` is where it stands."""
+        path = f"{under}{key}"
+        for remark in self.remarks:
+            if remark.key == key and remark.when(value) and (key not in self.later or key in names):
+                return KeyNote(path, value, remark.use, remark.note)
+        if key in self.used:
+            return KeyNote(path, value, KeyUse.USED)
+        if key in self.passed or key in names:
+            return KeyNote(path, value, KeyUse.PASSED)
+        return known.unknown(path, value, self.unread, self.stops)
+
+
+def known_keys(trainer: str, title: str, asked: str | None) -> KnownKeys:
+    """The record of the release that was asked for; of the newest one, not `stated`, for any other. Of a trainer
+    without a record nothing is known."""
+    recorded = _recorded(trainer)
+    if not recorded:
+        return KnownKeys(title, asked or "", False, _arguments(trainer))
+    number = () if asked is None else versions.parse(asked, trainer)
+    stated = [version for version in recorded if versions.parse(version, trainer)[: len(number)] == number and number]
+    chosen = [*stated, *recorded][0]
+    found = recorded[chosen]
+    return KnownKeys(
+        title,
+        chosen,
+        bool(stated),
+        _arguments(trainer).union(*(_names(found.get(part, ())) for part in ("config", "asked before", "launch"))),
+        _names(found.get("dataset", ())),
+        {name: _names(plugin["keys"]) for name, plugin in found.get("plugins", {}).items()},
+        {path: _component(_names(one)) for path, one in found.get("components", {}).items()},
+        load_dataset=_listed(found, "load_dataset"),
+        types=_listed(found, "types"),
+        choices=_listed(found, "choices"),
+        dataset_types=_listed(found, "dataset types"),
+        dataset_choices=_listed(found, "dataset choices"),
+        removed=_names(found.get("removed", ())),
+    )
+
+
+def _listed(found: Mapping[str, Any], part: str) -> Mapping[str, frozenset[str]]:
+    return {name: _names(one) for name, one in found.get(part, {}).items()}
+
+
+def _component(names: frozenset[str]) -> Component:
+    """A signature as it is recorded: `name!` has no default, `**name` stands for any other keyword."""
+    rest = next((name[2:] for name in names if name.startswith("**")), None)
+    plain = frozenset(name for name in names if not name.startswith("**"))
+    required = frozenset(name[:-1] for name in plain if name.endswith("!"))
+    return Component(frozenset(name.rstrip("!") for name in plain), required, rest)
+
+
+@cache
+def _recorded(trainer: str) -> Mapping[str, Any]:
+    """Release → what was recorded of it, newest first."""
+    return object_of(folder_of(trainer) / KNOWN_KEYS)
+
+
+@cache
+def _arguments(trainer: str) -> frozenset[str]:
+    """TrainingArguments of every transformers that a trainer of that class admits: its own environment decides."""
+    below = traits_of(trainer).training_arguments
+    if below is None:
+        return frozenset()
+    recorded = object_of(Path(__file__).with_name(KNOWN_KEYS))["TrainingArguments"]
+    admitted = (one for version, one in recorded.items() if versions.parse(version, trainer) < below)
+    return frozenset().union(*map(_names, admitted))
+
+
+def _names(lines: Iterable[str]) -> frozenset[str]:
+    return frozenset(name for line in lines for name in line.split())

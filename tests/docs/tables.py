@@ -17,7 +17,7 @@ from sftui.repairs.rows import DROP_REASONS
 from sftui.safe_yaml import load_yaml
 from sftui.templates import builtin_names
 from sftui.trainers import TRAINERS, folder_of, preset, preset_names, trainer_names, traits_of
-from sftui.trainers.pins import loads_by_transformers, pins_of, reference_version
+from sftui.trainers.versions import loads_by_transformers, pins_of, reference_version
 from sftui.tui.commands.command import show_key
 from sftui.tui.commands.table import COMMANDS as KEYS
 from sftui.tui.contexts import CONTEXTS

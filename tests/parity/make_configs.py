@@ -49,7 +49,7 @@ def strange(draw: Draw, names: Sequence[str], config: Mapping[str, Any], count: 
 
 def configs(trainer: str, seed: int, count: int) -> Iterator[tuple[str, str]]:
     """`count` configs as (path, text), the same for the same seed."""
-    from sftui.trainers.known import known_keys
+    from sftui.trainers.table import known_keys
 
     names = sorted(known_keys(trainer, trainer, None).config)
     for number in range(count):

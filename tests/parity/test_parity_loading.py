@@ -30,7 +30,7 @@ from sftui.tokens.loading.environments import environment_at
 from sftui.tokens.loading.locate import locate
 from sftui.tokens.loading.releases import loaded_otherwise, may_differ
 from sftui.trainers import preset
-from sftui.trainers.pins import running_version
+from sftui.trainers.versions import running_version
 
 ALL = bool(os.environ.get("SFTUI_PARITY_ALL"))
 SAMPLE = (

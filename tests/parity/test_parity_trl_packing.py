@@ -22,7 +22,7 @@ import environments
 import pytest
 from case import environment
 
-from sftui.trainers.pins import pins_of
+from sftui.trainers.versions import pins_of
 
 READ: dict[str, tuple[str, str, str]] = {
     # of _pack_bfd, of _pack_wrapped, of the collator's torch_call

@@ -38,7 +38,7 @@ from sftui.tokens import LoadedTokenizer
 from sftui.tokens.loading.process import LOADING, TokenizerProcess
 from sftui.tokens.loading.reference import load_request
 from sftui.trainers import preset
-from sftui.trainers.pins import running_version
+from sftui.trainers.versions import running_version
 
 TABLE = Path(__file__).with_name("versions.tsv")
 NOT_KNOWN = "are not known"

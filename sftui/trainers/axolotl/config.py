@@ -27,9 +27,19 @@ from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, PRETRAIN, REC
 from sftui.trainers.axolotl.table import DATASET, NO_EVALUATION, TOP
 from sftui.trainers.axolotl.templates import JINJA
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, files_at, text_at
-from sftui.trainers.form import TEMPLATE_FILE, Draft, Form
-from sftui.trainers.known import KeyRules, KnownKeys, Remark, anything, unmodelled
-from sftui.trainers.table import Keys, Place, read_into
+from sftui.trainers.table import (
+    TEMPLATE_FILE,
+    Draft,
+    Form,
+    KeyRules,
+    Keys,
+    KnownKeys,
+    Place,
+    Remark,
+    anything,
+    read_into,
+    unmodelled,
+)
 from sftui.trainers.yaml_edit import REMOVE, put
 
 LOADERS: Mapping[str, str] = RECORD["loaders"]

@@ -14,7 +14,7 @@ from sftui.errors import RecipeError
 from sftui.trainers.axolotl import TRAIN_ON
 from sftui.trainers.axolotl.settings import RECORD
 from sftui.trainers.axolotl.templates import FALLBACK
-from sftui.trainers.known import KnownKeys
+from sftui.trainers.table import KnownKeys
 
 NUMBERS: tuple[str, ...] = tuple(RECORD["numbers"].split())
 SHARES = ("val_set_size",)

@@ -136,7 +136,7 @@ TOP: tuple[table.KeyEntry, ...] = (
 
 def _message_keys(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     """message_property_mappings and the older message_field_*; RecipeError where they contradict each other."""
-    entry, keys = table.block_of(config, "datasets"), {}
+    entry, keys = config["datasets"], {}
     mapping = {str(key): str(value) for key, value in (entry.get("message_property_mappings") or {}).items()}
     for ours in ("role", "content"):
         key, stated, mapped = f"message_field_{ours}", ours in mapping, mapping.pop(ours, ours)
@@ -195,7 +195,7 @@ def loader_by_name(name: str) -> str:
 
 def _ds_type(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     """What it says beyond the ending of the file's name."""
-    block = table.block_of(config, "datasets")
+    block = config["datasets"]
     path, loader = str(block.get("path")), block.get("ds_type")
     usual = loader_by_name(path) if "." in path.rpartition("/")[2] else None
     return {} if loader in (None, usual) else {"own.ds_type": loader}
@@ -203,7 +203,7 @@ def _ds_type(config: table.Config, recipe: Recipe, where: str) -> table.Said:
 
 def _weight(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     """A share below 1, from 0.20 on (axolotl 0.20.0, utils/schemas/datasets.py SFTDataset); before, no key at all."""
-    weight = table.block_of(config, "datasets").get("weight")
+    weight = config["datasets"].get("weight")
     if weight is None or not versions.since(recipe, (0, 20)):
         return {}
     share = number_of(weight)
@@ -223,7 +223,7 @@ def _written_weight(recipe: Recipe, path: str, value: float | None) -> table.Key
 
 def _format(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     """Without a type Axolotl takes prepared rows only."""
-    return {} if table.block_of(config, "datasets").get("type") else {"data.format": "tokenized"}
+    return {} if config["datasets"].get("type") else {"data.format": "tokenized"}
 
 
 def _written_format(recipe: Recipe, path: str, value: str) -> table.Keys:
@@ -243,7 +243,7 @@ def _template(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     tokenizer's gets it too. A dataset's chat_template_jinja counts only with `chat_template: jinja`
     beside it: without, its schema says tokenizer_default first (SFTDataset.check_chat_template_config).
     """
-    entry = table.block_of(config, "datasets")
+    entry = config["datasets"]
     name, jinja = entry.get("chat_template"), entry.get("chat_template_jinja")
     if name is None or name == TOKENIZER or str(name).startswith(FALLBACK):
         more = config.get("chat_template_jinja")

@@ -48,13 +48,12 @@ from sftui.trainers.base import (
     Toolbox,
     Trainer,
     from_ids,
-    pad_token_id,
     pick_template,
     to_render,
 )
 from sftui.trainers.held_out import HeldOut
 from sftui.trainers.pieces import spanned, text_of
-from sftui.trainers.pins import rendering_by
+from sftui.trainers.versions import rendering_by
 
 PACKS = "multipack"
 SHUFFLED = (
@@ -112,10 +111,8 @@ class Axolotl(Trainer):
             return None
         before = [key for key in ("weight", "dataset_exact_deduplication") if getattr(own, key)]
         unsure = f"{' and '.join(before)} leave{'' if before[1:] else 's'} out rows before" if before else ""
-        shuffled, packs = (
-            own.shuffle_merged_datasets and not own.curriculum_sampling,
-            own.eval_sample_packing is not False,
-        )
+        packs = own.eval_sample_packing is not False
+        shuffled = own.shuffle_merged_datasets and not own.curriculum_sampling
         return HeldOut("val_set_size", float(size), own.seed, False, shuffled, unsure=unsure, packs=packs)
 
     def trained_roles(self, recipe: Recipe) -> tuple[str, ...]:
@@ -303,21 +300,21 @@ class Axolotl(Trainer):
         return super().packing_order(recipe)  # that Axolotl takes a random one is among its notes
 
     def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
-        pad_id, note = pad_token_id(recipe, tools)
         options = replace(recipe.batch, pad_to="longest")
         if options.multiple and recipe.length.max is not None:
             # pad_to_sequence_len is on with packing unless it is false: widths are multiples of the padded sequence_len
             options = replace(options, multiple=-(-recipe.length.max // options.multiple) * options.multiple)
         examples = [Example(pack.input_ids, pack.labels, pack.attention_mask or ()) for pack in packs]
-        notes = (note, "" if AxolotlOptions.of(recipe).curriculum_sampling else packing.RANDOM)
-        side, shown = tools.tokenizer.facts.padding_side, tuple(filter(None, notes))
-        batch = label_rules.collate(
-            examples, range(len(packs)), options, pad_id=pad_id or 0, padding_side=side, notes=shown
-        )
+        batch = super().collate(examples, range(len(packs)), replace(recipe, batch=options), tools)
         gaps = [range(len(ids) - length) for ids, length in zip(batch.input_ids, batch.lengths)]  # counted from 0 anew
         places = [pack.position_ids or () for pack in packs]
         sides = zip(gaps, places) if batch.pad_side == "left" else zip(places, gaps)
-        return replace(batch, position_ids=tuple((*before, *behind) for before, behind in sides))
+        random = () if AxolotlOptions.of(recipe).curriculum_sampling else (packing.RANDOM,)
+        return replace(
+            batch,
+            position_ids=tuple((*before, *behind) for before, behind in sides),
+            notes=(*batch.notes, *random),
+        )
 
 
 def _is_text(conversation: Conversation) -> bool:

@@ -81,14 +81,9 @@ def _flags(token: Any) -> tuple[bool, ...]:
 
 def _named(tokenizer: LoadedTokenizer, names: Mapping[str, str]) -> LoadedTokenizer:
     """The tokenizer whose bos_token and so on are these; all of them are in the vocabulary by now."""
-    if not names:
-        return tokenizer
-    changes: dict[str, Any] = {"special_tokens": {**tokenizer.facts.special_tokens, **names}}
-    for name, token in names.items():
-        if name in NAMED:
-            changes[name], changes[f"{name.removesuffix('_token')}_id"] = token, tokenizer.token_id(token)
-    facts = replace(tokenizer.facts, **changes)
-    facts = replace(facts, adds_bos=facts.bos_id in facts.front, adds_eos=facts.eos_id in facts.back)
+    own = {name.removesuffix("_token"): token for name, token in names.items() if name in NAMED}
+    made = tokenizer.overriding(**own)
+    facts = replace(made.facts, special_tokens={**tokenizer.facts.special_tokens, **names})
     return LoadedTokenizer(facts, tokenizer.engine)
 
 

@@ -32,12 +32,11 @@ from sftui.trainers.config import (
     with_arguments,
     wrong_value,
 )
-from sftui.trainers.form import Draft, Form
-from sftui.trainers.known import KeyRules, KnownKeys, Remark, unmodelled
 from sftui.trainers.llamafactory import LlamaFactoryOptions, formats
 from sftui.trainers.llamafactory.pretrain import STAGE, bos_setting, is_pretraining
 from sftui.trainers.llamafactory.registry import NAMES, RELEASE, TEMPLATES
 from sftui.trainers.llamafactory.tools import FORMATS
+from sftui.trainers.table import Draft, Form, KeyRules, KnownKeys, Remark, unmodelled
 
 OWN = "llamafactory/"
 """Before the name of a template of its registry."""

@@ -22,10 +22,9 @@ from sftui.recipe_io import parse_yaml
 from sftui.side_files import read_side_bytes, reason
 from sftui.trainers import table
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenFile, refuse, text_at
-from sftui.trainers.form import Draft, Form, inlined
-from sftui.trainers.known import KeyRules, KnownKeys, Remark, unmodelled
 from sftui.trainers.llamafactory_v1 import LlamaFactoryV1Options
 from sftui.trainers.llamafactory_v1.formats import CONVERTERS, TITLE
+from sftui.trainers.table import Draft, Form, KeyRules, KnownKeys, Remark, inlined, unmodelled
 from sftui.trainers.yaml_edit import REMOVE, edit
 
 CUSTOM = "llamafactory-v1/custom"

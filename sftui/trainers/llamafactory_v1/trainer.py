@@ -38,8 +38,8 @@ from sftui.tokens import ToEncode, texts_of, tokenize
 from sftui.trainers.base import InlineTemplateTrainer, MessagesTarget, ShapedRow, Toolbox, dropped_labels, pick_template
 from sftui.trainers.llamafactory_v1 import TRAITS, LlamaFactoryV1Options, formats, samples
 from sftui.trainers.own_config import require
-from sftui.trainers.pins import rendering_by
 from sftui.trainers.processors import brings_processor
+from sftui.trainers.versions import rendering_by
 
 if TYPE_CHECKING:
     from sftui.templates import ChatTemplate

@@ -29,10 +29,9 @@ from sftui.trainers.config import (
     text_at,
     wrong_value,
 )
-from sftui.trainers.form import Draft, Form
-from sftui.trainers.known import KeyRules, KnownKeys, Remark, anything
 from sftui.trainers.mlx_lm import TRAITS
 from sftui.trainers.mlx_lm.formats import FEATURES, FORMATS
+from sftui.trainers.table import Draft, Form, KeyRules, KnownKeys, Remark, anything
 from sftui.trainers.yaml_edit import REMOVE
 
 TITLE = "mlx-lm"

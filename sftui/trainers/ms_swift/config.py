@@ -24,10 +24,9 @@ from sftui.recipe_io import parse_yaml
 from sftui.side_files import object_of, read_side_file
 from sftui.trainers import table
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenFile
-from sftui.trainers.form import Draft, Form, edited
-from sftui.trainers.known import KnownKeys
 from sftui.trainers.ms_swift import MsSwiftOptions
 from sftui.trainers.ms_swift.registry import STRATEGIES, TITLE, model_of, prepares
+from sftui.trainers.table import Draft, Form, KnownKeys, edited
 from sftui.trainers.yaml_edit import edit
 
 _TOLD = object_of(Path(__file__).with_name("keys.json"))

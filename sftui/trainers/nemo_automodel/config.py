@@ -32,10 +32,9 @@ from sftui.trainers.config import (
     text_at,
     wrong_value,
 )
-from sftui.trainers.form import Draft, Form
-from sftui.trainers.known import KeyRules, KnownKeys, Remark, anything
 from sftui.trainers.nemo_automodel import NemoOptions
 from sftui.trainers.nemo_automodel.formats import GUESSES, MAPPED
+from sftui.trainers.table import Draft, Form, KeyRules, KnownKeys, Remark, anything
 from sftui.trainers.yaml_edit import REMOVE
 
 TITLE = "NeMo Automodel"

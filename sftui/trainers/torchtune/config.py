@@ -20,8 +20,7 @@ from sftui.recipe_io import parse_yaml
 from sftui.side_files import object_of
 from sftui.trainers import table
 from sftui.trainers.config import LOADERS, DatasetRef, KeyNote, KeyUse, OpenedConfig, data_files, refuse, wrong_value
-from sftui.trainers.form import Draft, Form
-from sftui.trainers.known import KeyRules, KnownKeys, Remark
+from sftui.trainers.table import Draft, Form, KeyRules, KnownKeys, Remark
 from sftui.trainers.torchtune import gsm8k, sentencepieces
 from sftui.trainers.torchtune.messages import COLUMNS, pair_of
 from sftui.trainers.torchtune.models import JINJA, MODELS
@@ -109,7 +108,7 @@ TOP = (
 def _trained(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     """What is trained; the builder's own default is said outright: a conversion to another trainer needs to know it."""
     kind = recipe.data.format
-    trained = table.block_of(config, "dataset").get("train_on_input", kind in ("alpaca", "text"))
+    trained = config["dataset"].get("train_on_input", kind in ("alpaca", "text"))
     if trained is None:  # a null reaches the message transform, which then goes by its masking_strategy
         trained = kind == "alpaca" and newest(recipe)
     return {"mask.rule": "all" if trained else "turn_full", "mask.turns": "all"}
@@ -122,7 +121,7 @@ def _written_rule(recipe: Recipe, path: str, value: str) -> table.Keys | None:
 
 
 def _appended(config: table.Config, recipe: Recipe, where: str) -> table.Said:
-    never = recipe.data.format == "text" and table.block_of(config, "dataset").get("add_eos") is False
+    never = recipe.data.format == "text" and config["dataset"].get("add_eos") is False
     return {"tokenize.append_eos": "never"} if never else {}
 
 
@@ -131,7 +130,7 @@ def _written_eos(recipe: Recipe, path: str, value: str) -> table.Keys | None:
 
 
 def _packed(config: table.Config, recipe: Recipe, where: str) -> table.Said:
-    entry = table.block_of(config, "dataset")
+    entry = config["dataset"]
     if not entry.get("packed"):
         return {}
     split = entry.get("split_across_pack", True) and recipe.data.format == "text"
@@ -150,7 +149,7 @@ def _written_system(recipe: Recipe, path: str, value: str) -> table.Keys | None:
 
 
 def _partition(config: table.Config, recipe: Recipe, where: str) -> table.Said:
-    found = table.block_of(config, "dataset").get("partition") if gsm8k.chosen(recipe) else None
+    found = config["dataset"].get("partition") if gsm8k.chosen(recipe) else None
     return {"own.partition": found} if found else {}
 
 

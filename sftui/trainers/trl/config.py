@@ -20,8 +20,7 @@ from sftui.recipe_io import parse_yaml, shown
 from sftui.side_files import object_of
 from sftui.trainers import table
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, loaded, text_at, with_arguments
-from sftui.trainers.form import Draft, Form
-from sftui.trainers.known import KeyRules, KnownKeys, Remark, anything
+from sftui.trainers.table import Draft, Form, KeyRules, KnownKeys, Remark, anything
 from sftui.trainers.yaml_edit import REMOVE
 
 _TOLD = object_of(Path(__file__).with_name("keys.json"))
@@ -252,7 +251,7 @@ def naming(config: Any, data: str, number: int) -> table.Keys:
     return {("dataset_name",): REMOVE, ("datasets",): [entry], **{(key,): REMOVE for key in gone}}
 
 
-YES, NO = ("yes", "true", "t", "y", "1"), ("no", "false", "f", "n", "0")
+TRUTH = {**dict.fromkeys(("yes", "true", "t", "y", "1"), True), **dict.fromkeys(("no", "false", "f", "n", "0"), False)}
 NONE = "none_or_"
 
 
@@ -278,18 +277,16 @@ def _converted(key: str, value: Any, kind: str, where: str) -> Any:
         return None
     try:
         return CONVERT[inner](value)
-    except ValueError:
+    except (KeyError, ValueError):
         raise _stopped(key, value, f"argparse finds no {inner.replace('string_to_', '')} in it", where) from None
-
-
-def _truth(text: str) -> bool:
-    if text.lower() in YES + NO:
-        return text.lower() in YES
-    raise ValueError(text)
 
 
 def _stopped(key: str, value: Any, why: str, where: str) -> RecipeError:
     return RecipeError(f"`{key}` cannot be {shown(value)}", where=where, why=f"TRL stops at it: {why}")
 
 
-CONVERT: Mapping[str, Callable[[str], Any]] = {"int": int, "float": float, "string_to_bool": _truth}
+CONVERT: Mapping[str, Callable[[str], Any]] = {
+    "int": int,
+    "float": float,
+    "string_to_bool": lambda text: TRUTH[text.lower()],
+}

@@ -155,11 +155,8 @@ def refuse_arguments(conversation: Conversation, trainer: str) -> None:
     unknown, fix = "sftui does not model `{}` in chat_template_kwargs", "leave it out"
     for name in kwargs:
         if name in CLASHING or (name == "add_generation_prompt" and conversation.prompt_messages is not None):
-            what, why = (
-                f"{trainer} stops at `{name}` in chat_template_kwargs",
-                "it gives apply_chat_template that argument itself",
-            )
-            raise RecipeError(what, why=why, fix=fix)
+            why = "it gives apply_chat_template that argument itself"
+            raise RecipeError(f"{trainer} stops at `{name}` in chat_template_kwargs", why=why, fix=fix)
     for name, value in kwargs.items():
         if name in ACTING and (value or (name in ("tools", "chat_template") and value is not None)):
             why = "it is an argument of apply_chat_template, no variable of the template"

@@ -17,13 +17,11 @@ from sftui.recipe import Recipe
 from sftui.recipe_io import parse_yaml
 from sftui.trainers import table
 from sftui.trainers.config import DatasetRef, Facts, OpenedConfig, WrittenConfig, WrittenFile, plain
-from sftui.trainers.form import Draft, Form
-from sftui.trainers.known import KeyRules, KnownKeys
-from sftui.trainers.pins import pins_of
+from sftui.trainers.table import Draft, Form, KeyRules, KnownKeys
 from sftui.trainers.training import write_training
 from sftui.trainers.trl.config import sft_entries, template_entry
 from sftui.trainers.trl.formats import PAIR
-from sftui.trainers.versions import at_least, parse
+from sftui.trainers.versions import at_least, parse, pins_of
 
 IN_RESPONSES = ("force_match", "mask_out_tokens")
 """Options of its own that stand among the arguments of train_on_responses_only."""

@@ -17,8 +17,7 @@ from sftui.recipe import Recipe
 from sftui.recipe_io import parse_yaml
 from sftui.trainers import table
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenFile, wrong_value
-from sftui.trainers.form import Draft, Form, edited, inlined
-from sftui.trainers.known import KeyRules, KnownKeys, Remark
+from sftui.trainers.table import Draft, Form, KeyRules, KnownKeys, Remark, edited, inlined
 from sftui.trainers.verl import VerlOptions, script
 from sftui.trainers.verl.alone import ACTING, GIVEN
 from sftui.trainers.verl.formats import FORMATS

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from sftui.tokens import builtin
-from sftui.trainers.pins import running_version
+from sftui.trainers.versions import running_version
 
 Sftui = Callable[..., Any]
 

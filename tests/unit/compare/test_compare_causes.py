@@ -24,7 +24,7 @@ from sftui.comparison.causes import (
 from sftui.recipe import Recipe, changed
 from sftui.session.explaining import chosen
 from sftui.trainers import preset
-from sftui.trainers.pins import reference_version
+from sftui.trainers.versions import reference_version
 
 
 def side(*labels: int, stopped: bool = False) -> RowSide:

@@ -19,7 +19,7 @@ from sftui.tokens.facts import PROVISIONAL
 from sftui.tokens.loading import four
 from sftui.tokens.loading.load import load_tokenizer
 from sftui.trainers import preset, preset_names
-from sftui.trainers.pins import running_version
+from sftui.trainers.versions import running_version
 
 PRESETS = ("llamafactory@0.9", "axolotl@0.19", "unsloth@2026.10", "trl@1.16", "hf-trainer", "manual-shift", "torchtune")
 

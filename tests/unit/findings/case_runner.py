@@ -34,8 +34,8 @@ from sftui.templates import builtin_template, compile_template
 from sftui.tokens import LoadedTokenizer, load_tokenizer
 from sftui.tokens.builtin import folder
 from sftui.trainers.loading import load
-from sftui.trainers.pins import rendering_by
 from sftui.trainers.reading import brought
+from sftui.trainers.versions import rendering_by
 
 
 @dataclass(frozen=True)

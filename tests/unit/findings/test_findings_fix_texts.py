@@ -20,9 +20,9 @@ from sftui.findings import CODES
 from sftui.findings.rule import NAMED
 from sftui.recipe import KnobInfo, get, knobs
 from sftui.recipe_io import set_knob_to
-from sftui.trainers.known import KnownKeys, known_keys
 from sftui.trainers.llamafactory.config import COLUMNS, ENTRY_KEYS, MESSAGE_TAGS, TAGS
 from sftui.trainers.own_config import losses_of
+from sftui.trainers.table import KnownKeys, known_keys
 
 PRESETS = {trainers.preset(name).preset.partition("@")[0]: trainers.preset(name).preset for name in NAMED}
 NAME = r"[A-Za-z]\w*(?:\[\])?"

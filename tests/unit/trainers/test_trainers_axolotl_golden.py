@@ -13,7 +13,7 @@ from sftui import pipeline
 from sftui.recipe import Recipe
 from sftui.templates import compile_template
 from sftui.trainers import Toolbox, trainer_named
-from sftui.trainers.pins import rendering_by
+from sftui.trainers.versions import rendering_by
 
 VERSIONS = ("0.19.0", "0.18.0")
 

@@ -12,8 +12,8 @@ from sftui.recipe import changed
 from sftui.trainers import folder_of, trainer_named
 from sftui.trainers.axolotl import AxolotlOptions
 from sftui.trainers.config import KeyNote, KeyUse
-from sftui.trainers.known import known_keys
 from sftui.trainers.own_config import losses_of, write_config
+from sftui.trainers.table import known_keys
 
 AXOLOTL = "base_model: m\ndatasets:\n  - {path: d.jsonl, type: chat_template%s}\n%s"
 LIGER = "axolotl.integrations.liger.LigerPlugin"

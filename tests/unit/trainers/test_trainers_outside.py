@@ -32,8 +32,8 @@ from sftui.trainers import (
     trainer_names,
     traits_of,
 )
-from sftui.trainers.pins import pins_of, reference_version, running_version
 from sftui.trainers.verify.session import ask, verified
+from sftui.trainers.versions import pins_of, reference_version, running_version
 
 HERE = Path(__file__).parent
 ANSWERED = {"messages": [{"role": "user", "content": "Hello?"}, {"role": "assistant", "content": "Hi."}]}

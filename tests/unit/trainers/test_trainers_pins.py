@@ -7,7 +7,7 @@ from trainers import having, module_of
 
 from sftui.recipe import changed
 from sftui.trainers import preset, preset_names, traits_of
-from sftui.trainers.pins import RUNNING, admits, pins_of, reference_version, running_version
+from sftui.trainers.versions import RUNNING, admits, pins_of, reference_version, running_version
 
 UNPINNED = ("hf-trainer", "manual-shift")
 

@@ -11,8 +11,7 @@ from trainers import having, module_of
 from sftui.errors import RecipeError
 from sftui.recipe import KnobInfo, Recipe, changed, get, knobs_of
 from sftui.trainers import preset
-from sftui.trainers.form import Form
-from sftui.trainers.table import Keys, key_of, read_into
+from sftui.trainers.table import Form, Keys, key_of, read_into
 
 FACTS = {facts.preset: facts for facts in (module_of(trainer, "facts").FACTS for trainer in having("facts"))}
 TYPED: Mapping[str, tuple[Any, ...]] = {

@@ -30,7 +30,7 @@ from sftui.tokens.loading.four import redone
 from sftui.tokens.loading.given import GivenTokenizer
 from sftui.tokens.loading.locate import locate
 from sftui.trainers import load_recipe, preset
-from sftui.trainers.pins import reference_version, running_version
+from sftui.trainers.versions import reference_version, running_version
 
 OTHER = "5.6.0"
 
