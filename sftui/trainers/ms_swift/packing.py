@@ -86,12 +86,11 @@ GROUP = 1000
 
 
 def packs(examples: Iterable[Example], size: int, in_order: bool) -> Iterator[Pack]:
-    """The packs of examples, in their order or the longest first; of these a group is held at a time."""
+    """The packs of examples, in their order or the longest first; a group is held at a time."""
     rows, open_pack = enumerate(examples), list[NumberedRow]()
-    if in_order:
-        yield from map(_pack, next_fit(rows, size))
+    fit = next_fit if in_order else emptiest_fit
     while group := [*islice(rows, GROUP)]:
-        *full, open_pack = emptiest_fit([*open_pack, *group], size)
+        *full, open_pack = fit([*open_pack, *group], size)
         yield from map(_pack, full)
     if open_pack:
         yield _pack(open_pack)
