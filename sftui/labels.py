@@ -141,12 +141,14 @@ def collate(
     pad_id: int | None,
     padding_side: str,
     max_length: int | None = None,
+    width: int | None = None,
     notes: tuple[str, ...] = (),
 ) -> Batch:
-    """Pad examples to one rectangle; `padding_side` is the tokenizer's, `options.pad_side` may override it."""
+    """Pad examples to one rectangle, of `width` where that is not as usual; `padding_side` is the tokenizer's,
+    `options.pad_side` may override it."""
     side = padding_side if options.pad_side == "tokenizer" else options.pad_side
     lengths = tuple(len(example.input_ids) for example in examples)
-    width = padded_width(lengths, options, max_length)
+    width = padded_width(lengths, options, max_length) if width is None else width
     refuse_too_large(len(examples), width)
     if pad_id is None and any(length != width for length in lengths):
         raise RecipeError(

@@ -217,21 +217,16 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
     recipe = table.read_into(with_arguments(preset), TABLE, config, path)
     names = _names(config.get("dataset"))
     if not names:
-        raise RecipeError(
-            "the config names no dataset",
-            where=path,
-            why="LLaMA-Factory asks for one for training",
-            fix="set dataset to names of dataset_info.json",
-        )
+        why, fix = "LLaMA-Factory asks for one for training", "set dataset to names of dataset_info.json"
+        raise RecipeError("the config names no dataset", where=path, why=why, fix=fix)
     references = []
     folder = config.get("dataset_dir", "data")
     info = None if folder == "ONLINE" else read_info(folder, path)
     for name in names:
         entry = {"hf_hub_url": name} if info is None else info.get(name)
         if not isinstance(entry, Mapping):
-            raise RecipeError(
-                f"Undefined dataset {name} in {INFO}", where=path, fix=f"add it to {Path(str(folder)) / INFO}"
-            )
+            fix = f"add it to {Path(str(folder)) / INFO}"
+            raise RecipeError(f"Undefined dataset {name} in {INFO}", where=path, fix=fix)
         references.append(_reference(name, entry, Path(str(folder)), recipe, path))
         notes += [_entry_note(name, str(key), value) for key, value in entry.items()]
     return OpenedConfig(preset.trainer, path, text, tuple(references), tuple(notes), config=config)
@@ -335,56 +330,49 @@ def _names(value: Any) -> list[str]:
 
 def _reference(name: str, entry: Mapping[str, Any], folder: Path, recipe: Recipe, path: str) -> DatasetRef:
     where = f"{path}: {INFO} `{name}`"
-    if entry.get("ranking"):
-        raise RecipeError(
-            "The dataset is not applicable in the current training stage",
-            where=where,
-            why="it is a preference set (ranking)",
-            fix="choose another dataset",
-        )
-    recipe = _data(entry, recipe, where)
+    refuse(_entry_problems(entry, where), where)
+    recipe = _data(entry, recipe)
     split = str(entry.get("split") or "train")
     if "hf_hub_url" in entry:
         return DatasetRef(name, (str(entry["hf_hub_url"]),), recipe, split, text_at(entry, "subset", where))
-    for key, place in ELSEWHERE.items():
-        if key in entry:
-            raise RecipeError(
-                f"the dataset comes from {place} ({key})",
-                where=where,
-                why="sftui does not read from there",
-                fix="download it and name it as file_name",
-            )
-    if not entry.get("file_name"):
-        raise RecipeError("the entry names no file", where=where, fix="set file_name or hf_hub_url")
     return DatasetRef(name, (str(folder / str(entry["file_name"])),), recipe, None if split == "train" else split)
 
 
-def _data(entry: Mapping[str, Any], recipe: Recipe, where: str) -> Recipe:
+def _entry_problems(entry: Mapping[str, Any], where: str) -> Iterator[Problem]:
+    """Why LLaMA-Factory does not read an entry, or sftui does not."""
+    if entry.get("ranking"):
+        what = "The dataset is not applicable in the current training stage"
+        yield Problem(what, "it is a preference set (ranking)", "choose another dataset")
+    formatting, tags = entry.get("formatting", "alpaca"), entry.get("tags")
+    if not isinstance(formatting, str) or formatting not in FORMATTING:
+        fix = f"set formatting to {', '.join(FORMATTING)}"
+        yield Problem(f"Dataset converter {formatting} not found", fix=fix)
+    for key in ("columns", "tags"):
+        if entry.get(key) is not None and not isinstance(entry[key], Mapping):
+            raise wrong_value(key, entry[key], "a mapping of names", where)
+    if isinstance(tags, Mapping) and formatting != "alpaca" and not all(map(tags.get, MESSAGE_TAGS)):
+        why = "giving tags resets the rest to nothing"
+        yield Problem("the tags name no role_tag or no content_tag", why, "add them to the tags")
+    elsewhere = next((key for key in ELSEWHERE if key in entry), None) if "hf_hub_url" not in entry else None
+    if elsewhere is not None:
+        what = f"the dataset comes from {ELSEWHERE[elsewhere]} ({elsewhere})"
+        yield Problem(what, "sftui does not read from there", "download it and name it as file_name")
+    if "hf_hub_url" not in entry and not entry.get("file_name"):
+        yield Problem("the entry names no file", fix="set file_name or hf_hub_url")
+
+
+def _data(entry: Mapping[str, Any], recipe: Recipe) -> Recipe:
     """`data.*` of an entry; giving columns or tags leaves the ones not named without a value."""
     formatting = entry.get("formatting", "alpaca")
-    if not isinstance(formatting, str) or formatting not in FORMATTING:
-        raise RecipeError(
-            f"Dataset converter {formatting} not found", where=where, fix=f"set formatting to {', '.join(FORMATTING)}"
-        )
     recipe = changed(recipe, "data.format", FORMATTING[formatting])
     if formatting == "openai":
         recipe = changed(recipe, "own.formatting", formatting)
     columns, tags = entry.get("columns"), entry.get("tags")
-    for key, held in (("columns", columns), ("tags", tags)):
-        if held is not None and not isinstance(held, Mapping):
-            raise wrong_value(key, held, "a mapping of names", where)
     if isinstance(columns, Mapping):
         fields = {COLUMNS[key]: value for key, value in columns.items() if key in COLUMNS and value}
         recipe = changed(recipe, "data.fields", fields)
     if isinstance(tags, Mapping):
         named = {ours: str(tags[key]) for key, ours in MESSAGE_TAGS.items() if tags.get(key)}
-        if formatting != "alpaca" and len(named) < len(MESSAGE_TAGS):
-            raise RecipeError(
-                "the tags name no role_tag or no content_tag",
-                where=where,
-                why="giving tags resets the rest to nothing",
-                fix="add them to the tags",
-            )
         recipe = changed(recipe, "data.message_keys", named)
         recipe = changed(recipe, "data.role_map", {str(tags[key]): ours for key, ours in TAGS.items() if tags.get(key)})
     return recipe

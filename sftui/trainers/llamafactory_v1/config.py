@@ -138,14 +138,9 @@ def entries_of(wanted: str, where: str) -> Mapping[str, Mapping[str, Any]]:
             raise RecipeError(f"`{name}` is no mapping with a path", where=wanted, fix="give it a path")
     if not listed:
         raise RecipeError(f"{wanted} lists no datasets", where=where, fix="add one, with its path")
-    streams = {bool(entry.get("streaming", False)) for entry in listed.values()}
-    if True in streams:
-        raise RecipeError(
-            "Iterable dataset is not supported yet.",
-            where=wanted,
-            why=f"{TITLE} stops at `streaming: true`",
-            fix="take streaming out",
-        )
+    if any(entry.get("streaming", False) for entry in listed.values()):
+        why, fix = f"{TITLE} stops at `streaming: true`", "take streaming out"
+        raise RecipeError("Iterable dataset is not supported yet.", where=wanted, why=why, fix=fix)
     return {str(name): entry for name, entry in listed.items()}
 
 
@@ -184,43 +179,30 @@ def _problems(config: table.Config, known: KnownKeys) -> Iterator[Problem]:
 
 def _reference(name: str, entry: Mapping[str, Any], recipe: Recipe, where: str) -> DatasetRef:
     path = text_at(entry, "path", where)
+    refuse(_entry_problems(entry, path), where)
+    converter, split = entry.get("converter"), str(entry.get("split") or "train")
+    recipe = changed(recipe, "data.format", "messages" if converter is None else CONVERTERS[converter])
+    local = entry.get("source", "hf_hub") == "local"
+    return DatasetRef(name, (path or "",), recipe, None if local and split == "train" else split)
+
+
+def _entry_problems(entry: Mapping[str, Any], path: str | None) -> Iterator[Problem]:
+    """Why the engine does not read an entry."""
     if not path:
-        raise RecipeError("the entry names no path", where=where, fix="set path")
-    recipe = _data(entry, recipe, where)
-    split = str(entry.get("split") or "train")
-    source = entry.get("source", "hf_hub")
-    if source == "hf_hub":
-        return DatasetRef(name, (path,), recipe, split)
-    if source != "local":
-        raise RecipeError(
-            f"Plugin {source!r} is not registered under DataLoaderPlugin.",
-            where=where,
-            fix="set source to local or hf_hub",
-        )
-    kind = Path(path).suffix[1:]
-    if os.path.isfile(path) and kind not in TYPES:
-        raise RecipeError(f"Unknown dataset filetype: {kind}.", where=where, fix=f"give a file of {', '.join(TYPES)}")
-    return DatasetRef(name, (path,), recipe, None if split == "train" else split)
-
-
-def _data(entry: Mapping[str, Any], recipe: Recipe, where: str) -> Recipe:
-    converter = entry.get("converter")
-    if converter is None:
-        return changed(recipe, "data.format", "messages")
+        yield Problem("the entry names no path", fix="set path")
+    converter, source = entry.get("converter"), entry.get("source", "hf_hub")
     if converter == "pair":
-        raise RecipeError(
-            "the dataset holds pairs of answers (converter pair)",
-            where=where,
-            why="they are for `llamafactory-cli dpo`; sftui knows supervised fine-tuning",
-            fix="open another dataset",
-        )
-    if not isinstance(converter, str) or converter not in CONVERTERS:
-        raise RecipeError(
-            f"Plugin {converter!r} is not registered under DataConverterPlugin.",
-            where=where,
-            fix=f"set converter to {', '.join(CONVERTERS)}, or leave it out",
-        )
-    return changed(recipe, "data.format", CONVERTERS[converter])
+        why = "they are for `llamafactory-cli dpo`; sftui knows supervised fine-tuning"
+        yield Problem("the dataset holds pairs of answers (converter pair)", why, "open another dataset")
+    if converter is not None and (not isinstance(converter, str) or converter not in CONVERTERS):
+        fix = f"set converter to {', '.join(CONVERTERS)}, or leave it out"
+        yield Problem(f"Plugin {converter!r} is not registered under DataConverterPlugin.", fix=fix)
+    if source not in ("hf_hub", "local"):
+        fix = "set source to local or hf_hub"
+        yield Problem(f"Plugin {source!r} is not registered under DataLoaderPlugin.", fix=fix)
+    kind = Path(path or "").suffix[1:]
+    if source == "local" and os.path.isfile(path or "") and kind not in TYPES:
+        yield Problem(f"Unknown dataset filetype: {kind}.", fix=f"give a file of {', '.join(TYPES)}")
 
 
 def _entry_note(name: str, key: str, value: Any) -> KeyNote:

@@ -45,6 +45,7 @@ THOUGHTS = (
 """Vocabulary strings of which all must be there for a tokenizer that thinks (tokenizer_utils.py, _infer_thinking)."""
 PAD_STEP = f"behind each row that is shorter than max_seq_length mlx-lm trains one step of padding, the id {PAD_ID}"
 """default_loss counts the steps up to the row's length, of which the last one predicts what follows the row."""
+PADDING = f"input_ids are padded with the id {PAD_ID}; {PAD_STEP}"
 GROUPS = "mlx-lm's batches hold rows with as many keys, in the order of the file; rows that fill no batch never train"
 """CacheDataset.itemlen, by which rows are sorted, is the length of the row's mapping, not that of its tokens."""
 OF_MODELS = {"muse_spark": "muse_spark"}
@@ -183,23 +184,16 @@ class MlxLm(Trainer):
 
     def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
         """As iterate_batches pads: to one more than a multiple of 32, at most max_seq_length, with the id 0."""
-        lengths = tuple(len(example.input_ids) for example in examples)
         step, most = recipe.batch.multiple or 1, recipe.length.max
-        width = 1 + -(-max(lengths, default=0) // step) * step
+        width = 1 + -(-max((len(example.input_ids) for example in examples), default=0) // step) * step
         width = width if most is None else min(width, most)
-        label_rules.refuse_too_large(len(examples), width)
+        options, notes = replace(recipe.batch, pad_side="right", attention="none"), (PADDING,)
+        made = label_rules.collate(
+            examples, rows, options, pad_id=PAD_ID, padding_side="right", width=width, notes=notes
+        )
         unlabelled = (recipe.batch.labels_pad,) * width
         behind = [unlabelled if isinstance(one.labels, TaggedIds) else (PAD_ID, *unlabelled) for one in examples]
-        return Batch(
-            rows=tuple(rows),
-            lengths=lengths,
-            input_ids=tuple(
-                (*example.input_ids, *(PAD_ID,) * (width - length)) for example, length in zip(examples, lengths)
-            ),
-            labels=tuple((*one.labels, *rest)[:width] for one, rest in zip(examples, behind)),
-            attention_mask=None,
-            notes=(f"input_ids are padded with the id {PAD_ID}; {PAD_STEP}",),
-        )
+        return replace(made, labels=tuple((*one.labels, *rest)[:width] for one, rest in zip(examples, behind)))
 
 
 def template_code(recipe: Recipe) -> str:

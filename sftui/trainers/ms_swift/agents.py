@@ -21,8 +21,7 @@ from sftui.model import NOWHERE, Part
 from sftui.nearest import did_you_mean
 from sftui.trainers.ms_swift.registry import AGENTS, OTHER_AGENTS, RELEASE, TITLE, Template
 from sftui.trainers.ms_swift.rows import DroppedRow
-from sftui.trainers.ms_swift.texts import Text, filled, written
-from sftui.trainers.pieces import Run, said
+from sftui.trainers.pieces import Run, Text, filled, said, written
 
 QUERY = "{{QUERY}}"
 LEAVES_SYSTEM = frozenset({"react_en", "react_zh", "react_grpo", "toolbench", "chatglm4", "glm4"})

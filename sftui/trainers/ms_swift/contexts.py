@@ -20,8 +20,7 @@ from sftui.model import NOWHERE, Part, Reason
 from sftui.trainers.ms_swift.prepare import RowOptions, RowRounds, SwiftTurn
 from sftui.trainers.ms_swift.registry import SCALES, Slot, Slots, Template, TemplateClass
 from sftui.trainers.ms_swift.rows import DroppedRow
-from sftui.trainers.ms_swift.texts import Context, InsertedIds, Text, cut, filled, parted, written
-from sftui.trainers.pieces import Run, after_content, said
+from sftui.trainers.pieces import Context, InsertedIds, Run, Text, after_content, cut, filled, parted, said, written
 
 Parts = list[tuple[str, float]]
 """A text in parts, each with its weight."""
@@ -58,9 +57,7 @@ def _of(text: str, name: str, query: str | None) -> Parts:
 
 def _by_words(text: str, words: Sequence[str], weights: Mapping[str, Sequence[float]]) -> Parts:
     """The words, and what stands behind each up to the next."""
-    pieces = [
-        piece for piece in re.split("|".join(f"({re.escape(word)})" for word in words), text) if piece is not None
-    ]
+    pieces = re.split(f"({'|'.join(map(re.escape, words))})", text)
     found: Parts = [(pieces[0], 1.0)] if pieces[0] else []
     for word, behind in zip(pieces[1::2], pieces[2::2]):
         own = weights[word]

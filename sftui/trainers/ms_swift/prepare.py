@@ -18,8 +18,7 @@ from sftui.model import NOWHERE, Part
 from sftui.trainers.ms_swift import MsSwiftOptions, agents
 from sftui.trainers.ms_swift.registry import Template, TemplateClass
 from sftui.trainers.ms_swift.rows import DroppedRow, RowInput
-from sftui.trainers.ms_swift.texts import Text, cut, stripped, written
-from sftui.trainers.pieces import Run, said
+from sftui.trainers.pieces import Run, Text, cut, said, stripped, written
 
 THINKS, THOUGHT = "<think>", "</think>"
 PREPARED = "ms-swift rounds"

@@ -46,9 +46,8 @@ from sftui.trainers.ms_swift import TRAITS, MsSwiftOptions, contexts, packing, r
 from sftui.trainers.ms_swift.config import COLUMNS, OWN, strategy_of
 from sftui.trainers.ms_swift.prepare import PREPARED, RowOptions, RowRounds, prepared
 from sftui.trainers.ms_swift.registry import NAMING, TITLE, Model, Template, model_of
-from sftui.trainers.ms_swift.texts import InsertedIds
 from sftui.trainers.own_config import require
-from sftui.trainers.pieces import PieceTokens, numbered, owned, said, unrendered
+from sftui.trainers.pieces import InsertedIds, PieceTokens, numbered, owned, said, unrendered
 from sftui.trainers.remembering import last_asked
 from sftui.values import value_class
 

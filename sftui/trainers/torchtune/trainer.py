@@ -15,10 +15,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from sftui import labels as label_rules
 from sftui.conversations import Detection
 from sftui.errors import RecipeError
 from sftui.flat import flat
-from sftui.labels import Drawn, Kept, drawn, on_ids, outside, refuse_too_large, unshifted
+from sftui.labels import Drawn, Kept, drawn, on_ids, outside, unshifted
 from sftui.model import (
     IGNORE_INDEX,
     Batch,
@@ -275,24 +276,14 @@ class Torchtune(Trainer):
         """padded_collate_sft: to the right, no attention mask; 0.7 pads a full block more where the width fits
         already."""
         pad = pad_id(model_of(recipe.render.template, tools.tokenizer), tools.tokenizer)
-        lengths = tuple(len(example.input_ids) for example in examples)
-        width, multiple = max(lengths), recipe.batch.multiple or 1
+        width, multiple = max(len(example.input_ids) for example in examples), recipe.batch.multiple or 1
         if multiple > 1:
             fix = "set batch.multiple to null"
             require_newest(recipe, "cannot pad to a multiple", "pad_to_multiple_of came with 0.7", fix)
             width += multiple - width % multiple
-        refuse_too_large(len(examples), width)
-
-        def padded(values: Sequence[int], filler: int) -> tuple[int, ...]:
-            return (*values, *[filler] * (width - len(values)))
-
-        return Batch(
-            rows=tuple(rows),
-            lengths=lengths,
-            input_ids=tuple(padded(one.input_ids, pad) for one in examples),
-            labels=tuple(stored(padded(one.labels, recipe.batch.labels_pad), recipe) for one in examples),
-            attention_mask=None,
-        )
+        options = replace(recipe.batch, pad_side="right", attention="none")
+        made = label_rules.collate(examples, rows, options, pad_id=pad, padding_side="right", width=width)
+        return replace(made, labels=tuple(stored(labels, recipe) for labels in made.labels))
 
     def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> Iterator[Pack]:
         return self.pack_in_order(examples, recipe, tools)

@@ -260,10 +260,7 @@ def edited(text: str, changes: Mapping[str, Any], removed: frozenset[str], where
 
 def _with_space(text: str, word: Word) -> tuple[int, int]:
     """A word with what parts it from the one before."""
-    start = word.start
-    while start and text[start - 1] in " \t\\\n":
-        start -= 1
-    return start, word.end
+    return len(text[: word.start].rstrip(" \t\\\n")), word.end
 
 
 def _filled(text: str, known: Mapping[str, str]) -> str:
