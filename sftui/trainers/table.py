@@ -60,6 +60,11 @@ class KeyEntry:
     write: Write
 
 
+def odd_value(key: str, value: Any, where: str, why: str = "", fix: str = "") -> RecipeError:
+    """The error for a key with a value at which the trainer, or sftui, stops."""
+    return RecipeError(f"{key} is `{value}`", where=where, why=why, fix=fix)
+
+
 NOTHING = object()
 """What the value of a key that says nothing is read as."""
 
@@ -120,7 +125,7 @@ def typed(
         fits = null == "a value" if value is None else isinstance(value, kinds) and not isinstance(value, bool)
         if not fits:
             usual = "write a number without quotes" if int in kinds else "write it as text"
-            raise RecipeError(f"{key} is `{value}`", where=where, why=why, fix=fix or usual)
+            raise odd_value(key, value, where, why, fix or usual)
         return convert(value)
 
     return keyed(key, knob, read, write)

@@ -12,6 +12,8 @@ What a template does to the tokenizer: data/template.py `fix_special_tokens`; tr
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -33,7 +35,7 @@ from sftui.tokens.loaded import FastEngine
 from sftui.trainers import versions
 from sftui.trainers.base import MessagesTarget, ShapedRow, Toolbox, Trainer, pad_token_id
 from sftui.trainers.held_out import HeldOut
-from sftui.trainers.llamafactory import TRAITS, LlamaFactoryOptions, encode, formats, length, pretrain
+from sftui.trainers.llamafactory import TRAITS, LlamaFactoryOptions, encode, formats, pretrain
 from sftui.trainers.llamafactory.parse import source
 from sftui.trainers.llamafactory.registry import PLACEHOLDER, RELEASE, TEMPLATES, Slots, SlotTemplate, Special
 from sftui.trainers.llamafactory.tools import FORMATS, no_json
@@ -258,7 +260,7 @@ class LlamaFactory(Trainer):
         pairs = [(starts[k + 1] - starts[k], starts[k + 2] - starts[k + 1]) for k in range(0, len(starts) - 2, 2)]
         most = recipe.length.max  # packing leaves one place free
         cutoff = most - 1 if most is not None and recipe.pack.strategy != "none" else most
-        kept = length.cut(pairs, cutoff, reserved=appended, last_first=history)
+        kept = cut(pairs, cutoff, reserved=appended, last_first=history)
         lengths = (length for pair in kept for length in pair)
         places = [(start, start + length) for start, length in zip(starts, lengths)]
         ranges = merged([*places, (count, count + appended)])  # the appended EOS is always kept
@@ -291,7 +293,7 @@ class LlamaFactory(Trainer):
                 fix="set length.max, and pack.strategy to knapsack or neat",
             )
         pad_id, _ = pad_token_id(recipe, tools)
-        return length.pack(examples, size, pad_id or 0, neat=recipe.pack.strategy == "neat")
+        return knapsack_packs(examples, size, pad_id or 0, neat=recipe.pack.strategy == "neat")
 
     def packing_order(self, recipe: Recipe) -> str:
         return f"{super().packing_order(recipe)} (one process, preprocessing_num_workers unset)"
@@ -458,3 +460,73 @@ def with_tokens(tokenizer: LoadedTokenizer, words: Sequence[str], *, special: bo
             f"LLaMA-Factory adds {', '.join(missing)} to the tokenizer: the model needs resize_vocab: true"
         )
     return LoadedTokenizer(facts, FastEngine(backend, split_special_tokens=facts.split_special_tokens))
+
+
+Pair = tuple[int, int]
+"""Tokens of a source and of its target."""
+
+
+def shares(source: int, target: int, room: int) -> Pair:
+    """How many tokens of a source and its target are kept in `room` tokens, both from their start.
+
+    A target under half the room is kept whole, else a source under half the room, else both are cut in proportion.
+    """
+    if target * 2 < room:
+        most = room
+    elif source * 2 < room:
+        most = room - source
+    else:
+        most = int(room * (target / (source + target)))
+    kept = min(most, target)
+    return min(max(room - kept, 0), source), kept
+
+
+def cut(pairs: Sequence[Pair], cutoff: int | None, *, reserved: int, last_first: bool) -> list[Pair]:
+    """The kept tokens of each pair, in order; pairs that find no room keep (0, 0).
+
+    `reserved` tokens are taken beforehand (the final EOS). `last_first` serves the last pair first.
+    """
+    if cutoff is None:
+        return list(pairs)
+    kept = [(0, 0)] * len(pairs)
+    total = reserved
+    order = range(len(pairs))
+    for i in reversed(order) if last_first else order:
+        if total >= cutoff:
+            break
+        kept[i] = shares(*pairs[i], cutoff - total)
+        total += sum(kept[i])
+    return kept
+
+
+def knapsacks(lengths: Sequence[int], capacity: int) -> list[list[int]]:
+    """Lengths in packs: the longest that still fits goes in, until none does."""
+    left = sorted(lengths)
+    packs = []
+    while left:
+        pack: list[int] = []
+        room = capacity
+        while (at := bisect_right(left, room)) > 0:
+            pack.append(left.pop(at - 1))
+            room -= pack[-1]
+        if not pack:  # longer than the capacity: LLaMA-Factory drops such rows before
+            break
+        packs.append(pack)
+    return packs
+
+
+def knapsack_packs(examples: Sequence[Example], size: int, pad_id: int, *, neat: bool) -> Iterator[Pack]:
+    """Packs of `size` tokens, one of which stays free; of equal lengths the later row goes first.
+
+    The attention mask is all ones, padding included; with `neat` it numbers the documents and
+    padding is 0. Position ids start anew with every document.
+    """
+    by_length: defaultdict[int, list[int]] = defaultdict(list)
+    for index, example in enumerate(examples):
+        if len(example.input_ids) < size:
+            by_length[len(example.input_ids)].append(index)
+    lengths = [length for length, found in by_length.items() for _ in found]
+    for chosen in knapsacks(lengths, size - 1):
+        rows = [by_length[length].pop() for length in chosen]
+        made = label_rules.pack_of(((row, examples[row]) for row in rows), size, pad_id)
+        yield made if neat else replace(made, attention_mask=(1,) * size)

@@ -165,11 +165,9 @@ def _of_data(config: Mapping[str, Any], recipe: Recipe, path: str) -> DatasetRef
     if not os.path.exists(named):
         return DatasetRef(named, (named,), recipe, "train")
     if not os.path.isfile(f"{named}/{TRAIN}"):
+        why = "mlx-lm stops: Training set not found or empty"
         raise RecipeError(
-            f"there is no {TRAIN} in {named}",
-            where=path,
-            why="mlx-lm stops: Training set not found or empty",
-            fix=f"name a folder that holds {TRAIN}",
+            f"there is no {TRAIN} in {named}", where=path, why=why, fix=f"name a folder that holds {TRAIN}"
         )
     return DatasetRef(named, (str(Path(named) / TRAIN),), recipe)
 

@@ -73,7 +73,7 @@ def plain(text: str, key: str, where: str) -> str:
 
 def _stops(key: str, text: str, wanted: str, where: str) -> RecipeError:
     null = ": null in a YAML is the word None" if text == "None" else ""
-    return RecipeError(f"{key} is `{text}`", where=where, why=f"{TITLE} stops{null}", fix=f"write {wanted}, or no key")
+    return table.odd_value(key, text, where, f"{TITLE} stops{null}", f"write {wanted}, or no key")
 
 
 def one(config: table.Config, key: str, where: str) -> str | None:

@@ -101,9 +101,11 @@ class TypedContext(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
-    """What the tokenizer puts around a text (`auto_add_bos`), the stop words, and how ids are resolved."""
+class TemplateSurvey:
+    """What is decided once for all rows: the options, what the tokenizer puts around a text (`auto_add_bos`), the stop
+    words, and how ids are resolved."""
 
+    options: RowOptions
     front: tuple[int, ...]
     back: tuple[int, ...]
     stops: tuple[str, ...]
@@ -111,6 +113,9 @@ class Ends:
     shown: Callable[[Sequence[int]], str]
     stop: str
     """The text that ends an answer, "" where ids do."""
+    suffix: tuple[int, ...]
+    protected: frozenset[int]
+    """The ids that stand for media, which no cut takes out."""
 
     def put(self, slot: tuple[int | str, ...], message: int, part: Part) -> InsertedIds:
         """The ids that a slot stands for, as those of a message."""
@@ -118,8 +123,9 @@ class Ends:
         return InsertedIds(ids, self.shown(ids), message, part)
 
 
-def pieces(row: RowRounds, options: RowOptions, ends: Ends) -> list[WeighedContext]:
+def pieces(row: RowRounds, ends: TemplateSurvey) -> list[WeighedContext]:
     """What is encoded of a row, in order; DroppedRow where ms-swift leaves the row out."""
+    options = ends.options
     typed = list(_typed(row, options.template, ends))
     found = [weighed for context in typed for weighed in _weighed(context, row, options)]
     if options.template.kind is TemplateClass.GLM4:
@@ -127,7 +133,7 @@ def pieces(row: RowRounds, options: RowOptions, ends: Ends) -> list[WeighedConte
     return list(_merged(found))
 
 
-def _typed(row: RowRounds, template: Template, ends: Ends) -> Iterator[TypedContext]:
+def _typed(row: RowRounds, template: Template, ends: TemplateSurvey) -> Iterator[TypedContext]:
     """The contexts of all rounds."""
     if template.auto_add_bos and ends.front:
         yield TypedContext(InsertedIds(ends.front, ends.shown(ends.front), NOWHERE, Part.BOS))
@@ -166,7 +172,7 @@ def _owner(answer: SwiftTurn | None) -> int:
     return NOWHERE if answer is None else answer.message
 
 
-def _behind(row: RowRounds, number: int, template: Template, ends: Ends) -> Iterator[TypedContext]:
+def _behind(row: RowRounds, number: int, template: Template, ends: TemplateSurvey) -> Iterator[TypedContext]:
     """What stands behind an answer: the separator, or the suffix behind the last one."""
     answer = row.rounds[number][1]
     if number < len(row.rounds) - 1:
@@ -198,7 +204,7 @@ def _slot(context: Context, query: Text | None, system: Text | None, number: str
         yield TypedContext(context)
 
 
-def _opening(slot: Slot, owner: int, ends: Ends) -> Context:
+def _opening(slot: Slot, owner: int, ends: TemplateSurvey) -> Context:
     """A slot of the prefix: what stands before the system text, and behind it."""
     if not isinstance(slot, str):
         return ends.put(slot, NOWHERE, Part.BOS)
@@ -211,7 +217,7 @@ def _opening(slot: Slot, owner: int, ends: Ends) -> Context:
     )
 
 
-def _asking(asked: SwiftTurn, answer: SwiftTurn | None, prompt: Slots, ends: Ends) -> Iterator[Context]:
+def _asking(asked: SwiftTurn, answer: SwiftTurn | None, prompt: Slots, ends: TemplateSurvey) -> Iterator[Context]:
     """The slots of a question, the header of its answer with them."""
     owner = begun = asked.message
     answered = _owner(answer) if _owner(answer) >= 0 else begun
@@ -228,7 +234,7 @@ def _asking(asked: SwiftTurn, answer: SwiftTurn | None, prompt: Slots, ends: End
         yield tuple(run for run in (*runs, *_tail(behind, begun, answered, ends)) if run.text)
 
 
-def _slotted(asked: SwiftTurn, ends: Ends) -> Iterator[Context]:
+def _slotted(asked: SwiftTurn, ends: TemplateSurvey) -> Iterator[Context]:
     """The results of tools, already in their slots."""
     owner = asked.message
     context: Any
@@ -236,14 +242,14 @@ def _slotted(asked: SwiftTurn, ends: Ends) -> Iterator[Context]:
         yield ends.put(context, owner, Part.HEADER) if context and not isinstance(context[0], Run) else context
 
 
-def _ending(slot: Slot, owner: int, after: int, ends: Ends) -> Context:
+def _ending(slot: Slot, owner: int, after: int, ends: TemplateSurvey) -> Context:
     """A slot behind an answer."""
     if not isinstance(slot, str):
         return ends.put(slot, owner, Part.TERMINATOR)
     return _tail(slot, owner, after if after >= 0 else owner, ends)
 
 
-def _tail(text: str, owner: int, after: int, ends: Ends) -> Text:
+def _tail(text: str, owner: int, after: int, ends: TemplateSurvey) -> Text:
     """What follows a content: the end of the turn, white space, and the header of the next message."""
     return after_content(text, ends.stop, owner, after, Part.HEADER)
 

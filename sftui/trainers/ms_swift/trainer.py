@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -44,6 +44,7 @@ from sftui.trainers.base import ShapedRow, Toolbox, Trainer, dropped_labels
 from sftui.trainers.held_out import IN_ORDER, HeldOut, in_order
 from sftui.trainers.ms_swift import TRAITS, MsSwiftOptions, contexts, packing, registry, rows
 from sftui.trainers.ms_swift.config import COLUMNS, OWN, strategy_of
+from sftui.trainers.ms_swift.contexts import TemplateSurvey
 from sftui.trainers.ms_swift.prepare import PREPARED, RowOptions, RowRounds, prepared
 from sftui.trainers.ms_swift.registry import NAMING, TITLE, Model, Template, model_of
 from sftui.trainers.own_config import require
@@ -167,7 +168,7 @@ class MsSwift(Trainer):
         for name in sorted(registry.TEMPLATES, key=lambda one: (OWN + one not in before, len(one), one)):
             try:
                 survey = _survey(changed(recipe, "render.template", OWN + name), tools.tokenizer, day)
-                found = contexts.pieces(prepared(given, survey.options), survey.options, survey.ends)
+                found = contexts.pieces(prepared(given, survey.options), survey)
             except (SftuiError, rows.DroppedRow):
                 continue
             if _rendered(found, False).text == text:
@@ -205,7 +206,7 @@ class MsSwift(Trainer):
         if not isinstance(made, RowRounds):
             return _unrendered(shaped.conversation)
         try:
-            found = contexts.pieces(made, survey.options, survey.ends)
+            found = contexts.pieces(made, survey)
             why = "" if found else "nothing of it is encoded (IndexError)"
         except rows.DroppedRow as left:
             why = str(left)
@@ -305,17 +306,6 @@ class MsSwift(Trainer):
         return replace(batch, position_ids=(positions,))
 
 
-@dataclass(frozen=True, slots=True)
-class TemplateSurvey:
-    """What is decided once for all rows: the options, and what the tokenizer makes of the template."""
-
-    options: RowOptions
-    ends: contexts.Ends
-    suffix: tuple[int, ...]
-    protected: frozenset[int]
-    """The ids that stand for media, which no cut takes out."""
-
-
 def template_name(recipe: Recipe) -> str | None:
     """The template that a recipe means; None where it is not known. RecipeError where ms-swift stops."""
     model = _model(recipe)
@@ -390,13 +380,13 @@ def _survey(recipe: Recipe, tokenizer: LoadedTokenizer, day: date) -> TemplateSu
     stops += [word for word in (ending, facts.eos_token) if word and word not in stops]
     front, back = _around(tokenizer, template) if template.auto_add_bos else ((), ())
     shown = partial(_shown, tokenizer)
-    ends = contexts.Ends(front, back, tuple(stops), resolve, shown, ending)
     suffix = tuple(
         token for slot in template.suffix for token in (tokenizer.ids(slot) if isinstance(slot, str) else resolve(slot))
     )
     media = (facts.special_tokens.get(f"{kind}_token") for kind in ("image", "video", "audio"))
     found = (tokenizer.token_id(token) for token in media if isinstance(token, str))
-    return TemplateSurvey(options, ends, suffix, frozenset(one for one in found if one is not None))
+    protected = frozenset(token for token in found if token is not None)
+    return TemplateSurvey(options, front, back, tuple(stops), resolve, shown, ending, suffix, protected)
 
 
 def _ids(tokenizer: LoadedTokenizer, name: str, slot: tuple[int | str, ...]) -> tuple[int, ...]:

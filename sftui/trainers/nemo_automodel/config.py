@@ -72,11 +72,9 @@ def _length(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     block = entry(config)
     size, cut = block.get("seq_length"), block.get("truncation", False)
     if size is not None and (not isinstance(size, int) or isinstance(size, bool)):
-        raise RecipeError(f"dataset.seq_length is `{size}`", where=where, fix="give a whole number")
+        raise table.odd_value("dataset.seq_length", size, where, fix="give a whole number")
     if cut not in OFF and cut not in CUTS:
-        raise RecipeError(
-            f"dataset.truncation is `{cut}`", where=where, why="transformers cuts no single text so", fix="say true"
-        )
+        raise table.odd_value("dataset.truncation", cut, where, "transformers cuts no single text so", "say true")
     if size is None:
         return {}
     filled = {"batch.pad_to": "max"} if block.get("padding") == "max_length" else {}
@@ -147,12 +145,9 @@ def _columns(config: table.Config, recipe: Recipe, where: str) -> table.Said:
         return {}
     names = set(mapping) if isinstance(mapping, Mapping) else set()
     if "answer" not in names or not names <= set(MAPPED) or len(names) < 2:
-        raise RecipeError(
-            f"dataset.column_mapping is `{mapping}`",
-            where=where,
-            why="NeMo Automodel stops: it needs an answer, with a question, a context or both",
-            fix="write {question: COLUMN, answer: COLUMN}",
-        )
+        why = "NeMo Automodel stops: it needs an answer, with a question, a context or both"
+        fix = "write {question: COLUMN, answer: COLUMN}"
+        raise table.odd_value("dataset.column_mapping", mapping, where, why, fix)
     return {"data.fields": {ours: str(mapping[ours]) for ours in MAPPED if ours in names}}
 
 
@@ -227,20 +222,13 @@ def _packed(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     if not isinstance(size, int) or size <= 0 or not name:
         return {}
     if str(name) not in STRATEGIES:
-        raise RecipeError(
-            f"packed_sequence.packing_strategy is `{name}`",
-            where=where,
-            why="sftui knows thd and neat",
-            fix="say one of them",
-        )
+        key = "packed_sequence.packing_strategy"
+        raise table.odd_value(key, name, where, "sftui knows thd and neat", "say one of them")
     said = {f"own.{key}": block[key] for key in ("pad_to_multiple_of", "max_packs") if block.get(key) is not None}
     if size % said.get("own.pad_to_multiple_of", 1):
-        raise RecipeError(
-            f"packed_sequence_size {size} is no multiple of pad_to_multiple_of",
-            where=where,
-            why="NeMo Automodel stops (ValueError: packed_sequence_size must be divisible by pad_to_multiple_of)",
-            fix="make it one",
-        )
+        what = f"packed_sequence_size {size} is no multiple of pad_to_multiple_of"
+        why = "NeMo Automodel stops (ValueError: packed_sequence_size must be divisible by pad_to_multiple_of)"
+        raise RecipeError(what, where=where, why=why, fix="make it one")
     return {"pack.strategy": STRATEGIES[name], "pack.isolate": True, "own.packed_sequence_size": size, **said}
 
 

@@ -41,9 +41,7 @@ def _chosen(config: table.Config, key: str, choices: tuple[str, ...], usual: str
     there, value = table.at(config, table.place_of(key))
     value = value if there else usual
     if value not in choices:  # a mapping has no hash
-        raise RecipeError(
-            f"{key} is `{value}`", where=where, why=f"{TITLE} stops (AssertionError)", fix=f"set {', '.join(choices)}"
-        )
+        raise table.odd_value(key, value, where, f"{TITLE} stops (AssertionError)", f"set {', '.join(choices)}")
     return str(value)
 
 
@@ -81,7 +79,7 @@ def _columns(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     for ours, key in COLUMNS.items():
         there, value = table.at(config, table.place_of(key))
         if there and not isinstance(value, str):
-            raise RecipeError(f"{key} is `{value}`", where=where, fix="give the name of a column")
+            raise table.odd_value(key, value, where, fix="give the name of a column")
         if there and value != ours:
             found[ours] = value
     return {"data.fields": found} if found else {}
@@ -93,7 +91,7 @@ def _tokenizer(config: table.Config, recipe: Recipe, where: str) -> table.Said:
         value = table.at(config, ("model", key))[1]
         if value is not None:
             if not isinstance(value, str):
-                raise RecipeError(f"model.{key} is `{value}`", where=where, fix="give a folder or a name")
+                raise table.odd_value(f"model.{key}", value, where, fix="give a folder or a name")
             return {"tokenizer.name": value}
     return {}
 
@@ -225,14 +223,11 @@ def _of_script(path: str, text: str, preset: Recipe, known: KnownKeys) -> Opened
             notes.append(KeyNote(one.key, None, KeyUse.UNSUPPORTED, "taken out of the config: sftui does not model it"))
             continue
         if one.open and (one.key in KEYS or one.key in NO_KNOB):
+            given = "the script is given it when it is run"
             if one.key == "data.train_files":
-                raise RecipeError(
-                    f"it is not known which file `{one.value}` is",
-                    where=path,
-                    why="the script is given it when it is run",
-                    fix="write the path into the script, or open the data with --trainer verl",
-                )
-            notes.append(KeyNote(one.key, one.value, KeyUse.UNSUPPORTED, "the script is given it when it is run"))
+                fix = "write the path into the script, or open the data with --trainer verl"
+                raise RecipeError(f"it is not known which file `{one.value}` is", where=path, why=given, fix=fix)
+            notes.append(KeyNote(one.key, one.value, KeyUse.UNSUPPORTED, given))
             continue
         wrong = _sign(one, known)
         if wrong is not None:

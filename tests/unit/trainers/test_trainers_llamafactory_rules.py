@@ -21,9 +21,9 @@ from sftui.session.options import OpenOptions
 from sftui.session.ready import open_data
 from sftui.tokens import load_tokenizer
 from sftui.trainers import preset, trainer_named
-from sftui.trainers.llamafactory import length
 from sftui.trainers.llamafactory.registry import NAMES, TEMPLATES
 from sftui.trainers.llamafactory.tools import FORMATS, describe
+from sftui.trainers.llamafactory.trainer import cut, knapsack_packs, shares
 
 TURNS = [
     {"from": "system", "value": "Be brief."},
@@ -374,7 +374,7 @@ sizes = st.integers(0, 400)
 def test_shares_never_exceed_the_room_nor_the_turn(source: int, target: int, room: int) -> None:
     if source + target == 0:
         return
-    a, b = length.shares(source, target, room)
+    a, b = shares(source, target, room)
     assert 0 <= a <= source and 0 <= b <= target and a + b <= max(room, 0) + 0
     if source + target <= room:
         assert (a, b) == (source, target)
@@ -386,7 +386,7 @@ def test_shares_never_exceed_the_room_nor_the_turn(source: int, target: int, roo
     st.booleans(),
 )
 def test_a_cut_row_fits_and_serves_turns_in_order(pairs: list[tuple[int, int]], cutoff: int, last_first: bool) -> None:
-    kept = length.cut(pairs, cutoff, reserved=0, last_first=last_first)
+    kept = cut(pairs, cutoff, reserved=0, last_first=last_first)
     assert sum(map(sum, kept)) <= cutoff
     order = kept[::-1] if last_first else kept
     whole = pairs[::-1] if last_first else pairs
@@ -399,7 +399,7 @@ def test_a_cut_row_fits_and_serves_turns_in_order(pairs: list[tuple[int, int]], 
 @given(st.lists(st.integers(1, 40), max_size=30), st.integers(8, 64), st.booleans())
 def test_packs_hold_every_row_that_fits_once(lengths: list[int], size: int, neat: bool) -> None:
     examples = [Example(tuple(range(1, n + 1)), tuple(range(1, n + 1)), (1,) * n) for n in lengths]
-    packs = tuple(length.pack(examples, size, 0, neat=neat))
+    packs = tuple(knapsack_packs(examples, size, 0, neat=neat))
     held = sorted(index for pack in packs for index, _, _ in pack.documents)
     assert held == [i for i, n in enumerate(lengths) if n < size]
     for pack in packs:
