@@ -13,7 +13,7 @@ from sftui.tui.arrangement import Arrangement, Box
 from sftui.tui.contexts import TOKENS
 from sftui.tui.line_view import LineView
 from sftui.views.cells import Line
-from sftui.views.frame import DrawnFrame, FramedPane
+from sftui.views.frame import FramedPane, frame_lines
 
 Places = Callable[[Size], Mapping[str, Box]]
 """Where the panes stand in a body of a size."""
@@ -70,7 +70,6 @@ class Body(Widget, inherit_bindings=False):
         self.frame.make = self._framed
         self._at_places = AtPlaces(self.frame, panes, places)
         self.holder = TOKENS
-        self._drawn = DrawnFrame()
 
     @property
     def layout(self) -> Layout:
@@ -106,4 +105,4 @@ class Body(Widget, inherit_bindings=False):
             )
             for name, box in boxes.items()
         )
-        return self._drawn.lines(framed, width, height)
+        return frame_lines(framed, width, height)

@@ -176,6 +176,16 @@ def warned(text: str, width: int) -> tuple[Line, ...]:
     return wrap(line((visible(text), Role.WARNING)), width)
 
 
+def bands(widths: Iterable[int], room: int) -> Iterator[int]:
+    """Where each band begins, of columns with a cell between them in so many cells; a column has its band at least."""
+    used = 0
+    for number, width in enumerate(widths):
+        if not number or (used and used + width > room):
+            yield number
+            used = 0
+        used += width + 1
+
+
 def plain(lines: Iterable[Line]) -> str:
     """The lines as text, without trailing spaces."""
     return "\n".join("".join(s.text for s in cells).rstrip() for cells in lines) + "\n"

@@ -7,12 +7,13 @@ such token; the last line of a band marks what differs: ≠ the label, ~ the tok
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from operator import attrgetter
 
 from sftui.comparison import Column, ComparisonCount, RowComparison, RowSide
 from sftui.model import IGNORE_INDEX
 from sftui.text import cell_width, clip, fit, many, share, visible, visible_token
-from sftui.views.cells import Line, LineBuilder, Role, crop, line, wrap
+from sftui.views.cells import Line, LineBuilder, Role, bands, crop, line, wrap
 from sftui.views.table import CUT, LOSS_ROLES, MASKED, TRAINED, WEIGHTED
 from sftui.views.words import EVALUATES
 
@@ -38,7 +39,7 @@ def compare_lines(
         max(1, *(cell_width(_token_text(side, cell)) for side, cell in zip(comparison.sides, column.cells)))
         for column in comparison.columns
     ]
-    for start, end in _bands(widths, width - gutter):
+    for start, end in pairwise((*bands(widths, width - gutter), len(widths))):
         band = comparison.columns[start:end]
         if differing and not any(column.differs for column in band):
             continue
@@ -162,18 +163,6 @@ def _gutter(names: Sequence[str], width: int) -> int:
     """The room before the columns: the whole name where a tenth of the width holds it, else its letter."""
     longest = max(cell_width(visible(name)) for name in names) + 3
     return longest if longest <= width // 8 else 2
-
-
-def _bands(widths: Sequence[int], room: int) -> Iterator[tuple[int, int]]:
-    """Which columns stand in each band, as half-open ranges."""
-    start = used = 0
-    for number, width in enumerate(widths):
-        if number > start and used + width > room:
-            yield start, number
-            start, used = number, 0
-        used += width + 1
-    if start < len(widths):
-        yield start, len(widths)
 
 
 def _band(

@@ -1,5 +1,5 @@
 """Drawing the grid: only the bands in view, whatever the length of the row; the text zoom, in which the rendered text
-flows, and the rows zoom, one line per token (`columns` has the other)."""
+flows, the columns zoom, and the rows zoom, one line per token."""
 
 from __future__ import annotations
 
@@ -10,11 +10,21 @@ from itertools import islice
 from typing import TypeAlias
 
 from sftui.text import clip, fit
-from sftui.views.cells import Line, LineBuilder, Role, crop, line, writer
-from sftui.views.columns import draw_band
+from sftui.views.cells import Line, LineBuilder, Over, Role, crop, line, writer
 from sftui.views.grid import GridLayout, GridState, Zoom, over
-from sftui.views.layout import GUTTER, flow_cell
-from sftui.views.table import CUT, END, LEARNT, LOSS_ROLES, MASKED_LABEL, MIXED, WEIGHTED, TokenTable, weight_cell
+from sftui.views.layout import GUTTER, LABEL_WIDTH, flow_cell, prelude_width, row_names
+from sftui.views.table import (
+    CUT,
+    END,
+    LEARNT,
+    LOSS_ROLES,
+    MASKED,
+    MASKED_LABEL,
+    MIXED,
+    WEIGHTED,
+    TokenTable,
+    weight_cell,
+)
 from sftui.views.words import NOTHING_FOLLOWS, NOTHING_PRECEDES, what_is_learnt, what_is_trained
 
 NO_TOKENS = "no tokens"
@@ -85,6 +95,139 @@ def _over(state: GridState, tokens: range) -> tuple[int | None, tuple[int, ...]]
     return state.cursor if state.cursor in tokens else None, hits
 
 
+# — the columns zoom: aligned bands of position, token, id, label, loss and part, one column a token —
+
+FILLED = LEARNT + MASKED
+"""The glyphs that fill their column."""
+_OVER = ("pos", "token", "sees")
+"""The lines on which the cursor and the hits lie."""
+
+
+def draw_band(
+    table: TokenTable, layout: GridLayout, state: GridState, band: int, before: tuple[Line, ...] = ()
+) -> tuple[Line, ...]:
+    """The lines of one band and the empty one after it. `before` are those with the cursor and the hits elsewhere."""
+    tokens = layout.tokens_of(band)
+    lines = [
+        before[at] if before and name not in _OVER else crop(_line_of(table, layout, state, tokens, name), layout.width)
+        for at, name in enumerate(row_names(table, layout.shift))
+    ]
+    return (*lines, ())
+
+
+def _line_of(table: TokenTable, layout: GridLayout, state: GridState, tokens: range, name: str) -> Line:
+    builder = LineBuilder().add(name.ljust(LABEL_WIDTH), Role.LABEL)
+    if name == "part":
+        return _part_row(builder, table, layout, tokens)
+    ghost = prelude_width(table, layout.shift)
+    loss = table.loss_shifted if layout.shift else table.loss
+    last = tokens[-1]
+    for i in tokens:
+        if ghost and i == table.first:
+            text, role = _ghost_cell(table, name)
+            builder.add(fit(text, ghost - 1), role).add(" ")
+        width = layout.columns[i]
+        text, role = _cell(table, layout.shift, loss, name, i)
+        above = over(state, i) if name in _OVER else Over.NONE
+        fill = name == "loss" and loss[i] in FILLED
+        builder.add(text * width if fill else fit(text, width), role, above)
+        if i != last:
+            _gap(builder, table, name, i, role, text, loss, layout.shift)
+    return builder.line()
+
+
+def _gap(
+    builder: LineBuilder, table: TokenTable, name: str, i: int, role: Role, text: str, loss: str, shift: bool
+) -> None:
+    if (loss[i] == CUT) != (loss[i + 1] == CUT) or (not table.joined and table.predecessor(i + 1) is None):
+        builder.add(END, Role.BORDER)
+    elif name == "loss" and loss[i] == loss[i + 1] and loss[i] in FILLED:
+        builder.add(text, role)
+    else:
+        after = _cell(table, shift, loss, name, i + 1)[1]
+        builder.add(" ", role if after is role else Role.PLAIN)
+
+
+def _cell(table: TokenTable, shift: bool, loss: str, name: str, i: int) -> tuple[str, Role]:
+    glyph = loss[i]
+    if name == "pos":
+        return str(i), Role.CUT if glyph == CUT else Role.POSITION
+    if name in ("token", "sees"):
+        return table.cells[i], table.roles[i] if not shift else _sees_role(table, i)
+    if name == "id":
+        return str(table.ids[i]), Role.CUT if glyph == CUT else Role.NUMBER
+    if name == "loss":
+        return glyph, LOSS_ROLES[glyph]
+    if name == "weight":
+        return weight_cell(table, i, shift), LOSS_ROLES[glyph]
+    if name == "label" and not shift:
+        return table.label_cell(i), LOSS_ROLES[glyph]
+    return _learnt_cell(table, name, glyph, i)
+
+
+def _sees_role(table: TokenTable, i: int) -> Role:
+    """In the shift view the token seen is context, whether it is trained itself or not."""
+    role = table.roles[i]
+    return Role.PLAIN if role is Role.TRAINED else role
+
+
+def _learnt_cell(table: TokenTable, name: str, glyph: str, i: int) -> tuple[str, Role]:
+    if glyph in LEARNT:
+        after = table.follower(i)
+        if after is not None:
+            return (table.target_cell(after) if name == "learns" else table.label_cell(after)), LOSS_ROLES[glyph]
+    if glyph == END:
+        return (NOTHING_FOLLOWS if name == "learns" else END), Role.GHOST
+    if glyph == MASKED:
+        return MASKED_LABEL, Role.MASKED
+    return glyph, LOSS_ROLES[glyph]
+
+
+def _ghost_cell(table: TokenTable, name: str) -> tuple[str, Role]:
+    """The column before the first token: its label, which nothing precedes."""
+    first = table.first if table.first is not None else 0
+    texts = {
+        "sees": NOTHING_PRECEDES,
+        "learns": table.target_cell(first) if table.loss[first] in LEARNT else table.cells[first],
+        "label": table.label_cell(first),
+        "loss": END,
+    }
+    return texts.get(name, ""), Role.GHOST
+
+
+def _part_row(builder: LineBuilder, table: TokenTable, layout: GridLayout, tokens: range) -> Line:
+    """The part named once per run of tokens, over all the columns of the run."""
+    ghost = prelude_width(table, layout.shift)
+    start = tokens[0]
+    while start <= tokens[-1]:
+        end = start + 1
+        while end <= tokens[-1] and _same_part(table, start, end) and not (ghost and end == table.first):
+            end += 1
+        if ghost and start == table.first:
+            builder.add(" " * ghost)
+        width = sum(layout.columns[i] + 1 for i in range(start, end)) - 1
+        role = Role.CUT if table.loss[start] == CUT else writer(table.writer(start), Role.HEADER)
+        builder.add(_named(table.parts[start], width), role)
+        if end <= tokens[-1]:
+            builder.add(" ", role)
+        start = end
+    return builder.line()
+
+
+def _same_part(table: TokenTable, a: int, b: int) -> bool:
+    first, second = ((table.parts[i], table.messages[i], table.loss[i] == CUT) for i in (a, b))
+    return first == second
+
+
+def _named(name: str, width: int) -> str:
+    """`name` over `width` cells, with a rule to the end of its run; its last word where it is narrow."""
+    if width < len(name):
+        name = name.rpartition(" ")[2]
+    if width < len(name) + 2:
+        return fit(name, width)
+    return f"{name} " + "╌" * (width - len(name) - 1)
+
+
 # — the text and the rows zoom —
 
 WEIGHT_WIDTH = 6
@@ -126,16 +269,7 @@ def _gutter(loss: str, tokens: range) -> tuple[str, Role]:
 
 def row_header(table: TokenTable, layout: GridLayout) -> Line:
     """The names of the columns of the rows zoom."""
-    pos = _pos_width(table)
-    weighted = table.weights is not None
-    token, words, reason, part = _row_columns(pos, layout.width, layout.shift, weighted)
-    own = (("sees", token), ("learns", token)) if layout.shift else (("token", token), ("id", 6))
-    left = (("pos", pos), *own, ("label", 6), ("", 1), ("weight", WEIGHT_WIDTH if weighted else 0))
-    names = [
-        f"{fit(name, width)} "
-        for name, width in (*left, ("reason", reason), ("part", part), ("in words", words))
-        if width
-    ]
+    names = [f"{fit(name if name != 'loss' else '', cells)} " for name, cells in _columns_of(table, layout)]
     return crop(line(("".join(names), Role.LABEL)), layout.width)
 
 
@@ -150,34 +284,44 @@ def draw_row(table: TokenTable, layout: GridLayout, state: GridState, band: int)
     if not layout.tokens_of(band):
         return _ghost(table, layout)
     i = layout.starts[band]
-    pos = _pos_width(table)
-    weighted = table.weights is not None
-    token, words, reason, part = _row_columns(pos, layout.width, layout.shift, weighted)
-    loss = table.loss_shifted if layout.shift else table.loss
-    glyph = loss[i]
-    role = table.roles[i]
-    loss_role = LOSS_ROLES[glyph]
     builder = LineBuilder()
-    builder.add(str(i).rjust(pos) + " ", Role.CUT if glyph == CUT else Role.POSITION)
-    builder.add(fit(table.cells[i], token), role, over(state, i)).add(" ")
-    if layout.shift:
-        learns, label = _learns(table, i, glyph)
-        builder.add(fit(learns, token) + " " + fit(label, 6, right=True), loss_role).add(" ")
-    else:
-        builder.add(fit(str(table.ids[i]), 6, right=True) + " ", Role.NUMBER)
-        builder.add(fit(table.label_cell(i), 6, right=True), loss_role).add(" ")
-    builder.add(glyph, loss_role).add(" ")
-    if weighted:
-        builder.add(fit(weight_cell(table, i, layout.shift), WEIGHT_WIDTH, right=True) + " ", loss_role)
-    if reason:
-        builder.add(fit(_reason(table, i, layout.shift), reason) + " ", loss_role)
-    if part:
-        builder.add(fit(table.parts[i], part) + " ", writer(table.writer(i), Role.HEADER))
-    if words:
-        said = what_is_learnt(table, i) if layout.shift else what_is_trained(table, i)
-        builder.add(clip(said, words), loss_role)
+    for name, cells in _columns_of(table, layout):
+        text, role = _row_cell(table, layout.shift, name, i)
+        shown = (
+            clip(text, cells)
+            if name == "in words"
+            else fit(text, cells, right=name in ("pos", "id", "label", "weight"))
+        )
+        if name in ("token", "sees", "label", "loss"):
+            builder.add(shown, role, over(state, i) if name in ("token", "sees") else Over.NONE).add(" ")
+        else:
+            builder.add(shown if name == "in words" else f"{shown} ", role)
     drawn = builder.line()
     return drawn if builder.width <= layout.width else crop(drawn, layout.width)
+
+
+def _row_cell(table: TokenTable, shift: bool, name: str, i: int) -> tuple[str, Role]:
+    """What stands in a column of the rows zoom."""
+    glyph = (table.loss_shifted if shift else table.loss)[i]
+    if name in ("token", "sees"):
+        return table.cells[i], table.roles[i]
+    if name == "pos":
+        return str(i), Role.CUT if glyph == CUT else Role.POSITION
+    if name == "id":
+        return str(table.ids[i]), Role.NUMBER
+    if name == "part":
+        return table.parts[i], writer(table.writer(i), Role.HEADER)
+    if name == "in words":
+        text = what_is_learnt(table, i) if shift else what_is_trained(table, i)
+    elif name == "reason":
+        text = _reason(table, i, shift)
+    elif name == "weight":
+        text = weight_cell(table, i, shift)
+    elif name == "loss":
+        text = glyph
+    else:
+        text = _learns(table, i, glyph)[name == "label"] if shift else table.label_cell(i)
+    return text, LOSS_ROLES[glyph]
 
 
 def _learns(table: TokenTable, i: int, glyph: str) -> tuple[str, str]:
@@ -198,20 +342,22 @@ def _reason(table: TokenTable, i: int, shift: bool) -> str:
     return table.reasons[after].value if after is not None else "last input"
 
 
-def _pos_width(table: TokenTable) -> int:
-    return max(len(str(len(table) - 1)), 3)
+def _columns_of(table: TokenTable, layout: GridLayout) -> tuple[tuple[str, int], ...]:
+    return _row_columns(max(len(str(len(table) - 1)), 3), layout.width, layout.shift, table.weights is not None)
 
 
 @lru_cache(maxsize=8)
-def _row_columns(pos: int, width: int, shift: bool, weighted: bool) -> tuple[int, int, int, int]:
-    """Widths of token, words, reason and part; the last three are 0 where there is no room."""
-    fixed = pos + 1 + 7 + 2 + (WEIGHT_WIDTH + 1 if weighted else 0)
-    tokens = 2 if shift else 1
-    fixed += 0 if shift else 7
-    token = min(max((width - fixed) // 4, 8), MAX_TOKEN)
-    left = width - fixed - tokens * (token + 1)
+def _row_columns(pos: int, width: int, shift: bool, weighted: bool) -> tuple[tuple[str, int], ...]:
+    """The columns of the rows zoom, each with its cells; the last three only where there is room."""
+    own = ("sees", "learns") if shift else ("token",)
+    numbers = (("id", 0 if shift else 6), ("label", 6), ("loss", 1), ("weight", WEIGHT_WIDTH if weighted else 0))
+    room = width - pos - 1 - sum(cells + 1 for _, cells in numbers if cells)
+    token = min(max(room // 4, 8), MAX_TOKEN)
+    left = room - len(own) * (token + 1)
     reason = REASON_WIDTH if left >= WORDS_WIDTH + REASON_WIDTH else 0
     left -= reason + 1 if reason else 0
     part = REASON_WIDTH if left >= WORDS_WIDTH + REASON_WIDTH else 0
     left -= part + 1 if part else 0
-    return token, max(left, 0), reason, part
+    texts = (("reason", reason), ("part", part), ("in words", left))
+    columns = (("pos", pos), *((name, token) for name in own), *numbers, *texts)
+    return tuple(column for column in columns if column[1] > 0)

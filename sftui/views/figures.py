@@ -59,22 +59,18 @@ def _blocks(figures: Figures, width: int) -> Iterator[Behind]:
         if unlabelled:
             bars = _bars("no label under", unlabelled, width, shown=len(unlabelled), of=figures.rows)
             yield from _titled("Rows that a length limit leaves without a label", bars)
-    if figures.by_role:
-        for title, kind, counts, named in (
-            ("Trained tokens by role", "role", figures.by_role, lambda name: name or "no message"),
-            ("Trained tokens by part", "part", figures.by_part, str),
-            ("Trained tokens by message", "message", figures.by_message, _message),
-            ("Trained special tokens", "special", figures.by_special, str),
-        ):
-            if counts:
-                names = {named(name): str(name) for name in counts}
-                yield from _titled(
-                    title, _bars(kind, {named(name): count for name, count in counts.items()}, width, names=names)
-                )
-    if figures.weights is not None and figures.weights.tokens:
-        weights = {f"weight {name}": count for name, count in figures.weights.by_weight.items()}
-        names = {f"weight {name}": name for name in figures.weights.by_weight}
-        yield from _titled("Trained tokens by weight in the loss", _bars("weight", weights, width, names=names))
+    by_weight = figures.weights.by_weight if figures.weights is not None and figures.weights.tokens else {}
+    for title, kind, counts, named in (
+        ("Trained tokens by role", "role", figures.by_role, lambda name: name or "no message"),
+        ("Trained tokens by part", "part", figures.by_part, str),
+        ("Trained tokens by message", "message", figures.by_message, _message),
+        ("Trained special tokens", "special", figures.by_special, str),
+        ("Trained tokens by weight in the loss", "weight", by_weight, "weight {}".format),
+    ):
+        if counts:
+            names = {named(name): str(name) for name in counts}
+            shown = {named(name): count for name, count in counts.items()}
+            yield from _titled(title, _bars(kind, shown, width, names=names))
     repeats = (figures.repeated, figures.answered_again, figures.leaked)
     for title, kind, groups in (
         ("Duplicates and overlap", "repeats", repeats),

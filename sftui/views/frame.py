@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from sftui.text import cell_width, clip
@@ -27,28 +28,16 @@ class FramedPane(NamedTuple):
     active: bool = False
 
 
-class DrawnFrame:
-    """What stands around panes, with the lines as they were drawn: most keys change one title."""
+def frame_lines(panes: Sequence[FramedPane], width: int, height: int) -> tuple[Line, ...]:
+    """What stands around panes in a body of so many cells: rules on top of those with a title, and between columns.
 
-    def __init__(self) -> None:
-        self._places: tuple[object, ...] = ()
-        self._rules = _Rules({}, {})
-        self._lines: dict[int, tuple[tuple[FramedPane, ...], Line]] = {}
-
-    def lines(self, panes: Sequence[FramedPane], width: int, height: int) -> tuple[Line, ...]:
-        """In a body of so many cells: rules on top of panes with a title, and between columns."""
-        places = (width, height, *((*pane[:4], pane.title is not None, pane.active) for pane in panes))
-        if places != self._places:
-            self._places, self._rules, self._lines = places, _rules(panes, width, height), {}
-        titled: dict[int, tuple[FramedPane, ...]] = {}
-        for pane in panes:
-            if pane.title is not None:
-                titled[pane.y - 1] = (*titled.get(pane.y - 1, ()), pane)
-        for y in range(height):
-            here, known = titled.get(y, ()), self._lines.get(y)
-            if known is None or known[0] != here:
-                self._lines[y] = here, _line(y, self._rules, here, width)
-        return tuple(self._lines[y][1] for y in range(height))
+    Lines are kept as they were drawn: most keys change one title.
+    """
+    untitled = tuple(pane._replace(title=pane.title and ()) for pane in panes)
+    titled = [pane for pane in panes if pane.title is not None]
+    return tuple(
+        _line(y, tuple(pane for pane in titled if pane.y - 1 == y), untitled, width, height) for y in range(height)
+    )
 
 
 class _Rules(NamedTuple):
@@ -61,7 +50,8 @@ class _Rules(NamedTuple):
         return self.light.get(y, set()) | self.heavy.get(y, set())
 
 
-def _rules(panes: Sequence[FramedPane], width: int, height: int) -> _Rules:
+@lru_cache(2)
+def _rules(panes: tuple[FramedPane, ...], width: int, height: int) -> _Rules:
     found = _Rules({}, {})
     for pane in panes:
         rules = found.heavy if pane.active else found.light
@@ -75,7 +65,9 @@ def _rules(panes: Sequence[FramedPane], width: int, height: int) -> _Rules:
     return found
 
 
-def _line(y: int, rules: _Rules, titled: Sequence[FramedPane], width: int) -> Line:
+@lru_cache(512)
+def _line(y: int, titled: Sequence[FramedPane], panes: tuple[FramedPane, ...], width: int, height: int) -> Line:
+    rules = _rules(panes, width, height)
     ruled, above, below = rules.of(y), rules.of(y - 1), rules.of(y + 1)
     heavy = rules.heavy.get(y, set())
     across = {x for pane in titled for x in range(pane.x, pane.x + pane.width)}

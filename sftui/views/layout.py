@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sftui.text import NEWLINE, SPACE, cell_width
+from sftui.views.cells import bands
 from sftui.views.grid import GridLayout, Zoom
 from sftui.views.table import CUT, END, LEARNT, WEIGHTED, TokenTable, loss_changes, other_weight, weight_cell
 from sftui.views.words import NOTHING_FOLLOWS, NOTHING_PRECEDES
@@ -60,18 +61,11 @@ def prelude_width(table: TokenTable, shift: bool) -> int:
 def _columns(table: TokenTable, shift: bool, width: int) -> GridLayout:
     room = max(width - LABEL_WIDTH, 1)
     widths = _column_widths(table, shift, min(MAX_COLUMN, room))
-    extra = prelude_width(table, shift)
-    starts = [0]
-    used = 0
-    first = table.first if extra else -1
-    for i, w in enumerate(widths):
-        need = w + extra if i == first else w
-        if used and used + need > room:
-            starts.append(i)
-            used = 0
-        used += need + 1
+    needs = [*widths]
+    if extra := prelude_width(table, shift):
+        needs[table.first or 0] += extra
     height = len(row_names(table, shift)) + 1
-    return GridLayout(Zoom.COLUMNS, shift, width, len(table), tuple(starts), height, tuple(widths))
+    return GridLayout(Zoom.COLUMNS, shift, width, len(table), tuple(bands(needs, room)), height, tuple(widths))
 
 
 def _column_widths(table: TokenTable, shift: bool, limit: int) -> list[int]:

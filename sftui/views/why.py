@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from sftui.comparison import ComparisonCount
 from sftui.model import Inspection, RecipeChange
 from sftui.recipe import Recipe, knob_named
 from sftui.text import cell_width, clip, many, visible
@@ -36,26 +37,22 @@ class KnobFlip(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
-    """What a change does over the dataset as far as it was counted: rows and tokens that differ, of how many rows, and
-    how many rows cannot be prepared any more; `rows` None: nothing is known yet."""
-
-    rows: int | None = None
-    tokens: int = 0
-    counted: int = 0
-    broken: int = 0
-    done: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Offer:
     """What is known of the ways to turn the label over: None while they are looked for. `failing` are the mask rules
-    under which the row cannot be prepared, with why; `problem` is why none can be looked for."""
+    under which the row cannot be prepared, with why; `problem` is why none can be looked for. `effect` is what the
+    first way changes over the dataset, as far as it was counted, or `done`; None: nothing is known yet."""
 
     ways: Sequence[KnobFlip] | None = None
     failing: Sequence[tuple[str, str]] = ()
-    effect: Effect = Effect()
     problem: str = ""
+    effect: ComparisonCount | None = None
+    done: bool = False
+
+    @property
+    def broken(self) -> int:
+        """How many rows more cannot be prepared then."""
+        before, after = (self.effect and self.effect.stopped) or (0, 0)
+        return max(0, after - before)
 
 
 def rule_in_force(table: TokenTable, i: int, recipe: Recipe) -> str:
@@ -124,19 +121,20 @@ def offer_lines(table: TokenTable, i: int, trainer: str, offer: Offer, width: in
         lines += _line("", f"{trainer}: {_keys(first)}", width, Role.DIM)
     others = f" with {many(first.tokens - 1, 'other')} of this row" if first.tokens > 1 else " alone of this row"
     lines += _line("t", f"{turn}s this token{others}", width, Role.TITLE)
-    lines += _line("", _effect(offer.effect), width, Role.WARNING if offer.effect.broken else Role.PLAIN)
+    lines += _line("", _effect(offer), width, Role.WARNING if offer.broken else Role.PLAIN)
     for other in offer.ways[1:3]:
         keys = f" · {trainer}: {_keys(other)}" if other.keys else ""
         lines += _line("or", f"{_changes(other)}{keys} ({many(other.tokens, 'token')} of this row)", width, Role.DIM)
     return lines
 
 
-def _effect(effect: Effect) -> str:
-    if effect.rows is None:
+def _effect(offer: Offer) -> str:
+    effect = offer.effect
+    if effect is None:
         return "over the dataset: counting …"
-    text = f"over the dataset: {many(effect.rows, 'row')}, {many(effect.tokens, 'token')} change"
-    so_far = "" if effect.done else f" in {effect.counted:,} so far"
-    broken = f"; {many(effect.broken, 'more row')} can then not be prepared" if effect.broken else ""
+    text = f"over the dataset: {many(effect.turned_rows, 'row')}, {many(effect.turned, 'token')} change"
+    so_far = "" if offer.done else f" in {effect.rows:,} so far"
+    broken = f"; {many(offer.broken, 'more row')} can then not be prepared" if offer.broken else ""
     return f"{text}{so_far}{broken}"
 
 

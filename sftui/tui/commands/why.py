@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sftui.recipe import Recipe, with_changes
-from sftui.tui.commands.command import MEANS, Command
+from sftui.tui.commands.command import Command
 from sftui.tui.contexts import TOKENS, WHY
 from sftui.tui.inspector import Inspector
 from sftui.tui.state import StatusMessage, WhyState, unless
@@ -31,7 +31,7 @@ def _under_b(here: Inspector) -> StatusMessage | None:
     return unless(not here.state.compared.on_b, words)
 
 
-@Command("tokens.explain", ("enter",), "why", "Look", TOKENS, when=_under_b, means=MEANS["enter"])
+@Command("tokens.explain", ("enter",), "why", "Look", TOKENS, when=_under_b, means="enter")
 def explain(here: Inspector, count: int | None) -> None:
     """Shows why the token under the cursor is trained or masked, and what would change that."""
     if here.panes.tokens.table is not None or here.state.open.view == WHY:
@@ -76,19 +76,16 @@ def lines(here: Inspector, width: int) -> tuple[Line, ...]:
 
 
 def _offer(here: Inspector) -> Offer:
-    from sftui.views.why import Effect, Offer
+    from sftui.views.why import Offer
 
     now = here.state.why
     if now.answer is None:
         return Offer()
     if now.answer.problem is not None:
         return Offer(problem=now.answer.problem.sentence())
-    effect, counted = Effect(), now.counted
-    if counted is not None and counted.count is not None and now.recipe == _first(here):
-        found = counted.count
-        stopped = found.stopped or (0, 0)
-        effect = Effect(found.turned_rows, found.turned, found.rows, max(0, stopped[1] - stopped[0]), counted.done)
-    return Offer(now.answer.ways, now.answer.failing, effect)
+    counted = now.counted if now.recipe == _first(here) else None
+    effect, done = (counted.count, counted.done) if counted is not None else (None, False)
+    return Offer(now.answer.ways, now.answer.failing, effect=effect, done=done)
 
 
 def on_why(here: Inspector, event: ev.WhyReady) -> None:

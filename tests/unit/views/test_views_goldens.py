@@ -23,6 +23,7 @@ from inspections_by_hand import (
 )
 from role_letters import role_map
 
+from sftui.comparison import ComparisonCount
 from sftui.model import Inspection, RecipeChange
 from sftui.recipe import Recipe, changed
 from sftui.session.deciding import LabelFlip
@@ -36,7 +37,7 @@ from sftui.views.layout import lay_out
 from sftui.views.panes import conversation_lines, raw_lines, rendered_lines
 from sftui.views.status import shift_lines
 from sftui.views.table import make_table
-from sftui.views.why import Effect, Offer, why_lines
+from sftui.views.why import Offer, why_lines
 
 FOLDER = Path(__file__).parents[2] / "golden" / "views"
 SIZES = [(60, 20), (80, 24), (200, 50)]
@@ -102,7 +103,7 @@ VIEWS: dict[str, Callable[[int, int], tuple[Line, ...]]] = {
         9,
         Offer(
             (way("mask.rule", "completion", "all", 14), way("mask.roles", ("assistant",), ("assistant", "user"), 7)),
-            effect=Effect(1203, 45_112, 5_000, 2),
+            effect=ComparisonCount(5_000, turned_rows=1203, turned=45_112, stopped=(0, 2)),
         ),
     ),
     "why-none": card(
