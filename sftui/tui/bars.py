@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from sftui.text import cell_width, clip, share, visible
 from sftui.tui.commands.command import show_key
-from sftui.tui.commands.footers import footer
+from sftui.tui.contexts import ANY, DOCUMENT, FIGURES, FINDINGS, LIST, RECIPE
 from sftui.tui.keys import Keymap
 from sftui.tui.line_view import LineView
 from sftui.tui.state import Status
@@ -117,6 +117,63 @@ def _trained(status: Status) -> str:
     if status.evaluates:
         return EVALUATES
     return f"{status.trained:,}/{status.total:,} trained {share(status.trained, status.total)}"
+
+
+Entry = tuple[tuple[str, ...], str]
+HELP: Entry = (("help",), "help")
+_ROWS: tuple[Entry, ...] = (
+    (("row.previous", "row.next"), "row"),
+    (("findings",), "findings"),
+    (("figures",), "audit"),
+    (("export",), "export"),
+    (("search",), "search"),
+    (("recipe",), "recipe"),
+)
+"""What the two panes share stands where it stood when the focus goes from one to the other."""
+_FOOTERS: dict[str, tuple[Entry, ...]] = {
+    RECIPE: (
+        (("recipe.previous", "recipe.next"), "change"),
+        (("recipe.edit",), "edit"),
+        (("recipe.find",), "find"),
+        (("recipe.reset",), "reset"),
+        (("undo", "redo"), "undo/redo"),
+        (("export",), "export"),
+        (("recipe",), "close"),
+    ),
+    FINDINGS: (
+        (("findings.tokens",), "tokens"),
+        (("findings.preview",), "diff"),
+        (("findings.apply",), "apply"),
+        (("findings.explain",), "why"),
+        (("findings.waive",), "ignore"),
+        (("findings.next",), "next row"),
+        (("close",), "close"),
+    ),
+    FIGURES: (
+        (("figures.down", "figures.up"), "move"),
+        (("figures.rows",), "rows"),
+        (("figures.explain",), "why"),
+        (("order",), "filter"),
+        (("repairs",), "repairs"),
+        (("figures",), "close"),
+    ),
+    DOCUMENT: (
+        (("document.down", "document.up"), "scroll"),
+        (("why.turn",), "train/mask"),
+        (("compare.take",), "apply"),
+        (("pane.cycle",), "next pane"),
+        (("row.previous", "row.next"), "row"),
+        (("close",), "close"),
+    ),
+    LIST: (*_ROWS, (("row_list.enter",), "open"), (("order",), "filter")),
+    ANY: (*_ROWS, (("tokens.explain",), "open"), (("zoom",), "zoom"), (("shift",), "shift"), (("compare",), "compare")),
+}
+
+
+def footer(context: str) -> tuple[Entry, ...]:
+    """The entries of the footer, what matters most first: the commands whose keys are shown, and a word. Help is always
+    the last one."""
+    return (*_FOOTERS.get(context, _FOOTERS[ANY]), HELP)
 
 
 def footer_cells(context: str, width: int, keymap: Keymap, idle: Collection[str] = ()) -> Line:

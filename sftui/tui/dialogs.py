@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from textual import events
 from textual.app import ComposeResult
@@ -12,23 +12,24 @@ from textual.screen import ModalScreen
 
 from sftui.text import cell_width, clip, visible
 from sftui.tui.bars import Bar
-from sftui.tui.commands.command import STEPS, steps
+from sftui.tui.commands.command import STEPS
 from sftui.tui.contexts import DIALOG
 from sftui.tui.keys import Keymap, KeyReader
 from sftui.tui.line_view import LineView
 from sftui.tui.themes import Styles
 from sftui.views.cells import Line, Over, Role, line, wrap
 
-EXPORT = 1
-"""The answer of a dialog that goes to the export instead."""
-ONWARD = 2
-"""The answer of a dialog to read whose Enter goes on to what `onward` says."""
+Answer = int | str | None
+"""None where a dialog was closed, else the number of the line picked, or the name of what it offers."""
+NO_OFFERS: Mapping[str, str] = {}
 LONGEST_TITLE, LONGEST_NOTE = 4, 3
 """Lines of a title, and of what the marked line is too short for."""
 
 
 class DialogLines(LineView):
     """The lines of a dialog; with `marked` one of them is picked from."""
+
+    pages_move = True
 
     def __init__(self, make: Callable[[int], Sequence[Line]], picking: bool) -> None:
         super().__init__("dialog-lines")
@@ -43,22 +44,22 @@ class DialogLines(LineView):
             self.keep_in_view(self.marked)
         super().resized()
 
-    def move(self, lines: int) -> None:
+    def move(self, steps: int) -> None:
         if self.picking:
-            self.marked = max(0, min(self.marked + lines, len(self.lines) - 1))
+            self.marked = max(0, min(self.marked + steps, len(self.lines) - 1))
             self.keep_in_view(self.marked)
             self.repaint()
         else:
-            self.scroll_lines(lines)
+            self.scroll_lines(steps)
 
     def line_cells(self, number: int) -> Line:
         marked = self.picking and number == self.marked
         return tuple(run._replace(over=Over.CURSOR) if marked else run for run in self.lines[number])
 
 
-class Dialog(ModalScreen[int | None], inherit_bindings=False):
-    """A titled box. Dismisses with None, or with the number of the line picked (0 for yes, EXPORT or ONWARD where
-    that is offered)."""
+class Dialog(ModalScreen[Answer], inherit_bindings=False):
+    """A titled box, which dismisses with an `Answer`. `offers` are the commands of dialogs that answer it, each with
+    the words for its key."""
 
     DEFAULT_CSS = """
     Dialog { align: center middle; background: transparent; }
@@ -79,17 +80,13 @@ class Dialog(ModalScreen[int | None], inherit_bindings=False):
         look: Styles,
         *,
         picking: bool = False,
-        offer: str = "",
-        exports: bool = False,
-        onward: str = "",
+        offers: Mapping[str, str] = NO_OFFERS,
         leave: str = "closes",
         marked: int = 0,
     ) -> None:
         super().__init__()
         self.heading = title
-        self.offer = offer + ("x exports · " if exports else "")
-        self.exports = exports
-        self.onward = onward
+        self.offers = offers
         self.leave = leave
         self.reader = KeyReader(keymap)
         self.look = look
@@ -132,7 +129,7 @@ class Dialog(ModalScreen[int | None], inherit_bindings=False):
     def keys(self) -> str:
         if self.lines.picking:
             return "j k move · Enter selects · Esc closes"
-        return f"j k scroll · {self.offer}{f'Enter {self.onward} · ' if self.onward else ''}Esc {self.leave}"
+        return " · ".join(("j k scroll", *self.offers.values(), f"Esc {self.leave}"))
 
     def rest(self, number: int, width: int) -> tuple[Line, ...]:
         """What a line is too short for."""
@@ -155,21 +152,18 @@ class Dialog(ModalScreen[int | None], inherit_bindings=False):
             self.obey(stroke.command.id.removeprefix("dialog."), stroke.count or 1)
 
     def obey(self, name: str, count: int) -> None:
-        last = self.lines.line_count()
         if name in STEPS:
-            self.lines.move(steps(name, count, self.lines.page, last))
+            self.lines.step(name, count)
             self.show_rest()
+        elif name in self.offers:
+            self.dismiss(name)
         elif name == "accept":
-            self.choose(self.lines.marked if last else None)
-        elif name == "yes" and self.offer:
-            self.dismiss(0)
-        elif name == "export" and self.exports:
-            self.dismiss(EXPORT)
+            self.choose(self.lines.marked if self.lines.line_count() else None)
         elif name in ("close", "leave"):
             self.dismiss(None)
 
     def choose(self, number: int | None) -> None:
-        self.dismiss(number if self.lines.picking else ONWARD if self.onward else None)
+        self.dismiss(number if self.lines.picking else None)
 
     def on_line_view_clicked(self, message: LineView.Clicked) -> None:
         if self.lines.picking and message.line < self.lines.line_count():

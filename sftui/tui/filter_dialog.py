@@ -45,7 +45,7 @@ class FilterDialog(Dialog):
         if event.key in MOVES:
             self.obey(MOVES[event.key], 1)
         elif event.key == "enter":
-            self.choose(self.lines.marked)
+            self.obey("accept", 1)
         elif event.key in ("escape", "ctrl+c"):
             self.dismiss(None)
         else:
@@ -67,7 +67,7 @@ class Help(FilterDialog):
 
     def __init__(self, context: str, keymap: Keymap, look: Styles) -> None:
         self.context, self.keymap = context, keymap
-        super().__init__("help", self.made, keymap, look, onward="lists the pages of help")
+        super().__init__("help", self.made, keymap, look, offers={"accept": "Enter lists the pages of help"})
 
     def made(self, width: int) -> Sequence[Line]:
         return help_lines(self.context, self.keymap, width, self.text)

@@ -12,6 +12,7 @@ from sftui.errors import SftuiError
 from sftui.session.at_hand import Choice, data_in, hub_cache, tokenizers_at_hand, trainers_at_hand
 from sftui.text import cell_width, clip, fit, visible
 from sftui.tui.base import KeyedApp
+from sftui.tui.dialogs import Answer
 from sftui.tui.filter_dialog import FilterDialog
 from sftui.tui.keys import Keymap
 from sftui.tui.themes import Styles
@@ -174,7 +175,7 @@ class FirstApp(KeyedApp[dict[str, str] | None], inherit_bindings=False):
             return
         question = Pick(self.picking, self.keymap, self.look)
 
-        def answered(answer: int | None) -> None:
+        def answered(answer: Answer) -> None:
             after = self.picking.back() if answer is None else self.picking.picked(question.value)
             if after is None:
                 self.exit(None)

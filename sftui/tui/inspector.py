@@ -20,7 +20,7 @@ from sftui.tui.base import KeyedApp
 from sftui.tui.body import Body
 from sftui.tui.commands.command import Command
 from sftui.tui.contexts import CONVERSATION_PANE, DOCUMENT, FIGURES, FINDINGS, LIST, RECIPE, TOKENS, keys_of
-from sftui.tui.dialogs import Dialog, Options
+from sftui.tui.dialogs import NO_OFFERS, Answer, Dialog, Options
 from sftui.tui.keys import Keymap
 from sftui.tui.line_view import LineView
 from sftui.tui.panes.document_pane import DocumentPane, FiguresPane
@@ -37,8 +37,8 @@ from sftui.workspace.marks import MarksFile
 
 Maker = Callable[[int], Sequence[Line]]
 """Lines for a width in cells."""
-Answer = Callable[[int | None], None]
-"""What follows a dialog: None where it was closed, else the number of its answer."""
+Then = Callable[[Answer], None]
+"""What follows a dialog."""
 Show = Callable[["Inspector", str, bool], None]
 """Shows a view by its name; True: where the reader is."""
 
@@ -206,7 +206,7 @@ class Inspector(Screen[None], inherit_bindings=False):
         """An answer in the line under the panes, until the next key; a long one goes on in place of the keys."""
         self.put(StatusMessage(text, role))
 
-    def show_dialog(self, dialog: Dialog, then: Answer = lambda answer: None) -> None:
+    def show_dialog(self, dialog: Dialog, then: Then = lambda answer: None) -> None:
         """A dialog over the panes, and what follows its answer."""
         self.app.push_screen(dialog, lambda answer: self.drawing(lambda: then(answer))())
 
@@ -216,22 +216,20 @@ class Inspector(Screen[None], inherit_bindings=False):
         """A list of names and what they mean; `then` gets the number of the one picked."""
         self.show_dialog(
             Dialog(title, Options(entries), self.keymap, self.look, picking=True, marked=marked),
-            lambda number: None if number is None else then(number),
+            lambda number: then(number) if isinstance(number, int) else None,
         )
 
     def read(
         self,
         title: str,
         make: Maker,
-        then: Answer = lambda answer: None,
+        then: Then = lambda answer: None,
         *,
-        offer: str = "",
-        exports: bool = False,
+        offers: Mapping[str, str] = NO_OFFERS,
         leave: str = "closes",
     ) -> None:
         """Lines to read in a dialog, and what it offers."""
-        dialog = Dialog(title, make, self.keymap, self.look, offer=offer, exports=exports, leave=leave)
-        self.show_dialog(dialog, then)
+        self.show_dialog(Dialog(title, make, self.keymap, self.look, offers=offers, leave=leave), then)
 
     def later(self, seconds: float, call: Callable[[], None]) -> None:
         """Calls after so many seconds, and draws what follows."""
@@ -299,7 +297,7 @@ class Inspector(Screen[None], inherit_bindings=False):
         if self.on_screen(name):
             self.views[name].paint(self, name, True)
 
-    def open_help(self, then: Answer) -> None:
+    def open_help(self, then: Then) -> None:
         """Keys, signs and concepts, those keys first that work in the pane that holds them."""
         from sftui.tui.filter_dialog import Help
 

@@ -10,6 +10,7 @@ cache). There is no scrollbar (it would double the bytes of every line) and no s
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from rich.segment import Segment
 from rich.style import Style
@@ -21,6 +22,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from sftui.text import cell_width, has_clusters
+from sftui.tui.commands.command import steps
 from sftui.tui.sgr import padded
 from sftui.tui.themes import DEFAULT, Styles
 from sftui.views.cells import Line, Role
@@ -37,6 +39,10 @@ class LineView(Widget, can_focus=False, inherit_bindings=False):
     ALLOW_SELECT = False
     name_of_pane = ""
     lines: tuple[Line, ...] = ()
+    owners: tuple[Any, ...] = ()
+    """What each of the lines belongs to; None where it is nothing that can be marked."""
+    pages_move = False
+    """Whether the keys for a page move what is marked; else they scroll."""
 
     @dataclass
     class Clicked(Message):
@@ -160,6 +166,31 @@ class LineView(Widget, can_focus=False, inherit_bindings=False):
     @property
     def page(self) -> int:
         return max(1, self.size.height - 1)
+
+    def step(self, kind: str, count: int) -> None:
+        """One of the movement keys (`STEPS`), so many times."""
+        move = self.scroll_lines if kind.startswith("page") and not self.pages_move else self.move
+        move(steps(kind, count, self.page))
+
+    def move(self, steps: int) -> None:
+        """So many lines on, or of what a subclass moves over."""
+        self.scroll_lines(steps)
+
+    @property
+    def heads(self) -> int:
+        """Lines before those that have owners."""
+        return 0
+
+    def owner(self, line: int) -> Any:
+        """What a line belongs to."""
+        at = line - self.heads
+        return self.owners[at] if 0 <= at < len(self.owners) else None
+
+    def keep_owner_in_view(self, owner: Any) -> None:
+        """Scrolls to the lines that belong to something, above all to the first of them."""
+        own = [line for line, by in enumerate(self.owners, self.heads) if by == owner]
+        for line in (own[-1], own[0]) if own else ():
+            self.keep_in_view(line)
 
     def scroll_lines(self, lines: int) -> None:
         self.scroll_top(self.top + lines)

@@ -13,10 +13,9 @@ from textual.app import ComposeResult
 from textual.message import Message
 
 from sftui.tui import tour
-from sftui.tui.bars import footer_cells, message_lines, status_cells
+from sftui.tui.bars import footer, footer_cells, message_lines, status_cells
 from sftui.tui.commands import figures, findings, marks, notes, rows, search, tokens
 from sftui.tui.commands.command import show_key
-from sftui.tui.commands.footers import footer
 from sftui.tui.commands.table import BY_ID
 from sftui.tui.contexts import FIGURES, FINDINGS, LIST, RECIPE, TOKENS, keys_of
 from sftui.tui.hearing import HEARING, VIEWS

@@ -30,9 +30,9 @@ class Command:
 
     `keys` are alternatives; a key that follows a prefix is written with a space (`y i`). `help` is
     one sentence. `counted` says that a count typed before the key means something. While `when` says why not, the key
-    says that and the footer leaves it out; a reason without words does no more than that. `means` is what the keys mean
-    in every pane, where that is more than the title: a key means one thing. `was`: the keys of the last release, where
-    they were others, and `was_in` where they worked; such a key says where it went.
+    says that and the footer leaves it out; a reason without words does no more than that. `means` names what the keys
+    mean in every pane (`MEANS`), where that is more than the title: a key means one thing. `was`: the keys of the last
+    release, where they were others, and `was_in` where they worked; such a key says where it went.
     """
 
     id: str
@@ -54,7 +54,7 @@ class Command:
     @property
     def meaning(self) -> str:
         """What its keys mean wherever they work."""
-        return self.means or self.title
+        return MEANS.get(self.means, self.title)
 
 
 MEANS = {
@@ -77,12 +77,20 @@ MEANS = {
     "close": "closes or cancels",
 }
 """What keys mean that work in several panes."""
+WENT_RIGHT = ("enter", "l", "right")
+"""Keys of the last release that went from what is marked to the tokens right of it."""
 Move: TypeAlias = Callable[[Any, str, int], None]
 """Moves in a pane by so many of the STEPS."""
 
 
-def moves(context: str, what: str, move: Move | None = None, when: When = always) -> tuple[Command, ...]:
-    """The movement keys of a pane that shows lines; in a dialog also the one that goes to the end in `less`."""
+def in_pane(here: Any, kind: str, count: int) -> None:
+    """Moves in the pane that holds the keys."""
+    here.by_context[here.state.open.context].step(kind, count)
+
+
+def moves(context: str, what: str, move: Move = in_pane, when: When = always) -> tuple[Command, ...]:
+    """The movement keys of a pane that shows lines; in a dialog, which obeys them itself, also the one that goes to the
+    end in `less`."""
     name = "document" if context == DOCUMENT else context.replace(" ", "_")
     last = ("end", "G") if context == DIALOG else ("end",)
     declared = (
@@ -95,8 +103,9 @@ def moves(context: str, what: str, move: Move | None = None, when: When = always
     )
     made = []
     for kind, keys, title, sentence in declared:
-        run, counted = nothing if move is None else partial(_moved, move, kind), kind not in ("home", "end")
-        made.append(Command(f"{name}.{kind}", keys, title, "Move", context, sentence, counted, run, when, MEANS[kind]))
+        run = nothing if context == DIALOG else partial(_moved, move, kind)
+        counted = kind not in ("home", "end")
+        made.append(Command(f"{name}.{kind}", keys, title, "Move", context, sentence, counted, run, when, kind))
     return tuple(made)
 
 
@@ -104,20 +113,28 @@ STEPS = ("down", "up", "page_down", "page_up", "home", "end")
 """The movement keys."""
 
 
-def steps(kind: str, count: int, page: int, whole: int) -> int:
-    """How far a movement key goes, down where it is positive, in a pane that shows `page` of `whole` lines."""
-    return {
-        "down": count,
-        "up": -count,
-        "page_down": count * page,
-        "page_up": -count * page,
-        "home": -whole,
-        "end": whole,
-    }[kind]
+FURTHEST = 1 << 40
+"""More than any pane has lines."""
+
+
+def steps(kind: str, count: int, page: int) -> int:
+    """How far a movement key goes, down where it is positive, in a pane that shows `page` lines; no further than there
+    are any."""
+    far = {"down": count, "page_down": count * page, "end": FURTHEST, "up": -count, "page_up": -count * page}
+    return far.get(kind, -FURTHEST)
 
 
 def _moved(move: Move, kind: str, here: object, count: int | None) -> None:
     move(here, kind, count or 1)
+
+
+def both_ways(run: Callable[[Any, int], None], forward: Command, backward: Command) -> tuple[Command, Command]:
+    """Two commands that go on and back: `run` gets how far, back where it is negative."""
+
+    def far(sign: int, here: object, count: int | None) -> None:
+        run(here, sign * (count or 1) if forward.counted else sign)
+
+    return replace(forward, run=partial(far, 1)), replace(backward, run=partial(far, -1))
 
 
 _KEY_NAMES = {

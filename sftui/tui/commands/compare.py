@@ -15,7 +15,7 @@ from sftui.recipe import Recipe, changed
 from sftui.side_files import read_side_file
 from sftui.trainers import load_recipe, preset_names
 from sftui.tui.commands import rows
-from sftui.tui.commands.command import MEANS, Command
+from sftui.tui.commands.command import Command
 from sftui.tui.commands.recipe import preset_like
 from sftui.tui.contexts import COMPARE, WHY
 from sftui.tui.inspector import Inspector
@@ -319,7 +319,7 @@ def _b_hidden(here: Inspector) -> StatusMessage | None:
     return unless(shown, "nothing to apply here: f lists findings and their fixes, C compares") or _no_b(here)
 
 
-@Command("compare.take", ("a",), "use recipe B", "Recipe", when=_b_hidden, means=MEANS["apply"], was=("+",))
+@Command("compare.take", ("a",), "use recipe B", "Recipe", when=_b_hidden, means="apply", was=("+",))
 def take(here: Inspector, count: int | None) -> None:
     """Makes recipe B, while it is compared or shown, the current one; u undoes it."""
     now = here.state.compared

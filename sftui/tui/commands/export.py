@@ -9,7 +9,7 @@ from sftui.errors import SftuiError
 from sftui.recipe import Preset
 from sftui.text import many, visible
 from sftui.tui.commands import marks, writing
-from sftui.tui.commands.command import MEANS, Command
+from sftui.tui.commands.command import Command
 from sftui.tui.commands.copying import inputs
 from sftui.tui.inspector import Inspector
 from sftui.views.cells import Line, Role, line, text_lines, warned
@@ -38,7 +38,7 @@ def targets(preset: str) -> tuple[tuple[str, str], ...]:
     return (RECIPE, *own, *others, script) if own else (RECIPE, script, *others)
 
 
-@Command("export", ("x",), "export", "Recipe", means=MEANS["export"])
+@Command("export", ("x",), "export", "Recipe", means="export")
 def export(here: Inspector, count: int | None) -> None:
     """Writes the recipe, a config, or the repaired data; shows the difference first."""
     ask(here)
@@ -88,7 +88,7 @@ def _plan(here: Inspector, target: str, folder: str) -> None:
         f"export to {folder}: nothing is written yet",
         lambda width: (*((*text_lines(verdict, width, Role.ERROR), ()) if verdict else ()), *plan_lines(plan, width)),
         lambda answer: _answered(here, plan, target, answer is not None),
-        offer="a overwrites · " if plan.overwrites else "a writes it · ",
+        offers={"yes": "a overwrites" if plan.overwrites else "a writes it"},
     )
 
 

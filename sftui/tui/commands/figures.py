@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from sftui.text import clip, many, visible
 from sftui.tui.commands import findings, marks, repairs, rows
-from sftui.tui.commands.command import MEANS, Command, moves, steps
+from sftui.tui.commands.command import WENT_RIGHT, Command, in_pane, moves
 from sftui.tui.contexts import FIGURES, FINDINGS, TOKENS
 from sftui.tui.inspector import Inspector
 from sftui.tui.panes.document_pane import Owned
@@ -262,27 +262,11 @@ def sentence(here: Inspector) -> Line:
     return line((" Enter", Role.KEY), (f" goes to row {found.first:,} and lists {which} with {found.code}", Role.DIM))
 
 
-def _move(here: Inspector, kind: str, count: int) -> None:
-    pane = here.panes.figures
-    if kind in ("home", "end"):
-        pane.to_end(kind == "end")
-        return
-    move = pane.scroll_lines if kind.startswith("page") else pane.move
-    move(steps(kind, count, pane.page, 0))
-
-
-MOVES = moves(FIGURES, "line", _move, lambda here: None if marked(here) else StatusMessage())
+MOVES = moves(FIGURES, "line", in_pane, lambda here: None if marked(here) else StatusMessage())
 
 
 @Command(
-    "figures.rows",
-    ("enter",),
-    "rows behind it",
-    "Findings",
-    FIGURES,
-    when=_no_rows,
-    means=MEANS["enter"],
-    was=("enter", "l", "right"),
+    "figures.rows", ("enter",), "rows behind it", "Findings", FIGURES, when=_no_rows, means="enter", was=WENT_RIGHT
 )
 def to_rows(here: Inspector, count: int | None) -> None:
     """Goes to the first row of a finding or a number and lists the others; again goes to the next."""
@@ -292,9 +276,7 @@ def to_rows(here: Inspector, count: int | None) -> None:
     here.workspace.ask(rq.OrderRequest, by)
 
 
-@Command(
-    "figures.explain", ("W",), "why it matters", "Findings", FIGURES, when=_no_finding, means=MEANS["why"], was=("?",)
-)
+@Command("figures.explain", ("W",), "why it matters", "Findings", FIGURES, when=_no_finding, means="why", was=("?",))
 def explain(here: Inspector, count: int | None) -> None:
     """Explains the finding."""
     findings.explain_code(here, marked(here))

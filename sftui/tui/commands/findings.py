@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from sftui.recipe import Recipe, changed, with_changes
 from sftui.text import visible
 from sftui.tui.commands import compare, repairs, rows, search
-from sftui.tui.commands.command import MEANS, Command, moves, steps
+from sftui.tui.commands.command import WENT_RIGHT, Command, both_ways, moves
 from sftui.tui.commands.copying import write
 from sftui.tui.contexts import FINDINGS, TOKENS
+from sftui.tui.dialogs import Answer
 from sftui.tui.inspector import Inspector
 from sftui.tui.state import StatusMessage
 from sftui.views.cells import Line, Role, line, text_lines
@@ -47,13 +48,7 @@ def on_findings(here: Inspector, event: ev.FindingsReady) -> None:
         here.panes.findings.show(event.index, event, here.workspace.recipe.trainer)
 
 
-def _move(here: Inspector, kind: str, count: int) -> None:
-    pane = here.panes.findings
-    move = pane.scroll_lines if kind.startswith("page") else pane.move
-    move(steps(kind, count, pane.page, len(pane.findings)))
-
-
-MOVES = moves(FINDINGS, "finding", _move)
+MOVES = moves(FINDINGS, "finding")
 
 
 def _none(here: Inspector) -> StatusMessage | None:
@@ -113,14 +108,7 @@ def sentence(here: Inspector) -> Line:
 
 
 @Command(
-    "findings.tokens",
-    ("enter",),
-    "to its tokens",
-    "Findings",
-    FINDINGS,
-    when=_none,
-    means=MEANS["enter"],
-    was=("enter", "l", "right"),
+    "findings.tokens", ("enter",), "to its tokens", "Findings", FINDINGS, when=_none, means="enter", was=WENT_RIGHT
 )
 def to_tokens(here: Inspector, count: int | None) -> None:
     """Goes to the tokens of the finding."""
@@ -166,7 +154,7 @@ def _mark(here: Inspector, finding: Finding) -> None:
 # — why —
 
 
-@Command("findings.explain", ("W",), "why it matters", "Findings", FINDINGS, when=_none, means=MEANS["why"], was=("?",))
+@Command("findings.explain", ("W",), "why it matters", "Findings", FINDINGS, when=_none, means="why", was=("?",))
 def explain(here: Inspector, count: int | None) -> None:
     """Explains the finding and its fix in every trainer."""
     finding = _marked(here)
@@ -208,7 +196,7 @@ def preview(here: Inspector, count: int | None) -> None:
         repairs.cure(here, finding, "what it changes", fix, repair)
 
 
-@Command("findings.apply", ("a",), "apply the fix", "Findings", FINDINGS, when=_no_cure, means=MEANS["apply"])
+@Command("findings.apply", ("a",), "apply the fix", "Findings", FINDINGS, when=_no_cure, means="apply")
 def apply(here: Inspector, count: int | None) -> None:
     """Applies the fix to the recipe, or the repair to the data; u undoes it, x exports it."""
     finding = _marked(here)
@@ -265,14 +253,14 @@ def on_tags(here: Inspector, event: ev.TagsReady) -> None:
     def page(width: int) -> list[Line]:
         return [*text_lines(proof, width, Role.GOOD), (), *diff_text_lines(event.diff.rstrip("\n"), width)]
 
-    def answered(answer: int | None) -> None:
+    def answered(answer: Answer) -> None:
         if answer is None:
             here.say("nothing was written", Role.DIM)
         else:
             done = partial(_write, here, finding, event.source)
             here.ask("file for the chat template", done, value="chat_template.jinja")
 
-    here.read(f"{visible(event.name)} with generation tags", page, answered, offer="a writes it · ")
+    here.read(f"{visible(event.name)} with generation tags", page, answered, offers={"yes": "a writes it"})
 
 
 def _write(here: Inspector, finding: Finding, source: str, name: str) -> None:
@@ -310,16 +298,16 @@ def _waive(here: Inspector, finding: Finding, reason: str) -> None:
 ANY_FINDING = SearchQuery("finding", "any")
 
 
-@Command("findings.next", (">",), "next row with findings", "Findings", was=("n",), was_in=FINDINGS)
-def next_row(here: Inspector, count: int | None) -> None:
-    """Goes to the next row with an error or a warning."""
-    search.start(here, ANY_FINDING, True)
+def _other_row(name: str, key: str, was: str) -> Command:
+    title, words = f"{name} row with findings", f"Goes to the {name} row with an error or a warning."
+    return Command(f"findings.{name}", (key,), title, "Findings", help=words, was=(was,), was_in=FINDINGS)
 
 
-@Command("findings.previous", ("<",), "previous row with findings", "Findings", was=("N",), was_in=FINDINGS)
-def previous_row(here: Inspector, count: int | None) -> None:
-    """Goes to the previous row with an error or a warning."""
-    search.start(here, ANY_FINDING, False)
+OTHER_ROWS = both_ways(
+    lambda here, step: search.start(here, ANY_FINDING, step > 0),
+    _other_row("next", ">", "n"),
+    _other_row("previous", "<", "N"),
+)
 
 
 @Command("findings", ("f",), "findings", "Look")

@@ -9,7 +9,7 @@ from functools import partial
 
 from sftui.errors import SftuiError
 from sftui.tui.commands import notes, rows
-from sftui.tui.commands.command import Command
+from sftui.tui.commands.command import Command, both_ways
 from sftui.tui.commands.copying import file_next_to, write
 from sftui.tui.contexts import FIGURES
 from sftui.tui.inspector import Inspector
@@ -99,25 +99,21 @@ def _none_marked(here: Inspector) -> StatusMessage | None:
     return StatusMessage("no row is marked: rk keep, rd drop, rf flag, rn note", Role.DIM)
 
 
-@Command("marks.next", ("r ]",), "next marked row", "Review", when=_none_marked)
-def following(here: Inspector, count: int | None) -> None:
-    """Goes to the next row with a mark or a note."""
-    _go(here, True)
+def _marked_row(name: str, key: str) -> Command:
+    words = f"Goes to the {name} row with a mark or a note."
+    return Command(f"marks.{name}", (key,), f"{name} marked row", "Review", help=words, when=_none_marked)
 
 
-@Command("marks.previous", ("r [",), "previous marked row", "Review", when=_none_marked)
-def previous(here: Inspector, count: int | None) -> None:
-    """Goes to the previous row with a mark or a note."""
-    _go(here, False)
-
-
-def _go(here: Inspector, forward: bool) -> None:
+def _go(here: Inspector, step: int) -> None:
     """The next marked row, or the one before."""
-    row = here.state.kept.marks.beyond(here.state.row, forward, here.state.total)
+    row = here.state.kept.marks.beyond(here.state.row, step > 0, here.state.total)
     if row == here.state.row:
         here.say("no other row is marked", Role.DIM)
     elif row is not None:
         rows.go(here, row)
+
+
+ALONG = both_ways(_go, _marked_row("next", "r ]"), _marked_row("previous", "r ["))
 
 
 # — listing them —

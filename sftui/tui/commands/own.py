@@ -6,8 +6,8 @@ from functools import partial
 
 from sftui.text import visible
 from sftui.tui.commands import export, figures, rows, search, writing
-from sftui.tui.commands.command import MEANS, Command
-from sftui.tui.dialogs import EXPORT, ONWARD
+from sftui.tui.commands.command import Command
+from sftui.tui.dialogs import Answer
 from sftui.tui.inspector import Inspector
 from sftui.tui.themes import TITLES
 from sftui.tui.tour import toggled
@@ -35,7 +35,7 @@ def _chosen(here: Inspector, entry: Command | int) -> None:
 @Command("help", ("?", "f1"), "help", "Help")
 def show_help(here: Inspector, count: int | None) -> None:
     """Shows keys, signs and concepts, those of this pane first, filtered by what you type; Enter lists the pages."""
-    here.open_help(lambda answer: _pages(here) if answer == ONWARD else None)
+    here.open_help(lambda answer: _pages(here) if answer == "accept" else None)
 
 
 @Command("help.pages", (), "pages of help", "Help", was=("H",))
@@ -47,7 +47,7 @@ def help_pages(here: Inspector, count: int | None) -> None:
 def _pages(here: Inspector, marked: int = 0) -> None:
     """The list of pages; Enter opens one, Esc in it comes back to the list."""
     from sftui.docs import topics
-    from sftui.tui.help_pages import page
+    from sftui.tui.help_text import page
 
     found = topics()
 
@@ -97,7 +97,7 @@ def lost(here: Inspector) -> UnsavedWork:
     return unexported(RecipeChoice(workspace.recipe, workspace.repairs), RecipeChoice(here.state.kept.recipe, written))
 
 
-@Command("quit", ("q",), "quit", "Help", means=MEANS["leave"])
+@Command("quit", ("q",), "quit", "Help", means="leave")
 def leave(here: Inspector, count: int | None) -> None:
     """Quits; asks once if there are unsaved changes."""
     # At once where everything is in a file, else after one question.
@@ -109,14 +109,13 @@ def leave(here: Inspector, count: int | None) -> None:
         left.words(),
         lambda width: lost_lines(left, width),
         lambda answer: _answered(here, answer),
-        offer="a quits · ",
-        exports=True,
+        offers={"yes": "a quits", "export": "x exports"},
         leave="stays",
     )
 
 
-def _answered(here: Inspector, answer: int | None) -> None:
-    if answer == EXPORT:
+def _answered(here: Inspector, answer: Answer) -> None:
+    if answer == "export":
         export.ask(here)
     elif answer is not None:
         here.put(here.state.kept._replace(let_go=True))

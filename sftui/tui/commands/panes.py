@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from sftui.tui.commands import compare, search, writing
-from sftui.tui.commands.command import MEANS, Command
+from sftui.tui.commands.command import Command, both_ways
 from sftui.tui.contexts import FINDINGS, RECIPE, TOKENS
 from sftui.tui.inspector import Inspector
 
-
-@Command("pane.next", ("tab",), "next pane", "Move")
-def following(here: Inspector, count: int | None) -> None:
-    """Focuses the next pane."""
-    here.next_pane(1)
-
-
-@Command("pane.previous", ("shift+tab",), "previous pane", "Move")
-def previous(here: Inspector, count: int | None) -> None:
-    """Focuses the previous pane."""
-    here.next_pane(-1)
+ALONG = both_ways(
+    Inspector.next_pane,
+    Command("pane.next", ("tab",), "next pane", "Move", help="Focuses the next pane."),
+    Command("pane.previous", ("shift+tab",), "previous pane", "Move", help="Focuses the previous pane."),
+)
 
 
-@Command("close", ("escape",), "close or cancel", "Move", means=MEANS["close"])
+@Command("close", ("escape",), "close or cancel", "Move", means="close")
 def close(here: Inspector, count: int | None) -> None:
     """Cancels input or a search, else closes the side pane."""
     # What Esc closes, innermost first: a search, a message, a pane alone, a pane; else back to the tokens.

@@ -6,7 +6,6 @@ Every change goes through the workspace, which answers the row again by itself.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -16,7 +15,7 @@ from sftui.recipe import Recipe, changed, diff
 from sftui.recipe_io import parse_value, quoted
 from sftui.text import visible
 from sftui.trainers import preset, preset_names
-from sftui.tui.commands.command import MEANS, Command, moves, steps
+from sftui.tui.commands.command import Command, both_ways, moves
 from sftui.tui.contexts import RECIPE
 from sftui.tui.inspector import Inspector
 from sftui.tui.panes.recipe_pane import PRESET
@@ -25,28 +24,10 @@ from sftui.views.cells import Role
 from sftui.views.knobs import change_text, value_text
 from sftui.workspace import events as ev
 
-
-def _move(here: Inspector, kind: str, count: int) -> None:
-    pane = here.panes.recipe
-    pane.move(steps(kind, count, pane.page, len(pane.infos)))
-
-
-MOVES = moves(RECIPE, "knob", _move)
+MOVES = moves(RECIPE, "knob")
 
 
 # — changing a knob —
-
-
-@Command("recipe.next", ("l", "right"), "next choice", "Recipe", RECIPE, means=MEANS["right"])
-def next_choice(here: Inspector, count: int | None) -> None:
-    """Changes the knob to its next choice."""
-    _cycle(here, 1)
-
-
-@Command("recipe.previous", ("h", "left"), "previous choice", "Recipe", RECIPE, means=MEANS["left"])
-def previous_choice(here: Inspector, count: int | None) -> None:
-    """Changes the knob to its previous choice."""
-    _cycle(here, -1)
 
 
 def _cycle(here: Inspector, step: int) -> None:
@@ -62,7 +43,15 @@ def _cycle(here: Inspector, step: int) -> None:
         _put(here, info.path, choices[(at + step) % len(choices)])
 
 
-@Command("recipe.edit", ("enter",), "edit the knob", "Recipe", RECIPE, means=MEANS["enter"])
+def _choice(name: str, key: str, arrow: str) -> Command:
+    words = f"Changes the knob to its {name} choice."
+    return Command(f"recipe.{name}", (key, arrow), f"{name} choice", "Recipe", RECIPE, words, means=arrow)
+
+
+CHOICES = both_ways(_cycle, _choice("next", "l", "right"), _choice("previous", "h", "left"))
+
+
+@Command("recipe.edit", ("enter",), "edit the knob", "Recipe", RECIPE, means="enter")
 def edit(here: Inspector, count: int | None) -> None:
     """Types a value, or picks the next choice."""
     info = here.panes.recipe.knob
@@ -122,7 +111,7 @@ def preset_like(now: Recipe, name: str) -> Recipe:
 # — finding a knob —
 
 
-@Command("recipe.find", ("/",), "find a knob", "Recipe", RECIPE, means=MEANS["search"])
+@Command("recipe.find", ("/",), "find a knob", "Recipe", RECIPE, means="search")
 def find(here: Inspector, count: int | None) -> None:
     """Finds knobs by name, trainer's key, meaning or value."""
 
@@ -133,28 +122,12 @@ def find(here: Inspector, count: int | None) -> None:
     here.ask("find a knob by name, trainer's key, meaning or value", answer)
 
 
-def _nothing_looked_for(here: Inspector) -> StatusMessage | None:
-    return unless(here.state.kept.looked_for, "No search yet; press /")
+def _match(name: str, key: str) -> Command:
+    def nothing_looked_for(here: Inspector) -> StatusMessage | None:
+        return unless(here.state.kept.looked_for, "No search yet; press /")
 
-
-@Command("recipe.find_next", ("n",), "next match", "Recipe", RECIPE, when=_nothing_looked_for, means=MEANS["next"])
-def find_next(here: Inspector, count: int | None) -> None:
-    """Goes to the next match."""
-    _find(here, 1)
-
-
-@Command(
-    "recipe.find_previous",
-    ("N",),
-    "previous match",
-    "Recipe",
-    RECIPE,
-    when=_nothing_looked_for,
-    means=MEANS["previous"],
-)
-def find_previous(here: Inspector, count: int | None) -> None:
-    """Goes to the previous match."""
-    _find(here, -1)
+    title, words = f"{name} match", f"Goes to the {name} match."
+    return Command(f"recipe.find_{name}", (key,), title, "Recipe", RECIPE, words, when=nothing_looked_for, means=name)
 
 
 def _find(here: Inspector, step: int) -> None:
@@ -172,6 +145,9 @@ def _find(here: Inspector, step: int) -> None:
     here.say(f"{pane.knob.path}: {found.index(number) + 1} of {len(found)} knobs · n N · Enter edits")
 
 
+MATCHES = both_ways(_find, _match("next", "n"), _match("previous", "N"))
+
+
 # — from anywhere —
 
 
@@ -181,22 +157,11 @@ def toggle(here: Inspector, count: int | None) -> None:
     here.put(here.state.open.recipe_toggled())
 
 
-@Command("undo", ("u",), "undo", "Recipe", counted=True)
-def undo(here: Inspector, count: int | None) -> None:
-    """Undoes the last change of the recipe or of the repairs."""
-    _replay(here, here.workspace.undo, count or 1, "undo")
-
-
-@Command("redo", ("U", "ctrl+r"), "redo", "Recipe", counted=True)
-def redo(here: Inspector, count: int | None) -> None:
-    """Redoes the change."""
-    _replay(here, here.workspace.redo, count or 1, "redo")
-
-
-def _replay(here: Inspector, step: Callable[[], bool], times: int, word: str) -> None:
+def _replay(here: Inspector, times: int) -> None:
     before, repairs = here.workspace.recipe, here.workspace.repairs
+    step, word = (here.workspace.undo, "undo") if times > 0 else (here.workspace.redo, "redo")
     done = 0
-    while done < min(times, 1000) and step():
+    while done < min(abs(times), 1000) and step():
         done += 1
     if not done:
         here.say(f"nothing to {word}", Role.DIM)
@@ -209,6 +174,14 @@ def _replay(here: Inspector, step: Callable[[], bool], times: int, word: str) ->
     parts += [f"{name} is no longer applied" for name in repairs if name not in after]
     parts += [f"{name} is applied" for name in after if name not in repairs]
     here.say(f"{word}: {', '.join(parts)}")
+
+
+_UNDOES = "Undoes the last change of the recipe or of the repairs."
+HISTORY = both_ways(
+    _replay,
+    Command("undo", ("u",), "undo", "Recipe", help=_UNDOES, counted=True),
+    Command("redo", ("U", "ctrl+r"), "redo", "Recipe", help="Redoes the change.", counted=True),
+)
 
 
 @Command("template", ("T",), "chat template", "Recipe")

@@ -10,7 +10,7 @@ from sftui.model import Inspection
 from sftui.recipe import Recipe
 from sftui.text import many
 from sftui.tui.commands import notes
-from sftui.tui.commands.command import MEANS, Command
+from sftui.tui.commands.command import Command, both_ways
 from sftui.tui.inspector import Inspector
 from sftui.tui.state import Status
 from sftui.views.cells import Role
@@ -21,19 +21,19 @@ PATIENCE = 0.15
 """Seconds the tokens of another row may stay on screen before the pane says that it waits."""
 
 
-@Command("row.next", ("]",), "next row", "Rows", counted=True)
-def following(here: Inspector, count: int | None) -> None:
-    """Shows the next row."""
-    step(here, count or 1)
+def step(here: Inspector, rows: int) -> None:
+    """So many rows on, stopping at the ends."""
+    go(here, here.panes.rows.following(here.state.row, rows))
 
 
-@Command("row.previous", ("[",), "previous row", "Rows", counted=True)
-def previous(here: Inspector, count: int | None) -> None:
-    """Shows the previous row."""
-    step(here, -(count or 1))
+ALONG = both_ways(
+    step,
+    Command("row.next", ("]",), "next row", "Rows", help="Shows the next row.", counted=True),
+    Command("row.previous", ("[",), "previous row", "Rows", help="Shows the previous row.", counted=True),
+)
 
 
-@Command("row.last", ("G",), "last row", "Rows", counted=True, means=MEANS["end"])
+@Command("row.last", ("G",), "last row", "Rows", counted=True, means="end")
 def to_last(here: Inspector, count: int | None) -> None:
     """Shows the last row, or with a count that row (12G)."""
     go(here, here.state.status.last if count is None else count)
@@ -69,11 +69,6 @@ def reopen(here: Inspector, count: int | None) -> None:
 
 
 # — going to a row —
-
-
-def step(here: Inspector, rows: int) -> None:
-    """So many rows on, stopping at the ends."""
-    go(here, here.panes.rows.following(here.state.row, rows))
 
 
 def go(here: Inspector, row: int, *, hits: tuple[int, ...] | None = None, backwards: bool = False) -> None:

@@ -7,8 +7,8 @@ from functools import partial
 
 from sftui.text import many
 from sftui.tui.commands import rows, why
-from sftui.tui.commands.command import MEANS, Command
-from sftui.tui.contexts import FINDINGS
+from sftui.tui.commands.command import Command, both_ways
+from sftui.tui.contexts import ANY, FINDINGS
 from sftui.tui.inspector import Inspector
 from sftui.tui.state import Hit, Hits, Search, StatusMessage, unless
 from sftui.views.cells import Role
@@ -29,7 +29,7 @@ def parse_query(text: str) -> SearchQuery:
     return SearchQuery("text", text)
 
 
-@Command("search", ("/",), "search", "Search", means=MEANS["search"])
+@Command("search", ("/",), "search", "Search", means="search")
 def ask(here: Inspector, count: int | None) -> None:
     """Searches text, or re:PATTERN, token:TEXT, id:NUMBER, finding:CODE; Esc cancels."""
     here.ask("search: text, re:PATTERN, token:TEXT, id:NUMBER, finding:CODE", partial(_answer, here), raw=True)
@@ -45,31 +45,24 @@ def _answer(here: Inspector, text: str) -> None:
         _search(here, Search(query, here.state.row, True))
 
 
-def _nothing_searched(here: Inspector) -> StatusMessage | None:
-    return unless(here.state.searching.query, "No search yet; press /")
-
-
-@Command("search.next", ("n",), "next hit", "Search", counted=True, when=_nothing_searched, means=MEANS["next"])
-def following(here: Inspector, count: int | None) -> None:
-    """Goes to the next hit, across rows."""
-    _step(here, True, count or 1)
-
-
-@Command(
-    "search.previous", ("N",), "previous hit", "Search", counted=True, when=_nothing_searched, means=MEANS["previous"]
-)
-def previous(here: Inspector, count: int | None) -> None:
-    """Goes to the previous hit, across rows."""
-    _step(here, False, count or 1)
-
-
-def _step(here: Inspector, forward: bool, count: int) -> None:
+def _step(here: Inspector, hits: int) -> None:
     """The next or previous hit; in this row while it has more and its tokens are on screen."""
     query, tokens = here.state.searching.query, here.panes.tokens
-    within = tokens.display and tokens.act(Action.NEXT_HIT if forward else Action.PREVIOUS_HIT, count)
+    within = tokens.display and tokens.act(Action.NEXT_HIT if hits > 0 else Action.PREVIOUS_HIT, abs(hits))
     if query is not None and not within:
-        start(here, query, forward)
+        start(here, query, hits > 0)
     why.follow(here)
+
+
+def _hit(name: str, key: str) -> Command:
+    def nothing_searched(here: Inspector) -> StatusMessage | None:
+        return unless(here.state.searching.query, "No search yet; press /")
+
+    title, words = f"{name} hit", f"Goes to the {name} hit, across rows."
+    return Command(f"search.{name}", (key,), title, "Search", ANY, words, True, when=nothing_searched, means=name)
+
+
+HITS = both_ways(_step, _hit("next", "n"), _hit("previous", "N"))
 
 
 def start(here: Inspector, query: SearchQuery, forward: bool) -> None:

@@ -32,8 +32,8 @@ def _act(name: str, here: Inspector, count: int | None) -> None:
 
 
 def _mover(name: str, keys: tuple[str, ...], title: str, words: str, *, counted: bool = True) -> Command:
-    run, means = partial(_act, name), MEANS.get(name, "")
-    return Command(f"tokens.{name}", keys, title, "Move", TOKENS, words, counted, run, means=means)
+    means = name if name in MEANS else ""
+    return Command(f"tokens.{name}", keys, title, "Move", TOKENS, words, counted, partial(_act, name), means=means)
 
 
 ALONG = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sftui.tui.commands.command import Command
+from sftui.tui.commands.command import Command, both_ways
 from sftui.tui.contexts import BOUNDARY, CONVERSATION, RAW, RENDERED
 from sftui.tui.inspector import Inspector
 from sftui.tui.state import StatusMessage, unless
@@ -15,21 +15,16 @@ def unseen(here: Inspector) -> StatusMessage | None:
     return unless(here.panes.tokens.display, "the tokens are not on screen; Esc goes back to them")
 
 
-@Command("zoom", ("z",), "zoom", "Look", when=unseen, was=("z", "v"))
-def zoom(here: Inspector, count: int | None) -> None:
-    """Zooms in: text, columns, rows."""
-    _zoom(here, Action.ZOOM)
-
-
-@Command("zoom.back", ("Z",), "zoom back", "Look", when=unseen, was=("Z", "V"))
-def zoom_back(here: Inspector, count: int | None) -> None:
-    """Zooms out."""
-    _zoom(here, Action.ZOOM_BACK)
-
-
-def _zoom(here: Inspector, action: Action) -> None:
-    here.panes.tokens.act(action, 1)
+def _zoom(here: Inspector, step: int) -> None:
+    here.panes.tokens.act(Action.ZOOM if step > 0 else Action.ZOOM_BACK, 1)
     here.say(f"zoom: {here.panes.tokens.state.zoom.value}", Role.DIM)
+
+
+ZOOMS = both_ways(
+    _zoom,
+    Command("zoom", ("z",), "zoom", "Look", help="Zooms in: text, columns, rows.", when=unseen, was=("z", "v")),
+    Command("zoom.back", ("Z",), "zoom back", "Look", help="Zooms out.", when=unseen, was=("Z", "V")),
+)
 
 
 @Command("shift", ("s",), "shift view", "Look", when=unseen)
@@ -57,28 +52,19 @@ def cycle(here: Inspector, count: int | None) -> None:
         here.open_view(following)
 
 
-@Command("pane.conversation", ("O c",), "conversation", "Look")
-def conversation(here: Inspector, count: int | None) -> None:
-    """Shows the messages as the chat template receives them."""
-    here.open_view(CONVERSATION)
+def _opening(name: str, key: str, view: str, words: str, was: tuple[str, ...] | None = None) -> Command:
+    """What opens a view that is called as it is."""
+    return Command(name, (key,), view, "Look", help=words, run=lambda here, count: here.open_view(view), was=was)
 
 
-@Command("pane.rendered", ("O t",), "rendered text", "Look")
-def rendered(here: Inspector, count: int | None) -> None:
-    """Shows the text the chat template made."""
-    here.open_view(RENDERED)
-
-
-@Command("pane.raw", ("O r",), "raw row", "Look")
-def raw(here: Inspector, count: int | None) -> None:
-    """Shows the row as it is stored."""
-    here.open_view(RAW)
-
-
-@Command("boundary", ("O e",), "prompt boundary", "Look", was=("b",))
-def boundary(here: Inspector, count: int | None) -> None:
-    """Shows where the prompt tokenized alone ends, and differs from the whole."""
-    here.open_view(BOUNDARY)
+OPENING = (
+    _opening("pane.conversation", "O c", CONVERSATION, "Shows the messages as the chat template receives them."),
+    _opening("pane.rendered", "O t", RENDERED, "Shows the text the chat template made."),
+    _opening("pane.raw", "O r", RAW, "Shows the row as it is stored."),
+    _opening(
+        "boundary", "O e", BOUNDARY, "Shows where the prompt tokenized alone ends, and differs from the whole.", ("b",)
+    ),
+)
 
 
 @Command("pane.alone", ("m",), "this pane alone", "Look", was=())

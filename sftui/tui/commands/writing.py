@@ -48,7 +48,7 @@ def _named(here: Inspector, name: str) -> None:
         "export the repaired data: nothing is written yet",
         lambda width: lines(here, target, log, width),
         lambda answer: here.say("nothing was written", Role.DIM) if answer is None else _write(here, target, log),
-        offer="a overwrites · " if there else "a writes it · ",
+        offers={"yes": "a overwrites" if there else "a writes it"},
     )
 
 

@@ -69,7 +69,6 @@ class FiguresPane(DocumentPane):
         super().__init__(ident)
         self.marked: Callable[[], str] = lambda: ""
         self.mark: Callable[[str], None] = lambda by: None
-        self._owners: tuple[str, ...] = ()
         self._owned: Callable[[int], Owned] = lambda width: ()
 
     def show_owned(self, name: str, make: Callable[[int], Owned], *, keep: bool, hint: str) -> None:
@@ -78,68 +77,52 @@ class FiguresPane(DocumentPane):
         self.show(name, self._lines, keep=keep, hint=hint)
 
     def _lines(self, width: int) -> tuple[Line, ...]:
-        made = self._owned(width)
-        self._owners = tuple(by for _, by in made)
-        return tuple(cells for cells, _ in made)
+        owned = self._owned(width)
+        self.owners = tuple(by or None for _, by in owned)
+        return tuple(cells for cells, _ in owned)
 
     def line_cells(self, number: int) -> Line:
-        cells = super().line_cells(number)
-        by = self._owner(number)
-        if not by or by != self.marked() or self._owners.index(by) != number - self.heads:
-            return cells
-        return line(("▸", Role.PLAIN)) + cells[1:]
+        cells, by = super().line_cells(number), self._begun(number)
+        return cells if by is None or by != self.marked() else line(("▸", Role.PLAIN)) + cells[1:]
 
-    def _owner(self, number: int) -> str:
-        """What lists the rows behind a line; "" where there are none."""
-        at = number - self.heads
-        return self._owners[at] if 0 <= at < len(self._owners) else ""
+    def _begun(self, number: int) -> str | None:
+        """What has rows and begins on a line."""
+        by = self.owner(number)
+        return by if by is not None and self.owners.index(by) == number - self.heads else None
 
     # — moving —
 
-    def _on_screen(self) -> list[str]:
-        """What has rows and its first line on screen, from above."""
-        last = min(self.top + self.size.height, self.line_count())
-        return [
-            by
-            for number in range(max(self.heads, self.top), last)
-            if (by := self._owner(number)) and self._owners.index(by) == number - self.heads
-        ]
+    def step(self, kind: str, count: int) -> None:
+        """To an end: the first of all and the top, or the last and the bottom."""
+        if kind not in ("home", "end"):
+            super().step(kind, count)
+            return
+        if owners := [by for by in self.owners if by]:
+            self._choose(owners[-1 if kind == "end" else 0])
+        self.scroll_top(self.line_count() if kind == "end" else 0)
 
     def move(self, steps: int) -> None:
         """So many on (back); a line on where there is none."""
         for _ in range(abs(steps)):
-            self._step(1 if steps > 0 else -1)
+            self._one_on(1 if steps > 0 else -1)
 
-    def _step(self, step: int) -> None:
-        seen, owners = self._on_screen(), list(dict.fromkeys(by for by in self._owners if by))
-        marked = self.marked()
-        if marked in seen:
-            at = owners.index(marked) + step
-            following = owners[at] if 0 <= at < len(owners) else ""
-        else:
-            following = seen[0 if step > 0 else -1] if seen else ""
-        if following:
-            self._choose(following)
+    def _one_on(self, step: int) -> None:
+        lines, marked = range(self.top, self.top + self.size.height), self.marked()
+        seen = [by for number in lines if (by := self._begun(number))][::step]
+        owners = [*dict.fromkeys(by for by in self.owners if by)][::step]
+        ahead = owners[owners.index(marked) + 1 :] if marked in seen else seen
+        if ahead:
+            self._choose(ahead[0])
         else:
             self.scroll_lines(step)
 
-    def to_end(self, last: bool) -> None:
-        """The first of all and the top, or the last and the bottom."""
-        owners = [by for by in self._owners if by]
-        if owners:
-            self._choose(owners[-1 if last else 0])
-        self.scroll_top(self.line_count() if last else 0)
-
     def pick(self, number: int) -> None:
         """Mark what is on a clicked line."""
-        by = self._owner(number)
-        if by:
+        if by := self.owner(number):
             self._choose(by)
 
     def _choose(self, by: str) -> None:
         self.mark(by)
         self.resized()
-        own = [number for number, owner in enumerate(self._owners, start=self.heads) if owner == by]
-        self.keep_in_view(own[-1])
-        self.keep_in_view(own[0])
+        self.keep_owner_in_view(by)
         self.repaint()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING
 
 from sftui.tui.line_view import LineView
@@ -67,7 +68,6 @@ class FindingsPane(LineView):
         self.marked = NONE
         self._wanted: list[Identity] = []
         self._at = 0
-        self._owner: tuple[int, ...] = ()
 
     # — content —
 
@@ -118,41 +118,34 @@ class FindingsPane(LineView):
     def resized(self) -> None:
         if not self.display or not self.size.width:
             return
-        made = self._made(max(self.size.width, 20))
-        self.lines = tuple(cells for cells, _ in made)
-        self._owner = tuple(owner for _, owner in made)
-        own = [i for i, owner in enumerate(self._owner) if owner == self.marked != NONE]
-        if own and self.size.height:
-            self.keep_in_view(own[-1])
-            self.keep_in_view(own[0])
+        self.lines, self.owners = zip(*self._blocks(max(self.size.width, 20)))
+        self.keep_owner_in_view(self.marked)
         super().resized()
 
-    def _made(self, width: int) -> list[tuple[Line, int]]:
+    def _blocks(self, width: int) -> Iterator[tuple[Line, int | None]]:
+        """Each line, with the number of its finding."""
         from sftui.views.findings import finding_block, finding_counts
 
         answer = self.answer
         if answer is None:
-            return [(line((f" row {self.row:,}", Role.TITLE), ("  checking …", Role.DIM)), -1)]
+            yield line((f" row {self.row:,}", Role.TITLE), ("  checking …", Role.DIM)), None
+            return
         if answer.problem is not None:
-            return [(cells, -1) for cells in problem_lines(answer.problem, width)]
-        made: list[tuple[Line, int]] = []
-        number = 0
+            yield from ((cells, None) for cells in problem_lines(answer.problem, width))
+            return
+        numbers = count()
         # an error of the set-up may be what stops the row
         none = "nothing of its own" if any(one.severity == "error" for one in answer.setup or ()) else "nothing found"
-        for title, group, waived in (
-            (f"row {self.row:,}", answer.findings, answer.waived),
-            ("the set-up", answer.setup, answer.setup_waived),
+        for gap, title, group, waived in (
+            ((), f"row {self.row:,}", answer.findings, answer.waived),
+            (((),), "the set-up", answer.setup, answer.setup_waived),
         ):
-            if made:
-                made.append(((), -1))
             counts = "checking …" if group is None else finding_counts(group, waived) or none
-            made.append((line((f" {title}  ", Role.TITLE), (counts, Role.DIM)), -1))
-            for finding in group or ():
+            yield from ((cells, None) for cells in (*gap, line((f" {title}  ", Role.TITLE), (counts, Role.DIM))))
+            for finding, number in zip(group or (), numbers):
                 marked = number == self.marked
                 block = finding_block(finding, width, marked=marked, active=self.active, trainer=self.trainer)
-                made += [(cells, number) for cells in block]
-                number += 1
-        return made
+                yield from ((cells, number) for cells in block)
 
     # — moving —
 
@@ -165,6 +158,6 @@ class FindingsPane(LineView):
 
     def pick(self, number: int) -> None:
         """Marks the finding on a clicked line."""
-        owner = self._owner[number] if 0 <= number < len(self._owner) else NONE
-        if owner != NONE:
+        owner = self.owner(number)
+        if owner is not None:
             self.move(owner - self.marked)

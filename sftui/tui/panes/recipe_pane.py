@@ -23,6 +23,7 @@ class RecipePane(LineView):
     """Holds which knob is marked; the values are those of the workspace."""
 
     name_of_pane = "recipe"
+    pages_move = True
 
     def __init__(self, workspace: Workspace, ident: str) -> None:
         super().__init__(ident)
