@@ -73,10 +73,6 @@ class KeyedApp(App[ResultT], inherit_bindings=False):
     def get_driver_class(self) -> type[Driver]:
         return writing_changes(ending_with_server(super().get_driver_class()), self.on_screen)
 
-    def forget_cells(self) -> None:
-        """What stands on the terminal is not known: all of the next frame is written."""
-        self.on_screen.forget()
-
     def get_line_filters(self) -> Sequence[LineFilter]:
         """With NO_COLOR every colour goes, Textual's own choice can make text invisible (trap T5); without the glyphs
         there is ASCII."""

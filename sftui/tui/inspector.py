@@ -312,7 +312,7 @@ class Inspector(Screen[None], inherit_bindings=False):
 
     def redraw(self) -> None:
         """Everything, after another program had the terminal."""
-        self.terminal.forget_cells()
+        self.terminal.on_screen.forget()
         self.refresh(layout=False)
 
     def open_palette(self, then: Callable[[Command | int], None]) -> None:

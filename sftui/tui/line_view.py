@@ -261,28 +261,23 @@ class LineView(Widget, can_focus=False, inherit_bindings=False):
 
 def difference(old: Line, new: Line) -> tuple[int, int]:
     """The cells from the first to after the last in which two lines differ."""
-    start = 0
-    common = 0
-    for a, b in zip(old, new):
-        if a != b:
-            if (a.role, a.over) == (b.role, b.over):
-                start += cell_width(_shared(a, b))
-            break
-        start += a.width
-        common += 1
+    start = _alike(old, new, 1)
     old_width, new_width = sum(s.width for s in old), sum(s.width for s in new)
-    end = max(old_width, new_width)
-    if old_width == new_width:
-        for a, b in zip(reversed(old[common:]), reversed(new[common:])):
-            if a != b:
-                if (a.role, a.over) == (b.role, b.over):
-                    end -= cell_width(_shared(a, b, -1))
-                break
-            end -= a.width
-    return start, max(start, end)
+    alike_at_end = _alike(old, new, -1) if old_width == new_width else 0
+    return start, max(start, max(old_width, new_width) - alike_at_end)
 
 
-def _shared(a: Run, b: Run, step: int = 1) -> str:
+def _alike(old: Line, new: Line, step: int) -> int:
+    """How many cells are the same at the beginning of two lines, or at their end (-1)."""
+    cells = 0
+    for a, b in zip(old[::step], new[::step]):
+        if a != b:
+            return cells + cell_width(_shared(a, b, step)) if (a.role, a.over) == (b.role, b.over) else cells
+        cells += a.width
+    return cells
+
+
+def _shared(a: Run, b: Run, step: int) -> str:
     """The beginning that two texts share, or the end (-1); none of words whose cells are held as a whole."""
     if has_clusters(a.text) or has_clusters(b.text):
         return ""

@@ -87,7 +87,8 @@ class MainScreen(Inspector, inherit_bindings=False):
         """The bars; panes draw themselves. Once for each key and event, when all that follows from it was put."""
         self.draw_tour()
         self.put(self.state.moved.to(self.state.row, self.panes.tokens.state.cursor, self.state.open.context))
-        self.status_bar.show(status_cells(self.state.status._replace(notes=notes.count(self, self.notes)), self.width))
+        status = self.state.status_line(notes.count(self, self.notes), self.reader.pending)
+        self.status_bar.show(status_cells(status, self.width))
         said, context = self.state.said, self.state.open.context
         shown, left = message_lines(said.text, said.role, self.width) if said.text else (self.sentence(), ())
         self.detail.show(shown)
@@ -178,8 +179,6 @@ class MainScreen(Inspector, inherit_bindings=False):
                 self.say(f"{said.text} · {moved}" if said.text else moved, said.role if said.text else Role.DIM)
         elif stroke.unknown and not (had_pending and key == "escape"):
             self.say(moved or f"{stroke.unknown} does nothing here; ? shows the keys", Role.DIM)
-        if self.state.status.pending != self.reader.pending:
-            self.put(self.state.status._replace(pending=self.reader.pending))
 
     def on_line_view_clicked(self, message: LineView.Clicked) -> None:
         """The mouse: a row, a knob, or simply the keys."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import accumulate
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeAlias, TypeVar, get_type_hints
 
@@ -268,8 +268,7 @@ class ComparisonState(NamedTuple):
 
     def at(self, row: int) -> ComparisonState:
         """The answer of another row is none."""
-        here = self.answer is None or (self.answer.comparison is not None and self.answer.comparison.row == row)
-        return self if here else self._replace(answer=None)
+        return self if self.answers(row) else self._replace(answer=None)
 
     def answers(self, row: int) -> bool:
         """Whether the row under B is at hand."""
@@ -335,24 +334,21 @@ class RepairState(NamedTuple):
 
 
 class BatchState(NamedTuple):
-    """The batch and the packs, and the rows that they begin with; `rows` are wanted in the batch."""
+    """The batch and the packs, and the `first` row of each; `rows` are wanted in the batch."""
 
     rows: int = 0
     batch: ev.BatchReady | None = None
     packs: ev.PacksReady | None = None
-    batch_row: int | None = None
-    packs_row: int | None = None
+    first: Mapping[str, int] = {}
 
     def requested(self, name: str, row: int) -> BatchState:
         """Another one was requested."""
-        if name == BATCH:
-            return self._replace(batch=None, batch_row=row)
-        return self._replace(packs=None, packs_row=row)
+        without = self._replace(batch=None) if name == BATCH else self._replace(packs=None)
+        return without._replace(first={**self.first, name: row})
 
     def begins_with(self, name: str, row: int) -> bool:
         """Whether what is at hand is that of a row."""
-        held, first = (self.batch, self.batch_row) if name == BATCH else (self.packs, self.packs_row)
-        return held is not None and first == row
+        return (self.batch if name == BATCH else self.packs) is not None and self.first.get(name) == row
 
     def answered(self, event: ev.BatchReady | ev.PacksReady) -> BatchState:
         return self._replace(batch=event) if isinstance(event, ev.BatchReady) else self._replace(packs=event)
@@ -432,12 +428,12 @@ class State(NamedTuple):
     moved: LastMove = LastMove()
 
     def put(self, *parts: Part) -> State:
-        """With other parts; what the status line says of the row's mark and of the data follows."""
-        made = self._replace(**{FIELDS[type(part)]: part for part in parts})  # type: ignore[arg-type]
-        mark, data = mark_words(made.mark), made.reading.data
-        if (made.status.mark, made.status.data) != (mark, data):
-            made = made._replace(status=made.status._replace(mark=mark, data=data))
-        return made
+        """With other parts."""
+        return self._replace(**{FIELDS[type(part)]: part for part in parts})  # type: ignore[arg-type]
+
+    def status_line(self, notes: int, pending: str) -> Status:
+        """The status with what follows of it: the row's mark and what is wrong with the data."""
+        return self.status._replace(mark=mark_words(self.mark), data=self.reading.data, notes=notes, pending=pending)
 
     @property
     def row(self) -> int:

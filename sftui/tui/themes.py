@@ -49,34 +49,25 @@ PALETTES = {
 
 
 _LOOKS: dict[Role, tuple[str, dict[str, Any]]] = {
-    Role.PLAIN: ("text", {}),
-    Role.TRAINED: ("trained", {"bold": True}),
-    Role.WEIGHTED: ("accent", {"bold": True}),
-    Role.MASKED: ("muted", {"dim": True}),
-    Role.SPECIAL: ("special", {}),
-    Role.HEADER: ("muted", {"dim": True}),
-    Role.CUT: ("faint", {"strike": True, "dim": True}),
-    Role.GHOST: ("faint", {"italic": True, "dim": True}),
-    Role.PAD: ("faint", {"dim": True}),
-    Role.BORDER: ("faint", {"dim": True}),
-    Role.LABEL: ("text", {}),
-    Role.POSITION: ("muted", {"dim": True}),
-    Role.NUMBER: ("muted", {"dim": True}),
-    Role.TITLE: ("text", {"bold": True}),
-    Role.DIM: ("muted", {"dim": True}),
-    Role.KEY: ("accent", {}),
-    Role.VALUE: ("text", {}),
-    Role.CHANGED: ("special", {"bold": True}),
-    Role.WARNING: ("warning", {"bold": True}),
-    Role.ERROR: ("error", {"bold": True}),
-    Role.GOOD: ("trained", {}),
-    Role.ADDED: ("trained", {}),
-    Role.REMOVED: ("special", {}),
-    Role.FOCUS: ("accent", {"bold": True}),
-    Role.SYSTEM: ("system", {}),
-    Role.USER: ("user", {}),
-    Role.ASSISTANT: ("assistant", {}),
-    Role.TOOL: ("tool", {}),
+    role: (colour, dict.fromkeys(attributes.split(), True))
+    for colour, attributes, roles in (
+        ("text", "", (Role.PLAIN, Role.LABEL, Role.VALUE)),
+        ("text", "bold", (Role.TITLE,)),
+        ("muted", "dim", (Role.MASKED, Role.HEADER, Role.POSITION, Role.NUMBER, Role.DIM)),
+        ("faint", "dim", (Role.PAD, Role.BORDER)),
+        ("faint", "strike dim", (Role.CUT,)),
+        ("faint", "italic dim", (Role.GHOST,)),
+        ("trained", "bold", (Role.TRAINED,)),
+        ("trained", "", (Role.GOOD, Role.ADDED)),
+        ("special", "bold", (Role.CHANGED,)),
+        ("special", "", (Role.SPECIAL, Role.REMOVED)),
+        ("accent", "bold", (Role.WEIGHTED, Role.FOCUS)),
+        ("accent", "", (Role.KEY,)),
+        ("warning", "bold", (Role.WARNING,)),
+        ("error", "bold", (Role.ERROR,)),
+        *((role.value, "", (role,)) for role in (Role.SYSTEM, Role.USER, Role.ASSISTANT, Role.TOOL)),
+    )
+    for role in roles
 }
 """Palette colour and attributes of each role; `dim` only where the theme has no greys of its own."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, repeat
 from typing import TYPE_CHECKING
 
 from sftui.model import IGNORE_INDEX, Batch, Pack
@@ -17,31 +17,27 @@ if TYPE_CHECKING:
 
 def batch_lines(batch: Batch, width: int, *, ignore_index: int = IGNORE_INDEX) -> tuple[Line, ...]:
     """Shapes, waste and warnings of a batch, then one strip of loss glyphs per row."""
-    lines: list[Line] = []
-    for sentence, role in _batch_words(batch, ignore_index):
-        lines += wrap(line((sentence, role)), width)
-    length = max(batch.lengths, default=0) if _flat(batch) else len(batch.input_ids[0]) if batch.input_ids else 0
+    weights = batch.weights or repeat(None)
+    glyphs = [_carried(labels, some, ignore_index) for labels, some in zip(batch.labels, weights)]
+    strips = _strips(batch, glyphs)
+    lines = [row for words in _batch_words(batch, glyphs, strips) for row in wrap(line(words), width)]
     row_digits, size_digits = _digits(batch.rows), _digits(batch.lengths)
     room = max(width - row_digits - size_digits - 6, 1)
+    length = max(map(len, strips), default=0)
     step = max(-(-length // room), 1)
     if length:
         lines.append(())
         lines += wrap(_legend(step, width, batch.weights is not None), width)
-    each = _glyphs_of(batch, ignore_index)
-    ends = accumulate(batch.lengths)
-    rows = [each[0][end - size : end] for size, end in zip(batch.lengths, ends)] if _flat(batch) else each
-    for row, size, carried in zip(batch.rows, batch.lengths, rows):
-        glyphs = _padded(carried, size, batch.pad_side)
+    for row, size, strip in zip(batch.rows, batch.lengths, strips):
         builder = LineBuilder().add(f"row {row:>{row_digits}} ", Role.LABEL).add(f"{size:>{size_digits}} ", Role.NUMBER)
-        lines.append(crop(_strip(builder, scaled(glyphs, step)), width))
+        lines.append(crop(_strip(builder, scaled(strip, step)), width))
     return tuple(lines)
 
 
-def _batch_words(batch: Batch, ignore_index: int) -> Iterator[tuple[str, Role]]:
+def _batch_words(batch: Batch, glyphs: Sequence[str], strips: Sequence[str]) -> Iterator[tuple[str, Role]]:
     rows = len(batch.input_ids)
     length = len(batch.input_ids[0]) if rows else 0
     cells, real = rows * length, sum(batch.lengths)
-    glyphs = _glyphs_of(batch, ignore_index)
     trained = sum(map(_learnt, glyphs))
     shape = f"{rows} × {length:,}"
     more = {"attention_mask": batch.attention_mask, "position_ids": batch.position_ids, "loss_weights": batch.weights}
@@ -63,7 +59,7 @@ def _batch_words(batch: Batch, ignore_index: int) -> Iterator[tuple[str, Role]]:
         yield "no attention mask: padding is not hidden from the model", Role.WARNING
     for note in batch.notes:
         yield visible(note), Role.WARNING
-    hidden, odd = _oddities(batch, glyphs)
+    hidden, odd = _hidden(batch), trained - sum(map(_learnt, strips))
     if hidden:
         yield f"the attention mask hides {hidden:,} real tokens", Role.WARNING
     if odd:
@@ -74,17 +70,12 @@ def _digits(values: tuple[int, ...]) -> int:
     return max((len(str(value)) for value in values), default=1)
 
 
-def _oddities(batch: Batch, glyphs: Sequence[str]) -> tuple[int, int]:
-    """Real tokens that the attention mask hides, and padding positions that carry loss."""
-    if _flat(batch):
-        return 0, _learnt(glyphs[0][sum(batch.lengths) :])
-    hidden = padding = 0
-    masks = batch.attention_mask or ((),) * len(batch.rows)
-    for size, carried, mask in zip(batch.lengths, glyphs, masks):
-        start, end = _real(size, len(carried), batch.pad_side)
-        hidden += sum(1 for value in mask[start:end] if not value)
-        padding += _learnt(carried[:start]) + _learnt(carried[end:])
-    return hidden, padding
+def _hidden(batch: Batch) -> int:
+    """How many real tokens the attention mask hides."""
+    if batch.attention_mask is None or _flat(batch):
+        return 0
+    masks = zip(batch.lengths, batch.attention_mask)
+    return sum(mask[slice(*_real(size, len(mask), batch.pad_side))].count(0) for size, mask in masks)
 
 
 def _flat(batch: Batch) -> bool:
@@ -92,10 +83,11 @@ def _flat(batch: Batch) -> bool:
     return len(batch.labels) == 1 < len(batch.rows)
 
 
-def _glyphs_of(batch: Batch, ignore_index: int) -> list[str]:
-    """A loss glyph for each position of each row, padding too."""
-    weights = batch.weights or (None,) * len(batch.labels)
-    return [_carried(labels, some, ignore_index) for labels, some in zip(batch.labels, weights)]
+def _strips(batch: Batch, glyphs: Sequence[str]) -> list[str]:
+    """A loss glyph for each position of each row, padding told apart."""
+    if _flat(batch):
+        return [glyphs[0][end - size : end] for size, end in zip(batch.lengths, accumulate(batch.lengths))]
+    return [_padded(carried, size, batch.pad_side) for carried, size in zip(glyphs, batch.lengths)]
 
 
 def _carried(labels: tuple[int, ...], weights: Runs[float] | None, ignore_index: int) -> str:

@@ -14,6 +14,7 @@ from sftui.views.table import LEARNT, MASKED, MASKED_LABEL, WEIGHTED, TokenTable
 from sftui.views.words import EVALUATES, convention, evaluation_words, explain, shift_warning, why_stopped
 
 _NUMBER = re.compile(r"\d+")
+_BECAUSE = re.compile(", because (?:it is |it )?")
 LEAST_PREVIEW = 20
 """Cells of a preview that a strip leaves in the list."""
 BEGINS = "begins with"
@@ -90,20 +91,12 @@ def token_line(table: TokenTable, i: int, width: int, *, shift: bool = False, fa
     position, number, explained = f"{i:,} ", f" {table.ids[i]} ", explain(table, i, shift=shift)
     glyph = (table.loss_shifted if shift else table.loss)[i]
     role = Role.WEIGHTED if glyph == WEIGHTED else Role.TRAINED if glyph in LEARNT else Role.MASKED
-    short = (
-        explained.replace(", because it is ", ": ", 1).replace(", because it ", ": ", 1).replace(", because ", ": ", 1)
-    )
+    short, named = _BECAUSE.sub(": ", explained, count=1), f"{table.parts[i]} · "
     left = width - len(position) - len(number)
     # The reason is what the line is for: before it is cut the token, then its words, then the part give way.
     full = explain(table, i, shift=shift, fact=fact)
-    for reason, part in (
-        (full, f"{table.parts[i]} · "),
-        (full, ""),
-        (explained, f"{table.parts[i]} · "),
-        (short, f"{table.parts[i]} · "),
-        (explained, ""),
-        (short, ""),
-    ):
+    ways = ((full, named), (full, ""), (explained, named), (short, named), (explained, ""), (short, ""))
+    for reason, part in ways:
         room = left - cell_width(part) - cell_width(reason)
         if room >= min(cell_width(table.cells[i]), LEAST_TOKEN):
             break

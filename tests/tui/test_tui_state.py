@@ -316,7 +316,9 @@ def test_what_the_status_line_says_of_mark_and_data_follows() -> None:
     state = State(SessionState(RULE)).put(
         SessionState(RULE, RowMarks().toggled(0, "drop")), ReadingState(damage="cut off")
     )
-    assert (state.status.mark, state.status.data) == ("D drop", "✗ damaged")
+    shown = state.status_line(2, "12")
+    assert (shown.mark, shown.data, shown.notes, shown.pending) == ("D drop", "✗ damaged", 2, "12")
     moved = state.put(state.status._replace(trained=5).at(1), state.reading._replace(changed=True))
-    assert (moved.status.mark, moved.status.data, moved.status.trained) == ("", "✗ changed on disk", None)
+    shown = moved.status_line(0, "")
+    assert (shown.mark, shown.data, shown.trained) == ("", "✗ changed on disk", None)
     assert state.status.row == 0, "the state before stays as it was"

@@ -43,11 +43,11 @@ async def test_y_copies_row_ids_labels_and_text(clipboard: list[str]) -> None:
 
 async def test_a_prefix_waits_and_is_shown() -> None:
     async with running() as driven:
-        assert driven.main.state.status.pending == ""
+        assert driven.main.reader.pending == ""
         await driven.press("y")
         assert driven.lines[0].rstrip().endswith("y")
         await driven.press("escape")
-        assert driven.main.state.status.pending == ""
+        assert driven.main.reader.pending == ""
 
 
 async def test_w_writes_and_asks_before_overwriting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

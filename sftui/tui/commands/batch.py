@@ -81,7 +81,7 @@ def pack_lines(here: Inspector, width: int) -> tuple[Line, ...]:
     """What was packed and how, the rectangle, then the packs one by one."""
     from sftui.views.batch import batch_lines, pack_lines
 
-    answer, recipe, first = here.state.batched.packs, here.workspace.recipe, here.state.batched.packs_row or 0
+    answer, recipe, first = here.state.batched.packs, here.workspace.recipe, here.state.batched.first.get(PACKS, 0)
     if answer is None:
         return (line(("packing …", Role.DIM)),)
     if answer.problem is not None or answer.batch is None:

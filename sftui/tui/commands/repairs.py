@@ -50,18 +50,14 @@ def cure(here: Inspector, finding: Finding, verb: str, fix: Callable[[], None], 
     """The one cure that a finding has, or the one picked of several: the fix of its recipe or template, or a repair."""
     repairs = cures(here, finding)
     own = finding.fix if finding.fix is not None and (finding.fix.changes or finding.fix.template) else None
+    ways = [(("recipe" if own.changes else "template", own.title), fix)] if own is not None else []
+    ways += [(entry, partial(repair, entry[0])) for entry in repairs]
     if not repairs:
         fix()
-        return
-    entries = [*([("recipe" if own.changes else "template", own.title)] if own is not None else []), *repairs]
-    if len(entries) == 1:
-        repair(entries[0][0])
-        return
-    do: list[Callable[[], None]] = [
-        *([fix] if own is not None else []),
-        *(partial(repair, name) for name, _ in repairs),
-    ]
-    here.pick(f"{finding.code}: {verb}", entries, lambda number: do[number]())
+    elif len(ways) == 1:
+        ways[0][1]()
+    else:
+        here.pick(f"{finding.code}: {verb}", [entry for entry, _ in ways], lambda number: ways[number][1]())
 
 
 def preview(here: Inspector, name: str) -> None:

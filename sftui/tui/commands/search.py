@@ -171,7 +171,7 @@ def _at_the_end(here: Inspector, search: Search, unread: int) -> None:
         _search(here, again)
         return
     what = "an error or a warning" if query == SearchQuery(FINDING, "any") else f"{query.kind} {query.text}"
-    rest = " in the rows that can be read" if "damaged" in here.state.status.data else ""
+    rest = " in the rows that can be read" if "damaged" in here.state.reading.data else ""
     if unread:
         rest = f" in what can be read; {many(unread, 'row')} could not be"
     here.say(f"no {'other ' if query.kind == FINDING else ''}row has {what}{rest}", Role.WARNING)

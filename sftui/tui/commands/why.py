@@ -120,22 +120,17 @@ def on_recipe(here: Inspector) -> None:
     """Another recipe: what was tried and counted is no longer true; the worker answers again by itself."""
     now = here.state.why
     if here.state.open.view == WHY:
-        here.put(now._replace(answer=None, recipe=None, counted=None))
-        _stop_counting(here)
+        here.workspace.cancel(now.counting)
+        here.put(now._replace(answer=None, recipe=None, counted=None, counting=None))
         here.paint_view(WHY)
 
 
 def closed(here: Inspector) -> str | None:
     """Nothing is tried and counted any more."""
     here.workspace.cancel(here.state.why.ticket)
-    _stop_counting(here)
+    here.workspace.cancel(here.state.why.counting)
     here.put(WhyState())
     return None
-
-
-def _stop_counting(here: Inspector) -> None:
-    here.workspace.cancel(here.state.why.counting)
-    here.put(here.state.why._replace(counting=None))
 
 
 def _no_way(here: Inspector) -> StatusMessage | None:

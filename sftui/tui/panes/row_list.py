@@ -12,7 +12,6 @@ from sftui.model import Inspection, RowSummary
 from sftui.tui.line_view import STRIPS, LineView
 from sftui.views.cells import Line, Over, Role
 from sftui.views.status import row_heading, row_line, row_sentence
-from sftui.views.strip import strip_of
 
 BLOCK = 64
 """Rows requested beyond the screen on each side, so that paging finds them at hand."""
@@ -134,21 +133,11 @@ class RowList(LineView):
 
     def _made(self, made: Inspection) -> RowSummary:
         """What is found in a row is not known on the other side."""
+        from sftui.workspace.summaries import Leads, summary
+
         known = self.summaries.get(made.row.index)
-        whole = len(made.labels.labels) if made.labels is not None else None
-        tokens = made.received if made.received is not None else whole
-        return RowSummary(
-            made.row.index,
-            known.preview if known is not None else "",
-            tokens,
-            made.trained if whole is not None else None,
-            max(0, (whole or 0) - (tokens or 0)),
-            made.dropped,
-            made.problem.what if made.problem is not None else None,
-            repaired=known is not None and known.repaired,
-            evaluates=made.evaluates,
-            strip=strip_of(made),
-        )
+        text, repaired = (known.preview, known.repaired) if known is not None else ("", False)
+        return replace(summary(made, Leads()), preview=text, repaired=repaired, dropped=made.dropped)
 
     def forget(self) -> None:
         """Another recipe or tokenizer: what is off screen is no longer true, the rest answers again."""
