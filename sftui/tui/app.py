@@ -28,19 +28,11 @@ class SftuiApp(KeyedApp[None], inherit_bindings=False):
     """One screen over one workspace."""
 
     def __init__(
-        self,
-        workspace: Workspace,
-        settings: UserSettings,
-        *,
-        theme: str | None = None,
-        tour: bool = False,
-        in_ascii: bool = False,
+        self, workspace: Workspace, settings: UserSettings, *, theme: str | None = None, in_ascii: bool = False
     ) -> None:
         super().__init__(theme or settings.theme, in_ascii)
         self.workspace = workspace
         self.main = MainScreen(workspace, build_keymap(COMMANDS, settings.keymap), self.look)
-        if tour:
-            self.main.put(Tour(0))
         self.mouse_on = settings.mouse
 
     def get_default_screen(self) -> MainScreen:
@@ -93,8 +85,10 @@ def run_app(
     that cannot be used."""
     mouse = mouse and settings.mouse
     forget_old_size()
-    app = SftuiApp(workspace, settings, theme=theme, tour=tour, in_ascii=ascii_only(settings.glyphs, os.environ))
+    app = SftuiApp(workspace, settings, theme=theme, in_ascii=ascii_only(settings.glyphs, os.environ))
     app.mouse_on = mouse
+    if tour:
+        app.main.put(Tour(0))
     try:
         app.run(mouse=mouse)
     finally:

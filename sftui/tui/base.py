@@ -46,11 +46,10 @@ class KeyedApp(App[ResultT], inherit_bindings=False):
         super().__init__()
         self.animation_level = "none"
         self.mouse_on = True
-        self.look = Styles(theme or default_theme(os.environ))
-        self.use_theme(self.look.name)
+        self.use_theme(theme or default_theme(os.environ))
 
     def use_theme(self, name: str) -> None:
-        theme = textual_theme(name)
+        self.look, theme = Styles(name), textual_theme(name)
         self.register_theme(theme)
         self.theme = theme.name
 

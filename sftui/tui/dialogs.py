@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, cast
 
 from textual import events
 from textual.app import ComposeResult
@@ -10,18 +11,24 @@ from textual.containers import Container
 from textual.geometry import Size
 from textual.screen import ModalScreen
 
-from sftui.text import cell_width, clip, visible
+from sftui.text import cell_width, fit, visible
 from sftui.tui.bars import Bar
 from sftui.tui.commands.command import STEPS
 from sftui.tui.contexts import DIALOG
 from sftui.tui.keys import Keymap, KeyReader
 from sftui.tui.line_view import LineView
-from sftui.tui.themes import Styles
 from sftui.views.cells import Line, Over, Role, line, wrap
 
+if TYPE_CHECKING:
+    from sftui.tui.base import KeyedApp
+
+Maker = Callable[[int], Sequence[Line]]
+"""Lines for a width in cells."""
 Answer = int | str | None
 """None where a dialog was closed, else the number of the line picked, or the name of what it offers."""
-NO_OFFERS: Mapping[str, str] = {}
+Offers = Mapping[str, str]
+"""Commands of dialogs that answer one, each with the words for its key."""
+NO_OFFERS: Offers = {}
 LONGEST_TITLE, LONGEST_NOTE = 4, 3
 """Lines of a title, and of what the marked line is too short for."""
 
@@ -31,7 +38,7 @@ class DialogLines(LineView):
 
     pages_move = True
 
-    def __init__(self, make: Callable[[int], Sequence[Line]], picking: bool) -> None:
+    def __init__(self, make: Maker, picking: bool) -> None:
         super().__init__("dialog-lines")
         self.make = make
         self.picking = picking
@@ -58,8 +65,7 @@ class DialogLines(LineView):
 
 
 class Dialog(ModalScreen[Answer], inherit_bindings=False):
-    """A titled box, which dismisses with an `Answer`. `offers` are the commands of dialogs that answer it, each with
-    the words for its key."""
+    """A titled box, which dismisses with an `Answer`."""
 
     DEFAULT_CSS = """
     Dialog { align: center middle; background: transparent; }
@@ -72,27 +78,19 @@ class Dialog(ModalScreen[Answer], inherit_bindings=False):
     AUTO_FOCUS = None
     ALLOW_SELECT = False
 
+    picking = False
+    """Whether one of its lines is picked."""
+
     def __init__(
-        self,
-        title: str,
-        make: Callable[[int], Sequence[Line]],
-        keymap: Keymap,
-        look: Styles,
-        *,
-        picking: bool = False,
-        offers: Mapping[str, str] = NO_OFFERS,
-        leave: str = "closes",
-        marked: int = 0,
+        self, title: str, make: Maker, keymap: Keymap, offers: Offers = NO_OFFERS, leave: str = "closes"
     ) -> None:
         super().__init__()
         self.heading = title
         self.offers = offers
         self.leave = leave
         self.reader = KeyReader(keymap)
-        self.look = look
         self.make = make
-        self.lines = DialogLines(make, picking)
-        self.lines.marked = marked
+        self.lines = DialogLines(make, self.picking)
         self.bar = Bar("dialog-title")
         self.note = Bar("dialog-note", ground="back")
         self.foot = Bar("dialog-foot", ground="back")
@@ -103,7 +101,7 @@ class Dialog(ModalScreen[Answer], inherit_bindings=False):
 
     def on_mount(self) -> None:
         for part in self.parts:
-            part.set_look(self.look)
+            part.set_look(cast("KeyedApp[None]", self.app).look)
         self.fit(self.app.size)
 
     def on_resize(self, event: events.Resize) -> None:
@@ -114,8 +112,7 @@ class Dialog(ModalScreen[Answer], inherit_bindings=False):
         whole."""
         width = max(8, min(size.width, 100) - 2)
         title = self.title_lines(width)
-        entries = range(len(self.make.texts)) if isinstance(self.make, Options) else ()
-        note = max((len(self.rest(number, width)) for number in entries), default=0)
+        note = max((len(self.rest(number, width)) for number in range(self.lines.line_count())), default=0)
         self.bar.styles.height, self.note.styles.height = len(title), note
         self.note.display = note > 0
         self.lines.styles.height = max(1, min(len(self.make(width)), size.height - 3 - len(title) - note))
@@ -127,13 +124,13 @@ class Dialog(ModalScreen[Answer], inherit_bindings=False):
         return wrap(line((f" {visible(self.heading)}", Role.TITLE)), width, " ")[:LONGEST_TITLE]
 
     def keys(self) -> str:
-        if self.lines.picking:
+        if self.picking:
             return "j k move · Enter selects · Esc closes"
         return " · ".join(("j k scroll", *self.offers.values(), f"Esc {self.leave}"))
 
     def rest(self, number: int, width: int) -> tuple[Line, ...]:
         """What a line is too short for."""
-        return self.make.left(number, width) if isinstance(self.make, Options) else ()
+        return ()
 
     def show_rest(self, width: int = 0) -> None:
         """What the marked line is too short for."""
@@ -163,10 +160,10 @@ class Dialog(ModalScreen[Answer], inherit_bindings=False):
             self.dismiss(None)
 
     def choose(self, number: int | None) -> None:
-        self.dismiss(number if self.lines.picking else None)
+        self.dismiss(number if self.picking else None)
 
     def on_line_view_clicked(self, message: LineView.Clicked) -> None:
-        if self.lines.picking and message.line < self.lines.line_count():
+        if self.picking and message.line < self.lines.line_count():
             self.choose(message.line)
 
     def on_line_view_wheeled(self, message: LineView.Wheeled) -> None:
@@ -174,19 +171,23 @@ class Dialog(ModalScreen[Answer], inherit_bindings=False):
         self.show_rest()
 
 
-class Options:
-    """Lines to pick from: a name and what it means."""
+class OptionsDialog(Dialog):
+    """Lines to pick from: a name and what it means. The one that is called `marked` is marked first."""
 
-    def __init__(self, entries: Sequence[tuple[str, str]]) -> None:
-        widest = max((len(name) for name, _ in entries), default=0)
+    picking = True
+
+    def __init__(self, title: str, entries: Sequence[tuple[str, str]], keymap: Keymap, marked: str = "") -> None:
+        names = [name for name, _ in entries]
         self.meanings = [visible(meaning) for _, meaning in entries]
-        self.texts = [f" {visible(name):<{widest}}  {meaning}" for (name, _), meaning in zip(entries, self.meanings)]
+        widest = max(map(len, names), default=0)
+        self.texts = [f" {visible(name):<{widest}}  {meaning}" for name, meaning in zip(names, self.meanings)]
+        super().__init__(title, self.options, keymap)
+        self.lines.marked = names.index(marked) if marked in names else 0
 
-    def __call__(self, width: int) -> Sequence[Line]:
-        texts = (clip(text, width) for text in self.texts)
-        return [line((text + " " * max(0, width - cell_width(text)), Role.PLAIN)) for text in texts]
+    def options(self, width: int) -> Sequence[Line]:
+        return [line((fit(text, width), Role.PLAIN)) for text in self.texts]
 
-    def left(self, number: int, width: int) -> tuple[Line, ...]:
+    def rest(self, number: int, width: int) -> tuple[Line, ...]:
         """The meaning of an entry over a few lines, where its own line cuts it."""
         if not 0 <= number < len(self.texts) or cell_width(self.texts[number]) <= width:
             return ()

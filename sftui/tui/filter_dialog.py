@@ -17,7 +17,6 @@ from sftui.tui.dialogs import Dialog
 from sftui.tui.help_text import help_lines
 from sftui.tui.keys import Keymap
 from sftui.tui.prompt import around_cursor, edit
-from sftui.tui.themes import Styles
 from sftui.views.cells import Line, LineBuilder, Over, Role, line
 
 MOVES = {"up": "up", "down": "down", "pageup": "page_up", "pagedown": "page_down"}
@@ -65,9 +64,9 @@ class Help(FilterDialog):
     sign = "?"
     hint = "a key, a sign, a word: tokens, mask, export, shift …"
 
-    def __init__(self, context: str, keymap: Keymap, look: Styles) -> None:
+    def __init__(self, context: str, keymap: Keymap) -> None:
         self.context, self.keymap = context, keymap
-        super().__init__("help", self.made, keymap, look, offers={"accept": "Enter lists the pages of help"})
+        super().__init__("help", self.made, keymap, offers={"accept": "Enter lists the pages of help"})
 
     def made(self, width: int) -> Sequence[Line]:
         return help_lines(self.context, self.keymap, width, self.text)
@@ -88,11 +87,12 @@ class Palette(FilterDialog):
     """Letters filter, arrows move, Enter runs."""
 
     hint = "a command, or a row number"
+    picking = True
 
-    def __init__(self, context: str, keymap: Keymap, look: Styles, chosen: Callable[[Command | int], None]) -> None:
+    def __init__(self, context: str, keymap: Keymap, chosen: Callable[[Command | int], None]) -> None:
         self.context, self.keymap, self.chosen = context, keymap, chosen
         self.found: Sequence[Command | int] = self.matching("")
-        super().__init__("palette", self.entries, keymap, look, picking=True)
+        super().__init__("palette", self.entries, keymap)
 
     def matching(self, text: str) -> Sequence[Command | int]:
         """Commands that work from where the keys are, best first; a number is a row."""

@@ -15,7 +15,6 @@ from sftui.tui.base import KeyedApp
 from sftui.tui.dialogs import Answer
 from sftui.tui.filter_dialog import FilterDialog
 from sftui.tui.keys import Keymap
-from sftui.tui.themes import Styles
 from sftui.views.cells import Line, LineBuilder, Role, line, wrap
 
 DATA, TOKENIZER, TRAINER = "data", "tokenizer", "trainer"
@@ -46,13 +45,10 @@ class Picking(NamedTuple):
         many = f" ({self.at + 1} of {len(self.asks)})" if len(self.asks) > 1 else ""
         return TITLES[self.question][0] + many
 
-    @property
-    def typed(self) -> str:
-        """What may be typed instead."""
-        return TITLES[self.question][1]
-
     def picked(self, value: str) -> Picking:
         """The next question; none after what brings all else with it."""
+        from sftui.trainers.recognise import is_config
+
         chosen = {**self.chosen, self.question: value}
         whole = self.question == DATA and (value == DEMO or is_config(value))
         return Picking(self.asks, chosen, len(self.asks) if whole else self.at + 1)
@@ -84,13 +80,6 @@ class Picking(NamedTuple):
         return ""
 
 
-def is_config(value: str) -> bool:
-    """Whether data of this name is a trainer's config."""
-    from sftui.trainers.recognise import is_config
-
-    return is_config(value)
-
-
 def matching(choices: tuple[Choice, ...], text: str) -> tuple[Choice, ...]:
     """The choices that hold every word of a text, in their order."""
     words = text.casefold().split()
@@ -104,14 +93,15 @@ class Pick(FilterDialog):
     """One question: letters filter what may be picked, what is typed may be taken as it is."""
 
     sign = ">"
+    picking = True
 
-    def __init__(self, picking: Picking, keymap: Keymap, look: Styles) -> None:
-        self.picking = picking
-        self.hint = f"type to filter, or {picking.typed}"
-        self.choices = picking.choices(Path())
+    def __init__(self, asked: Picking, keymap: Keymap) -> None:
+        self.asked = asked
+        self.hint = f"type to filter, or {TITLES[asked.question][1]}"
+        self.choices = asked.choices(Path())
         self.found = self.choices
         self.complaint = ""
-        super().__init__(picking.title, self.entries, keymap, look, picking=True)
+        super().__init__(asked.title, self.entries, keymap)
 
     def filtered(self) -> None:
         self.found = matching(self.choices, self.text)
@@ -130,17 +120,17 @@ class Pick(FilterDialog):
         return lines
 
     def title_lines(self, width: int) -> tuple[Line, ...]:
-        return (*wrap(line((f" {self.picking.title}", Role.TITLE)), width, " "), *super().title_lines(width))
+        return (*wrap(line((f" {self.asked.title}", Role.TITLE)), width, " "), *super().title_lines(width))
 
     def keys(self) -> str:
-        return f"↑ ↓ move · Enter takes it · Esc {'goes back' if self.picking.at else 'leaves'}"
+        return f"↑ ↓ move · Enter takes it · Esc {'goes back' if self.asked.at else 'leaves'}"
 
     def choose(self, number: int | None) -> None:
         """Takes a choice, or what was typed where that can be."""
         if number is not None and number < len(self.found):
             self.answer(self.found[number].value)
         elif text := self.text.strip():
-            self.complaint = self.picking.refused(text)
+            self.complaint = self.asked.refused(text)
             if self.complaint:
                 self.lines.draw_anew()
             else:
@@ -173,7 +163,7 @@ class FirstApp(KeyedApp[dict[str, str] | None], inherit_bindings=False):
         if not self.picking.question:
             self.exit(dict(self.picking.chosen))
             return
-        question = Pick(self.picking, self.keymap, self.look)
+        question = Pick(self.picking, self.keymap)
 
         def answered(answer: Answer) -> None:
             after = self.picking.back() if answer is None else self.picking.picked(question.value)

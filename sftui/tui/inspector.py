@@ -20,7 +20,7 @@ from sftui.tui.base import KeyedApp
 from sftui.tui.body import Body
 from sftui.tui.commands.command import Command
 from sftui.tui.contexts import CONVERSATION_PANE, DOCUMENT, FIGURES, FINDINGS, LIST, RECIPE, TOKENS, keys_of
-from sftui.tui.dialogs import NO_OFFERS, Answer, Dialog, Options
+from sftui.tui.dialogs import NO_OFFERS, Answer, Dialog, Maker, Offers, OptionsDialog
 from sftui.tui.keys import Keymap
 from sftui.tui.line_view import LineView
 from sftui.tui.panes.document_pane import DocumentPane, FiguresPane
@@ -31,14 +31,18 @@ from sftui.tui.panes.token_pane import TokenPane
 from sftui.tui.prompt import Prompt
 from sftui.tui.state import ComparisonState, Memo, Part, SessionState, State, StatusMessage
 from sftui.tui.themes import Styles
-from sftui.views.cells import Line, Role
+from sftui.views.cells import Role
 from sftui.workspace import Workspace
 from sftui.workspace.marks import MarksFile
 
-Maker = Callable[[int], Sequence[Line]]
-"""Lines for a width in cells."""
 Then = Callable[[Answer], None]
 """What follows a dialog."""
+
+
+def nothing(answer: Answer) -> None:
+    """Nothing follows."""
+
+
 Show = Callable[["Inspector", str, bool], None]
 """Shows a view by its name; True: where the reader is."""
 
@@ -206,16 +210,16 @@ class Inspector(Screen[None], inherit_bindings=False):
         """An answer in the line under the panes, until the next key; a long one goes on in place of the keys."""
         self.put(StatusMessage(text, role))
 
-    def show_dialog(self, dialog: Dialog, then: Then = lambda answer: None) -> None:
+    def show_dialog(self, dialog: Dialog, then: Then = nothing) -> None:
         """A dialog over the panes, and what follows its answer."""
         self.app.push_screen(dialog, lambda answer: self.drawing(lambda: then(answer))())
 
     def pick(
-        self, title: str, entries: Sequence[tuple[str, str]], then: Callable[[int], None], *, marked: int = 0
+        self, title: str, entries: Sequence[tuple[str, str]], then: Callable[[int], None], marked: str = ""
     ) -> None:
         """A list of names and what they mean; `then` gets the number of the one picked."""
         self.show_dialog(
-            Dialog(title, Options(entries), self.keymap, self.look, picking=True, marked=marked),
+            OptionsDialog(title, entries, self.keymap, marked),
             lambda number: then(number) if isinstance(number, int) else None,
         )
 
@@ -223,13 +227,12 @@ class Inspector(Screen[None], inherit_bindings=False):
         self,
         title: str,
         make: Maker,
-        then: Then = lambda answer: None,
-        *,
-        offers: Mapping[str, str] = NO_OFFERS,
+        then: Then = nothing,
+        offers: Offers = NO_OFFERS,
         leave: str = "closes",
     ) -> None:
         """Lines to read in a dialog, and what it offers."""
-        self.show_dialog(Dialog(title, make, self.keymap, self.look, offers=offers, leave=leave), then)
+        self.show_dialog(Dialog(title, make, self.keymap, offers, leave), then)
 
     def later(self, seconds: float, call: Callable[[], None]) -> None:
         """Calls after so many seconds, and draws what follows."""
@@ -301,12 +304,12 @@ class Inspector(Screen[None], inherit_bindings=False):
         """Keys, signs and concepts, those keys first that work in the pane that holds them."""
         from sftui.tui.filter_dialog import Help
 
-        self.show_dialog(Help(keys_of(self.state.open.context), self.keymap, self.look), then)
+        self.show_dialog(Help(keys_of(self.state.open.context), self.keymap), then)
 
     def set_theme(self, name: str) -> None:
         """Other colours for everything."""
         self.terminal.use_theme(name)
-        self.look = Styles(name)
+        self.look = self.terminal.look
         for pane in self.drawn():
             pane.set_look(self.look)
 
@@ -322,4 +325,4 @@ class Inspector(Screen[None], inherit_bindings=False):
         def chosen(entry: Command | int) -> None:
             self.drawing(lambda: then(entry))()
 
-        self.show_dialog(Palette(keys_of(self.state.open.context), self.keymap, self.look, chosen))
+        self.show_dialog(Palette(keys_of(self.state.open.context), self.keymap, chosen))

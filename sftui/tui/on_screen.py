@@ -20,7 +20,7 @@ from rich.cells import cell_len
 from textual.driver import Driver
 
 from sftui.text import cell_width, has_clusters
-from sftui.tui.sgr import PLAIN, Sgr, change, changes_only, followed_by, in_place, on_blanks, seen_on_blanks
+from sftui.tui.sgr import PLAIN, Sgr, change, followed_by, in_place, on_blanks, seen_on_blanks
 
 _FRAME = re.compile(r"\x1b\[[\d;]*H[^\x1b\n]*(?:(?:\x1b\[[\d;]*[mH]|\n(?=\x1b))[^\x1b\n]*)*")
 _PART = re.compile(r"\x1b\[([\d;]*)([mH])([^\x1b\n]*)")
@@ -32,22 +32,19 @@ _UPDATE = ("\x1b[?2026h", "\x1b[?2026l")
 
 
 def writing_changes(driver: type[Driver], on_screen: OnScreen) -> type[Driver]:
-    """The driver, writing only cells that differ, and styles as changes."""
+    """The driver, writing only cells that differ, and styles as changes; beside frames, after which no style is on,
+    Textual writes modes alone."""
     if sys.platform == "win32":
         return driver  # there Textual writes in chunks that may end within a sequence
 
     class ChangesDriver(driver):  # type: ignore[valid-type, misc]
-        style = PLAIN
-
         def write(self, data: str) -> None:
-            if self.style == PLAIN and is_frame(data):
-                shorter = on_screen.changes(data)
-            else:
-                if data not in _UPDATE:
-                    on_screen.forget()
-                shorter, self.style = changes_only(data, self.style)
-            if shorter:
-                super().write(shorter)
+            if is_frame(data):
+                data = on_screen.changes(data)
+            elif data not in _UPDATE:
+                on_screen.forget()
+            if data:
+                super().write(data)
 
     return ChangesDriver
 

@@ -13,6 +13,9 @@ from sftui.text import cell_width, visible
 from sftui.tui.line_view import LineView
 from sftui.views.cells import Line, Over, Role, Segment
 
+Done = Callable[[str], None]
+"""Gets what was typed."""
+
 
 def edit(text: str, cursor: int, key: str, character: str | None) -> tuple[str, int]:
     """The text and the cursor after a key; keys without meaning change nothing."""
@@ -50,19 +53,11 @@ class Prompt(LineView):
         self.open = False
         self.text = ""
         self.cursor = 0
-        self._done: Callable[[str], None] = lambda text: None
+        self._done: Done = lambda text: None
         self._raw = False
         self._at_once: tuple[str, ...] = ()
 
-    def ask(
-        self,
-        label: str,
-        done: Callable[[str], None],
-        *,
-        value: str = "",
-        raw: bool = False,
-        at_once: tuple[str, ...] = (),
-    ) -> None:
+    def ask(self, label: str, done: Done, *, value: str = "", raw: bool = False, at_once: tuple[str, ...] = ()) -> None:
         """Asks for a line; `done` gets it, and what it raises is a complaint that keeps the prompt open.
 
         `raw`: as it was typed, else without blanks around it, and not at all where nothing is left. The texts `at_once`

@@ -8,7 +8,6 @@ has it.
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -20,8 +19,6 @@ _OFF = {1: 22, 2: 22, 3: 23, 4: 24, 5: 25, 6: 25, 7: 27, 8: 28, 9: 29, 21: 24, 5
 """What turns each attribute off; bold and dim share one."""
 _ON_BLANKS = frozenset((4, 5, 6, 7, 9, 21, 53))
 """Attributes that are seen on a blank."""
-_PART = re.compile(r"\x1b\[([\d;]*)m|(\n(?=\x1b)|\x1b\[[\d;]*H)|([^\x1b]+|\x1b)")
-"""A style, a move of the cursor, or text; of any other sequence what begins it and the text after that."""
 
 
 class Sgr(NamedTuple):
@@ -33,26 +30,6 @@ class Sgr(NamedTuple):
 
 
 PLAIN = Sgr()
-
-
-def changes_only(written: str, before: Sgr = PLAIN) -> tuple[str, Sgr]:
-    """The same drawing in fewer bytes, where `before` is what holds ahead of it; and what holds after it."""
-    now = wanted = before
-    parts: list[str] = []
-    for style, move, text in _PART.findall(written):
-        if move:
-            parts.append(move)
-        elif text:
-            there = on_blanks(now, wanted) if text.isspace() else wanted
-            if there != now:
-                parts.append(change(now, there))
-                now = there
-            parts.append(in_place(text))
-        else:
-            wanted = followed_by(wanted, style)
-    if wanted != now:
-        parts.append(change(now, wanted))
-    return "".join(parts), wanted
 
 
 def on_blanks(now: Sgr, wanted: Sgr) -> Sgr:

@@ -104,22 +104,14 @@ class LineBuilder:
             self._texts = []
 
 
-def line(*parts: str | tuple[str, Role]) -> Line:
-    """A line of plain strings and (text, role) pairs, runs merged."""
+def line(*parts: str | tuple[str, Role] | Segment) -> Line:
+    """A line of plain strings, (text, role) pairs and segments, runs merged."""
     builder = LineBuilder()
     for part in parts:
         if isinstance(part, str):
             builder.add(part)
         else:
             builder.add(*part)
-    return builder.line()
-
-
-def merged(segments: Iterable[Segment]) -> Line:
-    """The same cells with neighbours of one role made one segment."""
-    builder = LineBuilder()
-    for segment in segments:
-        builder.add(segment.text, segment.role, segment.over)
     return builder.line()
 
 
@@ -138,7 +130,7 @@ def crop(cells: Line, width: int) -> Line:
             break
         kept.append(segment)
         used += segment.width
-    return merged(kept)
+    return line(*kept)
 
 
 def wrap(cells: Line, width: int, indent: str = "") -> tuple[Line, ...]:

@@ -6,7 +6,7 @@ such token; the last line of a band marks what differs: ≠ the label, ~ the tok
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from operator import attrgetter
 
@@ -35,6 +35,8 @@ def compare_lines(
     groups = _groups(comparison.sides)
     lines = [head for cells in _heads(comparison, names, groups) for head in wrap(cells, width, "  ")]
     gutter = _gutter(names, width)
+    drawn = [group[0] for group in groups if comparison.sides[group[0]].tokens is not None]
+    labels = {k: f"{_letter(k)} {visible(names[k])}" if gutter > 2 else _letter(k) for k in drawn}
     widths = [
         max(1, *(cell_width(_token_text(side, cell)) for side, cell in zip(comparison.sides, column.cells)))
         for column in comparison.columns
@@ -44,7 +46,7 @@ def compare_lines(
         if differing and not any(column.differs for column in band):
             continue
         lines.append(())
-        lines += [crop(cells, width) for cells in _band(comparison, names, groups, band, widths[start:end], gutter)]
+        lines += [crop(cells, width) for cells in _band(comparison.sides, labels, band, widths[start:end], gutter)]
     return tuple(lines)
 
 
@@ -166,22 +168,15 @@ def _gutter(names: Sequence[str], width: int) -> int:
 
 
 def _band(
-    comparison: RowComparison,
-    names: Sequence[str],
-    groups: Sequence[Sequence[int]],
-    band: Sequence[Column],
-    widths: Sequence[int],
-    gutter: int,
+    sides: Sequence[RowSide], labels: Mapping[int, str], band: Sequence[Column], widths: Sequence[int], gutter: int
 ) -> Iterator[Line]:
-    sides = comparison.sides
-    texts = [[_token_text(side, column.cells[k]) for column in band] for k, side in enumerate(sides)]
-    shown = [group[0] for group in groups if sides[group[0]].tokens is not None]
-    each = [{texts[k][i] for k in shown if texts[k][i]} for i in range(len(band))]
-    alike = all(len(one) <= 1 for one in each)  # who lacks a token shows below it
-    if alike and shown:
-        yield _tokens_line("", ["".join(one) for one in each], widths, gutter)
-    for k in shown:
-        label = f"{_letter(k)} {visible(names[k])}" if gutter > 2 else _letter(k)
+    """The lines of a band; `labels` are those of the sides that are drawn, by their number."""
+    texts = {k: [_token_text(sides[k], column.cells[k]) for column in band] for k in labels}
+    each = [{words for words in column if words} for column in zip(*texts.values())]
+    alike = all(len(words) <= 1 for words in each)  # who lacks a token shows below it
+    if alike and labels:
+        yield _tokens_line("", ["".join(words) for words in each], widths, gutter)
+    for k, label in labels.items():
         if not alike:
             yield _tokens_line(label, texts[k], widths, gutter)
             label = ""

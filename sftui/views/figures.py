@@ -6,8 +6,8 @@ Every number stands next to its bar or in a table, and a line says which rows ar
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from sftui.audit.bars import length_bars, share_bars, short
 from sftui.audit.tallies import OTHERS, listed_by
@@ -49,15 +49,14 @@ def _blocks(figures: Figures, width: int) -> Iterator[Behind]:
         yield from _behind(listed_by("evaluation", "rows"), wrap(line((words, Role.DIM)), width))
     if figures.tokenized:
         lengths, shares = dict(length_bars(figures.lengths)), dict(share_bars(figures.shares))
-        yield from _titled("Rows by length in tokens", _bars("length", lengths, width, shown=len(lengths)))
+        yield from _titled("Rows by length in tokens", _bars("length", lengths, width, len(lengths)))
         yield from _behind("longest", wrap(line((_quantiles(figures.quantiles), Role.DIM)), width))
-        yield from _titled(
-            "Rows by per cent of tokens trained", _bars("trained share", shares, width, shown=len(shares))
-        )
+        bars = _bars("trained share", shares, width, len(shares))
+        yield from _titled("Rows by per cent of tokens trained", bars)
         yield from _titled("Effect of a length limit", _limits(figures, width))
         unlabelled = {f"{limit.limit:,}": limit.unlabelled for limit in figures.limits if limit.unlabelled}
         if unlabelled:
-            bars = _bars("no label under", unlabelled, width, shown=len(unlabelled), of=figures.rows)
+            bars = _bars("no label under", unlabelled, width, len(unlabelled), of=figures.rows)
             yield from _titled("Rows that a length limit leaves without a label", bars)
     by_weight = figures.weights.by_weight if figures.weights is not None and figures.weights.tokens else {}
     for title, kind, counts, named in (
@@ -68,9 +67,7 @@ def _blocks(figures: Figures, width: int) -> Iterator[Behind]:
         ("Trained tokens by weight in the loss", "weight", by_weight, "weight {}".format),
     ):
         if counts:
-            names = {named(name): str(name) for name in counts}
-            shown = {named(name): count for name, count in counts.items()}
-            yield from _titled(title, _bars(kind, shown, width, names=names))
+            yield from _titled(title, _bars(kind, counts, width, SHOWN, named))
     repeats = (figures.repeated, figures.answered_again, figures.leaked)
     for title, kind, groups in (
         ("Duplicates and overlap", "repeats", repeats),
@@ -96,38 +93,26 @@ def _message(index: int | str) -> str:
 
 def _bars(
     kind: str,
-    counts: Mapping[str, int],
+    counts: Mapping[Any, int],
     width: int,
-    *,
-    shown: int = SHOWN,
-    names: Mapping[str, str] | None = None,
-    of: int | None = None,
+    shown: int,
+    named: Callable[[Any], str] = str,
+    of: int = 0,
 ) -> Iterator[Behind]:
-    """Bars, and behind each the rows that are listed under its name (`names`: under another one than is shown)."""
-    owners = [
-        listed_by(kind, (names or {}).get(name, name)) if counts[name] and name != OTHERS else ""
-        for name in list(counts)[:shown]
-    ]
-    return zip(bar_lines(counts, width, shown, of), [*owners, ""])
-
-
-def bar_lines(counts: Mapping[str, int], width: int, shown: int = SHOWN, of: int | None = None) -> tuple[Line, ...]:
-    """Lying bars: the name, the count, its part of `of` (else of them all), and a bar as long as the count."""
+    """Lying bars: the name, the count, its part of `of` (else of them all), and a bar as long as the count; behind each
+    the rows that are listed under its name."""
     total, most = of or sum(counts.values()) or 1, max(counts.values(), default=0) or 1
-    items = list(counts.items())
-    rest = sum(count for _, count in items[shown:])
-    items = items[:shown] + ([("all others", rest)] if rest else [])
-    names = max((cell_width(visible(name)) for name, _ in items), default=0)
+    owned = [(named(key), count, listed_by(kind, str(key))) for key, count in counts.items()]
+    items = [(name, count, by if count and name != OTHERS else "") for name, count, by in owned[:shown]]
+    if rest := sum(count for _, count, _ in owned[shown:]):
+        items.append(("all others", rest, ""))
+    names = max((cell_width(visible(name)) for name, _, _ in items), default=0)
     names = min(names, max(8, width // 3))
     room = max(4, min(40, width - names - 22))
-    return tuple(
-        line(
-            (fit(visible(name), names), Role.KEY),
-            (f" {count:>11,} {share(count, total, 1):>7} ", Role.NUMBER),
-            (_bar(count, most, room), Role.TRAINED),
-        )
-        for name, count in items
-    )
+    for name, count, by in items:
+        figure = f" {count:>11,} {share(count, total, 1):>7} "
+        bar = (_bar(count, most, room), Role.TRAINED)
+        yield line((fit(visible(name), names), Role.KEY), (figure, Role.NUMBER), bar), by
 
 
 def _bar(count: int, most: int, room: int) -> str:

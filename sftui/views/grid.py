@@ -179,16 +179,12 @@ def _move(state: GridState, action: Action, table: TokenTable, layout: GridLayou
     }
     if action in places:
         return places[action]
-    forward = action in (Action.NEXT_CHANGE, Action.NEXT_MESSAGE, Action.NEXT_HIT)
-    return _jump(_stops(action, state, table), cursor, amount if forward else -amount)
-
-
-def _stops(action: Action, state: GridState, table: TokenTable) -> tuple[int, ...]:
-    if action in (Action.NEXT_CHANGE, Action.PREVIOUS_CHANGE):
-        return loss_changes(table, state.shift)
-    if action in (Action.NEXT_MESSAGE, Action.PREVIOUS_MESSAGE):
-        return message_starts(table)
-    return hit_starts(state.hits)
+    towards, _, what = action.value.partition("_")
+    if what == "change":
+        stops = loss_changes(table, state.shift)
+    else:
+        stops = message_starts(table) if what == "message" else hit_starts(state.hits)
+    return _jump(stops, cursor, amount if towards == "next" else -amount)
 
 
 def hit_starts(hits: tuple[int, ...]) -> tuple[int, ...]:

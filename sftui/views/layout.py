@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from sftui.text import NEWLINE, SPACE, cell_width
 from sftui.views.cells import bands
@@ -10,6 +11,7 @@ from sftui.views.grid import GridLayout, Zoom
 from sftui.views.table import CUT, END, LEARNT, WEIGHTED, TokenTable, loss_changes, other_weight, weight_cell
 from sftui.views.words import NOTHING_FOLLOWS, NOTHING_PRECEDES
 
+T = TypeVar("T")
 LABEL_WIDTH = 7
 """Cells of the frozen row names at the left of the columns zoom."""
 MAX_COLUMN = 18
@@ -69,11 +71,10 @@ def _columns(table: TokenTable, shift: bool, width: int) -> GridLayout:
 
 
 def _column_widths(table: TokenTable, shift: bool, limit: int) -> list[int]:
-    cells = _cell_widths(table, limit)
-    digits = {value: len(str(value)) for value in set(table.ids)}
-    numbers = [digits[value] for value in table.ids]
+    cells = _each(table.cells, lambda cell: min(cell_width(cell), limit))
+    numbers = _each(table.ids, lambda value: len(str(value)))
+    weights = [0] * len(table) if table.weights is None else _each(table.weights, lambda weight: len(f"{weight:g}"))
     positions = _position_widths(len(table))
-    weights = _weight_widths(table)
     if not shift:
         return [w if w < limit else limit for w in map(max, cells, numbers, positions, weights)]
     widths = [w if w < limit else limit for w in map(max, cells, positions)]
@@ -89,12 +90,10 @@ def _column_widths(table: TokenTable, shift: bool, limit: int) -> list[int]:
     return widths
 
 
-def _weight_widths(table: TokenTable) -> Sequence[int]:
-    """The cells that each token's weight takes at most."""
-    if table.weights is None:
-        return bytes(len(table))
-    widths = {weight: len(f"{weight:g}") for weight in {*table.weights}}
-    return [widths[weight] for weight in table.weights]
+def _each(values: Sequence[T], measure: Callable[[T], int]) -> list[int]:
+    """The cells that each value takes, measured once for all that are alike."""
+    widths = {value: measure(value) for value in {*values}}
+    return [widths[value] for value in values]
 
 
 def _position_widths(count: int) -> list[int]:
@@ -105,11 +104,6 @@ def _position_widths(count: int) -> list[int]:
         widths += [digits] * (min(10**digits, count) - len(widths))
         digits += 1
     return widths
-
-
-def _cell_widths(table: TokenTable, limit: int) -> list[int]:
-    widths = {cell: min(cell_width(cell), limit) for cell in {*table.cells}}
-    return [widths[cell] for cell in table.cells]
 
 
 def flow_cell(table: TokenTable, i: int, loss: str, shift: bool) -> str:

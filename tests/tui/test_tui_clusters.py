@@ -19,7 +19,8 @@ from words_worker import WordsWorker
 from sftui.text import clip, prose, split_at
 from sftui.tui.ascii import Ascii
 from sftui.tui.line_view import difference, strip_of
-from sftui.tui.sgr import changes_only, in_place, padded
+from sftui.tui.on_screen import OnScreen
+from sftui.tui.sgr import in_place, padded
 from sftui.tui.themes import Styles
 from sftui.views.cells import Role, line, wrap
 
@@ -56,7 +57,7 @@ def test_what_follows_stays_in_its_column(
     screen = pyte.Screen(60, 2)
     screen.draw("#" * 60)
     parts = [Strip.render_style(part.style or Style(), part.text, ColorSystem.EIGHT_BIT) for part in strip]
-    pyte.Stream(screen).feed(changes_only("\x1b[1;1H" + "".join(parts))[0])
+    pyte.Stream(screen).feed(OnScreen().changes("\x1b[1;1H" + "".join(parts)))
     row = screen.buffer[0]
     assert [x for x in range(60) if row[x].data == "│"] == [strip.cell_length - 2]
     assert row[strip.cell_length - 1].data == "x"

@@ -144,17 +144,10 @@ _KEY_NAMES = {
     "down": "↓",
     "pageup": "PgUp",
     "pagedown": "PgDn",
-    "home": "Home",
-    "end": "End",
-    "enter": "Enter",
     "escape": "Esc",
-    "tab": "Tab",
-    "space": "Space",
     "shift+tab": "⇧Tab",
-    "f1": "F1",
-    "f2": "F2",
-    "f5": "F5",
     "backspace": "⌫",
+    **{key: key.capitalize() for key in ("home", "end", "enter", "tab", "space", "f1", "f2", "f5")},
 }
 
 

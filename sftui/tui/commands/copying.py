@@ -197,14 +197,8 @@ def copy_out(text: str, write: Callable[[str], None], environment: Mapping[str, 
     size = many(len(text), "character")
     if environment.get("TMUX") and shutil.which("tmux"):
         try:
-            done = subprocess.run(
-                ["tmux", "load-buffer", "-w", "-"],
-                input=data,
-                timeout=2,
-                check=False,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-            )
+            to_tmux = ["tmux", "load-buffer", "-w", "-"]
+            done = subprocess.run(to_tmux, input=data, timeout=2, check=False, capture_output=True)
             if done.returncode == 0:
                 return f"sent {size} to tmux (prefix ] pastes) and the system clipboard"
         except (OSError, subprocess.SubprocessError):

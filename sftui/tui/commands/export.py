@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sftui.errors import SftuiError
 from sftui.recipe import Preset
 from sftui.text import many, visible
 from sftui.tui.commands import marks, writing
@@ -68,20 +67,19 @@ def _where(here: Inspector, target: str) -> None:
         return
     what = {"recipe": "recipe.yaml", "preprocess": "preprocess.py"}.get(target, f"the config of {target}")
     here.ask(
-        f"folder for {what}", lambda text: _plan(here, target, text.strip() or "."), value="sftui-export", raw=True
+        f"folder for {what}",
+        lambda text: here.attempt(lambda: _plan(here, target, text.strip() or ".")),
+        value="sftui-export",
+        raw=True,
     )
 
 
 def _plan(here: Inspector, target: str, folder: str) -> None:
-    try:
-        plan = here.workspace.plan_export(target, folder)
-        read = inputs(here, recipes=False)
-        for file in plan.files:
-            if file.diff or not file.exists:
-                read.refuse(file.path)
-    except (SftuiError, OSError) as error:
-        here.say(str(error), Role.ERROR)
-        return
+    plan = here.workspace.plan_export(target, folder)
+    read = inputs(here, recipes=False)
+    for file in plan.files:
+        if file.diff or not file.exists:
+            read.refuse(file.path)
     known, words = here.panes.rows.lost() or (0, "")
     verdict = f"✗ {words} in all {many(known, 'row')} looked at: f shows why" if known else ""
     here.read(
@@ -94,7 +92,7 @@ def _plan(here: Inspector, target: str, folder: str) -> None:
 
 def _answered(here: Inspector, plan: ExportPlan, target: str, wanted: bool) -> None:
     if wanted:
-        _write(here, plan)
+        here.attempt(lambda: _write(here, plan))
     else:
         here.say("nothing was written", Role.DIM)
     if plan.converted is not None:
@@ -104,11 +102,7 @@ def _answered(here: Inspector, plan: ExportPlan, target: str, wanted: bool) -> N
 
 
 def _write(here: Inspector, plan: ExportPlan) -> None:
-    try:
-        written = plan.write(overwrite=True)
-    except (SftuiError, OSError) as error:
-        here.say(str(error), Role.ERROR)
-        return
+    written = plan.write(overwrite=True)
     if plan.converted is None:  # another trainer's files do not say all of it
         here.put(here.state.kept._replace(recipe=here.workspace.recipe))
     names = ", ".join(str(path) for path in written)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from sftui.errors import SftuiError
 from sftui.tui.commands import notes, rows
 from sftui.tui.commands.command import Command, both_ways
 from sftui.tui.commands.copying import file_next_to, write
@@ -18,16 +17,17 @@ from sftui.views.cells import Line, Role, line, wrap
 from sftui.workspace.marks import KINDS, NOTED, RowMarks
 
 MARKED = "marked"
-ORDERS = {MARKED: "", **{f"{MARKED} {kind}": kind for kind in KINDS}, NOTED: NOTED}
-"""What the row list may be filtered by, and which marks that means."""
+ORDERS = {
+    MARKED: ("", "every marked row"),
+    **{f"{MARKED} {kind}": (kind, f"rows marked {kind}") for kind in KINDS},
+    NOTED: (NOTED, "rows with a note"),
+}
+"""What the row list may be filtered by, which marks that means, and in words."""
 
 
 def load(here: Inspector) -> None:
     """What was marked in earlier sessions."""
-    try:
-        here.put(here.state.kept._replace(marks=here.marks_file.load()))
-    except SftuiError as error:
-        here.say(str(error), Role.ERROR)
+    here.attempt(lambda: here.put(here.state.kept._replace(marks=here.marks_file.load())))
     marks = here.state.kept.marks
     if marks:
         here.set_signs()
@@ -121,15 +121,14 @@ ALONG = both_ways(_go, _marked_row("next", "r ]"), _marked_row("previous", "r ["
 
 def orders(here: Inspector) -> list[tuple[str, str]]:
     """What the row list may be filtered by because of marks."""
-    words = {"": "every marked row", NOTED: "rows with a note", **{kind: f"rows marked {kind}" for kind in KINDS}}
-    counted = ((by, len(rows_of(here, by)), what) for by, what in ORDERS.items())
-    return [(by, f"{count:,} × {words[what]}") for by, count, what in counted if count]
+    counted = ((by, len(rows_of(here, by)), words) for by, (_, words) in ORDERS.items())
+    return [(by, f"{count:,} × {words}") for by, count, words in counted if count]
 
 
 def rows_of(here: Inspector, by: str) -> list[int]:
     """The rows of one kind."""
     count = here.state.total
-    return [row for row in here.state.kept.marks.rows_with(ORDERS[by]) if count is None or row < count]
+    return [row for row in here.state.kept.marks.rows_with(ORDERS[by][0]) if count is None or row < count]
 
 
 def lines(here: Inspector, width: int) -> tuple[Line, ...]:

@@ -44,7 +44,7 @@ def help_pages(here: Inspector, count: int | None) -> None:
     _pages(here)
 
 
-def _pages(here: Inspector, marked: int = 0) -> None:
+def _pages(here: Inspector, marked: str = "") -> None:
     """The list of pages; Enter opens one, Esc in it comes back to the list."""
     from sftui.docs import topics
     from sftui.tui.help_text import page
@@ -52,8 +52,9 @@ def _pages(here: Inspector, marked: int = 0) -> None:
     found = topics()
 
     def picked(number: int) -> None:
-        name = found[number].name
-        here.read(f"help: {name}", lambda width: page(name, width), lambda _: _pages(here, number), leave="goes back")
+        topic = found[number]
+        made, back = partial(page, topic.name), partial(_pages, here, topic.title)
+        here.read(f"help: {topic.name}", made, lambda _: back(), leave="goes back")
 
     here.pick("help", [(topic.title, topic.line) for topic in found], picked, marked=marked)
 

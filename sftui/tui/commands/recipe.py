@@ -6,6 +6,7 @@ Every change goes through the workspace, which answers the row again by itself.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -62,7 +63,7 @@ def edit(here: Inspector, count: int | None) -> None:
             f"{info.path}: {info.doc}{only}",
             [(value_text(c), info.meaning(c)) for c in choices],
             lambda number: _put(here, info.path, choices[number]),
-            marked=choices.index(value) if value in choices else 0,
+            marked=value_text(value),
         )
         return
     text = "" if value is None else quoted(value) if isinstance(value, str) else value_text(value)
@@ -197,18 +198,12 @@ def pick_template(here: Inspector, count: int | None) -> None:
         entries.append(("tokenizer", "the tokenizer's own" if own else "the tokenizer's own (it has none)"))
     entries += [(f"builtin:{name}", "built in") for name in builtin_names() if name not in family]
     entries.append(("file:", "a Jinja file you name"))
-    names = [name for name, _ in entries]
-    now = here.workspace.recipe.render.template
-    here.pick(
-        "chat template",
-        entries,
-        lambda number: _template(here, names[number]),
-        marked=names.index(now) if now in names else 0,
-    )
+    then = partial(_template, here, [name for name, _ in entries])
+    here.pick("chat template", entries, then, marked=here.workspace.recipe.render.template)
 
 
-def _template(here: Inspector, name: str) -> None:
-    if name == "file:":
+def _template(here: Inspector, names: Sequence[str], number: int) -> None:
+    if (name := names[number]) == "file:":
         here.ask("file with a chat template", partial(_template_file, here))
     else:
         _put(here, "render.template", name)

@@ -17,16 +17,14 @@ from sftui.workspace import SearchQuery
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 
-PREFIXES = {"re:": "regex", "token:": "token", "id:": "id", "text:": "text", "finding:": "finding"}
+KINDS = {"re": "regex", "token": "token", "id": "id", "text": "text", "finding": "finding"}
 FINDING = "finding"
 
 
 def parse_query(text: str) -> SearchQuery:
     """`re:`, `token:`, `id:`, `finding:` and `text:` choose what is looked for; anything else is text."""
-    for prefix, kind in PREFIXES.items():
-        if text.startswith(prefix) and len(text) > len(prefix):
-            return SearchQuery(kind, text[len(prefix) :])
-    return SearchQuery("text", text)
+    prefix, _, rest = text.partition(":")
+    return SearchQuery(KINDS[prefix], rest) if rest and prefix in KINDS else SearchQuery("text", text)
 
 
 @Command("search", ("/",), "search", "Search", means="search")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import random
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ import pytest
 from sftui.audit.figures import Figures, GroupFigure, LimitFigure, SourceFigure
 from sftui.text import cell_width
 from sftui.views.cells import Line, plain
-from sftui.views.figures import apart, bar_lines, figure_lines
+from sftui.views.figures import apart, figure_lines
 
 FOLDER = Path(__file__).parents[2] / "golden" / "figures"
 
@@ -106,7 +107,7 @@ def test_no_figures_and_small_counts_are_drawn() -> None:
         (),
     )
     assert plain(drawn(empty, 80)).startswith("0 rows")
-    assert "▌" in plain(bar_lines({"much": 10_000, "little": 1}, 80))
+    assert "▌" in plain(drawn(replace(empty, by_role={"much": 10_000, "little": 1}), 80))
 
 
 def test_what_tells_long_names_apart_is_seen() -> None:
