@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from functools import lru_cache
 
 from sftui.text import cell_width, clip, share, visible
 from sftui.tui.commands.command import show_key
@@ -176,7 +176,8 @@ def footer(context: str) -> tuple[Entry, ...]:
     return (*_FOOTERS.get(context, _FOOTERS[ANY]), HELP)
 
 
-def footer_cells(context: str, width: int, keymap: Keymap, idle: Collection[str] = ()) -> Line:
+@lru_cache(16)
+def footer_cells(context: str, width: int, keymap: Keymap, idle: frozenset[str] = frozenset()) -> Line:
     """The keys worth knowing here but those of `idle` commands: as many as fit whole, and always the last one, help."""
     hints = [
         (" ".join(show_key(keymap.keys_of(name)[0]) for name in ids), word)

@@ -8,7 +8,7 @@ from typing import Any
 
 from sftui.model import Inspection
 from sftui.text import many, visible
-from sftui.tui.commands import batch, compare, figures, findings, recipe, repairs, rows, search, why, writing
+from sftui.tui.commands import batch, compare, figures, findings, recipe, repairs, rows, search, tokens, writing
 from sftui.tui.contexts import BATCH, BOUNDARY, COMPARE, CONVERSATION, FIGURES, FINDINGS, PACKS, RAW, RENDERED, WHY
 from sftui.tui.inspector import Inspector, View
 from sftui.tui.panes.document_pane import HINT
@@ -21,18 +21,18 @@ from sftui.workspace import events as ev
 
 
 def _row(here: Inspector, event: ev.RowReady) -> None:
-    inspection, tokens, reading = event.inspection, here.panes.tokens, here.state.reading
+    inspection, pane, reading = event.inspection, here.panes.tokens, here.state.reading
     row = inspection.row.index
     if row != here.state.row:
         here.put(here.state.status._replace(row=row))
-    hits, cursor = tokens.state.hits, None
+    hits, cursor = pane.state.hits, None
     if reading.hits is not None:
         hits = reading.hits
         here.put(reading._replace(hits=None))
         cursor = (hits[-1] if reading.backwards else hits[0]) if hits else None
-    elif tokens.inspection is None or tokens.inspection.row.index != row:
+    elif pane.inspection is None or pane.inspection.row.index != row:
         hits = ()
-    tokens.show(inspection, here.workspace.recipe, hits=hits, cursor=cursor)
+    pane.show(inspection, here.workspace.recipe, hits=hits, cursor=cursor)
     here.panes.rows.learn(inspection)
     compare.left_b(here)
     here.show_view(keep=True)
@@ -116,12 +116,12 @@ def _coming(here: Inspector, event: ev.DataLoading) -> None:
 
 
 def _tokenizer(here: Inspector, event: ev.TokenizerChanged) -> None:
-    tokens, before = here.panes.tokens, here.state.status.state
+    pane, before = here.panes.tokens, here.state.status.state
     here.put(here.state.status._replace(state=event.state, version=event.whose))
-    tokens.unloaded = event.state == "failed"
-    tokens.show_loading(visible(event.message) if event.state == "loading" else "")
-    if event.state == "corrected" and tokens.inspection is not None:
-        here.put(here.state.reading._replace(provisional=tokens.inspection))
+    pane.unloaded = event.state == "failed"
+    pane.show_loading(visible(event.message) if event.state == "loading" else "")
+    if event.state == "corrected" and pane.inspection is not None:
+        here.put(here.state.reading._replace(provisional=pane.inspection))
     if event.state == "failed" and event.problem is not None:
         here.say(event.problem.sentence(), Role.ERROR)
     elif event.state == "provisional":
@@ -149,13 +149,13 @@ def _recipe(here: Inspector, event: ev.RecipeChanged) -> None:
         here.state.searching.under_another_recipe(),
     )
     figures.on_recipe(here)
-    why.on_recipe(here)
+    tokens.on_recipe(here)
     repairs.on_recipe(here)
 
 
 def _counted(here: Inspector, event: ev.CountReady) -> None:
     """The count of the card's change, or that of a comparison."""
-    if not why.on_count(here, event):
+    if not tokens.on_count(here, event):
         compare.on_count(here, event)
 
 
@@ -193,7 +193,7 @@ HEARING: Mapping[type, Callable[[Inspector, Any], None]] = {
     ev.AuditReady: figures.on_audit,
     ev.TagsReady: findings.on_tags,
     ev.OrderReady: figures.on_order,
-    ev.WhyReady: why.on_why,
+    ev.WhyReady: tokens.on_why,
     ev.ComparisonReady: compare.on_compared,
     ev.CountReady: _counted,
     ev.RepairsCounted: repairs.on_counted,
@@ -236,7 +236,7 @@ def _comparison_closed(here: Inspector) -> str | None:
 VIEWS = {
     **{name: View(_document, _document) for name in (CONVERSATION, RENDERED, RAW, BOUNDARY)},
     FINDINGS: View(findings.show, findings.show),
-    WHY: View(why.show, why.paint, why.closed),
+    WHY: View(tokens.show, tokens.paint, tokens.closed),
     COMPARE: View(compare.show, compare.paint, _comparison_closed),
     BATCH: View(batch.show, batch.paint),
     PACKS: View(batch.show, batch.paint),

@@ -42,7 +42,7 @@ class Stroke:
     sequence: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Keymap:
     """Command by (context, key sequence); `prefixes` are first keys that await a second one, `moved` the commands by
     the pane and the keys they had in the last release."""

@@ -56,7 +56,6 @@ class MainScreen(Inspector, inherit_bindings=False):
         self.reader = KeyReader(keymap)
         self.said_moved: set[str] = set()
         self.notes = Memo(0)
-        self.hints: Memo[Line] = Memo(())
         self.panes.figures.marked = lambda: figures.marked(self)
         self.panes.figures.mark = lambda by: figures.choose(self, by)
 
@@ -94,9 +93,8 @@ class MainScreen(Inspector, inherit_bindings=False):
         self.detail.show(shown)
         self.body.draw(context)
         context = keys_of(context)
-        idle = {name for ids, _ in footer(context) for name in ids if BY_ID[name].when(self) is not None}
-        key = (context, self.width, idle)
-        self.footer.show(left or self.hints.of(key, lambda: footer_cells(context, self.width, self.keymap, idle)))
+        idle = frozenset(name for ids, _ in footer(context) for name in ids if BY_ID[name].when(self) is not None)
+        self.footer.show(left or footer_cells(context, self.width, self.keymap, idle))
         self.footer.display = bool(left) or not self.prompt.open
 
     def draw_tour(self) -> None:

@@ -74,7 +74,7 @@ def _column_widths(table: TokenTable, shift: bool, limit: int) -> list[int]:
     cells = _each(table.cells, lambda cell: min(cell_width(cell), limit))
     numbers = _each(table.ids, lambda value: len(str(value)))
     weights = [0] * len(table) if table.weights is None else _each(table.weights, lambda weight: len(f"{weight:g}"))
-    positions = _position_widths(len(table))
+    positions = [len(str(i)) for i in range(len(table))]
     if not shift:
         return [w if w < limit else limit for w in map(max, cells, numbers, positions, weights)]
     widths = [w if w < limit else limit for w in map(max, cells, positions)]
@@ -94,16 +94,6 @@ def _each(values: Sequence[T], measure: Callable[[T], int]) -> list[int]:
     """The cells that each value takes, measured once for all that are alike."""
     widths = {value: measure(value) for value in {*values}}
     return [widths[value] for value in values]
-
-
-def _position_widths(count: int) -> list[int]:
-    """The digits of 0, 1, 2 … count − 1."""
-    widths: list[int] = []
-    digits = 1
-    while len(widths) < count:
-        widths += [digits] * (min(10**digits, count) - len(widths))
-        digits += 1
-    return widths
 
 
 def flow_cell(table: TokenTable, i: int, loss: str, shift: bool) -> str:

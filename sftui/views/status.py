@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from sftui.model import Inspection, Problem, RowSummary
 from sftui.text import cell_width, clip, fit, many, prose, share, visible
@@ -118,15 +119,18 @@ def token_facts(table: TokenTable, i: int) -> tuple[tuple[str, str], ...]:
     )
 
 
+QUIET = {Role.TRAINED: Role.GOOD}
+"""A list of bold shares would shout down the tokens next to it."""
 FLAGS = 5
 """Cells of what is wrong with a row, in the list."""
 
 
+@lru_cache(1024)
 def row_line(
     summary: RowSummary,
     width: int,
-    *,
     current: bool = False,
+    active: bool = True,
     digits: int = 6,
     gutter: str = "",
     sign: str = "▸",
@@ -135,9 +139,10 @@ def row_line(
     """One line of the row list: `▸    17   412  29 %  ✂1  what it begins with`.
 
     `gutter` stands before the number: the letter of a review mark, and a star where the row is repaired; `sign` before
-    that where the row is the current one. `headed`: under `row_heading`, with the row's strip where there is room.
+    that where the row is the current one, which has the cursor while the list is `active`. `headed`: under
+    `row_heading`, with the row's strip where there is room.
     """
-    over = Over.CURSOR if current else Over.NONE
+    over = Over.CURSOR if current and active else Over.NONE
     builder = LineBuilder().add(sign if current else " ", Role.PLAIN, over).add(gutter, Role.CHANGED, over)
     builder.add(f"{summary.index:>{digits}}", Role.POSITION, over)
     tokens = f"{summary.tokens:,}" if summary.tokens is not None else ""
@@ -145,14 +150,14 @@ def row_line(
     percent = ""
     if summary.tokens is not None and summary.trained is not None:
         percent = share(summary.trained, summary.tokens)
-    builder.add(f" {'eval' if summary.evaluates else percent:>5}", _share_role(summary), over)
+    builder.add(f" {'eval' if summary.evaluates else percent:>5}", QUIET.get(role := _share_role(summary), role), over)
     flag, role = _flag(summary)
     builder.add(" " + fit(flag, FLAGS), role, over)
     room = width - builder.width - 1
     if headed and room >= SMALL + 1 + LEAST_PREVIEW:
         builder.add(" ", Role.PLAIN, over)
         for glyph in summary.strip.ljust(SMALL):
-            builder.add(glyph, Role.MASKED if glyph == MASKED else Role.TRAINED, over)
+            builder.add(glyph, Role.MASKED if glyph == MASKED else Role.GOOD, over)
         room -= SMALL + 1
     if room > 3:
         builder.add(" " + clip(prose(summary.preview), room), Role.DIM, over)

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from functools import partial
 
 from sftui.text import many
-from sftui.tui.commands import rows, why
+from sftui.tui.commands import rows, tokens
 from sftui.tui.commands.command import Command, both_ways
 from sftui.tui.contexts import ANY, FINDINGS
 from sftui.tui.inspector import Inspector
@@ -45,11 +45,11 @@ def _answer(here: Inspector, text: str) -> None:
 
 def _step(here: Inspector, hits: int) -> None:
     """The next or previous hit; in this row while it has more and its tokens are on screen."""
-    query, tokens = here.state.searching.query, here.panes.tokens
-    within = tokens.display and tokens.act(Action.NEXT_HIT if hits > 0 else Action.PREVIOUS_HIT, abs(hits))
+    query, pane = here.state.searching.query, here.panes.tokens
+    within = pane.display and pane.act(Action.NEXT_HIT if hits > 0 else Action.PREVIOUS_HIT, abs(hits))
     if query is not None and not within:
         start(here, query, hits > 0)
-    why.follow(here)
+    tokens.follow(here)
 
 
 def _hit(name: str, key: str) -> Command:

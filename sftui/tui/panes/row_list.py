@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from textual.cache import LRUCache
 from textual.message import Message
 
 from sftui.model import Inspection, RowSummary
-from sftui.tui.line_view import STRIPS, LineView
-from sftui.views.cells import Line, Over, Role
+from sftui.tui.line_view import LineView
+from sftui.views.cells import Line
 from sftui.views.status import row_heading, row_line, row_sentence
 
 BLOCK = 64
 """Rows requested beyond the screen on each side, so that paging finds them at hand."""
 MOST = 20_000
 """Summaries kept at most."""
-
-QUIET = {Role.TRAINED: Role.GOOD}
-"""A list of bold shares would shout down the tokens next to it."""
 
 
 class RowList(LineView):
@@ -49,7 +45,6 @@ class RowList(LineView):
         self._outdated: set[int] = set()
         self.other_side: RowSummary | None = None
         self._requested = (0, 0)
-        self._drawn: LRUCache[tuple[object, ...], Line] = LRUCache(STRIPS)
 
     # — content —
 
@@ -178,15 +173,9 @@ class RowList(LineView):
             summary = replace(self.opened[row], preview=summary.preview, repaired=summary.repaired)
         gutter = f"{self.glyph(row) or ' '}{'*' if summary.repaired else ' '}" if self.signs else ""
         other = self.other_side if self.other_side is not None and self.other_side.index == row else None
-        over = Over.CURSOR if here and self.active else Over.NONE
-        shown, sign, width, digits = other or summary, "B" if other else "▸", self.size.width, self.digits
-        key = (shown, width, here, digits, gutter, sign, self.headed, over)
-        drawn = self._drawn.get(key)
-        if drawn is None:
-            cells = row_line(shown, width, current=here, digits=digits, gutter=gutter, sign=sign, headed=self.headed)
-            drawn = tuple(run._replace(over=over, role=QUIET.get(run.role, run.role)) for run in cells)
-            self._drawn[key] = drawn
-        return drawn
+        shown, sign = (summary, "▸") if other is None else (other, "B")
+        place = (shown, self.size.width, here, self.active, self.digits, gutter)
+        return row_line(*place, sign=sign, headed=self.headed)
 
     def sentence(self) -> Line:
         """The current row in words and as much of what it begins with as the line has room for."""

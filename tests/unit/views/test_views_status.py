@@ -146,4 +146,4 @@ def test_a_share_looks_good_only_where_what_is_trained_is() -> None:
         verdict: next(run.role for run in row_line(RowSummary(1, "x", 10, 10, verdict=verdict), 60) if "%" in run.text)
         for verdict in (None, ("warning", "no stop is learnt"), ("error", "no answer reaches the model"))
     }
-    assert list(found.values()) == [Role.TRAINED, Role.WARNING, Role.ERROR]
+    assert list(found.values()) == [Role.GOOD, Role.WARNING, Role.ERROR]
