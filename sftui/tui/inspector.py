@@ -43,6 +43,7 @@ def nothing(answer: Answer) -> None:
     """Nothing follows."""
 
 
+Do = Callable[[], None]
 Show = Callable[["Inspector", str, bool], None]
 """Shows a view by its name; True: where the reader is."""
 
@@ -154,11 +155,6 @@ class Inspector(Screen[None], inherit_bindings=False):
             self.say(str(error), Role.ERROR)
 
     @property
-    def width(self) -> int:
-        """Cells of the screen, also before it was laid out."""
-        return self.size.width or self.app.size.width
-
-    @property
     def bare(self) -> int:
         """Cells of the list of rows without previews."""
         return self.panes.rows.digits + self.panes.rows.signs + 20
@@ -169,7 +165,7 @@ class Inspector(Screen[None], inherit_bindings=False):
 
     def set_panes(self, size: Size | None = None) -> None:
         """Which panes are seen at this size, and who of them holds the keys."""
-        before, self.arranged = self.arranged, arrange(self.state.open, *(size or self._cells))
+        before, self.arranged = self.arranged, arrange(self.state.open, *(size or self.cells))
         now = self.arranged
         holder = now.holder(self.state.open.context, self.state.open.view)
         self.state = self.state.put(self.state.open._replace(context=holder))
@@ -224,15 +220,22 @@ class Inspector(Screen[None], inherit_bindings=False):
         )
 
     def read(
-        self,
-        title: str,
-        make: Maker,
-        then: Then = nothing,
-        offers: Offers = NO_OFFERS,
-        leave: str = "closes",
+        self, title: str, make: Maker, then: Then = nothing, offers: Offers = NO_OFFERS, leave: str = "closes"
     ) -> None:
         """Lines to read in a dialog, and what it offers."""
         self.show_dialog(Dialog(title, make, self.keymap, offers, leave), then)
+
+    def offer_writing(self, title: str, make: Maker, write: Do, *, over: bool = False, then: Do = lambda: None) -> None:
+        """Lines to read that say what would be written, or written `over`, which is done where that is wanted."""
+
+        def answered(answer: Answer) -> None:
+            if answer is None:
+                self.say("nothing was written", Role.DIM)
+            else:
+                self.attempt(write)
+            then()
+
+        self.read(title, make, answered, {"yes": "a overwrites" if over else "a writes it"})
 
     def later(self, seconds: float, call: Callable[[], None]) -> None:
         """Calls after so many seconds, and draws what follows."""
@@ -240,22 +243,23 @@ class Inspector(Screen[None], inherit_bindings=False):
 
     def hold_keys(self, context: str) -> None:
         """Gives the keys to a pane; to the nearest one where that pane is hidden."""
-        now = arrange(self.state.open._replace(alone=False), *self._cells)
+        now = arrange(self.state.open._replace(alone=False), *self.cells)
         self.put(self.state.open._replace(context=now.holder(context, self.state.open.view)))
 
     def next_pane(self, step: int) -> None:
         """Gives the keys to the pane so many after the one that has them, round the ends."""
-        there = arrange(self.state.open._replace(alone=False), *self._cells).panes
+        there = arrange(self.state.open._replace(alone=False), *self.cells).panes
         self.put(self.state.open._replace(context=there[(there.index(self.state.open.context) + step) % len(there)]))
 
     @property
-    def _cells(self) -> Size:
+    def cells(self) -> Size:
+        """Those of the screen, also before it was laid out."""
         return self.size or self.app.size
 
     def resize_pane(self, cells: int, lines: int) -> bool:
         """Makes the pane that holds the keys wider and higher; False where there is no room."""
         before, body = self.state.open, self.body.size
-        self.put(resized(before, cells, lines, self._cells, body, self.bare))
+        self.put(resized(before, cells, lines, self.cells, body, self.bare))
         return self.state.open != before
 
     def pane_showing(self, view: str) -> DocumentPane:

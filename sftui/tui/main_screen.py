@@ -87,14 +87,14 @@ class MainScreen(Inspector, inherit_bindings=False):
         self.draw_tour()
         self.put(self.state.moved.to(self.state.row, self.panes.tokens.state.cursor, self.state.open.context))
         status = self.state.status_line(notes.count(self, self.notes), self.reader.pending)
-        self.status_bar.show(status_cells(status, self.width))
+        self.status_bar.show(status_cells(status, self.cells.width))
         said, context = self.state.said, self.state.open.context
-        shown, left = message_lines(said.text, said.role, self.width) if said.text else (self.sentence(), ())
+        shown, left = message_lines(said.text, said.role, self.cells.width) if said.text else (self.sentence(), ())
         self.detail.show(shown)
         self.body.draw(context)
         context = keys_of(context)
         idle = frozenset(name for ids, _ in footer(context) for name in ids if BY_ID[name].when(self) is not None)
-        self.footer.show(left or footer_cells(context, self.width, self.keymap, idle))
+        self.footer.show(left or footer_cells(context, self.cells.width, self.keymap, idle))
         self.footer.display = bool(left) or not self.prompt.open
 
     def draw_tour(self) -> None:
@@ -107,7 +107,7 @@ class MainScreen(Inspector, inherit_bindings=False):
             seen = TourState(tokens.inspection, tokens.state.cursor, state.open.view, self.workspace.recipe)
         self.put(tour.after(state.tour, seen))
         keys = {name: self._how_to_run(name) for name in (*tour.commands_named(), "tour")}
-        lines = tour.lines(self.state.tour, keys, keys["tour"], self.width)
+        lines = tour.lines(self.state.tour, keys, keys["tour"], self.cells.width)
         self.tour.display, self.tour.styles.height = bool(lines), max(1, len(lines))
         self.tour.show(*lines)
 

@@ -131,7 +131,7 @@ def apply(state: GridState, action: Action, table: TokenTable | None, layout: Gr
         return replace(state, shift=not state.shift)
     if table is None or not layout.count:
         return replace(state, cursor=0, top=0)
-    if action in _PAGES:
+    if action in (Action.PAGE_UP, Action.PAGE_DOWN, Action.HALF_UP, Action.HALF_DOWN):
         return _page(state, action, layout, amount)
     if action in (Action.UP, Action.DOWN):
         return settle(_vertically(state, amount if action is Action.DOWN else -amount, layout), layout)
@@ -149,18 +149,10 @@ def settle(state: GridState, layout: GridLayout) -> GridState:
     return replace(state, cursor=cursor, top=max(top, 0))
 
 
-_PAGES = {
-    Action.PAGE_UP: -1.0,
-    Action.PAGE_DOWN: 1.0,
-    Action.HALF_UP: -0.5,
-    Action.HALF_DOWN: 0.5,
-}
-
-
 def _page(state: GridState, action: Action, layout: GridLayout, amount: int) -> GridState:
     fits = layout.visible_bands(state.height)
-    share = _PAGES[action]
-    step = max(int(fits * abs(share)), 1) * amount * (1 if share > 0 else -1)
+    far, _, way = action.value.partition("_")
+    step = max(fits if far == "page" else fits // 2, 1) * (amount if way == "down" else -amount)
     top = min(max(state.top + step, 0), max(layout.bands - fits, 0))
     return settle(replace(_vertically(state, step, layout), top=top), layout)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, chain, islice, pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sftui.model import IGNORE_INDEX, NOWHERE, Example, Inspection, Part, Reason, Tokens
@@ -223,13 +223,9 @@ def _corrected(values: tuple[T, ...], kept: Ranges, given: tuple[T, ...], skip: 
 def _loss(labels: tuple[int, ...] | None, kept: Ranges, count: int, ignore: int) -> str:
     if labels is None:
         return UNKNOWN * count
-    glyphs: list[str] = []
-    at = 0
+    glyphs = [CUT] * count
     for start, end in kept:
-        glyphs.append(CUT * (start - at))
-        glyphs.append(loss_glyphs(labels[start:end], ignore))
-        at = end
-    glyphs.append(CUT * (count - at))
+        glyphs[start:end] = loss_glyphs(labels[start:end], ignore)
     return "".join(glyphs)
 
 
@@ -255,12 +251,10 @@ def _shifted(loss: str, kept: Ranges, joined: bool) -> str:
         moved = "".join([loss[a:b] for a, b in kept])[1:] + END
     else:
         moved = "".join([loss[a + 1 : b] + END for a, b in kept])
-    out: list[str] = []
-    at = used = 0
+    glyphs, rest = list(loss), iter(moved)
     for start, end in kept:
-        out += (loss[at:start], moved[used : used + end - start])
-        at, used = end, used + end - start
-    return "".join((*out, loss[at:]))
+        glyphs[start:end] = islice(rest, end - start)
+    return "".join(glyphs)
 
 
 def _of_each(keys: Iterable[tuple[Any, ...]], make: Callable[..., T]) -> tuple[T, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sftui.recipe import Preset
@@ -66,15 +67,12 @@ def _where(here: Inspector, target: str) -> None:
         marks.export(here)
         return
     what = {"recipe": "recipe.yaml", "preprocess": "preprocess.py"}.get(target, f"the config of {target}")
-    here.ask(
-        f"folder for {what}",
-        lambda text: here.attempt(lambda: _plan(here, target, text.strip() or ".")),
-        value="sftui-export",
-        raw=True,
-    )
+    plan = partial(_plan, here, target)
+    here.ask(f"folder for {what}", lambda text: here.attempt(partial(plan, text)), value="sftui-export", raw=True)
 
 
-def _plan(here: Inspector, target: str, folder: str) -> None:
+def _plan(here: Inspector, target: str, text: str) -> None:
+    folder = text.strip() or "."
     plan = here.workspace.plan_export(target, folder)
     read = inputs(here, recipes=False)
     for file in plan.files:
@@ -82,19 +80,15 @@ def _plan(here: Inspector, target: str, folder: str) -> None:
             read.refuse(file.path)
     known, words = here.panes.rows.lost() or (0, "")
     verdict = f"✗ {words} in all {many(known, 'row')} looked at: f shows why" if known else ""
-    here.read(
-        f"export to {folder}: nothing is written yet",
-        lambda width: (*((*text_lines(verdict, width, Role.ERROR), ()) if verdict else ()), *plan_lines(plan, width)),
-        lambda answer: _answered(here, plan, target, answer is not None),
-        offers={"yes": "a overwrites" if plan.overwrites else "a writes it"},
-    )
+
+    def page(width: int) -> Sequence[Line]:
+        return (*((*text_lines(verdict, width, Role.ERROR), ()) if verdict else ()), *plan_lines(plan, width))
+
+    title, then = f"export to {folder}: nothing is written yet", partial(_offer_comparison, here, plan, target)
+    here.offer_writing(title, page, partial(_write, here, plan), over=bool(plan.overwrites), then=then)
 
 
-def _answered(here: Inspector, plan: ExportPlan, target: str, wanted: bool) -> None:
-    if wanted:
-        here.attempt(lambda: _write(here, plan))
-    else:
-        here.say("nothing was written", Role.DIM)
+def _offer_comparison(here: Inspector, plan: ExportPlan, target: str) -> None:
     if plan.converted is not None:
         here.put(here.state.compared._replace(other=plan.converted, name=f"as {target}", repairs=None))
         said = here.state.said

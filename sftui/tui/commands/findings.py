@@ -15,7 +15,6 @@ from sftui.tui.commands import compare, repairs, rows, search
 from sftui.tui.commands.command import WENT_RIGHT, Command, both_ways, moves
 from sftui.tui.commands.copying import write
 from sftui.tui.contexts import FINDINGS, TOKENS
-from sftui.tui.dialogs import Answer
 from sftui.tui.inspector import Inspector
 from sftui.tui.state import StatusMessage
 from sftui.views.cells import Line, Role, line, text_lines
@@ -253,14 +252,11 @@ def on_tags(here: Inspector, event: ev.TagsReady) -> None:
     def page(width: int) -> list[Line]:
         return [*text_lines(proof, width, Role.GOOD), (), *diff_text_lines(event.diff.rstrip("\n"), width)]
 
-    def answered(answer: Answer) -> None:
-        if answer is None:
-            here.say("nothing was written", Role.DIM)
-        else:
-            done = partial(_write, here, finding, event.source)
-            here.ask("file for the chat template", done, value="chat_template.jinja")
+    def ask() -> None:
+        done = partial(_write, here, finding, event.source)
+        here.ask("file for the chat template", done, value="chat_template.jinja")
 
-    here.read(f"{visible(event.name)} with generation tags", page, answered, offers={"yes": "a writes it"})
+    here.offer_writing(f"{visible(event.name)} with generation tags", page, ask)
 
 
 def _write(here: Inspector, finding: Finding, source: str, name: str) -> None:

@@ -44,12 +44,8 @@ def _named(here: Inspector, name: str) -> None:
     if not Path(target).parent.exists():
         raise SftuiError(f"there is no folder {Path(target).parent}")
     there = [path for path in (target, log) if Path(path).exists()]
-    here.read(
-        "export the repaired data: nothing is written yet",
-        lambda width: lines(here, target, log, width),
-        lambda answer: here.say("nothing was written", Role.DIM) if answer is None else _write(here, target, log),
-        offers={"yes": "a overwrites" if there else "a writes it"},
-    )
+    shown, write = partial(lines, here, target, log), partial(_write, here, target, log)
+    here.offer_writing("export the repaired data: nothing is written yet", shown, write, over=bool(there))
 
 
 def lines(here: Inspector, target: str, log: str, width: int) -> tuple[Line, ...]:

@@ -22,33 +22,31 @@ NONE = -1
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a finding is, wherever it stands: the `nth` of `among` of its code in its message, at `tokens`."""
+    """What a finding is, wherever it stands: the `nth` of `among` of its code in its message."""
 
-    code: str
-    row: int | None
-    message: int | None
-    tokens: tuple[int, int] | None
+    finding: Finding
     nth: int
     among: int
 
     @classmethod
     def of(cls, findings: Sequence[Finding], number: int) -> Identity:
         """That of one of several findings."""
-        one = findings[number]
-        alike = _alike(findings, one.code, one.row, one.message)
-        return cls(one.code, one.row, one.message, one.tokens, alike.index(number), len(alike))
+        alike = _alike(findings, findings[number])
+        return cls(findings[number], alike.index(number), len(alike))
 
     def find(self, findings: Sequence[Finding]) -> int:
         """Where it stands among others, also where its tokens moved; NONE where it is gone."""
-        alike = _alike(findings, self.code, self.row, self.message)
+        alike = _alike(findings, self.finding)
         if not alike or len(alike) == self.among:
             return alike[self.nth] if alike else NONE
-        here = [number for number in alike if findings[number].tokens == self.tokens]
+        here = [number for number in alike if findings[number].tokens == self.finding.tokens]
         return here[0] if here else alike[min(self.nth, len(alike) - 1)]
 
 
-def _alike(findings: Sequence[Finding], code: str, row: int | None, message: int | None) -> list[int]:
-    return [number for number, one in enumerate(findings) if (one.code, one.row, one.message) == (code, row, message)]
+def _alike(findings: Sequence[Finding], like: Finding) -> list[int]:
+    """The numbers of the findings of one code in one message."""
+    code, row, message = like.code, like.row, like.message
+    return [k for k, found in enumerate(findings) if (found.code, found.row, found.message) == (code, row, message)]
 
 
 class FindingsPane(LineView):
@@ -90,7 +88,7 @@ class FindingsPane(LineView):
             if number != NONE:
                 self._at = number
                 return number
-            if identity.row is None and (self.answer is None or self.answer.setup is None):
+            if identity.finding.row is None and (self.answer is None or self.answer.setup is None):
                 return NONE
         if not findings:
             return NONE
