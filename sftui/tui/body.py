@@ -97,12 +97,8 @@ class Body(Widget, inherit_bindings=False):
     def _framed(self, width: int, height: int) -> tuple[Line, ...]:
         boxes = self.places(Size(width, height))
         titled = any(box.titled for box in boxes.values())
-        framed = tuple(
-            FramedPane(
-                *box[:4],
-                self.panes[name].title(box.width, name == self.holder) if box.titled else None,
-                titled and name == self.holder,
-            )
-            for name, box in boxes.items()
-        )
+        framed = []
+        for name, box in boxes.items():
+            title = self.panes[name].title(box.width, name == self.holder) if box.titled else None
+            framed.append(FramedPane(*box[:4], title, titled and name == self.holder))
         return frame_lines(framed, width, height)

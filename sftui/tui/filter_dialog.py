@@ -6,6 +6,7 @@ Its own field and not Textual's, which gets the focus too late for keys typed at
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from textual import events
 from textual.fuzzy import Matcher
@@ -29,9 +30,15 @@ class FilterDialog(Dialog):
     hint = ""
     text = ""
     cursor = 0
+    found: Sequence[Any] = ()
+
+    def matching(self, text: str) -> Sequence[Any]:
+        """What of all there is to pick matches a text."""
+        return ()
 
     def filtered(self) -> None:
         """The text is another one."""
+        self.found = self.matching(self.text)
 
     def title_lines(self, width: int) -> tuple[Line, ...]:
         before, at, after = around_cursor(self.text, self.cursor)
@@ -91,7 +98,7 @@ class Palette(FilterDialog):
 
     def __init__(self, context: str, keymap: Keymap, chosen: Callable[[Command | int], None]) -> None:
         self.context, self.keymap, self.chosen = context, keymap, chosen
-        self.found: Sequence[Command | int] = self.matching("")
+        self.filtered()
         super().__init__("palette", self.entries, keymap)
 
     def matching(self, text: str) -> Sequence[Command | int]:
@@ -121,13 +128,8 @@ class Palette(FilterDialog):
     def keys(self) -> str:
         return "↑ ↓ move · Enter runs it · Esc closes"
 
-    def filtered(self) -> None:
-        self.found = self.matching(self.text)
-
     def choose(self, number: int | None) -> None:
         """Runs once the palette is gone, so that what the command opens stands over the panes."""
-        if number is None or not 0 <= number < len(self.found):
-            return
-        entry = self.found[number]
-        self.dismiss(None)
-        self.chosen(entry)
+        if number is not None and number < len(self.found):
+            self.dismiss(None)
+            self.chosen(self.found[number])

@@ -99,13 +99,8 @@ class Styles:
             attributes = {name: on for name, on in attributes.items() if name != "dim"}
         if self.name == "mono" and role is Role.SPECIAL:
             attributes = {**attributes, "underline": True}
-        back = self.palette[ground]
-        style = Style(
-            color=Color.parse(self.palette[colour]),
-            bgcolor=Color.parse(back),
-            reverse=over is Over.CURSOR,
-            **attributes,
-        )
+        front, back = Color.parse(self.palette[colour]), Color.parse(self.palette[ground])
+        style = Style(color=front, bgcolor=back, reverse=over is Over.CURSOR, **attributes)
         if over is Over.CURSOR:
             return style + Style(bold=True, dim=False)
         if over is Over.HIT:

@@ -127,14 +127,7 @@ FLAGS = 5
 
 @lru_cache(1024)
 def row_line(
-    summary: RowSummary,
-    width: int,
-    current: bool = False,
-    active: bool = True,
-    digits: int = 6,
-    gutter: str = "",
-    sign: str = "▸",
-    headed: bool = False,
+    summary: RowSummary, width: int, current: bool, active: bool, digits: int, gutter: str, sign: str, headed: bool
 ) -> Line:
     """One line of the row list: `▸    17   412  29 %  ✂1  what it begins with`.
 

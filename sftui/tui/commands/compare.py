@@ -27,6 +27,8 @@ from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 from sftui.workspace.workspace import RecipeChoice
 
+Repairs = tuple[str, ...] | None
+"""Other repairs of the data than those in force; None: the same."""
 HINT = "v A/B · - differing · = other · a takes B"
 REPAIR_HINT = "v A/B · - differing · a applies it"
 REPAIR_NAMES = ("as it stands", "repaired")
@@ -97,13 +99,7 @@ def _file(here: Inspector, text: str) -> None:
 
 
 def start(
-    here: Inspector,
-    other: Recipe,
-    name: str,
-    repairs: tuple[str, ...] | None = None,
-    *,
-    description: str = "",
-    of_finding: bool = False,
+    here: Inspector, other: Recipe, name: str, repairs: Repairs = None, description: str = "", of_finding: bool = False
 ) -> None:
     """Compare with `other` (with other repairs of the data) from here on, and count over the dataset in the background.
 
@@ -250,13 +246,11 @@ def toggle(here: Inspector, count: int | None) -> None:
         here.say(f"B: {now.name} …", Role.DIM)
 
 
-@Command(
-    "compare.differing",
-    ("-",),
-    "only what differs",
-    "Look",
-    when=lambda here: unless(here.state.open.view == COMPARE, "no comparison; press C to open one"),
-)
+def _closed(here: Inspector) -> StatusMessage | None:
+    return unless(here.state.open.view == COMPARE, "no comparison; press C to open one")
+
+
+@Command("compare.differing", ("-",), "only what differs", "Look", when=_closed)
 def hide_equal(here: Inspector, count: int | None) -> None:
     """Hides what is equal in the comparison."""
     now = here.state.compared

@@ -106,13 +106,8 @@ def leave(here: Inspector, count: int | None) -> None:
     if not left:
         here.terminal.exit()
         return
-    here.read(
-        left.words(),
-        lambda width: lost_lines(left, width),
-        lambda answer: _answered(here, answer),
-        offers={"yes": "a quits", "export": "x exports"},
-        leave="stays",
-    )
+    offers = {"yes": "a quits", "export": "x exports"}
+    here.read(left.words(), partial(lost_lines, left), partial(_answered, here), offers, leave="stays")
 
 
 def _answered(here: Inspector, answer: Answer) -> None:

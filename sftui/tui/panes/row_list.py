@@ -174,8 +174,8 @@ class RowList(LineView):
         gutter = f"{self.glyph(row) or ' '}{'*' if summary.repaired else ' '}" if self.signs else ""
         other = self.other_side if self.other_side is not None and self.other_side.index == row else None
         shown, sign = (summary, "▸") if other is None else (other, "B")
-        place = (shown, self.size.width, here, self.active, self.digits, gutter)
-        return row_line(*place, sign=sign, headed=self.headed)
+        place = (here, self.active, self.digits, gutter)
+        return row_line(shown, self.size.width, *place, sign, self.headed)
 
     def sentence(self) -> Line:
         """The current row in words and as much of what it begins with as the line has room for."""

@@ -135,7 +135,8 @@ def test_a_part_of_a_row_is_drawn_at_its_place_in_the_pack() -> None:
     ],
 )
 def test_a_cut_row_keeps_its_severity(errors: int, warnings: int, cut: int, flags: str) -> None:
-    made = row_line(RowSummary(1, "", 100, 20, cut, errors=errors, warnings=warnings), 60, digits=3)
+    summary = RowSummary(1, "", 100, 20, cut, errors=errors, warnings=warnings)
+    made = row_line(summary, 60, False, True, 3, "", "▸", False)
     assert plain([made])[:-1].rstrip() == f"   1    100  20 % {flags}".rstrip()
     roles = {run.role.value for run in made if "✂" in run.text or "✗" in run.text or "!" in run.text}
     assert roles == {"error" if errors else "warning" if warnings else "cut"}

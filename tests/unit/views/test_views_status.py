@@ -12,11 +12,16 @@ from sftui.recipe import changed, knobs
 from sftui.text import cell_width, share, visible_blanks
 from sftui.trainers import preset
 from sftui.views.batch import scaled
-from sftui.views.cells import Role, plain
+from sftui.views.cells import Line, Role, plain
 from sftui.views.knobs import diff_text_lines, knob_paths, recipe_lines, value_text
 from sftui.views.status import gathered, note_lines, row_line, row_notes, stop_lines, token_line
 from sftui.views.table import make_table
 from sftui.views.words import explain
+
+
+def listed(summary: RowSummary, width: int, current: bool = False) -> Line:
+    """Its line in a list that holds the keys."""
+    return row_line(summary, width, current, True, 6, "", "▸", False)
 
 
 @pytest.mark.parametrize(
@@ -54,10 +59,10 @@ def test_row_lines_fit(width: int) -> None:
     ]
     for summary in summaries:
         for current in (True, False):
-            text = "".join(s.text for s in row_line(summary, width, current=current))
+            text = "".join(s.text for s in listed(summary, width, current))
             assert cell_width(text) <= width and "\x1b" not in text
-    assert plain([row_line(summaries[-1], 60)]) == "     22     40  eval       held\n"
-    assert plain([row_line(summaries[0], 60, current=True)]) == "▸    17    412  29 % ✂3    What␛[31m colour\n"
+    assert plain([listed(summaries[-1], 60)]) == "     22     40  eval       held\n"
+    assert plain([listed(summaries[0], 60, True)]) == "▸    17    412  29 % ✂3    What␛[31m colour\n"
 
 
 def test_what_stands_over_the_tokens_is_why_the_row_stopped_alone() -> None:
@@ -143,7 +148,7 @@ def test_blanks_that_are_easily_missed_are_visible() -> None:
 
 def test_a_share_looks_good_only_where_what_is_trained_is() -> None:
     found = {
-        verdict: next(run.role for run in row_line(RowSummary(1, "x", 10, 10, verdict=verdict), 60) if "%" in run.text)
+        verdict: next(run.role for run in listed(RowSummary(1, "x", 10, 10, verdict=verdict), 60) if "%" in run.text)
         for verdict in (None, ("warning", "no stop is learnt"), ("error", "no answer reaches the model"))
     }
     assert list(found.values()) == [Role.GOOD, Role.WARNING, Role.ERROR]
