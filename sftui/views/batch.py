@@ -131,17 +131,9 @@ def _strip(builder: LineBuilder, glyphs: str) -> Line:
 def _legend(step: int, width: int, weights: bool) -> Line:
     """What the glyphs mean, and how many positions a cell stands for; in fewer words where there is no room."""
     scale = f"{step} positions a cell" if step > 1 else "1 position a cell"
-    mixed: tuple[str | tuple[str, Role], ...] = ((MIXED, Role.TRAINED), " both  ") if step > 1 else ()
-    glyphs = line(
-        (TRAINED, Role.TRAINED),
-        " trained  ",
-        *(((WEIGHTED, Role.WEIGHTED), " with a weight  ") if weights else ()),
-        (MASKED, Role.MASKED),
-        " masked  ",
-        *mixed,
-        (PAD, Role.PAD),
-        " padding · ",
-    )
+    names = {TRAINED: "trained ", WEIGHTED: "with a weight ", MASKED: "masked ", MIXED: "both ", PAD: "padding ·"}
+    shown = [glyph for glyph in names if (weights or glyph != WEIGHTED) and (step > 1 or glyph != MIXED)]
+    glyphs = line(*(part for glyph in shown for part in ((glyph, LOSS_ROLES[glyph]), f" {names[glyph]} ")))
     if sum(run.width for run in glyphs) + len(scale) > width:
         scale = f"{step} a cell"
     return (*glyphs, *line((scale, Role.DIM)))

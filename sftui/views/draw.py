@@ -302,11 +302,9 @@ def draw_row(table: TokenTable, layout: GridLayout, state: GridState, band: int)
 
 def _row_cell(table: TokenTable, shift: bool, name: str, i: int) -> tuple[str, Role]:
     """What stands in a column of the rows zoom."""
-    glyph = (table.loss_shifted if shift else table.loss)[i]
+    loss = table.loss_shifted if shift else table.loss
     if name in ("token", "sees"):
         return table.cells[i], table.roles[i]
-    if name == "pos":
-        return str(i), Role.CUT if glyph == CUT else Role.POSITION
     if name == "id":
         return str(table.ids[i]), Role.NUMBER
     if name == "part":
@@ -315,13 +313,11 @@ def _row_cell(table: TokenTable, shift: bool, name: str, i: int) -> tuple[str, R
         text = what_is_learnt(table, i) if shift else what_is_trained(table, i)
     elif name == "reason":
         text = _reason(table, i, shift)
-    elif name == "weight":
-        text = weight_cell(table, i, shift)
-    elif name == "loss":
-        text = glyph
+    elif shift and name in ("learns", "label"):
+        text = _learns(table, i, loss[i])[name == "label"]
     else:
-        text = _learns(table, i, glyph)[name == "label"] if shift else table.label_cell(i)
-    return text, LOSS_ROLES[glyph]
+        return _cell(table, shift, loss, name, i)
+    return text, LOSS_ROLES[loss[i]]
 
 
 def _learns(table: TokenTable, i: int, glyph: str) -> tuple[str, str]:

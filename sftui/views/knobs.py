@@ -40,16 +40,18 @@ def new_values(changes: Iterable[RecipeChange]) -> str:
     return ", ".join(f"{change.path} → {value_text(change.after)}" for change in changes)
 
 
-def recipe_lines(recipe: Recipe, base: Recipe, width: int, *, cursor: str = "") -> tuple[Line, ...]:
-    """Every knob by section: value, ● where it differs from `base`, and its one-line meaning."""
-    changed, words = recipe.preset != base.preset, "the trainer it follows"
+def recipe_lines(
+    recipe: Recipe, base: Recipe, width: int, *, cursor: str = "", meaning: bool = True
+) -> tuple[Line, ...]:
+    """Every knob by section: value, ● where it differs from `base`, and its one-line `meaning`."""
+    changed, words = recipe.preset != base.preset, "the trainer it follows" if meaning else ""
     lines = [_knob_line("preset", recipe.preset, changed, words, width, cursor == "preset")]
     for section, infos in groupby(knobs_of(recipe), _section):
         lines.append(crop(line((section, Role.TITLE)), width))
         for info in infos:
             name, value = info.path.partition(".")[2], get(recipe, info.path)
             changed, current = value != value_of(base, info), info.path == cursor
-            lines.append(_knob_line(f"  {name}", value, changed, info.doc, width, current))
+            lines.append(_knob_line(f"  {name}", value, changed, info.doc if meaning else "", width, current))
     return tuple(lines)
 
 
@@ -69,7 +71,9 @@ def _knob_line(name: str, value: Any, changed: bool, doc: str, width: int, curre
     value_width = min(max(width // 4, 12), 28)
     builder = LineBuilder().add(f"{CHANGED} " if changed else "  ", Role.CHANGED if changed else Role.PLAIN, over)
     builder.add(fit(name, name_width) + " ", Role.KEY, over)
-    builder.add(fit(value_text(value), value_width) + " ", Role.CHANGED if changed else Role.VALUE, over)
+    text = value_text(value)
+    shown = f"{fit(text, value_width)} " if doc or current else clip(text, value_width)
+    builder.add(shown, Role.CHANGED if changed else Role.VALUE, over)
     room = width - builder.width
     if room > 8:
         builder.add(clip(doc, room), Role.DIM, over)

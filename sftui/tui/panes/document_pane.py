@@ -20,7 +20,6 @@ class DocumentPane(LineView):
     def __init__(self, ident: str) -> None:
         super().__init__(ident)
         self.name_of_view = ""
-        self.lines: tuple[Line, ...] = ()
         self.hint = HINT
         self._make: Maker = lambda width: ()
 

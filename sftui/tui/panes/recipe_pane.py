@@ -91,10 +91,9 @@ class RecipePane(LineView):
     def visible_lines(self) -> list[Line]:
         cursor = self.knob.path if self.active else ""
         width = max(self.size.width, ROOM_FOR_NAMES)
-        lines = recipe_lines(self.workspace.recipe, self.workspace.base_recipe, width, cursor=cursor)
-        shown = lines[self.top : self.top + self.size.height]
-        whole = self.size.width >= WITH_MEANING
-        return [crop(cells if whole else _without_meaning(cells), self.size.width) for cells in shown]
+        now, base, meaning = self.workspace.recipe, self.workspace.base_recipe, self.size.width >= WITH_MEANING
+        lines = recipe_lines(now, base, width, cursor=cursor, meaning=meaning)
+        return [crop(cells, self.size.width) for cells in lines[self.top : self.top + self.size.height]]
 
     def sentence(self) -> Line:
         """The marked knob in one line: what it means, what it was, what it may be."""
@@ -112,13 +111,3 @@ class RecipePane(LineView):
         if key := key_of(recipe.preset, info.path):
             cells.add(f" · {traits_of(recipe.preset).title}: {key}", Role.DIM)
         return cells.line()
-
-
-def _without_meaning(cells: Line) -> Line:
-    """A knob's line up to its value, without blanks at the end."""
-    kept = [run for run in cells if run.role is not Role.DIM]
-    while kept and not kept[-1].over and not kept[-1].text.strip():
-        kept.pop()
-    if kept and not kept[-1].over:
-        kept[-1] = kept[-1]._replace(text=kept[-1].text.rstrip())
-    return tuple(kept)

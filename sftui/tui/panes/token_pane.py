@@ -53,9 +53,8 @@ class TokenPane(LineView):
         self, inspection: Inspection, recipe: Recipe, *, hits: tuple[int, ...] = (), cursor: int | None = None
     ) -> None:
         """Another inspection; the cursor stays where it was on the same row, else starts anew."""
-        same = (
-            self.table is not None and self.inspection is not None and self.inspection.row.index == inspection.row.index
-        )
+        before = self.inspection
+        same = self.table is not None and before is not None and before.row.index == inspection.row.index
         self.inspection, self.waiting_for, self.failure = inspection, None, None
         self.recipe, self.shown = recipe, self.shown + 1
         self.table = make_table(inspection, ignore_index=recipe.mask.ignore_index)
@@ -162,10 +161,10 @@ class TokenPane(LineView):
 
     def _hints(self) -> list[Line]:
         """What to press where a row has no tokens."""
-        stage = self.inspection.stopped_at if self.inspection is not None else None
+        here = self.inspection
+        stage = here.stopped_at if here is not None else None
         keys = HINTS_BY_STAGE.get(stage, "oc]") if stage is not None else "oc]"
-        problem = self.inspection.problem if self.inspection is not None else None
-        if problem is not None and CONVERT in problem.fix:
+        if here is not None and here.problem is not None and CONVERT in here.problem.fix:
             keys = f"M{keys}"
         if self.untokenized:
             keys = f"DK{keys}"
@@ -227,12 +226,7 @@ HINTS = {
     "]": "the next row",
     "q": "quits",
 }
-HINTS_BY_STAGE = {
-    Stage.ROW: "o]",
-    Stage.RENDERED: "Toc]",
-    Stage.TOKENS: "co]",
-    Stage.LABELS: "co]",
-}
+HINTS_BY_STAGE = {Stage.ROW: "o]", Stage.RENDERED: "Toc]", Stage.TOKENS: "co]", Stage.LABELS: "co]"}
 
 
 def changed_tokens(before: Inspection, after: Inspection) -> int:
