@@ -6,11 +6,9 @@ The main screen is one, which reads the keys and draws; commands know it by this
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, cast
 
 from textual.geometry import Size
-from textual.message import Message
 from textual.screen import Screen
 
 from sftui.errors import SftuiError
@@ -69,13 +67,6 @@ class Panes(NamedTuple):
     figures: FiguresPane
 
 
-@dataclass
-class MarksFailed(Message):
-    """From the thread that writes marks."""
-
-    reason: str
-
-
 class Inspector(Screen[None], inherit_bindings=False):
     """What stands around a command. What a command puts, says and opens is drawn once it is done."""
 
@@ -126,7 +117,7 @@ class Inspector(Screen[None], inherit_bindings=False):
 
     def marks_failed(self, reason: str) -> None:
         """Called on the thread that writes marks."""
-        self.post_message(MarksFailed(reason))
+        self.call_later(self.drawing(lambda: self.say(reason, Role.ERROR)))
 
     # — the state, and what follows from it —
 

@@ -6,20 +6,17 @@ Nothing here can take focus, so every key arrives in `take_key`, in order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from textual import events
 from textual.app import ComposeResult
-from textual.message import Message
 
 from sftui.tui import tour
 from sftui.tui.bars import footer, footer_cells, message_lines, status_cells
 from sftui.tui.commands import figures, findings, marks, notes, rows, search, tokens
 from sftui.tui.commands.command import show_key
 from sftui.tui.commands.table import BY_ID
-from sftui.tui.contexts import FIGURES, FINDINGS, LIST, RECIPE, TOKENS, keys_of
+from sftui.tui.contexts import FINDINGS, LIST, TOKENS, keys_of
 from sftui.tui.hearing import HEARING, VIEWS
-from sftui.tui.inspector import Inspector, MarksFailed
+from sftui.tui.inspector import Inspector
 from sftui.tui.keys import Keymap, KeyReader
 from sftui.tui.line_view import LineView
 from sftui.tui.panes.document_pane import FiguresPane
@@ -33,13 +30,6 @@ from sftui.views.grid import Action
 from sftui.workspace import Workspace
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
-
-
-@dataclass
-class WorkspaceEvent(Message):
-    """An event of the workspace, on its way from the workspace's thread."""
-
-    event: ev.Event
 
 
 class MainScreen(Inspector, inherit_bindings=False):
@@ -77,8 +67,8 @@ class MainScreen(Inspector, inherit_bindings=False):
         self.call_after_refresh(self.drawing(lambda: marks.load(self)))
 
     def heard(self, event: ev.Event) -> None:
-        """Called on the workspace's thread; `post_message` is safe from any thread."""
-        self.post_message(WorkspaceEvent(event))
+        """Called on the workspace's thread; `call_later` is safe from any thread."""
+        self.call_later(self.hear, event)
 
     # — the state and what is drawn of it —
 
@@ -124,14 +114,11 @@ class MainScreen(Inspector, inherit_bindings=False):
         return self._sentence_of(context)
 
     def _sentence_of(self, context: str) -> Line:
-        if context == LIST:
-            return self.panes.rows.sentence()
-        if context == FINDINGS:
-            return findings.sentence(self)
-        if context == FIGURES:
-            return figures.sentence(self)
-        if context == RECIPE:
-            return self.panes.recipe.sentence()
+        pane = self.by_context[context]
+        if isinstance(pane, RowList | RecipePane):
+            return pane.sentence()
+        if isinstance(pane, FindingsPane | FiguresPane):
+            return findings.sentence(self) if context == FINDINGS else figures.sentence(self)
         place = search.place(self)
         return self.panes.tokens.sentence(f"hit {place}" if place else "")
 
@@ -200,15 +187,11 @@ class MainScreen(Inspector, inherit_bindings=False):
 
     # — the workspace —
 
-    def on_workspace_event(self, message: WorkspaceEvent) -> None:
-        hear = HEARING.get(type(message.event))
-        if hear is not None and self.workspace.is_current(message.event):
-            hear(self, message.event)
+    def hear(self, event: ev.Event) -> None:
+        hear = HEARING.get(type(event))
+        if hear is not None and self.workspace.is_current(event):
+            hear(self, event)
             self.draw()
-
-    def on_marks_failed(self, message: MarksFailed) -> None:
-        self.say(message.reason, Role.ERROR)
-        self.draw()
 
     def on_row_list_wanted(self, message: RowList.Wanted) -> None:
         self.workspace.ask(rq.SummariesRequest, *message.window, message.rows)
