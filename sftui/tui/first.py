@@ -128,17 +128,13 @@ class Pick(FilterDialog):
     def choose(self, number: int | None) -> None:
         """Takes a choice, or what was typed where that can be."""
         if number is not None and number < len(self.found):
-            self.answer(self.found[number].value)
+            self.dismiss(self.found[number].value)
         elif text := self.text.strip():
             self.complaint = self.asked.refused(text)
             if self.complaint:
                 self.lines.draw_anew()
             else:
-                self.answer(text)
-
-    def answer(self, value: str) -> None:
-        self.value = value
-        self.dismiss(0)
+                self.dismiss(text)
 
     def take_key(self, event: events.Key) -> None:
         if event.key == "ctrl+c":
@@ -163,14 +159,13 @@ class FirstApp(KeyedApp[dict[str, str] | None], inherit_bindings=False):
         if not self.picking.question:
             self.exit(dict(self.picking.chosen))
             return
-        question = Pick(self.picking, self.keymap)
 
         def answered(answer: Answer) -> None:
-            after = self.picking.back() if answer is None else self.picking.picked(question.value)
+            after = self.picking.picked(answer) if isinstance(answer, str) else self.picking.back()
             if after is None:
                 self.exit(None)
             else:
                 self.picking = after
                 self.ask()
 
-        self.push_screen(question, answered)
+        self.push_screen(Pick(self.picking, self.keymap), answered)

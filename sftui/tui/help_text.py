@@ -10,7 +10,7 @@ from sftui.docs import markdown
 from sftui.docs import rendering as pages
 from sftui.text import cell_width, visible
 from sftui.tui.commands.command import Command, show_key
-from sftui.tui.commands.table import available, groups
+from sftui.tui.commands.table import available
 from sftui.tui.contexts import ANY, CONTEXTS, DIALOG
 from sftui.tui.keys import Keymap
 from sftui.views.cells import Line, LineBuilder, Role, line, wrap
@@ -73,10 +73,10 @@ def concepts() -> tuple[str, ...]:
 def _keys(name: str, context: str, keymap: Keymap, listed: Callable[[Command], bool]) -> Section:
     """The commands of a pane that are to be listed, by group."""
     where = {ANY: "anywhere", DIALOG: "in a dialog"}.get(name, f"in the {name}")
-    by_group = groups(command for command in available(name) if command.context == name and listed(command))
-    entries = [
-        HelpEntry(_text(one, keymap), partial(_command, one, keymap)) for some in by_group.values() for one in some
-    ]
+    commands = [command for command in available(name) if command.context == name and listed(command)]
+    order = list(dict.fromkeys(command.group for command in commands))
+    commands.sort(key=lambda command: order.index(command.group))
+    entries = [HelpEntry(_text(command, keymap), partial(_command, command, keymap)) for command in commands]
     return Section(where.upper() if name == context else where.capitalize(), tuple(entries))
 
 

@@ -21,6 +21,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
+from sftui.model import common_prefix
 from sftui.text import cell_width, has_clusters
 from sftui.tui.commands.command import steps
 from sftui.tui.sgr import padded
@@ -281,11 +282,8 @@ def _shared(a: Run, b: Run, step: int) -> str:
     """The beginning that two texts share, or the end (-1); none of words whose cells are held as a whole."""
     if has_clusters(a.text) or has_clusters(b.text):
         return ""
-    one, other = a.text[::step], b.text[::step]
-    for i, (x, y) in enumerate(zip(one, other)):
-        if x != y:
-            return one[:i]
-    return min(one, other, key=len)
+    text = a.text[::step]
+    return text[: common_prefix(text, b.text[::step])]
 
 
 def strip_of(cells: Line, look: Styles, ground: str = "back") -> Strip:

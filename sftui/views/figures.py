@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sftui.audit.bars import length_bars, share_bars, short
 from sftui.audit.tallies import OTHERS, listed_by
+from sftui.model import common_prefix
 from sftui.text import cell_width, clip, fit, many, share, visible
 from sftui.views.cells import Line, Role, crop, line, wrap
 
@@ -206,9 +207,8 @@ def apart(names: Sequence[str], room: int) -> list[str]:
 
 
 def _without_beginning(names: list[str]) -> list[str]:
-    first, last = min(names), max(names)
-    shared = next((at for at, (one, other) in enumerate(zip(first, last)) if one != other), len(first))
-    cut = max(first.rfind("<", 0, shared), first.rfind(" ", 0, shared) + 1)
+    shared = names[0][: common_prefix(min(names), max(names))]
+    cut = max(shared.rfind("<"), shared.rfind(" ") + 1)
     return [f"…{name[cut:]}" for name in names] if cut > SHORTEST_CUT else names
 
 

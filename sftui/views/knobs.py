@@ -82,10 +82,7 @@ def _knob_line(name: str, value: Any, changed: bool, doc: str, width: int, curre
 
 def diff_text_lines(diff: str, width: int) -> tuple[Line, ...]:
     """A unified diff given as text: + and − stay, roles follow them."""
-    lines: list[Line] = []
-    for text in diff.split("\n"):
-        lines += wrap(line((visible(text), _diff_role(text))), width)
-    return tuple(lines)
+    return tuple(row for text in diff.split("\n") for row in wrap(line((visible(text), _diff_role(text))), width))
 
 
 def _diff_role(text: str) -> Role:

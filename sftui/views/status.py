@@ -77,11 +77,9 @@ def note_lines(blocks: Sequence[tuple[str, Sequence[tuple[str, Role]]]], width: 
 
 def shift_lines(shift: str, width: int) -> tuple[Line, ...]:
     """Which shift convention the trainer uses, and the warning that goes with it."""
-    lines = list(wrap(line((convention(shift), Role.DIM)), width))
     warning = shift_warning(shift)
-    if warning:
-        lines += wrap(line((f"! {warning}", Role.WARNING)), width)
-    return tuple(lines)
+    lines = wrap(line((convention(shift), Role.DIM)), width)
+    return (*lines, *wrap(line((f"! {warning}", Role.WARNING)), width)) if warning else lines
 
 
 def token_line(table: TokenTable, i: int, width: int, *, shift: bool = False, fact: str = "") -> Line:

@@ -242,14 +242,11 @@ def editor(environment: Mapping[str, str]) -> list[str]:
 @contextmanager
 def read_only_copy(text: str, name: str) -> Iterator[Path]:
     """A read-only file with `text`, gone afterwards whatever happens."""
-    folder = Path(tempfile.mkdtemp(prefix="sftui-"))
-    try:
-        path = folder / name
+    with tempfile.TemporaryDirectory(prefix="sftui-", ignore_cleanup_errors=True) as folder:
+        path = Path(folder) / name
         path.write_bytes(text.encode("utf-8", "backslashreplace"))
         os.chmod(path, 0o400)
         yield path
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def file_next_to(data: str, what: str, ending: str = ".jsonl") -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from importlib import import_module
 
 from sftui.tui.commands.command import Command
@@ -29,11 +28,3 @@ def available(context: str) -> tuple[Command, ...]:
     if context == DIALOG:
         return own
     return own + tuple(c for c in COMMANDS if c.context == ANY)
-
-
-def groups(commands: Iterable[Command]) -> dict[str, list[Command]]:
-    """Commands by group, groups in the order of the table."""
-    found: dict[str, list[Command]] = {}
-    for command in commands:
-        found.setdefault(command.group, []).append(command)
-    return found

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sftui.recipe import Recipe, with_changes
-from sftui.tui.commands.command import MEANS, Command, moves
+from sftui.tui.commands.command import Command, moves
 from sftui.tui.contexts import TOKENS, WHY
 from sftui.tui.inspector import Inspector
 from sftui.tui.state import StatusMessage, WhyState, unless
@@ -48,7 +48,7 @@ def _act(name: str, here: Inspector, count: int | None) -> None:
 
 
 def _mover(name: str, keys: tuple[str, ...], title: str, words: str, *, counted: bool = True) -> Command:
-    means = name if name in MEANS else ""
+    means = name if name in ("left", "right") else ""
     return Command(f"tokens.{name}", keys, title, "Move", TOKENS, words, counted, partial(_act, name), means=means)
 
 
