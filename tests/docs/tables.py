@@ -18,7 +18,7 @@ from sftui.safe_yaml import load_yaml
 from sftui.templates import builtin_names
 from sftui.trainers import TRAINERS, folder_of, preset, preset_names, trainer_names, traits_of
 from sftui.trainers.versions import loads_by_transformers, pins_of, reference_version
-from sftui.tui.commands.command import show_key
+from sftui.tui.commands.command import MEANS, show_key
 from sftui.tui.commands.table import COMMANDS as KEYS
 from sftui.tui.contexts import CONTEXTS
 from sftui.views.knobs import value_text
@@ -161,7 +161,7 @@ def grammar(_: str) -> str:
     told: dict[str, dict[str, dict[str, list[str]]]] = {}
     for one in KEYS:
         if one.means:
-            in_panes = told.setdefault(one.means, {"keys": {}, "panes": {}})
+            in_panes = told.setdefault(MEANS[one.means], {"keys": {}, "panes": {}})
             in_panes["keys"].update({_code(show_key(key)): [] for key in one.keys})
             in_panes["panes"].setdefault(one.title, []).append(one.context)
     rows = [

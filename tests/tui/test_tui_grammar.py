@@ -7,31 +7,10 @@ from itertools import product
 import pytest
 from tui_driver import check_golden, running
 
-from sftui.tui.commands.command import show_key
+from sftui.tui.commands.command import MEANS, show_key
 from sftui.tui.commands.table import COMMANDS
 from sftui.tui.contexts import ANY, CONTEXTS, DIALOG, DOCUMENT, FIGURES, FINDINGS, LIST, RECIPE, TOKENS
 from sftui.tui.keys import build_keymap, keymap_problems
-
-MEANS = {
-    "down": "down",
-    "up": "up",
-    "page_down": "a page down",
-    "page_up": "a page up",
-    "home": "to the start",
-    "end": "to the end",
-    "right": "right",
-    "left": "left",
-    "enter": "opens or takes what is marked",
-    "apply": "applies what is shown",
-    "why": "why it matters",
-    "search": "searches what the pane shows",
-    "next": "next match",
-    "previous": "previous match",
-    "export": "export",
-    "leave": "leaves what is open",
-    "close": "closes or cancels",
-}
-"""What keys mean that work in several panes, for a person."""
 
 
 def keys_by_meaning() -> dict[str, dict[str, list[tuple[str, str]]]]:

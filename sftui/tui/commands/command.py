@@ -30,9 +30,9 @@ class Command:
 
     `keys` are alternatives; a key that follows a prefix is written with a space (`y i`). `help` is
     one sentence. `counted` says that a count typed before the key means something. While `when` says why not, the key
-    says that and the footer leaves it out; a reason without words does no more than that. `means` is what the keys mean
-    in several panes, in a word of its own where the titles differ: a key means one thing. `was`: the keys of the last
-    release, where they were others, and `was_in` where they worked; such a key says where it went.
+    says that and the footer leaves it out; a reason without words does no more than that. `means` names what the keys
+    mean in several panes (`MEANS`), where that is more than the title: a key means one thing. `was`: the keys of the
+    last release, where they were others, and `was_in` where they worked; such a key says where it went.
     """
 
     id: str
@@ -52,6 +52,26 @@ class Command:
         return replace(self, run=run, help=" ".join((run.__doc__ or "").split()))
 
 
+MEANS = {
+    "down": "down",
+    "up": "up",
+    "page_down": "a page down",
+    "page_up": "a page up",
+    "home": "to the start",
+    "end": "to the end",
+    "right": "right",
+    "left": "left",
+    "enter": "opens or takes what is marked",
+    "apply": "applies what is shown",
+    "why": "why it matters",
+    "search": "searches what the pane shows",
+    "next": "next match",
+    "previous": "previous match",
+    "export": "export",
+    "leave": "leaves what is open",
+    "close": "closes or cancels",
+}
+"""What keys mean that work in several panes."""
 WENT_RIGHT = ("enter", "l", "right")
 """Keys of the last release that went from what is marked to the tokens right of it."""
 Move: TypeAlias = Callable[[Any, str, int], None]
