@@ -85,13 +85,7 @@ class Inspector(Screen[None], inherit_bindings=False):
         self.laid_out_for = Size(0, 0)
         self.status_bar = Bar("status")
         self.panes = Panes(
-            RowList("list"),
-            RecipePane(workspace, "recipe"),
-            TokenPane("tokens"),
-            DocumentPane("document"),
-            DocumentPane("conversation"),
-            FindingsPane("findings"),
-            FiguresPane("figures"),
+            RowList(), RecipePane(workspace), TokenPane(), DocumentPane(), DocumentPane(), FindingsPane(), FiguresPane()
         )
         contexts = (LIST, RECIPE, TOKENS, DOCUMENT, CONVERSATION_PANE, FINDINGS, FIGURES)
         self.by_context: dict[str, LineView] = dict(zip(contexts, self.panes, strict=True))

@@ -60,7 +60,7 @@ class LineView(Widget, can_focus=False, inherit_bindings=False):
         pane: LineView
         lines: int
 
-    def __init__(self, ident: str) -> None:
+    def __init__(self, ident: str | None = None) -> None:
         super().__init__(id=ident)
         self.look = Styles(DEFAULT)
         self.ground = "back"

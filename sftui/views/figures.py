@@ -16,7 +16,7 @@ from sftui.text import cell_width, clip, fit, many, share, visible
 from sftui.views.cells import Line, Role, crop, line, wrap
 
 if TYPE_CHECKING:
-    from sftui.audit.figures import Figures, GroupFigure, LimitFigure, WeightFigures
+    from sftui.audit.figures import Figures, GroupFigure, WeightFigures
 
 SHOWN = 8
 """Names of a list; more are counted together."""
@@ -175,17 +175,15 @@ def _limits(figures: Figures, width: int) -> Iterator[Behind]:
         heading = "  limit  rows over   cut: trained lost  dropped: lost     packs"
     yield line((heading, Role.LABEL)), ""
     for limit in figures.limits:
-        yield _limit(limit, figures.trained or 1, width), listed_by("over", f"{limit.limit:,}") if limit.over else ""
-
-
-def _limit(one: LimitFigure, trained: int, width: int) -> Line:
-    cut, dropped = (share(lost, trained, 1) for lost in (one.trained_cut, one.trained_dropped))
-    packs = "…" if one.packs is None else format(one.packs, ",")
-    if width < NARROW_TABLE:
-        words = f" {one.over:>8,} {cut:>7} {dropped:>8} {packs:>7}"
-    else:
-        words = f" {one.over:>10,} {short(one.trained_cut):>10} {cut:>7} {dropped:>14} {packs:>9}"
-    return line((f"{one.limit:>7,}", Role.KEY), words)
+        lost = (limit.trained_cut, limit.trained_dropped)
+        cut, dropped = (share(tokens, figures.trained or 1, 1) for tokens in lost)
+        packs = "…" if limit.packs is None else format(limit.packs, ",")
+        if width < NARROW_TABLE:
+            words = f" {limit.over:>8,} {cut:>7} {dropped:>8} {packs:>7}"
+        else:
+            words = f" {limit.over:>10,} {short(limit.trained_cut):>10} {cut:>7} {dropped:>14} {packs:>9}"
+        by = listed_by("over", f"{limit.limit:,}") if limit.over else ""
+        yield line((f"{limit.limit:>7,}", Role.KEY), words), by
 
 
 def apart(names: Sequence[str], room: int) -> list[str]:

@@ -16,6 +16,8 @@ from sftui.trainers import preset
 from sftui.tui.app import SftuiApp
 from sftui.tui.commands.command import nothing
 from sftui.tui.commands.table import COMMANDS
+from sftui.tui.panes.row_list import RowList
+from sftui.tui.panes.token_pane import TokenPane
 from sftui.views.cells import plain
 from sftui.workspace import events as ev
 
@@ -384,10 +386,10 @@ async def test_the_palette_runs_commands_and_goes_to_rows() -> None:
 
 async def test_the_mouse_is_optional_but_works() -> None:
     async with running() as driven:
-        await driven.pilot.click("#list", offset=(5, 4))
+        await driven.pilot.click(RowList, offset=(5, 4))
         await driven.settle()
         assert driven.main.state.status.row == 4
-        await driven.pilot.click("#tokens", offset=(9, 1))
+        await driven.pilot.click(TokenPane, offset=(9, 1))
         await driven.settle()
         assert driven.main.panes.tokens.state.cursor == 0
 

@@ -144,20 +144,15 @@ def lines(here: Inspector, width: int) -> tuple[Line, ...]:
         return (line(("comparing …", Role.DIM)),)
     if answer.problem is not None:
         return problem_lines(answer.problem, width)
+    row = answer.other.row if answer.other is not None and now.repairs is not None else None
+    repaired = (*repaired_row_lines(row, answer.diff, width), ()) if row is not None else ()
     return (
         *_counted(here, width, names),
-        *(row for text in unmarked_words(answer.unmarked, names) for row in warned(text, width)),
+        *(cells for text in unmarked_words(answer.unmarked, names) for cells in warned(text, width)),
         (),
-        *_repaired(here, answer, width),
+        *repaired,
         *_row(here, answer, names, width),
     )
-
-
-def _repaired(here: Inspector, answer: ev.ComparisonReady, width: int) -> tuple[Line, ...]:
-    """What the repairs that are compared with change in the row."""
-    if here.state.compared.repairs is None or answer.other is None:
-        return ()
-    return (*repaired_row_lines(answer.other.row, answer.diff, width), ())
 
 
 def _row(here: Inspector, answer: ev.ComparisonReady, names: tuple[str, str], width: int) -> tuple[Line, ...]:

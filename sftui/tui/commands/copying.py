@@ -154,33 +154,30 @@ def _take(out: Out, what: str, here: Inspector, count: int | None) -> None:
 WHAT = {"row": "the row as JSON", "ids": "input_ids", "labels": "labels", "text": "the rendered text"}
 
 
-def _way(verb: str, key: str, out: Out, after: str, help_text: str, *, shown: bool = True) -> tuple[Command, ...]:
-    """One way out for every subject: `y` and the letter of the subject; not `shown`: in the palette alone."""
-    return tuple(
-        Command(
-            f"{verb}.{what}",
-            (f"{key} {letter}",) if shown else (),
-            f"{verb} the {what}{after}",
-            "Copy",
-            help=help_text.format(words, " as the trainer receives them" if what in ("ids", "labels") else ""),
-            run=partial(_take, out, what),
-            was=None if shown else (f"{key} {letter}",),
-        )
-        for (what, words), letter in zip(WHAT.items(), (key, "i", "l", "t"))
-    )
+def _taking(verb: str, what: str, key: str, out: Out, title: str, words: str, shown: bool = True) -> Command:
+    """One way out for a subject; not `shown`: in the palette alone."""
+    run, was = partial(_take, out, what), None if shown else (key,)
+    return Command(f"{verb}.{what}", (key,) if shown else (), title, "Copy", help=words, run=run, was=was)
+
+
+def _way(verb: str, key: str, out: Out, after: str, help_text: str, shown: bool = True) -> tuple[Command, ...]:
+    """One way out for every subject: `y` and the letter of the subject."""
+    made = []
+    for (what, words), letter in zip(WHAT.items(), (key, "i", "l", "t")):
+        help_of = help_text.format(words, " as the trainer receives them" if what in ("ids", "labels") else "")
+        made.append(_taking(verb, what, f"{key} {letter}", out, f"{verb} the {what}{after}", help_of, shown))
+    return tuple(made)
 
 
 COPY = _way("copy", "y", _copy, "", "Copies {}{}.")
 WRITE = _way("write", "w", _write, "", "Writes {} to a file you name.")
 PRINT = _way("print", "p", _print_on_exit, " on exit", "Prints {} once sftui has quit.", shown=False)
 EDIT = tuple(
-    Command(
-        f"edit.{what}", (f"e {letter}",), f"{what} in the editor", "Copy", help=words, run=partial(_take, _edit, what)
-    )
+    _taking("edit", what, f"e {letter}", _edit, f"{what} in the editor", f"Opens a read-only copy of the {words}.")
     for what, letter, words in (
-        ("row", "e", "Opens a read-only copy of the row in $VISUAL or $EDITOR."),
-        ("text", "t", "Opens a read-only copy of the rendered text."),
-        ("template", "c", "Opens a read-only copy of the chat template."),
+        ("row", "e", "row in $VISUAL or $EDITOR"),
+        ("text", "t", "rendered text"),
+        ("template", "c", "chat template"),
     )
 )
 

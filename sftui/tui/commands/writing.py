@@ -89,13 +89,6 @@ def _write(here: Inspector, target: str, log: str) -> None:
     here.say("writing … Esc stops", Role.DIM)
 
 
-def _config_hint(here: Inspector) -> str:
-    """Where the rows were converted, that their config is another one now."""
-    from sftui.findings.rule import TO_MESSAGES
-
-    return " · x writes the config that reads it" if TO_MESSAGES in here.workspace.repairs else ""
-
-
 def cancel(here: Inspector) -> bool:
     """Stops a running write; False where none runs."""
     ticket = here.state.kept.writing
@@ -125,11 +118,12 @@ def on_written(here: Inspector, event: ev.RepairsWritten) -> None:
     elif not event.target:
         here.say("stopped: nothing was written", Role.WARNING)
     else:
+        from sftui.findings.rule import TO_MESSAGES
+
         kept = counted.rows - counted.dropped - event.lost
         lost = f", {event.lost:,} unreadable ones could not be carried over" if event.lost else ""
+        hint = " · x writes the config that reads it" if TO_MESSAGES in here.workspace.repairs else ""
+        file = f"wrote {visible(event.target)} and its log"
+        words = f"{file}: {kept:,} of {counted.rows:,} rows, {counted.changed:,} changed{lost}{hint}"
         here.paint_view(FIGURES)
-        here.say(
-            f"wrote {visible(event.target)} and its log: {kept:,} of {counted.rows:,} rows, {counted.changed:,}"
-            f" changed{lost}{_config_hint(here)}",
-            Role.WARNING if event.lost else Role.PLAIN,
-        )
+        here.say(words, Role.WARNING if event.lost else Role.PLAIN)

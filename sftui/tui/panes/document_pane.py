@@ -17,8 +17,8 @@ Maker = Callable[[int], tuple[Line, ...]]
 class DocumentPane(LineView):
     """Shows what a maker gives for its width; scrolls down and, where lines are wider, right."""
 
-    def __init__(self, ident: str) -> None:
-        super().__init__(ident)
+    def __init__(self) -> None:
+        super().__init__()
         self.name_of_view = ""
         self.hint = HINT
         self._make: Maker = lambda width: ()
@@ -64,8 +64,8 @@ Owned = tuple[tuple[Line, str], ...]
 class FiguresPane(DocumentPane):
     """A pane to read in which moves go over what has rows where that is on screen, and scroll elsewhere."""
 
-    def __init__(self, ident: str) -> None:
-        super().__init__(ident)
+    def __init__(self) -> None:
+        super().__init__()
         self.marked: Callable[[], str] = lambda: ""
         self.mark: Callable[[str], None] = lambda by: None
         self._owned: Callable[[int], Owned] = lambda width: ()

@@ -58,8 +58,8 @@ class FindingsPane(LineView):
 
     name_of_pane = "findings"
 
-    def __init__(self, ident: str) -> None:
-        super().__init__(ident)
+    def __init__(self) -> None:
+        super().__init__()
         self.answer: FindingsReady | None = None
         self.row = 0
         self.trainer = ""

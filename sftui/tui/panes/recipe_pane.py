@@ -25,8 +25,8 @@ class RecipePane(LineView):
     name_of_pane = "recipe"
     pages_move = True
 
-    def __init__(self, workspace: Workspace, ident: str) -> None:
-        super().__init__(ident)
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__()
         self.workspace = workspace
         self._path = PRESET.path
 

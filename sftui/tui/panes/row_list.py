@@ -31,8 +31,8 @@ class RowList(LineView):
         window: tuple[int, int]
         rows: tuple[int, ...] = ()
 
-    def __init__(self, ident: str) -> None:
-        super().__init__(ident)
+    def __init__(self) -> None:
+        super().__init__()
         self.total = 0
         self.order: Sequence[int] | None = None
         self._places: dict[int, int] = {}

@@ -29,8 +29,8 @@ class TokenPane(LineView):
 
     name_of_pane = "tokens"
 
-    def __init__(self, ident: str) -> None:
-        super().__init__(ident)
+    def __init__(self) -> None:
+        super().__init__()
         self.inspection: Inspection | None = None
         self.shown = 0
         """How often another inspection was shown, which tells them apart at once."""
