@@ -56,8 +56,7 @@ class Keymap:
         return own if own is not None or context == DIALOG else self.commands.get((ANY, sequence))
 
     def awaits(self, context: str, key: str) -> bool:
-        own = (context, key) in self.commands
-        anywhere = context != DIALOG and not own and (ANY, key) in self.prefixes
+        anywhere = context != DIALOG and (context, key) not in self.commands and (ANY, key) in self.prefixes
         return (context, key) in self.prefixes or anywhere
 
     def went(self, context: str, sequence: str, now: Command | None = None) -> str:

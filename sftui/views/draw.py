@@ -78,15 +78,10 @@ class DrawnBands:
         if table is not self._table or len(self._bands) >= MOST_BANDS:
             self._table, self._bands = table, {}
         key, above = (layout.zoom, layout.shift, band), _over(state, layout.tokens_of(band))
-        known, before = self._bands.get(key), tuple[Line, ...]()
-        if known is not None and known[0] == layout:
-            if known[1] == above:
-                return known[2]
-            before = known[2]
-        columns = layout.zoom is Zoom.COLUMNS
-        lines = draw_band(table, layout, state, band, before) if columns else draw_lines(table, layout, state, band)
-        self._bands[key] = layout, above, lines
-        return lines
+        known = self._bands.get(key)
+        if known is None or known[:2] != (layout, above):
+            known = self._bands[key] = (layout, above, draw_lines(table, layout, state, band))
+        return known[2]
 
 
 def _over(state: GridState, tokens: range) -> tuple[int | None, tuple[int, ...]]:
@@ -103,16 +98,10 @@ _OVER = ("pos", "token", "sees")
 """The lines on which the cursor and the hits lie."""
 
 
-def draw_band(
-    table: TokenTable, layout: GridLayout, state: GridState, band: int, before: tuple[Line, ...] = ()
-) -> tuple[Line, ...]:
-    """The lines of one band and the empty one after it. `before` are those with the cursor and the hits elsewhere."""
-    tokens = layout.tokens_of(band)
-    lines = [
-        before[at] if before and name not in _OVER else crop(_line_of(table, layout, state, tokens, name), layout.width)
-        for at, name in enumerate(row_names(table, layout.shift))
-    ]
-    return (*lines, ())
+def draw_band(table: TokenTable, layout: GridLayout, state: GridState, band: int) -> tuple[Line, ...]:
+    """The lines of one band and the empty one after it."""
+    tokens, names = layout.tokens_of(band), row_names(table, layout.shift)
+    return (*(crop(_line_of(table, layout, state, tokens, name), layout.width) for name in names), ())
 
 
 def _line_of(table: TokenTable, layout: GridLayout, state: GridState, tokens: range, name: str) -> Line:
@@ -121,31 +110,23 @@ def _line_of(table: TokenTable, layout: GridLayout, state: GridState, tokens: ra
         return _part_row(builder, table, layout, tokens)
     ghost = prelude_width(table, layout.shift)
     loss = table.loss_shifted if layout.shift else table.loss
-    last = tokens[-1]
-    for i in tokens:
+    cells = [_cell(table, layout.shift, loss, name, i) for i in tokens]
+    for i, (text, role), after in zip(tokens, cells, (*cells[1:], None)):
         if ghost and i == table.first:
-            text, role = _ghost_cell(table, name)
-            builder.add(fit(text, ghost - 1), role).add(" ")
-        width = layout.columns[i]
-        text, role = _cell(table, layout.shift, loss, name, i)
+            first, of_first = _ghost_cell(table, name)
+            builder.add(fit(first, ghost - 1), of_first).add(" ")
+        width, fill = layout.columns[i], name == "loss" and loss[i] in FILLED
         above = over(state, i) if name in _OVER else Over.NONE
-        fill = name == "loss" and loss[i] in FILLED
         builder.add(text * width if fill else fit(text, width), role, above)
-        if i != last:
-            _gap(builder, table, name, i, role, text, loss, layout.shift)
+        if after is None:
+            break
+        if (loss[i] == CUT) != (loss[i + 1] == CUT) or (not table.joined and table.predecessor(i + 1) is None):
+            builder.add(END, Role.BORDER)
+        elif fill and loss[i] == loss[i + 1]:
+            builder.add(text, role)
+        else:
+            builder.add(" ", role if after[1] is role else Role.PLAIN)
     return builder.line()
-
-
-def _gap(
-    builder: LineBuilder, table: TokenTable, name: str, i: int, role: Role, text: str, loss: str, shift: bool
-) -> None:
-    if (loss[i] == CUT) != (loss[i + 1] == CUT) or (not table.joined and table.predecessor(i + 1) is None):
-        builder.add(END, Role.BORDER)
-    elif name == "loss" and loss[i] == loss[i + 1] and loss[i] in FILLED:
-        builder.add(text, role)
-    else:
-        after = _cell(table, shift, loss, name, i + 1)[1]
-        builder.add(" ", role if after is role else Role.PLAIN)
 
 
 def _cell(table: TokenTable, shift: bool, loss: str, name: str, i: int) -> tuple[str, Role]:

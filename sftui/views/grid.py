@@ -206,7 +206,7 @@ def _vertically(state: GridState, steps: int, layout: GridLayout) -> GridState:
     target = min(max(band + steps, 0), layout.bands - 1)
     step = 1 if steps > 0 else -1
     while 0 <= target < layout.bands and target != band:
-        cursor = _nearest(layout, target, place) if layout.columns else _at(layout, target, place)
+        cursor = nearest(layout, target, place) if layout.columns else _at(layout, target, place)
         if cursor != state.cursor:
             break
         target += step  # the token goes on there, or begins before: the move is past it
@@ -229,7 +229,8 @@ def _column(layout: GridLayout, band: int, token: int) -> int:
     return sum(layout.columns[i] + 1 for i in range(layout.starts[band], token))
 
 
-def _nearest(layout: GridLayout, band: int, column: int) -> int:
+def nearest(layout: GridLayout, band: int, column: int) -> int:
+    """The token of a band of the columns zoom that stands in a column, or before it."""
     tokens = layout.tokens_of(band)
     at = 0
     for token in tokens:

@@ -10,7 +10,7 @@ from sftui.recipe import Recipe
 from sftui.tui.line_view import LineView
 from sftui.views.cells import Line, Role, Segment, line, wrap
 from sftui.views.draw import DrawnBands, draw
-from sftui.views.grid import Action, GridLayout, GridState, Zoom, apply, settle
+from sftui.views.grid import Action, GridLayout, GridState, Zoom, apply, nearest, settle
 from sftui.views.layout import LABEL_WIDTH, lay_out, prelude_width
 from sftui.views.status import problem_lines, shift_lines, stop_lines, token_line
 from sftui.views.strip import strip, with_cursor
@@ -125,12 +125,8 @@ class TokenPane(LineView):
         tokens = bands.tokens_of(band)
         if not bands.columns:
             return tokens[0]
-        at = LABEL_WIDTH + (prelude_width(self.table, self.state.shift) if tokens[0] == self.table.first else 0)
-        for token in tokens:
-            at += bands.columns[token] + 1
-            if x < at:
-                return token
-        return tokens[-1]
+        before = LABEL_WIDTH + (prelude_width(self.table, self.state.shift) if tokens[0] == self.table.first else 0)
+        return nearest(bands, band, x - before)
 
     def scroll_lines(self, lines: int) -> None:
         self.act(Action.DOWN if lines > 0 else Action.UP, max(1, abs(lines) // self.bands.band_height))
