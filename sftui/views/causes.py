@@ -11,6 +11,9 @@ from sftui.text import many, visible
 from sftui.views.cells import Line, Role, line, wrap
 from sftui.views.knobs import value_text
 
+NAMES = {TRAINER: "the trainer's own code", DRAWN: "the tokenizer cuts the same text otherwise each time"}
+"""What settings are called that are no keys."""
+
 
 def cause_lines(causes: Causes, one: Recipe, other: Recipe, width: int, sides: tuple[int, int]) -> tuple[Line, ...]:
     """Every line of the causes at `width` cells; `sides` are the numbers of the two sides, 0 for A."""
@@ -39,7 +42,11 @@ def _cause(cause: Cause, recipes: tuple[Recipe, Recipe], sides: tuple[str, str])
         also = ["goes with it"] if setting in cause.bound else []
         also += [f"{recipe.trainer}: {keys}" for recipe in recipes if (keys := keys_of_setting(setting, recipe))]
         behind = f"  ({'; '.join(dict.fromkeys(also))})" if also else ""
-        yield line((f"    {visible(setting_words(setting))}", Role.KEY), f"  {values}", (visible(behind), Role.LABEL))
+        yield line(
+            (f"    {visible(NAMES.get(setting.name, setting.name))}", Role.KEY),
+            f"  {values}",
+            (visible(behind), Role.LABEL),
+        )
 
 
 def _trained(trained: int, received: int) -> str:
@@ -115,12 +122,6 @@ def _whose(tokens: Mapping[tuple[str, str, bool], int]) -> list[str]:
 
 def _and(words: Sequence[str]) -> str:
     return " and ".join(([", ".join(words[:-1])] if words[1:] else []) + [*words[-1:]])
-
-
-def setting_words(setting: Setting) -> str:
-    """What a setting is, in a few words."""
-    names = {TRAINER: "the trainer's own code", DRAWN: "the tokenizer cuts the same text otherwise each time"}
-    return names.get(setting.name, setting.name)
 
 
 def keys_of_setting(setting: Setting, recipe: Recipe) -> str:

@@ -58,9 +58,10 @@ def draw_all(
 
 
 def draw_lines(table: TokenTable, layout: GridLayout, state: GridState, band: int) -> tuple[Line, ...]:
-    """The `layout.band_height` lines of one band."""
+    """The `layout.band_height` lines of one band, in the columns zoom with the empty one after it."""
     if layout.zoom is Zoom.COLUMNS:
-        return draw_band(table, layout, state, band)
+        tokens, names = layout.tokens_of(band), row_names(table, layout.shift)
+        return (*(crop(_line_of(table, layout, state, tokens, name), layout.width) for name in names), ())
     if layout.zoom is Zoom.TEXT:
         return (draw_flow(table, layout, state, band),)
     return (draw_row(table, layout, state, band),)
@@ -96,12 +97,6 @@ FILLED = LEARNT + MASKED
 """The glyphs that fill their column."""
 _OVER = ("pos", "token", "sees")
 """The lines on which the cursor and the hits lie."""
-
-
-def draw_band(table: TokenTable, layout: GridLayout, state: GridState, band: int) -> tuple[Line, ...]:
-    """The lines of one band and the empty one after it."""
-    tokens, names = layout.tokens_of(band), row_names(table, layout.shift)
-    return (*(crop(_line_of(table, layout, state, tokens, name), layout.width) for name in names), ())
 
 
 def _line_of(table: TokenTable, layout: GridLayout, state: GridState, tokens: range, name: str) -> Line:

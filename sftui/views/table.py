@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate, chain, islice, pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -151,6 +152,8 @@ def make_table(inspection: Inspection, *, ignore_index: int = IGNORE_INDEX) -> T
     loss = _loss(labels, kept, count, ignore_index)
     if weights is not None:
         loss = weighed(loss, weights)
+    messages = inspection.conversation.messages if inspection.conversation is not None else ()
+    writers = tuple(visible(message.role) for message in messages)
     cells = _of_each(zip(inspection.token_text.surfaces, inspection.token_text.pieces), visible_token)
     return TokenTable(
         ids=ids,
@@ -159,7 +162,7 @@ def make_table(inspection: Inspection, *, ignore_index: int = IGNORE_INDEX) -> T
         pieces=inspection.token_text.pieces,
         labels=labels,
         reasons=tuple(inspection.labels.reasons) if inspection.labels is not None else None,
-        parts=_part_names(inspection, tokens),
+        parts=_of_each(zip(tokens.messages, tokens.parts), partial(_part_name, writers)),
         messages=tuple(tokens.messages),
         roles=_of_each(zip(loss, inspection.token_text.special, tokens.parts), _role),
         loss=loss,
@@ -169,7 +172,7 @@ def make_table(inspection: Inspection, *, ignore_index: int = IGNORE_INDEX) -> T
         joined=joined,
         dropped=inspection.dropped is not None,
         weights=tuple(weights) if weights is not None else None,
-        writers=_writers(inspection),
+        writers=writers,
     )
 
 
@@ -296,19 +299,9 @@ def _flow(inspection: Inspection, cells: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(flow)
 
 
-def _writers(inspection: Inspection) -> tuple[str, ...]:
-    messages = inspection.conversation.messages if inspection.conversation is not None else ()
-    return tuple(visible(message.role) for message in messages)
-
-
-def _part_names(inspection: Inspection, tokens: Tokens) -> tuple[str, ...]:
-    writers = _writers(inspection)
-
-    def name(message: int, part: Part) -> str:
-        role = writers[message] if 0 <= message < len(writers) else ""
-        return f"{role} {part.value}" if role else part.value
-
-    return _of_each(zip(tokens.messages, tokens.parts), name)
+def _part_name(writers: tuple[str, ...], message: int, part: Part) -> str:
+    role = writers[message] if 0 <= message < len(writers) else ""
+    return f"{role} {part.value}" if role else part.value
 
 
 def _role(glyph: str, special: bool, part: Part) -> Role:

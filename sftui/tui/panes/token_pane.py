@@ -162,7 +162,7 @@ class TokenPane(LineView):
         keys = HINTS_BY_STAGE.get(stage, "oc]") if stage is not None else "oc]"
         if here is not None and here.problem is not None and CONVERT in here.problem.fix:
             keys = f"M{keys}"
-        if self.untokenized:
+        if self.unloaded and here is not None and here.stopped_at is Stage.TOKENS and here.rendered is None:
             keys = f"DK{keys}"
         elif self.loading_text:
             keys = f"K{keys}q"
@@ -185,12 +185,6 @@ class TokenPane(LineView):
         """The data could not be opened at all."""
         self.failure = problem
         self.repaint()
-
-    @property
-    def untokenized(self) -> bool:
-        """Whether the row waits for a tokenizer that could not be loaded."""
-        here = self.inspection
-        return self.unloaded and here is not None and here.stopped_at is Stage.TOKENS and here.rendered is None
 
     def _failed(self, failure: Problem) -> list[Line]:
         lines = problem_lines(failure, max(self.size.width, 8))
