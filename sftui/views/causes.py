@@ -42,11 +42,8 @@ def _cause(cause: Cause, recipes: tuple[Recipe, Recipe], sides: tuple[str, str])
         also = ["goes with it"] if setting in cause.bound else []
         also += [f"{recipe.trainer}: {keys}" for recipe in recipes if (keys := keys_of_setting(setting, recipe))]
         behind = f"  ({'; '.join(dict.fromkeys(also))})" if also else ""
-        yield line(
-            (f"    {visible(NAMES.get(setting.name, setting.name))}", Role.KEY),
-            f"  {values}",
-            (visible(behind), Role.LABEL),
-        )
+        name = visible(NAMES.get(setting.name, setting.name))
+        yield line((f"    {name}", Role.KEY), f"  {values}", (visible(behind), Role.LABEL))
 
 
 def _trained(trained: int, received: int) -> str:

@@ -16,6 +16,7 @@ from sftui.tui.commands.batch import BATCH_HINT, PACKS_HINT
 from sftui.tui.commands.compare import HINT, REPAIR_HINT
 from sftui.tui.commands.figures import worst_first
 from sftui.tui.contexts import FIGURES
+from sftui.tui.panes.document_pane import FiguresPane
 from sftui.workspace.events import AuditReady, CodeCount
 
 
@@ -314,7 +315,7 @@ async def test_the_mouse_marks_a_finding_of_the_audit() -> None:
         await driven.press("A", "tab")
         assert driven.main.state.open.context != "figures"
         line = next(i for i, cells in enumerate(driven.lines) if "EOS008" in cells)
-        await driven.pilot.click("#figures", offset=(5, line - 1))
+        await driven.pilot.click(FiguresPane, offset=(5, line - 1))
         await driven.settle()
         assert driven.main.state.open.context == "figures" and "▸i EOS008" in driven.text
 
