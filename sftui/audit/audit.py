@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import lru_cache
 
 from sftui.audit.bars import length_bar, share_bar
 from sftui.audit.figures import QUANTILES, Figures, GroupFigure, LimitFigure, SourceFigure
 from sftui.audit.found import Filter, FindingCounts, dataset_marks
 from sftui.audit.lengths import best_fit, quantiles
-from sftui.audit.tallies import Listing, Tallies, Weights
+from sftui.audit.tallies import Listing, Tallies, Weights, largest
 from sftui.audit.verdict import Verdict, Verdicts
 from sftui.findings import Context, DatasetChecks, Finding, Severity, check_dataset, check_row
 from sftui.findings.dataset import LIMITS, Tally
@@ -37,7 +37,7 @@ REPEATS = ("duplicates of an earlier row", "an earlier prompt, answered differen
 class Audit:
     """Takes each row once with `add`, the rows of others with `merge`; in which order does not change the figures.
 
-    `evaluation` are the `prompts` of an audit of the evaluation set (`Audit.prompts`). `listing` is given which rows
+    `evaluation` are the prompts of the evaluation set (`DatasetChecks.prompts`). `listing` is given which rows
     stand behind each number; such an audit takes every row itself, in order. `rows` is also the number of rows taken in
     so far, so an audit that reads in order can be resumed there. `lasting`: it is merged with audits of other machines
     (see `DatasetChecks`).
@@ -76,17 +76,8 @@ class Audit:
         self.finished = self.setup_checked = False
 
     @property
-    def prompts(self) -> Hashes:
-        """The hashes of the prompts seen, for the audit of another set."""
-        return self.checks.prompts
-
-    @property
-    def _repeats(self) -> tuple[Tally, Tally, Tally]:
-        return self.checks.same, self.checks.again, self.checks.leaked
-
-    @property
     def _repeated_rows(self) -> tuple[int, int, int]:
-        """How many rows each of `_repeats` counts."""
+        """How many rows there are of each of `REPEATS`."""
         return self.checks.same.count, self.checks.answered_again, self.checks.leaked.count
 
     def check(self, inspection: Inspection, context: Context) -> None:
@@ -97,7 +88,7 @@ class Audit:
     def add_setup(self, findings: tuple[Finding, ...]) -> None:
         """What was found wrong with the recipe, the template and the tokenizer."""
         self.setup_checked = True
-        self.verdicts.add(self.found.add(findings), None)
+        self.verdicts.of_setup(self.found.add(findings))
 
     def add(self, look: RowLook, findings: tuple[Finding, ...] = ()) -> None:
         """One more row, inspected with spans; one that stopped early counts with what it has.
@@ -262,7 +253,8 @@ class Audit:
 
     def figures(self, packing: bool = True) -> Figures:
         """What is counted so far; without packing in a few milliseconds, however many lengths there are."""
-        repeated, answered_again, leaked = map(_group, REPEATS, self._repeats)
+        repeats = (self.checks.same, self.checks.again, self.checks.leaked)
+        repeated, answered_again, leaked = map(_group, REPEATS, repeats)
         return Figures(
             self.rows - self.evaluation_rows,
             self.tokenized,
@@ -275,10 +267,10 @@ class Audit:
             quantiles(self.lengths, QUANTILES),
             dict(sorted(self.shares.items())),
             tuple(self._limit(limit, packing) for limit in self.limits),
-            _largest(self.by_role),
+            largest(self.by_role),
             dict(sorted(self.by_message.items())),
-            _largest({self._special[token]: count for token, count in self.by_special.items()}),
-            _largest(self.by_part),
+            largest({self._special[token]: count for token, count in self.by_special.items()}),
+            largest(self.by_part),
             self.drops.figures(),
             self.stops.figures(),
             repeated,
@@ -353,7 +345,3 @@ def _role(role: str) -> str:
 
 def _group(name: str, tally: Tally) -> GroupFigure:
     return GroupFigure(name, tally.count, tuple(tally.rows))
-
-
-def _largest(counts: Mapping[str, int]) -> dict[str, int]:
-    return dict(sorted(counts.items(), key=lambda one: (-one[1], one[0])))

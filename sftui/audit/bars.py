@@ -48,9 +48,6 @@ def short(number: int) -> str:
     """A count in few characters: 999, 1.2k, 12k, 3M."""
     for size, letter in ((1_000_000, "M"), (1_000, "k")):
         if number >= size:
-            return (
-                f"{number / size:.1f}".rstrip("0").rstrip(".") + letter
-                if number < 10 * size
-                else f"{number // size}{letter}"
-            )
+            few = f"{number / size:.1f}".rstrip("0").rstrip(".")
+            return (few if number < 10 * size else str(number // size)) + letter
     return str(number)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from sftui.audit.figures import GroupFigure, WeightFigures
@@ -15,6 +15,11 @@ from sftui.model import Example
 MOST_NAMES = 2000
 FIRST_ROWS = 50
 OTHERS = "others"
+
+
+def largest(counts: Mapping[str, int]) -> dict[str, int]:
+    """Counts, the largest first, equal ones by name."""
+    return dict(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
 
 
 class Tallies:
@@ -55,10 +60,7 @@ class Tallies:
 
     def figures(self) -> tuple[GroupFigure, ...]:
         """The largest first, equal ones by name."""
-        return tuple(
-            GroupFigure(name, count, tuple(self.rows[name]))
-            for name, count in sorted(self.counts.items(), key=lambda one: (-one[1], one[0]))
-        )
+        return tuple(GroupFigure(name, count, tuple(self.rows[name])) for name, count in largest(self.counts).items())
 
 
 KINDS = (
@@ -165,8 +167,7 @@ class Weights:
         """None where no row has weights."""
         if not self.known:
             return None
-        ordered = sorted(self.counts.items(), key=lambda one: (-one[1], one[0]))
-        return WeightFigures(self.other, self._sum(), dict(ordered))
+        return WeightFigures(self.other, self._sum(), largest(self.counts))
 
     def _sum(self) -> float | None:
         try:

@@ -33,7 +33,7 @@ class Verdict:
 
 
 class Verdicts:
-    """Counts the rows of each consequence with `add`; plain data, so it pickles and merges."""
+    """Counts the rows of each consequence with `count`; plain data, so it pickles and merges."""
 
     def __init__(self) -> None:
         self.rows = Tallies()
@@ -41,17 +41,13 @@ class Verdicts:
         self.causes: Counter[tuple[str, str]] = Counter()
         self.setup: set[tuple[str, str, bool]] = set()
 
-    def add(self, findings: Iterable[Finding], row: int | None) -> tuple[str, ...]:
-        """Take in what was found in a row, or of the set-up (row None); under which labels a row is counted."""
-        severities = tuple([(finding.code, finding.severity) for finding in findings])
-        if row is None:
-            found = _led_to(severities)
-            self.setup.update((one.label, code, bad) for one, codes in found.items() for code, bad in codes.items())
-            return ()
-        return self.count(severities, row)
+    def of_setup(self, findings: Iterable[Finding]) -> None:
+        """Take in what was found of the set-up."""
+        found = _led_to((finding.code, finding.severity) for finding in findings)
+        self.setup.update((one.label, code, bad) for one, codes in found.items() for code, bad in codes.items())
 
     def count(self, severities: tuple[tuple[str, Severity], ...], row: int) -> tuple[str, ...]:
-        """The same of a row by what its findings come to: the code and the severity of each."""
+        """Take in the code and the severity of each finding of a row; under which labels it is counted."""
         labels, comes_to = _comes_to(severities)
         for label, bad, causes in comes_to:
             self.rows.add(label, row)

@@ -17,9 +17,8 @@ from sftui.cli.terminal import narrate
 from sftui.cli.writing import may_write
 from sftui.errors import ExportError
 from sftui.exports.plan import ExportPlan, check_target
-from sftui.findings import CODES
 from sftui.repairs.rows import DROP_REASONS
-from sftui.repairs.run import plan_of
+from sftui.repairs.run import make_plan
 from sftui.session.arguments import words_of
 from sftui.session.converting import alike, conversion, opens_with, plan_config, refuse_stuck
 from sftui.session.encoding import refuse_half
@@ -51,7 +50,7 @@ def convert(
         check_target(reader)
     chosen = repairs_of(apply, drop)
     columns = words_of(without, "--without", "column", "name columns, e.g. --without text")
-    coded = bool(plan_of(chosen, codes=tuple(CODES)).codes)
+    coded = bool(make_plan(chosen).codes)
     options = open_options(given)
     target, journal = targets_of(options, out, log, None, dry_run, force)
     with contextlib.closing(opened_for(options, coded, unread=True)) as session:

@@ -140,7 +140,7 @@ def unreached(session: Ready, most: int | None = None) -> str | None:
         if made.trained and (comes_to is None or not comes_to[1].lost):
             return None
         count += 1
-        verdicts.add(found, made.row.index)
+        verdicts.count(tuple((one.code, one.severity) for one in found), made.row.index)
         why = why or (made.problem.sentence() if made.problem is not None else made.dropped or "")
     if not count:
         return None

@@ -13,11 +13,10 @@ from sftui.cli.loading import DataNotes, loaded_session, open_data
 from sftui.cli.opening import open_options
 from sftui.cli.writing import STDOUT, OutputTarget, Progress, targets
 from sftui.errors import ExportError, RecipeError
-from sftui.findings import CODES
 from sftui.findings.rule import TO_MESSAGES
 from sftui.repairs.catalogue import TITLES
 from sftui.repairs.rows import DROP_REASONS
-from sftui.repairs.run import DROPPING, RepairPlan, RunCounts, layout_of, plan_of
+from sftui.repairs.run import DROPPING, RepairPlan, RunCounts, layout_of, make_plan
 from sftui.repairs.turns import own_names
 from sftui.session.arguments import words_of
 from sftui.session.encoding import refuse_half
@@ -62,7 +61,7 @@ def repair(
         raise RecipeError(
             "no repair was named", fix=f"name some with --apply, or rows to leave out with --drop; {LISTED}"
         )
-    plan = plan_of(chosen, codes=tuple(CODES))
+    plan = make_plan(chosen)
     options = open_options(given)
     target, journal = targets_of(options, out, log, marks, dry_run, force)
     with contextlib.closing(opened_for(options, bool(plan.codes), unread=TO_MESSAGES in chosen)) as session:
@@ -81,7 +80,7 @@ def repair(
 
 
 def repairs_of(apply: Sequence[str], drop: Sequence[str]) -> tuple[str, ...]:
-    """The repairs that --apply and --drop name, as `plan_of` takes them; RecipeError where one names none."""
+    """The repairs that --apply and --drop name, as `make_plan` takes them; RecipeError where one names none."""
     dropped = words_of(drop, "--drop", "reason and no code", LISTED)
     return (*words_of(apply, "--apply", "repair", LISTED), *(f"{DROPPING}{word}" for word in dropped))
 

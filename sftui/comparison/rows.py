@@ -173,16 +173,11 @@ def compare_prepared(
 
 def _needs_spans(inspections: Sequence[Inspection]) -> bool:
     """Whether knowing who wrote which token would align these better: ids and texts both differ."""
-    first = inspections[0]
-    return any(
-        inspection.tokens is not None
-        and first.tokens is not None
-        and inspection.tokens.input_ids != first.tokens.input_ids
-        and inspection.rendered is not None
-        and first.rendered is not None
-        and inspection.rendered.text != first.rendered.text
-        for inspection in inspections[1:]
-    )
+    first, *others = [
+        (one.tokens.input_ids, one.rendered.text) if one.tokens is not None and one.rendered is not None else None
+        for one in inspections
+    ]
+    return first is not None and any(one is not None and one[0] != first[0] and one[1] != first[1] for one in others)
 
 
 def _equal(sides: Sequence[RowSide]) -> bool:

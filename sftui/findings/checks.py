@@ -154,15 +154,9 @@ class SetupCheck:
     def __call__(self, context: Context, sample: Sequence[Inspection]) -> Iterator[Finding]:
         for fault in self.faults(context, sample):
             rule = fault.rule or self.rules[0]
-            yield Finding(
-                rule.code,
-                fault.severity or rule.severity,
-                fault.sentence,
-                evidence=fault.evidence or "",
-                fix=fault.fix or fix_of(context, rule, fault.changes, fault.title, fault.template),
-                rows=tuple(inspection.row.index for inspection in fault.of[:5]) or fault.rows[:5],
-                count=len(fault.of) or fault.count,
-            )
+            fix = fault.fix or fix_of(context, rule, fault.changes, fault.title, fault.template)
+            rows = tuple(inspection.row.index for inspection in fault.of[:5]) or fault.rows[:5]
+            yield _of_rows(rule, fault, fault.evidence or "", fix, rows, len(fault.of) or fault.count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,15 +176,14 @@ class DatasetCheck:
             rule, tally = fault.rule or self.rules[0], fault.tally or Tally()
             changes = tuple(RecipeChange(path, get(checks.recipe, path), after) for path, after in fault.changes)
             title = ", ".join(f"set {one.path} to {one.after}" for one in changes) or rule.fix_text(checks.trainer)
-            yield Finding(
-                rule.code,
-                fault.severity or rule.severity,
-                fault.sentence,
-                evidence=fault.evidence or "rows " + ", ".join(map(str, tally.rows)),
-                fix=rule_fix(rule, changes, title),
-                rows=tuple(tally.rows),
-                count=tally.count,
-            )
+            evidence = fault.evidence or "rows " + ", ".join(map(str, tally.rows))
+            yield _of_rows(rule, fault, evidence, rule_fix(rule, changes, title), tuple(tally.rows), tally.count)
+
+
+def _of_rows(rule: Rule, fault: Fault, evidence: str, fix: Fix | None, rows: tuple[int, ...], count: int) -> Finding:
+    """The finding of a fault of the set-up or of the whole dataset, with some rows that show it."""
+    severity = fault.severity or rule.severity
+    return Finding(rule.code, severity, fault.sentence, evidence=evidence, fix=fix, rows=rows, count=count)
 
 
 def row_check(

@@ -66,8 +66,7 @@ class DatasetChecks:
         self.same_row = identity if lasting else key_of
         self.totals = Totals()
         self.read = self.trained = self.refused = 0
-        self.over: Counter[int] = Counter()
-        self.lost: Counter[int] = Counter()
+        self.over, self.lost = Counter[int](), Counter[int]()
         self.seen = Hashes(ROW)
         # Of each prompt the first row that asks it, with the hash of its answer; of each other answer its first row,
         # with the hash of its prompt.

@@ -315,12 +315,6 @@ class RowLook:
         return rendered is not None and rendered.exact and bool(rendered.spans)
 
     @lazy
-    def count(self) -> int:
-        """How many leading tokens reach the trainer, where only the end is cut; else all."""
-        kept = self.labels.kept
-        return kept[0][1] if len(kept) == 1 and kept[0][0] == 0 else len(self.tokens)
-
-    @lazy
     def cut(self) -> bool:
         """Whether the trainer receives fewer tokens than there are."""
         return self.labels.dropped is None and covered(self.labels.kept) < len(self.tokens)
@@ -378,6 +372,11 @@ class RowLook:
     def mask(self) -> Mask:
         """What the mask trains, before anything is cut."""
         return Mask(self.labels, self.stretches)
+
+    def inside_character(self, i: int) -> bool:
+        """Whether a token goes on with the character of the one before, each of some of its bytes."""
+        starts, ends = self.tokens.starts, self.tokens.ends
+        return starts[i] == starts[i - 1] != NOWHERE and ends[i] == ends[i - 1] == starts[i] + 1
 
     def trains(self, place: tuple[int, int]) -> bool:
         """Whether some token of a range is trained."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from sftui.conversations import Detection
 from sftui.errors import RecipeError, SftuiError
@@ -85,37 +85,38 @@ def make_plan(
     names: Iterable[str],
     drop: Iterable[str] = (),
     *,
-    codes: Collection[str] = (),
     instead: Mapping[str, Repair] | None = None,
+    marked: Iterable[int] = (),
 ) -> RepairPlan:
     """A plan from the names of repairs and what to drop; RecipeError with the nearest name for an unknown one.
 
-    `drop` are reasons or beginnings of the known `codes`, some of which must be found row by row; `instead` are repairs
-    to use in place of those of `REPAIRS`. The conversion comes first, repairs run in the order of `REPAIRS`,
-    duplicates are looked for last.
+    A name `drop WHAT` leaves rows out as one in `drop` does: a reason, or the beginning of codes of which some must be
+    found row by row; so do the numbers in `marked`. `instead` are repairs to use in place of those of `REPAIRS`. The
+    conversion comes first, repairs run in the order of `REPAIRS`, duplicates are looked for last.
     """
-    wanted = list(dict.fromkeys(names))
+    listed = list(dict.fromkeys(names))
+    wanted = [name for name in listed if not name.startswith(DROPPING)]
+    leave = [*drop, *[name.removeprefix(DROPPING) for name in listed if name.startswith(DROPPING)]]
     for name in wanted:
         if name not in _NAMED:
             raise RecipeError(f"there is no repair `{name}`", fix=did_you_mean(name, _NAMED))
-    reasons = tuple(one for one in drop if one in DROP_REASONS)
-    begins = tuple(one.upper() for one in drop if one not in DROP_REASONS)
+    reasons = tuple(one for one in leave if one in DROP_REASONS)
+    begins = tuple(one.upper() for one in leave if one not in DROP_REASONS)
     for begin in begins:
-        if not any(code.startswith(begin) for code in codes):
-            raise RecipeError(
-                f"`{begin.lower()}` is no reason to drop a row and no code",
-                fix=did_you_mean(begin, [*DROP_REASONS, *codes]),
-            )
-        _must_be_of_rows(begin, [code for code in codes if code.startswith(begin)])
+        meant = [code for code in CODES if code.startswith(begin)]
+        if not meant:
+            what = f"`{begin.lower()}` is no reason to drop a row and no code"
+            raise RecipeError(what, fix=did_you_mean(begin, [*DROP_REASONS, *CODES]))
+        _must_be_of_rows(begin, meant)
     ordered = {TO_MESSAGES: CONVERSION, **REPAIRS}
     chosen = tuple((instead or {}).get(name, one) for name, one in ordered.items() if name in wanted)
-    return RepairPlan(chosen, reasons, begins, DEDUPLICATE in wanted)
+    return RepairPlan(chosen, reasons, begins, DEDUPLICATE in wanted, frozenset(marked))
 
 
 def _must_be_of_rows(begin: str, meant: Sequence[str]) -> None:
     """RecipeError where no row can have one of the codes: they are reported of the set-up or of the whole dataset."""
-    scopes = {"row" if code in IN_ROWS else SCOPE_OF[code] for code in meant if code in CODES}
-    if not scopes or "row" in scopes:
+    scopes = {"row" if code in IN_ROWS else SCOPE_OF[code] for code in meant}
+    if "row" in scopes:
         return
     repair = next((name for code in meant for name in REPAIR_OF.get(code, ())), None)
     code = meant[0] if len(meant) == 1 else begin
@@ -125,20 +126,6 @@ def _must_be_of_rows(begin: str, meant: Sequence[str]) -> None:
         why=f"it is found in {whole}, not in a row",
         fix=f"use --apply {repair}" if repair else f"`sftui explain {meant[0]}` says what helps against it",
     )
-
-
-def plan_of(
-    chosen: Iterable[str],
-    *,
-    codes: Collection[str],
-    instead: Mapping[str, Repair] | None = None,
-    marked: Iterable[int] = (),
-) -> RepairPlan:
-    """A plan from one list of names, in which `drop WHAT` leaves rows out (see `make_plan`)."""
-    listed = list(chosen)
-    names = [one for one in listed if not one.startswith(DROPPING)]
-    drop = [one.removeprefix(DROPPING) for one in listed if one.startswith(DROPPING)]
-    return replace(make_plan(names, drop, codes=codes, instead=instead), marked=frozenset(marked))
 
 
 def layout_of(detected: Detection) -> RepairLayout:
@@ -220,11 +207,9 @@ def apply_plan(row: Row, plan: RepairPlan, layout: RepairLayout, codes: Codes | 
             hit = _condemned(row if data is row.data else row_of(RepairedRow(row, data, changes)), plan, codes)
         except SftuiError as error:
             unchecked = str(error)
-    return (
-        RepairedRow(row, data, changes, unchecked=unchecked, skipped=skipped)
-        if hit is None
-        else RepairedRow(row, None, (*changes, _left_out(hit)), hit)
-    )
+    if hit is not None:
+        return RepairedRow(row, None, (*changes, _left_out(hit)), hit)
+    return RepairedRow(row, data, changes, unchecked=unchecked, skipped=skipped)
 
 
 def double_of(done: RepairedRow, first: int) -> RepairedRow:

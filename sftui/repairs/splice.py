@@ -169,11 +169,9 @@ class Splice:
         pieces: list[tuple[Node | None, str]] = []
         for number, one in enumerate(node.inside):
             if one.key is not None and one.key in new:
-                value = (
-                    self._value(one, old[one.key], new[one.key])
-                    if last[one.key] == number
-                    else self.text[one.start : one.end]
-                )
+                value = self.text[one.start : one.end]
+                if last[one.key] == number:
+                    value = self._value(one, old[one.key], new[one.key])
                 pieces.append((one, self.text[one.at : one.start] + value))
         pieces += [
             (None, self.style.quoted(key) + self.style.colon + self._fresh(item))

@@ -194,9 +194,9 @@ class RowSplit:
 
 @dataclass(frozen=True, eq=False)
 class OpenData:
-    """Data under a recipe, its tokenizer still on its way: its rows have the `repairs` (named as in `repairs.plan_of`)
-    over them, `sample` are the first of these, and `detected` says how they are read. `given` is the
-    recipe that was requested, where a repair converts the rows and `recipe` reads them as converted."""
+    """Data under a recipe, its tokenizer still on its way: its rows have the `repairs` (named as in
+    `repairs.make_plan`) over them, `sample` are the first of these, and `detected` says how they are read. `given` is
+    the recipe that was requested, where a repair converts the rows and `recipe` reads them as converted."""
 
     stored: StoredData
     recipe: Recipe

@@ -18,7 +18,6 @@ from sftui.conversations.openai import MESSAGES
 from sftui.errors import ExportError, SftuiError
 from sftui.exports.files import atomic_file
 from sftui.exports.typed_rows import write_typed
-from sftui.findings import CODES
 from sftui.findings.rule import TO_MESSAGES
 from sftui.findings.words import WANTED
 from sftui.model import Problem, Row
@@ -26,7 +25,7 @@ from sftui.pipeline import detect
 from sftui.recipe import Recipe
 from sftui.repairs.lines import TOO_DEEP, RepairedRow, as_it_was, line_of, row_of
 from sftui.repairs.model import Repair, RepairLayout
-from sftui.repairs.run import RepairPlan, RunCounts, apply_plan, layout_after, plan_of, repaired
+from sftui.repairs.run import RepairPlan, RunCounts, apply_plan, layout_after, make_plan, repaired
 from sftui.repairs.texts import looks_like_control, strip_tokens
 from sftui.repairs.to_messages import CONVERTED, MessageReading, has_calls, lost_calls, target_of, to_messages, way_of
 from sftui.repairs.values import as_json
@@ -86,7 +85,7 @@ def session_plan(
     conversion of its rows (see `conversion_of`)."""
     exact = {} if tokenizer is None else exact_repairs(tokenizer)
     converting = {} if conversion is None else {TO_MESSAGES: conversion}
-    return plan_of(chosen, codes=tuple(CODES), instead={**exact, **converting}, marked=marked)
+    return make_plan(chosen, instead={**exact, **converting}, marked=marked)
 
 
 def conversion_of(stored: StoredData, recipe: Recipe, detected: Detection) -> Repair:

@@ -51,7 +51,7 @@ MOST_OVERRUN = 40
 
 
 class RecipeChoice(NamedTuple):
-    """The recipe, and the data repairs by their names as in `repairs.plan_of`: nothing of them is in the file yet."""
+    """The recipe, and the data repairs by their names as in `repairs.make_plan`: nothing of them is in the file yet."""
 
     recipe: Recipe
     repairs: tuple[str, ...] = ()

@@ -129,17 +129,15 @@ BND001 = major(
 )
 
 
+_SAY, _PLAIN = {"prompt": "Say a", "completion": " word."}, {"data.strings": "plain"}
+
 BND008 = major(
     "prompt-carries-eos",
     "the prompt tokenized alone ends with EOS",
     "The tokenizer adds EOS, so the prompt is one token too long and the first answer token is masked.",
     data="tokenize the prompt without EOS",
-    bad=case(
-        {"prompt": "Say a", "completion": " word."},
-        changes={"data.strings": "plain", "tokenize.add_special_tokens": True},
-        tokenizer="adds-eos",
-    ),
-    good=case({"prompt": "Say a", "completion": " word."}, changes={"data.strings": "plain"}, tokenizer="adds-eos"),
+    bad=case(_SAY, changes={**_PLAIN, "tokenize.add_special_tokens": True}, tokenizer="adds-eos"),
+    good=case(_SAY, changes=_PLAIN, tokenizer="adds-eos"),
 )
 
 
@@ -303,7 +301,9 @@ def pieces(look: RowLook) -> Iterator[Fault]:
     ids = ids[shift:]
     at = common_prefix(ids, whole)
     # Where the row is cut its last token may be another one: torchtune ends every cut row with EOS.
-    reach = len(ids) if not look.cut else look.count - shift - 1
+    kept = look.labels.kept
+    end = kept[0][1] if len(kept) == 1 and kept[0][0] == 0 else len(look.tokens)
+    reach = end - shift - 1 if look.cut else len(ids)
     if at < min(reach, len(whole)):
         yield Fault(
             f"encoded as a whole the text has {len(whole)} tokens, in parts {len(ids)}; they differ from token"

@@ -224,11 +224,8 @@ def _edges(look: RowLook, number: int, message: Message, content: str) -> Iterat
     where = " and ".join([*([f"begins with {head}"] if head else []), *([f"ends with {tail}"] if tail else [])])
     # One blank or line break at the end harms nothing by itself; the checks of its consequences tell where it does.
     severity = None if head or tail > 1 else Severity.INFO
-    edge = (
-        content[: head + 12] + (" … " if len(content) > head + tail + 24 else "") + content[-tail - 12 :]
-        if tail
-        else content[: head + 24]
-    )
+    middle = " … " if len(content) > head + tail + 24 else ""
+    edge = content[: head + 12] + middle + content[-tail - 12 :] if tail else content[: head + 24]
     what = f"of the assistant {where} character{'s' if head + tail > 1 else ''} of white space"
     yield _about(look, CON004, number, what, edge, severity)
 

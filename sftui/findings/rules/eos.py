@@ -169,11 +169,8 @@ def is_prose(look: RowLook) -> bool:
     """Plain text without a sign of a dialogue, which may be meant for continued pre-training, where ends matter
     less."""
     conversation = look.conversation
-    return (
-        conversation.kind is Kind.TEXT
-        and "segments" not in conversation.extra
-        and not _DIALOGUE.search(conversation.text or "")
-    )
+    plain = conversation.kind is Kind.TEXT and "segments" not in conversation.extra
+    return plain and not _DIALOGUE.search(conversation.text or "")
 
 
 EOS004 = fatal(
@@ -255,22 +252,16 @@ def _may_mask_stops(shape: RowShape) -> bool:
     return not set(shape.trained(Part.CONTENT, "assistant")).isdisjoint(masked)
 
 
+_ENDED = {"input_ids": [300, 301, 302, 2], "attention_mask": [1, 1, 1, 1]}
+
 EOS002 = fatal(
     "eos-masked-as-pad",
     "EOS is masked because it is also the pad token",
     "A collator set every label equal to the pad id to -100, so the real EOS is never learnt. LLaMA-Factory"
     " and torchtune pad labels on their own, Unsloth repairs the pad token itself: none of them is affected.",
     leads_to=Consequence.UNSTOPPED,
-    bad=stored_case(
-        {"input_ids": [300, 301, 302, 2], "labels": [300, 301, 302, -100], "attention_mask": [1, 1, 1, 1]},
-        tokenizer="llama3",
-        facts={"eos_id": 2, "pad_id": 2},
-    ),
-    good=stored_case(
-        {"input_ids": [300, 301, 302, 2], "labels": [300, 301, 302, 2], "attention_mask": [1, 1, 1, 1]},
-        tokenizer="llama3",
-        facts={"eos_id": 2, "pad_id": 2},
-    ),
+    bad=stored_case({**_ENDED, "labels": [300, 301, 302, -100]}, tokenizer="llama3", facts={"eos_id": 2, "pad_id": 2}),
+    good=stored_case({**_ENDED, "labels": [300, 301, 302, 2]}, tokenizer="llama3", facts={"eos_id": 2, "pad_id": 2}),
 )
 
 
@@ -291,12 +282,9 @@ def stop_as_pad(look: RowLook) -> Iterator[Fault]:
     behind = [i for i in places if i > 0 and drawn[i - 1] and not drawn[i]]
     if behind and not any(drawn[i] for i in places):
         same = facts.pad_id in (None, facts.eos_id)
-        yield Fault(
-            f"the label of {look.spelling.token(behind[0])} is masked behind a trained token"
-            + ("; pad and EOS are the same token" if same else ""),
-            tokens=(max(0, behind[0] - 3), behind[0] + 1),
-            rule=EOS002 if same else EOS004,
-        )
+        rule, more = (EOS002, "; pad and EOS are the same token") if same else (EOS004, "")
+        what = f"the label of {look.spelling.token(behind[0])} is masked behind a trained token{more}"
+        yield Fault(what, tokens=(max(0, behind[0] - 3), behind[0] + 1), rule=rule)
 
 
 EOS007 = minor(
@@ -316,10 +304,8 @@ def doubled_stop(look: RowLook) -> Iterator[Fault]:
         places = [i for i, token in enumerate(ids) if token in look.row_stops and look.mask.drawn[i]]
     for before, i in pairwise(places):
         if all(map(blank, range(before + 1, i))) and {ids[before], ids[i]} <= look.row_stops and i < look.padding:
-            yield Fault(
-                f"{look.spelling.token(before)} and {look.spelling.token(i)} follow each other and both are trained",
-                tokens=(before, i + 1),
-            )
+            what = f"{look.spelling.token(before)} and {look.spelling.token(i)} follow each other and both are trained"
+            yield Fault(what, tokens=(before, i + 1))
 
 
 EOS012 = fatal(
@@ -351,13 +337,10 @@ def foreign_stop(look: RowLook) -> Iterator[Fault]:
             ends = content and not match["start"] and bare.rstrip().endswith(literal)
             answer = number is None or not look.messages or look.roles[number] == "assistant"
             worst = answer and ends and trained is not False
-            found = Fault(
-                f"{literal} is plain text for this tokenizer, not a {'control' if match['start'] else 'stop'} token",
-                None if place else literal,
-                message=number,
-                tokens=place,
-                severity=None if worst else Severity.WARNING,
-            )
+            severity, shows = None if worst else Severity.WARNING, None if place else literal
+            kind = "control" if match["start"] else "stop"
+            what = f"{literal} is plain text for this tokenizer, not a {kind} token"
+            found = Fault(what, shows, severity, message=number, tokens=place)
             if worst:
                 yield found
             milder = milder or found
@@ -369,12 +352,8 @@ def _struck(text: str, end: re.Match[str]) -> bool:
     """Whether `</s>` closes HTML's strike-through: its `<s>` stands inside the same line, not where a text begins."""
     line = text[: end.start()].rpartition("\n")[2]
     opened = line.rfind("<s>")
-    return (
-        end.group() == "</s>"
-        and opened >= 0
-        and "</s>" not in line[opened:]
-        and bool(text[: end.start() - len(line) + opened].strip())
-    )
+    inside = opened >= 0 and "</s>" not in line[opened:]
+    return end.group() == "</s>" and inside and bool(text[: end.start() - len(line) + opened].strip())
 
 
 def _at(look: RowLook, number: int | None, literal: str, before: int) -> tuple[bool | None, tuple[int, int] | None]:
@@ -471,16 +450,8 @@ EOS008 = minor(
 @setup_check(EOS008)
 def behind_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     """EOS008: white space that is trained behind an answer's stop token."""
-    found: list[tuple[RowLook, int]] = []
-    for inspection in sample:
-        if inspection.tokens is None or inspection.labels is None:
-            continue
-        look = RowLook(inspection, context)
-        for turn in look.answers:
-            start, end = turn.separator
-            if end > start and look.mask.drawn[start] and look.spelling.blank(start) and turn.terminator[1] == start:
-                found.append((look, start))
-                break
+    looks = [RowLook(row, context) for row in sample if row.tokens is not None and row.labels is not None]
+    found = [(look, place) for look in looks if (place := _blank_behind(look)) is not None]
     if found:
         look, at = found[0]
         # Only the hand-written preparations can leave it out: no trainer has a key for it.
@@ -492,6 +463,12 @@ def behind_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Faul
             fix=None if by_hand else tight_tags(context, EOS008, look.rendered),
             of=[behind.inspection for behind, _ in found],
         )
+
+
+def _blank_behind(look: RowLook) -> int | None:
+    """The first trained token of white space right behind an answer's end."""
+    ends = [turn.separator[0] for turn in look.answers if turn.separator[1] > turn.separator[0] == turn.terminator[1]]
+    return next((at for at in ends if look.mask.drawn[at] and look.spelling.blank(at)), None)
 
 
 EOS009 = fatal(

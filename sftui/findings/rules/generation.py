@@ -435,7 +435,5 @@ def offsets(look: RowLook) -> Iterator[Fault]:
     back = list(map(gt, placed, placed[1:])).count(True)
     if reach < len(text) * 0.5 or empty > len(starts) * 0.5 or back > len(starts) * 0.05:
         turns = f", and {back} go backwards" if back else ""
-        yield Fault(
-            f"the offsets reach character {max(reach, 0)} of {len(text)}, {empty} of {len(starts)} are empty{turns}",
-            tokens=(0, len(starts)),
-        )
+        what = f"the offsets reach character {max(reach, 0)} of {len(text)}, {empty} of {len(starts)} are empty{turns}"
+        yield Fault(what, tokens=(0, len(starts)))

@@ -237,11 +237,8 @@ def _flag(look: RowLook, number: int) -> tuple[bool | None, str, Any]:
         key = next((key for key in _FLAGS if key in message.data), "a flag")
         value = message.data.get(key)
         # any other weight is no yes or no: LAB016 tells what becomes of it
-        return (
-            (None, "", None)
-            if message.weight not in (None, 0, 1) and value == message.weight
-            else (message.trained, key, value)
-        )
+        weighed = message.weight not in (None, 0, 1) and value == message.weight
+        return (None, "", None) if weighed else (message.trained, key, value)
     if Quirk.NAMED_KEYS_ONLY not in look.context.traits.quirks or "train_flag" in look.recipe.data.message_keys:
         return None, "", None
     raw = raw_message(look, number)
@@ -299,14 +296,8 @@ GEN006 = minor(
 @row_check(LABELLED, GEN006, shape=lambda shape: shape.extent)
 def half_characters(look: RowLook) -> Iterator[Fault]:
     """GEN006: a trained run ends inside a character, or begins inside one."""
-    starts, ends = look.tokens.starts, look.tokens.ends
     for first, last in look.mask.runs:
-        if (
-            last < len(starts)
-            and starts[last] >= 0
-            and (starts[last], ends[last]) == (starts[last - 1], ends[last - 1])
-            and ends[last] - starts[last] == 1
-        ):
+        if last < len(look.tokens) and look.inside_character(last):
             severity = Severity.WARNING if look.labels.reasons[last] is Reason.BOUNDARY else None
             what = "the trained span ends inside a character of several tokens"
             yield Fault(what, tokens=(max(first, last - 2), last + 1), severity=severity, tags=True)

@@ -167,15 +167,11 @@ def contamination(context: Context, sample: Sequence[Inspection]) -> Iterator[Fa
         return
     if apart and (packing.separates_by != "positions" or context.recipe.batch.flatten):
         return  # position ids keep documents apart only under FlashAttention; TRL warns and goes on without it
-    yield Fault(
-        f"documents packed with `{strategy}` attend to the ones before them"
-        + (", unless FlashAttention is used" if apart else ""),
-        f"packing_strategy: {strategy}",
-        changes=packing.separate,
-        title="set pack.strategy to bfd, and train with attn_implementation: flash_attention_2"
-        if packing.separates_by == "positions"
-        else "",
-    )
+    unless = ", unless FlashAttention is used" if apart else ""
+    what = f"documents packed with `{strategy}` attend to the ones before them{unless}"
+    title = "set pack.strategy to bfd, and train with attn_implementation: flash_attention_2"
+    title = title if packing.separates_by == "positions" else ""
+    yield Fault(what, f"packing_strategy: {strategy}", changes=packing.separate, title=title)
 
 
 PAC003 = major(

@@ -212,12 +212,8 @@ def refused_roles(look: RowLook) -> Iterator[Fault]:
     # With tool calls and other keys the template reads more than roles; those rows are judged by their own data.
     cause = look.context.once(("refused", look.roles[:200]), lambda: _cause(look))
     if cause == "system":
-        yield Fault(
-            "the chat template refuses the system message of this row",
-            shown(str(look.messages[look.roles.index("system")].content)),
-            message=look.roles.index("system"),
-            rule=TPL002,
-        )
+        place, what = look.roles.index("system"), "the chat template refuses the system message of this row"
+        yield Fault(what, shown(str(look.messages[place].content)), message=place, rule=TPL002)
     elif cause == "order":
         number = _out_of_turn(look.roles)
         if number is None:
@@ -294,12 +290,9 @@ def ends_elsewhere(look: RowLook) -> Iterator[Fault]:
 def out_of_order(look: RowLook) -> Iterator[Fault]:
     """TPL006 as a warning: the template takes an order of roles that a server never sees."""
     number = _out_of_turn(look.roles)
-    if (
-        number is None
-        or look.roles[number] == "system"
-        or not KNOWN_ROLES.issuperset(look.roles)
-        or any(message.data.get("tool_calls") for message in look.messages[: number + 1])
-    ):
+    if number is None or look.roles[number] == "system" or not KNOWN_ROLES.issuperset(look.roles):
+        return
+    if any(message.data.get("tool_calls") for message in look.messages[: number + 1]):
         return
     if number == 0:
         what = f"the row begins with the {shown(look.roles[0], 40)}"

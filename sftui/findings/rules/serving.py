@@ -460,15 +460,10 @@ def _split(context: Context, found: RenderDifference) -> str:
 def signature(look: RowLook) -> tuple[object, ...]:
     """What decides how a row is rendered, whatever its texts say."""
     messages = look.messages
-    return (
-        look.roles,
-        look.read.manner.edged,
-        bool(look.conversation.tools),
-        tuple([bool(message.data.get("tool_calls")) for message in messages]),
-        tuple([_THOUGHT in str(message.data.get("content")) for message in messages])
-        if _THOUGHT in look.spoken
-        else (),
-    )
+    thinking = messages if _THOUGHT in look.spoken else ()
+    thoughts = tuple([_THOUGHT in str(message.data.get("content")) for message in thinking])
+    calls = tuple([bool(message.data.get("tool_calls")) for message in messages])
+    return look.roles, look.read.manner.edged, bool(look.conversation.tools), calls, thoughts
 
 
 @dataclass(frozen=True, slots=True)

@@ -181,10 +181,8 @@ def positions(look: RowLook) -> Iterator[Fault]:
         return
     wrong = [at for at in (0, *accumulate(lengths[:-1])) if places[at] != 0]
     if wrong:
-        yield Fault(
-            f"{len(wrong)} of {len(lengths)} packed documents do not start at position 0",
-            tokens=(wrong[0], min(wrong[0] + 4, len(look.tokens))),
-        )
+        what = f"{len(wrong)} of {len(lengths)} packed documents do not start at position 0"
+        yield Fault(what, tokens=(wrong[0], min(wrong[0] + 4, len(look.tokens))))
 
 
 LAB011 = major(
@@ -237,21 +235,13 @@ def other_tokenizer(look: RowLook) -> Iterator[Fault]:
     again = look.encoded_again
     if tuple(again.ids) == ids:
         return
-    text = b"".join(surfaces)
-    if "\ufffd" in look.rendered.text:
-        try:
-            text.decode("utf-8")
-        except UnicodeDecodeError:
-            broken = look.rendered.text.count("\ufffd")
-            if broken > len(ids) * 0.05:
-                yield Fault(
-                    f"the {len(ids)} ids spell {broken} broken characters: another tokenizer made them", tokens=(0, 8)
-                )
-            return
-    mine, at = set(), 0
-    for surface in surfaces:
-        at += len(surface.decode("utf-8", "replace"))
-        mine.add(at)
+    whole, broken = b"".join(surfaces), look.rendered.text.count("\ufffd")
+    if broken and whole.decode("utf-8", "ignore").encode() != whole:
+        if broken > len(ids) * 0.05:
+            what = f"the {len(ids)} ids spell {broken} broken characters: another tokenizer made them"
+            yield Fault(what, tokens=(0, 8))
+        return
+    mine = set(accumulate(len(surface.decode("utf-8", "replace")) for surface in surfaces))
     theirs = set(again.ends)
     borders_kept = len(mine & theirs) / max(1, len(mine))
     # The same text cut elsewhere now and then is a joint between pieces; cut elsewhere everywhere it is another
@@ -314,10 +304,8 @@ def stale(look: RowLook) -> Iterator[Fault]:
     # The same text in other ids is not of another setting (TOK006).
     if known_ids(held, look.facts.vocab_size) and places(held, fresh, look.context.tools.tokenizer):
         return
-    yield Fault(
-        f"the stored ids part from what the recipe gives after {at} of {len(held)} tokens",
-        tokens=(max(0, at - 2), min(at + 4, len(look.tokens))),
-    )
+    what = f"the stored ids part from what the recipe gives after {at} of {len(held)} tokens"
+    yield Fault(what, tokens=(max(0, at - 2), min(at + 4, len(look.tokens))))
 
 
 LAB004 = fatal(

@@ -488,13 +488,10 @@ def thinking(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
             return
         tails[name] = text.rpartition(FIRST_USER)[2]
     if len(set(tails.values())) > 1:
-        yield Fault(
-            "the prompt's tail depends on enable_thinking, which the recipe leaves unset",
-            " · ".join(f"{name}: {shown(tail[-30:], 30)}" for name, tail in tails.items()),
-            changes=[
-                ("render.kwargs", {**context.recipe.render.kwargs, "enable_thinking": tails["unset"] == tails["true"]})
-            ],
-        )
+        kwargs = {**context.recipe.render.kwargs, "enable_thinking": tails["unset"] == tails["true"]}
+        evidence = " · ".join(f"{name}: {shown(tail[-30:], 30)}" for name, tail in tails.items())
+        what = "the prompt's tail depends on enable_thinking, which the recipe leaves unset"
+        yield Fault(what, evidence, changes=[("render.kwargs", kwargs)])
 
 
 BND002 = major(

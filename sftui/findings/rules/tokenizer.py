@@ -46,12 +46,7 @@ def unknown(look: RowLook) -> Iterator[Fault]:
     pieces = token_text(look.tokens, look.rendered, look.context.tools.tokenizer).pieces
     many = [i for i, piece in enumerate(pieces) if piece[:3] == "<0x" and _BYTE.match(piece)]
     if not many:  # byte-level vocabularies: tokens that end inside a character
-        starts, ends = look.tokens.starts, look.tokens.ends
-        many = [
-            i
-            for i in range(1, len(ids))
-            if starts[i] == starts[i - 1] != NOWHERE and ends[i] == ends[i - 1] and ends[i] - starts[i] == 1
-        ]
+        many = [i for i in range(1, len(ids)) if look.inside_character(i)]
     if len(many) > _MUCH * len(ids):
         yield Fault(f"{len(many)} of {len(ids)} tokens are single bytes", tokens=(many[0], min(many[0] + 6, len(ids))))
 
@@ -238,13 +233,8 @@ def doubled_ids(context: Context, sample: Sequence[Inspection]) -> Iterator[Faul
     token, words = found[0]
     own = {word: context.tools.tokenizer.token_id(word) for word in words}
     moved = [f"{visible(word)} is loaded as id {one}" for word, one in own.items() if one not in (token, None)]
-    yield Fault(
-        f"the tokenizer's files give id {token} to {' and '.join(map(visible, words))}"
-        + "".join(f"; {one}" for one in moved)
-        + (f"; and so {len(found) - 1} more ids" if len(found) > 1 else ""),
-        rows=tuple(
-            inspection.row.index
-            for inspection in sample
-            if inspection.tokens is not None and {token, *own.values()} & {*inspection.tokens.input_ids}
-        ),
-    )
+    more = [f"and so {len(found) - 1} more ids"] if len(found) > 1 else []
+    what = f"the tokenizer's files give id {token} to {' and '.join(map(visible, words))}"
+    ids = {token, *own.values()}
+    rows = [row.row.index for row in sample if row.tokens is not None and ids & {*row.tokens.input_ids}]
+    yield Fault("; ".join([what, *moved, *more]), rows=tuple(rows))

@@ -21,6 +21,7 @@ from sftui.findings.words import TextIndex, all_texts, mappings, text_of, walk
 from sftui.model import Message, Stage
 from sftui.trainers.traits import Quirk
 
+_CALL_MARKS = ("{", "<tool_call", "Action:", "<function", "<|python_tag|>", "(")
 _NOT_BARE = re.compile(r"[\W_]+")
 
 
@@ -211,15 +212,10 @@ def tools_missing(look: RowLook) -> Iterator[Fault]:
     """TOO003: not one of the row's tools is named in the rendering."""
     names, text, template = look.tools.names, look.rendered.text, look.context.template
     unread = look.chat and template is not None and look.rendered.pieces is None and "tools" not in template.source
-    if (
-        names
-        and (unread or not any(name in text for name in names))
-        and not all(_schema_stands(name, text) for name in names)
-    ):
-        yield Fault(
-            f"the rendered text does not describe the row's {len(names)} tool{'s' if len(names) > 1 else ''}",
-            shown(", ".join(names)),
-        )
+    named = not unread and any(name in text for name in names)
+    if names and not named and not all(_schema_stands(name, text) for name in names):
+        what = f"the rendered text does not describe the row's {len(names)} tool{'s' if len(names) > 1 else ''}"
+        yield Fault(what, shown(", ".join(names)))
 
 
 def _schema_stands(name: str, text: str) -> bool:
@@ -349,13 +345,8 @@ def _malformed(message: Message, number: int, calls: Sequence[Call], known: froz
 
 def _calls_in_text(look: RowLook, number: int) -> bool:
     """Whether an earlier answer writes its call as text, as ShareGPT sets and ReAct prompts do."""
-    return any(
-        message.role == "assistant"
-        and any(
-            mark in str(message.content) for mark in ("{", "<tool_call", "Action:", "<function", "<|python_tag|>", "(")
-        )
-        for message in look.messages[:number]
-    )
+    answers = [str(message.content) for message in look.messages[:number] if message.role == "assistant"]
+    return any(mark in text for text in answers for mark in _CALL_MARKS)
 
 
 CON009 = major(

@@ -82,10 +82,8 @@ DUP002 = major(
 )
 def leaked_prompts(checks: DatasetChecks) -> Iterator[Fault]:
     if checks.leaked.count:
-        yield Fault(
-            f"{checks.leaked.count:,} of {checks.totals.rows:,} rows ask what the evaluation set asks",
-            tally=checks.leaked,
-        )
+        what = f"{checks.leaked.count:,} of {checks.totals.rows:,} rows ask what the evaluation set asks"
+        yield Fault(what, tally=checks.leaked)
 
 
 DUP003 = info(
@@ -101,10 +99,8 @@ DUP003 = info(
 @dataset_check(DUP003, parts=lambda checks, _: map(number_of, checks.others))
 def other_answers(checks: DatasetChecks) -> Iterator[Fault]:
     if checks.again.count:
-        yield Fault(
-            f"{checks.again.count:,} of {checks.totals.rows:,} rows answer an earlier prompt differently",
-            tally=checks.again,
-        )
+        what = f"{checks.again.count:,} of {checks.totals.rows:,} rows answer an earlier prompt differently"
+        yield Fault(what, tally=checks.again)
 
 
 CON013 = minor(

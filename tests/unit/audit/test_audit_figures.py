@@ -190,7 +190,7 @@ def test_duplicates_and_prompts_of_the_evaluation_set_are_counted() -> None:
     held = opened.audit([talk(2)])
     rows = [talk(1), talk(2), talk(3), talk(1), chat(4, ("user", "What is 3 plus one?"), ("assistant", "Who knows?"))]
     rows = [type(row)(i, row.data, row.raw, row.where) for i, row in enumerate(rows)]
-    audit = Audit(opened.context, None, held.prompts)
+    audit = Audit(opened.context, None, held.checks.prompts)
     for row in rows:
         audit.check(opened.inspect(row), opened.context)
     figures = audit.figures()

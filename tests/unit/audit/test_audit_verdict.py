@@ -112,12 +112,16 @@ def finding(code: str, severity: Severity | None = None) -> Finding:
     return Finding(code, severity or CODES[code].severity, "")
 
 
+def severities(*findings: Finding) -> tuple[tuple[str, Severity], ...]:
+    return tuple((one.code, one.severity) for one in findings)
+
+
 def test_rows_are_counted_once_for_each_consequence_however_they_are_merged() -> None:
     rows = [("EOS001", "EOS004"), ("ROW002", "LAB002"), ("LAB015", "ROL001", "LAB001"), ("LAB002",), ()]
     whole, parts = Verdicts(), [Verdicts() for _ in rows]
     for row, codes in enumerate(rows):
-        whole.add(map(finding, codes), row)
-        parts[row].add(map(finding, codes), row)
+        whole.count(severities(*map(finding, codes)), row)
+        parts[row].count(severities(*map(finding, codes)), row)
     merged = Verdicts()
     for part in reversed(parts):
         merged.merge(pickle.loads(pickle.dumps(part)))
@@ -132,8 +136,8 @@ def test_rows_are_counted_once_for_each_consequence_however_they_are_merged() ->
 
 def test_what_is_wrong_with_the_set_up_is_wrong_in_every_row() -> None:
     verdicts = Verdicts()
-    verdicts.add([finding("EOS003")], None)
-    verdicts.add([finding("EOS001")], 3)
+    verdicts.of_setup([finding("EOS003")])
+    verdicts.count(severities(finding("EOS001")), 3)
     (one,) = verdicts.verdicts(8)
     assert (one.rows, one.of, one.code) == (8, 8, "EOS003")
     assert one.sentence.startswith("the model does not learn to stop in all 8 rows: ")
@@ -142,7 +146,7 @@ def test_what_is_wrong_with_the_set_up_is_wrong_in_every_row() -> None:
 @pytest.mark.parametrize(("code", "severity"), [("EOS001", Severity.INFO), ("ROW002", Severity.WARNING)])
 def test_what_is_harmless_here_is_not_told(code: str, severity: Severity) -> None:
     verdicts = Verdicts()
-    verdicts.add([finding(code, severity)], 0)
+    verdicts.count(severities(finding(code, severity)), 0)
     assert verdicts.verdicts(1) == ()
 
 

@@ -71,7 +71,7 @@ def mended(case: Case, code: str, name: str, before: Outcome) -> list[RepairedRo
             way_of(rows, before.context.recipe, before.context.detected), target_of(before.context.recipe)
         )
     names, drop = ((), (code,)) if name == DROP else ((name,), ())
-    plan = make_plan(names, drop, codes=tuple(CODES), instead=exact)
+    plan = make_plan(names, drop, instead=exact)
     found = {one.row.index: {finding.code for finding in check_row(one, before.context)} for one in before.inspections}
     return list(
         repaired(

@@ -123,7 +123,7 @@ def test_the_dirty_set_all_at_once(shared: Path) -> None:
     }
     one = bench(rows)
     errors = {code for code, entry in CODES.items() if entry.severity.value == "error" and SCOPE_OF[code] == "row"}
-    plan = make_plan([*REPAIRS, "deduplicate"], ["unreadable", *errors], codes=tuple(CODES))
+    plan = make_plan([*REPAIRS, "deduplicate"], ["unreadable", *errors])
     done = list(
         repaired(
             rows,

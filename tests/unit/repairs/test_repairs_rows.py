@@ -181,7 +181,7 @@ def test_rows_are_left_out_for_reasons_and_codes() -> None:
         {"messages": [U, {**A, "content": " "}]},
     )
     assert [one.dropped for one in done] == [None, "unreadable", "empty", "empty", "no-answer", "no-answer"]
-    plan = make_plan(["trim"], ["CON"], codes=tuple(CODES))
+    plan = make_plan(["trim"], ["CON"])
     done = run(
         plan,
         {"messages": [U, {**A, "content": "a "}]},
@@ -237,17 +237,17 @@ def test_unknown_names_are_refused_with_the_nearest() -> None:
     with pytest.raises(RecipeError, match="merge-neighbours"):
         make_plan(["merge-neighbors"])
     with pytest.raises(RecipeError, match="no-answer"):
-        make_plan([], ["no-answers"], codes=tuple(CODES))
+        make_plan([], ["no-answers"])
 
 
 def test_only_codes_of_rows_leave_rows_out() -> None:
     for code in CODES:
         if SCOPE_OF[code] == "row" or code == "TPL007":  # found in single rows as well
-            assert make_plan([], [code], codes=tuple(CODES)).codes == (code,)
+            assert make_plan([], [code]).codes == (code,)
         else:
             with pytest.raises(RecipeError, match="leaves out no row"):
-                make_plan([], [code], codes=tuple(CODES))
-    assert make_plan([], ["lab"], codes=tuple(CODES)).codes == ("LAB",), "some of these are of rows"
+                make_plan([], [code])
+    assert make_plan([], ["lab"]).codes == ("LAB",), "some of these are of rows"
 
 
 def test_the_order_of_names_does_not_matter() -> None:
