@@ -194,7 +194,7 @@ def _config_of(
             other if opened is not None else located(other), opened, facts_of(recipe, prepared, opened, folder)
         )
         if opened is not None and prepared.repaired is not None:
-            written = _pointed_at(written, opened, prepared.repaired, prepared.dataset)
+            written = _pointed_at(written, opened, prepared.repaired)
         stops = refuse_stopped(other, prepared.sample, trainer.title)
         return _losing(written, stops), other, other if other != recipe else None
     read = prepared.detected
@@ -271,7 +271,7 @@ def training_of(recipe: Recipe, prepared: ExportInput) -> tuple[Training | None,
     source = read_training(config) if config is not None else None
     named = located(recipe).tokenizer.name
     given = {"tokenizer": TrainingSetting(named, "tokenizer.name")} if named else {}
-    before = preset(recipe.preset) if config is None else config.datasets[prepared.dataset].recipe
+    before = preset(recipe.preset) if config is None else config.recipe
     if recipe.batch.size != before.batch.size:
         given["batch_size"] = TrainingSetting(recipe.batch.size, "batch.size")
     model = source.settings.get("model") if source is not None else None
@@ -332,10 +332,10 @@ def _over_repaired(recipe: Recipe, prepared: ExportInput) -> tuple[Recipe, Expor
     return recipe, made, ()
 
 
-def _pointed_at(made: WrittenConfig, opened: OpenedConfig, data: str, number: int) -> WrittenConfig:
+def _pointed_at(made: WrittenConfig, opened: OpenedConfig, data: str) -> WrittenConfig:
     """The user's own config with its dataset named `data`; a note where sftui cannot write that key."""
     first = made.files[0]
-    changes = naming(opened.trainer, parse_yaml(first.content, first.name), data, number)
+    changes = naming(opened.trainer, parse_yaml(first.content, first.name), data, opened.chosen)
     if not changes:
         return replace(made, notes=(*made.notes, f"name the repaired data in it by hand: {data}"))
     return replace(made, files=(replace(first, content=edit(first.content, changes, first.name)), *made.files[1:]))

@@ -22,10 +22,10 @@ class ExportInput:
 
     `detected` is how rows are read, `loading` how others load them, `template_source` the chat
     template in force as text where it is not the tokenizer's own. `config` is the trainer's own
-    config where one was opened, and `dataset` the number of its dataset; `plainly` is how rows are
-    read by no trainer's rules, which is what another trainer's config is written from. `repairs`
-    are chosen and lie over the rows; `repaired` is the file that has them; `sample` holds the first
-    rows. `ranges` are the rows that a part of a split takes of its files. Missing parts are None.
+    config where one was opened; `plainly` is how rows are read by no trainer's rules, which is what
+    another trainer's config is written from. `repairs` are chosen and lie over the rows; `repaired`
+    is the file that has them; `sample` holds the first rows. `ranges` are the rows that a part of a
+    split takes of its files. Missing parts are None.
     """
 
     paths: tuple[str, ...]
@@ -38,7 +38,6 @@ class ExportInput:
     tokenizer: TokenizerFacts | None = None
     template_source: str | None = None
     config: OpenedConfig | None = None
-    dataset: int = 0
     plainly: Detection | None = None
     repairs: tuple[str, ...] = ()
     repaired: str | None = None

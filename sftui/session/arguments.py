@@ -123,7 +123,6 @@ class Arguments(OptionDeclaration):
             base=reference.recipe,
             row=row,
             config=chosen.opened,
-            dataset=chosen.dataset,
             notes=(*chosen.notes, *taken),
             **carried,
         )

@@ -15,10 +15,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ChosenConfig:
-    """An opened config, which of its datasets is meant, and the sentences to tell about it."""
+    """An opened config, and the sentences to tell about it."""
 
     opened: OpenedConfig
-    dataset: int
     messages: tuple[str, ...]
     """For stderr: how it was recognised, its datasets, and what became of its keys."""
 
@@ -27,7 +26,7 @@ class ChosenConfig:
 
     @property
     def reference(self) -> DatasetRef:
-        return self.opened.datasets[self.dataset]
+        return self.opened.datasets[self.opened.chosen]
 
 
 def open_config(path: str, trainer: str | None, dataset: str | None) -> ChosenConfig:
@@ -57,9 +56,7 @@ def open_config(path: str, trainer: str | None, dataset: str | None) -> ChosenCo
     passed = sum(key.use is KeyUse.PASSED for key in opened.keys)
     if passed:
         lines.append(f"{passed} of its {len(opened.keys)} keys are not about data: an export carries or lists them")
-    chosen = ChosenConfig(
-        replace(opened, chosen=number), number, (*lines, *opened.notes, *notes), (*opened.notes, *notes)
-    )
+    chosen = ChosenConfig(replace(opened, chosen=number), (*lines, *opened.notes, *notes), (*opened.notes, *notes))
     _check_paths(chosen)
     requested = requested_by([*filter(is_url, chosen.reference.paths)], path)
     return replace(chosen, messages=(*chosen.messages, *requested))

@@ -73,7 +73,7 @@ def plan_config(made: Conversion, out: Path, folder: Path) -> ExportPlan:
     prepared = opened.prepared()
     config = prepared.config
     named = config is not None and parse_yaml(config.text, config.path)
-    if config is not None and not naming(config.trainer, named, str(out), prepared.dataset):
+    if config is not None and not naming(config.trainer, named, str(out), config.chosen):
         config = None  # sftui cannot write there which data is meant, and a config of its own can say it
     prepared = replace(
         prepared,

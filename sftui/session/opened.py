@@ -375,7 +375,6 @@ class OpenData:
             loading=self.source.loading,
             detected=self.detected,
             config=options.config,
-            dataset=options.dataset,
             plainly=self.stored.plainly,
             sample=few(self.sample),
         )

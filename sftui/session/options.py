@@ -21,7 +21,7 @@ class OpenOptions:
     `rows_in` is the key whose list holds the rows of a JSON file; `row_limit` the longest row in
     bytes that is read (None: the default of `sources`). `row` is the row to show first; `debug` keeps traces for the
     terminal. `recipe_file` is what `recipe` was read from. `config` is the trainer's own config file where one
-    was opened, `dataset` the number of its dataset that is open, and `notes` what there is to say about it.
+    was opened, and `notes` what there is to say about it.
     `env` is the Python environment that `--env` names, `serve` what the model will be served with (see
     `sftui.serving`).
     """
@@ -38,7 +38,6 @@ class OpenOptions:
     debug: bool = False
     recipe_file: str | None = None
     config: OpenedConfig | None = None
-    dataset: int = 0
     notes: tuple[str, ...] = ()
     env: str | None = None
     serve: str | None = None

@@ -322,14 +322,14 @@ def _staged(
         alike = like is not None and like.stored.sample is stored.sample and _read_alike(like, recipe)
         detected = like.detected if like is not None and alike else _detected(stored, recipe)
         return _tokenized(OpenData(stored, recipe, repairs, stored.sample, detected), tokenizer, like)
-    from sftui.session.repairing import lay_over
+    from sftui.session.overlay import Overlay
+    from sftui.session.repairing import codes_of, lay_over
 
     plain = None if tokenizer is None or isinstance(tokenizer, Problem) else tokenizer
-    laid = lay_over(stored, repairs, recipe, detect(stored.sample, recipe), plain)
-    read, given = laid.recipe, recipe if laid.recipe is not recipe else None
-    repaired = OpenData(stored, read, repairs, laid.sample, detect(laid.sample, read), given=given)
-    staged = _tokenized(repaired, tokenizer, like)
-    return replace(staged, overlay=laid.overlay(staged))
+    plan, layout, sample, read = lay_over(stored, repairs, recipe, detect(stored.sample, recipe), plain)
+    given = recipe if read is not recipe else None
+    staged = _tokenized(OpenData(stored, read, repairs, sample, detect(sample, read), given=given), tokenizer, like)
+    return replace(staged, overlay=Overlay(stored.source, plan, layout, codes_of(staged, plan)))
 
 
 def _detected(stored: StoredData, recipe: Recipe) -> Detection:

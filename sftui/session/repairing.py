@@ -30,7 +30,6 @@ from sftui.repairs.texts import looks_like_control, strip_tokens
 from sftui.repairs.to_messages import CONVERTED, MessageReading, has_calls, lost_calls, target_of, to_messages, way_of
 from sftui.repairs.values import as_json
 from sftui.session.opened import OpenData, StoredData
-from sftui.session.overlay import Overlay
 from sftui.sources.files import format_of
 from sftui.text import many
 from sftui.tokens import LoadedTokenizer
@@ -42,26 +41,12 @@ PARQUET = ".parquet"
 # — over the rows —
 
 
-@dataclass(frozen=True, slots=True)
-class RepairOverlay:
-    """Repairs that are to lie over data: their plan, and `sample`, its first rows repaired, which `recipe` reads."""
-
-    stored: StoredData
-    plan: RepairPlan
-    layout: RepairLayout
-    sample: tuple[Row, ...]
-    recipe: Recipe
-
-    def overlay(self, staged: OpenData) -> Overlay:
-        """The rows repaired; `staged` is the data under the recipe and tokenizer by which findings are found."""
-        return Overlay(self.stored.source, self.plan, self.layout, codes_of(staged, self.plan))
-
-
 def lay_over(
     stored: StoredData, chosen: Sequence[str], recipe: Recipe, detected: Detection, tokenizer: LoadedTokenizer | None
-) -> RepairOverlay:
-    """Repairs of the data, and its first rows repaired; `detected` is how the rows are read as stored, under `recipe`.
-    RecipeError for a repair that is none.
+) -> tuple[RepairPlan, RepairLayout, tuple[Row, ...], Recipe]:
+    """Repairs that are to lie over data: their plan and the layout of what it makes, its first rows repaired, and the
+    recipe that reads those; `detected` is how the rows are read as stored, under `recipe`. RecipeError for a repair
+    that is none.
 
     What finding a row has is not asked of the first rows: they decide how rows are read, which findings hang on.
     """
@@ -71,7 +56,7 @@ def lay_over(
     done = [apply_plan(row, plan, layout) for row in stored.sample]
     kept = tuple(row_of(row) for row in done if row.dropped is None)
     converted = way is not None and way.refused is None
-    return RepairOverlay(stored, plan, layout, kept or stored.sample, reading_messages(recipe) if converted else recipe)
+    return plan, layout, kept or stored.sample, reading_messages(recipe) if converted else recipe
 
 
 def session_plan(

@@ -124,6 +124,7 @@ def piece(made: Example | Pack) -> Piece:
 def _request(session: Ready, rows: Sequence[Mapping[str, Any]], work: Path) -> tuple[dict[str, Any], list[str]]:
     recipe, prepared = session.recipe, session.prepared()
     trainer, opened = trainer_named(recipe.preset), session.options.config
+    number = 0 if opened is None else opened.chosen
     if opened is not None and opened.trainer != trainer.name:
         opened = None
     facts = replace(facts_of(recipe, prepared, opened), source=None, given=stand_ins(recipe))
@@ -137,7 +138,7 @@ def _request(session: Ready, rows: Sequence[Mapping[str, Any]], work: Path) -> t
     own = recipe.render.template.startswith((f"{trainer.name}/", "tokenizer"))
     source = prepared.template_source if Quirk.TEMPLATE_BY_SCRIPT in trainer.traits.quirks else facts.template_source
     request = make_request(
-        recipe, written, rows, work, template=None if own else source, dataset=session.options.dataset, here=Path.cwd()
+        recipe, written, rows, work, template=None if own else source, dataset=number, here=Path.cwd()
     )
     held = trainer.held_out(recipe)
     if held is not None:  # all of the rows that are verified are prepared, not those alone that would be trained

@@ -23,9 +23,7 @@ def test_notes_are_told_and_the_users_file_is_exported(
     monkeypatch.chdir(data.parent)
     Path("axolotl.yml").write_text(CONFIG)
     chosen = open_config("axolotl.yml", None, None)
-    workspace, heard = open_workspace(
-        recipe=chosen.reference.recipe, config=chosen.opened, dataset=chosen.dataset, notes=chosen.notes
-    )
+    workspace, heard = open_workspace(recipe=chosen.reference.recipe, config=chosen.opened, notes=chosen.notes)
     opened = heard.wait(ev.SourceOpened)
     assert any("flibber" in note for note in opened.notes)
     heard.wait(ev.TokenizerChanged, lambda event: event.state in ("proven", "failed"))
