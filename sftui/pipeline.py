@@ -417,7 +417,7 @@ def make_batch(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox
             rows += [inspection.row.index] * len(given)
     if not examples:
         raise RecipeError("there is no row to put into a batch", why="none of the rows reaches the trainer")
-    batch = collate_examples(examples, rows, recipe, tools)
+    batch = trainer_named(recipe.preset).collate(examples, rows, recipe, tools)
     notes = list(batch.notes)
     if left_out:
         notes.append(f"{left_out} of {len(inspections)} rows are dropped before training")
@@ -565,11 +565,6 @@ def collate_packs(packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batc
         # A packer may pad to its size itself; what no document holds is padding all the same.
         batch = replace(batch, lengths=tuple(sum(end - start for _, start, end in pack.documents) for pack in packs))
     return batch
-
-
-def collate_examples(examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
-    """The padded rectangle of examples, each of the row of that number; RecipeError where it cannot be padded."""
-    return trainer_named(recipe.preset).collate(examples, rows, recipe, tools)
 
 
 def as_problem(error: SftuiError) -> Problem:

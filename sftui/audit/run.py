@@ -46,7 +46,8 @@ def run_audit(
     together: int = TOGETHER,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[AuditProgress]:
-    """Take in `rows`, and report about every `budget` seconds how far it is; the last one is `done`.
+    """Take in `rows`, and report about every `budget` seconds how far it is (each time ends the bound that rows share,
+    which then costs as much as a tenth of a row); the last one is `done`.
 
     Whoever runs it stops it by not asking for more: the audit then holds what it has, and goes on where it
     stopped with the rows from number `audit.rows` on. `inspect` gives rows in order, with spans. `head` are the

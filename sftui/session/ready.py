@@ -17,7 +17,6 @@ from sftui.errors import SftuiError
 from sftui.model import Batch, Inspection, Pack, Problem, Row, Stage
 from sftui.pipeline import (
     as_problem,
-    collate_examples,
     collate_packs,
     detect,
     feed_packs,
@@ -152,7 +151,8 @@ class Ready(TokenizedData):
         examples = ((found.row.index, example) for found in training for example in found.examples)
         while batch := tuple(islice(examples, size)):
             rows = [row for row, _ in batch]
-            yield collate_examples([one for _, one in batch], rows, self.recipe, self.tools)
+            made = [example for _, example in batch]
+            yield trainer_named(self.recipe.preset).collate(made, rows, self.recipe, self.tools)
 
     def packs(self, inspections: Sequence[Inspection]) -> tuple[tuple[Pack, ...], Batch]:
         """Inspected rows packed and collated; SftuiError where they cannot be."""
