@@ -63,7 +63,11 @@ class Arguments(OptionDeclaration):
         captured = self.captured_run()
         base = self._set_up(self._starting(), make) if captured is None else self._of_run(captured, make)
         recipe = self._corrected(base)
-        about = (*self._about(captured), *self._taken(recipe))
+        about = self._taken(recipe)
+        if captured is not None:  # what is known of the run, and what is not
+            from sftui.capture.stored import about_run
+
+            about = (*about_run(captured, tokenizer_named=self.tokenizer is not None), *about)
         made = OpenOptions(paths=self.data, recipe=recipe, base=base, row=row, notes=about, **self._carried())
         return made, about
 
@@ -74,14 +78,6 @@ class Arguments(OptionDeclaration):
         from sftui.sources.captured import run_of
 
         return run_of(self.data)
-
-    def _about(self, captured: Mapping[str, Any] | None) -> tuple[str, ...]:
-        """What is known of a captured run, and what is not."""
-        if captured is None:
-            return ()
-        from sftui.capture.stored import about_run
-
-        return tuple(about_run(captured, tokenizer_named=self.tokenizer is not None))
 
     def _of_run(self, captured: Mapping[str, Any], make: Callable[[str], object] | None) -> Recipe:
         """The recipe under which captured batches are shown as they are: nothing is cut, and the tokenizer is that of

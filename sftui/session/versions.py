@@ -78,16 +78,10 @@ def wanted_version(recipe: Recipe, options: OpenOptions) -> TransformersNeed:
 
 def brought_folders(options: OpenOptions) -> tuple[Path, ...]:
     """The folders that the data, the config and the recipe lie in: what stands there came with them."""
-    found = []
-    for name in (*options.paths, *([options.config.path] if options.config is not None else ()), options.recipe_file):
-        if not name:
-            continue
-        path = Path(os.path.expanduser(name))
-        if path.is_dir():
-            found.append(path)
-        elif path.exists() or path.parent.is_dir():
-            found.append(path.parent)
-    return tuple(dict.fromkeys(found))
+    names = (*options.paths, options.config.path if options.config is not None else None, options.recipe_file)
+    paths = [Path(os.path.expanduser(name)) for name in names if name]
+    folders = (path if path.is_dir() else path.parent for path in paths)
+    return tuple(dict.fromkeys(folder for folder in folders if folder.is_dir()))
 
 
 def tokenizer_key(recipe: Recipe) -> tuple[str | None, str | None, str | None, str]:

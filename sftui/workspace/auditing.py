@@ -35,14 +35,12 @@ class AuditRun:
     """The audit that runs or ran last, and per row its tokens and how many of them are trained."""
 
     def __init__(self) -> None:
-        self._gathered: Audit | None = None
-        self._tokens = array("I")
-        self._trained = array("I")
-        self._next = 0
+        self.forget()
 
     def forget(self) -> None:
-        """Another recipe or tokenizer is in force."""
-        self._gathered = None
+        """Begin anew: another recipe or tokenizer is in force."""
+        self._gathered: Audit | None = None
+        self._tokens, self._trained, self._next = array("I"), array("I"), 0
 
     def run(self, session: OpenData, answer: Answering[AuditReady]) -> Answers[AuditReady]:
         """Every row, checked and counted; stopped by not being asked for more, and asked again it goes on where it
@@ -59,8 +57,8 @@ class AuditRun:
         yield from settling(session)
         gathered = self._gathered
         if gathered is None or gathered.finished:
+            self.forget()
             gathered = self._gathered = Audit(context, Filter(waivers=ready.waivers), listing=Listing())
-            self._tokens, self._trained, self._next = array("I"), array("I"), 0
         reported, before, taken, last = 0.0, gathered.rows, gathered.rows, 0
 
         engine = Bulk(after=None, at_once=AT_ONCE)  # while fastokens loads no key would be answered
