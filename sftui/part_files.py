@@ -30,12 +30,9 @@ def sweep_parts(folder: Path, prefix: str) -> None:
     """Take away the parts of this prefix that no process writes."""
     with contextlib.suppress(OSError):
         for entry in os.scandir(folder):
-            if (
-                entry.name.startswith(prefix)
-                and entry.name.endswith(SUFFIX)
-                and len(entry.name) == len(prefix) + _RANDOM + len(SUFFIX)
-                and entry.is_file(follow_symlinks=False)
-            ):
+            own = entry.name.startswith(prefix) and entry.name.endswith(SUFFIX)
+            whole = len(entry.name) == len(prefix) + _RANDOM + len(SUFFIX)
+            if own and whole and entry.is_file(follow_symlinks=False):
                 _sweep(entry.path)
 
 

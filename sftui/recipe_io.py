@@ -257,9 +257,8 @@ def check(info: KnobInfo, raw: Any) -> Any:
             raw = {False: "off", True: "on"}[raw]
         if not isinstance(raw, str) or raw not in info.choices:
             close, choices = hint(str(raw), info.choices).removeprefix(", "), ", ".join(info.choices)
-            return Misfit(
-                f"cannot be {shown(raw)}", f"{close} It can be {choices}" if close else f"choose one of {choices}"
-            )
+            fix = f"{close} It can be {choices}" if close else f"choose one of {choices}"
+            return Misfit(f"cannot be {shown(raw)}", fix)
         return raw
     kind = info.type.removesuffix("?")
     if info.path == "tokenizer.type" and not (isinstance(raw, str) and raw.isascii() and raw.isidentifier()):

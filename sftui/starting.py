@@ -44,12 +44,8 @@ class IdleWorker:
 
         What the command line enables for other processes is in the environment, which must be as it was.
         """
-        if (
-            self._taken
-            or self._command != command
-            or self._environment != os.environ
-            or self.process.poll() is not None
-        ):
+        same = self._command == command and self._environment == os.environ
+        if self._taken or not same or self.process.poll() is not None:
             self.end()
             return None
         self._taken = True

@@ -25,7 +25,7 @@ from sftui.recipe_io import parse_yaml
 from sftui.session.arguments import set_knob, starting_recipe, template_of
 from sftui.session.comparing import open_sides, tokenized_otherwise
 from sftui.session.configs import config_text, open_config
-from sftui.session.explaining import chosen
+from sftui.session.explaining import chosen, explain
 from sftui.session.splitting import PREPARED
 from sftui.trainers import preset
 from sftui.trainers.config import OpenedConfig
@@ -95,9 +95,9 @@ def compare_recipes(
         notes.print()
         rows = chosen(differing, causes)
         progress = Progress(len(rows) * len(others))
-        for number in range(1, len(sides)):
+        for number, session in enumerate(comparing.sessions[1:], 1):
             last = None
-            for last in comparing.causes(number, rows, len(differing)):
+            for last in explain(comparing.sessions[0], session, rows, len(differing)):
                 progress.at((number - 1) * len(rows) + last.looked_at)
             found.append(last)
         progress.end()

@@ -7,10 +7,9 @@ from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 
-from sftui.comparison import Causes, ComparisonCount, RowComparison, compare_prepared, evenly
+from sftui.comparison import ComparisonCount, RowComparison, compare_prepared, evenly
 from sftui.model import Row
 from sftui.recipe import Recipe
-from sftui.session.explaining import explain
 from sftui.session.opened import OpenData, Split
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, open_data, prove_rows, tokenized, with_tokenizer
@@ -104,10 +103,6 @@ class RecipeComparison:
                 differing.append(row.index)
             counted = counted.plus(found)
             yield counted
-
-    def causes(self, number: int, rows: Sequence[int], of: int) -> Iterator[Causes]:
-        """Why side `number` differs from the first one, after each of these rows; `of` is how many differ in all."""
-        return explain(self.sessions[0], self.sessions[number], rows, of)
 
     def close(self) -> None:
         for session in self.sessions:

@@ -387,10 +387,8 @@ class Workspace:
         from sftui.exports.prepared import ExportInput
 
         with self._lock:
-            prepared: ExportInput = (
-                pickle.loads(self._prepared) if self._prepared else ExportInput(paths=self.options.paths)
-            )
-            prepared = replace(prepared, repairs=self.repairs, repaired=self.written_to)
+            known = pickle.loads(self._prepared) if self._prepared else ExportInput(paths=self.options.paths)
+            prepared: ExportInput = replace(known, repairs=self.repairs, repaired=self.written_to)
             return plan_export(to, folder, self.recipe, self.base_recipe, prepared)
 
     # --- inside -----------------------------------------------------------------------------
