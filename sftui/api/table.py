@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError
-from sftui.exports.parquet import arrow_batches, arrow_schema, parquet_writer
+from sftui.exports.parquet import arrow_batches, arrow_schema, write_parquet
 from sftui.session.encoding import EncodeProgress, columns_of, encoded
 from sftui.session.ready import Ready
 
@@ -74,9 +74,8 @@ class EncodedTable:
         file = Path(path)
         inputs_of(self._ready.options).refuse(file)
         refuse_existing(file, overwrite)
-        with atomic_file(file, folders=False) as out, parquet_writer(out, self._columns) as put:
-            for record in self._records(as_arrays=True):
-                put(record)
+        with atomic_file(file, folders=False) as out:
+            write_parquet(out, self._records(as_arrays=True), self._columns)
         return self._counted()
 
     def to_dataset(self, split: str = "train") -> Any:

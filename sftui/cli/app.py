@@ -124,6 +124,11 @@ def command(
     return declared
 
 
+def data_command(*words: Any, **more: Any) -> Callable[[Callable[[], None]], HelpCommand]:
+    """`command`, with everything that says what to open."""
+    return lambda function: command(*words, **more)(opening_options(function))
+
+
 @click.command(
     "sftui",
     cls=Front,
@@ -170,13 +175,12 @@ def demo() -> None:
     """Open the inspector on bundled sample data, offline; without NAME with a tour through rows with defects."""
 
 
-@command(
+@data_command(
     LOOK,
     "the inspector in a browser, for this machine alone",
     ("sftui serve data.jsonl -t TOK", "prints the address to open"),
     ("sftui serve axolotl.yml --port 8080", "at a port of your choice"),
 )
-@opening_options
 @serving_option
 @first_row
 @Option(USUAL, "N", "default: one that is free", "--port", type=click.IntRange(0, 65535), default=0)
@@ -188,14 +192,13 @@ def serve() -> None:
     'sftui[serve]'."""
 
 
-@command(
+@data_command(
     LOOK,
     "print one row: tokens, labels and why each is trained or masked",
     ("sftui show data.jsonl -t TOK --row 3", "row 3, from 0"),
     ("sftui show axolotl.yml --shift", "what is predicted from each token"),
     ("sftui show data.jsonl -t TOK --format json", "for programs"),
 )
-@opening_options
 @number_option(USUAL, "the row to print, from 0", "--row", default=0, least=0)
 @flag(WRITTEN, "the input token at each position, and the token to predict from it", "--shift")
 @choice_option(WRITTEN, ["text", "columns", "rows"], "how the tokens are laid out", "--view", default="rows")
@@ -206,7 +209,7 @@ def show() -> None:
     """Print one row: its tokens, labels and why each is trained or masked."""
 
 
-@command(
+@data_command(
     LOOK,
     "where trainers, recipes, templates or tokenizers differ",
     ("sftui compare axolotl.yml --with trl@1.16", "the same rows under another trainer"),
@@ -214,7 +217,6 @@ def show() -> None:
     ("sftui compare data.jsonl -t TOK --with mask.rule=assistant", "one knob"),
     ("sftui compare batches.parquet --against axolotl.yml", "what a real run had, beside what sftui says"),
 )
-@opening_options
 @Option(
     USUAL,
     "OTHER",
@@ -252,14 +254,13 @@ def compare() -> None:
     1 if any row differs, 2 if none could be compared."""
 
 
-@command(
+@data_command(
     CHECK,
     "what is wrong in the set-up and in every row, and the fix",
     ("sftui check axolotl.yml", "what is wrong in a config and its data"),
     ("sftui check data.jsonl -t TOK --format json -o found.json", "for programs"),
     ("sftui check data.jsonl -t TOK --select TRU,LAB --fail-on warning", "some codes, for CI"),
 )
-@opening_options
 @serving_option
 @choice_option(WRITTEN, FORMATS, "text to read, or a format for programs", "--format", "form", default="text")
 @Option(
@@ -293,13 +294,12 @@ def check() -> None:
     """Find what is wrong in the set-up and in every row, and the key that fixes it; exit 1 if problems are found."""
 
 
-@command(
+@data_command(
     CHECK,
     "figures, plots and findings as one HTML page",
     ("sftui report axolotl.yml -o report.html", "of the whole dataset"),
     module="check",
 )
-@opening_options
 @serving_option
 @output_option("the page to write, e.g. report.html", "-o", "--out", required=True)
 @select_option
@@ -315,12 +315,11 @@ def report() -> None:
     """Write the figures, plots and findings of the whole dataset as one self-contained HTML page."""
 
 
-@command(
+@data_command(
     CHECK,
     "run your installed trainer and print where sftui differs",
     ("sftui verify axolotl.yml --python ~/train/bin/python", "50 rows through the Axolotl of that environment"),
 )
-@opening_options
 @Option(USUAL, "PATH", "the python of an environment that has the trainer installed", "--python", required=True)
 @number_option(ROWS, "number of rows, evenly spaced; default: 50", "--rows", default=50)
 def verify() -> None:
@@ -355,13 +354,12 @@ def capture() -> None:
     """
 
 
-@command(
+@data_command(
     CHECK,
     "print, tag or probe the chat template in use",
     ("sftui template -t TOK --probe", "what goes wrong with it, without data"),
     ("sftui template data.jsonl -t TOK --add-generation-tags -o tagged.jinja", "a copy with generation tags"),
 )
-@opening_options
 @flag(
     USUAL,
     "put {% generation %} tags around the assistant's answers, with proof over DATA",
@@ -380,13 +378,12 @@ def template() -> None:
     tags cannot be proven or the probe finds errors."""
 
 
-@command(
+@data_command(
     WRITE,
     "what reaches the model: ids, labels and masks as JSONL or Parquet",
     ("sftui encode axolotl.yml -o encoded.parquet", "every row, or every pack"),
     ("sftui encode data.jsonl -t TOK -o - --explain", "JSON lines with tokens and reasons"),
 )
-@opening_options
 @output_option("OUT.jsonl or OUT.parquet; - writes JSON lines to stdout", "-o", "--out", required=True)
 @flag(WRITTEN, "add tokens, reasons and spans of every row", "--explain")
 @flag(WRITTEN, "one record per row, even if the recipe packs", "--unpacked")
@@ -398,13 +395,12 @@ def encode() -> None:
     """Write what the trainer would train on: one record per row, or per pack if the recipe packs."""
 
 
-@command(
+@data_command(
     WRITE,
     "the recipe, a script, or a trainer's config with what you changed",
     ("sftui export data.jsonl -t TOK --trainer trl --to trl -o config", "a config for TRL"),
     ("sftui export axolotl.yml --to preprocess -o script", "a script that prepares the data alike"),
 )
-@opening_options
 @Option(USUAL, "WHAT", "recipe, preprocess, or a trainer's name", "--to", required=True)
 @output_option("the folder to write into", "-o", "--out", "folder", required=True, metavar="DIR")
 @force_option
@@ -416,13 +412,12 @@ def export() -> None:
     nothing written, but with --force, where no answer of the data reaches the model."""
 
 
-@command(
+@data_command(
     WRITE,
     "a repaired copy of the data, never in place",
     ("sftui repair --list", "the repairs"),
     ("sftui repair data.jsonl --apply map-roles,trim -o repaired.jsonl", "two of them"),
 )
-@opening_options
 @Option(USUAL, "NAMES", "repairs to make, e.g. map-roles,trim,deduplicate; see --list", "--apply", multiple=True)
 @Option(USUAL, "WHAT", "leave out rows: unreadable, empty, no-answer, or codes of findings", "--drop", multiple=True)
 @Option(ROWS, "FILE", "MARKS.jsonl of the inspector: leave out the rows marked drop", "--marks")
@@ -435,13 +430,12 @@ def repair() -> None:
     """Write DATA with repairs to a new file, never in place; rows that need none keep every byte."""
 
 
-@command(
+@data_command(
     WRITE,
     "rows of another shape as messages, and the config for them",
     ("sftui convert sharegpt.json --for trl -o messages.jsonl", "for TRL, with its config"),
     ("sftui convert alpaca.json --for trl -o messages.jsonl --dry-run", "only count what would change"),
 )
-@opening_options
 @Option(USUAL, "TRAINER", "the trainer that is to read them; default: the one named", "--for", "reader")
 @Option(ROWS, "NAMES", "repairs to make as well, see sftui repair --list", "--apply", multiple=True)
 @Option(ROWS, "WHAT", "leave out rows, as in sftui repair: unreadable, empty, …", "--drop", multiple=True)
@@ -542,12 +536,11 @@ def envs() -> None:
     """List the environments that --transformers made: version, size, last use and folder."""
 
 
-@command(
+@data_command(
     LEARN,
     "what a bug report needs, as Markdown to paste",
     ("sftui bug-report axolotl.yml", "of the command that went wrong"),
 )
-@opening_options
 def bug_report() -> None:
     """Print what a bug report needs, as Markdown to paste: versions, engine, recipe; no data, paths or secrets.
 

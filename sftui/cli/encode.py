@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from sftui.cli.opening import open_options
 from sftui.cli.terminal import narrate
 from sftui.cli.writing import STDOUT, Progress, outputs, print_over_progress
 from sftui.errors import ExportError
-from sftui.exports.parquet import parquet_writer
+from sftui.exports.parquet import write_parquet
 from sftui.exports.records import Columns, as_line
 from sftui.session.encoding import EncodeProgress, columns_of, encoded, packs, refuse_half
 from sftui.session.inputs import inputs_of
@@ -24,8 +24,6 @@ from sftui.trainers import trainer_named
 
 if TYPE_CHECKING:
     from sftui.engines.encoding import Engines
-
-Sink = Callable[[dict[str, Any]], None]
 
 
 def encode(
@@ -40,7 +38,7 @@ def encode(
 ) -> int:
     """Write every row, or every pack; 2 where some row could not be prepared or the whole trains nothing, after all is
     written."""
-    form, sink = _form(out)
+    form, write = _form(out)
     cluster = on_ray(engine, address, jobs)
     where: dict[str, Any] = {"address": address, "jobs": jobs, "notify": print_over_progress}
     options = open_options(given)
@@ -75,9 +73,8 @@ def encode(
                     working = elsewhere(session, whole=explain and not split.packs, **where)
                 arrays = form == "parquet"
                 records = partial(encoded, explain=explain, unpacked=unpacked, as_arrays=arrays, passed=passed)
-                with working as ready, sink(file, columns_of(session, explain, unpacked)) as put:
-                    for record in records(ready, written):
-                        put(record)
+                with working as ready:
+                    write(file, records(ready, written), columns_of(session, explain, unpacked))
         progress.end()
         notes.print()
         stop = written.stop_of(session.recipe, session.stops())
@@ -117,21 +114,17 @@ def _summary(count: EncodeProgress, packed: bool, out: str, session: Ready, by: 
         yield note
 
 
-def _form(out: str) -> tuple[str, Callable[[IO[bytes], Columns], contextlib.AbstractContextManager[Sink]]]:
+def _form(out: str) -> tuple[str, Callable[[IO[bytes], Iterable[dict[str, Any]], Columns], None]]:
     """The name of the format that an output's name says, and what writes it."""
     name = out.lower()
     if out == STDOUT or name.endswith((".jsonl", ".ndjson")):
         return "jsonl", _lines
     if name.endswith(".parquet"):
-        return "parquet", parquet_writer
+        return "parquet", write_parquet
     raise ExportError(
         f"{out} says no format that can be written", fix="name it OUT.jsonl or OUT.parquet, or - for stdout"
     )
 
 
-@contextlib.contextmanager
-def _lines(file: IO[bytes], columns: Columns) -> Iterator[Sink]:
-    def put(made: dict[str, Any]) -> None:
-        file.write(as_line(made))
-
-    yield put
+def _lines(file: IO[bytes], records: Iterable[dict[str, Any]], columns: Columns) -> None:
+    file.writelines(map(as_line, records))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -56,17 +56,11 @@ STANDARD = frozenset({"system", "user", "assistant", "tool", "developer", "obser
 EVERY_ASSISTANT = ("assistant", "generation_tag", "turn_content", "turn_full", "parts", "markers")
 
 
-@dataclass(frozen=True, slots=True)
-class RecipeConversion:
-    """The other trainer's recipe, before its config is written, and what it cannot say."""
-
-    recipe: Recipe
-    losses: tuple[str, ...] = ()
-
-
-def convert(recipe: Recipe, to: str, data_format: str | None, detected: Detection | None = None) -> RecipeConversion:
-    """`recipe` for the preset `to`; `data_format` and `detected` are how the rows are read. RecipeError for an unknown
-    preset.
+def convert(
+    recipe: Recipe, to: str, data_format: str | None, detected: Detection | None = None
+) -> tuple[Recipe, tuple[str, ...]]:
+    """`recipe` for the preset `to`, before its config is written, and what that cannot say; `data_format` and
+    `detected` are how the rows are read. RecipeError for an unknown preset.
 
     A knob that the other trainer cannot express stays as its preset has it, and is a loss.
     """
@@ -96,7 +90,7 @@ def convert(recipe: Recipe, to: str, data_format: str | None, detected: Detectio
     if detected is not None:
         target = trainer.after_script(target, detected)
     target, lost = _sayable(target)
-    return RecipeConversion(target, (*losses, *lost))
+    return target, (*losses, *lost)
 
 
 def rebased(recipe: Recipe, to: str) -> Recipe:

@@ -6,7 +6,7 @@ import contextlib
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
-from itertools import accumulate
+from itertools import accumulate, chain, islice
 from typing import IO, Any
 
 from sftui.exports.records import Columns, as_line
@@ -14,7 +14,7 @@ from sftui.flat import flat
 
 GROUP = 1000
 GROUP_TOKENS, FIRST_TOKENS = 1 << 18, 1 << 21
-"""Rows in a row group, and tokens after which it is full (the first one later, see `parquet_writer`): a random row of
+"""Rows in a row group, and tokens after which it is full (the first one later, see `write_parquet`): a random row of
 it then reads in about a millisecond, and memory does not grow with the length of the rows."""
 TEXTS = [
     *("split", "dropped", "error"),
@@ -36,28 +36,17 @@ memory until its group is full."""
 ROWS = Columns()
 
 
-@contextlib.contextmanager
-def parquet_writer(file: IO[bytes], columns: Columns = ROWS) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """Takes records (see `sftui.exports.records`), of rows or of packs; the columns a record lacks are null. Without
+def write_parquet(file: IO[bytes], records: Iterable[dict[str, Any]], columns: Columns = ROWS) -> None:
+    """Write records (see `sftui.exports.records`), of rows or of packs; the columns a record lacks are null. Without
     any the file holds its columns alone.
 
     pyarrow is loaded when the first group is full: what loads in the rows before (fastokens) needs the memory first.
     """
-    group, writers = _Group(columns), list[Any]()
-    with contextlib.ExitStack() as stack:
-
-        def flush() -> None:
-            if not writers:
-                writers.append(stack.enter_context(parquet_file(file, columns)))
-            if group.records:
-                writers[0].write_batch(group.batch())
-
-        def put(record: dict[str, Any]) -> None:
-            if group.add(record, GROUP_TOKENS if writers else FIRST_TOKENS):
-                flush()
-
-        yield put
-        flush()
+    batches = arrow_batches(records, columns, FIRST_TOKENS)
+    first = [*islice(batches, 1)]
+    with parquet_file(file, columns) as writer:
+        for batch in chain(first, batches):
+            writer.write_batch(batch)
 
 
 def parquet_file(file: IO[bytes], columns: Columns = ROWS) -> Any:
@@ -69,12 +58,16 @@ def parquet_file(file: IO[bytes], columns: Columns = ROWS) -> Any:
     return pq.ParquetWriter(file, schema, compression="zstd", use_dictionary=TEXTS, write_statistics=statistics)
 
 
-def arrow_batches(records: Iterable[dict[str, Any]], columns: Columns = ROWS) -> Iterator[Any]:
-    """The same records as pyarrow's record batches, made as they are requested, each of no more than a row group."""
-    group = _Group(columns)
+def arrow_batches(
+    records: Iterable[dict[str, Any]], columns: Columns = ROWS, first: int | None = None
+) -> Iterator[Any]:
+    """The same records as pyarrow's record batches, made as they are requested, each of no more than a row group;
+    `first`: the tokens after which the first one is full."""
+    group, most = _Group(columns), first or GROUP_TOKENS
     for record in records:
-        if group.add(record, GROUP_TOKENS):
+        if group.add(record, most):
             yield group.batch()
+            most = GROUP_TOKENS
     if group.records:
         yield group.batch()
 
@@ -84,7 +77,7 @@ def part_of(form: str, records: Iterator[dict[str, Any]], columns: Columns) -> b
     if form == "jsonl":
         return b"".join(map(as_line, records))
     file, batches = BytesIO(), list(arrow_batches(records, columns))
-    import pyarrow as pa  # once the rows are there (see `parquet_writer`)
+    import pyarrow as pa  # once the rows are there (see `write_parquet`)
 
     with pa.ipc.new_stream(file, arrow_schema(columns)) as stream:
         for batch in batches:

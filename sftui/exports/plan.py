@@ -201,14 +201,14 @@ def _config_of(
     if prepared.plainly is not None and prepared.plainly.refused is None:
         prepared = replace(prepared, detected=prepared.plainly)
     form = prepared.detected.format if prepared.detected is not None else None
-    found = convert(recipe, preset(to).preset, form, prepared.detected)
-    written = write_config(located(found.recipe), None, facts_of(recipe, prepared, folder=folder))
+    target, losses = convert(recipe, preset(to).preset, form, prepared.detected)
+    written = write_config(located(target), None, facts_of(recipe, prepared, folder=folder))
     for file in written.files:
         encoded(folder / file.name, file.content)
-    converted = reread(found.recipe, written)
+    converted = reread(target, written)
     stops = refuse_stopped(converted, prepared.sample, trainer.title)
     roles = unread(converted, prepared.sample, trainer.title, recipe, read)
-    return _losing(written, (*found.losses, *stops, *roles)), found.recipe, converted
+    return _losing(written, (*losses, *stops, *roles)), target, converted
 
 
 def _losing(written: WrittenConfig, losses: tuple[str, ...]) -> WrittenConfig:

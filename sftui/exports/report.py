@@ -39,7 +39,7 @@ def report_html(checked: AuditReport) -> str:
         ],
         catalogue=CODES,
         marks=MARKS,
-        looks={_place(look.found.finding): look for look in checked.looks},
+        looks={_place(found.finding): inspection for found, inspection in checked.looks},
         place=_place,
         token_box=token_box,
         ignore=checked.recipe.mask.ignore_index,

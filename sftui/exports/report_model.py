@@ -19,19 +19,12 @@ SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
-class FindingLook:
-    """A finding with its row inspected once more, so that its tokens can be drawn."""
-
-    found: FoundFinding
-    inspection: Inspection
-
-
-@dataclass(frozen=True, slots=True)
 class AuditReport:
     """An audit with what was audited. `complete` is False where only some rows were looked at.
 
     `files` are the files of the data by what the source calls them, `tracked` their names in the repository, where they
-    are in one. `failing` are the fixes, by `tried_as`, that were tried on some rows and do not help.
+    are in one. `looks` are findings with their rows inspected once more, so that their tokens can be drawn. `failing`
+    are the fixes, by `tried_as`, that were tried on some rows and do not help.
     """
 
     audit: Audit
@@ -43,7 +36,7 @@ class AuditReport:
     template: str
     complete: bool = True
     notes: tuple[str, ...] = ()
-    looks: tuple[FindingLook, ...] = ()
+    looks: tuple[tuple[FoundFinding, Inspection], ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     tracked: Mapping[str, str] = field(default_factory=dict)
     failing: frozenset[tuple[object, ...]] = frozenset()

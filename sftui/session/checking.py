@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 
 from sftui.audit.audit import Audit
-from sftui.audit.found import Filter
+from sftui.audit.found import Filter, FoundFinding
 from sftui.audit.run import AuditProgress, check_head, run_audit
 from sftui.errors import without_secrets
-from sftui.exports.report_model import AuditReport, FindingLook, tried_as
+from sftui.exports.report_model import AuditReport, tried_as
 from sftui.findings import Context, DatasetChecks, Finding, damaged_files, refused_files
 from sftui.findings.hashes import Hashes
 from sftui.findings.look import RowLook
+from sftui.model import Inspection
 from sftui.session.comparing import chosen_rows
 from sftui.session.inputs import data_files, labels_of
 from sftui.session.opened import AT_ONCE, OpenData
@@ -140,8 +141,8 @@ def _failing(audit: Audit, session: Ready) -> frozenset[tuple[object, ...]]:
     return frozenset(key for key, found in alike.items() if fix_fails(session, found))
 
 
-def _looks(audit: Audit, session: Ready, each: int) -> Iterator[FindingLook]:
+def _looks(audit: Audit, session: Ready, each: int) -> Iterator[tuple[FoundFinding, Inspection]]:
     for code in audit.found.ordered() if each else ():
         named = [(kept, kept.finding.row) for kept in code.kept if kept.finding.row is not None]
         for found, row in named[:each]:
-            yield FindingLook(found, session.inspect(row))
+            yield found, session.inspect(row)

@@ -44,7 +44,7 @@ TRAINERS = tuple(filter(None, (module_of(trainer, "facts").FACTS.converted for t
     ],
 )
 def test_what_is_meant_is_carried_over(start: str, knobs: dict[str, Any], to: str, expected: dict[str, Any]) -> None:
-    found = convert(recipe(start, tokenizer__name="x", **knobs), to, "messages").recipe
+    found, _ = convert(recipe(start, tokenizer__name="x", **knobs), to, "messages")
     assert found.preset == to and found.tokenizer.name == "x"
     assert {path: get(found, path) for path in expected} == expected
 
@@ -70,21 +70,19 @@ def test_what_is_meant_is_carried_over(start: str, knobs: dict[str, Any], to: st
     ],
 )
 def test_what_has_no_equal_is_told(start: str, knobs: dict[str, Any], to: str, told: str) -> None:
-    assert any(told in loss for loss in convert(recipe(start, **knobs), to, "messages").losses)
+    assert any(told in loss for loss in convert(recipe(start, **knobs), to, "messages")[1])
 
 
 def test_a_trainer_that_trains_the_last_message_is_told_so() -> None:
-    made = convert(recipe("hf-trainer"), "mlx-lm@0.32", "messages")
-    assert made.recipe.mask.rule == "completion" and not any("last" in loss for loss in made.losses)
-    back = convert(recipe("mlx-lm@0.32", mask__rule="completion"), "llamafactory@0.9.5", "messages")
-    assert back.recipe.mask.turns == "last" and back.losses == (
-        "length.over = 'cut_right' has no key in LLaMA-Factory's config",
-    )
+    made, lost = convert(recipe("hf-trainer"), "mlx-lm@0.32", "messages")
+    assert made.mask.rule == "completion" and not any("last" in loss for loss in lost)
+    back, lost = convert(recipe("mlx-lm@0.32", mask__rule="completion"), "llamafactory@0.9.5", "messages")
+    assert back.mask.turns == "last" and lost == ("length.over = 'cut_right' has no key in LLaMA-Factory's config",)
 
 
 def test_a_pair_is_no_conversation() -> None:
-    assert convert(recipe("hf-trainer"), "trl@1.16", "prompt_completion").recipe.mask.rule == "completion"
-    assert convert(recipe("trl@1.16"), "unsloth@2026.10", "prompt_completion").recipe.mask.rule == "completion"
+    assert convert(recipe("hf-trainer"), "trl@1.16", "prompt_completion")[0].mask.rule == "completion"
+    assert convert(recipe("trl@1.16"), "unsloth@2026.10", "prompt_completion")[0].mask.rule == "completion"
 
 
 @pytest.mark.parametrize("to", TRAINERS)

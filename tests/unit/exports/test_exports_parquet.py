@@ -14,9 +14,7 @@ from sftui.exports.records import Columns
 
 def written(records: list[dict[str, Any]], columns: Columns = parquet.ROWS) -> pq.ParquetFile:
     file = io.BytesIO()
-    with parquet.parquet_writer(file, columns) as put:
-        for record in records:
-            put(record)
+    parquet.write_parquet(file, records, columns)
     return pq.ParquetFile(io.BytesIO(file.getvalue()))
 
 

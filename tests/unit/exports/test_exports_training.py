@@ -42,7 +42,7 @@ def exported(source: str, text: str, to: str) -> tuple[Training, Training, str, 
     """What a config says of training, what the one written for another trainer does, its text, and the notes."""
     config = opened(source, text)
     said = read_training(config)
-    recipe = convert(config.recipe, to, "messages").recipe
+    recipe, _ = convert(config.recipe, to, "messages")
     facts = Facts(data="org/rows", format="messages", source=said, given={})
     written = write_config(recipe, None, facts)
     main = written.files[0].content
@@ -175,13 +175,13 @@ def test_nothing_is_made_up_where_no_config_is_known(
 
 def test_a_model_that_is_not_the_tokenizer_stays_the_model() -> None:
     config = opened("trl", BARE["trl"])
-    recipe = convert(changed(config.recipe, "tokenizer.name", "other/tokenizer"), "axolotl", "messages").recipe
+    recipe, _ = convert(changed(config.recipe, "tokenizer.name", "other/tokenizer"), "axolotl", "messages")
     tokenizer = TrainingSetting("other/tokenizer", "tokenizer.name")
     facts = Facts(data="org/rows", source=read_training(config), given={"tokenizer": tokenizer})
     written = write_config(recipe, None, facts)
     made = parse_yaml(written.files[0].content, "written")
     assert (made["base_model"], made["tokenizer_config"]) == ("org/model", "other/tokenizer")
-    there = write_config(convert(recipe, "trl", "messages").recipe, None, facts)
+    there = write_config(convert(recipe, "trl", "messages")[0], None, facts)
     assert parse_yaml(there.files[0].content, "written")["model_name_or_path"] == "org/model"
     assert any(note.startswith("not carried: tokenizer.name: other/tokenizer") for note in there.notes)
 
