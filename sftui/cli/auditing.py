@@ -141,13 +141,8 @@ def _named(path: str) -> str:
 
 def _speed(now: AuditProgress) -> str:
     """Rows a second and the time left, as far as they are known."""
-    left = (
-        ""
-        if now.left is None
-        else f", {now.left:,.0f} s left"
-        if now.left < 100
-        else f", {now.left / 60:,.0f} min left"
-    )
+    seconds, unit = (1, "s") if now.left is None or now.left < 100 else (60, "min")
+    left = "" if now.left is None else f", {now.left / seconds:,.0f} {unit} left"
     return f", {now.rate:,.0f}/s{left} " if now.rate else ""
 
 

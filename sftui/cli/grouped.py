@@ -117,12 +117,8 @@ class Front(HelpCommand):
 
 def _about_format(words: list[str], error: click.UsageError) -> str:
     """What is meant where `--format` was given how rows are read, as it once was of some commands; else empty."""
-    if isinstance(error, click.NoSuchOption):
-        about = error.option_name == "--format"
-    else:
-        param = error.param if isinstance(error, click.BadParameter) else None
-        about = param is not None and "--format" in param.opts
-    if not about:
+    named = error.option_name if isinstance(error, click.NoSuchOption) else getattr(error, "param", None)
+    if named != "--format" and "--format" not in getattr(named, "opts", ()):
         return ""
     from sftui.recipe import FORMATS
 

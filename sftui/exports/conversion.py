@@ -11,7 +11,6 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from sftui.conversations import Detection
 from sftui.errors import ExportError, SftuiError
@@ -126,7 +125,6 @@ def refuse_stopped(recipe: Recipe, rows: Sequence[Row], title: str) -> tuple[str
         raise refused_export(title, as_problem(error)) from error
     if found.refused is not None:
         raise refused_export(title, found.refused)
-    stopped: list[tuple[Row, Problem]] = []
     for row in readable:
         there = inspect_early(row, found, recipe)
         problem = there.problem
@@ -135,11 +133,11 @@ def refuse_stopped(recipe: Recipe, rows: Sequence[Row], title: str) -> tuple[str
                 trainer_named(recipe.preset).shape(there.conversation, recipe)
             except SftuiError as error:
                 problem = as_problem(error)
+        if problem is not None and row is readable[0]:
+            raise refused_export(title, problem)
         if problem is not None:
-            stopped.append((row, problem))
-    if stopped and stopped[0][0] is readable[0]:
-        raise refused_export(title, stopped[0][1])
-    return tuple(f"{title} would stop at row {row.index}: {problem.sentence()}" for row, problem in stopped[:1])
+            return (f"{title} would stop at row {row.index}: {problem.sentence()}",)
+    return ()
 
 
 def refused_export(title: str, problem: Problem) -> ExportError:
@@ -239,9 +237,7 @@ def reread(recipe: Recipe, written: WrittenConfig) -> Recipe:
 def _with_files(found: Recipe, recipe: Recipe) -> Recipe:
     """The recipe read back, its template named where it stands rather than next to the config, its tokenizer as
     named."""
-    values: dict[str, Any] = {"tokenizer.name": recipe.tokenizer.name, "tokenizer.revision": recipe.tokenizer.revision}
-    if found.render.template.startswith("file:"):
-        values["render.template"] = recipe.render.template
-    for path, value in values.items():
-        found = changed(found, path, value)
+    own = ("render.template",) if found.render.template.startswith("file:") else ()
+    for path in ("tokenizer.name", "tokenizer.revision", *own):
+        found = changed(found, path, get(recipe, path))
     return found

@@ -68,9 +68,7 @@ def _result(checked: AuditReport, found: FoundFinding, codes: list[str]) -> dict
     finding, (file, line) = found.finding, checked.place_in_repository(found)
     key = checked.key(finding)
     row = f"row {finding.row}: " if finding.row is not None else ""
-    location: dict[str, Any] = {"artifactLocation": {"uri": _uri(file)}}
-    if line is not None:
-        location["region"] = {"startLine": line}
+    region = {"region": {"startLine": line}} if line is not None else {}
     properties = {
         "row": finding.row,
         "message": finding.message,
@@ -83,7 +81,7 @@ def _result(checked: AuditReport, found: FoundFinding, codes: list[str]) -> dict
         "ruleIndex": codes.index(finding.code),
         "level": SARIF_LEVELS[finding.severity],
         "message": {"text": f"{row}{finding.sentence}" + (f" (fix: {key})" if key else "")},
-        "locations": [{"physicalLocation": location}],
+        "locations": [{"physicalLocation": {"artifactLocation": {"uri": _uri(file)}, **region}}],
         "partialFingerprints": {"sftui/v2": found.fingerprint},
         "properties": {name: value for name, value in properties.items() if value is not None},
     }

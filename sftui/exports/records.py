@@ -77,12 +77,7 @@ def _stored(row: int, example: Example, as_arrays: bool) -> dict[str, Any]:
     if as_arrays and ids is not None:
         labels = masked(IGNORE_INDEX, example.ranges, ids)
         return {"row": row, "input_ids": ids, "labels": labels, "attention_mask": array("b", b"\1" * len(ids))}
-    made: dict[str, Any] = {
-        "row": row,
-        "input_ids": example.input_ids,
-        "labels": example.labels,
-        "attention_mask": example.attention_mask,
-    }
+    made = {"row": row, **attributes(example, "input_ids", "labels", "attention_mask")}
     if example.weights is not None:
         made["loss_weights"] = tuple(example.weights)
     return made

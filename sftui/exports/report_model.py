@@ -31,7 +31,6 @@ class AuditReport:
     recipe: Recipe
     title: str
     paths: tuple[str, ...]
-    kind: str
     tokenizer: TokenizerFacts
     template: str
     complete: bool = True

@@ -128,10 +128,8 @@ def _refuse_shape(pa: Any, schema: Any) -> None:
     """ExportError for types without measure."""
     levels = [level for _, _, level in _places(pa, schema)]
     if len(levels) > MOST_FIELDS:
-        what, why = (
-            f"the rows have more than {MOST_FIELDS:,} keys between them",
-            "each key is a column of its own there",
-        )
+        what = f"the rows have more than {MOST_FIELDS:,} keys between them"
+        why = "each key is a column of its own there"
         raise _refused(what, why, f"store what has keys of its own in each row as JSON text, {_JSON_LINES}")
     if max(levels, default=0) > MOST_LEVELS:
         raise _refused("the rows are nested too deep for it", "", f"flatten them, {_JSON_LINES}")

@@ -102,7 +102,6 @@ class AuditSession:
             recipe,
             source.title,
             tuple(map(without_secrets, options.paths if paths is None else paths)),
-            source.kind,
             tools.tokenizer.facts,
             tools.template_name,
             complete=self.whole and not source.damage,
