@@ -130,12 +130,9 @@ def _labels(batches: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         some = [one for one in batches if one["labels_from"] == source and (one["from"] == "model" or source is None)]
         if some:
             yield sentence + (f" (in {len(some)} of {counted(len(batches))})" * (len(some) < len(batches)))
-    for batch in batches:
-        if batch.get("loss_takes") == "same":
-            yield "the loss compares each position with its own label: nothing shifts the labels"
-            return
-    cut = next((name for one in batches for name in one["shapes"] if name == "model_input_ids"), None)
-    if cut is not None:
+    if any(batch.get("loss_takes") == "same" for batch in batches):
+        yield "the loss compares each position with its own label: nothing shifts the labels"
+    elif any("model_input_ids" in batch["shapes"] for batch in batches):
         yield "the model got the ids without the last one of each sequence, as loops do that shift by hand"
 
 

@@ -8,7 +8,6 @@ import os
 import shlex
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -68,15 +67,13 @@ def compare_recipes(
         )
     options = open_options(given)
     base = options.recipe
-    first = SideRecipe(base.preset, base, options.config)
-    sides = (first, *(other_side(text, first) for text in others))
-    recipes, configs = [side.recipe for side in sides], [side.config for side in sides]
+    sides = [(base.preset, base, options.config), *(other_side(text, base, options.config) for text in others)]
+    names, recipes, configs = (list(column) for column in zip(*sides))
     count = None
     found: list[Causes | None] = []
     with contextlib.closing(open_sides(options, recipes, configs, open_data, load_tokenizer)) as comparing:
         print_versions(comparing.sessions)
-        print_notes(side.recipe for side in sides)
-        names = [side.name for side in sides]
+        print_notes(recipes)
         narrate(*tokenized_otherwise(comparing.sessions, names))
         notes = DataNotes(*comparing.sessions)
         some = max_rows is not None or sample is not None
@@ -208,18 +205,12 @@ def _side(side: RowSide) -> dict[str, Any]:
     return {**made, "split": "evaluation"} if side.evaluates else made
 
 
-@dataclass(frozen=True, slots=True)
-class SideRecipe:
-    """One side of a comparison: the name it is shown by, its recipe, and the trainer's config that this was read
-    from."""
-
-    name: str
-    recipe: Recipe
-    config: OpenedConfig | None = None
+Side = tuple[str, Recipe, OpenedConfig | None]
+"""One side of a comparison: the name it is shown by, its recipe, and the trainer's config that this was read from."""
 
 
-def other_side(text: str, base: SideRecipe) -> SideRecipe:
-    """The recipe that one --with stands for; RecipeError where it names nothing.
+def other_side(text: str, base: Recipe, config: OpenedConfig | None = None) -> Side:
+    """What one --with stands for; RecipeError where it names nothing. `config`: that `base` was read from.
 
     Words separated by spaces: at most one file (a recipe, a trainer's config) or preset, which
     starts anew but keeps the tokenizer, template and columns of `base`; then changes to it:
@@ -232,7 +223,7 @@ def other_side(text: str, base: SideRecipe) -> SideRecipe:
             words = shlex.split(text)
         except ValueError as error:
             raise RecipeError(f"--with {text} cannot be read", why=str(error).lower()) from error
-    recipe, config, name = base.recipe, base.config, ""
+    recipe, name = base, ""
     for number, word in enumerate(words):
         path, equals, value = word.partition("=")
         if equals and not os.path.exists(word):
@@ -241,12 +232,12 @@ def other_side(text: str, base: SideRecipe) -> SideRecipe:
             else:
                 recipe = set_knob(recipe, SHORT.get(path, path), value)
         elif number == 0:
-            recipe, config = _start(word, base.recipe)
+            recipe, config = _start(word, base)
             name = os.path.basename(word) if os.path.exists(word) else recipe.preset
         else:
             raise RecipeError(f"--with {text} names more than one start", fix="repeat --with for each side")
     changes = " ".join(word for word in words if "=" in word and not os.path.exists(word))
-    return SideRecipe(" ".join(part for part in (name, changes) if part) or text, recipe, config)
+    return " ".join(part for part in (name, changes) if part) or text, recipe, config
 
 
 def _start(word: str, base: Recipe) -> tuple[Recipe, OpenedConfig | None]:

@@ -44,16 +44,14 @@ def open_inspector(given: Mapping[str, Any], row: int, screen: ScreenOptions, co
             "the inspector needs a terminal", fix="use `sftui show` or `sftui encode` in pipes and scripts"
         )
     named = arguments(given)
-    missing = [what for what in ("tokenizer", "trainer") if not given[what]]
+    missing = [what for what in ("tokenizer", "trainer") if not given[what] and not named.recipe_file]
     if not named.data and named.config is None:
         missing = ["data", *missing]
-    elif given["tokenizer"] or named.config_file() or named.recipe_file:
+    elif given["tokenizer"] or named.config_file():
         missing = []  # what names a tokenizer may do so by leaving the trainer to the default
     captured = named.captured_run() if missing and not piped else None
     if captured is not None:  # it is of no trainer any more, and may name its tokenizer itself
         missing = [] if (captured.get("tokenizer") or {}).get("name") else ["tokenizer"]
-    if given["recipe_file"]:
-        missing = [what for what in missing if what == "data"]
     if missing and not piped and not can_pick():
         missing = []
     if missing:

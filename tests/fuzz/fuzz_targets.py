@@ -382,10 +382,10 @@ def run_options(given: Any, folder: Path) -> None:
         return
     options = open_options(parsed)
     if parsed.get("others"):
-        from sftui.cli.compare import SideRecipe, other_side
+        from sftui.cli.compare import other_side
 
         for other in parsed["others"]:
-            other_side(other, SideRecipe(options.recipe.preset, options.recipe))
+            other_side(other, options.recipe)
 
 
 def run_data(given: Any, folder: Path) -> None:
