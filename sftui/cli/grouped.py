@@ -6,7 +6,7 @@ click lays out, wraps and parses. That it lacks groups is made up for here and n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -86,11 +86,28 @@ class HelpCommand(click.Command):
             raise
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        write_options(self.get_params(ctx), ctx, formatter)
+        """The options by group, those that every command has anyway at the end."""
+        lines: dict[str, list[tuple[str, str]]] = {title: [] for title in GROUPS}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
+            if record is not None:
+                lines[getattr(param, "group", OTHER)].append(record)
+        for title, records in lines.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Examples with what they do next to them, below each other where that is too wide: a command is never
+        broken."""
         super().format_epilog(ctx, formatter)
-        write_examples(self.examples, formatter)
+        if not self.examples:
+            return
+        widest = max(len(command) for command, _ in self.examples)
+        beside = all(widest + len(what) + 5 <= formatter.width for _, what in self.examples)
+        with formatter.section("Examples"):
+            for command, what in self.examples:
+                formatter.write(f"  {command:<{widest}}   {what}\n" if beside else f"  # {what}\n  {command}\n")
 
 
 class CommandGroup(HelpCommand, click.Group):
@@ -129,30 +146,3 @@ def _about_format(words: list[str], error: click.UsageError) -> str:
     if isinstance(error, click.NoSuchOption):
         return "no such option: --format, which is that of the output; how rows are read is --data-format"
     return ""
-
-
-def write_options(params: Iterable[click.Parameter], ctx: click.Context, formatter: click.HelpFormatter) -> None:
-    """The options by group, those that every command has anyway at the end."""
-    lines: dict[str, list[tuple[str, str]]] = {title: [] for title in GROUPS}
-    for param in params:
-        record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
-        if record is not None:
-            lines[getattr(param, "group", OTHER)].append(record)
-    for title, records in lines.items():
-        if records:
-            with formatter.section(title):
-                formatter.write_dl(records)
-
-
-def write_examples(examples: Examples, formatter: click.HelpFormatter) -> None:
-    """Examples with what they do next to them, below each other where that is too wide: a command is never broken."""
-    if not examples:
-        return
-    widest = max(len(command) for command, _ in examples)
-    one_line = all(widest + len(what) + 5 <= formatter.width for _, what in examples)
-    with formatter.section("Examples"):
-        for command, what in examples:
-            if one_line:
-                formatter.write(f"  {command:<{widest}}   {what}\n")
-            else:
-                formatter.write(f"  # {what}\n  {command}\n")
