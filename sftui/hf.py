@@ -67,9 +67,8 @@ class CaptureCallback(TrainerCallback):  # type: ignore[misc,unused-ignore]  # w
 
     def _write(self) -> None:
         """Take the hooks out and write the file; what keeps it from being written does not end the training."""
-        from sftui.capture import read_folder
+        from sftui.capture.stored import read_folder, write_captured
         from sftui.errors import SftuiError
-        from sftui.exports.captured import write_captured
         from sftui.exports.files import atomic_file
 
         recorder = self._recorder

@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sftui.errors import SftuiError
 from sftui.exports.parquet import arrow_batches, arrow_schema, write_parquet
 from sftui.session.encoding import EncodeProgress, columns_of, encoded
 from sftui.session.ready import Ready
 
-if TYPE_CHECKING:
-    Turns = Callable[[Callable[[], Iterator[Any]]], Iterator[Any]]
+Turns = Callable[[Callable[[], Iterator[Any]]], Iterator[Any]]
 
 TRAINED = ("input_ids", "labels", "attention_mask", "loss_weights")
 PACKED = (*TRAINED, "position_ids", "seq_lens")

@@ -10,11 +10,10 @@ from pathlib import Path
 
 from sftui.capture import CapturedRun, RunOutcome, read_folder, run
 from sftui.capture.recorder.sftui_recorder import CaptureOptions
-from sftui.capture.stored import about_run, counted
+from sftui.capture.stored import about_run, counted, write_captured
 from sftui.cli.terminal import narrate
 from sftui.cli.writing import STDOUT, outputs
 from sftui.errors import ExportError, SftuiError
-from sftui.exports.captured import write_captured
 from sftui.session.inputs import Inputs
 from sftui.trainers import packages
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from sftui.cli.engines import on_ray
 from sftui.cli.loading import DataNotes, loaded_session
@@ -21,9 +21,6 @@ from sftui.session.ready import Ready
 from sftui.session.splitting import settle_split
 from sftui.text import many
 from sftui.trainers import trainer_named
-
-if TYPE_CHECKING:
-    from sftui.engines.encoding import Engines
 
 
 def encode(
@@ -46,7 +43,7 @@ def encode(
     with contextlib.closing(loaded_session(options)) as session:
         notes = DataNotes(session)
         written = EncodeProgress()
-        by: Engines | None = None
+        by: tuple[Any, ...] = ()
         packed = packs(session, unpacked)
         refuse_half(session)
         notes.print()
@@ -94,9 +91,9 @@ def _how_packed(session: Ready) -> str:
     )
 
 
-def _summary(count: EncodeProgress, packed: bool, out: str, session: Ready, by: Engines | None) -> Iterator[str]:
+def _summary(count: EncodeProgress, packed: bool, out: str, session: Ready, by: tuple[Any, ...]) -> Iterator[str]:
     """How much was written, and which engine gave the ids, where it is not the usual one; then why it is again, or why
-    rows are rendered again. `by`: workers gave them, and not this session."""
+    rows are rendered again. `by`: what workers said of it; empty where this session gave them."""
     rows, bulk = many(count.rows, "row"), session.bulk
     names, note = by or ((bulk.engine,), session.engine_note)
     parts = [f"{many(count.packs, 'pack')} of {rows}" if packed else rows]

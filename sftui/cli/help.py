@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -16,9 +14,6 @@ from sftui.cli.app import COMMANDS
 from sftui.cli.terminal import narrate, page_width, write_own
 from sftui.docs import markdown, topic_for, topics, topics_linked, topics_that_name
 from sftui.errors import SftuiError
-
-if TYPE_CHECKING:
-    from rich.segment import Segment
 
 SKILL = Path(sftui.__file__).parent / "skill" / "SKILL.md"
 _CODE = re.compile(r"[A-Za-z]{3}\d{3}")
@@ -66,23 +61,18 @@ def _list() -> int:
 
 
 def _show(text: str) -> None:
+    from rich.color import ColorSystem
+    from rich.style import Style
+
     from sftui.docs.rendering import page_lines
 
-    width = page_width()
-    if sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb":
-        write_own("".join(_coloured(run) + "\n" for run in page_lines(text, width)))
-        return
-    for runs in page_lines(text, width):
-        click.echo("".join(segment.text for segment in runs).rstrip())
-
-
-def _coloured(runs: Iterable[Segment]) -> str:
-    from rich.color import ColorSystem
-
-    return "".join(
-        run.style.render(run.text, color_system=ColorSystem.STANDARD) if run.style is not None else run.text
-        for run in runs
-    )
+    coloured = sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+    for runs in page_lines(text, page_width()):
+        if not coloured:
+            click.echo("".join(run.text for run in runs).rstrip())
+            continue
+        styled = [(run.style or Style()).render(run.text, color_system=ColorSystem.STANDARD) for run in runs]
+        write_own("".join(styled) + "\n")
 
 
 def explain(code: str | None) -> int:

@@ -11,9 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sftui.capture.stored import captured
+from sftui.capture.stored import captured, write_captured
 from sftui.conversations.tokenized import documents_of
-from sftui.exports.captured import write_captured
 from sftui.findings import check_row
 from sftui.model import Conversation, Kind
 from sftui.session.arguments import Arguments
