@@ -63,13 +63,16 @@ def arrow_batches(
 ) -> Iterator[Any]:
     """The same records as pyarrow's record batches, made as they are requested, each of no more than a row group;
     `first`: the tokens after which the first one is full."""
-    group, most = _Group(columns), first or GROUP_TOKENS
+    lists = PACK_LISTS if columns.packs else ROW_LISTS
+    group, tokens, most = list[Mapping[str, Any]](), 0, first or GROUP_TOKENS
     for record in records:
-        if group.add(record, most):
-            yield group.batch()
-            most = GROUP_TOKENS
-    if group.records:
-        yield group.batch()
+        group.append(_columns(record, lists))
+        tokens += len(record.get("input_ids", ()))
+        if len(group) >= GROUP or tokens >= most:
+            batch, group, tokens, most = _batch(group, columns), [], 0, GROUP_TOKENS
+            yield batch
+    if group:
+        yield _batch(group, columns)
 
 
 def part_of(form: str, records: Iterator[dict[str, Any]], columns: Columns) -> bytes:
@@ -103,30 +106,14 @@ def joined(form: str, file: IO[bytes], columns: Columns) -> Iterator[Callable[[b
         yield join
 
 
-class _Group:
-    """Records on their way into a row group, their numbers packed."""
+def _batch(records: Sequence[Mapping[str, Any]], columns: Columns) -> Any:
+    """Records whose numbers are packed, as a record batch."""
+    import pyarrow as pa
 
-    def __init__(self, columns: Columns) -> None:
-        self._columns = columns
-        self._lists = PACK_LISTS if columns.packs else ROW_LISTS
-        self.records: list[Mapping[str, Any]] = []
-        self._tokens = 0
-
-    def add(self, record: Mapping[str, Any], most: int) -> bool:
-        """One more, and whether the group is full: it takes so many tokens."""
-        self.records.append(_columns(record, self._lists))
-        self._tokens += len(record.get("input_ids", ()))
-        return len(self.records) >= GROUP or self._tokens >= most
-
-    def batch(self) -> Any:
-        """All of them as a record batch; the next one begins another group."""
-        import pyarrow as pa
-
-        schema, records = arrow_schema(self._columns), self.records
-        self.records, self._tokens = [], 0
-        kinds = zip(schema.names, schema.types)
-        columns = [_column(pa, [record.get(name) for record in records], kind) for name, kind in kinds]
-        return pa.RecordBatch.from_arrays(columns, schema=schema)
+    schema = arrow_schema(columns)
+    kinds = zip(schema.names, schema.types)
+    arrays = [_column(pa, [record.get(name) for record in records], kind) for name, kind in kinds]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def arrow_schema(wanted: Columns = ROWS) -> Any:
