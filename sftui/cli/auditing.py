@@ -6,7 +6,7 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -97,8 +97,14 @@ def _run(checking: AuditSession, files: tuple[str, ...]) -> None:
             checking.audit, kept = audit, True
             narrate(f"goes on at row {audit.rows:,}, where it was interrupted")
     progress, begun = Progress(checking.total), time.monotonic()
-    saved = begun
-    with _signals() as received:
+    saved, received = begun, list[int]()
+    before = {int(number): signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def note(number: int, frame: FrameType | None) -> None:
+        received.append(number)
+        signal.signal(number, before[number])
+
+    with handled_by(note, *before):  # so that no row is left half counted; the second signal stops at once
         for now in checking.steps():
             progress.at(now.rows, _speed(now))
             due = time.monotonic() - saved > SAVE_EVERY or (
@@ -118,20 +124,6 @@ def _run(checking: AuditSession, files: tuple[str, ...]) -> None:
     note = now.note or checking.session.engine_note
     if note is not None:
         narrate(note)
-
-
-@contextlib.contextmanager
-def _signals() -> Iterator[list[int]]:
-    """Signals to stop are collected, so that no row is left half counted; the second one stops at once."""
-    received: list[int] = []
-    before = {int(number): signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-
-    def note(number: int, frame: FrameType | None) -> None:
-        received.append(number)
-        signal.signal(number, before[number])
-
-    with handled_by(note, *before):
-        yield received
 
 
 def _named(path: str) -> str:

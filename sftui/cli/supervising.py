@@ -18,7 +18,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import FrameType
 from typing import IO, Any
 
@@ -142,7 +142,7 @@ class _Child:
             os.close(its)
         watch = bound.Watch(self._page, self._pid)
         try:
-            with self._signals_passed_on():
+            with handled_by(self._hand_on, signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 while not select.select([self._done], [], [], LOOK)[0]:
                     if watch.look():
                         os.kill(self._pid, signal.SIGKILL)
@@ -163,20 +163,14 @@ class _Child:
         narrate(f"the process that did the work was ended by {bound.signal_name(number)}{reason}")
         return 2
 
-    @contextlib.contextmanager
-    def _signals_passed_on(self) -> Iterator[None]:
-        """Signals are handed on to the child, but for a Ctrl-C that the terminal gave to it, too; we end when it has
+    def _hand_on(self, number: int, frame: FrameType | None) -> None:
+        """Hand a signal on to the child, but for a Ctrl-C that the terminal gave to it, too; we end when it has
         ended."""
-
-        def hand_on(number: int, frame: FrameType | None) -> None:
-            if number == signal.SIGINT and select.select([self._heard], [], [], HEARS)[0]:
-                os.read(self._heard, 64)
-                return
-            with contextlib.suppress(OSError):
-                os.kill(self._pid, number)
-
-        with handled_by(hand_on, signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            yield
+        if number == signal.SIGINT and select.select([self._heard], [], [], HEARS)[0]:
+            os.read(self._heard, 64)
+            return
+        with contextlib.suppress(OSError):
+            os.kill(self._pid, number)
 
 
 def _put(descriptor: int, data: bytes) -> None:
