@@ -100,11 +100,11 @@ def _run(checking: AuditSession, files: tuple[str, ...]) -> None:
     saved, received = begun, list[int]()
     before = {int(number): signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
-    def note(number: int, frame: FrameType | None) -> None:
+    def collect(number: int, frame: FrameType | None) -> None:
         received.append(number)
         signal.signal(number, before[number])
 
-    with handled_by(note, *before):  # so that no row is left half counted; the second signal stops at once
+    with handled_by(collect, *before):  # so that no row is left half counted; the second signal stops at once
         for now in checking.steps():
             progress.at(now.rows, _speed(now))
             due = time.monotonic() - saved > SAVE_EVERY or (
