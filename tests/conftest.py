@@ -168,7 +168,7 @@ def proofs_here(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     start, run = process.TokenizerProcess._start, prove._run
 
     def start_here(self: process.TokenizerProcess) -> Any:
-        if not self.environment.own or self.place.kind == "hub" or self._script() != process.SCRIPT:
+        if not self.environment.own or self.place.kind == "hub" or self.script != process.SCRIPT:
             return start(self)
         self._process = Answering()  # type: ignore[assignment]
         return self._process

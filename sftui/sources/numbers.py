@@ -22,6 +22,13 @@ def bytes_of(dtype: str) -> int:
     return np.dtype(_stored(dtype)).itemsize
 
 
+def is_whole(dtype: str) -> bool:
+    """Whether its numbers are whole."""
+    import numpy as np
+
+    return dtype != BF16 and np.dtype(dtype).kind in "iu"
+
+
 def numbers(data: bytes, dtype: str) -> np.ndarray[Any, Any]:
     """The numbers of some bytes; what is less than one at the end is left out."""
     import numpy as np

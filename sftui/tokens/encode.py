@@ -259,16 +259,11 @@ def _joined_pieces(pieces: Sequence[Piece], tokenizer: LoadedTokenizer) -> Colum
 def _each(pieces: Sequence[Piece], encode: Callable[[list[str], bool], Sequence[T]]) -> Sequence[T | None]:
     """What each piece is encoded to; None for one whose ids are inserted as they are."""
     open_ = [piece for piece in pieces if piece.ids is None]
-    special = [piece.add_special_tokens for piece in open_]
-    if True not in special or False not in special:  # as nearly always: one call for all of them
-        made = iter(encode([piece.before + piece.text for piece in open_], special[0]) if open_ else ())
-    else:
-        sides = {
-            wanted: iter(encode([one.before + one.text for one in open_ if one.add_special_tokens is wanted], wanted))
-            for wanted in (False, True)
-        }
-        made = iter([next(sides[wanted]) for wanted in special])
-    return [next(made) if piece.ids is None else None for piece in pieces]
+    made = {
+        special: iter(encode([one.before + one.text for one in open_ if one.add_special_tokens is special], special))
+        for special in {one.add_special_tokens for one in open_}  # nearly always one: a call for all of them
+    }
+    return [next(made[piece.add_special_tokens]) if piece.ids is None else None for piece in pieces]
 
 
 def _behind(encoded: TextEncoding, piece: Piece) -> TextEncoding:

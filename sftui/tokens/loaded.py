@@ -161,12 +161,7 @@ class LoadedTokenizer:
 
     def encode_batch(self, texts: Sequence[str], add_special_tokens: bool = False) -> list[TextEncoding]:
         """Several texts at once, each as `encode` would; nothing is truncated or padded."""
-        if ahead := self._ahead[add_special_tokens]:
-            try:
-                return [ahead[text] for text in texts]
-            except KeyError:  # not all of them
-                pass
-        return self._guarded(self.engine.encode_batch, texts, add_special_tokens)
+        return self._batch(self._ahead, self.engine.encode_batch, texts, add_special_tokens)
 
     def ids(self, text: str, add_special_tokens: bool = False) -> tuple[int, ...]:
         """The ids of one text without offsets, which take as long again; TokenizerError as `encode`."""
@@ -179,12 +174,17 @@ class LoadedTokenizer:
 
     def ids_batch(self, texts: Sequence[str], add_special_tokens: bool = False) -> list[Flat]:
         """The ids of several texts, each as `flat` gives them."""
-        if ahead := self._ids_ahead[add_special_tokens]:
+        return self._batch(self._ids_ahead, self.engine.ids_batch, texts, add_special_tokens)
+
+    def _batch(
+        self, ahead: Ahead[T], encode: Callable[[Sequence[str], bool], list[T]], texts: Sequence[str], special: bool
+    ) -> list[T]:
+        if known := ahead[special]:
             try:
-                return [ahead[text] for text in texts]
+                return [known[text] for text in texts]
             except KeyError:  # not all of them
                 pass
-        return self._guarded(self.engine.ids_batch, texts, add_special_tokens)
+        return self._guarded(encode, texts, special)
 
     def ahead(self, texts: Sequence[ToEncode]) -> None:
         """Encode texts at once that will be requested soon; those of before are forgotten.
@@ -194,29 +194,21 @@ class LoadedTokenizer:
         self._ahead, self._ids_ahead = ({}, {}), ({}, {})
         encoded: Ahead[TextEncoding] = ({}, {})
         ids: Ahead[Flat] = ({}, {})
-        begun, by_beginning = self.engine.begun, dict[ToEncode, None]()
-        placed: Ahead[None] = ({}, {})
-        bare: Ahead[None] = ({}, {})
-        for wanted in texts:
-            text, special, with_offsets, other = wanted
-            if with_offsets:
-                placed[special][text] = None
-            elif begun is not None and other is not None:
-                by_beginning[wanted] = None
-            else:
-                bare[special][text] = None
+        begun = self.engine.begun
         for special in (False, True):
-            if some := list(placed[special]):
+            own = [wanted for wanted in dict.fromkeys(texts) if wanted.special is special]
+            others = [] if begun is None else [one for one in own if not one.placed and one.other is not None]
+            bare = [one.text for one in own if not one.placed and (begun is None or one.other is None)]
+            if some := list(dict.fromkeys([one.text for one in own if one.placed])):
                 encoded[special].update(zip(some, self._guarded(self.engine.encode_many, some, special)))
-            if some := list(bare[special]):
+            if some := list(dict.fromkeys(bare)):
                 ids[special].update(zip(some, self._guarded(self.engine.ids_batch, some, special)))
             prefixed: list[PrefixedText] = []
-            for text, own, _, other in by_beginning:
-                if own is special and other is not None:
-                    whole = encoded[special].get(other)
-                    known = ids[special].get(other) if whole is None else whole.ids
-                    if known is not None:
-                        prefixed.append(PrefixedText(text, other, known))
+            for text, _, _, other in others:
+                whole = encoded[special].get(other or "")
+                known = ids[special].get(other or "") if whole is None else whole.ids
+                if known is not None:
+                    prefixed.append(PrefixedText(text, other or "", known))
             if begun is not None and prefixed:
                 some = [text for text, *_ in prefixed]
                 ids[special].update(zip(some, self._guarded(partial(_of_begun, begun, prefixed), some, special)))

@@ -13,7 +13,7 @@ import json
 import math
 import warnings
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from sftui.errors import SourceError
 from sftui.model import RAW_LIMIT, Row
 from sftui.sources.byte_file import ByteFile
 from sftui.sources.formats import Format
-from sftui.sources.numbers import BF16, HoldsObjects, bytes_of, numbers
+from sftui.sources.numbers import BF16, HoldsObjects, bytes_of, is_whole, numbers
 from sftui.sources.records import oversized
 from sftui.sources.source import COPY_AGAIN, CountedSource, DataChange, Loading, SourceSpec
 
@@ -44,46 +44,33 @@ class OtherType(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class FileArray:
-    """An array that lies in a file: its bytes from `offset` on, C order."""
+class Array:
+    """An array, or arrays of lengths of their own, one for each row: the lengths along its axes, the entry at a place
+    along the first one as plain numbers, the bytes of the longest entry, and whether its numbers are whole."""
 
-    offset: int
-    dtype: str
     shape: tuple[int, ...]
-
-    def row(self, file: ByteFile, index: int) -> Any:
-        """The entry at a place along the first axis, as plain numbers."""
-        size = self.row_bytes()
-        return numbers(file.pread(self.offset + index * size, size), self.dtype).reshape(self.shape[1:]).tolist()
-
-    def row_bytes(self) -> int:
-        """How many bytes an entry has."""
-        return math.prod(self.shape[1:]) * bytes_of(self.dtype)
+    row: Callable[[int], Any]
+    row_bytes: int
+    whole: bool
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryArray:
-    """An array in memory, or arrays of lengths of their own, one for each row."""
+def _in_file(file: ByteFile, offset: int, dtype: str, shape: tuple[int, ...]) -> Array:
+    """One that lies in a file: its bytes from `offset` on, C order."""
+    size = math.prod(shape[1:]) * bytes_of(dtype)
 
-    values: np.ndarray[Any, Any] | list[np.ndarray[Any, Any]]
+    def row(index: int) -> Any:
+        return numbers(file.pread(offset + index * size, size), dtype).reshape(shape[1:]).tolist()
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        if isinstance(self.values, list):
-            return (len(self.values), max((row.size for row in self.values), default=0))
-        return tuple(self.values.shape)
-
-    def row(self, file: ByteFile, index: int) -> Any:
-        """The entry at a place along the first axis, as plain numbers."""
-        return self.values[index].tolist()
-
-    def row_bytes(self) -> int:
-        """How many bytes the longest entry has."""
-        rows = self.values if isinstance(self.values, list) else self.values[:1]
-        return max((row.nbytes for row in rows), default=0)
+    return Array(shape, row, size, is_whole(dtype))
 
 
-Array = FileArray | MemoryArray
+def _in_memory(values: np.ndarray[Any, Any] | list[np.ndarray[Any, Any]]) -> Array:
+    if isinstance(values, list):
+        shape: tuple[int, ...] = (len(values), max((row.size for row in values), default=0))
+        size = max((row.nbytes for row in values), default=0)
+        return Array(shape, lambda index: values[index].tolist(), size, False)
+    size = values.nbytes // max(1, len(values)) if values.shape else 0
+    return Array(tuple(values.shape), lambda index: values[index].tolist(), size, is_whole(values.dtype.str))
 
 
 class ArraysSource(CountedSource):
@@ -129,7 +116,7 @@ class ArraysSource(CountedSource):
 
     def _read(self, index: int, where: str) -> Row:
         columns = {name: one for name, one in self._columns.items() if self._whole or one.shape[0] == self._count}
-        size = sum(column.row_bytes() * (column.shape[0] if self._whole else 1) for column in columns.values())
+        size = sum(column.row_bytes * (column.shape[0] if self._whole else 1) for column in columns.values())
         if size > self._row_limit:
             return oversized(b"", size, self._row_limit, index, where)
         try:
@@ -139,7 +126,7 @@ class ArraysSource(CountedSource):
         return Row(index, data, json.dumps(data)[:RAW_LIMIT], where, size)
 
     def _entry(self, one: Array, index: int) -> Any:
-        return [one.row(self._file, i) for i in range(one.shape[0])] if self._whole else one.row(self._file, index)
+        return [one.row(i) for i in range(one.shape[0])] if self._whole else one.row(index)
 
     def change(self) -> DataChange | None:
         return self._file.changed(self._size)
@@ -167,8 +154,8 @@ def _arrays(file: ByteFile, head: bytes) -> dict[str, Array]:
     if head.startswith(ZIP) and file.label.lower().endswith(TORCH):
         return _torch(file)
     if head.startswith(ZIP):
-        return dict(_npz(file))
-    return dict(_safetensors(file))
+        return _npz(file)
+    return _safetensors(file)
 
 
 def _torch(file: ByteFile) -> dict[str, Array]:
@@ -176,10 +163,10 @@ def _torch(file: ByteFile) -> dict[str, Array]:
 
     with file.open() as stream:
         found = tensors_of(stream, MOST_HELD)
-    return {name: MemoryArray(values) for name, values in found.items()}
+    return {name: _in_memory(values) for name, values in found.items()}
 
 
-def _npy(file: ByteFile) -> FileArray | MemoryArray:
+def _npy(file: ByteFile) -> Array:
     import numpy as np
     from numpy.lib import format as npy
 
@@ -191,12 +178,12 @@ def _npy(file: ByteFile) -> FileArray | MemoryArray:
         if not fortran and shape:
             if file.size() - stream.tell() < math.prod(shape) * kind.itemsize:
                 raise ValueError("it ends before its last row")
-            return FileArray(stream.tell(), kind.str, shape)
+            return _in_file(file, stream.tell(), kind.str, shape)
         stream.seek(0)
-        return MemoryArray(np.load(stream, allow_pickle=False))
+        return _in_memory(np.load(stream, allow_pickle=False))
 
 
-def _npz(file: ByteFile) -> dict[str, FileArray | MemoryArray]:
+def _npz(file: ByteFile) -> dict[str, Array]:
     import numpy as np
 
     with file.open() as stream, zipfile.ZipFile(stream) as packed:
@@ -205,13 +192,13 @@ def _npz(file: ByteFile) -> dict[str, FileArray | MemoryArray]:
             raise ValueError(f"its arrays have {size:,} bytes, and a packed one cannot be read in parts: store .npy")
         stream.seek(0)
         with np.load(stream, allow_pickle=False) as loaded:
-            found: dict[str, FileArray | MemoryArray] = {}
+            found: dict[str, Array] = {}
             for entry in packed.namelist():
                 if not entry.endswith(".npy"):  # of any other numpy gives the bytes
                     continue
                 values = loaded[entry]
                 _refuse_other(entry, values.dtype)
-                found[entry.removesuffix(".npy")] = MemoryArray(values)
+                found[entry.removesuffix(".npy")] = _in_memory(values)
     return {_named(name, one) if len(found) == 1 else name: one for name, one in found.items()}
 
 
@@ -223,14 +210,11 @@ def _refuse_other(name: str, kind: np.dtype[Any]) -> None:
         raise OtherType(f"{name} is of type {kind}, which has no plain numbers")
 
 
-def _named(name: str, one: FileArray | MemoryArray) -> str:
-    import numpy as np
-
-    kind = np.dtype(one.dtype) if isinstance(one, FileArray) else np.asarray(one.values).dtype
-    return "input_ids" if name == "arr_0" and kind.kind in "iu" else name
+def _named(name: str, array: Array) -> str:
+    return "input_ids" if name == "arr_0" and array.whole else name
 
 
-def _safetensors(file: ByteFile) -> dict[str, FileArray]:
+def _safetensors(file: ByteFile) -> dict[str, Array]:
     length = int.from_bytes(file.pread(0, 8), "little")
     begin, end = 8 + length, file.size()
     if length > min(MOST_HEADER, end):
@@ -249,8 +233,7 @@ def _safetensors(file: ByteFile) -> dict[str, FileArray]:
             raise OtherType(f"{name} is of type {kind}, which has no plain numbers")
         if not all(type(one) is int and one >= 0 for one in (*shape, start, stop)):
             raise ValueError(f"the place of {name} is not given in whole numbers")
-        one = FileArray(begin + start, dtype, shape)
-        if begin + stop > end or stop - start != one.row_bytes() * (shape[0] if shape else 1):
+        found[name] = _in_file(file, begin + start, dtype, shape)
+        if begin + stop > end or stop - start != found[name].row_bytes * (shape[0] if shape else 1):
             raise ValueError(f"{name} is not where the header says")
-        found[name] = one
     return found

@@ -74,6 +74,8 @@ class TokenizerProcess(RemoteTokenizer):
 
     endless = "look at the normalizer and the patterns in its tokenizer.json: one may repeat without end"
     """What to do where it takes too long."""
+    script = SCRIPT
+    """What is run."""
 
     def __init__(self, environment: Environment, place: Location) -> None:
         self.environment = environment
@@ -90,10 +92,6 @@ class TokenizerProcess(RemoteTokenizer):
         self.close()
         process = self._start()
         return process, self._exchange(process, {"load": self._wanted()}, LOADING)
-
-    def _script(self) -> Path:
-        """What is run."""
-        return SCRIPT
 
     def _wanted(self) -> dict[str, Any]:
         """What the script is asked to load."""
@@ -142,7 +140,7 @@ class TokenizerProcess(RemoteTokenizer):
     def _start(self) -> subprocess.Popen[str]:
         try:
             self._process, self._lifeline = start_bound(
-                [str(self.environment.python), str(self._script())],
+                [str(self.environment.python), str(self.script)],
                 self._variables(),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

@@ -22,7 +22,6 @@ from sftui.tokens.surface import Decoding
 PACKAGE = "sentencepiece"
 LARGEST = 64 << 20
 """Bytes of a model file; one of 256,000 pieces has 5 million."""
-_SCRIPT = Path(__file__).with_name("ask_sentencepiece.py")
 _POINTER = b"version https://git-lfs"
 
 
@@ -73,6 +72,7 @@ class _SentencePieceProcess(TokenizerProcess):
     """The process that has loaded the file."""
 
     endless = "look at the file: no honest one takes as long"
+    script = Path(__file__).with_name("ask_sentencepiece.py")
 
     def __init__(self, path: Path) -> None:
         super().__init__(own_environment(), Location(str(path), "file", str(path), path))
@@ -82,9 +82,6 @@ class _SentencePieceProcess(TokenizerProcess):
         for text in texts:
             text.encode("utf-8")  # lone surrogates are refused, as by the other engines
         return self.ask({"encode": list(texts), "placed": placed})["rows"] if texts else []
-
-    def _script(self) -> Path:
-        return _SCRIPT
 
     def _wanted(self) -> dict[str, Any]:
         return {"path": self.place.argument}
