@@ -180,10 +180,8 @@ def _is_ids(value: Any) -> bool:
 def _find_messages(samples: Sequence[Sample], columns: Sequence[str], fields: Mapping[str, str]) -> Candidate | None:
     if "messages" in fields:
         return _messages_in((fields["messages"],), samples)
-    place = {name: i for i, name in enumerate(MESSAGE_COLUMNS)}
-    return _messages_in(
-        sorted((name for name in columns if name.lower() in place), key=lambda name: place[name.lower()]), samples
-    )
+    named = [name for name in columns if name.lower() in MESSAGE_COLUMNS]
+    return _messages_in(sorted(named, key=lambda name: MESSAGE_COLUMNS.index(name.lower())), samples)
 
 
 def _find_other_messages(
@@ -191,11 +189,7 @@ def _find_other_messages(
 ) -> Candidate | None:
     """Messages under a name that nobody agreed on: only after the columns that have a meaning."""
     taken = {*MESSAGE_COLUMNS, "prompt", "completion", "chosen", "rejected"}
-    return (
-        _messages_in([name for name in columns if name.lower() not in taken], samples)
-        if "messages" not in fields
-        else None
-    )
+    return None if "messages" in fields else _messages_in([one for one in columns if one.lower() not in taken], samples)
 
 
 def _messages_in(names: Sequence[str], samples: Sequence[Sample]) -> Candidate | None:
@@ -448,8 +442,5 @@ def _has_media(message: Mapping[str, Any]) -> bool:
     content = message.get("content")
     if not isinstance(content, (list, tuple)):
         return False
-    return any(
-        isinstance(part, Mapping) and part.get("type") in MEDIA_PARTS
-        for part in content
-        if isinstance(part, Mapping) and isinstance(part.get("type"), str)
-    )
+    kinds = [part.get("type") for part in content if isinstance(part, Mapping)]
+    return any(isinstance(kind, str) and kind in MEDIA_PARTS for kind in kinds)

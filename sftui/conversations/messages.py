@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
@@ -274,13 +275,8 @@ def _flags(item: Mapping[str, Any], keys: _Keys) -> tuple[bool | None, float | N
     numbers = {key: value for key, value in item.items() if isinstance(value, (bool, int, float))}
     flags = [numbers[key] for key in keys.flags if key in numbers and numbers[key] in (0, 1)]
     weights = [numbers[key] for key in keys.weights if key in numbers and not isinstance(numbers[key], bool)]
-    weight = _float(weights[0]) if weights else None
+    weight = None
+    with suppress(OverflowError):
+        weight = float(weights[0]) if weights else None
     trained = bool(flags[0]) if flags else weight != 0 if weight is not None else None
     return trained, weight
-
-
-def _float(value: int | float) -> float | None:
-    try:
-        return float(value)
-    except OverflowError:
-        return None

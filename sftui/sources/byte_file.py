@@ -51,6 +51,13 @@ class ByteFile:
     that is given, is left out.
     """
 
+    apart = True
+    """Whether any part of it can be read by itself, by whoever has the path."""
+    complete = True
+    """Whether all bytes are there; False while some are still to be unpacked."""
+    stopped: Stop | None = None
+    """Why unpacking stopped before the end, or None."""
+
     def __init__(self, path: str, label: str | None = None, end: int | None = None) -> None:
         self.path = path
         self._end = end
@@ -70,24 +77,9 @@ class ByteFile:
         self._tail = self._last(self._seen.st_size if end is None else min(end, self._seen.st_size))
 
     @property
-    def apart(self) -> bool:
-        """Whether any part of it can be read by itself, by whoever has the path."""
-        return True
-
-    @property
     def place(self) -> str:
         """The path, wherever one stands."""
         return self.path if is_url(self.path) else os.path.abspath(self.path)
-
-    @property
-    def complete(self) -> bool:
-        """Whether all bytes are there; False while some are still to be unpacked."""
-        return True
-
-    @property
-    def stopped(self) -> Stop | None:
-        """Why unpacking stopped before the end, or None."""
-        return None
 
     def fill(self, timeout: float | None = None) -> None:
         """Unpack some more; returns at once where there is nothing to unpack."""
@@ -165,6 +157,8 @@ class SpooledFile(ByteFile):
     that tells whether the packed file is whole, `origin` its path, where it has one.
     """
 
+    apart = complete = False
+
     def __init__(
         self,
         stream: IO[bytes],
@@ -186,21 +180,8 @@ class SpooledFile(ByteFile):
         self._written = 0
         self._packed_size = packed_size
         self._selectable = selectable
-        self._stopped: Stop | None = None
         self._broken: Exception | None = None
         self._lock = threading.Lock()
-
-    @property
-    def apart(self) -> bool:
-        return False
-
-    @property
-    def complete(self) -> bool:
-        return self._stream is None
-
-    @property
-    def stopped(self) -> Stop | None:
-        return self._stopped
 
     def progress(self, position: int) -> float:
         if self.complete:
@@ -264,7 +245,7 @@ class SpooledFile(ByteFile):
             self._stop(f"the temporary folder {tempfile.gettempdir()} has less than 1 GiB left", LARGER)
 
     def _stop(self, why: str, fix: str) -> None:
-        self._stopped = Stop(why, fix)
+        self.stopped = Stop(why, fix)
         self._finish()
 
     def _damage(self, error: Exception) -> str:
@@ -279,7 +260,7 @@ class SpooledFile(ByteFile):
     def _finish(self) -> None:
         if self._stream is not None and not self._selectable:
             self._stream.close()
-        self._stream = None
+        self._stream, self.complete = None, True
 
     def changed(self, upto: int, *, grows: bool = False) -> DataChange | None:
         if self._origin is None:

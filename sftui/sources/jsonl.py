@@ -169,7 +169,7 @@ class JsonlSource(IndexedSource):
                 self._done = True
             return
         with self._lock:
-            self._index.feed(block)
+            self._index.count(block)
 
     def _last_is_whole(self) -> bool:
         """Whether the last line of damaged data is a row all the same; half of one is the damage's, and no row."""

@@ -112,36 +112,26 @@ class Stretch(NamedTuple):
         return self.place.blanks + bisect_right(self.blanks, row - self.place.row)
 
 
-class LineIndex:
+class LineIndex(LineScanner):
     """How many rows there are, and places to look for one of them from, each 24 bytes of memory.
 
     It begins behind `rows` rows and `blanks` blank lines.
     """
 
     def __init__(self, begin: int, rows: int = 0, blanks: int = 0) -> None:
-        self._scanner = LineScanner(begin)
+        super().__init__(begin)
         self._offsets = array("Q")
         self._rows = array("Q")
         self._blanks = array("Q")
         self._blank_lines = blanks
         self.rows = rows
 
-    @property
-    def position(self) -> int:
-        """The bytes up to here are counted."""
-        return self._scanner.position
-
-    @property
-    def mid_row(self) -> bool:
-        """Whether the last row has no line end yet."""
-        return self._scanner.mid_row
-
-    def feed(self, block: bytes) -> None:
+    def count(self, block: bytes) -> None:
         """Count the bytes at `position`."""
         at = 0
-        if self._scanner.mid_line:
+        if self.mid_line:
             at = block.find(NEWLINE) + 1 or len(block)
-            self._pass(block, 0, at, 0 if self._scanner.mid_row else None)
+            self._pass(block, 0, at, 0 if self.mid_row else None)
         while at < len(block):
             stop = block.find(NEWLINE, at + APART - 1) + 1 or len(block)
             if not self._offsets or self.position - self._offsets[-1] >= APART:
@@ -155,9 +145,9 @@ class LineIndex:
         """Go past a piece, in which `rows` rows begin, if that is known."""
         if rows is not None:
             self.rows += rows
-            self._scanner.skip(stop - start, cut=not block.endswith(NEWLINE, start, stop))
+            self.skip(stop - start, cut=not block.endswith(NEWLINE, start, stop))
             return
-        starts, blanks = self._scanner.feed(block[start:stop])
+        starts, blanks = self.feed(block[start:stop])
         self.rows += len(starts)
         self._blank_lines += len(blanks)
 

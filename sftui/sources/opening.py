@@ -183,8 +183,6 @@ def _may_be_hub_name(path: str) -> bool:
 
 def _find(path: str, spec: SourceSpec) -> FolderFiles:
     if is_url(path):
-        from sftui.sources.remote import find_url
-
         return find_url(path, spec.split)
     if os.path.isdir(path):
         return find_folder(Path(path), spec.split)

@@ -75,12 +75,11 @@ class _Tensors(pickle.Unpickler):
         return KNOWN[module, name]
 
     def persistent_load(self, pid: Any) -> Storage:
-        if not (isinstance(pid, tuple) and len(pid) == 5 and pid[0] == "storage"):
-            raise ValueError("a storage in it is not described as torch does")
-        dtype, key = pid[1], pid[2]
-        if not isinstance(dtype, str) or not isinstance(key, str):
-            raise ValueError("a storage in it is not described as torch does")
-        return Storage(dtype, key)
+        if isinstance(pid, tuple) and len(pid) == 5 and pid[0] == "storage":
+            dtype, key = pid[1], pid[2]
+            if isinstance(dtype, str) and isinstance(key, str):
+                return Storage(dtype, key)
+        raise ValueError("a storage in it is not described as torch does")
 
 
 def _refuse_far_places(pickled: bytes) -> None:

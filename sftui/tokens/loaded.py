@@ -140,7 +140,10 @@ class LoadedTokenizer:
         self.facts = facts
         self.engine = engine
         self._added = engine.added()
-        self._special = frozenset(i for i, (_, special) in self._added.items() if special)
+        self.special_ids = frozenset(i for i, (_, special) in self._added.items() if special)
+        """The ids of added tokens marked special."""
+        self.reads_special = engine.reads_special
+        """Whether a special token that stands in a text becomes its id."""
         self._ahead: Ahead[TextEncoding] = ({}, {})
         self._ids_ahead: Ahead[Flat] = ({}, {})
         self._long: dict[tuple[str, bool], TextEncoding] = {}
@@ -238,17 +241,12 @@ class LoadedTokenizer:
 
     def is_special(self, token: int) -> bool:
         """Whether an id is an added token marked special."""
-        return token in self._special
-
-    @property
-    def special_ids(self) -> frozenset[int]:
-        """The ids of all of those."""
-        return self._special
+        return token in self.special_ids
 
     @cached_property
     def special_pieces(self) -> Mapping[int, str]:
-        """The same with their vocabulary strings."""
-        return {token: self.piece(token) for token in self._special}
+        """Those with their vocabulary strings."""
+        return {token: self.piece(token) for token in self.special_ids}
 
     def describe(self, ids: Sequence[int]) -> tuple[tuple[str, ...], tuple[bytes, ...], tuple[bool, ...]]:
         """Pieces, bytes and special marks of many ids at once; what was requested before is remembered."""
@@ -256,7 +254,7 @@ class LoadedTokenizer:
             self._described = {}  # a new one: another thread may be reading the old
         known = self._described
         for token in set(ids).difference(known):
-            known[token] = (self.piece(token), self._bytes(token), token in self._special)
+            known[token] = (self.piece(token), self._bytes(token), token in self.special_ids)
         found = [known[token] for token in ids]
         return tuple([one[0] for one in found]), tuple([one[1] for one in found]), tuple([one[2] for one in found])
 
@@ -279,11 +277,6 @@ class LoadedTokenizer:
     def _spelt(self) -> list[bytes | None]:
         """The bytes of every id by its number, None for what was not requested: a look-up takes a third of a dict's."""
         return [None] * max(self.facts.vocab_size, max(self._added, default=0) + 1)
-
-    @property
-    def reads_special(self) -> bool:
-        """Whether a special token that stands in a text becomes its id."""
-        return self.engine.reads_special
 
     def token_id(self, token: str) -> int | None:
         """The id of a vocabulary string, or None."""

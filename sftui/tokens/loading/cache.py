@@ -142,16 +142,14 @@ def _texts_file(root: Path, key: str, texts: Sequence[str]) -> Path:
 
 def _put_counts(path: Path, found: Mapping[str, int]) -> None:
     """A file whole or not at all; nothing where there is no proof to put it next to, or no room."""
-    made = ""
-    try:
-        handle, made = tempfile.mkstemp(prefix=".new-", dir=path.parent)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(found, file)
-        os.replace(made, path)
-    except OSError:
-        if made:
-            with contextlib.suppress(OSError):
-                os.unlink(made)
+    with contextlib.suppress(OSError):
+        handle, name = tempfile.mkstemp(prefix=".new-", dir=path.parent)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump(found, file)
+            os.replace(name, path)
+        except OSError:
+            os.unlink(name)
 
 
 def write(root: Path, key: str, facts: TokenizerFacts, backend: str | None, record: Mapping[str, Any]) -> None:

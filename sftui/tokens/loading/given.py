@@ -43,7 +43,7 @@ class LocalTokenizer:
     def load(self) -> GivenTokenizer:
         """The same as sftui's: its ids by a copy of its backend where that gives the same for the probe strings, else
         by itself. TokenizerError."""
-        asked, name = InProcessTokenizer(self.tokenizer), _name_of(self.tokenizer)
+        asked, name = InProcessTokenizer(self.tokenizer), str(getattr(self.tokenizer, "name_or_path", "") or UNNAMED)
         try:
             reported = asked.load()
         except Exception as error:
@@ -156,10 +156,6 @@ def _quiet() -> Iterator[None]:
 
 def _differing(differ: int, of: str) -> str:
     return f"its serialised backend differs from it on {differ} of {of}, so it encodes itself"
-
-
-def _name_of(tokenizer: Any) -> str:
-    return str(getattr(tokenizer, "name_or_path", "") or UNNAMED)
 
 
 def _no_tokenizer(value: Any) -> tuple[str, str]:

@@ -292,10 +292,8 @@ def _decoding(reported: Mapping[str, Any]) -> Decoding:
         return decoding_of(parts.get("decoder") or {}, parts.get("pre_tokenizer") or {}, bool(parts.get("normalizer")))
     if "byt5" in reported["class_name"].lower():
         return Decoding(one_byte=True)
-    pieces: dict[str, Any] = (
-        {"space": "▁", "byte_fallback": True, "dummy_prefix": True} if reported["sentencepiece"] else {}
-    )
-    return Decoding(**pieces, normalizes=True)
+    pieces = bool(reported["sentencepiece"])
+    return Decoding(space="▁" * pieces, byte_fallback=pieces, dummy_prefix=pieces, normalizes=True)
 
 
 def refused_text(chain: Sequence[Mapping[str, Any]]) -> RefusedText:

@@ -115,21 +115,15 @@ def _content(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _text(path: Path) -> str:
-    return read_side_file(path, "the chat template", TokenizerError)
-
-
 def _templates(folder: Path | None, config: Mapping[str, Any]) -> dict[str, str]:
     """Chat templates by name; the .jinja files win over the config, as in transformers 5."""
     if folder is None:
         return {}
-    found = {}
+    files = {path.stem: path for path in sorted(folder.glob("additional_chat_templates/*.jinja"))}
     if (folder / "chat_template.jinja").is_file():
-        found["default"] = _text(folder / "chat_template.jinja")
-    for path in sorted(folder.glob("additional_chat_templates/*.jinja")):
-        found[path.stem] = _text(path)
-    if found:
-        return found
+        files = {"default": folder / "chat_template.jinja", **files}
+    if files:
+        return {name: read_side_file(path, "the chat template", TokenizerError) for name, path in files.items()}
     stated = config.get("chat_template")
     if isinstance(stated, str):
         return {"default": stated}

@@ -7,6 +7,7 @@ The ids are the `sentencepiece` package's own (no dependency of sftui, as few ne
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -92,32 +93,22 @@ class _SentencePieceProcess(TokenizerProcess):
 
 def _check(path: Path) -> None:
     """TokenizerError for what need not be tried."""
+    unread = partial(TokenizerError, "the SentencePiece model cannot be read", where=str(path))
     try:
         size = path.stat().st_size
         with path.open("rb") as file:
             begins = file.read(len(_POINTER))
     except OSError as error:
-        raise TokenizerError(
-            "the SentencePiece model cannot be read", where=str(path), why=error.strerror or str(error)
-        ) from error
+        raise unread(why=error.strerror or str(error)) from error
     if begins == _POINTER:
-        raise TokenizerError(
-            "the SentencePiece model cannot be read",
-            where=str(path),
-            why="it is a Git LFS pointer, not the file itself",
-            fix="run `git lfs pull` in that folder",
-        )
+        raise unread(why="it is a Git LFS pointer, not the file itself", fix="run `git lfs pull` in that folder")
     if size > LARGEST:
         raise TokenizerError(
             "the SentencePiece model is not read", where=str(path), why=f"it is larger than {LARGEST >> 20} MB"
         )
     if find_spec(PACKAGE) is None:
-        raise TokenizerError(
-            "the SentencePiece model cannot be read",
-            where=str(path),
-            why=f"the package that gives its ids is not installed: {PACKAGE}",
-            fix=f"pip install {PACKAGE}",
-        )
+        why = f"the package that gives its ids is not installed: {PACKAGE}"
+        raise unread(why=why, fix=f"pip install {PACKAGE}")
 
 
 def _unreadable(path: str, why: str) -> TokenizerError:

@@ -140,7 +140,7 @@ class _BulkEngine(FastEngine):
         """The ids of many texts by fastokens; None where that is not loaded, or was found wrong."""
         if len(texts) < 2 or self._bulk.mismatch is not None or self._fast is None:
             return None
-        found = self._flat(texts, add_special_tokens)
+        found = _flat(self._fast, texts, add_special_tokens, self.backend)
         one = self._next(len(texts))
         if super().ids_batch([texts[one]], add_special_tokens)[0] == found[one]:
             return found
@@ -166,8 +166,10 @@ class _BulkEngine(FastEngine):
         if len(texts) < 2 or self._bulk.mismatch is not None or offsets is None:
             return self.encode_batch(texts, add_special_tokens)
         found = []
-        slow = self._fast is None
-        many = super().ids_batch(texts, add_special_tokens) if slow else self._flat(texts, add_special_tokens)
+        if self._fast is None:
+            many = super().ids_batch(texts, add_special_tokens)
+        else:
+            many = _flat(self._fast, texts, add_special_tokens, self.backend)
         for ids, text in zip(many, texts):
             placed = offsets.of(tuple(ids), text, add_special_tokens)
             found.append(
@@ -183,10 +185,6 @@ class _BulkEngine(FastEngine):
         else:
             self._bulk.differs(texts[one], "the sum of the tokens' bytes", "offsets")
         return self.encode_batch(texts, add_special_tokens)
-
-    def _flat(self, texts: Sequence[str], special: bool) -> list[Flat]:
-        """The ids of many texts by fastokens."""
-        return _flat(self._fast, texts, special, self.backend.encode_special_tokens)
 
     def _next(self, count: int) -> int:
         """The place of the text that goes the plain way, too."""
@@ -209,7 +207,7 @@ def _proven(plain: FastEngine, probes: Sequence[str], texts: Sequence[ToEncode])
         fast.no_padding()
         for special in (False, True):
             some = [*probes, *(text.text for text in texts if text.special is special)]
-            found = _flat(fast, some, special, plain.backend.encode_special_tokens)
+            found = _flat(fast, some, special, plain.backend)
             if found != plain.ids_batch(some, special):
                 return None
     except BaseException as error:  # what it raises for what it does not know is its own
@@ -230,7 +228,9 @@ def compact(written: str) -> str:
     return json.dumps(tokenizer, ensure_ascii=False, separators=(",", ":"))
 
 
-def _flat(fast: Any, texts: Sequence[str], special: bool, split: bool) -> list[Flat]:
+def _flat(fast: Any, texts: Sequence[str], special: bool, backend: Any) -> list[Flat]:
+    """The ids of many texts by fastokens."""
+    split = backend.encode_special_tokens
     ids, bounds = array("i"), array("Q")
     flat, offsets = fast.encode_batch_flat(list(texts), add_special_tokens=special, split_special_tokens=split)
     ids.frombytes(flat)

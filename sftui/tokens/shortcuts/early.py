@@ -19,7 +19,7 @@ from sftui.flat import Flat, flat
 from sftui.model import NOWHERE
 from sftui.tokens.loaded import FastEngine, LoadedTokenizer, TextEncoding
 from sftui.tokens.release import give_back
-from sftui.tokens.shortcuts.quick import Form, whole
+from sftui.tokens.shortcuts.quick import Form
 from sftui.tokens.surface import BYTE_OF, steps_of
 
 MOST = 3
@@ -51,7 +51,7 @@ class EarlyEngine(FastEngine):
         """Load the whole, unless it is."""
         with self._loading:
             if self._part is not None:
-                super().__init__(whole(self._part.form) or self._otherwise(), split_special_tokens=self.split)
+                super().__init__(self._part.form.whole() or self._otherwise(), split_special_tokens=self.split)
                 self._part = None
                 give_back()
 

@@ -43,7 +43,8 @@ def packed(text: str) -> bytes | None:
         if model["type"] != "BPE" or len(model["vocab"]) < WORTH:
             return None
         data = _pack(found, model)
-        return data if data is not None and _taken_apart(data).whole().to_str() == text else None
+        again = _taken_apart(data).whole() if data is not None else None
+        return data if again is not None and again.to_str() == text else None
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
         return None
 
@@ -71,13 +72,15 @@ class Form:
             (made.add_special_tokens if special else made.add_tokens)(some)
         return made
 
-    def whole(self) -> Any:
-        """The `tokenizers.Tokenizer` that was packed."""
+    def whole(self) -> Any | None:
+        """The `tokenizers.Tokenizer` that was packed; None where it cannot be made."""
         collecting = gc.isenabled()
         gc.disable()  # half a million objects are made, and none of them is garbage before all are
         try:
             merged = map(self.tokens.__getitem__, self.merges)
             return self.backend(dict(zip(self.tokens, self.ids, strict=True)), list(zip(merged, merged)))
+        except Exception:  # tokenizers raises bare Exception
+            return None
         finally:
             if collecting:
                 gc.enable()
@@ -94,18 +97,10 @@ def read_form(path: Path) -> Form | None:
 def read_quick(path: Path) -> Any | None:
     """The `tokenizers.Tokenizer` of such a file; None where it cannot be read."""
     form = read_form(path)
-    backend = whole(form) if form is not None else None
+    backend = form.whole() if form is not None else None
     del form
     give_back()
     return backend
-
-
-def whole(form: Form) -> Any | None:
-    """The `tokenizers.Tokenizer` that was packed; None where it cannot be made."""
-    try:
-        return form.whole()
-    except Exception:  # tokenizers raises bare Exception
-        return None
 
 
 def _pack(found: Mapping[str, Any], model: Mapping[str, Any]) -> bytes | None:

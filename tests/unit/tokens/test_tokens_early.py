@@ -155,7 +155,7 @@ def test_what_asks_for_the_backend_gets_the_whole() -> None:
 def test_a_form_that_cannot_be_made_is_read_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     backend = Tokenizer.from_file(str(builtin.folder("llama3") / "tokenizer.json"))
     engine = engine_of(backend, otherwise=lambda: backend)
-    monkeypatch.setattr(early, "whole", lambda form: None)
+    monkeypatch.setattr(quick.Form, "whole", lambda form: None)
     assert engine is not None and engine.backend is backend
 
 
