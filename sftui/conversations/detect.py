@@ -388,17 +388,11 @@ def notes_on(
     if len(pairs) == 2:
         notes.append("the columns `chosen` and `rejected` are not used")
     column = find_column(columns, _SYSTEM_COLUMNS)
-    if (
-        column is not None
-        and "system" not in detected.fields
-        and detected.format in {"messages", "sharegpt", "columns", "prompt_completion"}
-    ):
+    chats = detected.format in {"messages", "sharegpt", "columns", "prompt_completion"}
+    if column is not None and "system" not in detected.fields and chats:
         notes.append(f"the column `{column}` is not used; --field system={column} puts it first")
-    if (
-        detected.format == "columns"
-        and (column := find_column(columns, ("context", "input"))) is not None
-        and column not in detected.fields.values()
-    ):
+    column = find_column(columns, ("context", "input")) if detected.format == "columns" else None
+    if column is not None and column not in detected.fields.values():
         notes.append(f"the column `{column}` is not part of the prompt")
     notes += _roles(detected, samples)
     media = find_column(columns, MEDIA_COLUMNS)

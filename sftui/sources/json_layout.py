@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from sftui.errors import SourceError
@@ -190,7 +189,7 @@ class ReshapedSource(CountedSource):
         self._notes = (f"{self.title} is one object: {len(rows):,} rows are made of what it holds {layout}",)
 
     def _read(self, index: int, where: str) -> Row:
-        return replace(row_of(self._rows[index], index, where, self._row_limit), layout=self.layout)
+        return row_of(self._rows[index], index, where, self._row_limit, self.layout)
 
     def close(self) -> None:
         super().close()

@@ -89,11 +89,11 @@ def parse_record(
     return Row(index, value, raw, where, len(data), layout=layout)
 
 
-def row_of(data: Mapping[str, Any], index: int, where: str, limit: int) -> Row:
+def row_of(data: Mapping[str, Any], index: int, where: str, limit: int, layout: str = "") -> Row:
     """A record that is no text as a Row, with the JSON that it would be; one longer than the limit is not taken."""
     raw = json.dumps(data, ensure_ascii=False, default=str)
     if len(raw) <= limit:
-        return Row(index, data, raw[:RAW_LIMIT], where, len(raw))
+        return Row(index, data, raw[:RAW_LIMIT], where, len(raw), layout=layout)
     problem = f"{where} is {len(raw):,} characters, over the limit of {limit:,} a row; --row-limit MB reads it"
     return Row(index, None, raw[:RAW_LIMIT], where, len(raw), problem)
 

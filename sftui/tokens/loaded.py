@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar, cast
 from sftui.errors import TokenizerError
 from sftui.flat import Flat, flat
 from sftui.model import NOWHERE
-from sftui.tokens.facts import TokenizerFacts
+from sftui.tokens.facts import ROLES, TokenizerFacts, named_roles
 from sftui.tokens.surface import Decoding, read_decoding, surfacer
 from sftui.values import value_class
 
@@ -289,26 +289,22 @@ class LoadedTokenizer:
         model has no embedding for it. What add_special_tokens puts around a text does not change,
         as in transformers, where setting the attribute leaves the post-processor alone.
         """
-        changes: dict[str, Any] = {}
-        specials = dict(self.facts.special_tokens)
+        if all(token is None for token in tokens.values()):
+            return self
+        facts, specials = self.facts, dict(self.facts.special_tokens)
+        ids = {role: getattr(facts, f"{role}_id") for role in ROLES}
         for name, token in tokens.items():
             if token is None:
                 continue
-            found = self.token_id(token)
-            if found is None:
+            ids[name], specials[f"{name}_token"] = self.token_id(token), token
+            if ids[name] is None:
                 raise TokenizerError(
                     f"the {name} token {token!r} cannot be set",
-                    where=self.facts.name,
+                    where=facts.name,
                     why="it is not in the vocabulary",
                     fix="name a token that the vocabulary has",
                 )
-            changes[f"{name}_token"], changes[f"{name}_id"] = token, found
-            specials[f"{name}_token"] = token
-        if not changes:
-            return self
-        facts = replace(self.facts, special_tokens=specials, **changes)
-        facts = replace(facts, adds_bos=facts.bos_id in facts.front, adds_eos=facts.eos_id in facts.back)
-        return LoadedTokenizer(facts, self.engine)
+        return LoadedTokenizer(replace(facts, **named_roles(specials, ids, facts.front, facts.back)), self.engine)
 
     def _literal(self, token: int) -> str | None:
         found = self._added.get(token)

@@ -86,7 +86,8 @@ def _built(folder: Path, json_file: Path | None, name: str, config: Mapping[str,
     # Llama and T5 build anew from the vocabulary where the config says anything of a prefix space.
     anew = json_file is None or ("from_slow" in steps and given.get("add_prefix_space") is not None)
     made = _converted(folder, one["converter"], arguments, added) if anew else Tokenizer.from_file(str(json_file))
-    _check_regex(made, config)
+    if config.get("fix_mistral_regex") and made.get_vocab_size(with_added_tokens=False) > LARGE:
+        raise _UnknownTokenizer  # it gets another split
     for key, flags in one["flags"].items():
         if isinstance(arguments.get(key), str):
             arguments[key] = _token(arguments[key], **flags)
@@ -393,12 +394,6 @@ def _extra_ids(more: list[Any], arguments: Mapping[str, Any]) -> list[Any]:
             raise _UnknownTokenizer  # a ValueError there
         return more
     return [*more, *(f"<extra_id_{i}>" for i in range(count))]
-
-
-def _check_regex(made: Any, config: Mapping[str, Any]) -> None:
-    """A large vocabulary whose config sets `fix_mistral_regex` gets another split."""
-    if config.get("fix_mistral_regex") and made.get_vocab_size(with_added_tokens=False) > LARGE:
-        raise _UnknownTokenizer
 
 
 def _token(content: str, **flags: Any) -> Any:

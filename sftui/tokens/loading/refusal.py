@@ -94,13 +94,12 @@ def _from_hub(chain: Sequence[Fault], place: Location) -> Reason:
 
 def _from_pointer(place: Location) -> Reason:
     """A clone made without Git LFS holds three lines of text in place of each large file."""
-    files = [place.folder / name for name in (*READ_FILES, *MODEL_FILES)] if place.folder is not None else [place.path]
-    for path in files:
+    for path in _files(place, READ_FILES + MODEL_FILES):
         try:
-            pointer = path is not None and _head(path).startswith(b"version https://git-lfs")
+            pointer = _head(path).startswith(b"version https://git-lfs")
         except OSError:
             continue
-        if pointer and path is not None:
+        if pointer:
             return f"{path.name} is a Git LFS pointer, not the file itself", "run `git lfs pull` in that folder"
     return None
 
@@ -150,6 +149,12 @@ def _from_words(fault: Fault) -> tuple[str, str]:
     return ("" if {"ValueError", "OSError"} & set(names) else f"{names[0]}: ") + _first_line(fault), ""
 
 
+def _files(place: Location, names: Sequence[str]) -> list[Path]:
+    """The files of these names in the folder of a place, or the one that it is."""
+    alone = [place.path] if place.path is not None else []
+    return [place.folder / name for name in names] if place.folder is not None else alone
+
+
 def _head(path: Path) -> bytes:
     with path.open("rb") as file:
         return file.read(40)
@@ -157,14 +162,8 @@ def _head(path: Path) -> bytes:
 
 def _broken_json(place: Location) -> str | None:
     """Which JSON file of the place cannot be read, and where in it."""
-    files = [place.path] if place.kind == "file" and place.path is not None else []
-    if place.folder is not None:
-        files = [place.folder / name for name in READ_FILES]
-    for path in files:
-        refusal = _broken(path) if path.is_file() else None
-        if refusal is not None:
-            return refusal
-    return None
+    files = _files(place, READ_FILES) if place.kind != "gguf" else []
+    return next((refusal for path in files if path.is_file() and (refusal := _broken(path)) is not None), None)
 
 
 def _broken(path: Path) -> str | None:
