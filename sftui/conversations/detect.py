@@ -93,12 +93,11 @@ def _detect(rows: Sequence[Row], data: Data) -> Detection:
         found, key=lambda one: one.fits, default=None
     )
     if best is None:
-        if data.format == "auto" or (samples and not _columns_there(data, columns)):
+        shape = SHAPE_OF.get(data.format, "")
+        named = {name: data.fields.get(name, name) for name in _REQUIRED.get(shape, ())}
+        if data.format == "auto" or (samples and not set(columns).issuperset(named.values())):
             return Detection("auto", refused=unreadable_set(samples, columns))
-        shape = SHAPE_OF[data.format]
-        best = Candidate(
-            shape, data.format, {name: data.fields.get(name, name) for name in _REQUIRED[shape]}, 0, "", {}
-        )
+        best = Candidate(shape, data.format, named, 0, "", {})
     return _finish(best, [one for one in found if one is not best], samples, columns, data)
 
 
@@ -148,10 +147,6 @@ def _missing_column(shapes: frozenset[str], data: Data, columns: Sequence[str]) 
                     did_you_mean(column, columns) or "the row has no columns",
                 )
     return None
-
-
-def _columns_there(data: Data, columns: Sequence[str]) -> bool:
-    return all(data.fields.get(name, name) in columns for name in _REQUIRED[SHAPE_OF[data.format]])
 
 
 def _how_many(fits: int, of: int) -> str:
@@ -372,9 +367,8 @@ def notes_on(
     """The notes of a set: rows that do not fit, columns passed over, roles, media."""
     notes: list[str] = []
     if 0 < fits < len(samples):
-        notes.append(
-            f"{len(samples) - fits} of {len(samples)} sampled rows do not match the format; open one to see why"
-        )
+        missed = len(samples) - fits
+        notes.append(f"{missed} of {len(samples)} sampled rows do not match the format; open one to see why")
     also = [name for name, count in rivals if 2 * count >= len(samples)]
     if also:
         notes.append(

@@ -147,9 +147,6 @@ def _planned(named: tuple[tuple[str, str], ...]) -> _Keys:
     return _Keys(role, content, renamed, flags, weights, frozenset((*flags, *weights)))
 
 
-_USUAL = _planned(())
-
-
 def read_messages(
     items: Sequence[Any],
     column: str,
@@ -166,7 +163,7 @@ def read_messages(
     the message that is not a mapping, or has no role; with `verbatim` a role or content that is not there, or no text,
     is the template's to judge.
     """
-    plan = _planned(tuple(keys.items())) if keys else _USUAL
+    plan = _planned(tuple(keys.items()))
     notes: list[str] = []
     found: list[Message] = []
     as_they_stand = not plan.renamed

@@ -235,7 +235,10 @@ def _back(value: Any, place: PlaceConversion) -> Any:
         return time_of(value) or value if isinstance(value, str) else value
     if place.what in ("float", "rounded"):
         number = float(value) if isinstance(value, int) and not isinstance(value, bool) else value
-        return _rounded(number) if place.what == "rounded" and isinstance(number, float) else number
+        if place.what == "float" or not isinstance(number, float):
+            return number
+        written = _written(number)  # beside a place kept as JSON: the text is read as it says
+        return None if written == "null" else float(written)
     if place.what == "list":
         return [_back(item, place.inside[""]) for item in value] if isinstance(value, (list, tuple)) else value
     if not isinstance(value, Mapping):
@@ -300,12 +303,6 @@ def stored(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: stored(one) for key, one in value.items()}
     return [stored(one) for one in value] if isinstance(value, (list, tuple)) else value
-
-
-def _rounded(value: float) -> float | None:
-    """A number as it comes back from a column of numbers beside such a place: the text is read as it says."""
-    text = _written(value)
-    return None if text == "null" else float(text)
 
 
 _DECIMALS = 10

@@ -131,13 +131,10 @@ class JsonlSource(IndexedSource):
         number, done = 0, False
         while not done:
             done = self.index_more(STEP_SECONDS)
-            while True:
-                with self._lock:
-                    place = self._index.place(number)
-                if place is None:
-                    break
-                number += 1
-                yield *place, False
+            with self._lock:
+                places = self._index.places(number)
+            number += len(places)
+            yield from ((*place, False) for place in places)
         yield self._index.position, self.count().rows, 0, True
 
     def _position(self) -> int:

@@ -163,11 +163,9 @@ class LineIndex(LineScanner):
         """The row at the last place that is not behind an offset."""
         return self._rows[bisect_right(self._offsets, offset) - 1]
 
-    def place(self, number: int) -> tuple[int, int, int] | None:
-        """Where the place of that number is: its offset, and how many rows and blank lines come before it."""
-        if number >= len(self._offsets):
-            return None
-        return self._offsets[number], self._rows[number], self._blanks[number]
+    def places(self, number: int) -> list[tuple[int, int, int]]:
+        """The places from that number on: their offsets, and how many rows and blank lines come before them."""
+        return list(zip(self._offsets[number:], self._rows[number:], self._blanks[number:]))
 
     def line(self, row: int) -> int | None:
         """Which line of the file a known row is, from 1; None where only the file itself can tell."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 
@@ -148,11 +149,10 @@ class SlicedSource(Source):
         return replace(source.row(inner), index=index)
 
     def near(self, index: int) -> bool:
-        try:
+        with suppress(IndexError):
             source, inner = self._place(index)
-        except IndexError:
-            return False
-        return source.near(inner)
+            return source.near(inner)
+        return False
 
     def _place(self, index: int) -> tuple[Source, int]:
         left = index

@@ -80,11 +80,8 @@ def read(root: Path, key: str) -> Proof | None:
     try:
         record = read_json(folder / "proof.json")
         facts = from_json(read_json(folder / "facts.json"))
-        backend = folder / "tokenizer.json" if record["backend"] else None
-        if backend is not None and sha256(backend) != record["backend"]:
-            return None
-        quick = folder / QUICK if record.get("quick") else None
-        if quick is not None and sha256(quick) != record["quick"]:
+        backend, quick = (folder / name if record[part] else None for part, name in FILES.items())
+        if any(path is not None and sha256(path) != record[part] for part, path in zip(FILES, (backend, quick))):
             return None
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -115,6 +112,8 @@ def write_unequal(root: Path, key: str, differ: int, texts: int) -> str:
 
 UNEQUAL = "unequal.json"
 QUICK = "quick.bin"
+FILES = {"backend": "tokenizer.json", "quick": QUICK}
+"""The files of a proof, by the key of their hash in it."""
 
 
 def _unequal(folder: Path) -> str | None:
@@ -157,19 +156,14 @@ def write(root: Path, key: str, facts: TokenizerFacts, backend: str | None, reco
     root.mkdir(parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(prefix=".new-", dir=root))
     try:
-        data = backend.encode("utf-8") if backend is not None else None
-        quick = packed(backend) if backend is not None else None
-        if data is not None:
-            _put(made / "tokenizer.json", data)
-        if quick is not None:
-            _put(made / QUICK, quick)
+        parts = (backend.encode("utf-8"), packed(backend)) if backend is not None else (None, None)
+        hashes = dict.fromkeys(FILES)
+        for part, data in zip(FILES, parts):
+            if data is not None:
+                _put(made / FILES[part], data)
+                hashes[part] = hashlib.sha256(data).hexdigest()
         _put(made / "facts.json", json.dumps(facts.to_json()).encode())
-        hashes = {
-            name: hashlib.sha256(held).hexdigest() if held is not None else None
-            for name, held in (("backend", data), ("quick", quick))
-        }
-        stated = {**record, **hashes}
-        _put(made / "proof.json", json.dumps(stated, indent=1).encode())
+        _put(made / "proof.json", json.dumps({**record, **hashes}, indent=1).encode())
         try:
             made.rename(root / key)
         except OSError:

@@ -193,7 +193,8 @@ def _way(
         return None
     if version.startswith("4."):
         alone = named == "PreTrainedTokenizerFast" and place.json is not None
-        return (FILE, None) if alone and _says_whole(config) else None
+        # both major versions read special tokens alike that are named so
+        return (FILE, None) if alone and isinstance(config.get("extra_special_tokens", {}), Mapping) else None
     record = _record()
     if version not in record["versions"] or (hub is None and _numbers(version) < (5, 6, 0)):
         return None
@@ -267,11 +268,6 @@ def _byte_level(place: Location) -> bool:
     found = read_json(place.json)
     parts = [found.get("pre_tokenizer"), found.get("decoder")] if isinstance(found, dict) else []
     return any('"ByteLevel"' in json.dumps(part) for part in parts)
-
-
-def _says_whole(config: Mapping[str, Any]) -> bool:
-    """Whether a config names special tokens in the way both major versions read alike."""
-    return isinstance(config.get("extra_special_tokens", {}), Mapping)
 
 
 def _numbers(version: str) -> tuple[int, ...]:
