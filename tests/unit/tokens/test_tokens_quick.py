@@ -91,7 +91,7 @@ def test_whatever_it_holds_it_is_the_same_or_none(
         backend.enable_padding()
     data = quick.packed(backend.to_str())
     if data is not None:
-        again = quick._taken_apart(data).whole()
+        again: Any = quick._taken_apart(data).whole()
         assert again.to_str() == backend.to_str()
         assert all(again.encode(text).ids == backend.encode(text).ids for text in [*TEXTS, *parts])
     assert data is not None or "\n" in "".join(tokens)
