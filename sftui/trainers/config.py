@@ -60,6 +60,8 @@ class DatasetRef:
     split: str | None = None
     subset: str | None = None
     revision: str | None = None
+    entry: int = 0
+    """The number of its entry, where one entry may name several."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,11 +20,10 @@ from typing import Any
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml
-from sftui.trainers.axolotl import schema
+from sftui.trainers.axolotl import table
 from sftui.trainers.axolotl.formats import modelled
 from sftui.trainers.axolotl.instruct import alpaca_prompts
 from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, PRETRAIN, RECORD, TYPE_OF_FORMAT
-from sftui.trainers.axolotl.table import DATASET, NO_EVALUATION, TOP
 from sftui.trainers.axolotl.templates import JINJA
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, files_at, text_at
 from sftui.trainers.table import (
@@ -94,12 +93,12 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
             why="Axolotl asks for datasets or pretraining_dataset",
             fix="list one under `datasets`",
         )
-    mistral = schema.by_mistral_common(config)
-    refused = {**mistral, **schema.null_at_work(config)}
-    magistral = f"Magistral: {UNSUPPORTED[schema.MISTRAL_COMMON]}"
+    mistral = table.by_mistral_common(config)
+    refused = {**mistral, **table.null_at_work(config)}
+    magistral = f"Magistral: {UNSUPPORTED[table.MISTRAL_COMMON]}"
     notes = [
         known.stops(str(key), value, error)
-        if (error := refused.get(key) or schema.stopped(OVERTAKEN.get(str(key), str(key)), value, known))
+        if (error := refused.get(key) or table.stopped(OVERTAKEN.get(str(key), str(key)), value, known))
         else KeyNote(str(key), value, KeyUse.UNSUPPORTED, magistral)
         if key in mistral
         else _note(str(key), value, config.get("plugins"), known)
@@ -107,13 +106,13 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
         if key != "datasets" or streams
     ]
     written = {OVERTAKEN.get(str(key), str(key)): value for key, value in config.items()}
-    config = schema.padded_for_packing(schema.checked(written, path), written)
+    config = table.padded_for_packing(table.checked(written, path), written)
     if config.get("max_packed_sequence_len"):
         what = "`max_packed_sequence_len` is no longer supported by Axolotl"
         raise RecipeError(what, where=path, fix="set sequence_len")
-    base = read_into(preset, TOP, config, path, stops=_stops(notes))
+    base = read_into(preset, table.TOP, config, path, stops=_stops(notes))
     if streams:  # nothing is set aside, and no row is left out for its labels
-        none_aside = replace(base.own, **dict.fromkeys(NO_EVALUATION))
+        none_aside = replace(base.own, **dict.fromkeys(table.NO_EVALUATION))
         base = changed(changed(base, "own", none_aside), "length.drop_unlabelled", False)
     refs: list[DatasetRef] = []
     for number, entry in enumerate(entries):
@@ -123,9 +122,9 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
         if not streams:
             notes += [_note_in(entry, f"{place}.", str(key), value, known) for key, value in entry.items()]
         where, stops = f"{path}, {place}", _stops(notes, f"{place}.")
-        whole = {**config, "datasets": schema.checked(entry, where)}
-        recipe = read_into(base, DATASET, whole, where, under="datasets.", stops=stops)
-        refs += _refs(entry, recipe, where)
+        whole = {**config, "datasets": table.checked(entry, where)}
+        recipe = read_into(base, table.DATASET, whole, where, under="datasets.", stops=stops)
+        refs += _refs(entry, number, recipe, where)
     return OpenedConfig(preset.trainer, path, text, tuple(refs), tuple(notes), config=config)
 
 
@@ -198,13 +197,13 @@ def _note_in(entry: Mapping[str, Any], under: str, key: str, value: Any, known: 
     if key == "chat_template_jinja" and value and entry.get("chat_template") != JINJA:
         why = "Axolotl passes over it: a dataset needs `chat_template: jinja` beside it"
         return KeyNote(path, value, KeyUse.PASSED, why)
-    error = schema.stopped(key, value, known, dataset=True)
+    error = table.stopped(key, value, known, dataset=True)
     if error is None and key == "type" and isinstance(value, str) and not modelled(value):
         return KeyNote(path, value, KeyUse.UNSUPPORTED, "sftui does not model this type")
     return known.stops(path, value, error) if error else DATASET_RULES.note(key, value, known, known.dataset, under)
 
 
-def _refs(entry: Mapping[str, Any], recipe: Recipe, where: str) -> list[DatasetRef]:
+def _refs(entry: Mapping[str, Any], number: int, recipe: Recipe, where: str) -> list[DatasetRef]:
     """The sources of one entry: a list of names, as the Hub has subsets, gives one each."""
     path, files = str(entry["path"]), entry.get("data_files")
     paths: tuple[str, ...] = (path,)
@@ -214,7 +213,7 @@ def _refs(entry: Mapping[str, Any], recipe: Recipe, where: str) -> list[DatasetR
         root = Path() if path in LOADERS.values() or os.path.isdir(path) else Path(path)
         paths, local = tuple(str(root / one) for one in listed), True
     split, revision = text_at(entry, "split", where) or (None if local else "train"), text_at(entry, "revision", where)
-    whole = DatasetRef(", ".join(paths), paths, recipe, split, revision=revision)
+    whole = DatasetRef(", ".join(paths), paths, recipe, split, revision=revision, entry=number)
     names = entry.get("name")
     if isinstance(names, list):
         return [replace(whole, subset=str(name), name=f"{whole.name} ({name})") for name in names]
@@ -232,7 +231,7 @@ def naming(config: Any, data: str, number: int) -> Keys:
     return {(*place, "path"): data, (*place, "ds_type"): "json", **{(*place, key): REMOVE for key in gone}}
 
 
-TABLE = (*TOP, *DATASET)
+TABLE = (*table.TOP, *table.DATASET)
 DATASETS = "datasets"
 JINJA_TEXT = "chat_template_jinja"
 
@@ -264,7 +263,7 @@ def _changes(draft: Draft, opened: OpenedConfig, changes: Keys) -> Keys:
     config = parse_yaml(opened.text, opened.path, "pyyaml")
     streams = bool(config.get(STREAMED))
     entries: Any = config.get(STREAMED if streams else DATASETS)
-    number = 0 if streams else _entry_of(config, opened.chosen)
+    number = opened.datasets[opened.chosen].entry
     is_list = isinstance(entries, list)
     place: Place = (STREAMED if streams else DATASETS, *([number] if is_list else []))
     entry = entries[number] if is_list else entries
@@ -289,16 +288,6 @@ def _changes(draft: Draft, opened: OpenedConfig, changes: Keys) -> Keys:
         gone = value is REMOVE and rest[0] == "chat_template"
         placed[tuple(rest) if at_top else (*place, *rest)] = "tokenizer_default" if gone else value
     return placed
-
-
-def _entry_of(config: Mapping[str, Any], number: int) -> int:
-    """The entry a dataset comes from: one with a list of names makes several datasets."""
-    at = 0
-    for index, entry in enumerate(config.get("datasets") or []):
-        at += len(entry["name"]) if isinstance(entry.get("name"), list) else 1
-        if number < at:
-            return index
-    return 0
 
 
 def _rows(draft: Draft) -> Keys:
