@@ -51,10 +51,6 @@ class Frame(LineView):
     def resized(self) -> None:
         self.lines = self.make(self.size.width, self.size.height)
 
-    def draw(self) -> None:
-        self.resized()
-        self.repaint()
-
 
 class Body(Widget, inherit_bindings=False):
     """The panes by their names, at the places that `places` gives."""
@@ -92,7 +88,8 @@ class Body(Widget, inherit_bindings=False):
     def draw(self, holder: str) -> None:
         """The rules and titles, after anything that they show changed."""
         self.holder = holder
-        self.frame.draw()
+        self.frame.resized()
+        self.frame.repaint()
 
     def _framed(self, width: int, height: int) -> tuple[Line, ...]:
         boxes = self.places(Size(width, height))

@@ -8,7 +8,7 @@ from typing import Any
 
 from sftui.model import Inspection
 from sftui.text import many, visible
-from sftui.tui.commands import batch, compare, figures, findings, recipe, repairs, rows, search, tokens, writing
+from sftui.tui.commands import batch, compare, figures, findings, repairs, rows, search, tokens, writing
 from sftui.tui.contexts import BATCH, BOUNDARY, COMPARE, CONVERSATION, FIGURES, FINDINGS, PACKS, RAW, RENDERED, WHY
 from sftui.tui.inspector import Inspector, View
 from sftui.tui.panes.document_pane import HINT
@@ -131,7 +131,8 @@ def _tokenizer(here: Inspector, event: ev.TokenizerChanged) -> None:
     if event.whose and event.whose != here.state.reading.whose:
         here.say(event.message, Role.WARNING)
     here.put(here.state.reading._replace(whose=event.whose))
-    if event.templates and recipe.template_missing(here, event):
+    own = here.workspace.recipe.render.template == "tokenizer"
+    if event.templates and own and not getattr(event.facts, "chat_templates", None):
         here.say("this tokenizer has no chat template: T picks one", Role.WARNING)
 
 

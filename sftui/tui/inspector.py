@@ -222,10 +222,6 @@ class Inspector(Screen[None], inherit_bindings=False):
 
         self.read(title, make, answered, {"yes": "a overwrites" if over else "a writes it"})
 
-    def later(self, seconds: float, call: Callable[[], None]) -> None:
-        """Calls after so many seconds, and draws what follows."""
-        self.set_timer(seconds, self.drawing(call))
-
     def hold_keys(self, context: str) -> None:
         """Gives the keys to a pane; to the nearest one where that pane is hidden."""
         now = arrange(self.state.open._replace(alone=False), *self.cells)

@@ -120,7 +120,8 @@ class Status(NamedTuple):
 class ReadingState(NamedTuple):
     """What the requested row is shown with, and what was said of the data: `hits` are to be marked in the row
     that comes, entered at the last one where `backwards`; `provisional` is what a correction is held against;
-    `reported` are the verdicts that were said with their next step, which is once each."""
+    `reported` are the verdicts that were said with their next step, which is once each. A finding is `waiting` for the
+    row that shows it, or `tagging`: for the template with its tags."""
 
     hits: tuple[int, ...] | None = None
     backwards: bool = False
@@ -130,6 +131,8 @@ class ReadingState(NamedTuple):
     damage: str = ""
     changed: bool = False
     reported: tuple[str, ...] = ()
+    waiting: Finding | None = None
+    tagging: Finding | None = None
 
     @property
     def data(self) -> str:
@@ -317,13 +320,6 @@ class AuditState(NamedTuple):
         return self.answer is not None and code in {count.code for count in self.answer.codes}
 
 
-class PendingFinding(NamedTuple):
-    """A finding that waits: for the row that shows it, or for the template with its tags."""
-
-    waiting: Finding | None = None
-    tagging: Finding | None = None
-
-
 class RepairState(NamedTuple):
     """The repairs in force (`seen`) as counted, and the one whose count is to be reported."""
 
@@ -405,7 +401,7 @@ class LastMove(NamedTuple):
 
 Part: TypeAlias = (
     "Tour | FocusState | Status | StatusMessage | ReadingState | SearchState | ComparisonState | WhyState | AuditState"
-    " | PendingFinding | RepairState | BatchState | SessionState | LastMove"
+    " | RepairState | BatchState | SessionState | LastMove"
 )
 
 
@@ -421,7 +417,6 @@ class State(NamedTuple):
     compared: ComparisonState = ComparisonState()
     why: WhyState = WhyState()
     audited: AuditState = AuditState()
-    judged: PendingFinding = PendingFinding()
     repairing: RepairState = RepairState()
     batched: BatchState = BatchState()
     tour: Tour = Tour()

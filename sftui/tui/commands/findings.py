@@ -115,7 +115,7 @@ def to_tokens(here: Inspector, count: int | None) -> None:
     if finding is None:
         return
     if finding.row is None and finding.rows and here.state.row not in finding.rows:
-        here.put(here.state.judged._replace(waiting=finding))
+        here.put(here.state.reading._replace(waiting=finding))
         rows.go(here, finding.rows[0])
         here.say(f"{finding.code}: row {finding.rows[0]:,} shows it")
     else:
@@ -127,9 +127,9 @@ def to_tokens(here: Inspector, count: int | None) -> None:
 
 def on_row(here: Inspector) -> None:
     """The row that a finding of the set-up led to is here."""
-    finding = here.state.judged.waiting
+    finding = here.state.reading.waiting
     if finding is not None:
-        here.put(here.state.judged._replace(waiting=None))
+        here.put(here.state.reading._replace(waiting=None))
         _mark(here, finding)
 
 
@@ -233,15 +233,15 @@ def _apply_fix(here: Inspector, finding: Finding) -> None:
 
 def _tag(here: Inspector, finding: Finding) -> None:
     """Ask for the template with its tags; nothing is written before it was shown."""
-    here.put(here.state.judged._replace(tagging=finding))
+    here.put(here.state.reading._replace(tagging=finding))
     here.workspace.ask(rq.TagsRequest)
     here.say("putting generation tags into the chat template …", Role.DIM)
 
 
 def on_tags(here: Inspector, event: ev.TagsReady) -> None:
     """The tagged template is here: what changes in it is shown before it is written."""
-    finding = here.state.judged.tagging
-    here.put(here.state.judged._replace(tagging=None))
+    finding = here.state.reading.tagging
+    here.put(here.state.reading._replace(tagging=None))
     if finding is None:
         return
     if event.problem is not None:

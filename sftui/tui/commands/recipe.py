@@ -23,7 +23,6 @@ from sftui.tui.panes.recipe_pane import PRESET
 from sftui.tui.state import StatusMessage, unless
 from sftui.views.cells import Role
 from sftui.views.knobs import change_text, value_text
-from sftui.workspace import events as ev
 
 MOVES = moves(RECIPE, "knob")
 
@@ -213,11 +212,6 @@ def _template_file(here: Inspector, path: str) -> None:
     if not os.path.isfile(os.path.expanduser(path)):
         raise SftuiError(f"there is no file {path}")
     _put(here, "render.template", f"file:{os.path.expanduser(path)}")
-
-
-def template_missing(here: Inspector, event: ev.TokenizerChanged) -> bool:
-    """Whether the recipe takes the tokenizer's own template, and it has none."""
-    return here.workspace.recipe.render.template == "tokenizer" and not getattr(event.facts, "chat_templates", None)
 
 
 @Command("tokenizer", ("K",), "tokenizer", "Recipe")

@@ -89,7 +89,7 @@ def go(here: Inspector, row: int, *, hits: tuple[int, ...] | None = None, backwa
     here.put(_as_listed(here, status.at(row)))
     notes.say_own(here)
     here.workspace.request_row(row)
-    here.later(PATIENCE, lambda: _still_waiting(here, row))
+    here.set_timer(PATIENCE, here.drawing(lambda: _still_waiting(here, row)))
 
 
 def _as_listed(here: Inspector, status: Status) -> Status:
