@@ -237,22 +237,18 @@ def read_info(folder: Any, where: str) -> Mapping[str, Any]:
     if isinstance(folder, Mapping):
         return folder
     if str(folder).startswith("REMOTE:"):
-        raise RecipeError(
-            f"dataset_dir `{folder}` lies on the Hub",
-            where=where,
-            why="sftui does not download configs",
-            fix="download its dataset_info.json and point dataset_dir at its folder",
+        why, fix = (
+            "sftui does not download configs",
+            "download its dataset_info.json and point dataset_dir at its folder",
         )
+        raise RecipeError(f"dataset_dir `{folder}` lies on the Hub", where=where, why=why, fix=fix)
     file = Path(str(folder)) / INFO
     try:
         value = parse_json(read_side_bytes(file))
     except OSError as error:
-        raise RecipeError(
-            f"cannot open {file}",
-            where=where,
-            why=f"{reason(error)}; dataset_dir is relative to the working folder {Path.cwd()}",
-            fix="start sftui where you start llamafactory-cli, or give an absolute dataset_dir",
-        ) from error
+        why = f"{reason(error)}; dataset_dir is relative to the working folder {Path.cwd()}"
+        fix = "start sftui where you start llamafactory-cli, or give an absolute dataset_dir"
+        raise RecipeError(f"cannot open {file}", where=where, why=why, fix=fix) from error
     except ValueError as error:
         raise RecipeError(f"{file} is not valid JSON", where=where, why=str(error), fix="correct the file") from error
     if not isinstance(value, Mapping):

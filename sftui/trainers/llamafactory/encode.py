@@ -272,11 +272,8 @@ def stretches(tokens: Tokens, messages: Sequence[Message]) -> list[Stretch]:
 def _text_of(message: Message) -> str:
     content = message.content
     if not isinstance(content, str):
-        raise stop(
-            TemplateError,
-            f"the content of {message.origin or 'a message'} is no text",
-            f": Expected a string, got {str(content)[:40]}",
-        )
+        what = f"the content of {message.origin or 'a message'} is no text"
+        raise stop(TemplateError, what, f": Expected a string, got {str(content)[:40]}")
     return content
 
 
@@ -304,6 +301,3 @@ def _worded(content: str, role: str, template: SlotTemplate) -> str:
 def _without_thought(text: str, template: SlotTemplate) -> str:
     opening, closing = map(re.escape, template.thought)
     return re.sub(f"{opening}(.*?){closing}", "", text, flags=re.DOTALL).lstrip("\n")
-
-
-__all__ = ["Specials", "Writer", "stretches", "turn_count"]

@@ -38,11 +38,8 @@ def describe(tools: str, name: str, today: date) -> str:
     try:
         return _DESCRIBE[name](read, today) if len(read) != 0 else ""
     except (TypeError, KeyError, AttributeError, ValueError) as error:
-        raise TemplateError(
-            f"the tools cannot be written in tool_format {name}",
-            why=f"LLaMA-Factory stops with {type(error).__name__}: {error}",
-            fix="give each tool a name and parameters with properties",
-        ) from error
+        what, fix = "the tools cannot be written", "give each tool a name and parameters with properties"
+        raise _unwritten(what, name, error, fix) from error
 
 
 def no_json() -> TemplateError:
@@ -84,11 +81,13 @@ def _written(text: str, name: str) -> str:
     try:
         return _CALLS[name](calls)
     except (TypeError, AttributeError, ValueError, IndexError) as error:
-        raise TemplateError(
-            f"the function call cannot be written in tool_format {name}",
-            why=f"LLaMA-Factory stops with {type(error).__name__}: {error}",
-            fix="correct or remove the row, or set another tool_format",
-        ) from error
+        what, fix = "the function call cannot be written", "correct or remove the row, or set another tool_format"
+        raise _unwritten(what, name, error, fix) from error
+
+
+def _unwritten(what: str, name: str, error: Exception, fix: str) -> TemplateError:
+    why = f"LLaMA-Factory stops with {type(error).__name__}: {error}"
+    return TemplateError(f"{what} in tool_format {name}", why=why, fix=fix)
 
 
 def _dump(value: Any, indent: int | None = None) -> str:

@@ -104,12 +104,11 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
     recipe = table.read_into(preset, TABLE, config, path)
     wanted = config.get("train_dataset")
     if not isinstance(wanted, str) or not wanted:
-        raise RecipeError(
-            "the config names no train_dataset",
-            where=path,
-            why=f"{TITLE} needs one for training",
-            fix="set train_dataset to a file of rows, or to a YAML that lists datasets",
+        why, fix = (
+            f"{TITLE} needs one for training",
+            "set train_dataset to a file of rows, or to a YAML that lists datasets",
         )
+        raise RecipeError("the config names no train_dataset", where=path, why=why, fix=fix)
     entries = entries_of(wanted, path)
     references = [_reference(name, entry, recipe, f"{wanted}: `{name}`") for name, entry in entries.items()]
     if wanted.endswith(".yaml"):
@@ -124,12 +123,9 @@ def entries_of(wanted: str, where: str) -> Mapping[str, Mapping[str, Any]]:
     try:
         text = read_side_bytes(wanted).decode("utf-8")
     except OSError as error:
-        raise RecipeError(
-            f"cannot open {wanted}",
-            where=where,
-            why=f"{reason(error)}; train_dataset is relative to the working folder {Path.cwd()}",
-            fix="start sftui where you start llamafactory-cli, or give an absolute path",
-        ) from error
+        why = f"{reason(error)}; train_dataset is relative to the working folder {Path.cwd()}"
+        fix = "start sftui where you start llamafactory-cli, or give an absolute path"
+        raise RecipeError(f"cannot open {wanted}", where=where, why=why, fix=fix) from error
     except UnicodeDecodeError as error:
         raise RecipeError(f"{wanted} is no UTF-8 text", where=where, fix="fix the file") from error
     listed = parse_yaml(text, wanted, "omegaconf")

@@ -179,18 +179,15 @@ def _glm4(around: str, tool: Mapping[str, Any]) -> str:
 
 
 def _deepseek(tool: Mapping[str, Any]) -> str:
-    return (
-        f"### {_name(tool)}\nDescription: {tool.get('description', '')}\n\n"
-        f"Parameters: {_dumped(tool.get('parameters', {}))}"
-    )
+    described = f"### {_name(tool)}\nDescription: {tool.get('description', '')}"
+    return f"{described}\n\nParameters: {_dumped(tool.get('parameters', {}))}"
 
 
 def _described(around: str, tool: Mapping[str, Any]) -> str:
     """A tool in words (_parse_tool)."""
     name = _name(tool)
-    description = tool.get("description")
-    if description is None:
-        description = tool.get("description_for_model")
+    said_of_it = (tool.get(key) for key in ("description", "description_for_model"))
+    description = next((text for text in said_of_it if text is not None), None)
     if name is None or description is None:
         raise DroppedRow("a tool has no name or no description (AssertionError)")
     if not isinstance(name, str):
@@ -284,10 +281,8 @@ def _call(text: str) -> tuple[Any, Any]:
     made = read(text)
     if not isinstance(made, Mapping) or "name" not in made:
         raise DroppedRow("a call is no JSON with a name and arguments")
-    given = made.get("arguments")
-    if given is None:
-        given = made.get("parameters")
-    given = read(given)
+    arguments = made.get("arguments")
+    given = read(made.get("parameters") if arguments is None else arguments)
     if given is None:
         raise DroppedRow("a call has no arguments, or they are no JSON (AssertionError)")
     return made["name"], given
@@ -353,9 +348,8 @@ def _react(acts: bool, text: str, tools: Sequence[Run], observed: str) -> tuple[
 def _copied(slots: Any) -> Slotted:
     """The slots that end an answer; DroppedRow where the template has none."""
     if slots is None:
-        raise DroppedRow(
-            "the template takes one round alone, and its agent_template asks for what stands between rounds"
-        )
+        what = "the template takes one round alone, and its agent_template asks for what stands between rounds"
+        raise DroppedRow(what)
     return [slot if not isinstance(slot, str) else written(slot, NOWHERE, Part.SEPARATOR) for slot in slots]
 
 

@@ -174,6 +174,10 @@ def _merged(turns: list[SwiftTurn], template: Template, agent: str | None) -> li
     return found
 
 
+def _unknown(what: str) -> ConversationError:
+    return ConversationError(what, why="what ms-swift makes of it is not known")
+
+
 def _asked(before: SwiftTurn, agent: str) -> Text | None:
     """The text of an answer that is looked at before results: of a merged one its last, by the plain rules alone."""
     if not before.merged:
@@ -183,10 +187,7 @@ def _asked(before: SwiftTurn, agent: str) -> Text | None:
         action, given, _ = agents.keywords(agent)
         texts = set(map(said, before.texts))
         if action in texts and given in texts:
-            raise ConversationError(
-                "a merged answer holds the words of a call as texts of their own",
-                why="what ms-swift makes of it is not known",
-            )
+            raise _unknown("a merged answer holds the words of a call as texts of their own")
         return None
     return before.texts[-1]
 
@@ -194,11 +195,8 @@ def _asked(before: SwiftTurn, agent: str) -> Text | None:
 def _join(before: SwiftTurn, turn: SwiftTurn) -> None:
     """Answers that follow each other, each with what is said of its loss: a list of it is one for each."""
     for turned in (before, turn):
-        if any(isinstance(one, list) for one in (*(turned.loss or ()), *(turned.scale or ()))):
-            raise ConversationError(
-                "the loss of a message that is merged with the next is a list",
-                why="what ms-swift makes of it is not known",
-            )
+        if any(isinstance(said, list) for said in (*(turned.loss or ()), *(turned.scale or ()))):
+            raise _unknown("the loss of a message that is merged with the next is a list")
     before.loss = [*(before.loss or [None] * len(before.texts)), *(turn.loss or [None] * len(turn.texts))]
     before.scale = [*(before.scale or [None] * len(before.texts)), *(turn.scale or [None] * len(turn.texts))]
     before.texts, before.merged = [*before.texts, *turn.texts], True
@@ -298,10 +296,7 @@ def _with_tools(
         notes = (f"the agent_template {agent} writes the tools in place of the system text, which is left out",)
     if before:
         if turns[0].merged or turns[0].slotted is not None:
-            raise ConversationError(
-                "the tools are written before a first message that is no question",
-                why="what ms-swift makes of it is not known",
-            )
+            raise _unknown("the tools are written before a first message that is no question")
         turns[0].texts[0] = (Run(before, turns[0].message, Part.INJECTED), *turns[0].texts[0])
     return text, notes
 
@@ -321,9 +316,8 @@ def _rounds(
     rounds = tuple(zip_longest(turns[::2], turns[1::2]))
     for asked, answered in rounds:
         if asked.role not in ("user", "tool"):
-            raise DroppedRow(
-                f"a message of the role {asked.role} stands where one of the user's or a tool's must (AssertionError)"
-            )
+            must = "one of the user's or a tool's must (AssertionError)"
+            raise DroppedRow(f"a message of the role {asked.role} stands where {must}")
         if answered is not None and answered.role != "assistant":
             raise DroppedRow(f"a message of the role {answered.role} stands where an answer must (AssertionError)")
         if asked.role == "tool" and asked.slotted is None:

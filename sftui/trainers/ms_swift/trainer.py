@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from sftui.templates import ChatTemplate
 
 FLAT = "padding-free: one row, no attention mask; it needs attn_impl: flash_attn"
+UNREAD_LENGTH = "what the model's config.json says, which is not here"
 BY_PIECE = Tokenize(mode="per_part", add_special_tokens=False)
 IGNORED_SCALE = (
     "loss_scale of a message weighs nothing here: with a loss scale of 0 and 1 ms-swift keeps labels alone"
@@ -101,9 +102,7 @@ class MsSwift(Trainer):
             found.append(f"template is not set: ms-swift takes `{name}`, since {model.why}")
         if recipe.length.max is None:
             longest = model.longest if model is not None else None
-            what = (
-                f"the model's {longest:,} tokens" if longest else "what the model's config.json says, which is not here"
-            )
+            what = f"the model's {longest:,} tokens" if longest else UNREAD_LENGTH
             found.append(f"max_length is not set: ms-swift takes {what}")
         one = registry.TEMPLATES.get(name or "")
         if one is not None and registry.writes_day(one):
@@ -335,20 +334,16 @@ def _options(recipe: Recipe, day: date) -> RowOptions:
     name = template_name(recipe)
     if name is None:
         model = _model(recipe)
-        raise TemplateError(
-            "it is not known which template ms-swift takes",
-            why=model.why if model is not None else "the recipe names no model",
-            fix=NAMING,
-        )
+        why = model.why if model is not None else "the recipe names no model"
+        raise TemplateError("it is not known which template ms-swift takes", why=why, fix=NAMING)
     template = registry.template(name)
     hybrid = template.hybrid
     if not own.use_chat_template:
         template = template.bare()
     default = recipe.render.inject_system
     if default is not None and not template.takes_system and own.use_chat_template:
-        raise RecipeError(
-            f"the template {name} takes no system text", why="ms-swift stops (AssertionError)", fix="set no system"
-        )
+        what = f"the template {name} takes no system text"
+        raise RecipeError(what, why="ms-swift stops (AssertionError)", fix="set no system")
     system = template.default_system if default is None else default
     template = registry.on_day(replace(template, default_system=system), day)
     strategy = strategy_of(recipe.mask)

@@ -507,8 +507,9 @@ def _rows(draft: Draft) -> table.Keys:
     if draft.keys:
         draft.notes.append(_by_words(FORM.name, draft.keys))
     base: table.Keys = {("recipe",): RECIPE, ("dataset", "_target_"): TARGETS[kind], **_data_keys(kind, facts)}
-    if kind == "columns" and ("dataset", "column_mapping") not in draft.keys:
-        base["dataset", "column_mapping"] = _mapping(facts.fields)
+    if kind == "columns" and ("dataset", "column_mapping") not in draft.keys:  # as far as the columns tell it
+        found = {ours: facts.fields[ours] for ours in MAPPED if ours in facts.fields}
+        base["dataset", "column_mapping"] = found or {ours: GUESSES[ours][0] for ours in ("question", "answer")}
     return base
 
 
@@ -530,20 +531,11 @@ def _data_keys(kind: str, facts: Facts) -> table.Keys:
     return named if local else {**named, ("dataset", "split"): facts.split or "train"}
 
 
-def _mapping(fields: Mapping[str, str]) -> dict[str, str]:
-    """column_mapping as far as the columns that were found tell it."""
-    found = {ours: fields[ours] for ours in MAPPED if ours in fields}
-    return found or {"question": GUESSES["question"][0], "answer": GUESSES["answer"][0]}
-
-
 def _by_words(path: str, keys: Mapping[tuple[str | int, ...], Any]) -> str:
     """The same keys as words of a command line, which win over the file."""
-    words: list[str] = []
-    for place, value in keys.items():
-        if value is REMOVE or isinstance(value, Mapping):
-            continue
-        words += [f"--{'.'.join(map(str, place))}", shlex.quote(str(value))]
-    left = [".".join(map(str, place)) for place, value in keys.items() if value is REMOVE or isinstance(value, Mapping)]
+    named = {".".join(map(str, place)): value for place, value in keys.items()}
+    left = [name for name, value in named.items() if value is REMOVE or isinstance(value, Mapping)]
+    words = [f"--{name} {shlex.quote(str(value))}" for name, value in named.items() if name not in left]
     said = f"as overrides: automodel {shlex.quote(Path(path).name)} {' '.join(words)}" if words else ""
     rest = f"{', '.join(left)} can be said in the file alone" if left else ""
     return "; ".join(filter(None, (said, rest)))

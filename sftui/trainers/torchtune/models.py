@@ -52,10 +52,8 @@ def model_of(template: str, tokenizer: LoadedTokenizer) -> str:
         what = f"sftui does not model torchtune's {name} tokenizer"
         raise RecipeError(what, why=why, fix=f"choose one of {', '.join(MODELS)}")
     if template != "tokenizer":
-        raise RecipeError(
-            "torchtune renders with its own code, not with a chat template",
-            fix=f"set render.template to torchtune/{MODELS[0]}",
-        )
+        what = "torchtune renders with its own code, not with a chat template"
+        raise RecipeError(what, fix=f"set render.template to torchtune/{MODELS[0]}")
     if tokenizer.token_id("<|start_header_id|>") is not None:
         return "llama3"
     if tokenizer.token_id("<|im_start|>") is not None:
@@ -105,11 +103,8 @@ def reading_files(
         return sentencepieces.reading_model(model, tokenizer, file, own)
     engine = tokenizer.engine
     if not isinstance(engine, FastEngine) or not isinstance(engine.backend.model, models.BPE):
-        raise RecipeError(
-            f"torchtune's {model} tokenizer cannot read this one",
-            why="it needs a byte-level BPE with vocabulary and merges",
-            fix="choose another with render.template",
-        )
+        why, fix = "it needs a byte-level BPE with vocabulary and merges", "choose another with render.template"
+        raise RecipeError(f"torchtune's {model} tokenizer cannot read this one", why=why, fix=fix)
     special, llama = special_tokens(model, tokenizer, special_path, folder), model == "llama3"
     backend = engine.backend
     cut = json.loads(backend.pre_tokenizer.__getstate__()) if backend.pre_tokenizer is not None else {}

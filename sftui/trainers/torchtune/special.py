@@ -180,11 +180,8 @@ def special_id(tokenizer: LoadedTokenizer, text: str) -> int:
     """The id of a special token that torchtune inserts; RecipeError where the tokenizer has none."""
     found = tokenizer.token_id(text)
     if found is None:
-        raise RecipeError(
-            f"the tokenizer has no {text}",
-            why="torchtune's tokenizer puts it into every row",
-            fix="choose another with render.template",
-        )
+        why, fix = "torchtune's tokenizer puts it into every row", "choose another with render.template"
+        raise RecipeError(f"the tokenizer has no {text}", why=why, fix=fix)
     return found
 
 

@@ -75,12 +75,10 @@ def measured(recipe: Recipe, tools: Toolbox) -> TemplateFrame:
         one, two, asked = text(1, False), text(2, False), text(1, True)
         ids, ids_of_two, ids_asked = (tools.tokenizer.ids(some, False) for some in (one, two, asked))
     except SftuiError as error:
+        what = "verl stops before the first row: the chat template cannot render two user messages in a row"
+        why = f"it measures the template on them ({error.what}{f': {error.why}' if error.why else ''})"
         return TemplateFrame(
-            refused=Problem(
-                "verl stops before the first row: the chat template cannot render two user messages in a row",
-                f"it measures the template on them ({error.what}{f': {error.why}' if error.why else ''})",
-                "give a template that takes them, as model.custom_chat_template",
-            )
+            refused=Problem(what, why, "give a template that takes them, as model.custom_chat_template")
         )
     before = len(ids[: -(len(ids_of_two) - len(ids))])
     system = one[: -(len(two) - len(one))]
@@ -185,16 +183,12 @@ def _border(text: str, cut: int, front: str | None, tools: Toolbox) -> int:
 
 def _moved(spans: tuple[Span, ...], border: int, place: int, number: int, own: int) -> list[Span]:
     """The spans of a text behind a border, in the text of the row; `own` is the number of the message in its own."""
-    return [
-        Span(
-            max(span.start - border, 0) + place,
-            span.end - border + place,
-            number if span.message == own else NOWHERE,
-            span.part,
-        )
-        for span in spans
-        if span.end > border
-    ]
+    found: list[Span] = []
+    for start, end, message, part in spans:
+        if end > border:
+            owner = number if message == own else NOWHERE
+            found.append(Span(max(start - border, 0) + place, end - border + place, owner, part))
+    return found
 
 
 def token_parts(starts: tuple[int, ...], spans: tuple[Span, ...]) -> Iterator[tuple[int, Part]]:
