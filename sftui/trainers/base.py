@@ -186,25 +186,19 @@ class Trainer:
             if version is not None:
                 raise RecipeError(f"{self.name} has no versions", fix=f"say `{self.name}` without @{version}")
             return self.usual
-        version, number = self.chosen(version)
-        return replace(self.usual_in(number), version=version)
-
-    def usual_in(self, number: Version) -> Recipe:
-        """`usual` as it is in a release; RecipeError for one that it does not hold for."""
-        return self.usual
-
-    def chosen(self, version: str | None) -> tuple[str, Version]:
-        """The version of a preset, as text and in numbers: the newest where none is named. RecipeError for one that is
-        older than the rules known."""
         from sftui.trainers import versions
 
-        said = version or self.versions[0]
+        said = version or self.versions[0]  # the newest where none is named
         number = versions.parse(said, self.name)
         if not versions.at_least(number, self.traits.first):
             *newer, oldest = (f"{self.name}@{known}" for known in self.versions)
             fix = f"say {' or '.join(filter(None, (', '.join(newer), oldest)))}"
             raise RecipeError(f"sftui knows no rules of {self.title} {version}", fix=fix)
-        return said, number
+        return replace(self.usual_in(number), version=said)
+
+    def usual_in(self, number: Version) -> Recipe:
+        """`usual` as it is in a release; RecipeError for one that it does not hold for."""
+        return self.usual
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
         """What the trainer does by itself, e.g. shuffles; an empty one says nothing."""
