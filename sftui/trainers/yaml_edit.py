@@ -10,6 +10,8 @@ import io
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from functools import lru_cache
 from typing import Any
 
 from sftui.errors import RecipeError
@@ -103,7 +105,8 @@ def _read(node: Any) -> Any:
     from ruamel.yaml import YAML
 
     constructor: Any = YAML(typ="safe", pure=True).constructor
-    return constructor.construct_document(node)
+    # The constructor writes the keys of `<<` into a mapping, and the next change looks at these nodes again.
+    return constructor.construct_document(node if node.id == "scalar" else deepcopy(node))
 
 
 def _finer(held: Any, path: Path, value: Any) -> Iterator[tuple[Path, Any]]:
@@ -130,18 +133,24 @@ def _same(held: Any, value: Any) -> bool:
 
 def scalar(value: Any) -> str:
     """A value as YAML reads it back in versions 1.1 and 1.2 alike, on one line."""
-    from ruamel.yaml import YAML
-
     if value is None:
         return "null"
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
     if isinstance(value, str) and not _unquoted(value):
         return _quoted(value)
     if isinstance(value, float) and "." not in (text := repr(value)) and "e" in text:
         return text.replace("e", ".0e")  # YAML 1.1 takes 2e-05 for a text
     if not all(map(_unquoted, _texts(value))):
         return _flow(value)
+    return _plain_text(value) if isinstance(value, str) else _dumped(value)
+
+
+def _dumped(value: Any) -> str:
+    from ruamel.yaml import YAML
+
     writer = YAML(typ="safe", pure=True)
     writer.default_flow_style = True
     writer.allow_unicode = True
@@ -149,6 +158,10 @@ def scalar(value: Any) -> str:
     stream = io.StringIO()
     writer.dump(list(value) if isinstance(value, tuple) else value, stream)
     return stream.getvalue().removesuffix("\n").removesuffix("...").rstrip("\n")
+
+
+_plain_text = lru_cache(maxsize=256)(_dumped)
+"""Keys come again and again, and a writer of ruamel takes a millisecond."""
 
 
 _WORDS = {"yes", "no", "on", "off", "y", "n", "true", "false", "null"}
@@ -223,6 +236,7 @@ def _edit_one(text: str, path: Path, value: Any, where: str) -> str:
     return text[:start] + gap + scalar(value) + text[end:]
 
 
+@lru_cache(maxsize=1)  # a change looks at the text that the one before it left
 def _compose(text: str, where: str) -> Any:
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
