@@ -252,7 +252,7 @@ def _may_mask_stops(shape: RowShape) -> bool:
     return not set(shape.trained(Part.CONTENT, "assistant")).isdisjoint(masked)
 
 
-_ENDED = {"input_ids": [300, 301, 302, 2], "attention_mask": [1, 1, 1, 1]}
+_ENDED = {"input_ids": [300, 301, 302, 2], "labels": [300, 301, 302, 2], "attention_mask": [1, 1, 1, 1]}
 
 EOS002 = fatal(
     "eos-masked-as-pad",
@@ -261,7 +261,7 @@ EOS002 = fatal(
     " and torchtune pad labels on their own, Unsloth repairs the pad token itself: none of them is affected.",
     leads_to=Consequence.UNSTOPPED,
     bad=stored_case({**_ENDED, "labels": [300, 301, 302, -100]}, tokenizer="llama3", facts={"eos_id": 2, "pad_id": 2}),
-    good=stored_case({**_ENDED, "labels": [300, 301, 302, 2]}, tokenizer="llama3", facts={"eos_id": 2, "pad_id": 2}),
+    good=stored_case(_ENDED, tokenizer="llama3", facts={"eos_id": 2, "pad_id": 2}),
 )
 
 
