@@ -15,10 +15,9 @@ from typing import Any
 from sftui.templates.rendering import limits
 
 FUEL = 8_000
-"""Instructions of one render, of which 40 turns take 2,000 to 3,000. Each may nest a value one level deeper, and Rust
-recurses to write it: the stack of a thread, 8 MB, holds half as many levels more."""
+"""Instructions of one render, of which 40 turns take 2,000 to 3,000; they bound how deep its values stand, too."""
 MOST_SOURCE = 32 << 10
-"""Characters of a template: chains that Jinja has side by side nest there, each link in two characters at least."""
+"""Characters of a template that is tried; they bound how deep its expressions stand."""
 _GENERATION = re.compile(r"(\{%[-+]?\s*)(end)?generation(\s*[-+]?%\})")
 _LEFT_OUT = ("attr", "batch", "format", "indent", "pprint", "slice")
 
