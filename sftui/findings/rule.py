@@ -73,9 +73,10 @@ class Rule:
     what `sftui repair` can do to the data against it, by the names that it takes, the gentlest first; a gentler one may
     have nothing to do in a row, e.g. no text can be put in place of an answer that is null. `tags`: some of its
     findings are repaired by generation tags in the chat template. `share`: which part of the rows has it is reported
-    with its count. `aliases` are codes of the project's reference that are reported under this one. `leads_to`: what
-    its errors and warnings mean for what the model learns, of rules of rows and of the set-up. `bad` raises it and
-    `good` does not; `more` raise it where another fix is offered, or where a repair has something to do.
+    with its count. `moves` names where a fix of the recipe or the template may move labels, as the tests'
+    `fix_proof.place_of` draws it. `aliases` are codes of the project's reference that are reported under this one.
+    `leads_to`: what its errors and warnings mean for what the model learns, of rules of rows and of the set-up. `bad`
+    raises it and `good` does not; `more` raise it where another fix is offered, or where a repair has something to do.
     """
 
     grade: str
@@ -87,6 +88,7 @@ class Rule:
     repair: tuple[str, ...] = ()
     tags: bool = False
     share: bool = False
+    moves: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     leads_to: Consequence | None = None
     bad: Case = field(kw_only=True)

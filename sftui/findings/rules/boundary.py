@@ -25,6 +25,7 @@ BOS001 = major(
     "the row begins with two BOS tokens",
     "The template prints BOS and the tokenizer adds another, because a rendered text was tokenized with"
     " add_special_tokens=True. LLaMA-Factory and torchtune are not affected.",
+    moves=("bos",),
     bad=case(GOOD, tokenizer="gemma", changes={"tokenize.add_special_tokens": True}),
     good=case(GOOD, tokenizer="gemma"),
     more=(case(*_TEXTS, tokenizer="gemma", changes={"tokenize.add_special_tokens": True}),),
@@ -36,6 +37,7 @@ BOS002 = major(
     "the row does not begin with BOS, which this model expects",
     "The BOS was stripped or never added. Gemma's perplexity without it is a billion times higher; others lose a"
     " little.",
+    moves=("bos",),
     bad=case(GOOD, tokenizer="gemma", preset="manual-shift"),
     good=case(GOOD, tokenizer="gemma"),
     more=(case(*_TEXTS, tokenizer="gemma"),),
@@ -125,6 +127,7 @@ BND001 = major(
     "The prompt tokenized alone is no prefix of the whole, so a mask by length drops the first answer token or"
     " trains a piece of the header. LLaMA-Factory encodes pieces on their own and torchtune masks by message:"
     " neither is affected.",
+    moves=("edge",),
     bad=case(chat("hi", "\nHello.")),
 )
 
@@ -136,6 +139,7 @@ BND008 = major(
     "the prompt tokenized alone ends with EOS",
     "The tokenizer adds EOS, so the prompt is one token too long and the first answer token is masked.",
     data="tokenize the prompt without EOS",
+    moves=("edge", "appended"),
     bad=case(_SAY, changes={**_PLAIN, "tokenize.add_special_tokens": True}, tokenizer="adds-eos"),
     good=case(_SAY, changes=_PLAIN, tokenizer="adds-eos"),
 )
@@ -251,6 +255,7 @@ BND009 = major(
     "Axolotl masks the edge of this answer",
     "Before 0.19 its turn locator compares the tokens of the turn with `[[dummy_message]]`; tokens that both share"
     " at an edge are taken for template. Answers that begin with [[ or end with ]] lose them.",
+    moves=("brackets",),
     bad=case(chat("list?", "[[1, 2], [3, 4]]"), preset="axolotl@0.18"),
     good=case(chat("list?", "[[1, 2], [3, 4]]"), preset="axolotl@0.19"),
 )
@@ -318,6 +323,7 @@ BND010 = major(
     "Axolotl splices prompt and answer by length",
     "With no roles_to_train the ids are prompt_ids + full_ids[len(prompt_ids):]; where the prompt is no prefix"
     " tokens are lost or doubled, and tools are not passed.",
+    moves=("answers",),
     bad=case(GOOD, preset="axolotl@0.19", changes={"mask.roles": ()}),
     good=case(GOOD, preset="axolotl@0.19"),
 )

@@ -76,6 +76,7 @@ EOS001 = fatal(
     "the row does not end with a stop token",
     "The model is never shown where an answer ends, and rambles to the token limit. Rows that were cut are TRU002.",
     leads_to=Consequence.UNSTOPPED,
+    moves=("appended",),
     bad=case(TEXT),
     good=case(TEXT, changes={"tokenize.append_eos": "always"}),
 )
@@ -179,6 +180,7 @@ EOS004 = fatal(
     "The answer is trained but its stop token is not, so the model never learns to stop. Axolotl trains only tokens"
     " of eot_tokens, by default the tokenizer's EOS, which Gemma's template never prints.",
     leads_to=Consequence.UNSTOPPED,
+    moves=("stops", "behind stops"),
     bad=case(GOOD, changes={"mask.rule": "assistant", "mask.terminator": "mask"}),
     more=(case(GOOD, ROUNDS, preset="axolotl@0.19", changes={"tokenizer.eos_token": "<|endoftext|>"}),),
 )
@@ -190,6 +192,7 @@ EOS006 = fatal(
     "Its Qwen tokenizers replace the last value of the mask even where nothing was cut, so the stop token of the"
     " last answer is never learnt. Llama 3 is spared: its turn end stands before that token.",
     leads_to=Consequence.UNSTOPPED,
+    moves=("stops",),
     bad=case(GOOD, preset="torchtune@0.7", changes={"length.max": 100}),
     good=case(GOOD, preset="torchtune@0.7"),
 )
@@ -201,6 +204,7 @@ GEN003 = fatal(
     "The answer is trained but not its stop token, so the model never learns to stop.",
     tags=True,
     leads_to=Consequence.UNSTOPPED,
+    moves=("answers",),
     bad=case(GOOD, template=tagged(inside=False), changes=TAGS),
     good=case(GOOD, template=tagged(), changes=TAGS),
 )
@@ -384,6 +388,7 @@ EOS003 = fatal(
     "Answers end with one token while generation_config.json, or the tokenizer's EOS, names another, so generation"
     " runs on.",
     leads_to=Consequence.UNSTOPPED,
+    moves=("stops",),
     bad=case(GOOD, tokenizer="gemma", generation_config={"eos_token_id": 1}),
     good=case(GOOD),
 )
@@ -438,6 +443,7 @@ EOS008 = minor(
     "Generation stops before it, so the loss there teaches nothing; it does no harm.",
     data="end the turn with the stop token in the template",
     tags=True,
+    moves=("behind stops",),
     bad=FINE,
     good=case(GOOD, tokenizer="llama3"),
     more=(
@@ -476,6 +482,7 @@ EOS009 = fatal(
     "this TRL appends EOS only to a column called `text`",
     "Before 1.15 the map that appends EOS tests for the literal name, so another dataset_text_field gets none.",
     leads_to=Consequence.UNSTOPPED,
+    moves=("appended",),
     bad=case({"body": "Q: hi\nA: Hello."}, preset="trl@1.14", changes={"own.dataset_text_field": "body"}),
     good=case({"body": "Q: hi\nA: Hello."}, preset="trl@1.16", changes={"own.dataset_text_field": "body"}),
 )

@@ -136,6 +136,7 @@ GEN001 = fatal(
     "transformers then returns a mask of zeros with one warning. 27 of 28 stock templates lack the tag.",
     tags=True,
     leads_to=Consequence.UNTRAINED,
+    moves=("answers",),
     bad=case(GOOD, changes=TAGS),
     good=case(GOOD, template=tagged(), changes=TAGS),
 )
@@ -174,6 +175,7 @@ GEN009 = loud(
     "the mask needs offsets and the tokenizer is slow",
     "transformers maps the tags to tokens by offsets, which fast tokenizers alone have.",
     data="use the fast tokenizer, or a mask that works on ids",
+    moves=("behind stops",),
     bad=case(GOOD, template=tagged(), changes=TAGS, facts={"is_fast": False}),
     good=case(GOOD, template=tagged(), changes=TAGS),
 )
@@ -206,6 +208,7 @@ GEN005 = fatal(
     repair=("trim", DROP),
     tags=True,
     leads_to=Consequence.QUESTIONS,
+    moves=("others",),
     bad=case(
         ROUNDS,
         template=tagged().replace(
@@ -281,6 +284,7 @@ GEN002 = minor(
     "The server supplies them, so loss there teaches nothing a user sees. torchtune trains whole headers by"
     " design and has no switch for it.",
     tags=True,
+    moves=("headers",),
     bad=case(GOOD, changes={"mask.rule": "turn_full"}),
     more=(case(GOOD, ROUNDS, template=_HEADER_TAGGED, changes=TAGS),),
 )
@@ -314,6 +318,7 @@ GEN011 = major(
     data="mask the block, or supply the reasoning",
     tags=True,
     aliases=("THK002",),
+    moves=("injected",),
     bad=case(GOOD, template=chatml("<think>\n\n</think>\n\n{{ m.content }}<|im_end|>")),
     more=(
         case(GOOD, ROUNDS, template=tagged(lead="<think>\n\n</think>\n\n"), changes=TAGS),
@@ -356,6 +361,7 @@ GEN000 = major(
     " mask can be trusted.",
     data="look at the row; prefer the generation tags of a tested template",
     tags=True,
+    moves=("answers",),
     bad=case(
         ROUNDS,
         template=tagged().replace("{% generation %}{{ m.content }}", "{{ m.content }}{% generation %}"),

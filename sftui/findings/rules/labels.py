@@ -134,6 +134,7 @@ LAB002 = major(
     "The trainer puts loss on everything, which is seldom what is wanted for chat data.",
     tags=True,
     leads_to=Consequence.QUESTIONS,
+    moves=("others",),
     bad=case(GOOD, preset="trl@1.16"),
     more=(
         case(ROUNDS, changes={"mask.rule": "all"}),
@@ -194,6 +195,7 @@ LAB010 = major(
     "per-message training flags are ignored",
     "Keys such as weight, train or loss_mask have no common meaning; this trainer does not read them.",
     data="apply the flags yourself",
+    moves=("message",),
     bad=case(chat("hi", {"role": "assistant", "content": "Hello.", "weight": 0})),
     good=case(chat("hi", {"role": "assistant", "content": "Hello.", "weight": 1})),
     more=(
@@ -284,6 +286,7 @@ GEN006 = minor(
     "The last character has several tokens and only the first is in the mask, as transformers before 5.24 drew masks by"
     " generation tags.",
     tags=True,
+    moves=("answers",),
     bad=case(
         chat("hi", "Hello \U0001f98a"),
         template=tagged(inside=False),

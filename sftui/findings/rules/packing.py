@@ -105,6 +105,7 @@ PAD003 = major(
     "rows are padded on the left for training",
     "Masks that count from the first column land on the wrong tokens, and position ids move.",
     data="pad on the right",
+    moves=("nowhere",),
     bad=case(GOOD, facts={"padding_side": "left"}),
 )
 
@@ -145,6 +146,7 @@ PAC001 = major(
     "cross-contamination",
     "documents of a pack see each other",
     "Packed without a block mask or position ids that start anew, each document attends to the ones before it.",
+    moves=("nowhere",),
     bad=case(GOOD, ROUNDS, preset="trl@1.16", changes={"pack.strategy": "wrapped"}),
     good=case(GOOD, ROUNDS, preset="trl@1.16"),
     more=(
@@ -179,6 +181,7 @@ PAC003 = major(
     "packing cuts documents in two",
     "Samples then begin in the middle of an answer, without header or BOS, or end without a stop token.",
     data="use a packing that keeps documents whole",
+    moves=("nowhere",),
     bad=case(LONG, LONG, preset="trl@1.16", changes={"pack.strategy": "wrapped", "length.max": 100}),
     good=case(GOOD, GOOD, preset="trl@1.16", changes={"pack.strategy": "bfd"}),
     more=(

@@ -35,6 +35,7 @@ ROL001 = fatal(
     " permissive ones print the name into the header, and no assistant turn is found, so the mask is empty.",
     repair=("map-roles", TO_MESSAGES, DROP),
     leads_to=Consequence.GARBLED,
+    moves=("message",),
     bad=case(chat(("user", "hi"), ("bot", "Hello there."))),
     more=(case(chat("hi", "Hello.", ("human", "and?"), ("gpt", "Rome"), *ROUNDS_OF), preset="trl@1.16"),),
 )
@@ -48,6 +49,7 @@ ROL002 = fatal(
     data="correct the role in the data",
     repair=("map-roles", DROP),
     leads_to=Consequence.GARBLED,
+    moves=("message",),
     bad=case(chat(("user", "hi"), ("asistant", "Hello there."))),
 )
 
@@ -379,6 +381,7 @@ ROL005 = fatal(
     "a role that is to be trained is in no row",
     "The mask trains the messages of the roles that it names, by the names that the template sees. A name that no"
     " message has trains nothing, and nothing stops.",
+    moves=("answers", "behind stops"),
     bad=case(GOOD, changes={"mask.rule": "assistant", "mask.roles": ("asistant", "user")}),
     good=case(GOOD, changes={"mask.rule": "assistant", "mask.roles": ("assistant", "tool")}),
 )

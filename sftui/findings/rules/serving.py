@@ -408,6 +408,7 @@ TPL016 = fatal(
     data="use the tokenizer's own template",
     share=True,
     leads_to=Consequence.UNSERVED,
+    moves=("frame",),
     bad=case(_SHAREGPT, preset="llamafactory@0.9", changes={"render.template": "llamafactory/llama3"}),
     good=case(_SHAREGPT, preset="llamafactory@0.9", changes={"render.template": "llamafactory/chatml"}),
 )

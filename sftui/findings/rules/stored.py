@@ -37,6 +37,7 @@ LAB003 = fatal(
     "labels[i] is the next token, and the model's loss shifts once more: it learns the token after the next.",
     data="store labels aligned with input_ids; the model shifts them",
     leads_to=Consequence.MISALIGNED,
+    moves=("row",),
     bad=stored_case({"input_ids": IDS, "labels": [-100] * 3 + IDS[4:] + [-100]}),
     good=stored_case(STORED),
 )
@@ -119,6 +120,7 @@ LAB007 = major(
     "padding is trained",
     "Labels at positions with attention 0, or at padding, are not masked: most of the loss becomes predicting pad.",
     data="mask the labels at padding",
+    moves=("nowhere",),
     bad=stored_case({"input_ids": [*IDS, 2, 2], "labels": [*IDS, 2, 2], "attention_mask": [1] * 40 + [0, 0]}),
     good=stored_case({"input_ids": [*IDS, 2, 2], "labels": [*IDS, -100, -100], "attention_mask": [1] * 40 + [0, 0]}),
     more=(case(GOOD, ROUNDS, changes={"batch.labels_pad": 0}),),
@@ -315,6 +317,7 @@ LAB004 = fatal(
     " twice or not at all.",
     data="convert the set with `sftui encode`",
     leads_to=Consequence.MISALIGNED,
+    moves=("nowhere",),
     bad=stored_case(STORED, changes={"loss.shift": "preshifted", "data.given_labels": "auto"}),
     good=stored_case(STORED),
 )

@@ -107,6 +107,7 @@ TPL007 = major(
     "Rendered with the generation prompt the text parts from the full conversation, so a mask by prompt length is"
     " off by some tokens. LLaMA-Factory encodes pieces on their own and is not affected.",
     scope="setup",
+    moves=("edge",),
     bad=case(GOOD, template=chatml(prompt="<think>")),
     good=case(GOOD, template=chatml()),
 )
@@ -197,6 +198,7 @@ TPL001 = loud(
     "there is no chat template",
     "Base tokenizers ship none, and transformers has no default any more: apply_chat_template raises. Tools that"
     " guess a template silently are worse.",
+    moves=("row",),
     bad=case(GOOD, facts={"chat_templates": {}}, template=""),
 )
 
@@ -257,6 +259,7 @@ TPL005 = major(
     "the template writes today's date",
     "The same row gives other ids on other days: caches differ, and training differs from serving.",
     data="pass a constant date_string, or write the day into a copy of the template",
+    moves=("frame",),
     bad=case(GOOD, template="{{ strftime_now('%d %b %Y') }}" + chatml()),
     good=case(GOOD, template=chatml()),
     more=(
@@ -368,6 +371,7 @@ TPL011 = major(
     "The tokenizer brings a template that renders the same conversation differently: what is trained is not what a"
     " server renders.",
     leads_to=Consequence.UNSERVED,
+    moves=("frame",),
     bad=case(GOOD, changes={"render.template": "builtin:zephyr"}),
 )
 
@@ -466,6 +470,7 @@ TPL014 = minor(
     "the template depends on enable_thinking and the recipe does not set it",
     "What an unset flag means differs by model size and server, so training and serving may differ.",
     data="pass enable_thinking where the rows are rendered, and the same when serving",
+    moves=("nowhere",),
     bad=case(GOOD, template=chatml(prompt="{% if enable_thinking %}<think>{% endif %}")),
     good=case(
         GOOD,
@@ -500,6 +505,7 @@ BND002 = major(
     "The text of the prompt is a prefix but its tokens are not, for every row: the edge of the header merges with"
     " what follows.",
     data="draw the mask from spans of the full render",
+    moves=("edge",),
     bad=case(
         GOOD,
         template=(

@@ -20,6 +20,7 @@ TRU001 = fatal(
     "The prompt alone fills the length limit, so nothing trained is left.",
     repair=(DROP,),
     leads_to=Consequence.UNTRAINED,
+    moves=("cut",),
     bad=case(LONG, changes={"length.max": 20}),
     good=case(LONG, changes={"length.max": 4000}),
     more=(
@@ -36,6 +37,7 @@ TRU002 = major(
     repair=(DROP,),
     aliases=("EOS005", "GEN010"),
     leads_to=Consequence.UNSTOPPED,
+    moves=("cut",),
     bad=case(LONG, changes={"length.max": 150}),
     good=case(LONG, changes={"length.max": 4000}),
     more=(case(LONG, preset="unsloth@2026.10", changes={"length.max": 150}),),
@@ -48,6 +50,7 @@ TRU003 = fatal(
     "LLaMA-Factory cuts prompt and answer in proportion, each at its end, so the answer follows half a question.",
     repair=(DROP,),
     leads_to=Consequence.UNTRAINED,
+    moves=("cut",),
     bad=case(LONG, preset="llamafactory@0.9", changes={"length.max": 100, "render.template": "llamafactory/qwen"}),
     good=case(LONG, preset="llamafactory@0.9", changes={"render.template": "llamafactory/qwen"}),
 )
@@ -58,6 +61,7 @@ TRU004 = major(
     "the beginning of the row is cut off",
     "BOS, system message and tools are lost.",
     data="cut on the right, or drop long rows",
+    moves=("cut",),
     bad=case(LONG, changes={"length.max": 150, "length.over": "cut_left"}),
     good=case(LONG, changes={"length.max": 4000, "length.over": "cut_left"}),
     more=(case(LONG, preset="torchtune@0.7", changes={"length.max": 150, "length.over": "cut_left"}),),
@@ -77,6 +81,7 @@ TRU010 = major(
     " turns of long conversations are never trained.",
     repair=(DROP,),
     leads_to=Consequence.LOST,
+    moves=("cut",),
     bad=case(_SAMPLED, preset="llamafactory-v1@0.9.6", changes={"length.max": 60}),
     good=case(_SAMPLED, preset="llamafactory-v1@0.9.6"),
 )
@@ -169,6 +174,7 @@ TRU007 = loud(
     "media placeholders are cut off",
     "The number of placeholders no longer fits the number of images.",
     data="raise the length limit",
+    moves=("cut",),
     bad=case(_IMAGES, tokenizer="media", changes={"length.max": 20}),
     good=case(chat("<image> what?", "A cat."), tokenizer="media"),
     more=(case(_IMAGES, tokenizer="media", preset="torchtune@0.7", changes={"length.max": 20}),),
@@ -216,6 +222,7 @@ TRU006 = major(
     data="repair the row",
     repair=(DROP,),
     leads_to=Consequence.DROPPED,
+    moves=("cut",),
     bad=case(LONG, preset="axolotl@0.19", changes={"length.max": 50}),
     good=case(GOOD, preset="axolotl@0.19"),
 )
@@ -235,6 +242,7 @@ TRU009 = major(
     "No length limit is set, and the row exceeds model_max_length: memory runs out, or positions are used that the"
     " model was never trained on.",
     repair=(DROP,),
+    moves=("over",),
     bad=case(LONG, facts={"model_max_length": 150}),
     good=case(LONG),
 )

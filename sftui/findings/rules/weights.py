@@ -31,6 +31,7 @@ LAB016 = major(
     "a message's weight does not reach the loss",
     "The data says how much an answer counts; the trainer knows only on and off, or weighs other messages alone.",
     data="keep 0 and 1 alone, and repeat the rows that should count for more",
+    moves=("message",),
     bad=case(chat("hi", _answer(0.5))),
     good=case(chat("hi", _answer(0.5)), changes=WEIGHED),
     more=(

@@ -133,6 +133,7 @@ TRU005 = major(
     "default-length",
     "the trainer's default length cuts rows",
     "Nobody chose this limit: it is the trainer's default, and it takes trained tokens away.",
+    moves=("cut",),
     bad=case(chat("hi", "so it goes " * 900), preset="trl@1.16"),
     good=case(GOOD, preset="trl@1.16"),
 )
@@ -185,6 +186,7 @@ LAB009 = info(
     "turns-not-all-trained",
     "not every assistant turn is trained",
     "Some trainers train the last answer only, others all; people are surprised both ways.",
+    moves=("answers", "behind stops"),
     bad=case(chat("hi", "Hello.", "Bye.", "Bye!")),
     good=case(chat("hi", "Hello.", "Bye.", "Bye!"), changes={"mask.rule": "assistant"}),
     more=tuple(

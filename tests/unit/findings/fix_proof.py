@@ -155,7 +155,7 @@ def changed_place(before: Inspection, after: Inspection) -> tuple[Places, ...]:
 
 
 def place_of(name: str, finding: Finding, inspection: Inspection, context: Context) -> Places:
-    """The tokens of a row that a fix may move; the names stand in `MOVES` of test_findings_fixes."""
+    """The tokens of a row that a fix may move; a rule's `moves` name them."""
     if inspection.tokens is None or lost(inspection):
         return set(range(len(inspection.tokens or ())))
     look, count = RowLook(inspection, context), len(inspection.tokens)

@@ -34,33 +34,6 @@ from sftui.recipe import knobs
 
 PRESETS = ("hf-trainer", "trl@1.16", "axolotl@0.19", "llamafactory@0.9", "unsloth@2026.10", "torchtune@0.7")
 
-MOVES: Mapping[str, tuple[str, ...]] = {
-    code: places
-    for places, codes in (
-        (("answers",), ("BND010", "GEN000", "GEN001", "GEN003", "GEN006")),
-        (("answers", "behind stops"), ("LAB009", "ROL005")),
-        (("appended",), ("EOS001", "EOS009")),
-        (("behind stops",), ("EOS008", "GEN009")),
-        (("bos",), ("BOS001", "BOS002")),
-        (("brackets",), ("BND009",)),  # those at the edges of answers
-        (("cut",), ("TRU001", "TRU002", "TRU003", "TRU004", "TRU005", "TRU006", "TRU007", "TRU010")),
-        (("edge",), ("BND001", "BND002", "TPL007")),  # from where prompt and row part to where the prompt alone ends
-        (("edge", "appended"), ("BND008",)),
-        (("frame",), ("TPL005", "TPL011", "TPL016")),  # what templates write around the contents
-        (("headers",), ("GEN002",)),
-        (("injected",), ("GEN011",)),
-        (("message",), ("LAB010", "LAB016", "ROL001", "ROL002")),
-        (("nowhere",), ("LAB004", "LAB007", "PAC001", "PAC003", "PAD003", "TPL014")),
-        (("others",), ("GEN005", "LAB002")),
-        (("over",), ("TRU009",)),
-        (("row",), ("LAB003", "TPL001")),  # every stored label is off by one; nothing was rendered
-        (("stops",), ("EOS003", "EOS006")),
-        (("stops", "behind stops"), ("EOS004",)),  # white space behind a terminator goes with it
-    )
-    for code in codes
-}
-"""Where the fix of the recipe or the template that a code offers may move labels, as `fix_proof.place_of` draws it."""
-
 REVEALED: Mapping[str, Mapping[str, str]] = {
     "BND001": {"GEN002": "the token that merges holds the end of the header too"},
     "EOS004": {"EOS008": "the terminator's key takes the line break behind it along"},
@@ -128,7 +101,7 @@ def offered() -> Mapping[str, Fixed]:
 
 
 @pytest.mark.one_of(3)
-@pytest.mark.parametrize("code", sorted(MOVES))
+@pytest.mark.parametrize("code", sorted(code for code, one in CODES.items() if one.moves))
 def test_a_fix_repairs_its_place_and_nothing_else(code: str, tmp_path: Path) -> None:
     """Each fix of one code; `test_the_tables_name_what_is_there` holds that no other code has any."""
     fixes = {name: one for name, one in offered().items() if one.finding.code == code}
@@ -158,7 +131,7 @@ def repairs_its_place_and_nothing_else(one: Fixed, folder: Path) -> None:
         sides = [
             (side.inspections[number], side.context, findings(side, one.finding, number)) for side in (before, after)
         ]
-        places = places_of(MOVES[code], *sides)
+        places = places_of(CODES[code].moves, *sides)
         if lost(before.inspections[number]):
             assert not gone or before.inspections[number].dropped is not None
             assert not trained_elsewhere(after.inspections[number], after.context, one.finding)
@@ -226,7 +199,10 @@ def test_every_fix_in_the_source_is_proven() -> None:
 def test_the_tables_name_what_is_there(capsys: pytest.CaptureFixture[str]) -> None:
     codes = {one.finding.code for one in offered().values()}
     assert (
-        codes == set(MOVES) and set(REVEALED) <= codes and set(EASED) <= codes and {code for code, _ in STATED} <= codes
+        codes == {code for code, one in CODES.items() if one.moves}
+        and set(REVEALED) <= codes
+        and set(EASED) <= codes
+        and {code for code, _ in STATED} <= codes
     )
     with capsys.disabled():
         trainers = sorted({one.trainer for one in offered().values()})
