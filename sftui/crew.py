@@ -58,7 +58,7 @@ class CrewTask(Protocol[P_contra, R_co]):
     def open(self) -> OpenTask[P_contra, R_co]: ...
 
 
-class _Hand(Generic[P, R]):
+class _CrewProcess(Generic[P, R]):
     """One process with its end of the pipe, and the pieces it has."""
 
     def __init__(self, task: CrewTask[P, R], folder: str, overran: tuple[bound.Overrun, ...]) -> None:
@@ -114,7 +114,7 @@ class Crew(Generic[P, R]):
         self._task, self._folder = task, os.getcwd()
         self.overran: tuple[bound.Overrun, ...] = ()
         self.note: str | None = None
-        self._hands: list[_Hand[P, R]] = [_Hand(task, self._folder, ()) for _ in range(jobs)]
+        self._hands: list[_CrewProcess[P, R]] = [_CrewProcess(task, self._folder, ()) for _ in range(jobs)]
 
     def refuse(self, overran: tuple[bound.Overrun, ...]) -> None:
         """Leave out what has overrun elsewhere, too."""
@@ -153,7 +153,7 @@ class Crew(Generic[P, R]):
                 return
             hand.give(piece)
 
-    def _ready(self, busy: list[_Hand[P, R]]) -> Iterator[tuple[int, R, str | None]]:
+    def _ready(self, busy: list[_CrewProcess[P, R]]) -> Iterator[tuple[int, R, str | None]]:
         """What processes have done meanwhile; those that a row has ended are replaced."""
         ready = wait([hand.connection for hand in busy], LOOK)
         for hand in busy:
@@ -170,7 +170,7 @@ class Crew(Generic[P, R]):
             hand.pieces.popleft()
             yield done
 
-    def _replace(self, gone: _Hand[P, R]) -> None:
+    def _replace(self, gone: _CrewProcess[P, R]) -> None:
         overrun = gone.overrun()
         if overrun is None:
             raise SftuiError(
@@ -179,7 +179,7 @@ class Crew(Generic[P, R]):
         self.overran = (*self.overran, overrun)
         if len(self.overran) > bound.MOST_DEATHS:
             raise SftuiError(f"{overrun.why}, as {bound.MOST_DEATHS} pieces of work did before, so no more is tried")
-        hand = _Hand(self._task, self._folder, self.overran)
+        hand = _CrewProcess(self._task, self._folder, self.overran)
         self._hands[self._hands.index(gone)] = hand
         for piece in gone.pieces:
             hand.give(piece)

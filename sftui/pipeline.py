@@ -448,7 +448,7 @@ def pack_rows(inspections: Iterable[Inspection], recipe: Recipe, tools: Toolbox)
     if recipe.pack.strategy == "none":
         raise RecipeError("the recipe does not pack", fix="set pack.strategy")
     trainer = trainer_named(recipe.preset)
-    names = _Names()
+    names = _ExampleRows()
     in_order = trainer.pack_in_order(names.of(inspections), recipe, tools)
     if in_order is not None:
         yield from map(names.on, in_order)
@@ -460,12 +460,12 @@ def pack_rows(inspections: Iterable[Inspection], recipe: Recipe, tools: Toolbox)
             for part, example in enumerate(inspection.examples):
                 if len(held) == size and not trainer.traits.packing.groups_hold_dropped:
                     yield from map(names.on, trainer.pack(held, recipe, tools))
-                    held, names = held.emptied(), _Names()
+                    held, names = held.emptied(), _ExampleRows()
                 held.append(example)
                 names.add(inspection.row.index, part)
             if trainer.traits.packing.groups_hold_dropped and (place + 1) % size == 0:
                 yield from map(names.on, trainer.pack(held, recipe, tools))
-                held, names = held.emptied(), _Names()
+                held, names = held.emptied(), _ExampleRows()
         if len(held):
             yield from map(names.on, trainer.pack(held, recipe, tools))
     finally:
@@ -487,7 +487,7 @@ def feed_packs(inspections: Iterable[Inspection], recipe: Recipe, tools: Toolbox
             batch = []
 
 
-class _Names:
+class _ExampleRows:
     """Which row, and which part of it, each example of the packer's input is."""
 
     def __init__(self) -> None:

@@ -67,16 +67,16 @@ def elsewhere(
     address: str | None = None,
     jobs: int | None = None,
     notify: Notify = lambda sentence: None,
-) -> Iterator[Elsewhere]:
+) -> Iterator[PoolReady]:
     """The same session, whose rows are inspected by workers where many are requested: of each comes back what packing
     takes, or (`whole`) all of it. SftuiError as `Pool`."""
     same: dict[str, Any] = {one.name: getattr(session, one.name) for one in fields(Ready)}
     with connected(address, jobs) as cluster, Pool(cluster, InspectRows(sent(session), whole), notify) as pool:
-        yield Elsewhere(**same, pool=pool, size=piece_size(session, cluster.workers))
+        yield PoolReady(**same, pool=pool, size=piece_size(session, cluster.workers))
 
 
 @dataclass(frozen=True, eq=False)
-class Elsewhere(Ready):
+class PoolReady(Ready):
     """A session whose rows are inspected by the workers of a pool."""
 
     pool: Pool = field(kw_only=True)

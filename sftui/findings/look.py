@@ -10,7 +10,19 @@ from typing import Any, NamedTuple, TypeVar
 from sftui.conversations.messages import parse_json
 from sftui.findings.calls import Call, Tools, calls_of, declared
 from sftui.findings.context import Context
-from sftui.findings.shapes import ALL, NONE, SOME, Mask, Order, Read, RowShape, order_of, read, signature_of, stretches
+from sftui.findings.shapes import (
+    ALL,
+    NONE,
+    SOME,
+    Mask,
+    MessageSummary,
+    Order,
+    RowShape,
+    order_of,
+    read,
+    signature_of,
+    stretches,
+)
 from sftui.findings.words import marks_of, texts
 from sftui.flat import covered
 from sftui.model import NOWHERE, Conversation, Cut, Inspection, Kind, Labels, Message, Part, RenderedText, Tokens
@@ -181,7 +193,7 @@ class RowLook:
         return found.messages if found is not None else ()
 
     @lazy
-    def read(self) -> Read:
+    def read(self) -> MessageSummary:
         """What one go through the messages tells."""
         return read(self.messages)
 

@@ -24,7 +24,7 @@ from sftui.values import lazy
 _REASONING = frozenset(REASONING)
 
 
-class Manner(NamedTuple):
+class MessageTraits(NamedTuple):
     """What some message of a row is, or none of them; a part of the row's shape.
 
     `plain`: every one is a role and a text. `edged`: so, and some text is empty or has white space at its ends.
@@ -47,15 +47,15 @@ class Manner(NamedTuple):
     mute: tuple[int, ...] = ()
 
 
-class Read(NamedTuple):
+class MessageSummary(NamedTuple):
     """The role of each message, all texts that they hold in their order (see `words.texts`), and their manner."""
 
     roles: tuple[str, ...]
     said: tuple[str, ...]
-    manner: Manner
+    manner: MessageTraits
 
 
-def read(messages: Sequence[Message]) -> Read:
+def read(messages: Sequence[Message]) -> MessageSummary:
     """All that one go through the messages of a row tells."""
     roles: list[str] = []
     said: list[str] = []
@@ -100,8 +100,10 @@ def read(messages: Sequence[Message]) -> Read:
                 mute.append(len(roles))
         roles.append(role)
     edged = plain and (empty or bordered)
-    manner = Manner(plain, edged, bordered, silent, other, unsaid, called, beside, reasoned, flagged, tuple(mute))
-    return Read(tuple(roles), tuple(said), manner)
+    manner = MessageTraits(
+        plain, edged, bordered, silent, other, unsaid, called, beside, reasoned, flagged, tuple(mute)
+    )
+    return MessageSummary(tuple(roles), tuple(said), manner)
 
 
 RESULT_ROLES = ("tool", "function", "ipython", "environment")
@@ -159,7 +161,7 @@ class RowShape(NamedTuple):
     stopped: Stage | None
     rendered: bool = False
     roles: tuple[str, ...] = ()
-    manner: Manner = Manner()
+    manner: MessageTraits = MessageTraits()
     tools: bool = False
     extra: bool = False
     labelled: bool = False

@@ -65,7 +65,7 @@ class FilterDialog(Dialog):
             self.bar.show(*self.title_lines(self.bar.size.width))
 
 
-class Help(FilterDialog):
+class HelpDialog(FilterDialog):
     """As tall as all of it, so that nothing moves while one types."""
 
     sign = "?"
@@ -90,7 +90,7 @@ TITLE_WIDTH = 24
 UNLISTED = ("palette", "close", "interrupt")
 
 
-class Palette(FilterDialog):
+class PaletteDialog(FilterDialog):
     """Letters filter, arrows move, Enter runs."""
 
     hint = "a command, or a row number"

@@ -287,9 +287,9 @@ class Inspector(Screen[None], inherit_bindings=False):
 
     def open_help(self, then: Then) -> None:
         """Keys, signs and concepts, those keys first that work in the pane that holds them."""
-        from sftui.tui.filter_dialog import Help
+        from sftui.tui.filter_dialog import HelpDialog
 
-        self.show_dialog(Help(keys_of(self.state.open.context), self.keymap), then)
+        self.show_dialog(HelpDialog(keys_of(self.state.open.context), self.keymap), then)
 
     def set_theme(self, name: str) -> None:
         """Other colours for everything."""
@@ -305,9 +305,9 @@ class Inspector(Screen[None], inherit_bindings=False):
 
     def open_palette(self, then: Callable[[Command | int], None]) -> None:
         """Finds a command, or the number of a row."""
-        from sftui.tui.filter_dialog import Palette
+        from sftui.tui.filter_dialog import PaletteDialog
 
         def chosen(entry: Command | int) -> None:
             self.drawing(lambda: then(entry))()
 
-        self.show_dialog(Palette(keys_of(self.state.open.context), self.keymap, chosen))
+        self.show_dialog(PaletteDialog(keys_of(self.state.open.context), self.keymap, chosen))

@@ -40,7 +40,7 @@ def frame_lines(panes: Sequence[FramedPane], width: int, height: int) -> tuple[L
     )
 
 
-class _Rules(NamedTuple):
+class _RuleCells(NamedTuple):
     """The cells of each line that have a rule: around the pane that holds the keys a heavy one."""
 
     light: dict[int, set[int]]
@@ -51,8 +51,8 @@ class _Rules(NamedTuple):
 
 
 @lru_cache(2)
-def _rules(panes: tuple[FramedPane, ...], width: int, height: int) -> _Rules:
-    found = _Rules({}, {})
+def _rules(panes: tuple[FramedPane, ...], width: int, height: int) -> _RuleCells:
+    found = _RuleCells({}, {})
     for pane in panes:
         rules = found.heavy if pane.active else found.light
         top = pane.y - (pane.title is not None)

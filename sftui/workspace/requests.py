@@ -157,7 +157,7 @@ class OrderRequest(Question):
     by: str
 
 
-class SplitWanted(Question):
+class SplitRequest(Question):
     """Which rows evaluate: the worker asks itself, where the trainer sets some aside."""
 
 
@@ -212,7 +212,7 @@ QUESTIONS: Mapping[type, QuestionKind] = {
     SummariesRequest: QuestionKind(ev.SummariesReady),
     SearchRequest: QuestionKind(ev.SearchFound, {"finished": True}, once=True, any_recipe=True),
     WriteRequest: QuestionKind(ev.RepairsWritten, {}, once=True, any_recipe=True),
-    SplitWanted: QuestionKind(None, once=True),
+    SplitRequest: QuestionKind(None, once=True),
     CountRequest: QuestionKind(ev.CountReady, {}),
     RepairsRequest: QuestionKind(ev.RepairsCounted, {"done": True}),
     AuditRequest: QuestionKind(ev.AuditReady, {}),

@@ -69,7 +69,7 @@ def _in_parts(lines: Iterable[RowSummary | None], answer: Answering[SummariesRea
     yield answer(tuple(ready))
 
 
-def _checked(session: Ready, indices: list[int], leads: Leads) -> Iterator[RowSummary | None]:
+def _checked(session: Ready, indices: list[int], leads: SharedBeginnings) -> Iterator[RowSummary | None]:
     """The same lines again with their findings counted."""
     from sftui.audit.verdict import of_row
 
@@ -85,7 +85,7 @@ def _checked(session: Ready, indices: list[int], leads: Leads) -> Iterator[RowSu
         yield replace(summary(inspection, leads), errors=grades["error"], warnings=grades["warning"], verdict=badge)
 
 
-def _summary(session: OpenData, row: Row, leads: Leads) -> RowSummary:
+def _summary(session: OpenData, row: Row, leads: SharedBeginnings) -> RowSummary:
     """One line, whatever happens: the list does not wait for a row on which sftui itself fails."""
     try:
         return summary(session.inspect_row(row, spans=False), leads)
@@ -94,7 +94,7 @@ def _summary(session: OpenData, row: Row, leads: Leads) -> RowSummary:
         return RowSummary(row.index, clipped(row.raw), problem=problem)
 
 
-def summary(inspection: Inspection, leads: Leads) -> RowSummary:
+def summary(inspection: Inspection, leads: SharedBeginnings) -> RowSummary:
     """One line of the row list; figures as far as the inspection went."""
     from sftui.views.strip import strip_of
 
@@ -130,7 +130,7 @@ PART = 4
 """One row in so many begins alike, and three at least: that is the set's own wording and no row's."""
 
 
-class Leads:
+class SharedBeginnings:
     """The beginnings that rows of a set share, such as the wording around each instruction of Alpaca."""
 
     def __init__(self, texts: Sequence[str] = ()) -> None:
@@ -148,14 +148,14 @@ class Leads:
         return f"{ELLIPSIS}{text[whole:]}" if whole >= LEAST and len(text) > longest else text
 
 
-def leads_of(session: OpenData) -> Leads:
+def leads_of(session: OpenData) -> SharedBeginnings:
     """What the first rows of the data begin with."""
-    return Leads(
+    return SharedBeginnings(
         [_clip(_words(made.conversation)) for row in session.sample if (made := session.early(row)).conversation]
     )
 
 
-def preview(inspection: Inspection, leads: Leads) -> str:
+def preview(inspection: Inspection, leads: SharedBeginnings) -> str:
     """The first words that tell a row apart: of its user's messages, its prompt or text, or the row itself."""
     found = inspection.conversation
     text = _clip(_words(found)) if found is not None else ""

@@ -335,9 +335,9 @@ class Worker:
 
     def _start_split(self, session: OpenData) -> None:
         """Find out which rows evaluate, and mark them on screen."""
-        self._jobs.pop(rq.SplitWanted, None)
+        self._jobs.pop(rq.SplitRequest, None)
         if isinstance(session, Ready) and held_out_by(session.recipe) is not None:
-            self._jobs[rq.SplitWanted] = (rq.SplitWanted(-1), self._splitting(session))
+            self._jobs[rq.SplitRequest] = (rq.SplitRequest(-1), self._splitting(session))
 
     def _splitting(self, session: OpenData) -> Iterator[None]:
         yield from unless_lost(session, settling(session), lambda problem: None)

@@ -202,7 +202,7 @@ class Dying:
 
 def test_a_process_is_started_again_no_more_often_than_the_bound(lower: Lower, monkeypatch: pytest.MonkeyPatch) -> None:
     assert lower("sftui.bound.MOST_DEATHS", 8) == 3
-    monkeypatch.setattr(crew, "_Hand", Dying)
+    monkeypatch.setattr(crew, "_CrewProcess", Dying)
     Dying.started = 0
     working: crew.Crew[int, int] = crew.Crew(None, 1)  # type: ignore[arg-type]
     with pytest.raises(SftuiError, match="as 3 pieces of work did before, so no more is tried"):

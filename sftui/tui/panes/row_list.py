@@ -128,11 +128,11 @@ class RowList(LineView):
 
     def _made(self, made: Inspection) -> RowSummary:
         """What is found in a row is not known on the other side."""
-        from sftui.workspace.summaries import Leads, summary
+        from sftui.workspace.summaries import SharedBeginnings, summary
 
         known = self.summaries.get(made.row.index)
         text, repaired = (known.preview, known.repaired) if known is not None else ("", False)
-        return replace(summary(made, Leads()), preview=text, repaired=repaired, dropped=made.dropped)
+        return replace(summary(made, SharedBeginnings()), preview=text, repaired=repaired, dropped=made.dropped)
 
     def forget(self) -> None:
         """Another recipe or tokenizer: what is off screen is no longer true, the rest answers again."""

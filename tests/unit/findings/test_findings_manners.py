@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sftui.findings.context import Context
 from sftui.findings.look import RowLook
-from sftui.findings.shapes import Manner, read
+from sftui.findings.shapes import MessageTraits, read
 from sftui.findings.words import REASONING, texts
 from sftui.model import Conversation, Inspection, Kind, Message, Row
 
@@ -55,7 +55,7 @@ def test_the_manner_is_what_each_question_alone_tells(messages: list[Message]) -
     found = read(messages)
     assert found.roles == tuple(one.role for one in messages)
     assert list(found.said) == [said for _, said, _ in texts(Conversation(Kind.CHAT, "messages", tuple(messages)))]
-    assert found.manner == Manner(
+    assert found.manner == MessageTraits(
         plain=plain,
         edged=plain and any(said != said.strip() or not said for _, said, _ in words),
         bordered=any(type(said) is not str or (said and said != said.strip()) for _, said, _ in words),

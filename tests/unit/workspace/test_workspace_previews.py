@@ -8,7 +8,7 @@ from sftui.conversations.detect import detect
 from sftui.model import Row
 from sftui.pipeline import inspect_early
 from sftui.trainers import preset
-from sftui.workspace.summaries import PREVIEW, Leads, preview
+from sftui.workspace.summaries import PREVIEW, SharedBeginnings, preview
 
 BELOW = "Below is an instruction that describes a task. Write a response. ### Instruction: "
 PAIRED = "Below is an instruction that describes a task, paired with an input. Write a response. ### Instruction: "
@@ -17,7 +17,7 @@ ALPACA = [BELOW + one for one in ASKED[:4]] + [PAIRED + one for one in ASKED[4:]
 
 
 def test_alpaca_rows_begin_with_their_instruction() -> None:
-    leads = Leads(ALPACA)
+    leads = SharedBeginnings(ALPACA)
     assert [leads.past(text) for text in ALPACA] == [f"…{one}" for one in (*ASKED, *ASKED[:2])]
     assert leads.past(BELOW + "One that was not among the first") == "…One that was not among the first"
 
@@ -34,13 +34,13 @@ def test_alpaca_rows_begin_with_their_instruction() -> None:
     ids=["short", "the same", "one row", "empty", "none"],
 )
 def test_what_few_rows_share_and_what_nothing_follows_stays(texts: list[str]) -> None:
-    leads = Leads(texts)
+    leads = SharedBeginnings(texts)
     assert [leads.past(text) for text in texts] == texts
 
 
 def test_words_are_not_cut() -> None:
     texts = [f"You are a helpful assistant. Answer in inter{rest}" for rest in ("est", "esting", "estingly", "est too")]
-    leads = Leads(texts)
+    leads = SharedBeginnings(texts)
     assert [leads.past(text) for text in texts[1:]] == ["…interesting", "…interestingly", "…interest too"]
 
 
@@ -48,7 +48,7 @@ def shown(*rows: dict[str, object]) -> list[str]:
     read = tuple(Row(n, one, str(one), f"x:{n}") for n, one in enumerate(rows))
     recipe = preset()
     detected = detect(read, recipe.data)
-    return [preview(inspect_early(row, detected, recipe), Leads()) for row in read]
+    return [preview(inspect_early(row, detected, recipe), SharedBeginnings()) for row in read]
 
 
 def test_all_that_the_user_says_comes_before_what_others_say() -> None:
