@@ -26,6 +26,8 @@ from sftui.trainers.own_config import notes_of
 
 WORTH_IT = 1000
 """Rows from which more processes pay for loading the tokenizer again."""
+LOOK = 0.05
+"""Seconds between two looks at whether to save, stop or tell."""
 
 
 class AuditSession:
@@ -71,8 +73,15 @@ class AuditSession:
         session, audit = self.session, self.audit
         rows = session.rows(audit.rows) if self.whole else chosen_rows(session.source, self.max_rows, self.sample)
         if self.jobs == 1 or (self.total is not None and self.total < WORTH_IT):
-            head = session.rows()
-            return run_audit(audit, rows, session.inspect_many, self.context, head=head, total=lambda: self.total)
+            return run_audit(
+                audit,
+                rows,
+                session.inspect_many,
+                self.context,
+                head=session.rows(),
+                total=lambda: self.total,
+                budget=LOOK,
+            )
         check_head(audit, session.rows(), session.inspect_many, self.context)
         from sftui.audit.processes import AuditTask, audit_in_processes
 
