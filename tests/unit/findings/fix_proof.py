@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 from itertools import takewhile
 from pathlib import Path
 
-from case_runner import Outcome, recipe_of, run
+from case_runner import Outcome, outcome_of, recipe_of
 
 from sftui.errors import SftuiError
 from sftui.findings import Context, Finding
@@ -64,7 +64,7 @@ def fixed_findings(name: str, case: Case) -> Iterator[Fixed]:
     try:
         if losses(recipe_of(case)):
             return
-        before = run(case)
+        before = outcome_of(case)
     except (SftuiError, AssertionError):  # other trainers do not take every case
         return
     for finding in before.findings:

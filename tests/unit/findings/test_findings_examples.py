@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from case_runner import Outcome, run
+from case_runner import Outcome, outcome_of
 
 from sftui.findings import CODES, SCOPE_OF, explain
 from sftui.findings.catalogue import DATASET_CHECKS, ROW_CHECKS, SETUP_CHECKS
@@ -18,13 +18,13 @@ from sftui.findings.run import moments
 @pytest.mark.parametrize("code", sorted(CODES))
 def test_code_is_raised_by_bad_only(code: str) -> None:
     bad, good = CODES[code].bad, CODES[code].good
-    raised = run(bad)
+    raised = outcome_of(bad)
     assert code in raised.codes, [(one.code, one.sentence) for one in raised.findings]
     finding = raised.of(code)[0]
     assert finding.sentence and finding.fix is not None and finding.fix.title
     if SCOPE_OF[code] == "row":
         assert finding.row is not None
-    passed = run(good)
+    passed = outcome_of(good)
     assert code not in passed.codes, passed.of(code)[0].sentence
 
 
@@ -50,7 +50,7 @@ def _places(outcome: Outcome, code: str) -> Iterator[str]:
 def _section(code: str) -> str:
     lines: list[str] = []
     for number, example in enumerate((CODES[code].bad, *CODES[code].more)):
-        lines += [f"{code} {'more' if number else 'bad'}", *_places(run(example), code)]
+        lines += [f"{code} {'more' if number else 'bad'}", *_places(outcome_of(example), code)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -81,7 +81,7 @@ def test_every_code_is_explained(code: str) -> None:
 def test_a_check_reports_by_the_rules_that_it_names(code: str) -> None:
     """Whether rows can have a code, and which fixes there are to prove for it, goes by the rules that checks name."""
     for case in (CODES[code].bad, *CODES[code].more):
-        made = run(case)
+        made = outcome_of(case)
         for inspection in made.inspections:
             asked, look = set(moments(inspection)), RowLook(inspection, made.context)
             for check in ROW_CHECKS:

@@ -9,7 +9,7 @@ from time import process_time
 from typing import Any
 
 import pytest
-from case_runner import open_case, run
+from case_runner import open_case, outcome_of, run
 
 from sftui import bound
 from sftui.errors import RecipeError
@@ -121,7 +121,7 @@ def test_memory_of_duplicates_is_bounded() -> None:
 @pytest.mark.one_of(2)
 @pytest.mark.parametrize("code", sorted(CODES))
 def test_findings_are_plain_and_safe_to_draw(code: str) -> None:
-    for finding in run(CODES[code].bad).findings:
+    for finding in outcome_of(CODES[code].bad).findings:
         assert pickle.loads(pickle.dumps(finding)) == finding
         assert visible(finding.sentence) == finding.sentence
         assert visible(finding.evidence) == finding.evidence
@@ -225,7 +225,7 @@ def test_tags_around_a_gap_are_one_answer_where_another_method_holds_them() -> N
 @pytest.mark.parametrize("code", sorted(CODES))
 def test_changes_are_values_that_the_recipe_takes(code: str) -> None:
     """A fix applied to the recipe can be saved and opened again."""
-    outcome = run(CODES[code].bad)
+    outcome = outcome_of(CODES[code].bad)
     for finding in outcome.findings:
         recipe = outcome.context.recipe
         for change in finding.fix.changes if finding.fix is not None else ():

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from case_runner import Outcome, row, run, tokenizer_of
+from case_runner import Outcome, outcome_of, row, run, tokenizer_of
 from fix_proof import changed_place, lost, moved, place_of, trained_elsewhere
 
 from sftui.findings import CODES, SCOPE_OF, check_row
@@ -86,7 +86,7 @@ def mended(case: Case, code: str, name: str, before: Outcome) -> list[RepairedRo
 @pytest.mark.parametrize(("code", "number", "name"), CASES)
 def test_a_repair_takes_the_finding_away_and_nothing_else(code: str, number: int, name: str) -> None:
     case = example(code, number)
-    before = run(case)
+    before = outcome_of(case)
     assert before.of(code)
     done = mended(case, code, name, before)
     if (code, number, name) in HELPLESS:
