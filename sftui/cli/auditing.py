@@ -87,9 +87,9 @@ def _run(checking: AuditSession, files: tuple[str, ...]) -> None:
     `files` hold the data; without any it is not known whether the data is the same, and nothing is kept.
     """
     folder = cache_root().parent / "audits"
-    whole = checking.whole and bool(files)
+    resumable = checking.resumable and bool(files)
     key, kept = "", False
-    if whole:
+    if resumable:
         prompts = checking.prompts.digest() if checking.prompts is not None else ""
         key = state_key(checking.context, files, source_spec(checking.session.options), checking.wanted, prompts)
         audit = load_state(key, folder)
@@ -110,7 +110,7 @@ def _run(checking: AuditSession, files: tuple[str, ...]) -> None:
             due = time.monotonic() - saved > SAVE_EVERY or (
                 received and (kept or time.monotonic() - begun > SAVE_EVERY / 10)
             )
-            if whole and due and not now.done:
+            if resumable and due and not now.done:
                 save_state(checking.audit, key, folder)
                 saved, kept = time.monotonic(), True
             if received:

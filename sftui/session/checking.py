@@ -65,8 +65,13 @@ class AuditSession:
 
     @property
     def whole(self) -> bool:
-        """Whether all rows are wanted; only then it can go on where it was interrupted."""
+        """Whether all rows are wanted."""
         return self.max_rows is None and self.sample is None
+
+    @property
+    def resumable(self) -> bool:
+        """Whether it can go on where it was interrupted."""
+        return self.whole
 
     def steps(self) -> Iterator[AuditProgress]:
         """Take in the rows behind those that the audit holds; the last progress is `done`."""

@@ -7,7 +7,7 @@ import json
 import os
 import re
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 import pytest
 from markdown_it import MarkdownIt
 
+from sftui.audit.run import AuditProgress
 from sftui.findings import CODES
 
 Sftui = Callable[..., Any]
@@ -234,6 +235,28 @@ def test_an_interrupted_check_goes_on_where_it_was(
     assert "goes on at row 21" in again.err and seen == list(range(21, 40))
     assert json.loads(again.out) == json.loads(whole.out)
     assert not list((tmp_path / "cache" / "audits").glob("*.audit"))
+
+
+def test_an_audit_that_is_made_elsewhere_is_neither_saved_nor_resumed(
+    sftui: Sftui, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sftui.engines.checking import RayChecking, repeated_in
+
+    def steps(self: RayChecking) -> Iterator[AuditProgress]:
+        """As on Ray, with its parts made here."""
+        work = self.task().open()
+        made = [(piece, work.do(piece)) for piece in self.session.source.pieces(300)]
+        parts = ((piece, done.damaged, done.made) for piece, done in made)
+        yield from self.joined(parts, lambda shares: repeated_in(lambda: (done for _, done in made), shares, None))
+
+    monkeypatch.setattr(RayChecking, "steps", steps)
+    monkeypatch.setattr("sftui.cli.auditing.on_ray", lambda engine, address: engine == "ray")
+    monkeypatch.setattr("sftui.cli.auditing.SAVE_EVERY", 0.0)
+    for kept in ("load_state", "save_state"):
+        monkeypatch.setattr(f"sftui.cli.auditing.{kept}", lambda *_: pytest.fail("an audit of Ray's was kept"))
+    path = lines(tmp_path / "rows.jsonl", *(chat(("user", f"{i}?"), ("assistant", f"{i}. ")) for i in range(20)))
+    checked = check(sftui, path, "--engine", "ray", "--format", "json")
+    assert json.loads(checked.out)["rows"] == 20
 
 
 RESUMED: dict[str, tuple[tuple[str, ...], str]] = {
