@@ -177,8 +177,9 @@ def _wait(process: subprocess.Popen[bytes], folder: Path) -> bool:
 
 def _left(folder: Path) -> int:
     """How many Pythons of the run that have torch still run."""
-    marks = _marks(folder)
-    return sum("torch" in marks[pid] for pid in _alive(folder))
+    alive = [*_alive(folder)]
+    marks = _marks(folder)  # read last, since Pythons may still start
+    return sum("torch" in marks[pid] for pid in alive)
 
 
 def _unwatched(session: int, folder: Path) -> Iterator[int]:

@@ -357,8 +357,8 @@ class Recorder:
         """A module is called in train mode; whether it is the model, on ids, and the batch where it is a new one."""
         given = self._arguments(module, args, kwargs)
         name = self._ids_of(given)
-        weight = next(iter(module.parameters()), None)  # what takes a loss is called on labels, too, and has none
-        if name is None or self.wanted.no_model or weight is None:
+        # What takes a loss is called on labels, too, and has no weights.
+        if name is None or self.wanted.no_model or next(iter(module.parameters()), None) is None:
             return False
         table = isinstance(module, (self.torch.nn.Embedding, getattr(self.torch.nn, "EmbeddingBag", ())))
         batch = self._batch(given, name, "model")
