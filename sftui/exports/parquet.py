@@ -6,7 +6,7 @@ import contextlib
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
-from itertools import accumulate, chain, islice
+from itertools import accumulate, islice
 from typing import IO, Any
 
 from sftui.exports.records import Columns, as_line
@@ -45,8 +45,11 @@ def write_parquet(file: IO[bytes], records: Iterable[dict[str, Any]], columns: C
     batches = arrow_batches(records, columns, FIRST_TOKENS)
     first = [*islice(batches, 1)]
     with parquet_file(file, columns) as writer:
-        for batch in chain(first, batches):
+        while first:
+            writer.write_batch(first.pop())
+        for batch in batches:
             writer.write_batch(batch)
+            del batch  # while the next one is made there is none of this one
 
 
 def parquet_file(file: IO[bytes], columns: Columns = ROWS) -> Any:
@@ -69,8 +72,8 @@ def arrow_batches(
         group.append(_columns(record, lists))
         tokens += len(record.get("input_ids", ()))
         if len(group) >= GROUP or tokens >= most:
-            batch, group, tokens, most = _batch(group, columns), [], 0, GROUP_TOKENS
-            yield batch
+            made, group, tokens, most = [_batch(group, columns)], [], 0, GROUP_TOKENS
+            yield made.pop()
     if group:
         yield _batch(group, columns)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import weakref
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -33,6 +35,27 @@ def test_long_rows_fill_a_group_sooner(monkeypatch: pytest.MonkeyPatch) -> None:
         {**one, "labels": tuple(one["labels"]), "attention_mask": tuple(one["attention_mask"])}
         for one in file.read(["row", "input_ids", "labels", "attention_mask"]).to_pylist()
     ]
+
+
+def test_no_group_is_kept_while_the_next_one_fills(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "GROUP_TOKENS", 500)
+    monkeypatch.setattr(parquet, "FIRST_TOKENS", 1000)
+    made: list[weakref.ref[Any]] = []
+    batch_of = parquet._batch
+
+    def noted(*given: Any) -> Any:
+        batch = batch_of(*given)
+        made.append(weakref.ref(batch))
+        return batch
+
+    def rows() -> Iterator[dict[str, Any]]:
+        for number in range(30):
+            yield row(number, 100)
+            assert number % 5 == 4 or not any(batch() for batch in made)
+
+    monkeypatch.setattr(parquet, "_batch", noted)
+    parquet.write_parquet(io.BytesIO(), rows())
+    assert len(made) == 5
 
 
 def test_rows_that_lack_columns_are_null_there() -> None:
