@@ -303,11 +303,12 @@ EOS007 = minor(
 @row_check(LABELLED, EOS007, shape=lambda shape: shape.extent)
 def doubled_stop(look: RowLook) -> Iterator[Fault]:
     """EOS007: two trained stop tokens with nothing but white space between."""
-    ids, blank, places = look.tokens.ids, look.spelling.blank, look.special_trained
+    ids, blank, drawn, places = look.tokens.ids, look.spelling.blank, look.mask.drawn, look.special_trained
     if not look.context.stops <= look.context.tools.tokenizer.special_ids:
-        places = [i for i, token in enumerate(ids) if token in look.row_stops and look.mask.drawn[i]]
+        places = [i for i, token in enumerate(ids) if token in look.row_stops]
     for before, i in pairwise(places):
-        if all(map(blank, range(before + 1, i))) and {ids[before], ids[i]} <= look.row_stops and i < look.padding:
+        apart = not all(map(blank, range(before + 1, i))) or i >= look.padding
+        if not apart and {ids[before], ids[i]} <= look.row_stops and drawn[before] and drawn[i]:
             what = f"{look.spelling.token(before)} and {look.spelling.token(i)} follow each other and both are trained"
             yield Fault(what, tokens=(before, i + 1))
 

@@ -14,6 +14,7 @@ from sftui.findings.words import walk
 
 PAD, EOS = tokenizer_of("chatml").facts.pad_id or 0, tokenizer_of("chatml").facts.eos_id or 0
 OPEN = [one for one in IDS if one != EOS]
+NEWLINE = tokenizer_of("chatml").encode("\n").ids[0]
 NO_ARGUMENTS = chatml(
     "{% for c in m.tool_calls %}CALL {{ c.function.name }}{% endfor %}{{ m.content }}<|im_end|>",
     before="{% if tools %}{{ tools | tojson }}{% endif %}",
@@ -183,6 +184,13 @@ PASSED: dict[str, tuple[str, Case]] = {
     "a stop token of the template's own": (
         "INJ001",
         case(chat("hi", call({"q": "x"}), result("a"), ("assistant", "Sunny.")), template=CALLING),
+    ),
+    "a stop that is masked between two that are trained": (
+        "EOS007",
+        replace(
+            stored([*OPEN, NEWLINE, NEWLINE, NEWLINE], [*OPEN, NEWLINE, -100, NEWLINE]),
+            generation_config={"eos_token_id": [NEWLINE]},
+        ),
     ),
     "padding behind a stop": ("EOS001", stored([*IDS, PAD, PAD], [*IDS, -100, -100], [1] * len(IDS) + [0, 0])),
     "padding behind a stop, where everything is trained": (
