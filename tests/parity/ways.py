@@ -48,7 +48,7 @@ class Used:
     rows: Counter[str] = field(default_factory=Counter)
 
     def one_by_one(self, rows: Sequence[Row], detected: Detection, recipe: Recipe, tools: Toolbox) -> list[Inspection]:
-        with mock.patch("sftui.templates.shortcuts.skeletons.Skeletons.see", lambda self, asked, template: None):
+        with mock.patch("sftui.templates.shortcuts.skeletons.Skeletons.see", lambda self, asked: None):
             return [pipeline.inspect(row, detected, recipe, tools) for row in rows]
 
     def tokenizers(self, rows: Sequence[Row], detected: Detection, recipe: Recipe, tools: Toolbox) -> list[Inspection]:

@@ -26,6 +26,9 @@ from sftui.session import at_hand
 from sftui.session.options import OpenOptions
 from sftui.session.ready import open_data
 from sftui.sources import SourceSpec, captured, open_source
+from sftui.templates import compile_template
+from sftui.templates.rendering.limits import Lost
+from sftui.templates.shortcuts.tracing import Recording
 from sftui.tokens.loading import process
 from sftui.tokens.loading.environments import Environment
 from sftui.tokens.loading.locate import fingerprint, locate, read_json
@@ -174,6 +177,34 @@ def test_what_is_too_much_for_a_clipboard_is_not_sent(lower: Lower) -> None:
     assert "too many for the clipboard" in copy_out("x" * 2_000, sent.append, {}) and sent == []
     copy_out("x" * 1_000, sent.append, {})
     assert len(sent) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "by", "what"),
+    [("MOST_STEPS", 2_000, "too many steps"), ("MOST_CHARACTERS", 400_000, "too long"), ("MOST_WORK", 30_000, "work")],
+)
+def test_a_template_that_takes_too_much_to_follow_is_not_followed(lower: Lower, name: str, by: int, what: str) -> None:
+    """It is rendered instead, within the bound of a render."""
+    template = compile_template("{% for i in range(20) %}{{ messages[0].content ~ i ~ 'xxxx' }}{% endfor %}", "t")
+
+    def followed() -> None:
+        recording = Recording(("hello",), at_noon())
+        message = {"role": "user", "content": recording.texts[0]}
+        template.follow([message], recording, tools=None, variables={})
+        for number in range(20):
+            recording.step(str.__add__, recording.texts[0], "x" * number)
+        recording.worked(20)
+
+    followed()
+    assert lower(f"sftui.templates.shortcuts.tracing.{name}", by) == 10
+    with pytest.raises(Lost, match=what):
+        followed()
+
+
+def at_noon() -> Any:
+    from datetime import datetime
+
+    return datetime(2026, 1, 2, 12)
 
 
 def test_a_row_over_the_usual_limit_is_clipped(lower: Lower, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

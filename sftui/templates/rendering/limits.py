@@ -37,6 +37,10 @@ class LimitExceeded(Exception):
     """A template asked for more than it may have; the message is a clause for the user."""
 
 
+class Lost(Exception):
+    """A template does something with a text that is not followed (see `tracing`)."""
+
+
 def too_big(size: int) -> None:
     """Refuse a value of `size` characters or elements; LimitExceeded above the limit."""
     if size > VALUE_LIMIT:

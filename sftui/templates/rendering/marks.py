@@ -158,25 +158,20 @@ def stands_in(text: str, stretch: str) -> bool:
 
 def _thought(path: tuple[str | int, ...], text: str) -> list[Slot]:
     """A text as one slot, or as two where it opens with a thought, which templates cut out, move or wrap anew."""
-    thought = thought_in(text)
-    return [Slot(path, text)] if thought is None else [Slot(path, said, before) for before, said in thought]
-
-
-def thought_in(text: str) -> tuple[tuple[str, str], tuple[str, str]] | None:
-    """The thought that a text opens with and what follows it, each behind what stands before it; None without one."""
     # By hand: a pattern with white space on either side of its parts takes the cube of a long blank stretch.
-    if _OPENS not in text:
-        return None
     blank = len(text) - len(text.lstrip())
     closes = text.find(_CLOSES, blank + len(_OPENS)) if text.startswith(_OPENS, blank) else -1
     if closes < 0:
-        return None
+        return [Slot(path, text)]
     said = text[blank + len(_OPENS) : closes]
     thought = said.lstrip()
     start = closes - len(thought)
     thought = thought.rstrip()
     rest = text[closes + len(_CLOSES) :].lstrip()
-    return (text[:start], thought), (text[start + len(thought) : len(text) - len(rest)], rest)
+    return [
+        Slot(path, thought, before=text[:start]),
+        Slot(path, rest, before=text[start + len(thought) : len(text) - len(rest)]),
+    ]
 
 
 def _parts(key: str, parts: Sequence[Any]) -> Iterator[Slot]:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from sftui.errors import TemplateError
 from sftui.model import NOWHERE, Conversation, Kind, Part, RenderedText, Span
 from sftui.recipe import Render
+from sftui.templates.rendering import limits
 from sftui.templates.rendering.spans import attribute
 from sftui.templates.rendering.template import ChatTemplate
 from sftui.templates.shortcuts.skeletons import RenderRequest, Sighting
@@ -67,7 +68,7 @@ def render(
         tuple(special_literals),
         now or template.now(),
     )
-    sighting = template.skeletons.see(request, template)
+    sighting = template.skeletons.see(request)
     known = sighting.rendered if sighting is not None and not sighting.due else None
     if known is not None and sighting is not None and sighting.complete:
         return known
@@ -101,17 +102,13 @@ def without_bos(rendered: RenderedText, bos: str) -> RenderedText:
 
 
 def render_text(
-    request: RenderRequest,
-    template: ChatTemplate,
-    plainly: Callable[[], tuple[str, tuple[tuple[int, int], ...]]],
-    sure: bool = False,
+    request: RenderRequest, template: ChatTemplate, plainly: Callable[[], tuple[str, tuple[tuple[int, int], ...]]]
 ) -> tuple[str, int]:
     """The text of a chat of which nothing else is needed, and the steps that the template takes for it.
 
     Put together where the shape of the row is known, else rendered by `plainly`: the same text and steps either way.
-    `sure`: its texts are nothing that the template looks for (see `Skeletons.writes`).
     """
-    sighting = template.skeletons.see(request, None if sure else template)
+    sighting = template.skeletons.see(request)
     if sighting is not None and sighting.rendered is not None and not sighting.due and sighting.steps is not None:
         return sighting.rendered.text, sighting.steps
     rendered, steps, _ = _learning(template, sighting, lambda: (_rendered(template, *plainly()), template.steps))
@@ -136,6 +133,14 @@ def _learning(
     return rendered, steps, template.skeletons.settle(sighting, template, rendered, seconds, steps)
 
 
+def _text_of(
+    some: Sequence[Mapping[str, Any]], request: RenderRequest, template: ChatTemplate, prompt: bool = False
+) -> tuple[str, tuple[tuple[int, int], ...]]:
+    return template.text(
+        some, tools=request.tools, add_generation_prompt=prompt, variables=request.variables, now=request.now
+    )
+
+
 def _rendered(
     template: ChatTemplate, text: str, generation: tuple[tuple[int, int], ...], prompt: str | None = None
 ) -> RenderedText:
@@ -150,23 +155,32 @@ def _rendered(
 
 def _in_full(request: RenderRequest, template: ChatTemplate) -> RenderedText:
     """What the template itself gives."""
-    text, generation = request.text(request.messages, template)
+    text, generation = _text_of(request.messages, request, template)
     prompt = None
     if request.prompt is not None:
-        prompt = request.text(request.messages[: request.prompt], template, prompt=True)[0]
+        prompt = _text_of(request.messages[: request.prompt], request, template, prompt=True)[0]
     rendered = _rendered(template, text, generation, prompt)
     return _attributed(rendered, request, template) if request.spans else rendered
 
 
 def _attributed(rendered: RenderedText, request: RenderRequest, template: ChatTemplate) -> RenderedText:
     """The same with whose text each character is."""
+    worked = 0
+
+    def draw(some: Sequence[Mapping[str, Any]]) -> str | None:
+        # Counted in work, not in seconds, so that two runs agree: a template that takes too much gets no proof.
+        nonlocal worked
+        if worked > limits.SPAN_WORK:
+            return None
+        try:
+            drawn = _text_of(some, request, template)[0]
+        except TemplateError:
+            drawn = None
+        worked += template.steps + len(some) + len(drawn or "") // 100
+        return drawn
+
     found = attribute(
-        rendered.text,
-        request.messages,
-        request.draw(template),
-        literals=request.literals,
-        bos=request.bos,
-        injected=request.injected,
+        rendered.text, request.messages, draw, literals=request.literals, bos=request.bos, injected=request.injected
     )
     return replace(rendered, spans=found.spans, exact=found.exact, notes=found.notes)
 

@@ -1,4 +1,4 @@
-"""The Jinja environment of transformers, with limits. The only module that imports jinja2.
+"""The Jinja environment of transformers, with limits. With `tracing` the only module that imports jinja2.
 
 Text for text what `transformers.utils.chat_template_utils._compile_jinja_template` gives: the immutable sandbox,
 `trim_blocks`, `lstrip_blocks`, loop controls, the `generation` tag, `tojson`, `raise_exception`, `strftime_now`, `dict`
@@ -8,6 +8,7 @@ and `namespace`, each as in the version requested. There is no loader, so a temp
 from __future__ import annotations
 
 import json
+import time
 import types
 from collections.abc import Callable, ItemsView, KeysView, Mapping, Sequence, ValuesView
 from datetime import datetime
@@ -163,6 +164,7 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
         self.rendering = rendering
         self.steps = 0
         self.allowed = 0
+        self.compiled_in = 0.0
         self.binop_table.update({"*": limits.multiply, "**": limits.power, "%": limits.remainder})
         self.filters.update(_measured_filters())
         self.filters["tojson"] = tojson
@@ -234,17 +236,18 @@ def compile_source(
     """A template ready to render, in an environment of its own; jinja2's own errors, RecursionError, LimitExceeded."""
     compiled = _code if len(source) <= KEPT_CHARACTERS else _code.__wrapped__
     environment = ChatEnvironment(clock, rendering)
-    code = compiled(source, rendering)
+    code, environment.compiled_in = compiled(source, rendering)
     return environment, environment.template_class.from_code(environment, code, environment.make_globals(None))
 
 
 @lru_cache(maxsize=8)
-def _code(source: str, rendering: Rendering) -> types.CodeType:
-    """What a template is compiled to, which takes 0.01 s mostly: every recipe that is tried on open data compiles it
-    again."""
+def _code(source: str, rendering: Rendering) -> tuple[types.CodeType, float]:
+    """What a template is compiled to, and the processor seconds that took, 0.01 mostly: every recipe that is tried on
+    open data compiles it again."""
+    begun = time.process_time()
     environment = ChatEnvironment(datetime.now, rendering)
     environment.allowed = limits.STEPS
-    return environment.compile(source)
+    return environment.compile(source), time.process_time() - begun
 
 
 def run(
@@ -270,13 +273,6 @@ def free_variables(source: str) -> frozenset[str]:
     tree = ChatEnvironment(datetime.now).parse(source)
     named = {name.name for name in tree.find_all(jinja2.nodes.Name) if name.ctx == "load"}
     return frozenset(jinja2.meta.find_undeclared_variables(tree) | (named & {"raise_exception", "strftime_now"}))
-
-
-def repeats(source: str) -> bool:
-    """Whether a template makes as much as a number says by `*` or by a width in `format`."""
-    tree = ChatEnvironment(datetime.now).parse(source)
-    formats = (node.attr == "format" for node in tree.find_all(jinja2.nodes.Getattr))
-    return any(formats) or any(tree.find_all(jinja2.nodes.Mul))
 
 
 def _raise_exception(message: Any) -> None:

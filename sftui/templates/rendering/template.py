@@ -10,7 +10,7 @@ from dataclasses import asdict, is_dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from sftui import bound
@@ -18,8 +18,10 @@ from sftui.errors import TemplateError
 from sftui.side_files import parse_json, read_side_file
 from sftui.templates.rendering import limits
 from sftui.templates.rendering.behaviour import NEWEST, REASONING_KEYS, Rendering
-from sftui.templates.shortcuts.rust_engine import RustEngine, frozen
 from sftui.templates.shortcuts.skeletons import Skeletons
+
+if TYPE_CHECKING:
+    from sftui.templates.shortcuts.tracing import Recording, Tracer
 
 _GENERATION_TAG = re.compile(r"\{%-?\s*generation\s*-?%\}")
 EMPTY_CONVERSATION = "Cannot apply chat template to an empty conversation. Provide at least one message."
@@ -39,10 +41,10 @@ class ChatTemplate:
     """
 
     __slots__ = (
-        "_engine",
         "_environment",
         "_lock",
         "_template",
+        "_tracer",
         "clock",
         "has_generation_tag",
         "made_of",
@@ -69,7 +71,7 @@ class ChatTemplate:
         self.clock = clock
         self.made_of = source if made_of is None else made_of
         self._lock = threading.Lock()
-        self._engine: RustEngine | None = None
+        self._tracer: Tracer | None = None
         self.skeletons = Skeletons()
         if len(source) > limits.SOURCE_LIMIT:
             raise TemplateError(f"the chat template {name} is longer than {limits.SOURCE_LIMIT >> 10} Ki characters")
@@ -93,6 +95,11 @@ class ChatTemplate:
     def now(self) -> datetime:
         """What time it is for the template."""
         return (self.clock or datetime.now)()
+
+    @property
+    def compiled_in(self) -> float:
+        """The processor seconds that it takes to compile, whoever did."""
+        return self._environment.compiled_in
 
     @property
     def steps(self) -> int:
@@ -157,23 +164,32 @@ class ChatTemplate:
             "add_generation_prompt": add_generation_prompt,
         }
 
-    def frozen_values(
-        self, messages: Sequence[Mapping[str, Any]], tools: Any, variables: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        """The variables of the template for `rust_text`; TypeError where they are not all of JSON's types."""
-        values = self._values(prepare_messages(messages, self.rendering), tools, False, variables)
-        return {name: frozen(value) for name, value in values.items()}
+    def follow(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        recording: Recording,
+        *,
+        tools: Any,
+        add_generation_prompt: bool = False,
+        variables: Mapping[str, Any],
+    ) -> tuple[tuple[Any, ...], tuple[tuple[Any, Any], ...]]:
+        """What `text` gives as parts, and where generation blocks stand in it (see `tracing.Tracer.follow`).
 
-    def frozen_messages(self, messages: Sequence[Mapping[str, Any]]) -> Any:
-        """Messages among these variables; TypeError."""
-        return frozen(prepare_messages(messages, self.rendering))
+        `messages` hold texts of the recording; all else in them is of JSON's types. Whatever `Tracer.follow` raises.
+        """
+        from sftui.templates.shortcuts.tracing import Tracer
 
-    def rust_text(self, values: Mapping[str, Any], now: datetime) -> str:
-        """What minijinja gives for frozen values, mostly the same as `text`; whatever it raises."""
-        if self._engine is None:
-            self._engine = RustEngine(self.source)
-        with bound.template_work(self.made_of, (self.source, values), adds_up=True):
-            return self._engine.text(values, now)
+        ready = prepare_messages(messages, self.rendering, _copied)
+        values = self._values(ready, tools, add_generation_prompt, variables)
+        with self._lock, bound.template_work(self.made_of, ("follow", self.source), adds_up=True):
+            if self._tracer is None:
+                self._tracer = Tracer(self.source, self.rendering)
+            return self._tracer.follow(values, recording)
+
+    @property
+    def traced_steps(self) -> int:
+        """The same as `steps` of what was followed last."""
+        return self._tracer.steps if self._tracer is not None else 0
 
 
 def compile_template(
@@ -227,9 +243,12 @@ def variables_of(template: ChatTemplate) -> frozenset[str]:
         raise _compile_error(error, template.name) from error
 
 
-def prepare_messages(messages: Sequence[Mapping[str, Any]], rendering: Rendering = NEWEST) -> list[dict[Any, Any]]:
-    """Messages as a template sees them under one version of transformers, always a copy."""
-    data = plain_data if rendering.plain_types else kept_data
+def prepare_messages(
+    messages: Sequence[Mapping[str, Any]], rendering: Rendering = NEWEST, data: Callable[[Any], Any] | None = None
+) -> list[dict[Any, Any]]:
+    """Messages as a template sees them under one version of transformers, always a copy; `data` is how values are
+    copied where not as that version does."""
+    data = data or (plain_data if rendering.plain_types else kept_data)
     prepared = []
     for message in messages:
         if not isinstance(message, Mapping):
@@ -289,6 +308,13 @@ def kept_data(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(kept_data(item) for item in value)
     return value if isinstance(value, _KEPT) else plain_data(value)
+
+
+def _copied(value: Any) -> Any:
+    """The value with its lists and mappings copied and all else as it is."""
+    if isinstance(value, dict):
+        return {key: _copied(item) for key, item in value.items()}
+    return [_copied(item) for item in value] if isinstance(value, list) else value
 
 
 def _tool_schemas(tools: Any, data: Callable[[Any], Any]) -> Any:

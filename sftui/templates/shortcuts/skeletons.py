@@ -1,17 +1,16 @@
 """Rows that differ in their texts alone: how a template writes such rows is found once, the rest is arithmetic.
 
-What two rows share is their shape: roles, keys, tools, the template's variables, which texts are blank or open with a
-thought. For a shape `_learned` puts words in place of the texts, has Jinja render them, and reads where each word
-stands and whether it is trimmed or in JSON; `_planned` has `spans.attribute` say who wrote what, taking only what would
-be said of any other texts too. A row of a known shape is then put together, and is that where `rust_engine` gives the
-same text for it. Every `CHECK_EVERY`th of them is rendered by Jinja as well, every `CHECK_LATER`th once `SURE_AFTER`
-agreed: where the two differ, shapes are not used any more and `mismatch` says so.
+What two rows share is their shape: roles, keys, tools, the template's variables, which texts are blank and the white
+space at the ends of the others. `tracing` follows one row of a shape and tells where its texts stand and on what
+conditions; `_planned` puts words in place of the texts and has `spans.attribute` say who wrote what, taking only what
+would be said of any other texts too. A row of a known shape that meets the conditions is then put together, and every
+`CHECK_EVERY`th of them is rendered as well, every `CHECK_LATER`th once `SURE_AFTER` agreed: where the two differ,
+shapes are not used any more and `mismatch` says so.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import marshal
 import re
 from bisect import bisect_right
@@ -20,16 +19,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import accumulate
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from sftui.errors import TemplateError
 from sftui.model import Part, RenderedText, Span, common_prefix
 from sftui.recipe import Render
 from sftui.templates.rendering import limits
 from sftui.templates.rendering.gaps import GapComparison, opener_of, special_pattern, writes_thoughts
-from sftui.templates.rendering.marks import slots_of, stands_in, thought_in
-from sftui.templates.rendering.spans import ABSENT, LEAVES_OUT, Draw, attribute
-from sftui.templates.shortcuts.rust_engine import frozen_flat
+from sftui.templates.rendering.limits import Lost
+from sftui.templates.rendering.marks import slots_of, stands_in
+from sftui.templates.rendering.spans import ABSENT, LEAVES_OUT, attribute
+
+if TYPE_CHECKING:
+    from sftui.templates.shortcuts.tracing import Recording
 
 
 class TemplateFacts(Protocol):
@@ -39,35 +40,30 @@ class TemplateFacts(Protocol):
     def name(self) -> str: ...
 
     @property
-    def steps(self) -> int: ...
+    def compiled_in(self) -> float: ...
 
-    def text(
+    @property
+    def traced_steps(self) -> int: ...
+
+    def follow(
         self,
         messages: Sequence[Mapping[str, Any]],
+        recording: Recording,
         *,
         tools: Any,
-        add_generation_prompt: bool,
+        add_generation_prompt: bool = False,
         variables: Mapping[str, Any],
-        now: datetime | None,
-    ) -> tuple[str, tuple[tuple[int, int], ...]]: ...
-
-    def frozen_values(
-        self, messages: Sequence[Mapping[str, Any]], tools: Any, variables: Mapping[str, Any]
-    ) -> dict[str, Any]: ...
-
-    def frozen_messages(self, messages: Sequence[Mapping[str, Any]]) -> Any: ...
-
-    def rust_text(self, values: Mapping[str, Any], now: datetime) -> str: ...
+    ) -> tuple[tuple[Any, ...], tuple[tuple[Any, Any], ...]]: ...
 
 
 LEARN_AFTER = 12
-"""Rows of a shape that are rendered before it is worth learning from one, which takes as long as 3 to 10 of them; where
-that was in vain, four times as many, and so on."""
+"""Rows of a shape that are rendered before it is worth following one, which takes as long as 3 to 10 of them (the first
+time 100: the template is compiled again); where that was in vain, four times as many, and so on."""
 CHECK_EVERY, CHECK_LATER, SURE_AFTER = 64, 256, 512
 """Every so many rows of a shape that are put together, one is rendered as well, and every so many behind that row; to
-render one takes as long as to put 5 together."""
+render one takes as long as to put 30 to 60 together."""
 MOST_SHAPES, MOST_WAYS, MOST_TRIES = 512, 4, 3
-"""Shapes that are kept, ways through the template of each, and rows learned from in vain."""
+"""Shapes that are kept, ways through the template (answers to its conditions) of each, and rows followed in vain."""
 MOST_CHARACTERS, MOST_TEXTS = 200_000, 500
 """Characters of the texts of a row, and how many there are; rows of more are rendered."""
 MOST_IN_SHAPE, MOST_IN_NAME = 20_000, 200
@@ -77,25 +73,23 @@ MOST_WRITTEN = 1_000
 MOST_LITERAL, MOST_HELD = 200_000, 4_000_000
 """Characters that a template writes by itself in a row, and that are kept of all shapes together."""
 SLOW = 0.03
-"""Processor seconds: what takes longer to render is not learned from, so that a row costs no more than twice that."""
+"""Processor seconds: what takes longer to render is not followed, so that a row costs no more than twice that."""
 
 _PLAIN = ("role", "content")
 _FIXED = frozenset(("role", "name"))
 _THINKING = frozenset(("content", "reasoning_content", "thinking", "reasoning"))
 _BLANK, _TEXT, _THOUGHT = object(), object(), object()
-_WHITE_IN_PYTHON = re.compile("[\x1c-\x1f]")
-"""White space to Python, not to minijinja."""
 _MARKED = "0Zq"
 """In every mark that `spans` makes for a text that holds no such thing."""
 
+Edge = tuple[int, str, str]
+"""The number of a text, and the white space before and after what it says."""
 Unlike = tuple[int, int, str]
 """The number of a text, 0 or -1, and the character that it must not have there."""
 Place = tuple[int, int]
 """A place in a text: the piece that it stands before, and characters on from there (back, where negative)."""
-
-
-class Lost(Exception):
-    """What a template writes of a row depends on more than where its texts stand."""
+Step = tuple[Callable[..., Any], tuple[Any, ...]]
+"""A step of a `Recording`: a function, and its arguments or the registers that hold them."""
 
 
 class RenderRequest(NamedTuple):
@@ -127,32 +121,6 @@ class RenderRequest(NamedTuple):
             found.extend([value] if isinstance(value, str) else [token for token in value if isinstance(token, str)])
         return tuple(dict.fromkeys([*(token for token in found if token), *self.special_literals]))
 
-    def text(
-        self, some: Sequence[Mapping[str, Any]], template: TemplateFacts, prompt: bool = False
-    ) -> tuple[str, tuple[tuple[int, int], ...]]:
-        """What the template gives for other messages, all else as it is; TemplateError."""
-        return template.text(
-            some, tools=self.tools, add_generation_prompt=prompt, variables=self.variables, now=self.now
-        )
-
-    def draw(self, template: TemplateFacts) -> Draw:
-        """The same for `spans.attribute`: None for what is refused, and for all that is too much work."""
-        worked = 0
-
-        def drawn(some: Sequence[Mapping[str, Any]]) -> str | None:
-            # Counted in work, not in seconds, so that two runs agree: a template that takes too much gets no proof.
-            nonlocal worked
-            if worked > limits.SPAN_WORK:
-                return None
-            try:
-                text: str | None = self.text(some, template)[0]
-            except TemplateError:
-                text = None
-            worked += template.steps + len(some) + len(text or "") // 100
-            return text
-
-        return drawn
-
 
 @dataclass(slots=True, eq=False)
 class _Shape:
@@ -169,23 +137,18 @@ class Sighting:
     """A row that may be put together: `rendered` is that, None where it is not known how.
 
     `complete`: with its spans, where they are requested. `due`: it is to be rendered as well. `thinks`: one of its
-    texts opens with a thought.
+    texts opens with a thought. `steps` are those that the template takes for it, where they are known.
     """
 
     request: RenderRequest
     shape: _Shape
     texts: list[str]
-    edged: list[int]
+    edges: tuple[Edge, ...]
     thinks: bool
-    way: _Skeleton | None = None
     rendered: RenderedText | None = None
     complete: bool = False
     due: bool = False
-
-    @property
-    def steps(self) -> int | None:
-        """Those that the template takes for it, where they are known."""
-        return None if self.way is None else self.way.steps
+    steps: int | None = None
 
 
 class Skeletons:
@@ -200,11 +163,8 @@ class Skeletons:
         self._shapes: dict[Any, _Shape] = {}
         self._about: tuple[Mapping[str, Any], Render, tuple[str, ...]] | None = None
 
-    def see(self, request: RenderRequest, template: TemplateFacts | None) -> Sighting | None:
-        """Take note of a row; None where it has no shape, or shapes are not used any more.
-
-        Without a template no other engine is asked: the texts are known to be nothing that it looks for.
-        """
+    def see(self, request: RenderRequest) -> Sighting | None:
+        """Take note of a row; None where it has no shape, or shapes are not used any more."""
         if self.mismatch is not None:
             return None
         about = (request.special_tokens, request.options, request.special_literals)
@@ -214,7 +174,7 @@ class Skeletons:
         read = _read(request.messages)
         if read is None:
             return None
-        key, texts, edged = read
+        key, texts, edges = read
         key.append((request.prompt, request.spans, request.injected))
         try:
             if request.tools is not None:
@@ -230,19 +190,17 @@ class Skeletons:
                 del self._shapes[next(iter(self._shapes))]
             shape = self._shapes[kept] = _Shape()
         shape.seen += 1
-        sighting = Sighting(request, shape, texts, edged, _THOUGHT in key)
+        sighting = Sighting(request, shape, texts, tuple(edges), _THOUGHT in key)
         for way in shape.ways:
-            if way.fill(sighting, template):
+            sighting.rendered = way.rendered(texts, sighting.edges, request.now)
+            if sighting.rendered is not None:
                 shape.used += 1
                 self.put_together += 1
+                sighting.complete = way.plan is not None or not request.spans
+                sighting.steps = way.steps
                 sighting.due = shape.used % (CHECK_EVERY if shape.used <= SURE_AFTER else CHECK_LATER) == 0
                 break
         return sighting
-
-    def writes(self, request: RenderRequest, text: str) -> bool:
-        """Whether a row that the template renders to this text is put together so, whatever another engine gives."""
-        sighting = self.see(request, None)
-        return sighting is not None and sighting.rendered is not None and sighting.rendered.text == text
 
     def settle(
         self,
@@ -255,13 +213,14 @@ class Skeletons:
         """Learn from a row that was rendered in full, or is refused (None); a sentence where it is not as it was put
         together.
 
-        `steps` are those of its one render, taken for those of every row that takes this way through the template.
+        `steps` are those of its one render, the same for every row that takes this way through the template.
         """
-        known, way = sighting.rendered, sighting.way
-        if known is not None and way is not None and sighting.due:
-            if way.steps != steps:
-                way.steps = None
-            if rendered is not None and known == (rendered if sighting.complete else _without_spans(rendered)):
+        known = sighting.rendered
+        if known is not None and sighting.due:
+            alike = sighting.steps in (None, steps)
+            if rendered is not None and alike:
+                alike = known == (rendered if sighting.complete else _without_spans(rendered))
+            if rendered is not None and alike:
                 return None
             self._shapes.clear()
             self.mismatch = (
@@ -271,19 +230,16 @@ class Skeletons:
             return self.mismatch
         shape = sighting.shape
         wanted = shape.seen > LEARN_AFTER * 4**shape.tries and shape.tries < MOST_TRIES and len(shape.ways) < MOST_WAYS
-        if rendered is None or not wanted or seconds > SLOW:
+        if rendered is None or not wanted or seconds > SLOW or template.compiled_in > 5 * SLOW:
             return None
-        learned = _learned(sighting, template, rendered)
-        complete = learned is not None and sighting.complete
+        way = _followed(sighting, template, rendered)
+        complete = way is not None and (way.plan is not None or not sighting.request.spans)
         shape.tries += not complete
-        if learned is not None and (complete or known is None):
-            if (
-                learned.held + sum(skeleton.held for kept in self._shapes.values() for skeleton in kept.ways)
-                > MOST_HELD
-            ):
+        if way is not None and (complete or known is None):
+            if way.held + sum(skeleton.held for kept in self._shapes.values() for skeleton in kept.ways) > MOST_HELD:
                 self._shapes.clear()
-            learned.steps = steps
-            shape.ways.insert(0 if complete else len(shape.ways), learned)
+            way.steps = steps
+            shape.ways.insert(0 if complete else len(shape.ways), way)
         return None
 
 
@@ -314,15 +270,15 @@ def _without_spans(rendered: RenderedText) -> RenderedText:
     )
 
 
-def _read(messages: Sequence[Mapping[str, Any]]) -> tuple[list[Any], list[str], list[int]] | None:
-    """The shape of messages, their texts in order, and the numbers of those that begin or end in white space; None
-    where they hold what is not of JSON's types, or too much.
+def _read(messages: Sequence[Mapping[str, Any]]) -> tuple[list[Any], list[str], list[Edge]] | None:
+    """The shape of messages, their texts in order, and those that begin or end in white space; None where they hold
+    what is not of JSON's types, or too much.
 
     Everything that is not one of the texts is in the shape to the letter.
     """
     key: list[Any] = []
     texts: list[str] = []
-    edged: list[int] = []
+    edges: list[Edge] = []
     for message in messages:
         if type(message) is not dict:
             return None
@@ -340,41 +296,44 @@ def _read(messages: Sequence[Mapping[str, Any]]) -> tuple[list[Any], list[str], 
                 return None
             key.append(name)
             if type(value) is not str:
-                if not _read_in(value, key, texts, edged, 0):
+                if not _read_in(value, key, texts, edges, 0):
                     return None
             elif name in _FIXED:
                 if len(value) > MOST_IN_NAME:
                     return None
                 key.append(value)
             else:
-                thought = thought_in(value) if name in _THINKING else None
-                for before, said in thought or (("", value),):
-                    key += (_THOUGHT, before) if thought else ()
-                    if len(before) > MOST_IN_NAME or not _read_text(said, key, texts, edged):
-                        return None
+                core = value.strip()
+                if len(core) == len(value) != 0:
+                    texts.append(value)
+                    key.append(_TEXT)
+                elif not _read_edged(value, key, texts, edges):
+                    return None
+                if name in _THINKING and core.startswith("<think>") and "</think>" in core:
+                    key.append(_THOUGHT)
     if len(texts) > MOST_TEXTS or len(key) > MOST_IN_SHAPE or sum(map(len, texts)) > MOST_CHARACTERS:
         return None
-    return key, texts, edged
+    return key, texts, edges
 
 
-def _read_text(value: str, key: list[Any], texts: list[str], edged: list[int]) -> bool:
-    """The same of a text, which may be nothing but white space; False where its ends are white to Python alone."""
-    core = value.strip()
-    if not core:
+def _read_edged(value: str, key: list[Any], texts: list[str], edges: list[Edge]) -> bool:
+    """The same of a text that may begin or end in white space, or be nothing else."""
+    before, after = len(value) - len(value.lstrip()), len(value.rstrip())
+    if not after:
         key += (_BLANK, value)
         return len(value) <= MOST_IN_NAME
-    if len(core) < len(value):
-        edged.append(len(texts))
+    if before or after < len(value):
+        edges.append((len(texts), value[:before], value[after:]))
     texts.append(value)
     key.append(_TEXT)
-    return len(core) == len(value) or not _WHITE_IN_PYTHON.search(value)
+    return before + len(value) - after <= MOST_IN_NAME
 
 
-def _read_in(value: Any, key: list[Any], texts: list[str], edged: list[int], depth: int) -> bool:
+def _read_in(value: Any, key: list[Any], texts: list[str], edges: list[Edge], depth: int) -> bool:
     """The same of what is inside of a message; False where it has no shape."""
     kind = type(value)
     if kind is str:
-        return _read_text(value, key, texts, edged)
+        return _read_edged(value, key, texts, edges)
     if kind is dict and depth < 12:
         key += (dict, len(value))
         for name, item in value.items():
@@ -385,11 +344,11 @@ def _read_in(value: Any, key: list[Any], texts: list[str], edged: list[int], dep
                 if len(item) > MOST_IN_NAME:
                     return False
                 key.append(item)
-            elif not _read_in(item, key, texts, edged, depth + 1):
+            elif not _read_in(item, key, texts, edges, depth + 1):
                 return False
     elif kind is list and depth < 12 and len(value) <= MOST_TEXTS:
         key += (list, len(value))
-        return all(_read_in(item, key, texts, edged, depth + 1) for item in value)
+        return all(_read_in(item, key, texts, edges, depth + 1) for item in value)
     elif kind is float:
         key += (float, repr(value))
     elif kind is int or kind is bool or value is None:
@@ -399,7 +358,7 @@ def _read_in(value: Any, key: list[Any], texts: list[str], edged: list[int], dep
     return True
 
 
-def _filled(messages: Sequence[Mapping[str, Any]], texts: Sequence[str]) -> list[dict[str, Any]]:
+def _filled(messages: Sequence[Mapping[str, Any]], texts: Sequence[Any]) -> list[dict[str, Any]]:
     """The messages with others in place of their texts, in the order of `_read`."""
     rest = iter(texts)
 
@@ -412,51 +371,45 @@ def _filled(messages: Sequence[Mapping[str, Any]], texts: Sequence[str]) -> list
             return [inside(item) for item in value]
         return next(rest) if isinstance(value, str) and value.strip() else value
 
-    def said(name: str, value: Any) -> Any:
-        if name in _FIXED and isinstance(value, str):
-            return value
-        thought = thought_in(value) if name in _THINKING and isinstance(value, str) else None
-        return inside(value) if thought is None else "".join([before + inside(part) for before, part in thought])
-
-    return [{name: said(name, value) for name, value in message.items()} for message in messages]
+    return [
+        {name: value if name in _FIXED and isinstance(value, str) else inside(value) for name, value in message.items()}
+        for message in messages
+    ]
 
 
-class _Spot(NamedTuple):
-    """Where a text stands among pieces: its number, how it is written if not as it is, and whether it is trimmed."""
-
-    at: int
-    number: int
-    written: Callable[[str], str] | None
-    trims: bool
+def _replaced(value: Any, texts: Mapping[str, Any]) -> Any:
+    """The value with each string that is a key of `texts` replaced."""
+    if isinstance(value, str):
+        return texts.get(value, value)
+    if isinstance(value, Mapping):
+        return {name: _replaced(item, texts) for name, item in value.items()}
+    return [_replaced(item, texts) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 class _Rope:
-    """A text as pieces: what the template writes by itself, and the texts of a row in turn."""
+    """A text as pieces, strings and registers in turn."""
 
-    __slots__ = ("_pieces", "spots")
+    __slots__ = ("_pieces", "registers")
 
-    def __init__(self, gaps: Sequence[str], spots: Sequence[_Spot]) -> None:
-        self._pieces = [piece for gap in gaps for piece in (gap, "")][:-1]
-        self.spots = spots
+    def __init__(self, parts: Sequence[Any]) -> None:
+        self._pieces = [part if isinstance(part, str) else "" for part in parts]
+        self.registers = [(at, part.register) for at, part in enumerate(parts) if not isinstance(part, str)]
 
-    def filled(self, texts: Sequence[str], edged: Sequence[int]) -> list[str]:
+    def moved(self, places: Sequence[int]) -> _Rope:
+        """The same where registers have other numbers."""
+        made = _Rope(self._pieces)
+        made.registers = [(at, places[register]) for at, register in self.registers]
+        return made
+
+    def filled(self, registers: Sequence[Any]) -> list[str]:
         pieces = self._pieces.copy()
-        for at, number, written, trims in self.spots:
-            text = texts[number].strip() if edged and trims else texts[number]
-            pieces[at] = text if written is None else written(text)
+        for at, register in self.registers:
+            pieces[at] = registers[register]
         return pieces
 
     def literals(self) -> str:
-        """All that is no text of the row, apart."""
+        """All that is no register, apart."""
         return "\0".join(self._pieces)
-
-    def place(self, position: int, shown: Sequence[str]) -> Place:
-        """Where a character stands when the rope is filled so; Lost inside a text."""
-        at = [0, *accumulate(map(len, shown))]
-        piece = min(bisect_right(at, position) - 1, len(shown))
-        if piece % 2 and position > at[piece]:
-            raise Lost("a border inside a text")
-        return piece, position - at[piece]
 
 
 class _PartialMessage(NamedTuple):
@@ -484,16 +437,18 @@ class _Plan:
     thoughts: bool
     quoted: tuple[int, ...]
     """Texts that stand in JSON."""
-    edges: bool
-    """Whether white space at the ends of texts changes nothing."""
+    edges: tuple[Edge, ...] | None
+    """White space at the ends of texts; None where none changes anything."""
     unlike: tuple[Unlike, ...]
     partly: tuple[_PartialMessage, ...]
 
     def of(
-        self, text: str, pieces: Sequence[str], texts: Sequence[str], edged: Sequence[int]
+        self, text: str, pieces: Sequence[str], texts: Sequence[str], edges: tuple[Edge, ...]
     ) -> tuple[Span, ...] | None:
-        """The spans; None where they are not known for these texts."""
-        if edged and (not self.edges or any(number in self.quoted for number in edged)):
+        """The spans; None where they is not known for these texts."""
+        if edges and edges != self.edges and (self.edges is not None or any(edge[0] in self.quoted for edge in edges)):
+            return None
+        if self.edges and not edges:
             return None
         for one in texts:
             if _MARKED in one or (self.thoughts and "</think>" in one):
@@ -515,171 +470,214 @@ class _Plan:
         )
 
 
-class _Skeleton:
-    """How a template writes the rows of one shape, whose messages are `flat` where all that they hold is text."""
+class _Fill:
+    """What is done to the texts of a row, and where they go then: `text`, and `prompt` where one is rendered."""
 
-    __slots__ = (
-        "_flat",
-        "_generation",
-        "_overlapping",
-        "_prompt",
-        "_tagged",
-        "_text",
-        "_values",
-        "edges",
-        "plan",
-        "steps",
-    )
+    __slots__ = ("_steps", "prompt", "text")
+
+    def __init__(self, steps: Sequence[Step], text: _Rope, prompt: _Rope | None) -> None:
+        self._steps = [_compiled(*step) for step in steps]
+        self.text, self.prompt = text, prompt
+
+    def registers(self, texts: Sequence[str]) -> Sequence[Any] | None:
+        """The texts and what the steps make of them; None where a condition is not met."""
+        if not self._steps:
+            return texts
+        registers: list[Any] = list(texts)
+        try:
+            for step in self._steps:
+                if not step(registers):
+                    return None
+        except (TypeError, ValueError, IndexError):
+            return None
+        return registers
+
+
+class _Skeleton:
+    """One way through a template for the rows of one shape."""
+
+    __slots__ = ("_any", "_bare", "_generation", "_overlapping", "_tagged", "_times", "held", "plan", "steps")
 
     def __init__(
         self,
+        recording: Recording,
         text: _Rope,
         prompt: _Rope | None,
         generation: tuple[tuple[Place, Place], ...],
         rendered: RenderedText,
         plan: _Plan | None,
-        values: Mapping[str, Any],
-        flat: bool,
     ) -> None:
-        self._text, self._prompt, self._generation, self.plan = text, prompt, generation, plan
+        steps, places = _without_strips(recording.steps, len(recording.texts))
+        self._any = _Fill(recording.steps, text, prompt)
+        self._bare = _Fill(steps, text.moved(places), None if prompt is None else prompt.moved(places))
+        self._times = tuple(dict.fromkeys(recording.times))
+        written = len(text.literals()) + len("" if prompt is None else prompt.literals())
+        self.held = written + len(recording.steps) + len(steps)
+        self._generation, self.plan = generation, plan
         self._tagged, self._overlapping = rendered.has_generation_tag, rendered.overlapping
-        self._values, self._flat = values, flat
         self.steps: int | None = None
 
-    @property
-    def held(self) -> int:
-        """Characters that it keeps."""
-        return len(self._text.literals()) + (0 if self._prompt is None else len(self._prompt.literals()))
-
-    def fill(self, sighting: Sighting, template: TemplateFacts | None) -> bool:
-        """Put a row together, and whether that is what the template gives; without one no other engine is asked."""
-        texts, edged, request = sighting.texts, sighting.edged, sighting.request
-        pieces = self._text.filled(texts, edged)
+    def rendered(self, texts: Sequence[str], edges: tuple[Edge, ...], now: datetime) -> RenderedText | None:
+        """What the template gives for these texts; None where it may be anything else."""
+        filling = self._any if edges else self._bare
+        registers = filling.registers(texts)
+        if registers is None or any(now.strftime(written) != said for written, said in self._times):
+            return None
+        pieces = filling.text.filled(registers)
         text = "".join(pieces)
-        prompt = None if self._prompt is None else "".join(self._prompt.filled(texts, edged))
-        if template is not None and not self._agreed(template, request, text, prompt):
-            return False
-        spans = None if self.plan is None else self.plan.of(text, pieces, texts, edged)
+        spans: tuple[Span, ...] = ()
+        if self.plan is not None:
+            found_spans = self.plan.of(text, pieces, texts, edges)
+            if found_spans is None:
+                return None
+            spans = found_spans
         generation: tuple[tuple[int, int], ...] = ()
         if self._generation:
             at = [0, *accumulate(map(len, pieces))]
             generation = tuple([(at[a] + da, at[b] + db) for (a, da), (b, db) in self._generation])
-        sighting.way, sighting.complete = self, spans is not None or not request.spans
-        sighting.rendered = RenderedText(
+        return RenderedText(
             text,
-            spans or (),
-            prompt,
+            spans,
+            None if filling.prompt is None else "".join(filling.prompt.filled(registers)),
             generation,
             self._tagged,
             None,
             True,
-            self.plan.notes if self.plan is not None and spans is not None else (),
+            self.plan.notes if self.plan is not None else (),
             self._overlapping,
         )
+
+
+def _without_strips(steps: Sequence[Step], texts: int) -> tuple[list[Step], list[int]]:
+    """The steps of texts without white space at their ends, from which stripping takes nothing, and the new place of
+    each register."""
+    from sftui.templates.shortcuts.tracing import ASK, Register
+
+    kept: list[Step] = []
+    places, count = list(range(texts)), texts
+    for function, refs in steps:
+        if _strips(function, refs) and places[refs[0]] < texts:
+            places.append(places[refs[0]])
+            continue
+        kept.append((function, tuple(Register(places[ref]) if type(ref) is Register else ref for ref in refs)))
+        if function is not ASK:
+            places.append(count)
+            count += 1
+    return kept, places
+
+
+def _strips(function: Callable[..., Any], refs: tuple[Any, ...]) -> bool:
+    """Whether a step takes white space, and nothing else, from the ends of a register."""
+    from sftui.templates.shortcuts.tracing import Register
+
+    if function not in (str.strip, str.lstrip, str.rstrip) or len(refs) > 2 or type(refs[0]) is not Register:
+        return False
+    chars = refs[1] if len(refs) > 1 else None
+    return chars is None or (isinstance(chars, str) and not chars.strip())
+
+
+def _compiled(function: Callable[..., Any], refs: tuple[Any, ...]) -> Callable[[list[Any]], bool]:
+    """A step as a function of the registers; False where it is a condition that they do not meet."""
+    from sftui.templates.shortcuts.tracing import ASK, Register
+
+    if function is ASK:
+        request, expected = int(refs[0]), refs[1]
+        return lambda registers: ASK(registers[request], expected)
+    if all(type(ref) is not Register for ref in refs[1:]) and type(refs[0]) is Register:
+        first, rest = int(refs[0]), refs[1:]
+
+        def one(registers: list[Any]) -> bool:
+            registers.append(function(registers[first], *rest))
+            return True
+
+        return one
+
+    def many(registers: list[Any]) -> bool:
+        registers.append(function(*(registers[ref] if type(ref) is Register else ref for ref in refs)))
         return True
 
-    def _agreed(self, template: TemplateFacts, request: RenderRequest, text: str, prompt: str | None) -> bool:
+    return many
+
+
+def _followed(sighting: Sighting, template: TemplateFacts, rendered: RenderedText) -> _Skeleton | None:
+    """The way of this row through the template; None where it is not known, or tells another text."""
+    for spans in (True, False) if sighting.request.spans else (False,):
         try:
-            messages = frozen_flat(request.messages) if self._flat else template.frozen_messages(request.messages)
-            given = {**self._values, "messages": messages, "add_generation_prompt": False}
-            if template.rust_text(given, request.now) != text:
-                return False
-            given |= {"messages": messages[: request.prompt], "add_generation_prompt": True}
-            return prompt is None or template.rust_text(given, request.now) == prompt
-        except Exception:  # whatever a template raises there
-            return False
+            found = _skeleton(sighting, template, rendered, spans)
+        except Exception:  # Lost, or whatever else a template raises that is given no strings
+            continue
+        known = found.rendered(sighting.texts, sighting.edges, sighting.request.now)
+        if known == (rendered if spans else _without_spans(rendered)):
+            return found
+    return None
 
 
-def _learned(sighting: Sighting, template: TemplateFacts, rendered: RenderedText) -> _Skeleton | None:
-    """How the rows of a shape are written, by one of them, which is put together; None where that is not known, or
-    would be another text."""
-    try:
-        found = _skeleton(sighting, template, rendered)
-    except Exception:  # Lost, or whatever else a template raises that is given other texts
-        return None
-    sighting.rendered, sighting.complete = None, False
-    if not found.fill(sighting, template):
-        return None
-    return found if sighting.rendered == (rendered if sighting.complete else _without_spans(rendered)) else None
+def _skeleton(sighting: Sighting, template: TemplateFacts, rendered: RenderedText, spans: bool) -> _Skeleton:
+    from sftui.templates.shortcuts.tracing import Recording
 
-
-def _skeleton(sighting: Sighting, template: TemplateFacts, rendered: RenderedText) -> _Skeleton:
     request = sighting.request
-    words = _Words(len(sighting.texts), rendered.text + (rendered.prompt or ""))
-    messages, edged = _filled(request.messages, words.texts), _filled(request.messages, words.edged)
+    recording = Recording(sighting.texts, request.now)
+    messages = _filled(request.messages, recording.texts)
 
-    def rope(count: int | None, prompt: bool) -> tuple[_Rope, str, tuple[tuple[int, int], ...]]:
-        text, generated = request.text(messages[:count], template, prompt)
-        found = words.rope(text, request.text(edged[:count], template, prompt)[0])
-        most = max(Counter(spot.number for spot in found.spots).values(), default=0)
-        if len(found.literals()) > MOST_LITERAL or 12 * MOST_CHARACTERS * most > limits.OUTPUT_LIMIT // 2:
+    def follow(some: Sequence[Mapping[str, Any]], prompt: bool = False) -> tuple[tuple[Any, ...], Any]:
+        return template.follow(
+            some, recording, tools=request.tools, add_generation_prompt=prompt, variables=request.variables
+        )
+
+    parts, generated = follow(messages)
+    generation = tuple((_place(before, parts), _place(until, parts)) for before, until in generated)
+    prompt = follow(messages[: request.prompt], True)[0] if request.prompt is not None else None
+    for some in (parts, prompt or ()):
+        if _most(some) > limits.OUTPUT_LIMIT or len(_Rope(some).literals()) > MOST_LITERAL:
             raise Lost("it may write too much")
-        return found, text, generated
-
-    text_rope, text, generated = rope(None, False)
-    prompt_rope = rope(request.prompt, True)[0] if request.prompt is not None else None
-    shown = text_rope.filled(words.texts, ())
-    generation = tuple((text_rope.place(start, shown), text_rope.place(end, shown)) for start, end in generated)
     plan = None
-    if request.spans and not sighting.thinks:
+    if spans:
         try:
-            plan = _planned(request, template, text_rope, words, messages, text)
+            plan = _planned(sighting, template, recording, parts, ())
         except Lost:
-            plan = None
-    values = template.frozen_values(messages, request.tools, request.variables)
-    flat = values.pop("messages") == messages and all(type(said) is str for one in messages for said in one.values())
-    return _Skeleton(text_rope, prompt_rope, generation, rendered, plan, values, flat)
+            if not sighting.edges:
+                raise
+            plan = _planned(sighting, template, recording, parts, sighting.edges)
+    return _Skeleton(recording, _Rope(parts), None if prompt is None else _Rope(prompt), generation, rendered, plan)
 
 
-def _json_body(text: str) -> str:
-    """A text as it stands between the quotes of JSON."""
-    return json.dumps(text, ensure_ascii=False)[1:-1]
+def _place(before: Sequence[Any], parts: Sequence[Any]) -> Place:
+    """Where in a text the parts that it begins with end."""
+    for at, part in enumerate(before):
+        other = parts[at] if at < len(parts) else None
+        if isinstance(part, str):
+            if isinstance(other, str) and at == len(before) - 1 and other.startswith(part):
+                return (at, len(part)) if len(part) < len(other) else (at + 1, 0)
+            if other != part:
+                raise Lost("what a block gave stands elsewhere")
+        elif isinstance(other, str) or other is None or other.register != part.register:
+            raise Lost("what a block gave stands elsewhere")
+    return len(before), 0
 
 
-def _json_ascii(text: str) -> str:
-    """The same with every letter beyond ASCII escaped."""
-    return json.dumps(text)[1:-1]
+def _most(parts: Sequence[Any]) -> int:
+    """Characters that these may come to at the most: JSON writes six for one of two bytes, twelve for one of four."""
+    literal = sum(len(part) for part in parts if isinstance(part, str))
+    times = Counter(part.register for part in parts if not isinstance(part, str))
+    return literal + 12 * MOST_CHARACTERS * max(times.values(), default=0)
 
 
 class _Words:
-    """A word for each text of a row, which stands in its stead, without white space at its ends and with (`edged`).
+    """A word for each text of a row, which stands in its stead: what is found of it holds for any other text that is
+    not blank, has the same white space at its ends, and for which `tracing`'s conditions are met.
 
     It reads differently in JSON, so that one form is not taken for another.
     """
 
-    def __init__(self, count: int, avoid: str) -> None:
+    def __init__(self, count: int, edges: Sequence[Edge], avoid: str) -> None:
         number = 0
         while f"Zw{number}w" in avoid:
             number += 1
-        self.seed, end = f"Zw{number}w", "b\"\té'eZw"
-        self.texts = [f"{self.seed}{at}{end}" for at in range(count)]
-        self.edged = [f" {text} " for text in self.texts]
-        self._ends = {end: None, _json_body(end): _json_body, _json_ascii(end): _json_ascii}
-        self._word = re.compile(f"{self.seed}(\\d+)({'|'.join(map(re.escape, self._ends))})")
-
-    def rope(self, text: str, edged: str) -> _Rope:
-        """What a template writes around the words, by what it gives for them and for the same with white space; Lost
-        where it makes something else of a word."""
-        (gaps, numbers, ends), (wide, *others) = self._split(text), self._split(edged)
-        if [numbers, ends] != others:
-            raise Lost("white space at the ends of texts")
-        spots = []
-        kept = ""
-        for at, (number, end) in enumerate(zip(numbers, ends)):
-            trims = wide[at] == kept + gaps[at]
-            if not trims and wide[at] != kept + gaps[at] + " ":
-                raise Lost("white space at the ends of texts")
-            kept = "" if trims else " "
-            spots.append(_Spot(2 * at + 1, int(number), self._ends[end], trims))
-        if wide[-1] != kept + gaps[-1]:
-            raise Lost("white space at the ends of texts")
-        return _Rope(gaps, spots)
-
-    def _split(self, text: str) -> tuple[list[str], list[str], list[str]]:
-        found = self._word.split(text)
-        if self.seed in "\0".join(found[::3]):
-            raise Lost("something else is made of a text")
-        return found[::3], found[1::3], found[2::3]
+        self.seed = f"Zw{number}w"
+        self.texts = [f"{self.seed}{at}b\"\té'eZw" for at in range(count)]
+        for at, before, after in edges:
+            self.texts[at] = f"{before}{self.texts[at]}{after}"
+        self._word = re.compile(f"{self.seed}(\\d+)b.{{1,24}}?eZw", re.DOTALL)
 
     def left_out(self, message: Mapping[str, Any], said: str) -> tuple[int, ...]:
         """The numbers of the texts of a message that are not in what is said."""
@@ -751,50 +749,83 @@ class _SureComparisons(GapComparison):
 
 
 def _planned(
-    request: RenderRequest,
-    template: TemplateFacts,
-    rope: _Rope,
-    words: _Words,
-    messages: Sequence[Mapping[str, Any]],
-    text: str,
+    sighting: Sighting, template: TemplateFacts, recording: Recording, parts: Sequence[Any], edges: tuple[Edge, ...]
 ) -> _Plan:
-    """Who wrote what in the rows of a shape, by these messages of words and their text; Lost where that depends on more
-    than where the texts stand."""
+    """Who wrote what in the rows of a shape whose texts have this white space at their ends, or any at all where there
+    is none; Lost where that depends on more than the conditions of the recording."""
+    from sftui.templates.shortcuts.tracing import TemplateRefusal
+
+    request = sighting.request
+    if sighting.thinks:
+        raise Lost("a thought inside a text")
+    literals = _Rope(parts).literals()
+    words = _Words(len(sighting.texts), edges, literals)
     sure = _SureComparisons(words)
-    if any(slots_of(message).other for message in messages):
+    registers = _Registers(recording, words.texts)
+    messages = _filled(request.messages, words.texts)
+    if _read(messages) is None or any(slots_of(message).other for message in messages):
         raise Lost("content that is no text")
-    if _MARKED in rope.literals():
+    texts = dict(zip(words.texts, recording.texts))
+    steps = written = 0
+
+    def draw(some: Sequence[Mapping[str, Any]]) -> str | None:
+        nonlocal steps, written
+        given = [_replaced(message, texts) for message in some]
+        try:
+            drawn = template.follow(given, recording, tools=request.tools, variables=request.variables)[0]
+        except TemplateRefusal:
+            return None
+        finally:
+            steps += template.traced_steps + len(some)
+        if _most(drawn) > limits.OUTPUT_LIMIT or words.seed in _Rope(drawn).literals():
+            raise Lost("it may write too much")
+        written += _most(drawn)
+        return "".join(registers.shown(drawn))
+
+    shown = registers.shown(parts)
+    text = "".join(shown)
+    if _MARKED in literals:
         raise Lost("marks")
     found = attribute(
-        text,
-        messages,
-        request.draw(template),
-        literals=request.literals,
-        bos=request.bos,
-        injected=request.injected,
-        comparing=sure,
+        text, messages, draw, literals=request.literals, bos=request.bos, injected=request.injected, comparing=sure
     )
+    if steps + written // 100 + len(request.messages) > limits.SPAN_WORK:
+        raise Lost("too much work")
     if not found.exact or not all(note.endswith((ABSENT, LEAVES_OUT)) for note in found.notes):
         raise Lost("not proven")
-    shown = rope.filled(words.texts, ())
-    forms: dict[int, set[tuple[Any, bool]]] = {}
-    for spot in rope.spots:
-        forms.setdefault(spot.number, set()).add((spot.written, spot.trims))
+    at = [0, *accumulate(map(len, shown))]
+
+    def place(position: int) -> Place:
+        piece = min(bisect_right(at, position) - 1, len(parts))
+        inside = position - at[piece]
+        if inside == 0 or isinstance(parts[piece], str):
+            return piece, inside
+        word = shown[piece]
+        if registers.kind(parts[piece].register) != "json":
+            if inside <= len(word) - len(word.lstrip()):
+                return piece, inside
+            if inside >= len(word.rstrip()):
+                return piece + 1, inside - len(word)
+        raise Lost("a border inside a text")
+
+    anything = not edges and not sure.trims and registers.alike and _apart(parts, registers)
+    if not edges and sighting.edges and not anything:
+        raise Lost("white space at the ends of texts")
     special = special_pattern(request.literals)
     return _Plan(
-        tuple((*rope.place(span.start, shown), *rope.place(span.end, shown), *span[2:]) for span in found.spans),
+        tuple((*place(span.start), *place(span.end), span.message, span.part) for span in found.spans),
         found.notes,
         special,
         opener_of(text, special, request.bos),
         request.bos,
-        writes_thoughts(rope.literals()),
-        tuple({spot.number for spot in rope.spots if spot.written is not None}),
-        not sure.trims and all(len(some) == 1 for some in forms.values()) and _apart(rope, shown),
+        writes_thoughts(literals),
+        registers.in_json,
+        None if anything else edges,
         tuple(sure.unlike),
         tuple(
             _PartialMessage(
                 words.left_out(messages[number], "".join([text[start:end] for start, end in ranges])),
-                tuple((rope.place(start, shown), rope.place(end, shown)) for start, end in ranges),
+                tuple((place(start), place(end)) for start, end in ranges),
             )
             for number, ranges in found.partly
             if any(text[start:end].strip() for start, end in ranges)
@@ -802,11 +833,73 @@ def _planned(
     )
 
 
-def _apart(rope: _Rope, shown: Sequence[str]) -> bool:
+def _apart(parts: Sequence[Any], registers: _Registers) -> bool:
     """Whether behind each text that the template trims there is more than white space before the next one: then no
     mark is taken for a text that is not trimmed."""
-    return all(
-        shown[spot.at + 1].strip() or spot is rope.spots[-1]
-        for spot in rope.spots
-        if spot.trims or spot.written is not None
-    )
+    for at, part in enumerate(parts[:-1]):
+        if not isinstance(part, str) and registers.kind(part.register) != "raw":
+            after = parts[at + 1]
+            if not isinstance(after, str) or (not after.strip() and at + 2 < len(parts)):
+                return False
+    return True
+
+
+class _Registers:
+    """What the registers of a recording hold for the words, where that is the text itself, trimmed or in JSON."""
+
+    def __init__(self, recording: Recording, words: Sequence[str]) -> None:
+        self._recording = recording
+        self._values: list[str | None] = list(words)
+        self._texts = list(range(len(words)))
+        self._kinds = ["raw"] * len(words)
+        self._done = 0
+        self._used: dict[int, set[str]] = {}
+
+    @property
+    def in_json(self) -> tuple[int, ...]:
+        """The texts that stand in JSON somewhere."""
+        return tuple(sorted(text for text, kinds in self._used.items() if "json" in kinds))
+
+    @property
+    def alike(self) -> bool:
+        """Whether each text is written in one way wherever it stands, and trimmed on both sides if it is."""
+        return all(len(kinds) == 1 and "part" not in kinds for kinds in self._used.values())
+
+    def kind(self, register: int) -> str:
+        return self._kinds[register]
+
+    def shown(self, parts: Sequence[Any]) -> list[str]:
+        """Parts of a text with the words in it; Lost where something else is made of a text."""
+        self._catch_up()
+        out: list[str] = []
+        for part in parts:
+            value = part if isinstance(part, str) else self._values[part.register]
+            if value is None:
+                raise Lost("something else is made of a text")
+            if not isinstance(part, str):
+                self._used.setdefault(self._texts[part.register], set()).add(self._kinds[part.register])
+            out.append(value)
+        return out
+
+    def _catch_up(self) -> None:
+        from sftui.templates.shortcuts.tracing import ASK, Register, json_ascii, json_body
+
+        steps = self._recording.steps
+        for function, refs in steps[self._done :]:
+            if function is ASK:
+                continue
+            value, text, kind = None, -1, ""
+            source = int(refs[0]) if type(refs[0]) is Register else -1
+            known = self._values[source] if source >= 0 else None
+            if known is not None and self._kinds[source] != "json":
+                text = self._texts[source]
+                if _strips(function, refs):
+                    value = function(known, *refs[1:])
+                    whole = function is str.strip and refs[1:] in ((), (None,))
+                    kind = "trimmed" if whole or self._kinds[source] == "trimmed" else "part"
+                elif function in (json_body, json_ascii):
+                    value, kind = function(known), "json"
+            self._values.append(value)
+            self._texts.append(text)
+            self._kinds.append(kind)
+        self._done = len(steps)

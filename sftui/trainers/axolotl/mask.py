@@ -64,8 +64,6 @@ class Locator:
     by_text: bool
     now: datetime
     ready: list[dict[Any, Any]] = field(default_factory=list)
-    sure: list[bool] = field(default_factory=list)
-    """Whether the row is put together as it is rendered: then it is with a dummy in it, too."""
     spent: list[int] = field(default_factory=lambda: [0])
 
     def find(self, index: int, *, content_only: bool = False, reasoning_only: bool = False) -> Span:
@@ -88,7 +86,6 @@ class Locator:
         rendering = self.template.rendering
         if not self.ready:
             self.ready.extend(prepare_messages(self.turns, rendering))
-            self.sure.append(self.template.skeletons.writes(self._asked(self.turns), self.text))
         rest = self.ready[after:] if after is not None else []
         if self.spent[0] > WORK:
             raise OverBound(
@@ -105,14 +102,11 @@ class Locator:
         if more or after is None:
             text, steps = plainly()[0], self.template.steps
         else:  # asked for as the text of the row is
-            asked = self._asked([*self.turns[:before], turn, *self.turns[after:]])
-            text, steps = render_text(asked, self.template, plainly, self.sure[0])
+            turns, how = [*self.turns[:before], turn, *self.turns[after:]], (self.special_tokens, self.options)
+            asked = RenderRequest(turns, self.tools, self._variables(), {}, *how, None, False, False, (), self.now)
+            text, steps = render_text(asked, self.template, plainly)
         self.spent[0] += steps + count + len(text) // 100
         return text
-
-    def _asked(self, turns: Sequence[Turn]) -> RenderRequest:
-        how = self.special_tokens, self.options
-        return RenderRequest(turns, self.tools, self._variables(), {}, *how, None, False, False, (), self.now)
 
     def _variables(self) -> Mapping[str, Any]:
         return {**self.special_tokens, **self.options.kwargs}

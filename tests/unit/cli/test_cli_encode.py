@@ -190,7 +190,7 @@ def test_a_row_put_together_wrongly_is_told_by_encode_and_check(
     for command in (("encode", data, "-o", "-"), ("check", data)):
         assert "put together" not in sftui(*command, *TOK).err
 
-    def see(self: Skeletons, asked: object, template: object) -> None:
+    def see(self: Skeletons, asked: object) -> None:
         self.mismatch = "a row was put together otherwise than it is rendered"
 
     monkeypatch.setattr(Skeletons, "see", see)
