@@ -281,6 +281,8 @@ class Axolotl(Trainer):
             raise RecipeError(
                 f"Axolotl has no packing `{recipe.pack.strategy}`", fix="set pack.strategy to multipack or none"
             )
+        if (in_order := self.pack_in_order(examples, recipe, tools)) is not None:
+            return in_order
         capacity = packing.capacity_of(recipe, recipe.length.max)[0]
         most = AxolotlOptions.of(recipe).sample_packing_bin_size or packing.BIN_SIZE
         bins = packing.first_fit([len(example.input_ids) for example in examples], capacity, most, recipe.pack.group)

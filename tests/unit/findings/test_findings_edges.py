@@ -14,6 +14,7 @@ from sftui.findings.words import walk
 
 PAD, EOS = tokenizer_of("chatml").facts.pad_id or 0, tokenizer_of("chatml").facts.eos_id or 0
 OPEN = [one for one in IDS if one != EOS]
+LONG = OPEN * 20
 NEWLINE = tokenizer_of("chatml").encode("\n").ids[0]
 NO_ARGUMENTS = chatml(
     "{% for c in m.tool_calls %}CALL {{ c.function.name }}{% endfor %}{{ m.content }}<|im_end|>",
@@ -184,6 +185,17 @@ PASSED: dict[str, tuple[str, Case]] = {
     "a stop token of the template's own": (
         "INJ001",
         case(chat("hi", call({"q": "x"}), result("a"), ("assistant", "Sunny.")), template=CALLING),
+    ),
+    "Axolotl's packs in order: the row without a stop stands alone in its pack": (
+        "PAC006",
+        case(
+            *(
+                {"input_ids": row, "labels": row, "attention_mask": [1] * len(row)}
+                for row in (LONG[:42], [*LONG[:42], EOS], [*LONG[:12], EOS])
+            ),
+            preset="axolotl@0.19",
+            changes={"pack.strategy": "multipack", "length.max": 64, "own.sample_packing_sequentially": True},
+        ),
     ),
     "a stop that is masked between two that are trained": (
         "EOS007",
