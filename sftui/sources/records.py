@@ -95,7 +95,7 @@ def row_of(data: Mapping[str, Any], index: int, where: str, limit: int, layout: 
     if len(raw) <= limit:
         return Row(index, data, raw[:RAW_LIMIT], where, len(raw), layout=layout)
     problem = f"{where} is {len(raw):,} characters, over the limit of {limit:,} a row; --row-limit MB reads it"
-    return Row(index, None, raw[:RAW_LIMIT], where, len(raw), problem)
+    return Row(index, None, raw[:RAW_LIMIT], where, len(raw), problem, layout=layout)
 
 
 def oversized(head: bytes, size: int, limit: int, index: int, where: str) -> Row:

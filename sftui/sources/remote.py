@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import posixpath
+import threading
 import time
+from collections import OrderedDict
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any
 
 from sftui.errors import SourceError, without_secrets
@@ -20,7 +21,7 @@ from sftui.sources.source import DataChange
 BLOCK = 4 << 20
 """Bytes that are requested at a time."""
 BLOCKS = 16
-"""So many blocks are kept, of all files together: a thousand of them must not hold a thousand times as much."""
+"""So many blocks are kept, of all files together."""
 LOOK = 60.0
 """Seconds between two looks whether a file is still the same."""
 PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs", "az": "adlfs"}
@@ -36,6 +37,7 @@ class RemoteFile(ByteFile):
     """A file behind a URL, whose bytes are requested when they are read. SourceError where it cannot be opened."""
 
     def __init__(self, path: str, label: str | None = None, end: int | None = None) -> None:
+        self.mark = object()
         self.path = path
         self.label = label or label_of(path)
         self._end = end
@@ -59,7 +61,7 @@ class RemoteFile(ByteFile):
         pieces = []
         while offset < stop:
             number, at = divmod(offset, BLOCK)
-            piece = _block(self, number)[at : at + stop - offset]
+            piece = _CACHE.block(self, number)[at : at + stop - offset]
             if not piece:
                 break
             pieces.append(piece)
@@ -99,12 +101,37 @@ class RemoteFile(ByteFile):
         return self._changed
 
     def close(self) -> None:
-        _block.cache_clear()
+        _CACHE.forget(self)
 
 
-@lru_cache(maxsize=BLOCKS)
-def _block(file: RemoteFile, number: int) -> bytes:
-    return file.fetch(number)
+class _BlockCache:
+    """The blocks read last, of whatever file: a thousand of them must not hold a thousand times as much."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._blocks: OrderedDict[tuple[object, int], bytes] = OrderedDict()
+
+    def block(self, file: RemoteFile, number: int) -> bytes:
+        key = file.mark, number  # and no id(), which the next file may have where nobody closed this one
+        with self._lock:
+            if key in self._blocks:
+                self._blocks.move_to_end(key)
+                return self._blocks[key]
+        data = file.fetch(number)
+        with self._lock:
+            self._blocks[key] = data
+            while len(self._blocks) > self._most:
+                self._blocks.popitem(last=False)
+        return data
+
+    def forget(self, file: RemoteFile) -> None:
+        with self._lock:
+            for key in [key for key in self._blocks if key[0] is file.mark]:
+                del self._blocks[key]
+
+
+_CACHE = _BlockCache(BLOCKS)
 
 
 def find_url(url: str, split: str | None) -> FolderFiles:

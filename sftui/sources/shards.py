@@ -44,6 +44,7 @@ class _AtRest(NamedTuple):
     notes: tuple[str, ...]
     damage: tuple[Damage, ...]
     rows: int
+    columns: tuple[str, ...]
 
 
 class Shard:
@@ -81,13 +82,16 @@ class Shard:
         source = self._source
         if source is not None and self._path is not None:
             # what was woken since knows its rows only as far as it was read again
-            self.known = self.known or _AtRest(source.notes, source.damage, source.count().rows)
+            self.known = self.known or _AtRest(source.notes, source.damage, source.count().rows, source.columns())
             self._source = None
             source.close()
 
     def answers(self) -> Source | _AtRest:
         """What has its notes and its damage."""
         return self._source or self.known or self.wake()
+
+    def columns(self) -> tuple[str, ...]:
+        return self.known.columns if self.known is not None else self.wake().columns()
 
     def change(self, grown: bool) -> DataChange | None:
         """What has become of its file; `grown`: that there are rows behind its last one is a change, too."""
@@ -172,8 +176,7 @@ class ShardedSource(Source):
             return RowCount(self._shards[-1].first + last.rows, last.exact and not self._openers, fraction)
 
     def columns(self) -> tuple[str, ...]:
-        with self._lent(self._shards[0]) as first:
-            return first.wake().columns()
+        return self._shards[0].columns()
 
     def index_more(self, seconds: float) -> bool:
         until = time.monotonic() + seconds

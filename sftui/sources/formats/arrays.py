@@ -140,7 +140,7 @@ class ArraysSource(CountedSource):
 def _is_arrays(head: bytes, name: str) -> bool:
     """Whether a file holds arrays, by its first bytes where these tell, else by its name."""
     packed = head.startswith(ZIP) and name.endswith((".npz", *TORCH))
-    return head.startswith(NPY) or packed or name.endswith(".safetensors")
+    return head.startswith(NPY) or packed or (name.endswith(".safetensors") and not head.startswith(b"PAR1"))
 
 
 FORMATS = (Format("arrays", ArraysSource, fits=_is_arrays, endings_alone=(".npy", ".npz", ".safetensors", *TORCH)),)

@@ -148,7 +148,8 @@ def test_another_file_under_the_same_url(memory: str, monkeypatch: pytest.Monkey
     assert there.row(4).data is None and "it was written to again" in (there.row(4).problem or "")
 
 
-def test_blocks_of_a_file_that_nobody_closed_are_no_other_files(memory: str) -> None:
+def test_blocks_of_a_file_that_nobody_closed_are_no_other_files(memory: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "_CACHE", remote._BlockCache(100))
     for number in range(30):  # Python gives the place in memory of one to the next
         url = f"{memory}/{number}.jsonl"
         with fsspec.open(url, "wb") as file:
@@ -164,9 +165,29 @@ def test_blocks_are_kept_for_all_files_together(memory: str, small_blocks: None)
             file.write(lines(2000))
     there = opened(memory)
     assert sum(1 for _ in there.rows()) == 6000
-    assert 0 < remote._block.cache_info().currsize <= remote.BLOCKS
+    assert 0 < len(remote._CACHE._blocks) <= remote.BLOCKS
     there.close()
-    assert not remote._block.cache_info().currsize
+    assert not remote._CACHE._blocks
+
+
+def test_a_file_that_is_closed_takes_no_block_of_another(memory: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    fetched: list[str] = []
+    fetch = remote.RemoteFile.fetch
+
+    def noted(file: remote.RemoteFile, number: int) -> bytes:
+        fetched.append(file.label)
+        return fetch(file, number)
+
+    monkeypatch.setattr(remote.RemoteFile, "fetch", noted)
+    for name in "ab":
+        with fsspec.open(f"{memory}/{name}.jsonl", "wb") as file:
+            file.write(lines(3))
+    first, second = (remote.RemoteFile(f"{memory}/{name}.jsonl") for name in "ab")
+    for there in (first, second):
+        there.pread(0, 10)
+    first.close()
+    second.pread(0, 10)
+    assert len(fetched) == 2
 
 
 class Answers(http.server.BaseHTTPRequestHandler):
