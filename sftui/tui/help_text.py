@@ -7,13 +7,12 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 from sftui.docs import markdown
-from sftui.docs import rendering as pages
-from sftui.text import cell_width, visible
+from sftui.text import cell_width
 from sftui.tui.commands.command import Command, show_key
 from sftui.tui.commands.table import available
 from sftui.tui.contexts import ANY, CONTEXTS, DIALOG
 from sftui.tui.keys import Keymap
-from sftui.views.cells import Line, LineBuilder, Role, line, wrap
+from sftui.views.cells import Line, Role, line, wrap
 from sftui.views.legend import SIGNS
 
 KEYS_WIDTH = 14
@@ -102,6 +101,8 @@ def _sign(sign: str, meaning: str, width: int) -> Sequence[Line]:
 
 @lru_cache(64)
 def _concept(text: str, width: int) -> Sequence[Line]:
+    from sftui.tui.help_pages import laid_out
+
     return (*laid_out(text, width), ())
 
 
@@ -109,34 +110,3 @@ def _count(width: int) -> Sequence[Line]:
     twelve, there = ("12j", Role.KEY), ("12G", Role.KEY)
     parts = (("A count may come before a key: ", Role.DIM), twelve, (" moves twelve, ", Role.DIM), there)
     return wrap(line(*parts, (" goes to row 12.", Role.DIM)), width)
-
-
-# — pages —
-
-_ROLES = {
-    pages.TITLE: Role.TITLE,
-    pages.CODE: Role.KEY,
-    pages.LINK: Role.GOOD,
-    pages.BORDER: Role.BORDER,
-    pages.BULLET: Role.DIM,
-    pages.STRONG: Role.TITLE,
-}
-_KEPT = 8
-"""Pages of one width that are laid out at a time; the longest takes a third of a second."""
-
-
-@lru_cache(_KEPT)
-def page(name: str, width: int) -> tuple[Line, ...]:
-    """A page as lines of cells. Nothing in it can be followed: links are their texts."""
-    return laid_out(markdown(name), width)
-
-
-def laid_out(text: str, width: int) -> tuple[Line, ...]:
-    """Markdown as lines of cells."""
-    lines = []
-    for runs in pages.page_lines(text, width):
-        builder = LineBuilder()
-        for run in runs:
-            builder.add(visible(run.text), _ROLES.get(pages.meaning(run.style), Role.PLAIN))
-        lines.append(builder.line())
-    return tuple(lines)

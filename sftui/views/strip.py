@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sftui.model import Inspection
+from sftui.model import Inspection, RowSummary
 from sftui.views.cells import Line, LineBuilder, Over, Role, writer
 from sftui.views.table import CUT, LEARNT, LOSS_ROLES, MASKED, MIXED, TRAINED, WEIGHTED, TokenTable, message_starts
 
@@ -74,3 +74,28 @@ def strip_of(inspection: Inspection) -> str:
         masked = some.count(examples[0].ignore_index)
         made.append(TRAINED if not masked else MASKED if masked == len(some) else MIXED)
     return "".join(made)
+
+
+def row_summary(inspection: Inspection, preview: str) -> RowSummary:
+    """The line of a row in the list, figures as far as the inspection went."""
+    from sftui.flat import covered  # which the first screen, without a row, does not need
+
+    tokens, trained, cut = len(inspection.tokens) if inspection.tokens is not None else None, None, 0
+    if inspection.labels is not None:
+        trained = inspection.trained
+        if inspection.labels.dropped is None and tokens is not None:
+            cut = tokens - covered(inspection.labels.kept)
+    if inspection.received is not None:
+        tokens = inspection.received  # as the status line counts: cut, and shifted where it is stored so
+    return RowSummary(
+        inspection.row.index,
+        preview,
+        tokens,
+        trained,
+        cut,
+        inspection.row.left_out or inspection.dropped,
+        inspection.problem.sentence() if inspection.problem is not None else None,
+        repaired=bool(inspection.row.repairs) or inspection.row.left_out is not None,
+        evaluates=inspection.evaluates,
+        strip=strip_of(inspection),
+    )

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from sftui.errors import SftuiError
-from sftui.flat import covered
 from sftui.model import Conversation, Inspection, Kind, Row, RowSummary, common_prefix
 from sftui.session.opened import HEAVY, OpenData
 from sftui.session.ready import Ready
 from sftui.text import ELLIPSIS
+from sftui.views.strip import row_summary
 from sftui.workspace.events import Answering, Answers, SummariesReady
 from sftui.workspace.requests import SummariesRequest
 from sftui.workspace.watching import Pace
@@ -96,27 +96,7 @@ def _summary(session: OpenData, row: Row, leads: SharedBeginnings) -> RowSummary
 
 def summary(inspection: Inspection, leads: SharedBeginnings) -> RowSummary:
     """One line of the row list; figures as far as the inspection went."""
-    from sftui.views.strip import strip_of
-
-    tokens, trained, cut = len(inspection.tokens) if inspection.tokens is not None else None, None, 0
-    if inspection.labels is not None:
-        trained = inspection.trained
-        if inspection.labels.dropped is None and tokens is not None:
-            cut = tokens - covered(inspection.labels.kept)
-    if inspection.received is not None:
-        tokens = inspection.received  # as the status line counts: cut, and shifted where it is stored so
-    return RowSummary(
-        inspection.row.index,
-        preview(inspection, leads),
-        tokens,
-        trained,
-        cut,
-        inspection.row.left_out or inspection.dropped,
-        inspection.problem.sentence() if inspection.problem is not None else None,
-        repaired=bool(inspection.row.repairs) or inspection.row.left_out is not None,
-        evaluates=inspection.evaluates,
-        strip=strip_of(inspection),
-    )
+    return row_summary(inspection, preview(inspection, leads))
 
 
 # — what a row begins with: the user's own words, past what many rows begin with —

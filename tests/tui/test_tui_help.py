@@ -11,7 +11,7 @@ from tui_driver import running
 
 from sftui.docs import topics
 from sftui.text import cell_width, visible
-from sftui.tui.help_text import page
+from sftui.tui.help_pages import page
 
 
 async def test_from_the_keys_to_the_list_to_a_page_and_back() -> None:

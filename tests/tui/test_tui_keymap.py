@@ -128,7 +128,8 @@ def test_help_holds_what_was_typed_alone() -> None:
 
 @pytest.mark.parametrize("width", [58, 78, 98])
 def test_a_concept_is_ten_lines_at_most(width: int) -> None:
-    from sftui.tui.help_text import concepts, laid_out
+    from sftui.tui.help_pages import laid_out
+    from sftui.tui.help_text import concepts
 
     for text in concepts():
         lines = [cells for cells in laid_out(text, 78) if cells]

@@ -47,7 +47,7 @@ def help_pages(here: Inspector, count: int | None) -> None:
 def _pages(here: Inspector, marked: str = "") -> None:
     """The list of pages; Enter opens one, Esc in it comes back to the list."""
     from sftui.docs import topics
-    from sftui.tui.help_text import page
+    from sftui.tui.help_pages import page
 
     found = topics()
 

@@ -11,6 +11,7 @@ from sftui.model import Inspection, RowSummary
 from sftui.tui.line_view import LineView
 from sftui.views.cells import Line
 from sftui.views.status import row_heading, row_line, row_sentence
+from sftui.views.strip import row_summary
 
 BLOCK = 64
 """Rows requested beyond the screen on each side, so that paging finds them at hand."""
@@ -128,11 +129,9 @@ class RowList(LineView):
 
     def _made(self, made: Inspection) -> RowSummary:
         """What is found in a row is not known on the other side."""
-        from sftui.workspace.summaries import SharedBeginnings, summary
-
         known = self.summaries.get(made.row.index)
         text, repaired = (known.preview, known.repaired) if known is not None else ("", False)
-        return replace(summary(made, SharedBeginnings()), preview=text, repaired=repaired, dropped=made.dropped)
+        return replace(row_summary(made, text), repaired=repaired, dropped=made.dropped)
 
     def forget(self) -> None:
         """Another recipe or tokenizer: what is off screen is no longer true, the rest answers again."""
