@@ -59,7 +59,7 @@ def is_saved(folder: Path) -> bool:
     """Whether `save_to_disk` wrote this folder."""
     from sftui.sources.formats.saved import SPLITS, STATE
 
-    return (folder / STATE).is_file() or (folder / SPLITS).is_file()
+    return any(os.path.isfile(folder / name) for name in (STATE, SPLITS))  # False, too, where nobody may look
 
 
 def _trainer_of(path: Path) -> str:

@@ -180,7 +180,7 @@ def _mark(finding: Finding) -> tuple[object, ...]:
 def _rows(session: Ready, finding: Finding) -> list[Row]:
     """The rows as stored on which a cure is tried, those that the finding names first."""
     named = [finding.row] if finding.row is not None else list(finding.rows[:CONCERNED])
-    rows = [session.stored.source.row(number) for number in named]
+    rows = [session.stored.source.row(number) for number in named if not session.past_end(number)]
     seen = set(named)
     return [*rows, *(row for row in _light(session.stored.sample)[:OTHERS] if row.index not in seen)]
 

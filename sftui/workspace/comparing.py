@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import traceback
 from array import array
 from collections.abc import Callable, Collection, Generator
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -145,6 +146,7 @@ def _in_thread(work: Callable[[], OpenData]) -> Generator[None, None, OpenData]:
     loading = ThreadPoolExecutor(1, "sftui-second-tokenizer").submit(work)
     while not wait([loading], WAIT).done:
         yield None
-    if not isinstance(loading.exception(), SftuiError | None):
-        raise SftuiError("the second tokenizer could not be loaded") from loading.exception()
+    if (error := loading.exception()) is not None and not isinstance(error, SftuiError):
+        traceback.print_exception(error)  # for --debug, which shows what the worker writes
+        raise SftuiError("the second tokenizer could not be loaded") from error
     return loading.result()
