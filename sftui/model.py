@@ -93,7 +93,7 @@ class Row:
     `RAW_LIMIT` characters, `size` is the whole in bytes); it is hostile until `text.visible`.
     `json_text` are columns that the file holds as JSON text, at least in part, and that `datasets` alone decodes.
     `cells` are columns of a CSV file whose text there is not what they are read as, with that text.
-    `layout` names how the file holds its rows where that is no JSON Lines (see `trainers/layouts.py`).
+    `layout` names how the file holds its rows where that is no JSON Lines (see `trainers/reading.py`).
     Where repairs lie over the source, the row is as they would write it: `repairs` then says what
     they changed, `left_out` why the row would not be written, `skipped` why they could not be made on it, and the file
     still holds it as it was.

@@ -25,6 +25,7 @@ components/datasets/llm/chat_dataset.py (_load_openai_messages). Which ending ea
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -44,6 +45,8 @@ from sftui.conversations.reading import (
 from sftui.errors import ConversationError
 from sftui.model import Problem, Row
 from sftui.recipe_io import has_half_character
+from sftui.sources.formats.saved import SPLITS_APART
+from sftui.sources.records import LIST_OF_LISTS, LISTED, MARKED, ONE_LIST, OVER_LINES, TABLE, WRITTEN, AsStored
 from sftui.text import visible
 from sftui.trainers.declared import traits_of
 from sftui.trainers.versions import at_least, parse, pins_of
@@ -54,10 +57,6 @@ if TYPE_CHECKING:
     from sftui.recipe import Recipe
     from sftui.sources import DataFile
     from sftui.trainers.base import Trainer
-import os
-
-from sftui.sources.formats.saved import SPLITS_APART
-from sftui.sources.records import LIST_OF_LISTS, LISTED, MARKED, ONE_LIST, OVER_LINES, TABLE, WRITTEN, AsStored
 
 KEEPS_MIXED = (4, 7)
 """The first datasets that keeps a column of several kinds."""

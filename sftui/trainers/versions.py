@@ -180,4 +180,7 @@ def admits(asked: str, version: str) -> bool:
 def _record(trainer: str) -> dict[str, Pins]:
     """Release → its pins; empty for a trainer of which nothing is recorded."""
     record = object_of(folder_of(trainer) / _RECORD)
-    return {version: Pins(recorded=record["recorded"], **pins) for version, pins in record.get("releases", {}).items()}
+    return {
+        version: Pins(pins["package"], pins["version"], record["recorded"], pins["newest"], pins["asks"])
+        for version, pins in record.get("releases", {}).items()
+    }

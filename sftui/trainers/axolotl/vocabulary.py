@@ -81,6 +81,8 @@ def _flags(token: Any) -> tuple[bool, ...]:
 
 def _named(tokenizer: LoadedTokenizer, names: Mapping[str, str]) -> LoadedTokenizer:
     """The tokenizer whose bos_token and so on are these; all of them are in the vocabulary by now."""
+    if not names:
+        return tokenizer
     own = {name.removesuffix("_token"): token for name, token in names.items() if name in NAMED}
     made = tokenizer.overriding(**own)
     facts = replace(made.facts, special_tokens={**tokenizer.facts.special_tokens, **names})

@@ -1,6 +1,7 @@
 """LLaMA-Factory's supervised fine-tuning, 0.9.5 (v0 engine).
 
-Source: llamafactory 0.9.5, data/ and train/sft/workflow.py. The recipe stands for the config so: mask.rule `parts`
+Source: llamafactory 0.9.5, data/ (cuts and knapsacks: data/processor/processor_utils.py, infer_seqlen and
+greedy_knapsack) and train/sft/workflow.py. The recipe stands for the config so: mask.rule `parts`
 trains the answers, `all` is train_on_prompt; mask.turns `last` is mask_history; length.over `proportional` is its only
 cut; pack.strategy `knapsack` is packing, `neat` neat_packing; render.template `llamafactory/NAME` is template,
 `tokenizer` template: null; render.inject_system is default_system; render.kwargs hold enable_thinking and

@@ -197,7 +197,7 @@ DATASET = (
 TOKENIZER_KEYS: frozenset[str] = frozenset(_TOLD["tokenizer"].split())
 DATASET_KEYS: frozenset[str] = frozenset(_TOLD["dataset"].split())
 LOADED = ("data_files", "data_dir", "name", "revision")
-"""table.Keys that a builder hands to load_dataset and that sftui reads."""
+"""Keys that a builder hands to load_dataset and that sftui reads."""
 LENGTHLESS = "ValueError: PackedDataset requires a max_seq_len to be set on the tokenizer"
 UNMODELLED = "sftui does not model it"
 UNREAD = "passed to load_dataset; sftui reads rows without it"
@@ -217,7 +217,7 @@ NEEDED = {"columns": ("input", "output"), "alpaca": ("instruction", "output"), "
 RENAMED = {("sharegpt", "conversations"): "messages"}
 """Columns that torchtune calls otherwise than sftui."""
 OTHER_RECIPES: Mapping[str, str] = _TOLD["other recipes"]
-"""table.Keys that one other recipe reads → that recipe (torchtune 0.6.1 and main, recipes/*.py)."""
+"""Keys that one other recipe reads → that recipe (torchtune 0.6.1 and main, recipes/*.py)."""
 WITHOUT_DATASET = ("tasks", "prompt", "datasets", "quantizer")
 """Those that tell another recipe only where there is no `dataset`."""
 OTHER_DATA: Mapping[str, str] = _TOLD["other data"]

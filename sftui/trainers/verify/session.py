@@ -45,8 +45,8 @@ def runner_of(trainer: str) -> Path:
 
 
 def command(python: Path, script: Path, *folders: Path) -> list[str]:
-    """What runs a script with these folders on its path in place of its own: the files of sftui's trainers have names
-    of packages (verl/hydra.py)."""
+    """What runs a script with these folders on its path in place of its own: the files beside a runner
+    may have names of packages."""
     return [str(python), "-c", _RUN, *map(str, (script, *folders))]
 
 
