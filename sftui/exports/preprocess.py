@@ -36,7 +36,7 @@ OUT is a folder for datasets.load_from_disk, or a file ending in .jsonl or .parq
 '''
 
 
-class Columns:
+class ScriptColumns:
     """The data's name of each column that sftui knows by a name, e.g. of `messages`; the same where it has no other."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
@@ -62,7 +62,7 @@ class Config(Recipe):
 
     format: str = "messages"
     """messages, alpaca, pair, text or tokenized."""
-    columns: Columns = field(default_factory=lambda: Columns({}))
+    columns: ScriptColumns = field(default_factory=lambda: ScriptColumns({}))
     system: str = ""
     tools: str = ""
     variables: str = ""
@@ -115,7 +115,7 @@ def config_of(recipe: Recipe, prepared: ExportInput) -> Config:
         packed=any(path.endswith(".gz") for path in data_files(prepared)),
         tokenizer_file=locate(recipe.tokenizer.name or "", recipe.tokenizer.revision).kind == "file",
         format=form,
-        columns=Columns(names),
+        columns=ScriptColumns(names),
         system=names.get("system", "system" if form == "alpaca" else ""),
         tools=names.get("tools", "tools") if around else "",
         variables=names.get("template_kwargs", "chat_template_kwargs") if around else "",

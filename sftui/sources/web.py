@@ -14,7 +14,7 @@ PAGE = 4 << 20
 _PIECE = 1 << 16
 
 
-class Answer(aiohttp.ClientResponse):
+class RangeResponse(aiohttp.ClientResponse):
     """An answer of which no more is read than was requested; SourceError where the server sends more."""
 
     async def read(self) -> bytes:
@@ -45,4 +45,4 @@ def _requested(header: str) -> tuple[int, int]:
 
 async def client(**given: Any) -> aiohttp.ClientSession:
     """The session that fsspec requests with."""
-    return aiohttp.ClientSession(response_class=Answer, **given)
+    return aiohttp.ClientSession(response_class=RangeResponse, **given)

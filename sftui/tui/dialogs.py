@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Maker = Callable[[int], Sequence[Line]]
 """Lines for a width in cells."""
-Answer = int | str | None
+DialogAnswer = int | str | None
 """None where a dialog was closed, else the number of the line picked, or the name of what it offers."""
 Offers = Mapping[str, str]
 """Commands of dialogs that answer one, each with the words for its key."""
@@ -64,8 +64,8 @@ class DialogLines(LineView):
         return tuple(run._replace(over=Over.CURSOR) if marked else run for run in self.lines[number])
 
 
-class Dialog(ModalScreen[Answer], inherit_bindings=False):
-    """A titled box, which dismisses with an `Answer`."""
+class Dialog(ModalScreen[DialogAnswer], inherit_bindings=False):
+    """A titled box, which dismisses with a `DialogAnswer`."""
 
     DEFAULT_CSS = """
     Dialog { align: center middle; background: transparent; }

@@ -12,7 +12,7 @@ from sftui.errors import SftuiError
 from sftui.session.at_hand import Choice, data_in, hub_cache, tokenizers_at_hand, trainers_at_hand
 from sftui.text import cell_width, clip, fit, visible
 from sftui.tui.base import KeyedApp
-from sftui.tui.dialogs import Answer
+from sftui.tui.dialogs import DialogAnswer
 from sftui.tui.filter_dialog import FilterDialog
 from sftui.tui.keys import Keymap
 from sftui.views.cells import Line, LineBuilder, Role, line, wrap
@@ -160,7 +160,7 @@ class FirstApp(KeyedApp[dict[str, str] | None], inherit_bindings=False):
             self.exit(dict(self.picking.chosen))
             return
 
-        def answered(answer: Answer) -> None:
+        def answered(answer: DialogAnswer) -> None:
             after = self.picking.picked(answer) if isinstance(answer, str) else self.picking.back()
             if after is None:
                 self.exit(None)

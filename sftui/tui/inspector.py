@@ -18,7 +18,7 @@ from sftui.tui.base import KeyedApp
 from sftui.tui.body import Body
 from sftui.tui.commands.command import Command
 from sftui.tui.contexts import CONVERSATION_PANE, DOCUMENT, FIGURES, FINDINGS, LIST, RECIPE, TOKENS, keys_of
-from sftui.tui.dialogs import NO_OFFERS, Answer, Dialog, Maker, Offers, OptionsDialog
+from sftui.tui.dialogs import NO_OFFERS, Dialog, DialogAnswer, Maker, Offers, OptionsDialog
 from sftui.tui.keys import Keymap
 from sftui.tui.line_view import LineView
 from sftui.tui.panes.document_pane import DocumentPane, FiguresPane
@@ -33,11 +33,11 @@ from sftui.views.cells import Role
 from sftui.workspace import Workspace
 from sftui.workspace.marks import MarksFile
 
-Then = Callable[[Answer], None]
+Then = Callable[[DialogAnswer], None]
 """What follows a dialog."""
 
 
-def nothing(answer: Answer) -> None:
+def nothing(answer: DialogAnswer) -> None:
     """Nothing follows."""
 
 
@@ -213,7 +213,7 @@ class Inspector(Screen[None], inherit_bindings=False):
     def offer_writing(self, title: str, make: Maker, write: Do, *, over: bool = False, then: Do = lambda: None) -> None:
         """Lines to read that say what would be written, or written `over`, which is done where that is wanted."""
 
-        def answered(answer: Answer) -> None:
+        def answered(answer: DialogAnswer) -> None:
             if answer is None:
                 self.say("nothing was written", Role.DIM)
             else:

@@ -7,7 +7,7 @@ from functools import partial
 from sftui.text import visible
 from sftui.tui.commands import export, figures, rows, search, writing
 from sftui.tui.commands.command import Command
-from sftui.tui.dialogs import Answer
+from sftui.tui.dialogs import DialogAnswer
 from sftui.tui.inspector import Inspector
 from sftui.tui.themes import TITLES
 from sftui.tui.tour import toggled
@@ -110,7 +110,7 @@ def leave(here: Inspector, count: int | None) -> None:
     here.read(left.words(), partial(lost_lines, left), partial(_answered, here), offers, leave="stays")
 
 
-def _answered(here: Inspector, answer: Answer) -> None:
+def _answered(here: Inspector, answer: DialogAnswer) -> None:
     if answer == "export":
         export.ask(here)
     elif answer is not None:
