@@ -17,7 +17,7 @@ from sftui.errors import RecipeError
 from sftui.exports.records import as_json
 from sftui.model import IGNORE_INDEX
 from sftui.recipe import changed
-from sftui.session.against import DocumentComparison, Match, documents_in
+from sftui.session.against import DocumentMatches, Match, documents_in
 from sftui.session.against import against as look
 from sftui.session.arguments import Arguments
 from sftui.session.configs import recognised
@@ -100,7 +100,7 @@ def _trainer(run: Mapping[str, Any]) -> str | None:
     return f"{next(fits, engines[0])}@{version}"
 
 
-def lines(found: DocumentComparison, data: Ready, shown: int, run: Mapping[str, Any]) -> Iterator[str]:
+def lines(found: DocumentMatches, data: Ready, shown: int, run: Mapping[str, Any]) -> Iterator[str]:
     """What is printed: the count, the first that differ, and what explains them."""
     total, equal = len(found.matches), len(found.matches) - len(found.differing)
     yield f"{equal} of {many(total, 'sequence')} equal to what {data.recipe.preset} makes of the dataset"
@@ -139,7 +139,7 @@ def _label(label: int | None) -> str:
     return "masks it" if label is None or label < 0 else f"trains it (label {label})"
 
 
-def _causes(found: DocumentComparison, data: Ready, run: Mapping[str, Any]) -> Iterator[str]:
+def _causes(found: DocumentMatches, data: Ready, run: Mapping[str, Any]) -> Iterator[str]:
     """How many of those that differ each change explains."""
     formatting, collator = run.get("formatting"), run.get("collator")
     counted = Counter((one.why, one.document.moved, one.explained) for one in found.differing if one.row is not None)
@@ -185,7 +185,7 @@ def _change(change: Any, data: Ready) -> str:
     return f"{change.path} {value_text(change.after)} (not {value_text(change.before)}" + (f"; {key})" if key else ")")
 
 
-def as_record(found: DocumentComparison, data: Ready) -> dict[str, Any]:
+def as_record(found: DocumentMatches, data: Ready) -> dict[str, Any]:
     """The same as one record."""
     return {
         "sequences": len(found.matches),

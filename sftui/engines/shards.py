@@ -48,7 +48,7 @@ def head_of(piece: Rows, rows: int) -> Rows:
     return piece._replace(rows=min(rows, piece.rows)) if isinstance(piece, SourcePiece) else piece[:rows]
 
 
-class PieceWork:
+class PieceWorker:
     """What a worker has opened for a task, the pieces that it reads, and what is `made` of the rows of one."""
 
     def __init__(self, opened: Any, made: Callable[[Any, Iterator[Row]], PieceResult]) -> None:
@@ -73,10 +73,10 @@ class CheckPieces:
     evaluation: Hashes | None
     apart: bool
 
-    def open(self) -> PieceWork:
+    def open(self) -> PieceWorker:
         from sftui.audit.processes import AuditTask
 
-        return PieceWork(AuditTask(self.session, self.wanted, self.evaluation, lasting=True).open(), self._part)
+        return PieceWorker(AuditTask(self.session, self.wanted, self.evaluation, lasting=True).open(), self._part)
 
     def _part(self, state: WorkerState, rows: Iterator[Row]) -> PieceResult:
         from sftui.audit.repeats import take_repeats
@@ -95,8 +95,8 @@ class EncodePieces:
     form: str
     explain: bool
 
-    def open(self) -> PieceWork:
-        return PieceWork(_opened(self.session), self._part)
+    def open(self) -> PieceWorker:
+        return PieceWorker(_opened(self.session), self._part)
 
     def _part(self, session: Ready, rows: Iterator[Row]) -> PieceResult:
         from sftui.exports.parquet import part_of
@@ -116,8 +116,8 @@ class InspectRows:
     session: SessionParcel
     whole: bool
 
-    def open(self) -> PieceWork:
-        return PieceWork(_opened(self.session), self._part)
+    def open(self) -> PieceWorker:
+        return PieceWorker(_opened(self.session), self._part)
 
     def _part(self, session: Ready, rows: Iterator[Row]) -> PieceResult:
         inspected = session.inspect_many(rows, spans=self.whole, text=self.whole)

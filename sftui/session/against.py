@@ -84,7 +84,7 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentComparison:
+class DocumentMatches:
     """The documents with what was found of each, in order; `untried` is what could not be tried, in sentences."""
 
     matches: tuple[Match, ...]
@@ -192,7 +192,7 @@ def _fills(rows: Sequence[_ScoredRow]) -> int | None:
     return ends.pop() if len(ends) == 1 and longest else None
 
 
-def against(documents: Sequence[Document], data: Ready, run: Mapping[str, Any] | None) -> DocumentComparison:
+def against(documents: Sequence[Document], data: Ready, run: Mapping[str, Any] | None) -> DocumentMatches:
     """Every document next to its row of the dataset, and why those differ that do."""
     matched = _nearest(documents, data)
     ways = _RecipeTrials(data, run)
@@ -207,7 +207,7 @@ def against(documents: Sequence[Document], data: Ready, run: Mapping[str, Any] |
         meant = ways.meant(one)
         why = ways.why(meant, search) if meant.parting is not None else ()
         made.append(replace(one, why=why, explained=bool(why) or meant.parting is None))
-    return DocumentComparison(tuple(made), tuple(ways.untried))
+    return DocumentMatches(tuple(made), tuple(ways.untried))
 
 
 # --- which row ---------------------------------------------------------------------------------

@@ -52,7 +52,7 @@ class _Slot(NamedTuple):
     behind_runs: tuple[Run, ...] = ()
 
 
-class _Paper:
+class _TextDraft:
     """The rendered text while it is written; `spans` None: nobody asks who wrote what."""
 
     def __init__(self, spans: bool) -> None:
@@ -120,7 +120,7 @@ class Writer:
         if template.reasons:
             contents, thoughts = self._thinking(contents)
         plain = template.kind is not TemplateKind.LLAMA2
-        paper, last = _Paper(spans), len(messages) - 1
+        paper, last = _TextDraft(spans), len(messages) - 1
         for number, message in enumerate(turns):
             index, trained, role = first + number, number % 2 == 1, message.role
             content = _worded(contents[number], role, template)
