@@ -7,8 +7,8 @@ The tests are collected and run once, to see which of them execute which line; a
 with the changed code in its functions and the tests of its line, the quickest first, until one fails. What none of them
 noticed is tried once more in a process of its own, since a value kept from before may hide a change. Prints each mutant
 that survives, as `file:line before → after`, those whose line no test executes apart, and how many there were; exit 1
-with survivors. Who reads them judges each: equivalent, harmless, or a test that is missing. What stands outside of
-functions is not tried. Not part of CI.
+with survivors, 2 where the tests cannot be run. Who reads them judges each: equivalent, harmless, or a test that is
+missing. What stands outside of functions is not tried. Not part of CI.
 """
 
 from __future__ import annotations
@@ -255,7 +255,10 @@ def main() -> int:
     nearest = NEAREST[max((path for path in NEAREST if str(asked.paths[0]).startswith(path)), key=len)]
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     tried = MutationRun(drawn)
-    pytest.main(["-q", "-p", "no:cacheprovider", "-n", "0", "-s", *(asked.tests or nearest).split()], plugins=[tried])
+    words = ["-q", "-p", "no:cacheprovider", "-n", "0", "-s", *(asked.tests or nearest).split()]
+    if ended := pytest.main(words, plugins=[tried]):
+        print(f"pytest ended with {int(ended)}, so not every mutant was tried")
+        return 2
     print(f"{len(drawn):,} mutants, {len(tried.survivors):,} survive, {len(tried.bare):,} are executed by no test")
     return 1 if tried.survivors else 0
 

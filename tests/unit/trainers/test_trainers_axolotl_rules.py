@@ -392,6 +392,8 @@ def test_packs_number_their_documents() -> None:
         (0, 0, 1),
         (1, 2, 2),
     )
+    assert pack.documents == ((1, 0, 1), (0, 0, 2))
+    assert next(packs_of(examples, [[1, 0]], "ones")).attention_mask == (1, 1, 1)
     assert next(packs_of(examples, [[0]], "none")).attention_mask is None
 
 
