@@ -278,7 +278,11 @@ def _end(text: str, node: Any) -> int:
         end: int = node.end_mark.index
         return len(text[:end].rstrip("\n")) if node.id == "scalar" and node.style in ("|", ">") else end
     last = node.value[-1]
-    return _end(text, last[1] if isinstance(last, tuple) else last)
+    if isinstance(last, tuple):
+        return _value_range(text, *last)[1]  # an alias stands here, and its node elsewhere
+    return (
+        len(text[: node.end_mark.index].rstrip()) if last.start_mark.index < node.start_mark.index else _end(text, last)
+    )
 
 
 def _insert(text: str, node: Any, path: Path, value: Any, where: str) -> str:

@@ -225,6 +225,21 @@ def test_of_a_block_only_what_is_another_is_changed(path: tuple[Any, ...], value
     }
 
 
+@pytest.mark.parametrize(
+    ("last", "change", "line"),
+    [
+        ("d:\n  z: 1\n  <<: *a\n", {("d", "k"): 2}, "  k: 2\n"),
+        ("d:\n  z: 1\n  y: *a  # shared\n", {("d", "k"): 2}, "  k: 2\n"),
+        ("d:\n  - z: 1\n  - *a\n", {("d", 2): {"k": 2}}, "  - k: 2\n"),
+    ],
+)
+@pytest.mark.parametrize("rest", ["", "e: 3\n"])
+def test_what_comes_behind_an_alias_stands_behind_it(last: str, change: dict[Any, Any], line: str, rest: str) -> None:
+    """And not behind what it stands for, which is another block's."""
+    before = f"a: &a\n  x: 1\n{last}"
+    assert edit(before + rest, change) == before + line + rest
+
+
 def test_a_block_that_others_share_is_not_changed_through_an_alias() -> None:
     text = "one: &it\n  a: 1  # here\n  b: 2\ntwo: *it\n"
     assert edit(text, {("two",): {"a": 1, "b": 3}}) == "one: &it\n  a: 1  # here\n  b: 2\ntwo:\n  a: 1\n  b: 3\n"
