@@ -44,7 +44,6 @@ class _AtRest(NamedTuple):
     notes: tuple[str, ...]
     damage: tuple[Damage, ...]
     rows: int
-    columns: tuple[str, ...]
 
 
 class Shard:
@@ -82,16 +81,13 @@ class Shard:
         source = self._source
         if source is not None and self._path is not None:
             # what was woken since knows its rows only as far as it was read again
-            self.known = self.known or _AtRest(source.notes, source.damage, source.count().rows, source.columns())
+            self.known = self.known or _AtRest(source.notes, source.damage, source.count().rows)
             self._source = None
             source.close()
 
     def answers(self) -> Source | _AtRest:
         """What has its notes and its damage."""
         return self._source or self.known or self.wake()
-
-    def columns(self) -> tuple[str, ...]:
-        return self.known.columns if self.known is not None else self.wake().columns()
 
     def change(self, grown: bool) -> DataChange | None:
         """What has become of its file; `grown`: that there are rows behind its last one is a change, too."""
@@ -176,7 +172,8 @@ class ShardedSource(Source):
             return RowCount(self._shards[-1].first + last.rows, last.exact and not self._openers, fraction)
 
     def columns(self) -> tuple[str, ...]:
-        return self._shards[0].columns()
+        with self._lent(self._shards[0]) as first:
+            return first.wake().columns()
 
     def index_more(self, seconds: float) -> bool:
         until = time.monotonic() + seconds

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import math
 import warnings
-import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,7 @@ from sftui.errors import SourceError
 from sftui.model import RAW_LIMIT, Row
 from sftui.sources.byte_file import ByteFile
 from sftui.sources.formats import Format
+from sftui.sources.formats.parquet import BEGINS as PARQUET
 from sftui.sources.numbers import BF16, HoldsObjects, bytes_of, is_whole, numbers
 from sftui.sources.records import oversized
 from sftui.sources.source import COPY_AGAIN, CountedSource, DataChange, Loading, SourceSpec
@@ -140,7 +140,7 @@ class ArraysSource(CountedSource):
 def _is_arrays(head: bytes, name: str) -> bool:
     """Whether a file holds arrays, by its first bytes where these tell, else by its name."""
     packed = head.startswith(ZIP) and name.endswith((".npz", *TORCH))
-    return head.startswith(NPY) or packed or (name.endswith(".safetensors") and not head.startswith(b"PAR1"))
+    return head.startswith(NPY) or packed or (name.endswith(".safetensors") and not head.startswith(PARQUET))
 
 
 FORMATS = (Format("arrays", ArraysSource, fits=_is_arrays, endings_alone=(".npy", ".npz", ".safetensors", *TORCH)),)
@@ -184,6 +184,8 @@ def _npy(file: ByteFile) -> Array:
 
 
 def _npz(file: ByteFile) -> dict[str, Array]:
+    import zipfile
+
     import numpy as np
 
     with file.open() as stream, zipfile.ZipFile(stream) as packed:
