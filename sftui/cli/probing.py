@@ -43,7 +43,7 @@ def probe_template(shown: str | None, form: str, width: int | None, **given: Any
     name, ids, special_ids, special = "", None, None, None
     if recipe.tokenizer.name is not None:
         tools = make_toolbox(recipe, load(recipe, options))
-        template = tools.templates.get("default") or next(iter(tools.templates.values()), None)
+        template = tools.default_template
         special, ids, special_ids = dict(tools.special_tokens), tools.tokenizer.ids, tools.tokenizer.special_pieces
     else:
         template = _without_tokenizer(recipe.render.template)

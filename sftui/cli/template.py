@@ -54,7 +54,7 @@ def write_template(tags: bool, out: str | None, force: bool, max_rows: int | Non
     with contextlib.closing(loaded_session(options)) as session:
         notes = DataNotes(session)
         notes.look()
-        template = session.tools.templates.get("default") or next(iter(session.tools.templates.values()), None)
+        template = session.tools.default_template
         if template is None:
             raise TemplateError(
                 "there is no chat template to work on", fix="choose one with --template NAME or --template FILE"

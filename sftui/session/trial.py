@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Generator, Iterable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
@@ -105,7 +105,7 @@ def _with(session: Ready, cure: str | Fix, files: ExitStack) -> tuple[Recipe, tu
 def _tagged(session: Ready) -> str:
     """The template in force with generation tags; SftuiError where there are none to be had."""
     tools = session.checks().tools
-    template = tools.templates.get("default") or next(iter(tools.templates.values()), None)
+    template = tools.default_template
     if template is None:
         raise SftuiError("there is no chat template to put tags into")
     chats = [made.conversation for made, _ in _before(session, _light(session.sample)) if made.conversation is not None]
@@ -180,8 +180,10 @@ def _mark(finding: Finding) -> tuple[object, ...]:
 def _rows(session: Ready, finding: Finding) -> list[Row]:
     """The rows as stored on which a cure is tried, those that the finding names first."""
     named = [finding.row] if finding.row is not None else list(finding.rows[:CONCERNED])
-    rows = [session.stored.source.row(number) for number in named if not session.past_end(number)]
-    seen = set(named)
+    rows, seen = list[Row](), set(named)
+    for number in named:
+        with suppress(IndexError):  # the file was cut since
+            rows.append(session.stored.source.row(number))
     return [*rows, *(row for row in _light(session.stored.sample)[:OTHERS] if row.index not in seen)]
 
 

@@ -94,6 +94,11 @@ class Toolbox:
         return self.tokenizer if self.tokenizer.reads_special else self.untouched
 
     @property
+    def default_template(self) -> ChatTemplate | None:
+        """The template called `default`, or the first of several; None where there is none."""
+        return self.templates.get("default") or next(iter(self.templates.values()), None)
+
+    @property
     def special_tokens(self) -> Mapping[str, str | list[str]]:
         """What transformers hands to a chat template: names → tokens."""
         return self.tokenizer.facts.template_tokens

@@ -9,6 +9,7 @@ import pickle
 import tempfile
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from typing import TypeVar, overload
 
 from sftui.errors import SftuiError
@@ -66,8 +67,7 @@ class PickledStore(Sequence[T]):
 
 def reordered(packs: Iterable[Pack], order: Callable[[int], Sequence[int]]) -> Iterator[Pack]:
     """Packs in another order, which hangs on how many there are."""
-    store = PickledStore[Pack]()
-    for pack in packs:
-        store.append(pack)
-    yield from map(store.__getitem__, order(len(store)))
-    store.close()
+    with closing(PickledStore[Pack]()) as store:
+        for pack in packs:
+            store.append(pack)
+        yield from map(store.__getitem__, order(len(store)))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
 
-from sftui.model import Example
+from sftui.labels import columns_of
+from sftui.model import Example, Pack
 
 NumberedRow = tuple[int, Example]
 """The place of an example among all, and itself."""
@@ -61,3 +62,10 @@ def wrapped(examples: Sequence[Example], size: int) -> Iterator[Documents]:
                 documents, room = [], size
     if documents:
         yield documents
+
+
+def pack_wrapped(examples: Sequence[Example], size: int) -> Iterator[Pack]:
+    """The packs of `wrapped`, in which nothing tells documents apart."""
+    for documents in wrapped(examples, size):
+        ids, labels, _ = columns_of([(examples[index], start, end) for index, start, end in documents])
+        yield Pack(tuple(documents), ids, labels, attention_mask=(1,) * len(ids))

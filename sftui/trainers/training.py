@@ -88,10 +88,12 @@ def with_training(written: WrittenConfig, preset: str, facts: Facts) -> WrittenC
     entries = table_of(preset)["settings"]
     alone = [entries[name] for name in TRAINING_ALONE if facts.given is not None and "key" in entries.get(name, ())]
     own = [place for one in alone if "keep" not in one for place in [place_of(_keys(one)[0])] if at(config, place)[0]]
-    gone = [place[:1] if len(config[place[0]]) == 1 else place for place in own if len(place) > 1]
+    gone: dict[tuple[str | int, ...], object] = {
+        place if len(place) > 1 and len(config[place[0]]) > 1 else place[:1]: REMOVE for place in own
+    }
     text = main.content
-    if gone := [*gone, *(place for place in own if len(place) == 1)]:
-        text = edit(text, dict.fromkeys(gone, REMOVE))
+    if gone:
+        text = edit(text, gone)
         config = parse_yaml(text, main.name)
     made = write_training(preset, config, facts)
     text = "".join(f"# {note}\n" for note in made.notes) + commented(edit(text, made.keys), made.comments)

@@ -6,13 +6,14 @@ loading the trainer's code: each trainer's package has them as `TRAITS`.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
+
+from sftui.side_files import object_of
 
 Changes = tuple[tuple[str, Any], ...]
 """Knobs and the values they take, as a finding's fix offers them."""
@@ -84,7 +85,7 @@ def own_keys(file: str, config: Iterable[str], part: str = "own") -> tuple[str, 
 
 @cache
 def _own_keys(file: str) -> Mapping[str, frozenset[str]]:
-    parts: dict[str, list[str]] = json.loads(Path(file).with_name("own_keys.json").read_text(encoding="utf-8"))
+    parts: Mapping[str, list[str]] = object_of(Path(file).with_name("own_keys.json"))
     return {part: frozenset(name for line in lines for name in line.split()) for part, lines in parts.items()}
 
 

@@ -101,7 +101,7 @@ def packs(session: OpenData, request: PacksRequest, answer: Answering[PacksReady
 def tags(session: OpenData, answer: Answering[TagsReady]) -> Answers[TagsReady]:
     """The tagged template with its diff; SftuiError where there is none."""
     tools = session.ready().checks().tools
-    template = tools.templates.get("default") or next(iter(tools.templates.values()), None)
+    template = tools.default_template
     if template is None:
         raise SftuiError("there is no chat template to put tags into", fix="pick one with T")
     from sftui.templates.tags.surgery import add_generation_tags

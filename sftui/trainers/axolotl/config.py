@@ -36,6 +36,7 @@ from sftui.trainers.table import (
     Place,
     Remark,
     anything,
+    odd_value,
     read_into,
     unmodelled,
 )
@@ -135,9 +136,7 @@ def _streamed_entry(config: Mapping[str, Any], where: str) -> dict[str, Any]:
     if isinstance(first, str) and first is value:
         first = {"path": first}
     if not isinstance(first, Mapping) or not first.get("path"):
-        raise RecipeError(
-            f"{STREAMED} is `{value}`", where=where, why="Axolotl's schema refuses it", fix="give it a path"
-        )
+        raise odd_value(STREAMED, value, where, "Axolotl's schema refuses it", "give it a path")
     packs = bool(config.get("sample_packing"))
     if not packs and config.get("pretraining_sample_concatenation"):
         raise RecipeError(

@@ -109,7 +109,7 @@ def _checked(key: str, value: Any, where: str) -> Any:
     elif key == "roles" and not all(isinstance(sources, list) for sources in value.values()):
         wanted = "a list for each role"
     if wanted:
-        raise RecipeError(f"{key} is `{value}`", where=where, why="Axolotl's schema refuses it", fix=f"say {wanted}")
+        raise table.odd_value(key, value, where, "Axolotl's schema refuses it", f"say {wanted}")
     if key == "special_tokens":
         return {name: token for name, token in value.items() if name in SPECIAL_TOKENS}  # it passes over any other name
     if key in SWITCHES:
@@ -376,7 +376,7 @@ def _weight(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     share = number_of(weight)
     if not 0 < share <= 1:
         why = "Axolotl's schema refuses it"
-        raise RecipeError(f"weight is `{weight}`", where=where, why=why, fix="say a share above 0 and up to 1")
+        raise table.odd_value("weight", weight, where, why, "say a share above 0 and up to 1")
     return {"own.weight": share} if share < 1 else {}
 
 

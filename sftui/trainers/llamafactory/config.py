@@ -349,11 +349,13 @@ def _entry_problems(entry: Mapping[str, Any], where: str) -> Iterator[Problem]:
     if isinstance(tags, Mapping) and formatting != "alpaca" and not all(map(tags.get, MESSAGE_TAGS)):
         why = "giving tags resets the rest to nothing"
         yield Problem("the tags name no role_tag or no content_tag", why, "add them to the tags")
-    elsewhere = next((key for key in ELSEWHERE if key in entry), None) if "hf_hub_url" not in entry else None
-    if elsewhere is not None:
-        what = f"the dataset comes from {ELSEWHERE[elsewhere]} ({elsewhere})"
-        yield Problem(what, "sftui does not read from there", "download it and name it as file_name")
-    if "hf_hub_url" not in entry and not entry.get("file_name"):
+    if "hf_hub_url" in entry:
+        return
+    for key, place in ELSEWHERE.items():
+        if key in entry:
+            what = f"the dataset comes from {place} ({key})"
+            yield Problem(what, "sftui does not read from there", "download it and name it as file_name")
+    if not entry.get("file_name"):
         yield Problem("the entry names no file", fix="set file_name or hf_hub_url")
 
 

@@ -8,9 +8,10 @@ EOS that is also the pad token is not trained.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from sftui.errors import ConversationError, RecipeError, SftuiError
-from sftui.labels import by_flags, columns_of, on_ids
+from sftui.labels import by_flags, on_ids
 from sftui.model import (
     IGNORE_INDEX,
     NOWHERE,
@@ -29,7 +30,7 @@ from sftui.tokens import LoadedTokenizer
 from sftui.trainers.llamafactory import LlamaFactoryOptions
 from sftui.trainers.llamafactory.formats import DROPPED
 from sftui.trainers.llamafactory.registry import stop
-from sftui.trainers.packing import wrapped
+from sftui.trainers.packing import pack_wrapped
 from sftui.trainers.pieces import spanned
 
 STAGE = "pt"
@@ -111,11 +112,10 @@ def pack(examples: Sequence[Example], size: int | None, recipe: Recipe, tokenize
     if not size:
         raise RecipeError("LLaMA-Factory packs texts into blocks of cutoff_len", fix="set length.max")
     bos = tokenizer.facts.bos_id if begins_with_bos(recipe, tokenizer) else None
-    for documents in wrapped(examples, size):
-        ids, labels, _ = columns_of([(examples[index], start, end) for index, start, end in documents])
-        if len(ids) < size:
+    for made in pack_wrapped(examples, size):
+        if len(made.input_ids) < size:
             return
         if bos is not None:
-            ids = (bos, *ids[1:])
-            labels = (IGNORE_INDEX if bos == tokenizer.facts.pad_id else bos, *labels[1:])
-        yield Pack(tuple(documents), ids, labels, attention_mask=(1,) * size)
+            label = IGNORE_INDEX if bos == tokenizer.facts.pad_id else bos
+            made = replace(made, input_ids=(bos, *made.input_ids[1:]), labels=(label, *made.labels[1:]))
+        yield made

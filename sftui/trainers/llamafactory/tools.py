@@ -58,7 +58,7 @@ def call_text(content: str, name: str, thought: tuple[str, str] | None, wrapper:
         return content.replace(found[0], "") + _written(found[1], name)
     thinking = _between(thought, content)
     before = thinking[0] if thinking is not None else ""
-    return before + _written(content.replace(before, "") if before else content, name)
+    return before + _written(content.replace(before, ""), name)
 
 
 def _between(words: tuple[str, str] | None, content: str) -> re.Match[str] | None:

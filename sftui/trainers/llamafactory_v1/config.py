@@ -174,15 +174,15 @@ def _problems(config: table.Config, known: KnownKeys) -> Iterator[Problem]:
 
 
 def _reference(name: str, entry: Mapping[str, Any], recipe: Recipe, where: str) -> DatasetRef:
-    path = text_at(entry, "path", where)
+    path = text_at(entry, "path", where) or ""
     refuse(_entry_problems(entry, path), where)
     converter, split = entry.get("converter"), str(entry.get("split") or "train")
     recipe = changed(recipe, "data.format", "messages" if converter is None else CONVERTERS[converter])
     local = entry.get("source", "hf_hub") == "local"
-    return DatasetRef(name, (path or "",), recipe, None if local and split == "train" else split)
+    return DatasetRef(name, (path,), recipe, None if local and split == "train" else split)
 
 
-def _entry_problems(entry: Mapping[str, Any], path: str | None) -> Iterator[Problem]:
+def _entry_problems(entry: Mapping[str, Any], path: str) -> Iterator[Problem]:
     """Why the engine does not read an entry."""
     if not path:
         yield Problem("the entry names no path", fix="set path")
@@ -196,8 +196,8 @@ def _entry_problems(entry: Mapping[str, Any], path: str | None) -> Iterator[Prob
     if source not in ("hf_hub", "local"):
         fix = "set source to local or hf_hub"
         yield Problem(f"Plugin {source!r} is not registered under DataLoaderPlugin.", fix=fix)
-    kind = Path(path or "").suffix[1:]
-    if source == "local" and os.path.isfile(path or "") and kind not in TYPES:
+    kind = Path(path).suffix[1:]
+    if source == "local" and os.path.isfile(path) and kind not in TYPES:
         yield Problem(f"Unknown dataset filetype: {kind}.", fix=f"give a file of {', '.join(TYPES)}")
 
 

@@ -225,10 +225,11 @@ Files = dict[str, Iterator[Any]]
 
 def _files(data: Mapping[str, Any]) -> Files:
     """The files of each kind that a row names, to be taken in the order of the tags."""
-
-    stored = {tag: data.get(column) for tag, (_, column) in MEDIA.items()}
-    listed = {tag: value if isinstance(value, (list, tuple)) else [value] for tag, value in stored.items()}
-    return {tag: iter(listed[tag] if value is not None else ()) for tag, value in stored.items()}
+    found: Files = {}
+    for tag, (_, column) in MEDIA.items():
+        value = data.get(column)
+        found[tag] = iter(value if isinstance(value, (list, tuple)) else () if value is None else (value,))
+    return found
 
 
 def _parts(text: str, media: Files) -> list[Any]:

@@ -151,18 +151,13 @@ def _written_template(recipe: Recipe, path: str, value: str) -> table.Keys | str
     return {} if value == "tokenizer" else "it trains with templates of its own, by name"
 
 
-def _with_breaks(text: str, key: str = "", where: str = "") -> str:
+def _with_breaks(text: str, key: str, where: str) -> str:
     return text.replace("\\n", "\n")
 
 
-def _system(config: table.Config, recipe: Recipe, where: str) -> table.Said:
-    text = one(config, "system", where)
-    if text is None:
-        return {}
+def _system(text: str, key: str, where: str) -> str:
     named = text.endswith(".txt")
-    return {
-        "render.inject_system": read_side_file(text, "the system text", RecipeError) if named else _with_breaks(text)
-    }
+    return read_side_file(text, "the system text", RecipeError) if named else _with_breaks(text, key, where)
 
 
 def _written_system(recipe: Recipe, path: str, value: str | None) -> table.Noted:
@@ -232,7 +227,7 @@ TABLE = (
     _same("model", "tokenizer.name"),
     _same("model_revision", "tokenizer.revision"),
     _same("template", "render.template", lambda text, key, where: f"{OWN}{text}", _written_template),
-    table.rule("system", "render.inject_system", _system, _written_system),
+    _same("system", "render.inject_system", _system, _written_system),
     _same("max_length", "length.max", whole),
     _choice("truncation_strategy", "length.over", OVER),
     table.rule("loss_scale", "mask.rule mask.turns own.loss_scale", _loss_scale, _written_loss_scale),

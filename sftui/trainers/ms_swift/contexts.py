@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from sftui.model import NOWHERE, Part, Reason
 from sftui.trainers.ms_swift.prepare import RowOptions, RowRounds, SwiftTurn
-from sftui.trainers.ms_swift.registry import SCALES, Slot, Slots, Template, TemplateClass
+from sftui.trainers.ms_swift.registry import SCALES, Slot, Slots, TemplateClass
 from sftui.trainers.ms_swift.rows import DroppedRow
 from sftui.trainers.pieces import Context, InsertedIds, Run, Text, after_content, cut, filled, parted, said, written
 
@@ -37,9 +37,12 @@ def weighed(text: str, names: Sequence[str], query: str | None) -> Parts:
 
 def binary(names: Sequence[str]) -> bool:
     """Whether the scales have no weight but 0 and 1, so that labels alone say it."""
-    named = [SCALES[name] for name in names if name not in ("base", "agentflan")]
     return "agentflan" not in names and all(
-        weight in (0.0, 1.0) for weights in named for several in weights.values() for weight in several
+        weight in (0.0, 1.0)
+        for name in names
+        if name != "base"
+        for several in SCALES[name].values()
+        for weight in several
     )
 
 
@@ -126,15 +129,16 @@ class TemplateSurvey:
 def pieces(row: RowRounds, ends: TemplateSurvey) -> list[WeighedContext]:
     """What is encoded of a row, in order; DroppedRow where ms-swift leaves the row out."""
     options = ends.options
-    typed = list(_typed(row, options.template, ends))
+    typed = list(_typed(row, ends))
     found = [weighed for context in typed for weighed in _weighed(context, row, options)]
     if options.template.kind is TemplateClass.GLM4:
         found = list(_without_breaks(found))
     return list(_merged(found))
 
 
-def _typed(row: RowRounds, template: Template, ends: TemplateSurvey) -> Iterator[TypedContext]:
+def _typed(row: RowRounds, ends: TemplateSurvey) -> Iterator[TypedContext]:
     """The contexts of all rounds."""
+    template = ends.options.template
     if template.auto_add_bos and ends.front:
         yield TypedContext(InsertedIds(ends.front, ends.shown(ends.front), NOWHERE, Part.BOS))
     system = row.system
@@ -161,7 +165,7 @@ def _typed(row: RowRounds, template: Template, ends: TemplateSurvey) -> Iterator
                 yield TypedContext(text, answers=True, number=number, loss=loss, scale=scale, query=question)
         elif last and row.prefix:
             yield from _slot(written(row.prefix, asked.message + 1, Part.HEADER), query, system, str(number))
-        yield from _behind(row, number, template, ends)
+        yield from _behind(row, number, ends)
     if template.auto_add_bos and ends.back:
         owner = _owner(row.rounds[-1][1])
         yield TypedContext(InsertedIds(ends.back, ends.shown(ends.back), owner, Part.TERMINATOR), True, number=count)
@@ -172,9 +176,9 @@ def _owner(answer: SwiftTurn | None) -> int:
     return NOWHERE if answer is None else answer.message
 
 
-def _behind(row: RowRounds, number: int, template: Template, ends: TemplateSurvey) -> Iterator[TypedContext]:
+def _behind(row: RowRounds, number: int, ends: TemplateSurvey) -> Iterator[TypedContext]:
     """What stands behind an answer: the separator, or the suffix behind the last one."""
-    answer = row.rounds[number][1]
+    answer, template = row.rounds[number][1], ends.options.template
     if number < len(row.rounds) - 1:
         following = row.rounds[number + 1][0]
         if following.slotted is None:

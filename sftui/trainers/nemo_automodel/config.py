@@ -13,6 +13,7 @@ import ast
 import os
 import shlex
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -93,25 +94,30 @@ def _written_length(recipe: Recipe, path: str, value: Any) -> table.Keys | None:
     return None
 
 
-def _flag(name: str, knob: str, choice: Any, *datasets: str, on: bool = True) -> table.KeyEntry:
-    """A key of some datasets that, where it is true (or false), sets a knob to a choice."""
+def _of(made: table.KeyEntry, *datasets: str) -> table.KeyEntry:
+    """A key of some datasets alone."""
+    (knob,) = made.knobs
 
     def read(config: table.Config, recipe: Recipe, where: str) -> table.Said:
-        chosen = bool(entry(config).get(name, not on)) is on and NemoOptions.of(recipe).dataset in datasets
-        return {knob: choice} if chosen else {}
+        return made.read(config, recipe, where) if NemoOptions.of(recipe).dataset in datasets else {}
 
-    def write(recipe: Recipe, path: str, value: Any) -> table.Keys | table.Noted | None:
-        dataset, own = NemoOptions.of(recipe).dataset, knob.startswith("own.")
-        if dataset in datasets and (own or value == choice):
-            return {("dataset", name): value if own else on}
-        return ({}, (f"{knob} has no key with own.dataset {dataset}: that of {datasets[0]} has",)) if own else None
+    def write(recipe: Recipe, path: str, value: Any) -> table.Keys | table.Noted | str | None:
+        dataset = NemoOptions.of(recipe).dataset
+        if dataset in datasets:
+            return made.write(recipe, path, value)
+        lost = f"{knob} has no key with own.dataset {dataset}: that of {datasets[0]} has"
+        return ({}, (lost,)) if knob.startswith("own.") else None
 
-    return table.rule(f"dataset.{name}", knob, read, write)
+    return replace(made, read=read, write=write)
 
 
 def _option(name: str, *datasets: str) -> table.KeyEntry:
     """An own option that is true or false, and a key of some datasets by the same name."""
-    return _flag(name, f"own.{name}", True, *datasets)
+    return _of(table.same(f"dataset.{name}", f"own.{name}", convert=bool, says=bool), *datasets)
+
+
+def _written_rule(recipe: Recipe, path: str, value: str) -> table.Keys | None:
+    return {("dataset", "answer_only_loss_mask"): False} if value == "all" else None
 
 
 def _template(config: table.Config, recipe: Recipe, where: str) -> table.Said:
@@ -269,9 +275,17 @@ TABLE = (
         _length,
         _written_length,
     ),
-    _flag("mask_history", "mask.turns", "last", "chat"),
-    _flag("train_on_last_turn_only", "mask.turns", "last", "agent"),
-    _flag("answer_only_loss_mask", "mask.rule", "all", "columns", on=False),
+    _of(table.flag("dataset.mask_history", "mask.turns", "last"), "chat"),
+    _of(table.flag("dataset.train_on_last_turn_only", "mask.turns", "last"), "agent"),
+    _of(
+        table.keyed(
+            "dataset.answer_only_loss_mask",
+            "mask.rule",
+            lambda value, where: table.NOTHING if value else "all",
+            _written_rule,
+        ),
+        "columns",
+    ),
     _option("mask_reasoning_content", "chat", "agent"),
     _option("mask_generation_prompt", "chat", "agent"),
     _option("use_hf_chat_template", "columns"),

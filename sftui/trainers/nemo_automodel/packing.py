@@ -42,6 +42,8 @@ def _thd(rows: Sequence[NumberedRow], size: int, pad: int, multiple: int) -> Pac
 
 def _padded(example: Example, gap: int, pad: int) -> Example:
     """The row with so many more tokens behind it."""
+    if not gap:
+        return example
     return replace(
         example,
         input_ids=(*example.input_ids, *[pad] * gap),

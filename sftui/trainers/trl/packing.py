@@ -20,7 +20,7 @@ from sftui.model import IGNORE_INDEX, Batch, Example, Pack
 from sftui.recipe import Recipe
 from sftui.trainers.base import Toolbox, Trainer, pad_token_id
 from sftui.trainers.own_config import require
-from sftui.trainers.packing import Documents, wrapped
+from sftui.trainers.packing import Documents, pack_wrapped
 
 
 def pack_bfd(examples: Sequence[Example], size: int, *, split: bool) -> Iterator[Pack]:
@@ -52,17 +52,12 @@ def pack_bfd(examples: Sequence[Example], size: int, *, split: bool) -> Iterator
             if not by_space[left]:
                 insort(spaces, left)
             by_space[left].append(chosen)
-    return (_flatten(examples, documents, restart=True) for documents in bins)
+    return (_flatten(examples, documents) for documents in bins)
 
 
-def pack_wrapped(examples: Sequence[Example], size: int) -> Iterator[Pack]:
-    """All examples end to end, sliced every `size` tokens, borders ignored."""
-    return (_flatten(examples, documents, restart=False) for documents in wrapped(examples, size))
-
-
-def _flatten(examples: Sequence[Example], documents: Documents, *, restart: bool) -> Pack:
-    ids, labels, places = label_rules.columns_of([(examples[index], start, end) for index, start, end in documents])
-    return Pack(tuple(documents), ids, labels, places if restart else None, None if restart else (1,) * len(ids))
+def _flatten(examples: Sequence[Example], documents: Documents) -> Pack:
+    columns = label_rules.columns_of([(examples[index], start, end) for index, start, end in documents])
+    return Pack(tuple(documents), *columns)
 
 
 class CollatorTrainer(Trainer):

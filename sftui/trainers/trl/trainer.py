@@ -19,7 +19,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import lru_cache, reduce
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sftui import labels as label_rules
 from sftui.conversations import Detection
@@ -30,16 +30,17 @@ from sftui.model import Conversation, Kind, Labels, Reason, RenderedText, Row, T
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Tokenize
 from sftui.side_files import object_of
-from sftui.templates import Rendering, compile_template
-from sftui.templates.tags.surgery_tree import applied
 from sftui.trainers import versions
 from sftui.trainers.base import ShapedRow, Toolbox
 from sftui.trainers.held_out import HeldOut, ShuffledRows, in_order
 from sftui.trainers.own_config import require
-from sftui.trainers.remembering import endless, of_chat
+from sftui.trainers.remembering import endless, last_asked, of_chat
 from sftui.trainers.trl import TRAITS, SftOptions, TrlOptions, formats
 from sftui.trainers.trl.formats import refuse_arguments, refuse_empty_tools
 from sftui.trainers.trl.packing import CollatorTrainer
+
+if TYPE_CHECKING:
+    from sftui.templates import Rendering
 
 STOPS, UNKNOWN = "TRL stops at this row", "sftui does not model this row"
 REPEATS = (
@@ -294,12 +295,11 @@ def stored_masks(conversation: Conversation, count: int, recipe: Recipe) -> list
 _MARKERS = re.compile(r"\{%-?\s*generation\s*-?%\}")
 
 
+@last_asked
 def training_toolbox(tools: Toolbox) -> Toolbox:
     """The toolbox with the template that draws the mask; TemplateError where TRL refuses to train."""
-    if not tools.templates:
-        return tools
-    default = tools.templates.get("default") or next(iter(tools.templates.values()))
-    if _MARKERS.search(default.source):
+    default = tools.default_template
+    if default is None or _MARKERS.search(default.source):
         return tools
     twin = training_twin(default.source)
     if twin is None:
@@ -323,6 +323,8 @@ def training_twin(source: str) -> tuple[str, str] | None:
     entry = _table().get(hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest())
     if entry is None:
         return None
+    from sftui.templates.tags.surgery_tree import applied
+
     made = applied(source, entry["edits"])
     assert hashlib.sha256(made.encode()).hexdigest() == entry["result"], entry["name"]
     return entry["name"], made
@@ -335,4 +337,6 @@ def _table() -> dict[str, Any]:
 
 @lru_cache(maxsize=8)
 def _compiled(source: str, name: str, rendering: Rendering) -> Any:
+    from sftui.templates import compile_template
+
     return compile_template(source, f"trl training {name}", rendering=rendering)

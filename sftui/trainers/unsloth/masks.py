@@ -15,15 +15,15 @@ from itertools import chain
 
 from sftui import labels as label_rules
 from sftui.errors import TemplateError
+from sftui.flat import Ranges
 from sftui.model import IGNORE_INDEX, Kind, Pack, Part, Reason, Tokens
 from sftui.recipe import Recipe
 from sftui.runs import RunWriter, as_runs, clipped, places_of
 from sftui.trainers.base import Toolbox
+from sftui.trainers.remembering import last_asked
 from sftui.trainers.trl import trainer as trl
 from sftui.trainers.unsloth import UnslothOptions
 from sftui.trainers.unsloth.markers import Markers, hidden_places, spans_of
-
-Kept = tuple[tuple[int, int], ...]
 
 MASKS_READ = (1, 7)
 """Since this TRL the collator no longer reads mask columns, and Unsloth before 2026.10 makes no labels of them."""
@@ -34,6 +34,7 @@ def falls_back(recipe: Recipe, source: str) -> bool:
     return trl.assistant_only(recipe) and not trl.finds_answers(source)
 
 
+@last_asked
 def training_tools(tools: Toolbox) -> Toolbox:
     """The toolbox with TRL's training template where it has one; as it is where Unsloth falls back to markers."""
     try:
@@ -43,7 +44,7 @@ def training_tools(tools: Toolbox) -> Toolbox:
 
 
 def before_markers(
-    subject: label_rules.Subject, kept: Kept, recipe: Recipe, markers: Markers | None, newest: bool
+    subject: label_rules.Subject, kept: Ranges, recipe: Recipe, markers: Markers | None, newest: bool
 ) -> label_rules.Drawn:
     """The mask that a row brings along when train_on_responses_only sees it."""
     tokens, conversation = subject.tokens, subject.conversation
@@ -59,7 +60,7 @@ def before_markers(
             if markers is None:
                 drawn.append(label_rules.generation_tag(subject))
             else:
-                whole: Kept = ((0, len(tokens)),)
+                whole: Ranges = ((0, len(tokens)),)
                 drawn.append(with_markers(tokens, label_rules.whole(subject), whole, markers, last_only=False))
     return label_rules.outside(reduce(label_rules.both, drawn or [label_rules.whole(subject)]), kept)
 
@@ -77,7 +78,7 @@ def _masks_hold(recipe: Recipe, newest: bool) -> bool:
 
 
 def with_markers(
-    tokens: Tokens, before: label_rules.Drawn, kept: Kept, markers: Markers, *, last_only: bool
+    tokens: Tokens, before: label_rules.Drawn, kept: Ranges, markers: Markers, *, last_only: bool
 ) -> label_rules.Drawn:
     """The mask after train_on_responses_only: inside a span and trained before."""
     n, ids = len(tokens), tokens.input_ids
@@ -117,7 +118,7 @@ def with_markers(
     return label_rules.drawn((end - start, mark) for start, end, mark in marks.runs().runs())
 
 
-def _in_row(kept: Kept, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _in_row(kept: Ranges, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Where a range of the kept tokens stands in the row."""
     at = 0
     for first, behind in kept:

@@ -19,6 +19,7 @@ from sftui.conversations import Detection
 from sftui.conversations.detected import refusal
 from sftui.conversations.tokenized import EMPTY
 from sftui.errors import ConversationError, RecipeError, SftuiError
+from sftui.flat import Ranges
 from sftui.model import (
     IGNORE_INDEX,
     Batch,
@@ -46,7 +47,7 @@ from sftui.trainers.unsloth import TRAITS, UnslothOptions, formats, masks
 from sftui.trainers.unsloth.markers import Markers, resolve
 
 if TYPE_CHECKING:
-    from sftui.templates import ChatTemplate
+    pass
 
 STOPS = "Unsloth stops at this row"
 
@@ -131,7 +132,7 @@ class Unsloth(CollatorTrainer):
         return replace(super().reading_messages(recipe), own=script)
 
     def survey(self, first: Conversation | None, recipe: Recipe, tools: Toolbox) -> MarkerSurvey:
-        template = default_template(tools)
+        template = tools.default_template
         source = template.source if template is not None else ""
         bos = tools.tokenizer.facts.bos_token
         text = self._first_text(first, recipe, tools)
@@ -167,7 +168,7 @@ class Unsloth(CollatorTrainer):
         if (given[0] is None) != (given[1] is None):
             raise RecipeError("Unsloth wants both markers or neither", fix=f"{fix}, or none of them")
         if given[0] is None:
-            template = default_template(tools)
+            template = tools.default_template
             if template is None:
                 raise RecipeError("Unsloth finds no markers", why="the tokenizer has no chat template", fix=fix)
             given = find_parts(template, tools.tokenizer, newest=eager)
@@ -249,7 +250,7 @@ class Unsloth(CollatorTrainer):
         stored = conversation.labels if conversation.kind is Kind.TOKENS else None
         return tokens, label_rules.on_ids(tokens, drawn, kept, dropped, notes, stored=stored)
 
-    def _kept(self, n: int, shaped: ShapedRow, recipe: Recipe, tools: Toolbox) -> masks.Kept:
+    def _kept(self, n: int, shaped: ShapedRow, recipe: Recipe, tools: Toolbox) -> Ranges:
         """What truncation leaves. Text is cut by the tokenizer, which keeps the special tokens it put around."""
         length, conversation = recipe.length, shaped.conversation
         if conversation.kind is Kind.TOKENS:
@@ -316,11 +317,6 @@ def _script_renders(recipe: Recipe) -> bool:
     if formats.goes_for_messages(own, assistant_only=assistant_only(recipe), newest=newest(recipe)):
         return False
     return own.text_from is not None or not newest(recipe)
-
-
-def default_template(tools: Toolbox) -> ChatTemplate | None:
-    """The chat template; None where there is none."""
-    return tools.templates.get("default") or next(iter(tools.templates.values()), None)
 
 
 def _refuse_other_kind(conversation: Conversation, detected: Detection) -> None:

@@ -98,8 +98,9 @@ class Verl(InlineTemplateTrainer):
     def convert(self, row: Row, detected: Detection, recipe: Recipe) -> Conversation:
         own = VerlOptions.of(recipe)
         most = None if own.shuffle else own.train_max_samples  # else any row may be drawn
-        read = most is None or row.index < most
-        return formats.convert(row, detected) if read else formats.unread(row, detected, most or 0)
+        if most is not None and row.index >= most:
+            return formats.unread(row, detected, most)
+        return formats.convert(row, detected)
 
     def shape(self, conversation: Conversation, recipe: Recipe) -> ShapedRow:
         return ShapedRow(conversation, conversation.extra.get(formats.DROPPED))
@@ -152,9 +153,8 @@ class Verl(InlineTemplateTrainer):
     def label(
         self, tokens: Tokens, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
-        require(recipe, "mask.rule")
-        if recipe.length.over != "cut_left" or recipe.batch.flatten:  # which pad_mode right alone can do
-            require(recipe, "length.over")
+        cuts_left = recipe.length.over == "cut_left" and not recipe.batch.flatten  # which pad_mode right alone can do
+        require(recipe, "mask.rule", *(() if cuts_left else ("length.over",)))
         mask, reasons = label_rules.drawn(_verdicts(tokens, shaped.conversation, frame_of(recipe, tools).header))
         size, most = len(tokens), recipe.length.max
         if recipe.length.over == "error" and most is not None and size > most:
