@@ -481,6 +481,13 @@ class Inspection:
         return sum([example.trained for example in self.examples])
 
     @property
+    def cut(self) -> int:
+        """How many tokens are cut off; none of a row that is dropped."""
+        if self.tokens is None or self.labels is None or self.labels.dropped is not None:
+            return 0
+        return len(self.tokens) - sum([end - start for start, end in self.labels.kept])
+
+    @property
     def received(self) -> int | None:
         """How many tokens the trainer receives of the row; None where it receives nothing."""
         return None if self.example is None else sum([example.size for example in self.examples])

@@ -329,7 +329,7 @@ class RowLook:
     @lazy
     def cut(self) -> bool:
         """Whether the trainer receives fewer tokens than there are."""
-        return self.labels.dropped is None and covered(self.labels.kept) < len(self.tokens)
+        return self.inspection.cut > 0
 
     @lazy
     def padding(self) -> int:

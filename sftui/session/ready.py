@@ -272,13 +272,11 @@ def tokenized(opened: OpenData, mode: str = "proven") -> OpenData:
     return with_tokenizer(opened, load(opened.recipe, opened.options, mode))
 
 
-def ready_under(
-    opened: OpenData, recipe: Recipe, repairs: tuple[str, ...] | None = None, mode: str = "provisional"
-) -> Ready:
+def ready_under(opened: OpenData, recipe: Recipe, repairs: tuple[str, ...] | None = None) -> Ready:
     """The same data ready under another recipe, as by `under`, its tokenizer loaded where it is another one;
     SftuiError."""
     other = under(opened, recipe, repairs)
-    return (tokenized(other, mode) if waits(other) else other).ready()
+    return (tokenized(other, "provisional") if waits(other) else other).ready()
 
 
 def prove_rows(opened: OpenData, texts: Sequence[str] | None = None) -> OpenData:

@@ -78,21 +78,15 @@ def strip_of(inspection: Inspection) -> str:
 
 def row_summary(inspection: Inspection, preview: str) -> RowSummary:
     """The line of a row in the list, figures as far as the inspection went."""
-    from sftui.flat import covered  # which the first screen, without a row, does not need
-
-    tokens, trained, cut = len(inspection.tokens) if inspection.tokens is not None else None, None, 0
-    if inspection.labels is not None:
-        trained = inspection.trained
-        if inspection.labels.dropped is None and tokens is not None:
-            cut = tokens - covered(inspection.labels.kept)
-    if inspection.received is not None:
-        tokens = inspection.received  # as the status line counts: cut, and shifted where it is stored so
+    tokens = inspection.received  # as the status line counts: cut, and shifted where it is stored so
+    if tokens is None and inspection.tokens is not None:
+        tokens = len(inspection.tokens)
     return RowSummary(
         inspection.row.index,
         preview,
         tokens,
-        trained,
-        cut,
+        inspection.trained if inspection.labels is not None else None,
+        inspection.cut,
         inspection.row.left_out or inspection.dropped,
         inspection.problem.sentence() if inspection.problem is not None else None,
         repaired=bool(inspection.row.repairs) or inspection.row.left_out is not None,

@@ -128,10 +128,9 @@ class RowList(LineView):
             self.repaint()
 
     def _made(self, made: Inspection) -> RowSummary:
-        """What is found in a row is not known on the other side."""
+        """What is found in a row is not known on the other side, nor is a row left out that its trainer takes."""
         known = self.summaries.get(made.row.index)
-        text, repaired = (known.preview, known.repaired) if known is not None else ("", False)
-        return replace(row_summary(made, text), repaired=repaired, dropped=made.dropped)
+        return replace(row_summary(made, known.preview if known is not None else ""), dropped=made.dropped)
 
     def forget(self) -> None:
         """Another recipe or tokenizer: what is off screen is no longer true, the rest answers again."""
