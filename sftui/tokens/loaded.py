@@ -197,9 +197,9 @@ class LoadedTokenizer:
         self._ahead, self._ids_ahead = ({}, {}), ({}, {})
         encoded: Ahead[TextEncoding] = ({}, {})
         ids: Ahead[Flat] = ({}, {})
-        begun = self.engine.begun
+        begun, different = self.engine.begun, dict.fromkeys(texts)
         for special in (False, True):
-            own = [wanted for wanted in dict.fromkeys(texts) if wanted.special is special]
+            own = [wanted for wanted in different if wanted.special is special]
             others = [] if begun is None else [one for one in own if not one.placed and one.other is not None]
             bare = [one.text for one in own if not one.placed and (begun is None or one.other is None)]
             if some := list(dict.fromkeys([one.text for one in own if one.placed])):

@@ -103,8 +103,11 @@ class Pick(FilterDialog):
         self.complaint = ""
         super().__init__(asked.title, self.entries, keymap)
 
+    def matching(self, text: str) -> Sequence[Choice]:
+        return matching(self.choices, text)
+
     def filtered(self) -> None:
-        self.found = matching(self.choices, self.text)
+        super().filtered()
         self.complaint = ""
 
     def entries(self, width: int) -> Sequence[Line]:

@@ -6,7 +6,6 @@ import json
 import traceback
 from array import array
 from collections.abc import Callable, Collection, Generator
-from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from difflib import unified_diff
 from functools import partial
@@ -143,6 +142,8 @@ def row_diff(before: Row, after: Row) -> str:
 
 def _in_thread(work: Callable[[], OpenData]) -> Generator[None, None, OpenData]:
     """Do what may wait for another process in a thread."""
+    from concurrent.futures import ThreadPoolExecutor, wait  # with `logging`, which no worker needs to begin
+
     loading = ThreadPoolExecutor(1, "sftui-second-tokenizer").submit(work)
     while not wait([loading], WAIT).done:
         yield None

@@ -324,14 +324,14 @@ class Worker:
     def _answer_row(self) -> None:
         if self._refused is not None and self._row is not None:
             missing = Inspection(Row(self._row.index, None, "", ""), stopped_at=Stage.ROW, problem=self._refused)
-            self.send(ev.RowReady(self._row.ticket, self._version, None, missing))
+            self.send(rq.answering(self._row, self._version)(missing))
         if self._session is not None and self._row is not None:
             inspection = self._shown = self._session.inspect(self._row.index)
-            self.send(ev.RowReady(self._row.ticket, self._version, None, inspection))
+            self.send(rq.answering(self._row, self._version)(inspection))
             listed = self._lasting.get(rq.SummariesRequest)
             if listed is not None and inspection.row.size > TOO_HEAVY:
                 line = summary(inspection, leads_of(self._session))
-                self.send(ev.SummariesReady(listed.ticket, self._version, None, (line,)))
+                self.send(rq.answering(listed, self._version)((line,)))
 
     def _start_split(self, session: OpenData) -> None:
         """Find out which rows evaluate, and mark them on screen."""

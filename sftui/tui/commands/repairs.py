@@ -135,7 +135,7 @@ def on_counted(here: Inspector, event: ev.RepairsCounted) -> None:
         return
     here.put(now._replace(reporting=""))
     if event.problem is not None:
-        here.say(visible(event.problem.sentence()), Role.WARNING)
+        here.say(event.problem.sentence(), Role.WARNING)
         return
     if now.reporting in now.seen and not dict(event.counted.by_repair).get(now.reporting):
         _without_effect(here, now.reporting, event.counted)
