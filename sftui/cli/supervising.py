@@ -7,6 +7,7 @@ to a file, never to the terminal.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import io
 import os
@@ -20,7 +21,7 @@ import threading
 import time
 from collections.abc import Callable
 from types import FrameType
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 from sftui import bound
 from sftui.cli.ending import exit_code
@@ -63,7 +64,7 @@ class _Files:
 def supervised(work: Callable[[], object], debug: bool) -> int:
     """Do the work of a command in a child process under the bound of `sftui.bound`; its exit code.
 
-    In the child this does not return: it ends with SystemExit.
+    In the child this does not return.
     """
     overran: tuple[bound.Overrun, ...] = ()
     written = 0
@@ -75,7 +76,7 @@ def supervised(work: Callable[[], object], debug: bool) -> int:
             child = _Child(page, files)
             if child.fork():
                 child.settle(overran)
-                sys.exit(exit_code(work, debug))
+                _leave(exit_code(work, debug))
             ended = child.wait()
             if ended != 0 and debug:  # what libraries wrote by themselves
                 narrate(*_end_of(files.log).splitlines())
@@ -171,6 +172,16 @@ class _Child:
             return
         with contextlib.suppress(OSError):
             os.kill(self._pid, number)
+
+
+def _leave(code: int) -> NoReturn:
+    """End the child without taking the interpreter apart: to free each word of a vocabulary takes as long as 100 rows,
+    and the system takes it all at once."""
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 def _put(descriptor: int, data: bytes) -> None:
