@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from operator import attrgetter
@@ -12,13 +12,12 @@ from pathlib import Path
 from sftui.errors import SftuiError
 from sftui.findings import SCOPE_OF, Finding, Fix, check_setup
 from sftui.findings.catalogue import REPAIR_OF
+from sftui.findings.rule import DROP
 from sftui.model import Inspection, Row
 from sftui.recipe import Recipe, changed, with_changes
-from sftui.repairs.catalogue import DROP
-from sftui.repairs.run import DROPPING
 from sftui.session.opened import HEAVY
 from sftui.session.ready import Ready, ready_under
-from sftui.templates.tags.surgery import add_generation_tags
+from sftui.tokens.shortcuts.bulk import Bulk
 
 CONCERNED = 3
 """Rows that a finding names on which its cures are tried."""
@@ -35,6 +34,8 @@ def with_cures(session: Ready, finding: Finding) -> Generator[None, None, Findin
     A cure helps where the finding goes away or shrinks in the rows that it concerns, and no row tried can be prepared
     no more, is dropped, or has an error that it had not. Yields after each step of the work.
     """
+    from sftui.repairs.run import DROPPING
+
     declined: list[str] = []
     fix = finding.fix
     if fix is not None and (fix.changes or fix.template):
@@ -104,6 +105,8 @@ def _with(session: Ready, cure: str | Fix, files: ExitStack) -> tuple[Recipe, tu
 
 def _tagged(session: Ready) -> str:
     """The template in force with generation tags; SftuiError where there are none to be had."""
+    from sftui.templates.tags.surgery import add_generation_tags
+
     tools = session.checks().tools
     template = tools.default_template
     if template is None:
@@ -120,8 +123,8 @@ def _tagged(session: Ready) -> str:
 def _judged(session: Ready, other: Ready, finding: Finding) -> Generator[None, None, str]:
     rows = _rows(session, finding)
     before, after = _before(session, rows), []
-    for row in rows:
-        after.append(_made(other, row))
+    for made in _made(other, rows):
+        after.append(made)
         yield None
     for (was, had), (now, has) in zip(before, after):
         number = was.row.index
@@ -139,12 +142,10 @@ def _judged(session: Ready, other: Ready, finding: Finding) -> Generator[None, N
         return _still(finding, before[0][1], *after[0])
     if SCOPE_OF[finding.code] != "setup":
         return ""  # it takes the whole dataset to tell
-    light = _light(session.sample)
-    made = [made for made, _ in _before(session, light)]
+    had = session.checks().once("set-up as it is", lambda: _set_up(session))
     yield None
-    now_made = [other.inspect_row(row) for row in _light(other.sample)]
+    has = _set_up(other)
     yield None
-    had, has = check_setup(session.checks(), made), check_setup(other.checks(), now_made)
     if new := _errors(has) - _errors(had):
         return f"the set-up then has {' and '.join(sorted(new))}"
     counted, left = (
@@ -191,20 +192,26 @@ def _light(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if row.size <= HEAVY]
 
 
+def _set_up(session: Ready) -> tuple[Finding, ...]:
+    return check_setup(session.checks(), list(_inspected(session, _light(session.sample))))
+
+
 def _before(session: Ready, rows: Sequence[Row]) -> list[Made]:
-    context = session.checks()
-    made = []
-    for row in rows:
-        key = ("as it is", row.index)
-        if key not in context.memo:
-            context.memo[key] = _made(session, row)
-        made.append(context.memo[key])
-    return made
+    known: dict[int, Made] = session.checks().once("as it is", dict)
+    missing = [row for row in rows if row.index not in known]
+    known.update({made[0].row.index: made for made in _made(session, missing)})
+    return [known[row.index] for row in rows]
 
 
-def _made(session: Ready, stored: Row) -> Made:
-    inspection = session.inspect_row(session.over(stored) if stored.repairs == () else stored)
-    return inspection, session.found(inspection)
+def _made(session: Ready, stored: Iterable[Row]) -> Iterator[Made]:
+    rows = (session.over(row) if row.repairs == () else row for row in stored)
+    for inspection in _inspected(session, rows):
+        yield inspection, session.found(inspection)
+
+
+def _inspected(session: Ready, rows: Iterable[Row]) -> Iterator[Inspection]:
+    """Rows prepared together; too few for an engine that takes long to load."""
+    return session.inspect_many(rows, engine=Bulk(after=None))
 
 
 def _errors(found: Iterable[Finding]) -> set[str]:

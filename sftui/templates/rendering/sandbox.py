@@ -268,8 +268,12 @@ def run(
     return "".join(blocks), tuple(environment.generation)
 
 
+@lru_cache(maxsize=8)
 def free_variables(source: str) -> frozenset[str]:
-    """The names a template reads but does not set, our own functions too; jinja2's errors for what cannot be parsed."""
+    """The names a template reads but does not set, our own functions too; jinja2's errors for what cannot be parsed.
+
+    Kept as `_code` is: it takes as long, and the set-up is checked again under each fix that is tried.
+    """
     tree = ChatEnvironment(datetime.now).parse(source)
     named = {name.name for name in tree.find_all(jinja2.nodes.Name) if name.ctx == "load"}
     return frozenset(jinja2.meta.find_undeclared_variables(tree) | (named & {"raise_exception", "strftime_now"}))
