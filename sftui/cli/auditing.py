@@ -89,9 +89,13 @@ def _run(checking: AuditSession, files: tuple[str, ...]) -> None:
     folder = cache_root().parent / "audits"
     resumable = checking.resumable and bool(files)
     key, kept = "", False
-    if resumable:
+
+    def of_now() -> str:
         prompts = checking.prompts.digest() if checking.prompts is not None else ""
-        key = state_key(checking.context, files, source_spec(checking.session.options), checking.wanted, prompts)
+        return state_key(checking.context, files, source_spec(checking.session.options), checking.wanted, prompts)
+
+    if resumable and any(folder.glob("*.audit")):
+        key = of_now()
         audit = load_state(key, folder)
         if audit is not None:
             checking.audit, kept = audit, True
@@ -107,9 +111,10 @@ def _run(checking: AuditSession, files: tuple[str, ...]) -> None:
     with handled_by(collect, *before):  # so that no row is left half counted; the second signal stops at once
         for now in checking.steps():
             progress.at(now.rows, _speed(now))
-            due = time.monotonic() - saved > SAVE_EVERY or (
-                received and (kept or time.monotonic() - begun > SAVE_EVERY / 10)
-            )
+            lasts = time.monotonic() - begun > SAVE_EVERY / 10
+            due = time.monotonic() - saved > SAVE_EVERY or (received and (kept or lasts))
+            if resumable and lasts and not key:  # 25 ms, and of no use before
+                key = of_now()
             if resumable and due and not now.done:
                 save_state(checking.audit, key, folder)
                 saved, kept = time.monotonic(), True

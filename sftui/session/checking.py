@@ -14,14 +14,11 @@ from sftui.exports.report_model import AuditReport, tried_as
 from sftui.findings import Context, DatasetChecks, Finding, damaged_files, refused_files
 from sftui.findings.hashes import Hashes
 from sftui.findings.look import RowLook
-from sftui.model import Inspection
-from sftui.session.comparing import chosen_rows
+from sftui.model import Inspection, Row
 from sftui.session.inputs import data_files, labels_of
 from sftui.session.opened import AT_ONCE, OpenData
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, with_tokenizer
-from sftui.session.sent import sent
-from sftui.session.trial import fix_fails
 from sftui.trainers.own_config import notes_of
 
 WORTH_IT = 1000
@@ -76,7 +73,7 @@ class AuditSession:
     def steps(self) -> Iterator[AuditProgress]:
         """Take in the rows behind those that the audit holds; the last progress is `done`."""
         session, audit = self.session, self.audit
-        rows = session.rows(audit.rows) if self.whole else chosen_rows(session.source, self.max_rows, self.sample)
+        rows = session.rows(audit.rows) if self.whole else self._chosen_rows()
         if self.jobs == 1 or (self.total is not None and self.total < WORTH_IT):
             return run_audit(
                 audit,
@@ -89,9 +86,15 @@ class AuditSession:
             )
         check_head(audit, session.rows(), session.inspect_many, self.context)
         from sftui.audit.processes import AuditTask, audit_in_processes
+        from sftui.session.sent import sent
 
         task = AuditTask(sent(session), self.wanted, self.prompts)
         return audit_in_processes(audit, rows, task, self.jobs, total=lambda: self.total)
+
+    def _chosen_rows(self) -> Iterator[Row]:
+        from sftui.session.comparing import chosen_rows
+
+        return chosen_rows(self.session.source, self.max_rows, self.sample)
 
     def checked(
         self,
@@ -147,6 +150,8 @@ def evaluation_options(options: OpenOptions, evaluation: str) -> OpenOptions:
 
 def _failing(audit: Audit, session: Ready) -> frozenset[tuple[object, ...]]:
     """The fixes of what was found that do not help where they are tried."""
+    from sftui.session.trial import fix_fails
+
     alike: dict[tuple[object, ...], list[Finding]] = {}
     for code in audit.found.ordered():
         for kept in code.kept:

@@ -48,7 +48,6 @@ class TransformersNeed:
 def wanted_version(recipe: Recipe, options: OpenOptions) -> TransformersNeed:
     """The version and the environment for a recipe; SftuiError where `--env` names none that can be used."""
     from sftui.tokens.loading.environments import environment_at, inside_any, own_environment
-    from sftui.tokens.loading.made import made_environment
 
     check_version(recipe)
     version = reference_version(recipe)
@@ -58,6 +57,8 @@ def wanted_version(recipe: Recipe, options: OpenOptions) -> TransformersNeed:
             return TransformersNeed(version, named)
     if version == running_version():
         return TransformersNeed(version, own_environment())
+    from sftui.tokens.loading.made import made_environment
+
     made = made_environment(version)
     if made is not None:
         return TransformersNeed(version, made)

@@ -14,7 +14,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +63,8 @@ def outside_trainers() -> Mapping[str, Outside]:
 
 def not_enabled(name: str) -> str:
     """What enables the installed package that brings a trainer of that name; empty where none does. Runs no code."""
+    from importlib import metadata
+
     for point in metadata.entry_points(group=GROUP):
         if point.name == name and point.dist is not None:
             return f"the package {point.dist.name} brings it, {OPTION} {point.dist.name} runs its code"
@@ -101,6 +102,8 @@ def _enabled() -> dict[str, str]:
 
 def _brought(package: str, origin: str) -> list[Outside]:
     """The trainers of one package, loaded."""
+    from importlib import metadata
+
     try:
         distribution = metadata.distribution(package)
     except (metadata.PackageNotFoundError, ValueError) as error:

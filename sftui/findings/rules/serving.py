@@ -22,7 +22,6 @@ from sftui.model import NOWHERE, Conversation, Inspection, Kind, Message, Part, 
 from sftui.recipe import Render
 from sftui.templates import choose_template, compile_template, render
 from sftui.templates.apart import Distance, RenderDifference, parted
-from sftui.templates.probe import in_parts
 from sftui.trainers import trainer_named
 from sftui.trainers.own_config import key_of
 
@@ -557,6 +556,8 @@ def written_whole(
 ) -> RenderedText | str:
     """What a template makes of messages but for the first `leave`, if it can be with all that they say, with the row's
     own variables and the generation prompt where it is a prompt; why it refuses them."""
+    from sftui.templates.probe import in_parts
+
     first, why, left = None, "", messages[leave:]
     kwargs = look.conversation.template_kwargs if prompt else {}
     for some in (left, [in_parts(one) for one in left]):  # templates of models that see take parts alone

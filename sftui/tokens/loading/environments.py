@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -125,6 +124,8 @@ def _python_of(path: Path) -> Path | None:
 
 def _queried(python: Path, origin: str) -> dict[str, str]:
     """The versions that a python itself tells, for one that has no folder of its own."""
+    import subprocess
+
     variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     try:
         done = subprocess.run(

@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -189,7 +190,13 @@ def _looks_like_path(name: str) -> bool:
 
 
 def sha256(path: Path, limit: int | None = None) -> str:
-    """The hash of a file, or of so many bytes at its head; OSError."""
+    """The hash of a file, or of so many bytes at its head, read once as long as nobody writes to it; OSError."""
+    now = path.stat()
+    return _sha256(path, limit, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns)
+
+
+@lru_cache(maxsize=64)
+def _sha256(path: Path, limit: int | None, *_: int) -> str:
     digest = hashlib.sha256()
     left = limit
     with path.open("rb") as file:

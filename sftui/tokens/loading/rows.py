@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sftui.errors import TokenizerError
 from sftui.tokens.facts import PROVEN
@@ -18,7 +18,9 @@ from sftui.tokens.loading.compare import same
 from sftui.tokens.loading.environments import Environment, own_environment
 from sftui.tokens.loading.load import hub_answering
 from sftui.tokens.loading.locate import Location, fingerprint
-from sftui.tokens.loading.process import PipedEngine, TokenizerProcess
+
+if TYPE_CHECKING:
+    from sftui.tokens.loading.process import TokenizerProcess
 
 PATIENCE = 20.0
 """Seconds after which AutoTokenizer's answer on the texts is not waited for any more."""
@@ -43,6 +45,8 @@ def prove_on(
         return loaded  # its files are gone: whatever is loaded next says so
     left_out = cache.compared(root, key, texts)
     if left_out is None:
+        from sftui.tokens.loading.process import PipedEngine, TokenizerProcess
+
         process = TokenizerProcess(environment or own_environment(), place)
         try:
             with hub_answering(place):
