@@ -498,11 +498,13 @@ def diff(before: Recipe, after: Recipe) -> tuple[RecipeChange, ...]:
     changes = []
     if before.preset != after.preset:
         changes.append(RecipeChange("preset", before.preset, after.preset))
-    both = [*knobs_of(after), *(info for info in knobs_of(before) if knob_named(after, info.path) != info)]
-    for info in both:
-        a, b = value_of(before, info), value_of(after, info)
-        if a != b:
-            changes.append(RecipeChange(info.path, a, b))
+    differing = tuple(f"{name}." for name, group in sections(after) if group != getattr(before, name))
+    for recipe in (after, before):
+        for info in knobs_of(recipe):
+            if info.path.startswith(differing) and (recipe is after or knob_named(after, info.path) != info):
+                a, b = value_of(before, info), value_of(after, info)
+                if a != b:
+                    changes.append(RecipeChange(info.path, a, b))
     return tuple(changes)
 
 
