@@ -21,11 +21,12 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, NamedTuple
 
 from sftui.errors import TemplateError
+from sftui.values import value_class
 
 if sys.platform == "win32":  # pragma: no cover - not supported, but importable
     resource = None
@@ -86,7 +87,7 @@ _LINUX = sys.platform == "linux"
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Overrun:
     """A piece of work that ended its process: `key` as in `row_key`, `stage` one of `STAGES`, `why` a clause."""
 
@@ -105,7 +106,7 @@ class Overrun:
         return int.from_bytes(self.key[8:], "little")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class GivenUp:
     """What is not tried any more: of a group at a stage all rows after `last`, or all where that is None."""
 

@@ -10,7 +10,7 @@ offsets into the rendered text, half open. Labels are un-shifted: `labels[i]` be
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -303,7 +303,7 @@ class Tokens:
         return None if self.prompt is None else Boundary(len(self.prompt), common_prefix(self.prompt, self.ids))
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class TokenText:
     """How ids are written, along them: made for what is looked at, not for every row of a dataset.
 
@@ -421,7 +421,7 @@ def flat_example(ids: Flat, ranges: Ranges) -> Example:
     return example
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Problem:
     """Why a stage could not do its work, as data: what, why, and what to do.
 
@@ -493,7 +493,7 @@ class Inspection:
         return None if self.example is None else sum([example.size for example in self.examples])
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Batch:
     """A padded rectangle as the collator returns it; every row of one length.
 
@@ -516,7 +516,7 @@ class Batch:
     documents: tuple[tuple[int, ...], ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Pack:
     """One packed sequence: the documents in it, by position in the packer's input.
 
@@ -550,7 +550,7 @@ class Pack:
         return counted(self.labels, self.weights, ignore_index)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class RowSummary:
     """One line of the row list; figures are None while not known.
 
@@ -576,7 +576,7 @@ class RowSummary:
     strip: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class RecipeChange:
     """One field of the recipe that differs: dotted `path`, the value before, the value after."""
 

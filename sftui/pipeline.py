@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -38,6 +38,7 @@ from sftui.trainers.held import PickledStore, reordered
 from sftui.trainers.held_out import permuted
 from sftui.trainers.own_config import notes_of
 from sftui.trainers.versions import rendering_by
+from sftui.values import value_class
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -192,7 +193,7 @@ def inspect(
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class _Stages:
     """What all rows of one pass share: the stages of one trainer, and what is wanted of them."""
 

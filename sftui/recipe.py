@@ -8,13 +8,14 @@ here reads files or knows a trainer: `recipe_io` loads and saves, `trainers` hol
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import field, fields, is_dataclass, replace
 from datetime import date
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from sftui.model import IGNORE_INDEX, RecipeChange
+from sftui.values import value_class
 
 
 def knob(
@@ -47,7 +48,7 @@ TODAY = "today"
 """render.date where templates follow the clock."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Data:
     """How a row of the dataset becomes a conversation."""
 
@@ -108,7 +109,7 @@ class Data:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Tokenizer:
     """Which tokenizer, and the special tokens set on it."""
 
@@ -123,7 +124,7 @@ class Tokenizer:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Render:
     """How a conversation becomes text."""
 
@@ -135,7 +136,7 @@ class Render:
     date: str = knob(TODAY, "the day that templates write: today, or one such as 2026-11-22 (its hours are 00:00)")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Tokenize:
     """How the text becomes ids, and where BOS and EOS come from."""
 
@@ -170,7 +171,7 @@ class Tokenize:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Mask:
     """Which tokens are trained."""
 
@@ -240,7 +241,7 @@ class Mask:
 OwnT = TypeVar("OwnT", bound="Own")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Own:
     """The options that one trainer alone has, by its own key names; this one has none.
 
@@ -260,7 +261,7 @@ class Own:
         return {name: value for name, value in own.items() if value != usual[name]}
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Length:
     """What happens to long, short and unlabelled rows."""
 
@@ -281,7 +282,7 @@ class Length:
     min_tokens: int = knob(0, "shorter rows are dropped", minimum=0)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Pack:
     """How rows are joined into one sequence."""
 
@@ -304,7 +305,7 @@ class Pack:
     group: int = knob(1000, "rows packed together at a time", minimum=1)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Batch:
     """How rows become a rectangle."""
 
@@ -341,7 +342,7 @@ class Batch:
     labels_pad: int = knob(IGNORE_INDEX, "the label at padding")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Loss:
     """What the loss gets besides the labels."""
 
@@ -379,7 +380,7 @@ class Preset(NamedTuple):
         return f"{self.trainer}@{self.version}" if self.version else self.trainer
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Recipe:
     """The only state that decides labels; compare two with `diff`, change one with `changed`."""
 
@@ -405,7 +406,7 @@ class Recipe:
         return str(Preset(self.trainer, self.version))
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class KnobInfo:
     """One knob as the recipe pane, the help and the validator see it."""
 

@@ -6,7 +6,6 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import date
 from typing import Any, NamedTuple
 
@@ -14,6 +13,7 @@ from sftui.errors import RecipeError
 from sftui.nearest import hint
 from sftui.recipe import TODAY, KnobInfo, Recipe, changed, diff, knob_named, knobs_of, sections
 from sftui.safe_yaml import Dialect, YamlProblem, load_yaml
+from sftui.values import value_class
 
 PresetLookup = Callable[..., Recipe]
 """Name of a preset, or nothing for the usual one → its recipe; raises RecipeError for an unknown name."""
@@ -39,7 +39,7 @@ LONGEST_SHOWN = 80
 """Characters of a value that a sentence quotes."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Misfit:
     """A value that a knob cannot take: why, and what to do."""
 

@@ -16,7 +16,7 @@ not raised: a wrong line must not keep anyone from their data.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,12 +25,13 @@ from sftui.errors import SftuiError
 from sftui.nearest import hint
 from sftui.safe_yaml import YamlProblem, load_yaml
 from sftui.side_files import read_side_file
+from sftui.values import value_class
 
 THEMES = ("dark", "light", "ansi", "mono")
 GLYPHS = ("ascii", "unicode")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class UserSettings:
     """`theme`, `glyphs` None: chosen by the terminal. `keymap`: command id → its keys, replacing the default ones.
     `environment`: the Python environment you train in. `trainers_from`: packages that bring trainers of their own."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from sftui.model import Problem, Row
 from sftui.nearest import did_you_mean
 from sftui.recipe import Data
 from sftui.side_files import object_of
+from sftui.values import value_class
 
 _TOLD = object_of(Path(__file__).with_name("names.json"))
 MESSAGE_COLUMNS: tuple[str, ...] = tuple(_TOLD["message columns"].split())
@@ -39,7 +40,7 @@ _REQUIRED = {name: tuple(words.split()) for name, words in _TOLD["required"].ite
 Sample = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Candidate:
     """One way to read the sample: how many rows fit, and what they have."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Any
 
@@ -11,12 +11,13 @@ from sftui.conversations.reading import FileReading, ValueKind
 from sftui.errors import ConversationError
 from sftui.model import Problem
 from sftui.text import visible
+from sftui.values import value_class
 
 LONGEST = 400
 """Characters of one sentence about data; names and roles come from the data and may be huge."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Detection:
     """How every row of a set is read.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import marshal
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from math import isfinite
@@ -17,6 +16,7 @@ from sftui.conversations.refusals import MEDIA_COLUMNS
 from sftui.conversations.tokenized import MASK_COLUMNS
 from sftui.fast_json import orjson
 from sftui.side_files import object_of
+from sftui.values import value_class
 
 T = TypeVar("T")
 KEPT, LONGEST = 64, 16_000
@@ -188,7 +188,7 @@ def _binary(value: Any) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class _EncodedPiece:
     """A piece whose encoding was made before."""
 

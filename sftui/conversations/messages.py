@@ -6,7 +6,6 @@ import ast
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
@@ -17,6 +16,7 @@ from sftui.errors import ConversationError
 from sftui.model import Message
 from sftui.nearest import did_you_mean
 from sftui.side_files import object_of
+from sftui.values import value_class
 
 ROLE_KEYS = ("role", "from", "speaker")
 CONTENT_KEYS = ("content", "value", "text")
@@ -121,7 +121,7 @@ def is_missing(value: Any) -> bool:
     return value is _MISSING
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class _Keys:
     """The keys of a message of this set; `renamed` holds only those whose name must change."""
 

@@ -11,13 +11,13 @@ import json
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from sftui.conversations.detected import mistyped, type_word
 from sftui.conversations.messages import CALL_ROLE, is_missing, joined_parts, no_text, parse_json
 from sftui.errors import ConversationError
 from sftui.model import Conversation, Kind, Message
+from sftui.values import value_class
 
 MESSAGES, TOOLS = "messages", "tools"
 RESULT = "tool"
@@ -27,7 +27,7 @@ _AROUND = re.compile(r"\s*<tool_call>\s*(.*?)\s*</tool_call>\s*", re.DOTALL)
 _THOUGHT = re.compile(r"\s*<think>.*?</think>\s*", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class OpenAIRow:
     """The row, and what was done in it besides naming things anew: kinds by the number of places."""
 

@@ -10,12 +10,14 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date, datetime, time, timedelta
 from typing import Any, Literal
 
+from sftui.values import value_class
 
-@dataclass(frozen=True, slots=True)
+
+@value_class
 class PlaceConversion:
     """How the values of one place come back: of a place kept as JSON, of texts that become times, of numbers that
     become floats, of numbers that are rounded, too, because another place of the file is kept as JSON, or inside.
@@ -31,7 +33,7 @@ class PlaceConversion:
 _JSON, _FLOAT, _ROUNDED = PlaceConversion("json"), PlaceConversion("float"), PlaceConversion("rounded")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class FileReading:
     """How a file's rows come back from `datasets`; `columns` are those that come back otherwise than they stand.
 
@@ -129,7 +131,7 @@ def typed(values: Sequence[Any]) -> PlaceConversion | None:
     return _kept(values, False, as_json=False)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ValueKind:
     """What kind of value a place of a file holds: Arrow's name of it, "whole" where every number is, "several", or None
     where nothing was seen.

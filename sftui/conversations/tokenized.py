@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, groupby, pairwise
 from typing import Any
 
 from sftui.conversations.detected import Detection, mistyped, other_length
 from sftui.errors import ConversationError
 from sftui.model import IGNORE_INDEX, Conversation, Kind
+from sftui.values import value_class
 
 MASK_COLUMNS = ("completion_mask", "assistant_masks", "loss_mask", "position_ids", "token_type_ids", "seq_lengths")
 ENOUGH_POSITIONS = 20
@@ -17,7 +17,7 @@ _CLEAR = 0.99
 _CHANCE = 0.9
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Alignment:
     """Evidence on how stored labels are aligned (P6 of the failure catalogue).
 

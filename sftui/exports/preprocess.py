@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from sftui.exports.prepared import ExportInput, correction_line
 from sftui.recipe import Recipe, day_of
 from sftui.sources.files import find_folder, find_glob, is_glob
 from sftui.tokens.loading.locate import locate
+from sftui.values import value_class
 
 HEAD = '''\
 # {correction}
@@ -46,7 +47,7 @@ class ScriptColumns:
         return self._names.get(name, name)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Config(Recipe):
     """A recipe, and what of one dataset chooses between the lines of `plain`.
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sftui.errors import ExportError, SftuiError
 from sftui.session.at_hand import is_saved
+from sftui.values import value_class
 
 if TYPE_CHECKING:
     from sftui.recipe import Recipe
@@ -32,7 +32,7 @@ TOKENIZER_FILES = (
 """What of a model's folder is read; the reports that lie there are not."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Inputs:
     """The files that are read, and the folders and patterns in which any data file would be read the next time."""
 

@@ -27,6 +27,7 @@ from sftui.sources import Source, SourceSpec, open_source
 from sftui.sources.slices import SlicedSource
 from sftui.text import visible
 from sftui.trainers import trainer_named, traits_of
+from sftui.values import value_class
 
 if TYPE_CHECKING:
     from sftui.exports.prepared import ExportInput
@@ -156,7 +157,7 @@ def _of_sample(options: OpenOptions, source: Source, sample: tuple[Row, ...]) ->
     return StoredData(options, source, sample, _with_roles_seen(detect(sample, Data()), sample))
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Split:
     """The numbers of the rows that evaluate; `key` is what of the config asks for it, empty where nothing does.
 

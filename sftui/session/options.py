@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from sftui.recipe import Recipe
 from sftui.trainers import preset
+from sftui.values import value_class
 
 if TYPE_CHECKING:
     from sftui.trainers.config import OpenedConfig
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class OpenOptions:
     """The data and the recipe to open.
 
@@ -43,7 +44,7 @@ class OpenOptions:
     serve: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class SearchQuery:
     """What to look for: `kind` is text, regex, token, id or finding; `text` is the needle as typed."""
 

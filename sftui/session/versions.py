@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from sftui.trainers.versions import (
     reference_version,
     running_version,
 )
+from sftui.values import value_class
 
 if TYPE_CHECKING:
     from sftui.session.options import OpenOptions
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 ACTIVE = ("VIRTUAL_ENV", "CONDA_PREFIX")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class TransformersNeed:
     """The version of transformers that a recipe means, and the environment that has it (None: none is at hand).
 

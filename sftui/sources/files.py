@@ -6,7 +6,6 @@ import glob
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from sftui.nearest import did_you_mean
 from sftui.sources.byte_file import is_url
 from sftui.sources.formats import formats
 from sftui.sources.slices import parts_of
+from sftui.values import value_class
 
 JSON = (".json", ".jsonl", ".ndjson")
 PACKED = (".gz", ".zst")
@@ -30,7 +30,7 @@ DOWNLOAD = "download the file and open it here"
 """What helps where a server does not give a file in parts."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class FolderFiles:
     """Files of one format in reading order; `splits` are all the splits the folder holds."""
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, islice
 
 from sftui.errors import SourceError
 from sftui.model import Row
 from sftui.sources.source import EVERY, STEP_SECONDS, Damage, DataChange, DataFile, RowCount, Source
+from sftui.values import value_class
 
 _PART = re.compile(
     r"(?P<name>\w+(?:\.\w+)*)"
@@ -24,7 +25,7 @@ _PART = re.compile(
 CLOSEST, PCT1 = "closest", "pct1_dropremainder"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class SplitSlice:
     """Some rows of the split `name`: from `start` to `stop`, as numbers of rows or per cent; None is that end."""
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import repeat
 from typing import IO, NamedTuple
 
 from sftui.errors import SourceError
 from sftui.model import Row
 from sftui.sources.records import changed_under_us
+from sftui.values import value_class
 
 MIB = 1 << 20
 STEP_SECONDS = 0.02
@@ -24,7 +25,7 @@ EVERY = 10 << 20
 """Bytes of a file that `datasets` takes the types from."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class SourceSpec:
     """What to open: files, folders, globs, one Hub name, or `-` for stdin.
 
@@ -41,7 +42,7 @@ class SourceSpec:
     field: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Loading:
     """How the same rows are loaded without sftui: what exports write, so that a format need not be known to them.
 
@@ -69,7 +70,7 @@ LINES, PARQUET = Loading("jsonl", "json", "lines"), Loading.by_datasets("parquet
 """The forms in which sftui writes rows, too."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class RowCount:
     """How many rows are known. Not `exact`: more of them are still to be found; `fraction` is read.
 
@@ -81,7 +82,7 @@ class RowCount:
     fraction: float
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Damage:
     """A file whose bytes end or break before its rows do: what is missing is in no count.
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, field, fields, replace
 from typing import Any
+
+from sftui.values import value_class
 
 PROVEN = "proven"
 PROVISIONAL = "provisional"
 ROLES = ("bos", "eos", "pad", "unk")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class TokenizerFacts:
     """One tokenizer as `AutoTokenizer` loads it (state `proven`) or as its files read (`provisional`).
 

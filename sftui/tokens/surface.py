@@ -9,16 +9,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sftui.model import NOWHERE
+from sftui.values import value_class
 
 METASPACE = "▁"
 _BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2})>\Z")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Decoding:
     """How a tokenizer turns pieces back into text.
 

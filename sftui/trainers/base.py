@@ -64,7 +64,7 @@ to_label: Callable[[], Callable[..., Labels]] = _deferred("labels", "label")
 to_example: Callable[[], Callable[..., Example | None]] = _deferred("labels", "example")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Toolbox:
     """The loaded things a recipe names: the tokenizer, and the chat templates by name."""
 
@@ -151,7 +151,7 @@ class Totals:
         return Totals(*map(sum, zip(astuple(self), astuple(other))))
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class MessagesTarget:
     """What a trainer makes of rows that are written for it in OpenAI's shape: `loses_calls` is why `tool_calls` do not
     reach its text, and `other` why messages in that shape are none that it reads, a clause each, "" where they do and

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from sftui.recipe_io import Misfit, check, shown
 from sftui.sources.files import format_of
 from sftui.sources.source import Loading
 from sftui.trainers.declared import traits_of
+from sftui.values import value_class
 
 
 class KeyUse(str, Enum):
@@ -34,7 +35,7 @@ class KeyUse(str, Enum):
         return self in (KeyUse.STOPS, KeyUse.NEWEST_STOPS)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class KeyNote:
     """One key of the config (dotted path), what it says, and what became of it."""
 
@@ -46,7 +47,7 @@ class KeyNote:
     """Whether the trainer stops at a key that it does not know."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class DatasetRef:
     """One dataset that a config names, as `sources` takes it, with the recipe that holds for it.
 
@@ -64,7 +65,7 @@ class DatasetRef:
     """The number of its entry, where one entry may name several."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class OpenedConfig:
     """A config file as read: its text as it stands, its datasets, and a note for every key.
 
@@ -114,7 +115,7 @@ class OpenedConfig:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class TrainingSetting:
     """A setting of training, its neutral value in effect: `key` says it, `default` whose default it is (empty: it is
     said), `unknown` why the value cannot be told."""
@@ -125,7 +126,7 @@ class TrainingSetting:
     unknown: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Training:
     """What a config says of training: its settings, and the keys that no table knows, with their values."""
 
@@ -134,7 +135,7 @@ class Training:
     left: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Facts:
     """What a written config says beside the recipe: the rows, how they are read, and what is known of training.
 
@@ -180,7 +181,7 @@ class Facts:
         return (format_of(self.data) if self.loading is None else self.loading.loader) or ""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class WrittenFile:
     """One file of an export: its name inside the target folder and its content."""
 
@@ -188,7 +189,7 @@ class WrittenFile:
     content: str
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class WrittenConfig:
     """A corrected config and whatever it needs beside it; `losses` are knobs without an equal there."""
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sftui.model import Inspection
+from sftui.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class HeldOut:
     """A split as the config asks for it: `key` and its value, by the seed of the run, which may be absent (`seed`
     None).

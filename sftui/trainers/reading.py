@@ -28,7 +28,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sftui.conversations.reading import (
@@ -50,6 +50,7 @@ from sftui.sources.records import LIST_OF_LISTS, LISTED, MARKED, ONE_LIST, OVER_
 from sftui.text import visible
 from sftui.trainers.declared import traits_of
 from sftui.trainers.versions import at_least, parse, pins_of
+from sftui.values import value_class
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,7 +65,7 @@ _OF_JSON = re.compile(r" (line|record) \d+$")
 """Rows of JSON files say so in `where`; others bring the types of their format."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Reader:
     """The library that gives a trainer the rows of a JSON file, and its version; `keeps` places of several kinds;
     `pandas` is the release that comes with it."""
@@ -296,7 +297,7 @@ def late_kind(row: Row, places: ValueKind, preset: str, title: str) -> LateValue
     )
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class LateValue:
     """A value of another kind than the rows before it had there, and whether the trainer stops at it."""
 

@@ -9,7 +9,6 @@ of gradio).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from sftui.errors import RecipeError
 from sftui.recipe import Preset, Recipe
 from sftui.side_files import object_of
 from sftui.trainers.declared import folder_of, traits_of
+from sftui.values import value_class
 
 if TYPE_CHECKING:
     from sftui.templates import Rendering
@@ -83,7 +83,7 @@ RUNNING = "running"
 _RECORD = "pins.json"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Pins:
     """What one release of a trainer asks.
 

@@ -15,6 +15,7 @@ from sftui.errors import SftuiError
 from sftui.nearest import hint
 from sftui.tui.commands.command import Command, show_key
 from sftui.tui.contexts import ANY, DIALOG
+from sftui.values import value_class
 
 EATEN = frozenset(f"ctrl+{key}" for key in "absqojimh[")
 """Keys that tmux, screen, flow control or the terminal's own encoding take before we see them."""
@@ -27,7 +28,7 @@ class KeymapError(SftuiError):
     """The user's keymap cannot be honoured."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Stroke:
     """What a key press came to: a command with its count, or what is still awaited.
 

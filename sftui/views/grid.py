@@ -12,9 +12,10 @@ and rows zoom one line. The state scrolls by bands.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 
+from sftui.values import value_class
 from sftui.views.cells import Over
 from sftui.views.table import TokenTable, loss_changes, message_starts
 
@@ -54,7 +55,7 @@ class Action(str, Enum):
     SHIFT = "shift"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class GridState:
     """What is looked at: pure view state, no data.
 
@@ -73,7 +74,7 @@ class GridState:
     goal: tuple[int, int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class GridLayout:
     """Which tokens stand on which band, for one width.
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, chain, islice, pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sftui.model import IGNORE_INDEX, NOWHERE, Example, Inspection, Part, Reason, Tokens
 from sftui.text import EMPTY, SPACE, visible, visible_token
+from sftui.values import value_class
 from sftui.views.cells import Role
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ LOSS_ROLES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class TokenTable:
     """One entry per token of `Tokens`, cut ones included.
 

@@ -6,12 +6,12 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from sftui.model import Problem
 from sftui.session.opened import StoredData, late_rows, looked_through
 from sftui.sources import Source
+from sftui.values import value_class
 from sftui.workspace import events as ev
 from sftui.workspace.inbox import Inbox
 from sftui.workspace.watching import Pace, change_of, damage_of
@@ -21,7 +21,7 @@ REPORT_EVERY = 0.25
 LOOK_EVERY = 2.0
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class LookRequest:
     """A note to the worker's loop to look what has become of the data."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from sftui.errors import SftuiError
 from sftui.model import Problem
 from sftui.recipe import Recipe
 from sftui.session.options import OpenOptions
+from sftui.values import value_class
 from sftui.workspace import events as ev
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ SHOWN = 2.0
 """Seconds that the rest of a vocabulary waits for the first row to be answered."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class LoaderReport:
     """What the loader has to say; `fresh`: the tokenizer with which rows must be inspected again, or why there is none;
     `by_rows`: it was compared on texts of the user's rows. `part`: it encodes by a part of its vocabulary; `whole`: it

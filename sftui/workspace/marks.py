@@ -21,13 +21,14 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import sha256
 from pathlib import Path
 
 from sftui.errors import ExportError, without_secrets
 from sftui.session.options import OpenOptions
 from sftui.side_files import parse_json, read_side_file
+from sftui.values import value_class
 
 FORMAT = 1
 KINDS = ("keep", "drop", "flag")
@@ -39,7 +40,7 @@ MOST_MARKS = 256 << 20
 """Bytes of a file of marks that is read: a hundred a row."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Mark:
     """What is said of one row: a kind of `KINDS` or "" for none, and a note or ""."""
 
@@ -55,7 +56,7 @@ class Mark:
         return GLYPHS.get(self.kind, NOTE_GLYPH if self.note else "")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class RowMarks:
     """The marks of a dataset by row number; rows without one are not in it."""
 

@@ -23,6 +23,7 @@ from sftui.model import Inspection, Problem, RecipeChange
 from sftui.recipe import Recipe, changed, diff
 from sftui.session.options import OpenOptions
 from sftui.starting import COMMAND, IdleWorker
+from sftui.values import value_class
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 from sftui.workspace.link import Connect, Link
@@ -90,7 +91,7 @@ class History:
         return False
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class UnsavedWork:
     """What quitting would lose; false where that is nothing."""
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
 from sftui.sources.byte_file import ByteFile
 from sftui.sources.source import Source, SourceSpec
+from sftui.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Format:
     """How files of a format are known, and what opens them.
 

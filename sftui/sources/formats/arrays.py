@@ -13,7 +13,6 @@ import json
 import math
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sftui import bound
@@ -25,6 +24,7 @@ from sftui.sources.formats.parquet import BEGINS as PARQUET
 from sftui.sources.numbers import BF16, HoldsObjects, bytes_of, is_whole, numbers
 from sftui.sources.records import oversized
 from sftui.sources.source import COPY_AGAIN, CountedSource, DataChange, Loading, SourceSpec
+from sftui.values import value_class
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,7 +43,7 @@ class OtherType(ValueError):
     """An array of something else than plain numbers."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Array:
     """An array, or arrays of lengths of their own, one for each row: the lengths along its axes, the entry at a place
     along the first one as plain numbers, the bytes of the longest entry, and whether its numbers are whole."""

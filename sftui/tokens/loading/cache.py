@@ -14,7 +14,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +22,13 @@ from sftui.tokens.facts import TokenizerFacts, from_json
 from sftui.tokens.loading.environments import Environment, versions
 from sftui.tokens.loading.locate import Location, fingerprint, read_json, sha256
 from sftui.tokens.shortcuts.quick import packed
+from sftui.values import value_class
 
 FORMAT = 7
 """Counts up when what is proven, or how it is written, changes."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Proof:
     """One proof: the serialised backend on disk (None: there is none to load) and the facts; `quick` is the same
     backend as `tokens.shortcuts.quick` reads it, where there is that."""

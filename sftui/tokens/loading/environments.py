@@ -11,11 +11,12 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from sftui.errors import SftuiError
 from sftui.tokens.loading.autotokenizer import LIBRARIES
+from sftui.values import value_class
 
 _ASK = (
     "import sys, json; sys.path[:] = filter(None, sys.path)\nfrom importlib import metadata\nfound = {}\n"
@@ -24,7 +25,7 @@ _ASK = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Environment:
     """A Python and the versions of the libraries in it that take part in loading; `origin` is who named it."""
 

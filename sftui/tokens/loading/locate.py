@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from sftui.errors import TokenizerError
 from sftui.side_files import parse_json, read_side_bytes
 from sftui.tokens import builtin
+from sftui.values import value_class
 
 WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".onnx", ".h5", ".msgpack", ".npz", ".gguf", ".ot", ".tflite")
 LARGEST_FILE = 128 << 20
@@ -23,7 +24,7 @@ _COMMIT = re.compile(r"[0-9a-f]{40}\Z")
 _REPO = re.compile(r"[\w.\-]+(/[\w.\-]+)?\Z")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Location:
     """Where a tokenizer lives.
 

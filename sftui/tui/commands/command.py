@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Any, TypeAlias
 
 from sftui.tui.contexts import ANY, DIALOG, DOCUMENT
 from sftui.tui.state import StatusMessage
+from sftui.values import value_class
 
 Run: TypeAlias = "Callable[[Any, int | None], None]"
 """What a command does in an `Inspector`; the count is None where none was typed."""
@@ -24,7 +25,7 @@ def nothing(here: object, count: int | None) -> None:
     """What is done elsewhere: a dialog obeys its own keys."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Command:
     """One thing the user can do; it decorates the function that does it, whose docstring is then its `help`.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
 
 from sftui.tui.line_view import LineView
+from sftui.values import value_class
 from sftui.views.cells import Line, Role, line
 from sftui.views.status import problem_lines
 
@@ -20,7 +20,7 @@ NONE = -1
 """The number of no finding: the marked one is on its way, or there is none."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Identity:
     """What a finding is, wherever it stands: the `nth` of `among` of its code in its message."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -201,7 +202,7 @@ def test_an_opened_config_keeps_all_that_did_not_change() -> None:
 
 def test_columns_are_written_where_the_open_dataset_names_them() -> None:
     opened = read("hf_dataset:\n- {path: a/b}\n- {path: c/d, text_feature: body}\n")
-    opened = OpenedConfig(**{**{k: getattr(opened, k) for k in opened.__slots__}, "chosen": 1})
+    opened = replace(opened, chosen=1)
     recipe = changed(opened.recipe, "data.fields", {"text": "other"})
     written = write_config(recipe, opened).files[0].content
     assert [one.recipe.data.fields for one in read(base=written).datasets] == [{}, {"text": "other"}]
