@@ -1,4 +1,4 @@
-"""Whole numbers along the tokens of a row, four bytes each: as fastokens gives ids and as Arrow takes them."""
+"""Whole numbers along the tokens of a row, four bytes each: as gigatoken gives ids and as Arrow takes them."""
 
 from __future__ import annotations
 

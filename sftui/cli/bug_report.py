@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sftui.trainers.config import OpenedConfig
 
 HEAD = "<!-- Made by `sftui bug-report`. It holds no row of your data; read it before you paste it. -->"
-OPTIONAL = ("fastokens", "orjson", "sentencepiece", "tiktoken", "protobuf", "mistral-common", "torch")
+OPTIONAL = ("gigatoken", "orjson", "sentencepiece", "tiktoken", "protobuf", "mistral-common", "torch")
 """Packages that are not required and change what sftui does."""
 TERMINAL = ("TERM", "COLORTERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "LANG", "LC_ALL")
 """Variables that say what the terminal is."""

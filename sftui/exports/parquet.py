@@ -40,7 +40,7 @@ def write_parquet(file: IO[bytes], records: Iterable[dict[str, Any]], columns: C
     """Write records (see `sftui.exports.records`), of rows or of packs; the columns a record lacks are null. Without
     any the file holds its columns alone.
 
-    pyarrow is loaded when the first group is full: what loads in the rows before (fastokens) needs the memory first.
+    pyarrow is loaded when the first group is full: what loads in the rows before (gigatoken) needs the memory first.
     """
     batches = arrow_batches(records, columns, FIRST_TOKENS)
     first = [*islice(batches, 1)]

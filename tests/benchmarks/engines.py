@@ -1,6 +1,6 @@
 """Which engine encodes whole datasets for each tokenizer of ../shared: `python tests/benchmarks/engines.py [FOLDER]`.
 
-For every tokenizer in FOLDER: whether it loads, what `shortcuts.bulk` encodes it with after its proof (fastokens, or
+For every tokenizer in FOLDER: whether it loads, what `shortcuts.bulk` encodes it with after its proof (gigatoken, or
 `encode_batch_fast` of tokenizers), where offsets come from (the bytes of the tokens, or tokenizers), or whether it is
 on the slow path of transformers; and why, where it is not on the fastest. Then how many are on each.
 """
@@ -19,19 +19,18 @@ sys.path.insert(0, str(REPO))
 from sftui.errors import SftuiError
 from sftui.tokens import ToEncode, load_tokenizer
 from sftui.tokens.loaded import FastEngine
-from sftui.tokens.shortcuts.bulk import Bulk, compact, fast_engine
+from sftui.tokens.shortcuts.bulk import Bulk, fast_engine
+from sftui.tokens.shortcuts.gigatokens import gigatoken_of
 from sftui.tokens.shortcuts.offsets import byte_offsets
 
 
 def why_not(engine: FastEngine) -> str:
-    """What fastokens says of a tokenizer that it does not encode."""
+    """What gigatoken says of a tokenizer that it does not encode."""
     try:
-        import fastokens
-
-        fastokens.Tokenizer.from_json_str(compact(engine.backend.to_str()))
+        fast = gigatoken_of(engine)
     except BaseException as error:  # a panic of Rust is no Exception
-        return f"fastokens: {type(error).__name__}: {str(error).splitlines()[0][:90]}"
-    return "fastokens gives other ids for the probe strings or the sentences"
+        return f"gigatoken: {type(error).__name__}: {str(error).splitlines()[0][:90]}"
+    return "gigatoken would pass over a part of it" if fast is None else "gigatoken gives other ids for the texts"
 
 
 def main() -> None:
@@ -55,7 +54,7 @@ def main() -> None:
         bulk.of(tokenizer)
         bulk.faster(tokenizer, texts)
         fast, by_bytes = bulk.engine == bulk.FAST, byte_offsets(below.backend) is not None
-        engine = "fastokens" if fast else "encode_batch_fast"
+        engine = "gigatoken" if fast else "encode_batch_fast"
         offsets = "offsets by bytes" if by_bytes else "offsets of tokenizers"
         found.update((engine, offsets))
         reasons = [*([] if fast else [why_not(below)]), *([] if by_bytes else ["no byte-level vocabulary"])]

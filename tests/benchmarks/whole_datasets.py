@@ -8,7 +8,7 @@ and loading are taken off: processor Âµs of all its threads and processes, and Â
 machine. Ratios within one run mean something, the figures themselves depend on the machine.
 
 `--ways` names groups of ways: usual (tutorial, TRL, encode, check), alone (template, encode_batch_fast, and encode
-where fastokens cannot be imported), trainers (or one by its name), processes (check in one and in two). `--stages`
+where gigatoken cannot be imported), trainers (or one by its name), processes (check in one and in two). `--stages`
 adds how the time of encode and check is shared among their stages. Two runs a figure take a quiet machine: on a busy
 one `table.py` compares more in less time.
 """
@@ -42,7 +42,7 @@ against the tokenizer alone: from one process to the next the start differs by a
 GROUPS = ("usual", "alone", "trainers", "processes")
 TUTORIAL, ENCODE, CHECK = "tutorial, datasets.map", "sftui encode", "sftui check"
 BLOCKER = "raise ImportError('left out by the benchmark')\n"
-"""What stands in for fastokens where it is not to be imported."""
+"""What stands in for gigatoken where it is not to be imported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Way:
     """The way whose cost is divided by this one's."""
     times: int = 1
     """How many times as many rows as most ways it is given."""
-    without_fastokens: bool = False
+    without_gigatoken: bool = False
 
 
 def own_python(trainer: str) -> tuple[str, str] | None:
@@ -97,7 +97,7 @@ def ways(groups: Sequence[str]) -> Iterator[Way]:
             "chat template alone", [python, str(PLAIN / "only_render.py"), "DATA", "TOKENIZER", "OUT"], times=MORE
         )
         yield Way(by_engine, [python, str(PLAIN / "only_encode.py"), "DATA", "TOKENIZER", "OUT"], "texts", times=MORE)
-        yield Way(f"{ENCODE}, no fastokens", encode, against=by_engine, times=MORE, without_fastokens=True)
+        yield Way(f"{ENCODE}, no gigatoken", encode, against=by_engine, times=MORE, without_gigatoken=True)
     trainers = CONFIGS if "trainers" in groups else {*groups, *(("trl",) if "usual" in groups else ())}
     for trainer in CONFIGS:
         if trainer in trainers and (found := own_python(trainer)) is not None:
@@ -121,9 +121,9 @@ def run(way: Way, data: Path, tokenizer: Path, work: Path, config: Path | None =
         "OUT.parquet": str(work / "out.parquet"),
     }
     ours = [str(REPO)] if way.command[0] == sys.executable else []
-    if way.without_fastokens:
+    if way.without_gigatoken:
         (work / "without").mkdir(exist_ok=True)
-        (work / "without" / "fastokens.py").write_text(BLOCKER, encoding="utf-8")
+        (work / "without" / "gigatoken.py").write_text(BLOCKER, encoding="utf-8")
         ours.insert(0, str(work / "without"))
     environment = {
         **os.environ,

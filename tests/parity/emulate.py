@@ -52,13 +52,13 @@ Way = Callable[[Sequence[Row], Detection, Recipe, Toolbox], Iterable[Inspection]
 
 
 def in_chunks(rows: Sequence[Row], detected: Detection, recipe: Recipe, tools: Toolbox) -> Iterable[Inspection]:
-    """As `sftui encode` does, with fastokens after the first chunk already; it stays for the next case."""
+    """As `sftui encode` does, with gigatoken after the first chunk already; it stays for the next case."""
     return pipeline.inspect_all(rows, detected, recipe, tools, _bulk(tools.tokenizer))
 
 
 @lru_cache(maxsize=4)
 def _bulk(tokenizer: LoadedTokenizer) -> Bulk:
-    """What encodes many rows by a tokenizer: loading fastokens takes seconds for a large vocabulary."""
+    """What encodes many rows by a tokenizer: loading gigatoken takes seconds for a large vocabulary."""
     return Bulk(after=1)
 
 

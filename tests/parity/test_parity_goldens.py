@@ -56,8 +56,8 @@ def expanded(record: Mapping[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture(scope="module", autouse=True)
 def made_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Folders of tokenizers, and fastokens over each of their backends: a few dozen share what 232 cases need. Whatever
-    fastokens gives is compared with the trainer's ids."""
+    """Folders of tokenizers, and gigatoken over each of their backends: a few dozen share what 232 cases need. Whatever
+    gigatoken gives is compared with the trainer's ids."""
     proven, made = bulk._proven, dict[str, Any]()
 
     def once(plain: FastEngine, probes: Sequence[str], texts: Sequence[ToEncode]) -> Any:

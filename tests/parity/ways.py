@@ -1,8 +1,8 @@
 """sftui by every way in which it prepares rows, against one reference: `python ways.py TRAINER [--three …] [CASE…]`.
 
     one by one   each row alone, its template rendered, by `tokenizers`: what the screen shows
-    tokenizers   in chunks, with skeletons, without fastokens
-    fastokens    the same with fastokens from the first row on
+    tokenizers   in chunks, with skeletons, without gigatoken
+    gigatoken    the same with gigatoken from the first row on
     encode       `sftui encode` itself, in a process of its own, row by row against `one by one` (packing switched off)
 
 The references are those of compare.py, which takes the same options; the whole of its tables by `--new`, `--two`,
@@ -54,10 +54,10 @@ class Used:
     def tokenizers(self, rows: Sequence[Row], detected: Detection, recipe: Recipe, tools: Toolbox) -> list[Inspection]:
         return self._chunks(rows, detected, recipe, tools, Bulk(after=None))
 
-    def fastokens(self, rows: Sequence[Row], detected: Detection, recipe: Recipe, tools: Toolbox) -> list[Inspection]:
+    def gigatoken(self, rows: Sequence[Row], detected: Detection, recipe: Recipe, tools: Toolbox) -> list[Inspection]:
         bulk = Bulk(after=None)
         bulk.faster(tools.tokenizer, ())
-        self.rows["encoded by fastokens"] += len(rows) * (bulk.engine == Bulk.FAST)
+        self.rows["encoded by gigatoken"] += len(rows) * (bulk.engine == Bulk.FAST)
         return self._chunks(rows, detected, recipe, tools, bulk)
 
     def _chunks(
@@ -99,7 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ways: dict[str, Way] = {
         "one by one": used.one_by_one,
         "tokenizers": used.tokenizers,
-        "fastokens": used.fastokens,
+        "gigatoken": used.gigatoken,
     }
     rows: Counter[str] = Counter()
     differing: Counter[str] = Counter()

@@ -106,7 +106,7 @@ def test_a_chunk_gives_what_each_row_gives_alone(
 
 def test_rows_that_come_in_parts_get_the_faster_engine_too() -> None:
     """A process of `check --jobs` takes its rows in parts; where one ends in the middle of a chunk nothing is lost."""
-    pytest.importorskip("fastokens", reason="fastokens is in the extra `fast`")
+    pytest.importorskip("gigatoken", reason="gigatoken is in the extra `fast`")
     recipe = changed(preset("hf-trainer"), "tokenizer.name", "builtin:chatml")
     rows = [Row(number, row(number), "", f"row {number}") for number in range(20, 40)]
     detected = pipeline.detect(rows, recipe)

@@ -33,7 +33,8 @@ _SPLITTERS = frozenset(
     | {"UnicodeScripts", "Whitespace", "WhitespaceSplit"}
 )
 """What looks at one stretch at a time; of its place in the text at most whether it is the first one (Metaspace)."""
-_AROUND = frozenset({"BertProcessing", "ByteLevel", "RobertaProcessing", "TemplateProcessing"})
+AROUND = frozenset({"BertProcessing", "ByteLevel", "RobertaProcessing", "TemplateProcessing"})
+"""What puts the same ids around every text."""
 SHORT, KEPT = 200, 1_000
 """Of how many characters tails are remembered, and how many."""
 _PROBE = "x y"
@@ -101,8 +102,17 @@ class Beginnings:
 def beginnings(backend: Any) -> Beginnings | None:
     """What a `tokenizers.Tokenizer` tells of texts that begin alike; None where it cuts at no added token, or has a
     part of which it is not known to look at one stretch between them at a time."""
-    if not _by_stretches(backend):
+    around = put_around(backend) if _by_stretches(backend) else None
+    anchors = _anchors(backend.get_added_tokens_decoder())
+    if around is None or not anchors:
         return None
+    shared = [anchor for anchor in anchors if backend.model.id_to_token(anchor) is not None]
+    return Beginnings(anchors, shared, *around)
+
+
+def put_around(backend: Any) -> tuple[Own, Own] | None:
+    """The ids that a `tokenizers.Tokenizer` puts before and behind a text; None where it changes those of the text,
+    too, or cannot encode one."""
     try:
         bare, whole = (backend.encode(_PROBE, add_special_tokens=special) for special in (False, True))
     except BaseException as error:  # a text that it cannot encode
@@ -111,13 +121,8 @@ def beginnings(backend: Any) -> Beginnings | None:
         return None
     put = whole.special_tokens_mask
     front = next((i for i, one in enumerate(put) if not one), 0)
-    back = next((i for i, one in enumerate(reversed(put)) if not one), 0)
-    end = len(put) - back
-    anchors = _anchors(backend.get_added_tokens_decoder())
-    if not anchors or whole.ids[front:end] != bare.ids:
-        return None
-    shared = [anchor for anchor in anchors if backend.model.id_to_token(anchor) is not None]
-    return Beginnings(anchors, shared, tuple(whole.ids[:front]), tuple(whole.ids[end:]))
+    end = len(put) - next((i for i, one in enumerate(reversed(put)) if not one), 0)
+    return (tuple(whole.ids[:front]), tuple(whole.ids[end:])) if whole.ids[front:end] == bare.ids else None
 
 
 def joints(tokenizer: LoadedTokenizer) -> frozenset[str]:
@@ -137,7 +142,7 @@ def _by_stretches(backend: Any) -> bool:
     if type(model).__name__ not in _MODELS or drawn or backend.encode_special_tokens:
         return False
     parts = (backend.normalizer, backend.pre_tokenizer, backend.post_processor)
-    for part, known in zip(parts, (_NORMALIZERS, _SPLITTERS, _AROUND)):
+    for part, known in zip(parts, (_NORMALIZERS, _SPLITTERS, AROUND)):
         state = state_of(part)
         if part is not None and not (state and all(step.get("type") in known for step in steps_of(state))):
             return False

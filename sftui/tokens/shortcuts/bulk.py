@@ -1,6 +1,6 @@
 """The engine for whole datasets: the very ids and offsets of `tokenizers`, sooner.
 
-fastokens, where it is installed, encodes 10 to 20 times as fast, but knows no offsets and takes longer to load: it is
+gigatoken, where it is installed, encodes 10 to 50 times as fast, but knows no offsets and takes longer to load: it is
 proven before it is used, on the probe strings and on texts of the user's own rows. Offsets are reckoned from the bytes
 of the tokens where the tokenizer allows it (`offsets`), and a prompt's ids are read off those of the whole row
 (`beginnings`). As long as it runs, a text of every chunk goes the plain way too: where they differ, the chunk and all
@@ -9,14 +9,9 @@ that follows is encoded by `tokenizers`, and `Bulk.mismatch` says so.
 
 from __future__ import annotations
 
-import json
-import sys
-from array import array
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
-from typing import Any
 
 from sftui.flat import Flat
 from sftui.model import Cut
@@ -31,32 +26,33 @@ from sftui.tokens.loaded import (
 )
 from sftui.tokens.loading.autotokenizer import randomness
 from sftui.tokens.loading.probes import probe_strings
-from sftui.tokens.release import give_back
 from sftui.tokens.shortcuts.beginnings import Beginnings, beginnings
+from sftui.tokens.shortcuts.gigatokens import Gigatoken, gigatoken_of
 from sftui.tokens.shortcuts.offsets import ByteOffsets, byte_offsets
 
 PLAIN = "tokenizers"
 CHUNK_ROWS = 256
 """Rows that are encoded in one call at most."""
 AFTER = 512
-"""Rows after which fastokens is worth loading."""
+"""Rows after which gigatoken is worth loading."""
 
 
 class Bulk:
     """Which engine encodes a dataset, and what is to be known of it; one for each pass over the rows.
 
-    `engine` is its name. `mismatch` is a sentence where it differed after it was proven. fastokens is loaded after so
+    `engine` is its name. `mismatch` is a sentence where it differed after it was proven. gigatoken is loaded after so
     many rows, or never (None): that takes half a second, in which nothing else is done. `at_once` are the rows that are
     read before the first of them is given.
     """
 
-    FAST = "fastokens"
+    FAST = "gigatoken"
 
     def __init__(self, after: int | None = AFTER, at_once: int = CHUNK_ROWS) -> None:
         self._after = after
         self.at_once = at_once
         self.engine = PLAIN
         self.mismatch: str | None = None
+        self.fast: Gigatoken | None = None
         self._rows, self._tried = 0, False
         self._plain: LoadedTokenizer | None = None
         self._many: LoadedTokenizer | None = None
@@ -71,36 +67,38 @@ class Bulk:
         if self._many is None or self._plain is not plain:
             self._plain, self._offsets = plain, byte_offsets(encoding.backend)
             self._beginnings = beginnings(encoding.backend)
-            self._many = _with(plain, self._engine(encoding, None))
+            self.fast = None
+            self._many = _with(plain, self._engine(encoding))
             self.engine, self._rows, self._tried = PLAIN, 0, False
         return self._many
 
     def due(self, rows: int) -> bool:
-        """Whether, with so many rows more, it is time to ask for `faster`; so until it was requested."""
+        """Whether, with so many rows more, it is time to ask for `faster`, or to ask for it again."""
         self._rows += rows
+        if self.fast is not None:
+            return self.fast.grown()
         return self._after is not None and self._rows >= self._after and not self._tried
 
     def faster(self, plain: LoadedTokenizer, texts: Sequence[ToEncode]) -> LoadedTokenizer:
-        """The same with fastokens, where that is installed, takes the tokenizer and equals it on `texts`."""
+        """The same with gigatoken, where that is installed, takes the tokenizer and equals it on `texts`."""
         made, self._tried = self.of(plain), True
         encoding = fast_engine(plain)
         if encoding is None or self.mismatch is not None:
             return made
         if self._offsets is not None:
             self._offsets.prove()
-        fast = _proven(encoding, probe_strings(plain.facts.special_tokens.values()), texts)
-        if fast is None:
-            return made
-        self.engine = self.FAST
-        self._many = _with(plain, self._engine(encoding, fast), self.FAST)
+        self.fast = None  # one that has grown makes room first
+        self.fast = _proven(encoding, probe_strings(plain.facts.special_tokens.values()), texts)
+        self.engine = PLAIN if self.fast is None else self.FAST
+        self._many = _with(plain, self._engine(encoding), self.FAST) if self.fast is not None else made
         return self._many
 
-    def _engine(self, plain: FastEngine, fast: Any) -> _BulkEngine:
-        return _BulkEngine(plain, fast, self._offsets, self._beginnings, self)
+    def _engine(self, plain: FastEngine) -> _BulkEngine:
+        return _BulkEngine(plain, self._offsets, self._beginnings, self)
 
     def differs(self, text: str, who: str, what: str = "ids", where: str = "sftui") -> None:
         """`who` gave other ids, or offsets, for a text; to be reported to `where`."""
-        self.engine = PLAIN
+        self.engine, self.fast = PLAIN, None
         self.mismatch = (
             f"{who} gives other {what} than tokenizers for a text that begins with {text[:40]!r}: tokenizers encoded"
             f" its rows and all later ones; please report the text to {where}"
@@ -123,26 +121,25 @@ def _with(plain: LoadedTokenizer, engine: FastEngine, named: str | None = None) 
 class _BulkEngine(FastEngine):
     """`tokenizers` for one text; for many, what is quicker."""
 
-    def __init__(
-        self, plain: FastEngine, fast: Any, offsets: ByteOffsets | None, begun: Beginnings | None, bulk: Bulk
-    ) -> None:
+    def __init__(self, plain: FastEngine, offsets: ByteOffsets | None, begun: Beginnings | None, bulk: Bulk) -> None:
         super().__init__(plain.backend, split_special_tokens=plain.backend.encode_special_tokens)
-        self._fast, self._offsets, self._bulk = fast, offsets, bulk
+        self._offsets, self._bulk = offsets, bulk
         self._counter = 0
-        if fast is None and begun is not None:  # fastokens encodes a prompt sooner than it is looked up
+        if bulk.fast is None and begun is not None:  # gigatoken encodes a prompt sooner than it is looked up
             self.begun = partial(self._by_beginning, begun)
 
     def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Flat]:
-        fast = self._by_fastokens(texts, add_special_tokens)
+        fast = self._by_gigatoken(texts, add_special_tokens)
         return super().ids_batch(texts, add_special_tokens) if fast is None else fast
 
-    def _by_fastokens(self, texts: Sequence[str], add_special_tokens: bool) -> list[Flat] | None:
-        """The ids of many texts by fastokens; None where that is not loaded, or was found wrong."""
-        if len(texts) < 2 or self._bulk.mismatch is not None or self._fast is None:
+    def _by_gigatoken(self, texts: Sequence[str], add_special_tokens: bool) -> list[Flat] | None:
+        """The ids of many texts by gigatoken; None where that is not loaded, or was found wrong."""
+        fast = self._bulk.fast
+        if len(texts) < 2 or fast is None:
             return None
-        found = _flat(self._fast, texts, add_special_tokens, self.backend)
-        one = self._next(len(texts))
-        if super().ids_batch([texts[one]], add_special_tokens)[0] == found[one]:
+        found = fast.ids(texts, add_special_tokens)
+        one = self._next(len(texts)) if len(found) == len(texts) else len(found)
+        if super().ids_batch([texts[one]], add_special_tokens) == found[one : one + 1]:
             return found
         self._bulk.differs(texts[one], Bulk.FAST, where=Bulk.FAST)
         return None
@@ -166,10 +163,7 @@ class _BulkEngine(FastEngine):
         if len(texts) < 2 or self._bulk.mismatch is not None or offsets is None:
             return self.encode_batch(texts, add_special_tokens)
         found = []
-        if self._fast is None:
-            many = super().ids_batch(texts, add_special_tokens)
-        else:
-            many = _flat(self._fast, texts, add_special_tokens, self.backend)
+        many = self.ids_batch(texts, add_special_tokens)
         for ids, text in zip(many, texts):
             placed = offsets.of(tuple(ids), text, add_special_tokens)
             found.append(
@@ -192,50 +186,17 @@ class _BulkEngine(FastEngine):
         return self._counter % count
 
 
-def _proven(plain: FastEngine, probes: Sequence[str], texts: Sequence[ToEncode]) -> Any:
-    """fastokens over the same tokenizer; None where it is not there, refuses it (Unigram, WordPiece, NFKD …), or gives
+def _proven(plain: FastEngine, probes: Sequence[str], texts: Sequence[ToEncode]) -> Gigatoken | None:
+    """gigatoken over the same tokenizer; None where it is not there, refuses it (Unigram, WordPiece, NFKD …), or gives
     other ids for the probe strings or the texts, as they are or with special tokens."""
     try:
-        import fastokens
-
-        written = compact(plain.backend.to_str())
-        give_back()
-        fast = fastokens.Tokenizer.from_json_str(written)
-        del written
-        give_back()
-        fast.no_truncation()
-        fast.no_padding()
+        fast = gigatoken_of(plain)
         for special in (False, True):
             some = [*probes, *(text.text for text in texts if text.special is special)]
-            found = _flat(fast, some, special, plain.backend)
-            if found != plain.ids_batch(some, special):
+            if fast is None or fast.ids(some, special) != plain.ids_batch(some, special):
                 return None
     except BaseException as error:  # what it raises for what it does not know is its own
         if not isinstance(error, Exception) and not is_panic(error):
             raise
         return None
     return fast
-
-
-def compact(written: str) -> str:
-    """A serialised tokenizer with its merges as `a b`, where no token of them holds a space: fastokens then takes 85 MB
-    less while it reads a vocabulary of 128k."""
-    tokenizer = json.loads(written)
-    merges = tokenizer["model"].get("merges") or ()
-    if not merges or any(isinstance(pair, str) or " " in pair[0] or " " in pair[1] for pair in merges):
-        return written
-    tokenizer["model"]["merges"] = [f"{left} {right}" for left, right in merges]
-    return json.dumps(tokenizer, ensure_ascii=False, separators=(",", ":"))
-
-
-def _flat(fast: Any, texts: Sequence[str], special: bool, backend: Any) -> list[Flat]:
-    """The ids of many texts by fastokens."""
-    split = backend.encode_special_tokens
-    ids, bounds = array("i"), array("Q")
-    flat, offsets = fast.encode_batch_flat(list(texts), add_special_tokens=special, split_special_tokens=split)
-    ids.frombytes(flat)
-    bounds.frombytes(offsets)
-    if sys.byteorder == "big":
-        ids.byteswap()
-        bounds.byteswap()
-    return [ids[start:end] for start, end in pairwise(bounds)]

@@ -31,7 +31,7 @@ def test_versions_recipe_and_engine_are_told(sftui: Sftui, data: Path) -> None:
     assert "preset trl@1.16" in found["Recipe"] and "\nlength.max: 99\n" in found["Recipe"]
     assert "- data: 1 named (.jsonl), not read" in found["Recipe"]
     assert "builtin:chatml: " in found["Tokenizer and engine"]
-    assert "fastokens for whole datasets" in found["Tokenizer and engine"], "what the tests need is installed"
+    assert "gigatoken for whole datasets" in found["Tokenizer and engine"], "what the tests need is installed"
 
 
 def test_no_row_no_path_no_secret_and_no_text_is_told(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,14 +12,19 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenizers import AddedToken, Tokenizer
 
+from sftui.errors import TokenizerError
 from sftui.model import Cut, Part, RenderedText, Span
 from sftui.recipe import Tokenize
 from sftui.tokens import LoadedTokenizer, ToEncode, load_tokenizer, tokenize
-from sftui.tokens.shortcuts.bulk import Bulk, compact
+from sftui.tokens.loaded import FastEngine
+from sftui.tokens.shortcuts import gigatokens
+from sftui.tokens.shortcuts.bulk import Bulk
+from sftui.tokens.shortcuts.gigatokens import gigatoken_of
 from sftui.tokens.shortcuts.offsets import ByteOffsets
 
-fastokens = pytest.importorskip("fastokens", reason="fastokens is in the extra `fast`")
+rust = pytest.importorskip("gigatoken.gigatoken_rs", reason="gigatoken is in the extra `fast`")
 
 BUILTIN = ("builtin:chatml", "builtin:llama3", "builtin:gemma")
 TEXTS = ("Hello there", "İstanbul'da  3 gün\n\n", "<|im_start|>user\n日本 ✂️<|im_end|>\n", " ", "", "a" * 5_000)
@@ -38,7 +43,7 @@ def in_bulk(plain: LoadedTokenizer) -> tuple[LoadedTokenizer, Bulk]:
 @pytest.mark.parametrize("special", [False, True])
 def test_ids_of_many_texts_are_those_of_each(plain: LoadedTokenizer, special: bool) -> None:
     fast, bulk = in_bulk(plain)
-    assert bulk.engine == fast.facts.engine == "fastokens"
+    assert bulk.engine == fast.facts.engine == "gigatoken"
     fast.ahead([ToEncode(text, special) for text in TEXTS])
     assert [fast.flat(text, special) for text in TEXTS] == [plain.encode(text, special).ids for text in TEXTS]
     assert bulk.mismatch is None
@@ -46,7 +51,7 @@ def test_ids_of_many_texts_are_those_of_each(plain: LoadedTokenizer, special: bo
 
 @cache
 def proven_once() -> tuple[LoadedTokenizer, LoadedTokenizer, Bulk]:
-    """A tokenizer, plain and in bulk: proving fastokens takes longer than all that is asked of it here."""
+    """A tokenizer, plain and in bulk: proving gigatoken takes longer than all that is asked of it here."""
     plain = load_tokenizer("builtin:chatml")
     return plain, *in_bulk(plain)
 
@@ -58,53 +63,25 @@ def test_wild_texts_give_the_same_ids(texts: list[str]) -> None:
     assert [fast.flat(text) for text in texts] == [plain.encode(text).ids for text in texts] and bulk.mismatch is None
 
 
-def test_fastokens_reads_merges_in_their_short_form(plain: LoadedTokenizer) -> None:
-    """A pair as two strings takes it twice the memory while it reads; both say the same."""
-    from tokenizers import Tokenizer
-
-    written = plain.engine.backend.to_str()  # type: ignore[attr-defined]
-    short = compact(written)
-    assert all(type(merge) is str for merge in json.loads(short)["model"]["merges"]) and len(short) < len(written)
-    assert Tokenizer.from_str(short).to_str() == written
-
-
-@pytest.mark.parametrize(
-    "model", [{"type": "BPE", "merges": [["a", "b"], ["a ", "b"]]}, {"type": "BPE", "merges": ["a b"]}, {"vocab": []}]
-)
-def test_merges_that_have_no_other_short_form_stay(model: dict[str, Any]) -> None:
-    assert json.loads(compact(json.dumps({"model": model}))) == {"model": model}
-
-
 class Wrong:
-    """fastokens that adds a token to every text that holds a word."""
+    """gigatoken that adds a token to every text that holds a word, or gives up on it."""
 
-    def __init__(self, fast: Any, word: str) -> None:
-        self._fast, self._word = fast, word
+    def __init__(self, fast: Any, word: str, gives_up: bool) -> None:
+        self._fast, self._word, self._gives_up = fast, word.encode(), gives_up
 
-    def no_truncation(self) -> None: ...
-    def no_padding(self) -> None: ...
-
-    def encode_batch_flat(self, texts: list[str], **options: bool) -> tuple[bytes, bytes]:
-        found: tuple[bytes, bytes] = self._fast.encode_batch_flat(
-            [text + "!" * (self._word in text) for text in texts], **options
-        )
-        return found
+    def encode(self, text: bytes) -> Any:
+        if self._gives_up and self._word in text:
+            raise RuntimeError("not this one")
+        return self._fast.encode(text + b"!" * (self._word in text))
 
 
 @pytest.fixture
-def wrong(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """The word of which fastokens makes another text."""
-    word: list[str] = []
-    real = fastokens.Tokenizer
-
-    class Module:
-        class Tokenizer:
-            @staticmethod
-            def from_json_str(text: str) -> Wrong:
-                return Wrong(real.from_json_str(text), word[0])
-
-    monkeypatch.setitem(sys.modules, "fastokens", Module)
-    yield word
+def wrong(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The word of which gigatoken makes another text; with a second one, whatever it is, it gives up on the first."""
+    words: list[str] = []
+    real = rust.load_hf_json
+    monkeypatch.setattr(rust, "load_hf_json", lambda text: Wrong(real(text), words[0], len(words) > 1))
+    return words
 
 
 def test_an_engine_that_differs_on_the_rows_is_not_used(plain: LoadedTokenizer, wrong: list[str]) -> None:
@@ -116,15 +93,110 @@ def test_an_engine_that_differs_on_the_rows_is_not_used(plain: LoadedTokenizer, 
 def test_an_engine_that_differs_later_is_left_and_told(plain: LoadedTokenizer, wrong: list[str]) -> None:
     wrong.append("rare")
     fast, bulk = in_bulk(plain)
-    assert bulk.engine == "fastokens"
+    assert bulk.engine == "gigatoken"
     texts = [f"{number} a rare word" for number in range(8)]
     fast.ahead([ToEncode(text) for text in texts])
     assert [fast.flat(text) for text in texts] == [plain.encode(text).ids for text in texts]
     assert bulk.mismatch is not None and "a rare word" in bulk.mismatch and bulk.engine == "tokenizers"
 
 
-def test_without_fastokens_all_is_as_before(plain: LoadedTokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "fastokens", None)
+def test_an_engine_that_gives_up_on_a_text_is_left_and_told(plain: LoadedTokenizer, wrong: list[str]) -> None:
+    wrong += ["rare", "gives up"]
+    fast, bulk = in_bulk(plain)
+    assert bulk.engine == "gigatoken"
+    texts = [f"{number} a {'rare' if number == 5 else 'usual'} word" for number in range(8)]
+    fast.ahead([ToEncode(text) for text in texts])
+    assert [fast.flat(text) for text in texts] == [plain.flat(text) for text in texts]
+    assert bulk.mismatch is not None and "'5 a rare word'" in bulk.mismatch and bulk.engine == "tokenizers"
+
+
+def test_half_a_character_is_no_difference(plain: LoadedTokenizer) -> None:
+    fast, bulk = in_bulk(plain)
+    with pytest.raises(TokenizerError):
+        fast.ahead([ToEncode(text) for text in ("whole", "half \ud83d", "whole, too")])
+    assert bulk.mismatch is None and bulk.engine == "gigatoken"
+
+
+@pytest.mark.parametrize("text", ["a\u088fb", "x\U00010940y", "\U000323b0 \U000323b1", "e\u08d3\u0316", "\ua7cea"])
+def test_letters_that_one_of_both_does_not_know_are_as_tokenizers_has_them(text: str) -> None:
+    plain, fast, bulk = proven_once()
+    fast.ahead([ToEncode(text + end) for end in (text, " 1")])
+    assert [fast.flat(text + end) for end in (text, " 1")] == [plain.encode(text + end).ids for end in (text, " 1")]
+    assert bulk.mismatch is None
+
+
+def byte_level(added: Sequence[AddedToken] = (), **parts: Any) -> FastEngine:
+    """A backend of bytes without merges, with other parts and added tokens."""
+    made = json.loads(load_tokenizer("builtin:chatml").engine.backend.to_str())  # type: ignore[attr-defined]
+    model = {**made["model"], **parts.pop("model", {})}
+    backend = Tokenizer.from_str(json.dumps({**made, **parts, "model": model}))
+    for token in added:
+        (backend.add_special_tokens if token.special else backend.add_tokens)([token])
+    return FastEngine(backend)
+
+
+LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+BYTES = {**LEVEL, "use_regex": False}
+DIGITS = {"type": "Digits", "individual_digits": True}
+SPLIT = {"type": "Split", "pattern": {"Regex": r"\s+(?!\S)|\s+"}, "behavior": "Isolated", "invert": False}
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"pre_tokenizer": None},
+        {"pre_tokenizer": BYTES},
+        {
+            "pre_tokenizer": {
+                "type": "Sequence",
+                "pretokenizers": [{"type": "Digits", "individual_digits": True}, LEVEL],
+            }
+        },
+        {"model": {"end_of_word_suffix": "</w>"}},
+        {"added": [AddedToken("whole", single_word=True)]},
+        {"added": [AddedToken("<late>", normalized=True)]},
+        {"added": [AddedToken("<late>", normalized=True), AddedToken("te>x", normalized=False)], "normalizer": None},
+    ],
+)
+def test_what_gigatoken_would_pass_over_is_left_to_tokenizers(parts: dict[str, Any]) -> None:
+    assert gigatoken_of(byte_level(**parts)) is None
+
+
+def test_what_gigatoken_reads_it_is_given() -> None:
+    engine = byte_level(pre_tokenizer=LEVEL, normalizer=None, added=[AddedToken("<late>", normalized=True)])
+    fast = gigatoken_of(engine)
+    texts = ["a <late> word", "<|im_start|><late>"]
+    assert fast is not None and fast.ids(texts, False) == engine.ids_batch(texts, False)
+
+
+def test_special_tokens_that_are_text_stay_text() -> None:
+    plain = load_tokenizer("builtin:chatml")
+    backend = Tokenizer.from_str(plain.engine.backend.to_str())  # type: ignore[attr-defined]
+    backend.add_tokens([AddedToken("<tool>", normalized=False)])
+    engine = FastEngine(backend, split_special_tokens=True)
+    fast = gigatoken_of(engine)
+    texts = ["<|im_start|>user<|im_end|>", "<tool><|im_end|> x"]
+    assert fast is not None and fast.ids(texts, True) == engine.ids_batch(texts, True)
+    assert engine.token_id("<|im_end|>") not in fast.ids(texts, False)[0]
+
+
+def test_one_that_has_grown_is_made_anew(plain: LoadedTokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gigatokens, "LOOK", 100)
+    fast, bulk = in_bulk(plain)
+    first = bulk.fast
+    fast.ahead([ToEncode(text) for text in TEXTS])
+    assert first is not None and not bulk.due(8)
+    monkeypatch.setattr(gigatokens, "resident", lambda pid: 1 << 40)
+    fast.ahead([ToEncode(text) for text in TEXTS])
+    assert bulk.due(8)
+    again = bulk.faster(plain, [ToEncode(text) for text in TEXTS])
+    assert bulk.fast is not None and bulk.fast is not first and not bulk.due(8)
+    again.ahead([ToEncode(text) for text in TEXTS])
+    assert [again.flat(text) for text in TEXTS] == [plain.encode(text).ids for text in TEXTS]
+
+
+def test_without_gigatoken_all_is_as_before(plain: LoadedTokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "gigatoken.gigatoken_rs", None)
     fast, bulk = in_bulk(plain)
     assert fast.facts.engine == bulk.engine == "tokenizers"
     fast.ahead([ToEncode(text, placed=True) for text in TEXTS])
@@ -133,7 +205,7 @@ def test_without_fastokens_all_is_as_before(plain: LoadedTokenizer, monkeypatch:
 
 @pytest.mark.long
 @pytest.mark.shared
-def test_what_fastokens_does_not_know_stays_with_tokenizers(
+def test_what_gigatoken_does_not_know_stays_with_tokenizers(
     shared: Path, load_kept: Callable[[str], LoadedTokenizer]
 ) -> None:
     folder = shared / "testdata" / "tokenizers"
@@ -144,9 +216,8 @@ def test_what_fastokens_does_not_know_stays_with_tokenizers(
         engines[name] = bulk.engine
         fast.ahead([ToEncode(text) for text in TEXTS])
         assert [fast.flat(text) for text in TEXTS] == [loaded.encode(text).ids for text in TEXTS], name
-    print(engines)
-    assert engines["qwen2.5"] == engines["llama-3-8b-instruct"] == "fastokens"
     assert engines["t5-small"] == engines["bert-base-cased"] == "tokenizers"
+    assert {engines[name] for name in ("qwen2.5", "llama-3-8b-instruct", "minimind", "phi-3-mini")} == {"gigatoken"}
 
 
 def test_offsets_that_differ_are_left_and_told(monkeypatch: pytest.MonkeyPatch) -> None:

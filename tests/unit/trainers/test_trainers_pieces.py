@@ -126,8 +126,8 @@ def test_torchtune_trains_the_same_tokens_with_places_and_without(trainer: str, 
 
 @pytest.mark.parametrize("model", ["qwen2_5", "llama3"])
 def test_torchtunes_own_special_tokens_lie_over_the_faster_engine(model: str) -> None:
-    """The texts of special tokens stay text, or stay tokens, when fastokens encodes what is between them."""
-    pytest.importorskip("fastokens", reason="fastokens is in the extra `fast`")
+    """The texts of special tokens stay text, or stay tokens, when gigatoken encodes what is between them."""
+    pytest.importorskip("gigatoken", reason="gigatoken is in the extra `fast`")
     tokenizer = f"builtin:{'llama3' if model == 'llama3' else 'chatml'}"
     rows = [Row(number, of_torchtune(number), "", f"row {number}") for number in range(24)]
     bulk = Bulk(after=8, at_once=8)
