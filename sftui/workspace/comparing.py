@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from sftui.errors import SftuiError
 from sftui.model import Row
 from sftui.recipe import Recipe
-from sftui.session.explaining import chosen, explain
 from sftui.session.opened import OpenData
 from sftui.session.ready import Ready, prove_rows, row_texts, tokenized, tokenizer_of, under, waits
 from sftui.session.splitting import settle_split, settling, unsure_of
@@ -84,6 +83,8 @@ class Comparison:
         whole = answer(counted, counted.rows, True, repaired=_repaired(other))
         yield whole
         if request.repairs is None and isinstance(first, Ready) and isinstance(other, Ready):
+            from sftui.session.explaining import chosen, explain
+
             rows = chosen(differing)
             for causes in explain(first, other, rows, len(differing)):
                 yield replace(whole, causes=causes) if causes.looked_at == len(rows) else None
