@@ -11,7 +11,7 @@ import ast
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any
 
 CONFIG = "CONFIG"
@@ -27,15 +27,12 @@ def copied(source: str, config: object, constants: Mapping[str, Any]) -> str:
     module does not have.
     """
     assert source.isascii(), "places are counted in bytes"
-    values = {name: ast.literal_eval(node.value) for name, node in _constants(ast.parse(source)) if node.value}
+    module = _ScriptFill(source, {})
+    values = {name: ast.literal_eval(node.value) for name, node in _constants(module.tree) if node.value}
     if unknown := constants.keys() - values.keys():
         raise KeyError(*unknown)
     values = {**values, **constants}
-    filling = _ScriptFill(source, {**values, CONFIG: config})
-    while edits := sorted(filling.edits(filling.tree), reverse=True):
-        for start, end, new in edits:
-            source = source[:start] + new + source[end:]
-        filling = _ScriptFill(source, {**values, CONFIG: config})
+    filling = _ScriptFill("".join(_filled(part, {**values, CONFIG: config}) for part in module.parts()), {})
     body = filling.tree.body
     kept = [node for node in body if _is_code(node) and not hasattr(node, "name")]
     named = {node.name: node for node in body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
@@ -46,6 +43,15 @@ def copied(source: str, config: object, constants: Mapping[str, Any]) -> str:
     tops = [_assignment(name, values[name], comment) for name, comment in constant]
     texts = [filling.text_of(node) for node in body if node in kept]
     return "\n\n\n".join(["\n".join([*_imports(filling.tree, used), *tops]), *texts]) + "\n"
+
+
+def _filled(source: str, values: Mapping[str, Any]) -> str:
+    """What the values leave of a part: what is written otherwise is looked through again."""
+    filling = _ScriptFill(source, values)
+    edits = sorted(filling.edits(filling.tree), reverse=True)
+    for start, end, new in edits:
+        source = source[:start] + new + source[end:]
+    return _filled(source, values) if edits else source
 
 
 def _names(node: ast.stmt) -> set[str]:
@@ -107,6 +113,11 @@ class _ScriptFill:
         self.tree = ast.parse(source)
         self._source, self._values = source, values
         self._lines = [0, *(found.end() for found in re.finditer("\n", source))]
+
+    def parts(self) -> Iterator[str]:
+        """The source, cut before each statement but the first."""
+        for start, end in pairwise([0, *map(self._line, self.tree.body[1:]), len(self._source)]):
+            yield self._source[start:end]
 
     def text_of(self, node: ast.stmt) -> str:
         """A statement of the module."""
