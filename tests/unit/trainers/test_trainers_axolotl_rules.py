@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sftui import pipeline
 from sftui.flat import merged
-from sftui.model import Example, Inspection, Row, Stage
+from sftui.model import Example, Inspection, Part, Reason, Row, Stage
 from sftui.recipe import Recipe
 from sftui.templates import rendering_of
 from sftui.tokens import LoadedTokenizer, load_tokenizer
@@ -447,6 +447,32 @@ def test_offsets_of_a_detail_need_not_be_whole_numbers(tokenizer: LoadedTokenize
     }
     one = made(tokenizer, [row], {"data.message_keys": {"train_detail": "detail"}})[0]
     assert "«<|im_end|>»" in shown(tokenizer, one) and "«x" not in shown(tokenizer, one)
+
+
+@pytest.mark.parametrize("offset", ["begin_offset", "end_offset"])
+def test_an_offset_of_a_detail_that_is_no_number_stops_axolotl(tokenizer: LoadedTokenizer, offset: str) -> None:
+    detail = [{"begin_offset": 0, "end_offset": 1, "train": True, offset: "1"}]
+    row = {"messages": [CHAT[0], {"role": "assistant", "content": "x", "detail": detail}]}
+    one = made(tokenizer, [row], {"data.message_keys": {"train_detail": "detail"}})[0]
+    assert one.problem is not None and "an offset is not a number" in (one.problem.why or "")
+
+
+@pytest.mark.parametrize(
+    ("flags", "reasons"),
+    [
+        ((None, None), (Reason.ROLE, Reason.ASSISTANT)),
+        ((True, False), (Reason.FLAG, Reason.FLAG_OFF)),
+        ((False, True), (Reason.FLAG_OFF, Reason.FLAG)),
+    ],
+)
+def test_why_a_content_is_trained(
+    tokenizer: LoadedTokenizer, flags: tuple[bool | None, ...], reasons: tuple[Reason, ...]
+) -> None:
+    row = {"messages": [{**turn, "t": flag} for turn, flag in zip(CHAT[:2], flags)]}
+    one = made(tokenizer, [row], {"data.message_keys": {"train_flag": "t"}})[0]
+    assert one.tokens is not None and one.labels is not None
+    found = zip(one.tokens.messages, one.tokens.parts, one.labels.reasons)
+    assert {(owner, reason) for owner, part, reason in found if part is Part.CONTENT} == set(enumerate(reasons))
 
 
 def test_a_prepared_row_without_tokens_is_too_short(tokenizer: LoadedTokenizer) -> None:

@@ -71,6 +71,8 @@ def _held(trainer: str, text: str) -> HeldOut | None:
             HeldOut("val_set_size", 0.05, None, drawn=False, packs=False),
         ),
         ("llamafactory", FACTORY + "seed: 3\n", None),
+        ("llamafactory", FACTORY + "val_size: 1\n", None),
+        ("llamafactory", FACTORY + "val_size: 2\n", HeldOut("val_size", 2.0, 42, drawn=True)),
         ("llamafactory", FACTORY + "val_size: 0.1\nseed: 3\n", HeldOut("val_size", 0.1, 3, drawn=True)),
         (
             "llamafactory",
@@ -184,6 +186,12 @@ def test_ms_swift_draws_by_seeds_that_one_generator_gives(
         evaluating = evaluating and evaluating.shuffle(seed=state.randint(0, 2**31 - 1))
     held = RowDraw("split_dataset_ratio", ratio, 42, True, shuffled, most)
     assert held.order(rows) == (list(train["row"]), list(evaluating["row"]) if evaluating else [])
+
+
+def test_of_a_row_alone_ms_swift_sets_aside_that_row() -> None:
+    """dataset/loader.py load_dataset: at least one row is set aside; datasets would then raise."""
+    assert RowDraw("split_dataset_ratio", 0.05, 42, True).order(1) == ([], [0])
+    assert RowDraw("split_dataset_ratio", 0.05, 42, True).order(0) == ([], [])
 
 
 def test_the_notes_say_it_and_no_key_is_told_as_not_modelled() -> None:

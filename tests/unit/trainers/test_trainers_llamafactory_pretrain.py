@@ -11,11 +11,12 @@ import pytest
 from golden_records import inspect, with_knobs
 
 from sftui import pipeline
-from sftui.model import IGNORE_INDEX, Reason
+from sftui.model import IGNORE_INDEX, Example, Reason
 from sftui.recipe import changed
 from sftui.tokens import load_tokenizer
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.config import Facts, OpenedConfig
+from sftui.trainers.llamafactory.pretrain import bos_setting
 from sftui.trainers.own_config import write_config
 
 TEXTS = [{"text": "What is 2+2? " * n, "output": None} for n in (1, 3, 2)]
@@ -86,7 +87,7 @@ def test_llama3_texts_end_with_a_token_of_their_own() -> None:
         },
     )
     row = inspect(TEXTS[:1], recipe, pipeline.make_toolbox(recipe, load_tokenizer("builtin:llama3")))[0]
-    assert row.rendered and row.rendered.text.endswith("<|end_of_text|>")
+    assert row.rendered and row.rendered.text == f"{TEXTS[0]['text']}<|end_of_text|>"
 
 
 def test_an_unknown_bos_setting_is_not_guessed() -> None:
@@ -103,6 +104,40 @@ def test_an_unknown_bos_setting_is_not_guessed() -> None:
     recipe = changed(recipe, "own.add_bos_token", True)
     row = inspect(TEXTS[:1], recipe, pipeline.make_toolbox(recipe, loaded))[0]
     assert row.tokens and row.tokens.input_ids[0] == loaded.facts.bos_id
+
+
+@pytest.mark.parametrize("pads", [True, False])
+def test_a_block_begins_with_bos_where_add_bos_token_is_set(pads: bool) -> None:
+    """llamafactory 0.9.5, data/processor/pretrain.py; the collator masks what is also the pad token."""
+    knobs = {"own.stage": "pt", "own.add_bos_token": True, "pack.strategy": "wrapped", "length.max": 3}
+    recipe = with_knobs(preset("llamafactory@0.9"), knobs)
+    loaded = load_tokenizer("builtin:llama3")
+    loaded = loaded.overriding(pad=loaded.facts.bos_token) if pads else loaded
+    bos, tools = loaded.facts.bos_id, pipeline.make_toolbox(recipe, loaded)
+    rows = [Example((4, 5), (4, 5), (1, 1)), Example((6, 7, 8, 9, 10), (6, 7, 8, 9, 10), (1,) * 5)]
+    packs = list(trainer_named("llamafactory").pack(rows, recipe, tools))
+    assert [pack.input_ids for pack in packs] == [(bos, 5, 6), (bos, 8, 9)]
+    assert [pack.labels for pack in packs] == [(IGNORE_INDEX if pads else bos, *pack.input_ids[1:]) for pack in packs]
+    plain = trainer_named("llamafactory").pack(rows, changed(recipe, "own.add_bos_token", False), tools)
+    assert [pack.input_ids for pack in plain] == [(4, 5, 6), (7, 8, 9)]
+
+
+@pytest.mark.parametrize(
+    ("files", "setting"),
+    [
+        ({"tokenizer.json": "{}", "tokenizer_config.json": '{"add_bos_token": true}'}, False),
+        ({"vocab.json": "{}", "tokenizer_config.json": '{"add_bos_token": true}'}, True),
+        ({"vocab.json": "{}", "tokenizer_config.json": '{"add_bos_token": false}'}, False),
+        ({"vocab.json": "{}", "tokenizer_config.json": "{}"}, False),
+        ({}, None),
+    ],
+)
+def test_add_bos_token_counts_where_there_is_no_fast_file(
+    files: Mapping[str, str], setting: bool | None, tmp_path: Path
+) -> None:
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    assert bos_setting(str(tmp_path / ("" if files else "none")), None) is setting
 
 
 @pytest.mark.parametrize("more", ["", "packing: false\n", "packing: true\n"])

@@ -64,10 +64,41 @@ def trained_text(row: Inspection) -> str:
     return "|".join(runs)
 
 
-@pytest.mark.parametrize("value", [{"role": "user"}, 5, "text", [], None, [1]])
-def test_a_named_column_that_holds_no_messages_is_a_problem_of_the_row(value: Any) -> None:
+@pytest.mark.parametrize(
+    ("value", "drops"),
+    [({"role": "user"}, False), (5, False), ("text", False), (None, False), ([1], False), ([], True), ("", True)],
+)
+def test_a_named_column_that_holds_no_messages_is_a_problem_of_the_row(value: Any, drops: bool) -> None:
+    """data/converter.py asks for the length alone first: nothing is no message, and the row goes."""
     (row,) = seen([{"chat": value}], {"data.fields": {"messages": "chat"}})
-    assert row.problem is not None or row.dropped is not None
+    assert (row.problem is not None, row.dropped is not None) == (not drops, drops)
+
+
+@pytest.mark.parametrize(
+    ("kind", "part", "first", "knobs", "refused"),
+    [
+        ("alpaca", "tools", 1000, {}, True),
+        ("alpaca", "system", 1000, {}, True),
+        ("sharegpt", "tools", 1000, {}, True),
+        ("sharegpt", "system", 1000, {}, False),  # it may be a message's
+        ("alpaca", "system", 999, {}, False),
+        ("alpaca", "system", 1000, {"own.max_samples": 1000}, False),
+        ("alpaca", "system", 1000, {"own.max_samples": 1001}, True),
+        ("alpaca", "system", 1000, {"own.preprocessing_num_workers": 2}, False),
+        ("alpaca", "system", 1000, {"own.preprocessing_num_workers": 1}, True),
+    ],
+)
+def test_a_column_that_no_row_of_the_first_1000_has_stops_one_process(
+    kind: str, part: str, first: int, knobs: Mapping[str, Any], refused: bool
+) -> None:
+    row = {"conversations": TURNS[1:]} if kind == "sharegpt" else {"instruction": "q", "input": "", "output": "a"}
+    rows = [Row(0, row, "", "row 0"), Row(first, {**row, part: "[]"}, "", f"row {first}")]
+    fields = {"messages": "conversations"} if kind == "sharegpt" else {name: name for name in row}
+    recipe = with_knobs(
+        preset("llamafactory@0.9"), {"data.format": kind, "data.fields": {**fields, part: part}, **knobs}
+    )
+    found = pipeline.detect(rows, recipe).refused
+    assert (found is not None and "none of the first 1,000 rows" in found.what) is refused
 
 
 @pytest.mark.parametrize(
@@ -76,6 +107,8 @@ def test_a_named_column_that_holds_no_messages_is_a_problem_of_the_row(value: An
         ({}, "4<|im_end|>\n|6<|im_end|>\n"),
         ({"mask.turns": "last"}, "6<|im_end|>\n"),
         ({"mask.terminator": "mask", "mask.trailing": "mask"}, "4|6"),
+        ({"mask.terminator": "mask"}, "4|\n|6|\n"),
+        ({"mask.trailing": "mask"}, "4<|im_end|>|6<|im_end|>"),
     ],
 )
 def test_answers_and_what_follows_them_are_trained(knobs: Mapping[str, Any], expected: str) -> None:
@@ -446,6 +479,8 @@ def test_a_column_that_begins_behind_the_first_thousand_rows_stops_the_run(
         ({"length.max": 300}, ("packs of cutoff_len 300 are padded to 304 tokens",)),
         ({"length.max": 300, "pack.strategy": "knapsack"}, ("packs of cutoff_len 300 are padded to 304 tokens",)),
         ({"length.max": 300, "pack.strategy": "none"}, ()),
+        ({"length.max": None}, ()),
+        ({"length.max": 300, "render.template": "auto"}, ("packs of cutoff_len 300 are padded to 304 tokens",)),
         ({"length.max": 300, "render.template": "llamafactory/qwen2_vl"}, ()),
         ({"length.max": 512, "batch.attention": "none", "batch.size": 1}, ()),
         ({"length.max": 512, "batch.attention": "none", "batch.size": 2}, ("takes one pack a batch",)),
@@ -464,13 +499,13 @@ def test_packs_that_no_model_takes_stop_the_run(knobs: Mapping[str, Any], stops:
 def test_flash_attention_gets_a_neat_pack_without_padding_and_mask() -> None:
     """SFTDataCollatorWith4DAttentionMask takes the padding out, and refuses a second pack."""
     rows = [{"conversations": TURNS}] * 3
-    knobs = {"pack.strategy": "neat", "pack.isolate": True, "batch.attention": "none", "length.max": 80}
+    knobs = {"pack.strategy": "neat", "pack.isolate": True, "batch.attention": "none", "length.max": 160}
     recipe = with_knobs(preset("llamafactory@0.9"), {"render.template": "llamafactory/chatml", **knobs})
     tools = pipeline.make_toolbox(recipe, load_tokenizer("builtin:chatml"))
     packs = tuple(pipeline.pack_rows(inspect(rows, recipe, tools), recipe, tools))
     batch = pipeline.collate_packs(packs[:1], recipe, tools)
     used = sum(end - start for _, start, end in packs[0].documents)
-    assert 0 < used < 80 and batch.attention_mask is None and batch.documents is None
+    assert len(packs[0].documents) > 1 and 0 < used < 160 and batch.attention_mask is None and batch.documents is None
     assert [len(one[0]) for one in (batch.input_ids, batch.labels, batch.position_ids or ())] == [used] * 3
     with pytest.raises(RecipeError, match="one pack a batch"):
         pipeline.collate_packs((packs[0], packs[0]), recipe, tools)
@@ -579,3 +614,22 @@ def test_it_is_told_where_arrow_would_read_answers_as_times(
     notes = opened.detected.notes
     opened.close()
     assert any("`output`" in note and "timestamps" in note for note in notes) == told
+
+
+@pytest.mark.parametrize(
+    ("response", "shown"),
+    [
+        (None, ""),
+        ({"type": "object", "description": "All."}, ',response:{description:<|"|>All.<|"|>,type:<|"|>OBJECT<|"|>}'),
+        ({"type": "string", "description": "All."}, ',response:{description:<|"|>All.<|"|>}'),
+    ],
+)
+def test_what_a_tool_gives_back_is_declared_to_gemma(response: Any, shown: str) -> None:
+    """llamafactory 0.9.5, data/tool_utils.py (Gemma4ToolUtils): of types an object's alone."""
+    tools = json.dumps([{"name": "add", "description": "Adds.", "response": response}])
+    assert f'declaration:add{{description:<|"|>Adds.<|"|>{shown}}}' in describe(tools, "gemma4", date(2026, 1, 2))
+
+
+def test_a_release_that_is_not_out_is_refused() -> None:
+    with pytest.raises(RecipeError, match=r"1\.0 is not out"):
+        preset("llamafactory@1.0")

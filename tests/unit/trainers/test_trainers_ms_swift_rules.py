@@ -17,7 +17,7 @@ from sftui.recipe import Recipe, changed
 from sftui.tokens import load_tokenizer
 from sftui.trainers import Toolbox, preset, trainer_named
 from sftui.trainers.ms_swift import registry
-from sftui.trainers.ms_swift.trainer import MsSwift, template_name
+from sftui.trainers.ms_swift.trainer import MsSwift, _kept, template_name
 from sftui.trainers.own_config import notes_of
 
 CHAT = {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "Hello."}]}
@@ -250,3 +250,52 @@ def test_a_model_type_of_several_templates_stops_where_none_is_named() -> None:
     with pytest.raises(RecipeError, match="cannot tell the template"):
         template_name(recipe)
     assert template_name(changed(recipe, "render.template", "ms-swift/qwen2_5")) == "qwen2_5"
+    assert template_name(preset("ms-swift")) is None, "no model is named"
+
+
+@pytest.mark.parametrize(
+    ("over", "ids", "protected", "left"),
+    [
+        ("cut_right", (1, 2, 3, 4, 9), {9}, ((0, 2), (4, 5))),
+        ("cut_left", (9, 1, 2, 3, 4), {9}, ((0, 1), (3, 5))),
+        ("cut_right", (1, 2, 3, 4, 5), {9}, ((0, 3),)),
+        ("cut_left", (1, 2, 3, 4, 5), {9}, ((2, 5),)),
+        ("cut_left", (9, 9, 9, 1, 2), {9}, ((0, 3),)),  # nothing else is left
+        ("cut_right", (9, 1, 9, 9, 9), {9}, ((0, 1), (2, 5))),
+    ],
+)
+def test_a_cut_leaves_what_stands_for_images(
+    over: str, ids: tuple[int, ...], protected: set[int], left: tuple[tuple[int, int], ...]
+) -> None:
+    """ms-swift 4.6.0, template/base.py (_truncate)."""
+    recipe = changed(preset("ms-swift"), "length.over", over)
+    assert _kept(ids, recipe, 3, frozenset(protected)) == (left, None)
+
+
+@pytest.mark.parametrize(
+    ("answer", "knobs", "reasons"),
+    [
+        ({}, {}, [Reason.ASSISTANT, Reason.TERMINATOR]),
+        ({}, {"mask__rule": "all"}, [Reason.FORCED, Reason.WHOLE, Reason.TERMINATOR]),
+        ({"loss": True}, {}, [Reason.FLAG, Reason.TERMINATOR]),
+        ({"loss_scale": 2}, {}, [Reason.ASSISTANT, Reason.TERMINATOR]),
+    ],
+)
+def test_why_an_answer_is_trained(answer: dict[str, Any], knobs: dict[str, Any], reasons: list[Reason]) -> None:
+    row = {"messages": [CHAT["messages"][0], {**CHAT["messages"][1], **answer}]}
+    made = inspected(row, **knobs)
+    assert made.labels is not None
+    seen = list(dict.fromkeys(made.labels.reasons))
+    assert [one for one in seen if one not in (Reason.PROMPT, Reason.HEADER)] == reasons
+
+
+@pytest.mark.parametrize(
+    ("message", "keys"),
+    [
+        ({"from": "user", "value": "x"}, {"role": "from", "content": "value"}),
+        ({"role": "user", "content": "x"}, {"role": "role", "content": "content"}),
+    ],
+)
+def test_the_keys_of_the_first_message_are_those_of_all(message: dict[str, str], keys: dict[str, str]) -> None:
+    rows = [Row(i, {"messages": found}, "", f"row {i}") for i, found in enumerate(([], [message, {"x": "y"}]))]
+    assert pipeline.detect(rows, preset("ms-swift")).message_keys == keys

@@ -10,13 +10,15 @@ from typing import Any
 import pytest
 
 from sftui import pipeline
-from sftui.model import Inspection, Row
+from sftui.model import Example, Inspection, Row
 from sftui.recipe import changed
 from sftui.session.options import OpenOptions
 from sftui.session.ready import open_data, tokenized
 from sftui.tokens import LoadedTokenizer, load_tokenizer
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.base import Totals
+from sftui.trainers.trl import trainer as trl
+from sftui.trainers.trl.packing import CollatorTrainer
 
 TURNS = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi."}]
 PAIR = {"prompt": "Say ", "completion": "hi"}
@@ -44,6 +46,7 @@ def inspected(
         ({**PAIR, "text": "x"}, "1.16", "text", False),  # the text column gets it instead
         ({**PAIR, "text": f"x{EOS}"}, "1.16", "text", True),
         ({**PAIR, "body": "x"}, "1.16", "body", False),
+        ({**PAIR, "prompt": f"a{EOS}"}, "1.16", "prompt", True),
         ({**PAIR, "body": "x"}, "1.14", "body", True),  # before 1.15 it looks for `text`, whatever the config says
         ({**PAIR, "text": "x"}, "1.14", "body", False),
         (PAIR, "1.16", "completion", True),
@@ -131,6 +134,13 @@ def test_a_text_column_that_holds_no_text_stops_trl() -> None:
         ({"messages": TURNS, "assistant_masks": [1]}, {}, "column `assistant_masks`"),
         ({"messages": TURNS, "completion_mask": [1]}, {"mask.rule": "completion"}, "column `completion_mask`"),
         ({"messages": TURNS, "completion_mask": [1]}, {}, None),
+        (
+            {"prompt": TURNS[:1], "completion": TURNS[1:], "completion_mask": [1]},
+            {"mask.rule": "completion"},
+            None,  # TRL writes its own over it
+        ),
+        ({"messages": TURNS, "image": None}, {}, "the dataset has images"),
+        ({"messages": TURNS, "images": []}, {}, "the dataset has images"),
         ({"messages": TURNS, "assistant_masks": [1]}, {"mask.rule": "generation_tag"}, None),
         ({"input_ids": [1, 2], "labels": [1, 2]}, {}, None),
         ({"input_ids": [1, 2]}, {"mask.rule": "generation_tag"}, "assistant_only_loss"),
@@ -163,6 +173,8 @@ def test_columns_that_trl_takes_for_its_own(row: dict[str, Any], knobs: dict[str
         ({"add_generation_prompt": None}, {"prompt": TURNS[:1], "completion": TURNS[1:]}, "stops at"),
         ({"tokenize": True}, {"messages": TURNS}, "stops at"),
         ({"tools": None}, {"messages": TURNS, "tools": [{"type": "function"}]}, "does not model"),
+        ({"tools": None, "chat_template": None}, {"messages": TURNS}, None),
+        ({"chat_template": ""}, {"messages": TURNS}, "does not model"),
     ],
 )
 def test_kwargs_that_are_no_template_variables_are_refused(
@@ -264,3 +276,50 @@ def test_a_pack_holds_no_row_of_no_ids(strategy: str, stops: bool) -> None:
     recipe = changed(preset("unsloth"), "pack.strategy", strategy)
     said = trainer_named("unsloth").stop_of(recipe, Totals(3, kept=3, empty=3)) or ""
     assert said.startswith("Unsloth stops: all 3 rows are dropped" if stops else "nothing is trained: every label")
+
+
+@pytest.mark.parametrize(
+    ("strategy", "flatten", "positions", "masked"),
+    [
+        ("bfd", False, (0, 1, 2, 0, 1), (0, 3)),  # sft_trainer.py: both pack to padding-free rows
+        ("bfd_split", False, (0, 1, 2, 0, 1), (0, 3)),
+        ("wrapped", True, (0, 1, 2, 3, 4), (0,)),  # there one long document
+        ("wrapped", False, None, ()),
+    ],
+)
+@pytest.mark.parametrize("trainer", ["trl", "unsloth"])
+def test_the_first_token_of_a_document_has_no_loss_where_the_collator_is_padding_free(
+    trainer: str, strategy: str, flatten: bool, positions: tuple[int, ...] | None, masked: tuple[int, ...]
+) -> None:
+    recipe = changed(changed(preset(trainer), "pack.strategy", strategy), "batch.flatten", flatten)
+    recipe = changed(recipe, "length.max", 5)
+    behind = trainer_named(trainer)
+    assert isinstance(behind, CollatorTrainer)
+    rows = [Example((4, 5, 6), (4, 5, 6), (1, 1, 1)), Example((7, 8), (7, 8), (1, 1))]
+    tools = pipeline.make_toolbox(recipe, load_tokenizer("builtin:chatml", mode="provisional"))
+    (pack,) = CollatorTrainer.pack(behind, rows, recipe, tools)
+    assert pack.input_ids == (4, 5, 6, 7, 8) and pack.attention_mask == (None if strategy != "wrapped" else (1,) * 5)
+    fed = behind.fed(pack, recipe)
+    assert fed.labels == tuple(-100 if place in masked else token for place, token in enumerate(pack.input_ids))
+    assert fed.attention_mask == ((1,) * 5 if strategy == "wrapped" and not flatten else None)
+    assert fed.position_ids == positions
+
+
+def test_a_padding_free_row_is_padded_at_its_end() -> None:
+    recipe = changed(changed(preset("trl"), "batch.flatten", True), "batch.multiple", 4)
+    tools = pipeline.make_toolbox(recipe, load_tokenizer("builtin:chatml", mode="provisional"))
+    rows = [Example((4, 5), (4, 5), (1, 1)), Example((6,), (6,), (1,)), Example((7, 8, 9), (-100, 8, 9), (1, 1, 1))]
+    batch = trainer_named("trl").collate(rows, (0, 1, 2), recipe, tools)
+    pad = tools.tokenizer.facts.pad_id
+    assert (batch.input_ids, batch.labels) == (
+        ((4, 5, 6, 7, 8, 9, pad, pad),),
+        ((-100, 5, -100, -100, 8, 9, -100, -100),),
+    )
+    assert batch.position_ids == ((0, 1, 0, 0, 1, 2, 0, 0),) and batch.attention_mask is None
+
+
+@pytest.mark.parametrize(
+    ("source", "finds"), [("{%- generation -%}x{% endgeneration %}", True), ("{{ messages }}", False)]
+)
+def test_answers_are_found_by_tags_or_in_a_template_that_trl_knows(source: str, finds: bool) -> None:
+    assert trl.finds_answers(source) is finds

@@ -7,6 +7,14 @@ from typing import Any
 from case import Case
 from own import CHATML, GEMMA, LLAMA3, TRICKY
 
+THOUGHTS = (
+    "{% for message in messages %}{{ '<|im_start|>' + message.role + '\\n' }}"
+    "{% if message.reasoning_content %}{{ '<think>' + message.reasoning_content + '</think>' }}{% endif %}"
+    "{{ message.content + '<|im_end|>\\n' }}{% endfor %}"
+)
+FAR = THOUGHTS.replace("'<|im_end|>", "(' a b c d' if loop.index == 2 else ' a b c') + '<|im_end|>")
+"""Its answers end three tokens before the terminator, and the first four."""
+
 
 def case(
     name: str, data: str, tokenizer: str = CHATML, dataset: Any = None, template: str | None = None, **config: Any
@@ -62,6 +70,15 @@ OWN = (
     ),
     case("flags", f"{TRICKY}.flagged", dataset={"message_field_training": "training"}),
     case("detail", f"{TRICKY}.detailed", dataset={"message_field_training_detail": "detail"}),
+    case(
+        "edges",
+        "axolotl_edges",
+        dataset={"message_field_training": "training", "message_field_training_detail": "detail"},
+        template=THOUGHTS,
+    ),
+    case("terminator_far", "axolotl_edges", template=FAR),
+    case("terminator_far_all", "axolotl_edges", dataset={"train_on_eos": "all"}, template=FAR),
+    case("terminator_far_last", "axolotl_edges", dataset={"train_on_eos": "last"}, template=FAR),
     case("drop_system", TRICKY, dataset={"drop_system_message": True}),
     case("broken_turns", "tricky.broken"),
     case("template_chatml", TRICKY, LLAMA3, chat_template="chatml"),

@@ -225,4 +225,55 @@ def pairs() -> Rows:
     ] * 2
 
 
-SETS = {"swift_chats": chats, "swift_tools": tools, "swift_broken": broken, "swift_pairs": pairs}
+def edges() -> Rows:
+    """Few rows for many templates: thoughts in rounds, two results, schemas with nulls, parts of other providers."""
+    thought, call = "<think>\nfirst this\n</think>\n\nso that", json.dumps(CALL, ensure_ascii=False)
+    answer = "<think>\nx\n</think>\n<answer>\nthat\n</answer>"
+    nulls = {"type": "string", "enum": ["a", None], "default": None, "x-note": None, "examples": [None], "const": None}
+    schema = {"name": "pick", "parameters": {"type": "object", "properties": {"of": nulls, "no": None}, "title": None}}
+    asked, told = {"role": U, "content": "Weather?"}, {"role": A, "content": "It rains."}
+
+    def result(content: Any) -> dict[str, Any]:
+        use = {"type": "tool_use", "id": "1", "name": "weather", "input": {"city": "Bern"}}
+        back = {"type": "tool_result", "tool_use_id": "1", "content": content}
+        return {
+            "messages": [asked, {"role": A, "content": [use]}, {"role": U, "content": [back]}, told],
+            "tools": [TOOL],
+        }
+
+    return [
+        said((S, "Be brief."), (U, "q"), (A, thought), (U, "again"), (A, thought), (U, "once more"), (A, "without")),
+        said((U, "q"), (A, thought), (U, "again"), (A, "plain")),
+        said((U, "q"), (A, answer), (U, "again"), (A, answer + " "), (U, "more"), (A, "plain")),
+        said((U, "q"), (A, "\nwithout\n"), (U, "again"), (A, "\nx\n")),
+        said((U, "q"), (A, "<answer>that</answer>"), (U, "again"), (A, "ends itself<|im_end|>")),
+        said((S, "Be brief."), (U, "one"), (U, "two"), (A, "three")),
+        said((S, "Be brief."), (U, "one"), (A, "two"), (A, "three")),
+        said((A, "I begin"), (U, "and I"), (A, "end")),
+        said((U, "a question alone")),
+        said((U, "Weather?"), (C, call), (C, call), (R, "rain"), (R, "sun"), (A, "Both."), tools=[TOOL]),
+        said((S, "Be kind."), (U, "pick"), (C, call), (R, "rain"), (A, "It rains."), tools=[schema, BARE]),
+        said((U, "q"), (A, "a"), tools=[{"type": "object", "name": "typed"}]),
+        said((U, "q"), (A, "a"), tools=[{"function": {"name": "inside"}}]),
+        said((T, "first"), (A, "a"), tools=[TOOL]),
+        said((U, "q"), (A, "Action: w\nAction Input: {}"), (T, "a"), (T, "b\n"), (A, "x"), tools=[TOOL]),
+        said((U, "What is the tool you want to use?"), (A, "Thought: I\nAction: go\nAction Input: {}")),
+        said((U, "q"), (A, "Name: x\nAction: go\nNext: caller.")),
+        said((["user"], "q"), (A, "a")),
+        said((U, "q"), ([A], "a")),
+        said((U, [{"type": "image"}, {"type": "text", "text": "seen"}]), (A, "a")),
+        result("rain"),
+        result([{"type": "text", "text": "rain"}, {"type": "text"}]),
+        result([{"type": "text", "text": 5}]),
+        result([{"type": "other", "text": "x"}]),
+        {"messages": [{"content": "x"}, told]},
+        {"messages": [asked, {"role": A, "value": "of the other key"}]},
+        {"messages": [{"from": "user", "value": "x"}, {"from": "assistant", "value": "y"}]},
+        {"messages": [asked, {"role": A, "content": "x", "loss": []}]},
+        {"messages": [asked, {"role": A, "content": "x", "loss": [False, True]}]},
+        {"messages": [asked, {"role": A, "content": "x", "loss_scale": 0.5}]},
+        {"messages": [asked, {"role": A, "content": "x", "name": "n"}, {"role": T, "content": "y", "name": "n"}, told]},
+    ]
+
+
+SETS = {"swift_chats": chats, "swift_tools": tools, "swift_broken": broken, "swift_pairs": pairs, "swift_edges": edges}

@@ -1,0 +1,73 @@
+"""Rows for Axolotl at the edges of its rules: how far a turn's terminator may be, where a training detail begins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Rows = list[dict[str, Any]]
+
+
+def user(text: Any = "What is two and two?", **more: Any) -> dict[str, Any]:
+    return {"role": "user", "content": text, **more}
+
+
+def said(text: Any = "The answer is four, and more.", **more: Any) -> dict[str, Any]:
+    return {"role": "assistant", "content": text, **more}
+
+
+def ranges(*found: tuple[float, float, bool]) -> list[dict[str, Any]]:
+    return [{"begin_offset": begin, "end_offset": end, "train": train} for begin, end, train in found]
+
+
+def edges() -> Rows:
+    """Answers with reasoning or without, trained by flags and by ranges of characters that tokens do not keep to."""
+    answers: Rows = [
+        said(),
+        said(reasoning_content="Count them."),
+        said("", reasoning_content="Count them."),
+        said(training=False),
+        said(training=False, detail=ranges((0, 28, True))),
+        said(training=True, reasoning_content="Count them."),
+        said(reasoning_content="Count them.", detail=ranges((4, 9, True))),
+        said(reasoning_content=[{"type": "text", "text": "Count "}, {"type": "text", "text": "them.", "train": False}]),
+        said(
+            reasoning_content=[{"type": "text", "text": "Count ", "train": False}, {"type": "text", "text": "them."}],
+            detail=ranges((4, 9, True)),
+        ),
+        said([{"type": "text", "text": "The answer", "weight": 0}, {"type": "text", "text": " is four."}]),
+        said(detail=[]),
+        *(
+            said(detail=ranges(range_))
+            for range_ in (
+                (3, 9, True),  # the token ` answer` as it is
+                (4, 9, True),
+                (5, 8, True),  # inside of it
+                (3, 10, True),
+                (3, 11, True),
+                (2, 12, True),
+                (0, 0, True),
+                (0, 2, True),
+                (0, 3, True),
+                (28, 28, True),
+                (27, 40, True),
+                (29, 40, True),
+                (-3, 2, True),
+                (9, 3, True),
+                (1, 9, True),  # inside of the first token
+                (4.5, 9.5, True),
+                (3, 9, False),
+            )
+        ),
+        said("It is five", detail=ranges((0, 7, True))),  # inside of the last one
+        said(detail=ranges((0, 10, True), (3, 9, False))),
+        said(detail=ranges((0, 2, True), (10, 17, True))),
+    ]
+    other = said("It is five.", detail=ranges((0, 4, True)))
+    return [{"messages": [user(), answer]} for answer in answers] + [
+        {"messages": [user(), said(), user("And?"), said("Five.")]},
+        {"messages": [user(training=True), said(), user("And?", detail=ranges((0, 2, True))), other]},
+        {"messages": [user(), said(), user("And?")]},
+    ]
+
+
+SETS = {"axolotl_edges": edges}
