@@ -1,14 +1,15 @@
 """Change one operator, constant or condition of the code at a time, and run the tests that should notice.
 
     python tests/mutation/run.py sftui/labels.py --limit 100
-    python tests/mutation/run.py sftui/trainers/trl --tests tests/unit/trainers --seed 7
+    python tests/mutation/run.py sftui/trainers/trl --tests "tests/unit/trainers -k trl" --seed 7
+    python tests/mutation/run.py sftui/labels.py:120 --apart
 
 The tests are collected and run once, to see which of them execute which line; a mutant is then a fork of that process,
-with the changed code in its functions and the tests of its line, the quickest first, until one fails. What none of them
-noticed is tried once more in a process of its own, since a value kept from before may hide a change. Prints each mutant
-that survives, as `file:line before → after`, those whose line no test executes apart, and how many there were; exit 1
-with survivors, 2 where the tests cannot be run. Who reads them judges each: equivalent, harmless, or a test that is
-missing. What stands outside of functions is not tried. Not part of CI.
+with the changed code in its functions and the tests of its line, those first that noticed others, until one fails. A
+value kept from before may hide a change: with --apart, what none of them noticed is tried once more in a process of its
+own. Prints each mutant that survives, as `file:line before → after`, those whose line no test executes apart, and how
+many there were of each file; exit 1 with survivors, 2 where the tests cannot be run. Who reads them judges each:
+equivalent, harmless, or a test that is missing. What stands outside of functions is not tried. Not part of CI.
 """
 
 from __future__ import annotations
@@ -21,12 +22,13 @@ import gc
 import itertools
 import os
 import random
+import resource
+import shlex
 import signal
 import subprocess
 import sys
 import tempfile
-import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,8 +51,8 @@ SWAPPED: dict[type[ast.AST], type[ast.AST]] = {
 }
 SECONDS = 20
 """Of tests a mutant may take in a fork; the slowest of those that execute its line are left out beyond it."""
-CLOCK = 60
-"""Seconds after which a mutant counts as noticed: it does not end."""
+CLOCK, MEMORY = 60, 6 << 30
+"""Seconds and bytes with which a mutant counts as noticed: it does not end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,16 +144,19 @@ def run(items: Sequence[pytest.Item]) -> Iterator[bool]:
 class MutationRun:
     """The plugin of pytest that runs the tests once, and then those of each mutant in a fork."""
 
-    def __init__(self, mutants: Sequence[Mutant]) -> None:
+    def __init__(self, mutants: Sequence[Mutant], *, apart: bool) -> None:
         self.mutants = mutants
         self.survivors: list[Mutant] = []
         self.bare: list[Mutant] = []
+        self._apart = apart
         self._tests: dict[tuple[str, int], list[pytest.Item]] = defaultdict(list)
         self._seconds: dict[pytest.Item, float] = {}
+        self._noticed: Counter[pytest.Item] = Counter()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         self._trace(session.items)
+        self._places = places(frozenset(str(REPO / mutant.file) for mutant in self.mutants))
         for number, mutant in enumerate(self.mutants):
             tests = self._tests.get((str(REPO / mutant.file), mutant.line), [])
             if not tests:
@@ -168,47 +173,77 @@ class MutationRun:
         passes = run(items)
         for item in items:
             lines.seen.clear()
-            began = time.perf_counter()
+            began = sum(os.times()[:4])
             sys.settrace(lines)
             passed = next(passes)
             sys.settrace(None)
-            self._seconds[item] = time.perf_counter() - began
+            self._seconds[item] = sum(os.times()[:4]) - began
             for line in lines.seen if passed else ():
                 self._tests[line].append(item)
             if not passed:
                 print("fails as it is:", item.nodeid, flush=True)
 
     def _lives(self, mutant: Mutant, tests: Sequence[pytest.Item]) -> bool:
-        """Whether every test of the mutant's line passes, in a fork and then in a process of its own."""
-        left, chosen = float(SECONDS), list[pytest.Item]()
-        for item in sorted(tests, key=self._seconds.__getitem__):
-            left -= self._seconds[item]
-            if left < 0 and chosen:
-                break
-            chosen.append(item)
+        """Whether every test of the mutant's line passes."""
+        quickest = sorted(tests, key=self._seconds.__getitem__)
+        together = itertools.accumulate(map(self._seconds.__getitem__, quickest[1:]), initial=0.0)
+        chosen = [item for item, seconds in zip(quickest, together) if seconds <= SECONDS]
+        chosen.sort(key=self._noticed.__getitem__, reverse=True)
+        reads, writes = os.pipe()
         child = os.fork()
         if not child:
-            status = 1
+            self._places.put_in(mutant)
             with contextlib.suppress(BaseException):
                 signal.signal(signal.SIGALRM, signal.SIG_DFL)
                 signal.alarm(CLOCK)
-                put_in(mutant)
-                status = int(not all(run(chosen)))
-            os._exit(status)
-        return not os.waitpid(child, 0)[1] and _passes(mutant, chosen)
+                resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+                os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+                passed = sum(itertools.takewhile(bool, run(chosen)))
+                os.write(writes, str(passed).encode())
+            os._exit(0)
+        os.close(writes)
+        with open(reads) as answer:
+            passed = int(answer.read() or 0)
+        if not os.waitpid(child, 0)[1] and passed < len(chosen):
+            self._noticed[chosen[passed]] += 1
+        return passed == len(chosen) and (not self._apart or _passes(mutant, chosen))
 
 
-def put_in(mutant: Mutant) -> None:
-    """Puts the changed code into the functions of this process, and empties what sftui's functions keep."""
-    name = str(REPO / mutant.file)
-    before, after = (compile(source, name, "exec") for source in ((REPO / mutant.file).read_bytes(), mutant.source()))
-    changed = {_place(old): new for old, new in zip(_codes(before), _codes(after), strict=True)}
-    gc.unfreeze()
-    for kept in gc.get_objects():
-        if isinstance(kept, FunctionType) and kept.__code__.co_filename == name:
-            kept.__code__ = changed[_place(kept.__code__)]
-        elif isinstance(kept, functools._lru_cache_wrapper) and kept.__module__.startswith("sftui"):
+@dataclass(frozen=True)
+class Places:
+    """The functions of some files, and what sftui's functions keep."""
+
+    functions: Sequence[FunctionType]
+    kept: Sequence[functools._lru_cache_wrapper[Any]]
+
+    def put_in(self, mutant: Mutant) -> None:
+        """Puts the changed code into the functions of this process, and empties what sftui's functions keep."""
+        name = str(REPO / mutant.file)
+        before, after = (
+            compile(source, name, "exec") for source in ((REPO / mutant.file).read_bytes(), mutant.source())
+        )
+        changed = {_place(old): new for old, new in zip(_codes(before), _codes(after), strict=True)}
+        for function in self.functions:
+            if function.__code__.co_filename == name:
+                function.__code__ = changed[_place(function.__code__)]
+        for kept in self.kept:
             kept.cache_clear()
+
+
+def places(files: frozenset[str]) -> Places:
+    """Finds them among all objects of this process, which its forks then share untouched."""
+    gc.unfreeze()
+    there = gc.get_objects()
+    found = Places(
+        [kept for kept in there if isinstance(kept, FunctionType) and kept.__code__.co_filename in files],
+        [
+            kept
+            for kept in there
+            if isinstance(kept, functools._lru_cache_wrapper) and kept.__module__.startswith("sftui")
+        ],
+    )
+    gc.freeze()
+    return found
 
 
 def _place(code: CodeType) -> tuple[object, ...]:
@@ -241,25 +276,37 @@ def _passes(mutant: Mutant, items: Sequence[pytest.Item]) -> bool:
         return not done.returncode
 
 
+def _counts(tried: MutationRun, file: Path | None = None) -> str:
+    found = (tried.mutants, tried.survivors, tried.bare)
+    many, live, bare = (sum(file in (mutant.file, None) for mutant in mutants) for mutants in found)
+    return f"{many:,} mutants, {live:,} survive, {bare:,} are executed by no test"
+
+
 def main() -> int:
     reader = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    reader.add_argument("paths", nargs="+", type=Path, help="files and folders below sftui/")
+    reader.add_argument("paths", nargs="+", help="files and folders below sftui/, or `file:line`")
     reader.add_argument("--tests", help="what pytest is given, instead of the tests nearest to the first path")
-    reader.add_argument("--limit", type=int, help="so many mutants, drawn from all")
+    reader.add_argument("--limit", type=int, help="so many mutants of each file, drawn")
     reader.add_argument("--seed", type=int, default=1)
+    reader.add_argument("--apart", action="store_true", help="each survivor once more, in a process of its own")
     asked = reader.parse_args()
-    files = [file for path in asked.paths for file in ([path] if path.is_file() else sorted(path.rglob("*.py")))]
-    drawn = [mutant for file in files for mutant in mutants(file.resolve().relative_to(REPO))]
-    if asked.limit is not None and asked.limit < len(drawn):
-        drawn = random.Random(asked.seed).sample(drawn, asked.limit)
-    nearest = NEAREST[max((path for path in NEAREST if str(asked.paths[0]).startswith(path)), key=len)]
+    drawn = list[Mutant]()
+    for words in asked.paths:
+        path, _, line = words.partition(":")
+        for file in [Path(path)] if Path(path).is_file() else sorted(Path(path).rglob("*.py")):
+            of_it = [it for it in mutants(file.resolve().relative_to(REPO)) if not line or it.line == int(line)]
+            whole = asked.limit is None or asked.limit >= len(of_it)
+            drawn += of_it if whole else random.Random(asked.seed).sample(of_it, asked.limit)
+    nearest = NEAREST[max((path for path in NEAREST if asked.paths[0].startswith(path)), key=len)]
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    tried = MutationRun(drawn)
-    words = ["-q", "-p", "no:cacheprovider", "-n", "0", "-s", *(asked.tests or nearest).split()]
+    tried = MutationRun(drawn, apart=asked.apart)
+    words = ["-q", "-p", "no:cacheprovider", "-n", "0", "-s", *shlex.split(asked.tests or nearest)]
     if ended := pytest.main(words, plugins=[tried]):
         print(f"pytest ended with {int(ended)}, so not every mutant was tried")
         return 2
-    print(f"{len(drawn):,} mutants, {len(tried.survivors):,} survive, {len(tried.bare):,} are executed by no test")
+    for file in dict.fromkeys(mutant.file for mutant in drawn):
+        print(f"{file}: {_counts(tried, file)}")
+    print(f"all: {_counts(tried)}")
     return 1 if tried.survivors else 0
 
 
