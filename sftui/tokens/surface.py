@@ -15,7 +15,7 @@ from sftui.model import NOWHERE
 from sftui.values import value_class
 
 METASPACE = "▁"
-_BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2})>\Z")
+BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2})>\Z")
 
 
 @value_class
@@ -95,7 +95,7 @@ def surface_of(piece: str, decoding: Decoding) -> bytes:
             return _utf8(piece)
     if decoding.one_byte and len(piece) == 1 and ord(piece) < 256:
         return bytes([ord(piece)])
-    if decoding.byte_fallback and (match := _BYTE_PIECE.match(piece)):
+    if decoding.byte_fallback and (match := BYTE_PIECE.match(piece)):
         return bytes([int(match[1], 16)])
     if decoding.space:
         piece = piece.replace(decoding.space, " ")

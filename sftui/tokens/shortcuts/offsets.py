@@ -4,19 +4,24 @@
 the tokens of a text are its bytes, cut: where a token lies follows from how many characters begin in those before it.
 They must come to the whole text, or it is encoded with real offsets (an added token that takes white space along, say).
 Once it is proven that no two pieces share an id, such tokens are the text, cut (`model.Cut`), and need no spelling.
+
+Where `▁` stands for a space, so it is but for a `▁` that is put before the text, or before each stretch of it between
+two added tokens, and for the white space that these take along (`SpaceOffsets`).
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from operator import add, itemgetter, sub
 from typing import Any
 
 from sftui.model import NOWHERE, Cut
-from sftui.tokens.surface import BYTE_OF, Decoding, read_decoding, state_of, steps_of, surfacer
+from sftui.tokens.loading.probes import probe_strings
+from sftui.tokens.surface import BYTE_OF, BYTE_PIECE, METASPACE, Decoding, read_decoding, state_of, steps_of, surfacer
 
 _KEEPING = frozenset({"ByteLevel", "Split", "Digits", "Punctuation"})
 """Pre-tokenizers that cut a text and leave its characters as they are."""
@@ -26,6 +31,13 @@ _INSIDE = frozenset(char for char, byte in BYTE_OF.items() if 0x80 <= byte < 0xC
 _UNKNOWN = 0xFFFF
 """Characters of an id that was not requested before, or whose bytes are not known: more than the longest piece has."""
 _SPACE = "Ġ"
+_REPLACE = {"type": "Replace", "pattern": {"String": " "}, "content": METASPACE}
+_PREPEND = {"type": "Prepend", "prepend": METASPACE}
+_NOTHING = {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious", "invert": False}
+"""Splits at spaces of which the normalizer has left none."""
+_BEGUN = (" ", METASPACE)
+_WHITE = re.compile(r"[^\S\x1c-\x1f]*")
+"""White space as Rust has it."""
 
 Offsets = tuple[tuple[int, ...], tuple[int, ...]]
 
@@ -80,25 +92,33 @@ class ByteOffsets:
     def of(self, ids: Sequence[int], text: str, special: bool) -> Offsets | None:
         """Where each token starts and ends, NOWHERE for those that were put around the text; None where the bytes of
         the tokens are not the text's. `special`: it was encoded with special tokens."""
-        if not text.isascii() and not unicodedata.is_normalized("NFC", text):
-            return None
         front, back = (self._front, self._back) if special else (0, 0)
         own = ids[front : len(ids) - back] if front or back else ids
-        ends = self._ends(own, len(text))
-        if ends is None:
+        placed = self._places(own, text)
+        if placed is None:
             return None
-        starts = (0, *ends[:-1]) if ends else ()
-        if not self._inside.isdisjoint(own):
-            # a token that begins inside a character stands on it, as the one before
-            starts = tuple(map(sub, starts, map(self._inside.__contains__, own)))
-        if self._trims:
-            starts, ends = self._trimmed(own, starts, ends)
+        starts, ends = placed
         if front or back:
             before, behind = (NOWHERE,) * front, (NOWHERE,) * back
             starts, ends = (*before, *starts, *behind), (*before, *ends, *behind)
         if self._due:
             self._due, self._cuts = False, self._proven()
         return starts, Cut(ends) if self._cuts else ends
+
+    def _places(self, ids: Sequence[int], text: str) -> Offsets | None:
+        """The same of a text with nothing around it."""
+        if not text.isascii() and not unicodedata.is_normalized("NFC", text):
+            return None
+        ends = self._ends(ids, len(text))
+        if ends is None:
+            return None
+        starts = self._starts(ids, ends)
+        return self._trimmed(ids, starts, ends) if self._trims else (starts, ends)
+
+    def _starts(self, ids: Sequence[int], ends: tuple[int, ...]) -> tuple[int, ...]:
+        """Each token starts where the one before ends, or, if inside a character, with that."""
+        starts = (0, *ends[:-1]) if ends else ()
+        return starts if self._inside.isdisjoint(ids) else tuple(map(sub, starts, map(self._inside.__contains__, ids)))
 
     def _ends(self, ids: Sequence[int], size: int) -> tuple[int, ...] | None:
         """Behind which character each token ends; None where the bytes of one are not known, or the characters are not
@@ -125,9 +145,9 @@ class ByteOffsets:
             size = _UNKNOWN
             if piece and content is not None:
                 size = len(content)
-            elif piece and all(char in BYTE_OF for char in piece):
-                size = sum([char not in _INSIDE for char in piece])
-                if piece[0] in _INSIDE:
+            elif piece:
+                size, inside = self._measured(piece)
+                if inside:
                     self._inside.add(token)
             self._characters[token] = min(size, _UNKNOWN)
             if self._trims and piece:
@@ -137,6 +157,12 @@ class ByteOffsets:
                     self._spaced.add(token)
         self._learnt.update([token for token in new if self._characters[token] == _UNKNOWN])
         return bool(new)
+
+    def _measured(self, piece: str) -> tuple[int, bool]:
+        """How many characters begin in a piece, and whether it begins inside of one."""
+        if not all(char in BYTE_OF for char in piece):
+            return _UNKNOWN, False
+        return sum([char not in _INSIDE for char in piece]), piece[0] in _INSIDE
 
     def _literal(self, token: int) -> str | None:
         return self._added.get(token)
@@ -160,6 +186,69 @@ class ByteOffsets:
         )
 
 
+class SpaceOffsets(ByteOffsets):
+    """The offsets under one tokenizer whose pieces have `▁` for a space; make it with `byte_offsets`.
+
+    `put` is where a `▁` stands before a text that it does not have: `always` before each stretch between two added
+    tokens, `first` before one that begins the text, `never`; `doubled`: also where that begins with a space.
+    """
+
+    def __init__(self, backend: Any, put: str, doubled: bool) -> None:
+        super().__init__(backend, trims=False, prefix_space=False)
+        self._put, self._doubled = put, doubled
+        tokens = backend.get_added_tokens_decoder()
+        self._taking = {i: (token.content, token.lstrip, token.rstrip) for i, token in tokens.items()}
+
+    def prove(self) -> None:
+        """They are not the text, cut."""
+
+    def _places(self, ids: Sequence[int], text: str) -> Offsets | None:
+        if len(ids) < 2:
+            return None
+        try:
+            sizes = list(itemgetter(*ids)(self._characters))
+        except IndexError:
+            return None
+        if _UNKNOWN in sizes:
+            self._learn(ids)
+            sizes = list(itemgetter(*ids)(self._characters))
+        taking, put, place, begin = self._taking, self._put, 0, 0
+        alone = []
+        for at in [*[i for i, one in enumerate(ids) if one in taking], len(ids)]:
+            if begin < at:  # a stretch
+                if (
+                    put != "never"
+                    and (put == "always" or not place)
+                    and (self._doubled or text[place : place + 1] not in _BEGUN)
+                ):
+                    if sizes[begin] == 1:
+                        alone.append(begin)
+                    sizes[begin] -= 1
+                place += sum(sizes[begin:at])
+            if at < len(ids):
+                content, before, behind = taking[ids[at]]
+                start = text.find(content, place) if before else place
+                if not text.startswith(content, start) or (start > place and not text[place:start].isspace()):
+                    return None
+                end = start + len(content)
+                if behind and (found := _WHITE.match(text, end)) is not None:
+                    end = found.end()
+                sizes[at], place = end - place, end
+            begin = at + 1
+        ends = tuple(accumulate(sizes))
+        if place != len(text):
+            return None
+        starts = self._starts(ids, ends)
+        if alone:  # a `▁` of its own lies on the character before which it is put
+            ends = tuple([end + (i in alone) for i, end in enumerate(ends)])
+        return starts, ends
+
+    def _measured(self, piece: str) -> tuple[int, bool]:
+        byte = BYTE_PIECE.match(piece)
+        inside = byte is not None and 0x80 <= int(byte[1], 16) < 0xC0
+        return (int(not inside) if byte is not None else len(piece)), inside
+
+
 def byte_offsets(backend: Any) -> ByteOffsets | None:
     """The offsets of a `tokenizers.Tokenizer` by bytes; None where it changes texts before it cuts them, or its
     vocabulary is not one of bytes."""
@@ -170,14 +259,14 @@ def byte_offsets(backend: Any) -> ByteOffsets | None:
     if any(part is not None and not state for part, state in states):
         return None
     normal, before, after = (steps_of(state) for _, state in states)
-    if any(step.get("type") != "NFC" for step in normal):
+    if any(step.get("type") not in _AROUND for step in after):
         return None
     levels = [step for step in before if step.get("type") == "ByteLevel"]
-    if not levels or any(step.get("add_prefix_space") for step in levels):
+    if not levels:
+        return _space_offsets(backend, normal, before) if len(after) < 2 else None
+    if any(step.get("type") != "NFC" for step in normal) or any(step.get("add_prefix_space") for step in levels):
         return None
     if any(step.get("type") not in _KEEPING or step.get("behavior") == "Removed" for step in before):
-        return None
-    if any(step.get("type") not in _AROUND for step in after):
         return None
     trimming = [step for step in after if step.get("type") == "ByteLevel" and step.get("trim_offsets")]
     if len(trimming) > 1:
@@ -185,6 +274,30 @@ def byte_offsets(backend: Any) -> ByteOffsets | None:
     return ByteOffsets(
         backend, trims=bool(trimming), prefix_space=any(step.get("add_prefix_space") for step in trimming)
     )
+
+
+def _space_offsets(
+    backend: Any, normal: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any]]
+) -> SpaceOffsets | None:
+    """Those where a pre-tokenizer or a normalizer writes `▁` for a space, proven on the probe strings."""
+    added = backend.get_added_tokens_decoder().values()
+    if any(token.normalized for token in added):  # found among what is put before
+        return None
+    replaces = [*normal][-1:] == [_REPLACE]
+    if not normal and [step.get("type") for step in before] == ["Metaspace"]:
+        if before[0].get("replacement") != METASPACE:
+            return None
+        made = SpaceOffsets(backend, before[0].get("prepend_scheme", "always"), doubled=False)
+    elif replaces and [*normal][:-1] in ([], [_PREPEND]) and [*before] in ([], [_NOTHING]):
+        made = SpaceOffsets(backend, "always" if len(normal) > 1 else "never", doubled=True)
+    else:
+        return None
+    for text in probe_strings(token.content for token in added):
+        right = backend.encode(text, add_special_tokens=False)
+        placed = made.of(right.ids, text, False)
+        if placed is not None and [*zip(*placed)] != right.offsets:
+            return None
+    return made
 
 
 def _spaces(piece: str) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer
+from tokenizers import AddedToken, Tokenizer
 
 from sftui.model import Cut
 from sftui.tokens import load_tokenizer
@@ -179,3 +179,72 @@ def test_the_real_tokenizers_of_bytes_are_proven_to_cut(shared: Path) -> None:
         told[path.parent.name] = byte_offsets(made) is not None and cut(made, "Grüße, 日本 <|im_end|>\n")
     print(told)
     assert told["qwen2.5"] and told["llama-3-8b-instruct"]
+
+
+def metaspace(scheme: str, split: bool) -> dict[str, Any]:
+    return {"type": "Metaspace", "replacement": "▁", "prepend_scheme": scheme, "split": split}
+
+
+TO_SPACES = {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}
+PREPEND = {"type": "Prepend", "prepend": "▁"}
+SPACES: list[dict[str, Any]] = [
+    {},
+    *(
+        {"normalizer": None, "pre_tokenizer": metaspace(scheme, split)}
+        for scheme in ("always", "first", "never")
+        for split in (True, False)
+    ),
+    {"normalizer": {"type": "Sequence", "normalizers": [PREPEND, TO_SPACES]}, "pre_tokenizer": None},
+]
+"""As Gemma has it, as transformers 5 loads Llama-2's kind, and as their files say it."""
+WHITE = AddedToken("<|end|>", rstrip=True, normalized=False), AddedToken("<|tab|>", lstrip=True, normalized=False)
+
+
+@cache
+def spaced(number: int) -> Any:
+    """Gemma's tokenizer with the parts of `SPACES`, and added tokens that take white space along."""
+    engine = load_tokenizer("builtin:gemma").engine
+    assert isinstance(engine, FastEngine)
+    made = Tokenizer.from_str(json.dumps({**json.loads(engine.backend.to_str()), **SPACES[number]}))
+    made.add_special_tokens([*WHITE])
+    return made
+
+
+STRETCHES = [
+    "Hello", " there", "  two", "▁", " ▁x", "\n", "\n\n ", "\t", "é", "日本", "✂️", "🙂", "\x00", "\u3000", "\x1c",
+    "<0x41>", "<|end|>", "<|end|>\n", "<|end|> \x1c", " <|tab|>", "\n<|tab|>", "<bos>", "<end_of_turn>\n",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(SPACES)))
+def test_places_where_spaces_are_written_are_those_of_tokenizers(number: int) -> None:
+    made, texts = spaced(number), [*TEXTS, *(a + b for a in STRETCHES for b in STRETCHES)]
+    told, wrong = differing(made, texts)
+    assert wrong == 0 and told > 1.8 * len(texts)
+
+
+@given(st.integers(0, len(SPACES) - 1), st.lists(st.sampled_from(STRETCHES) | st.text(max_size=3), max_size=12))
+def test_places_of_wild_texts_where_spaces_are_written(number: int, parts: list[str]) -> None:
+    text = "".join(parts).encode("utf-8", "replace").decode()
+    assert differing(spaced(number), [text])[1] == 0
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"normalizer": {"type": "Lowercase"}, "pre_tokenizer": metaspace("always", True)},
+        {"normalizer": {"type": "Sequence", "normalizers": [TO_SPACES, PREPEND]}, "pre_tokenizer": None},
+        {"normalizer": None, "pre_tokenizer": {**metaspace("always", True), "replacement": "_"}},
+        {"normalizer": None, "pre_tokenizer": None},
+    ],
+)
+def test_where_spaces_are_written_otherwise_tokenizers_is_asked(parts: dict[str, Any]) -> None:
+    engine = load_tokenizer("builtin:gemma").engine
+    assert isinstance(engine, FastEngine)
+    assert byte_offsets(Tokenizer.from_str(json.dumps({**json.loads(engine.backend.to_str()), **parts}))) is None
+
+
+def test_an_added_token_that_is_looked_for_later_is_left_to_tokenizers() -> None:
+    made = Tokenizer.from_str(spaced(0).to_str())
+    made.add_tokens([AddedToken("<late>", normalized=True)])
+    assert byte_offsets(spaced(0)) is not None and byte_offsets(made) is None
