@@ -68,8 +68,9 @@ _SHORT, _SHORT_NAMES = 40, 400
 _ENCODED = -1
 """The depth of what is encoded already."""
 _PLAIN = frozenset({str, int, float, bool, type(None)})
-_ESCAPED, _UNSEEN = re.compile(rb'\\[^"]'), re.compile(rb'\\(?:[trfbu]|n")')
-"""Escapes of JSON but that of a quote, and those for white space that may stand where nobody sees it."""
+_UNSEEN = re.compile(rb'\\(?:[trfbu]|n")')
+"""Escapes of JSON for white space that may stand where nobody sees it."""
+_ASCII = bytes(range(128))
 _BLANKS = tuple(map(str.encode, "\x85\xa0\u1680\u205f\u3000"))
 _BLANK = re.compile(rb"\xe2\x80[\x80-\x8a\xa8\xa9\xaf]")
 """The other white space, that is no ASCII: alone, and what begins alike, U+2000 to U+202F."""
@@ -124,9 +125,11 @@ def _as_seen(written: bytes) -> bool:
     out of it; False where only taking them out tells."""
     if b' "' in written or b"null" in written:  # a blank stands before a quote only where a text ends with it
         return False
-    if _ESCAPED.search(written) and (_UNSEEN.search(written) or b" \\n" in written or b'"\\n' in written):
+    if b"\\" in written and (_UNSEEN.search(written) or b" \\n" in written or b'"\\n' in written):
         return False
-    return written.isascii() or not (any([blank in written for blank in _BLANKS]) or _BLANK.search(written))
+    # What is no ASCII stands in the rest of the text as it does in the whole.
+    wide = b"" if written.isascii() else written.translate(None, _ASCII)
+    return not wide or not (any([blank in wide for blank in _BLANKS]) or _BLANK.search(wide))
 
 
 def _seen(value: Any, depth: int) -> Any:
