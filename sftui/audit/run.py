@@ -13,8 +13,8 @@ from sftui.audit.audit import Audit
 from sftui.findings import Context, check_setup
 from sftui.model import Inspection, Row
 
-TOGETHER = 256
-"""Rows that are checked one after the other, as many as are prepared at once."""
+TOGETHER = 32
+"""Rows that are taken before the first of them is checked: of more the memory is cold by then."""
 SAMPLE = 32
 """Rows that the checks of the set-up look at."""
 
