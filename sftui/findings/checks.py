@@ -77,8 +77,9 @@ class RowCheck:
     """A check of single rows: of those of some `kinds` and shapes (`of`), under masks of some rules (`masks`; none:
     all) and recipes.
 
-    `shape` and `row` say cheaply beforehand where it finds nothing: the first once for all rows of one shape, the other
-    of every row. Of the faults of a row the first is reported, where not `several` are.
+    `shape`, `signs` and `row` say cheaply beforehand where it finds nothing: `row` of every row, the others once for
+    all rows of one shape. `signs` are some of `SIGNS`: it finds nothing in a row whose texts hold none of them; ""
+    where that tells nothing. Of the faults of a row the first is reported, where not `several` are.
     """
 
     when: RowCondition
@@ -87,7 +88,8 @@ class RowCheck:
     of: Callable[[RowShape], object] | None = None
     row: Callable[[RowLook], object] | None = None
     recipe: Callable[[Context], object] | None = None
-    shape: Callable[[RowShape], object] | None = None
+    shape: Callable[[RowShape, Context], object] | None = None
+    signs: Callable[[RowShape, Context], str] | None = None
     kinds: tuple[Kind, ...] = ()
     masks: tuple[str, ...] = ()
     several: bool = False
@@ -115,7 +117,12 @@ class RowCheck:
 
     def open(self, context: Context, shape: RowShape) -> bool:
         """Whether it may find anything in such rows."""
-        return self.fits(context, shape) and (self.shape is None or bool(self.shape(shape)))
+        return self.fits(context, shape) and (self.shape is None or bool(self.shape(shape, context)))
+
+    def seen(self, context: Context, shape: RowShape, signs: frozenset[str]) -> bool:
+        """Whether it may find anything where the texts hold these signs."""
+        wanted = "" if self.signs is None else self.signs(shape, context)
+        return not wanted or not signs.isdisjoint(wanted)
 
 
 def finding_of(look: RowLook, rule: Rule, fault: Fault) -> Finding:
@@ -192,13 +199,14 @@ def row_check(
     of: Callable[[RowShape], object] | None = None,
     row: Callable[[RowLook], object] | None = None,
     recipe: Callable[[Context], object] | None = None,
-    shape: Callable[[RowShape], object] | None = None,
+    shape: Callable[[RowShape, Context], object] | None = None,
+    signs: Callable[[RowShape, Context], str] | None = None,
     kinds: tuple[Kind, ...] = (),
     masks: tuple[str, ...] = (),
     several: bool = False,
 ) -> Callable[[Callable[[RowLook], Iterable[Fault]]], RowCheck]:
     """Makes a function of a row a check that reports by these rules, behind these gates (see `RowCheck`)."""
-    return lambda faults: RowCheck(when, rules, faults, of, row, recipe, shape, kinds, masks, several)
+    return lambda faults: RowCheck(when, rules, faults, of, row, recipe, shape, signs, kinds, masks, several)
 
 
 def setup_check(*rules: Rule) -> Callable[[Callable[[Context, Sequence[Inspection]], Iterable[Fault]]], SetupCheck]:

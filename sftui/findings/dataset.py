@@ -14,7 +14,7 @@ from sftui.findings.context import Context
 from sftui.findings.hashes import HASH, Hashes, hash_of, hashes_of
 from sftui.findings.look import RowLook
 from sftui.flat import covered
-from sftui.model import Inspection, Kind, Part, Reason
+from sftui.model import Inspection, Kind, Reason
 from sftui.trainers.base import Totals
 
 LIMITS = (512, 1024, 2048, 4096, 8192, 16384, 32768)
@@ -189,18 +189,11 @@ class DatasetChecks:
             # A row that is trained as a whole has no prompt whose length could be taken wrong.
             if first and look.labels.reasons[first] is not Reason.WHOLE:
                 self.early.add(row)
-        self._count_turns(look)
-
-    def _count_turns(self, look: RowLook) -> None:
-        answers, stretches, content = look.order.answers, look.stretches, Part.CONTENT
-        if not look.chat or len(answers) < 2:
-            return
-        if not {owner for _, _, owner, part in stretches if part is content}.issuperset(answers):
-            return
-        trained = {stretches[at][2] for at in look.mask.trained_in if stretches[at][3] is content}
-        self.many_turns += 1
-        if trained and not trained.issuperset(answers):
-            self.some_turns.add(look.inspection.row.index)
+        turns = look.shape.turns_trained
+        if turns is not None:
+            self.many_turns += 1
+            if not turns:
+                self.some_turns.add(row)
 
     def merge(self, other: DatasetChecks) -> None:
         """Take in what another has gathered under the same recipe over other rows."""
@@ -239,7 +232,9 @@ def _prompt_of(look: RowLook) -> tuple[bytes, bytes] | None:
     asking = roles.index("assistant") if "assistant" in roles else len(roles)
     if "user" not in roles[:asking]:
         return None
-    turns = [f"{role}:{squeezed(content)}\0" for role, content in zip(roles, said)]
+    whole = "".join(said)
+    squeeze = str.strip if whole.isascii() and whole.isprintable() and "  " not in whole else squeezed
+    turns = [f"{role}:{squeeze(content)}\0" for role, content in zip(roles, said)]
     prompt = "".join(turns[:asking]).encode("utf-8", "surrogatepass")
     more = {} if not data or _MEDIA.isdisjoint(data) else {name: data[name] for name in MEDIA_COLUMNS if data.get(name)}
     if conversation.tools:

@@ -16,9 +16,7 @@ from sftui.findings.shapes import (
     SOME,
     Mask,
     MessageSummary,
-    Order,
     RowShape,
-    order_of,
     read,
     signature_of,
     stretches,
@@ -104,13 +102,13 @@ class Spelling:
         """The places of those that a mask trains."""
         if not mask.stretches:
             return [at for start, end in mask.runs for at in self._special_in(start, end)]
-        drawn, found = mask.drawn, list[int]()
+        found: list[int] = []
         for at, trained in mask.trained_in.items():
             start, end, _, part = mask.stretches[at]
             if part is Part.CONTENT and end - start > MANY and not self._may_hold_special(start, end):
                 continue
             places = self._special_in(start, end)
-            found += places if trained == end - start else [i for i in places if drawn[i]]
+            found += places if trained == end - start else [i for i in places if mask.drawn[i]]
         return found
 
     def _special_in(self, start: int, end: int) -> list[int]:
@@ -137,6 +135,12 @@ class Spelling:
 
 T = TypeVar("T")
 SHOWN_TEXT, SHOWN_IDS = 80, 12
+CONTROL, WIDE = "\0", "\x80"
+"""What stands for any control character, and for any that is not ASCII."""
+SIGNS = frozenset(("<", ">", "[", "]", "|", "\\", CONTROL, WIDE))
+"""What a check may say that it looks for in the texts of a row (see `RowCheck`)."""
+_PLAIN = bytes(code for code in (*b"\t\n\r", *range(0x20, 0x7F)) if chr(code) not in SIGNS)
+_SIGN_OF = bytes(ord(CONTROL) if code < 0x20 or code == 0x7F else min(code, ord(WIDE)) for code in range(256))
 
 
 _PARTS = (Part.HEADER, Part.CONTENT, Part.TERMINATOR, Part.SEPARATOR)
@@ -202,28 +206,27 @@ class RowLook:
         return self.read.roles
 
     @lazy
-    def order(self) -> Order:
-        """What the roles in their order tell, worked out once for all rows that have the same."""
-        return order_of(self.roles)
-
-    @lazy
     def shape(self) -> RowShape:
         """What the row has in common with others that have the same order of roles and the same mask."""
+        return self.context.known_shape(self._shape())
+
+    def _shape(self) -> RowShape:
         inspection = self.inspection
-        conversation, stopped = inspection.conversation, inspection.stopped_at
+        conversation, stopped, data = inspection.conversation, inspection.stopped_at, inspection.row.data or {}
+        ids = "input_ids" in data or self.context.detected.fields.get("input_ids") in data
         if conversation is None:
-            return RowShape(None, stopped)
+            return RowShape(None, stopped, ids)
         labels, rendered, boundary = inspection.labels, inspection.rendered, inspection.boundary
-        roles, _, manner = self.read
+        kind, (roles, _, manner) = conversation.kind, self.read
         offered, more = bool(conversation.tools), bool(conversation.extra)
-        early = (conversation.kind, stopped, rendered is not None, roles, manner, offered, more)
+        early = (kind, stopped, ids, rendered is not None, roles, manner, offered, more)
         if labels is None or rendered is None or inspection.tokens is None:
             return RowShape(*early)
-        kept, n = labels.kept, len(self.tokens)
+        kept, n, mask = labels.kept, len(self.tokens), self.mask
         whole = kept == ((0, n),) or (len(kept) > 1 and covered(kept) == n)
         _, _, messages, parts = tuple(zip(*self.stretches)) or ((), (), (), ())
         extents = [NONE] * len(self.stretches)
-        for at, count in self.mask.trained_in.items():
+        for at, count in mask.trained_in.items():
             start, end, _, _ = self.stretches[at]
             extents[at] = ALL if count == end - start else SOME
         return RowShape(
@@ -234,7 +237,9 @@ class RowLook:
             labels.dropped is not None,
             rendered.pieces is not None,
             boundary is not None and not boundary.clean,
-            self.mask.extent,
+            rendered.text.isascii(),
+            self.spelling.cut_out,
+            mask.extent,
             messages,
             parts,
             tuple(extents),
@@ -252,6 +257,19 @@ class RowLook:
         return "\n".join(
             [*self.read.said, *[one for one in (found.prompt, found.completion, found.text) if one is not None]]
         )
+
+    @lazy
+    def odd(self) -> bytes:
+        """What of these texts is no plain character: signs of which marks are made, control characters, and all that is
+        not ASCII."""
+        return self.spoken.encode("utf-8", "surrogatepass").translate(None, _PLAIN)
+
+    @lazy
+    def signs(self) -> frozenset[str]:
+        """The signs of `SIGNS` among it: a check that looks for others finds nothing (see `RowCheck`)."""
+        if self.inspection.conversation is None or not self.odd:
+            return frozenset()
+        return frozenset(self.odd.translate(_SIGN_OF).decode("latin-1"))
 
     @lazy
     def calls(self) -> Mapping[int, Sequence[Call]]:

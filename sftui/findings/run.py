@@ -12,13 +12,7 @@ from sftui.findings.dataset import DatasetChecks
 from sftui.findings.look import RowLook
 from sftui.findings.model import Finding
 from sftui.findings.rules.rows import ROW007
-from sftui.findings.shapes import RowShape
 from sftui.model import Inspection
-
-MOST_STRETCHES = 400
-"""Of how many stretches a shape may be, so that what is tried on its rows is remembered."""
-MOST_SHAPES = 2_000
-"""How many are remembered at a time: a hostile set has a new one in every row."""
 
 _BY_MOMENT = {when: tuple(check for check in ROW_CHECKS if check.when is when) for when in RowCondition}
 
@@ -52,18 +46,15 @@ def _found(look: RowLook) -> tuple[Finding, ...]:
 
 
 def _checks(look: RowLook) -> Sequence[RowCheck]:
-    """What may find anything in a row of this shape, in order."""
-    context, shape = look.context, look.shape
-    remembered: dict[RowShape, Sequence[RowCheck]] = context.once("asked", dict)
-    checks_to_run = remembered.get(shape)
-    if checks_to_run is None:
-        checks = (check for when in moments(look.inspection) for check in _BY_MOMENT[when])
-        checks_to_run = [check for check in checks if check.open(context, shape)]
-        if len(shape.parts) <= MOST_STRETCHES and len(shape.roles) <= MOST_STRETCHES:
-            if len(remembered) >= MOST_SHAPES:
-                remembered.clear()
-            remembered[shape] = checks_to_run
-    return checks_to_run
+    """What may find anything in a row of this shape and with these signs, in order."""
+    asked, signs = look.shape.asked, look.signs
+    checks = asked.get(signs)
+    if checks is None:
+        if None not in asked:
+            every = (check for when in moments(look.inspection) for check in _BY_MOMENT[when])
+            asked[None] = [check for check in every if check.open(look.context, look.shape)]
+        checks = asked[signs] = [check for check in asked[None] if check.seen(look.context, look.shape, signs)]
+    return checks
 
 
 def moments(inspection: Inspection) -> Iterator[RowCondition]:

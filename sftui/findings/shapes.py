@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sftui.conversations.messages import KNOWN_ROLES
 from sftui.findings.words import REASONING, content_texts, texts_beside
@@ -108,6 +108,8 @@ def read(messages: Sequence[Message]) -> MessageSummary:
 
 RESULT_ROLES = ("tool", "function", "ipython", "environment")
 """Roles of results; `function` is LLaMA-Factory's name for a call, and aliases are reported as such (ROL001)."""
+LONGEST_NAME = 200
+"""Characters of a name under which rows, or tokens, are counted."""
 NONE, SOME, ALL = range(3)
 """How many of some tokens the mask trains, their extent; of no tokens none."""
 
@@ -130,35 +132,10 @@ class Order:
     tools: bool
 
 
-@lru_cache(maxsize=1000)
-def order_of(roles: tuple[str, ...]) -> Order:
-    """The order of roles, worked out once for all rows that have the same."""
-    places: dict[str, list[int]] = {}
-    for number, role in enumerate(roles):
-        places.setdefault(role, []).append(number)
-    system, answers = places.get("system", []), places.get("assistant", [])
-    return Order(
-        KNOWN_ROLES.issuperset(places),
-        tuple(system),
-        tuple(answers),
-        frozenset([*system, *places.get("developer", [])]),
-        frozenset([*places.get("user", []), *answers]),
-        not places.keys().isdisjoint(RESULT_ROLES),
-    )
-
-
-class RowShape(NamedTuple):
-    """The shape of a row: how far it came (`kind` None: it is no conversation), what its messages are made of, and
-    where it is trained.
-
-    `rendered`: there is a text of it. `tools`, `extra`: the conversation has some. From `labelled` on the fields are of
-    rows with tokens and labels: `known` as in `RowLook`, `whole`: the trainer receives all tokens, `dropped`: it drops
-    the row, `pieces`: it encodes part by part, `merged`: the prompt alone has other tokens, `extent` of the whole row,
-    and stretch by stretch who wrote it, which part it is, and its extent.
-    """
-
+class _ShapeFields(NamedTuple):
     kind: Kind | None
     stopped: Stage | None
+    ids: bool = False
     rendered: bool = False
     roles: tuple[str, ...] = ()
     manner: MessageTraits = MessageTraits()
@@ -170,16 +147,62 @@ class RowShape(NamedTuple):
     dropped: bool = False
     pieces: bool = False
     merged: bool = False
+    ascii: bool = False
+    cut_out: bool = False
     extent: int = NONE
     messages: tuple[int, ...] = ()
     parts: tuple[Part, ...] = ()
     extents: tuple[int, ...] = ()
 
-    @property
-    def order(self) -> Order:
-        return order_of(self.roles)
 
-    @property
+class RowShape(_ShapeFields):
+    """The shape of a row: how far it came (`kind` None: it is no conversation), what its messages are made of, and
+    where it is trained. Rows of one shape share one under a context, with all that is worked out for it.
+
+    `ids`: its data hold a column of ids. `rendered`: there is a text of it. `tools`, `extra`: the conversation has
+    some. From `labelled` on the fields are of rows with tokens and labels: `known` and `cut_out` as in `RowLook` and
+    `Spelling`, `whole`: the trainer receives all tokens, `dropped`: it drops the row, `pieces`: it encodes part by
+    part, `merged`: the prompt alone has other tokens, `ascii`: the rendered text is, `extent` of the whole row, and
+    stretch by stretch who wrote it, which part it is, and its extent.
+    """
+
+    @lazy
+    def asked(self) -> dict[frozenset[str] | None, Sequence[Any]]:
+        """The checks of rows of this shape, by the signs that their texts hold (None: all)."""
+        return {}
+
+    @lazy
+    def order(self) -> Order:
+        """What the roles in their order tell."""
+        places: dict[str, list[int]] = {}
+        for number, role in enumerate(self.roles):
+            places.setdefault(role, []).append(number)
+        system, answers = places.get("system", []), places.get("assistant", [])
+        return Order(
+            KNOWN_ROLES.issuperset(places),
+            tuple(system),
+            tuple(answers),
+            frozenset([*system, *places.get("developer", [])]),
+            frozenset([*places.get("user", []), *answers]),
+            not places.keys().isdisjoint(RESULT_ROLES),
+        )
+
+    @lazy
+    def owners(self) -> Sequence[tuple[str, int, str]]:
+        """Who wrote each stretch: the role as it is counted, "" where it is of no message, the message and the part."""
+        roles = dict(enumerate(self.roles))
+        return [_owner(roles.get(message, ""), message, part) for message, part in zip(self.messages, self.parts)]
+
+    @lazy
+    def turns_trained(self) -> bool | None:
+        """Whether all answers of the chat are trained, or none, where it has several, in tokens; else None."""
+        answers, places = self.order.answers, zip(self.messages, self.parts, self.extents)
+        if self.kind is not Kind.CHAT or len(answers) < 2 or not self.placed.issuperset(answers):
+            return None
+        trained = {number for number, part, extent in places if extent and part is Part.CONTENT}
+        return not trained or trained.issuperset(answers)
+
+    @lazy
     def placed(self) -> frozenset[int]:
         """The messages of whose content there are tokens: all of them are in `RowLook.placed`."""
         return frozenset([number for number, part in zip(self.messages, self.parts) if part is Part.CONTENT])
@@ -207,6 +230,11 @@ class RowShape(NamedTuple):
             number: NONE if drawn[start] == drawn[end] else SOME if masked[start] < masked[end] else ALL
             for number, (start, end) in sorted(places.items())
         }
+
+
+@lru_cache(maxsize=1000)
+def _owner(role: str, message: int, part: Part) -> tuple[str, int, str]:
+    return visible(role)[:LONGEST_NAME], message, part.value
 
 
 SHOWN_ROLES = 40

@@ -145,7 +145,7 @@ BND008 = major(
 )
 
 
-@row_check(LABELLED, BND001, BND008, shape=lambda shape: shape.merged, masks=BY_PROMPT)
+@row_check(LABELLED, BND001, BND008, shape=lambda shape, _: shape.merged, masks=BY_PROMPT)
 def merged(look: RowLook) -> Iterator[Fault]:
     """BND001 and BND008: the prompt's tokens are no prefix though its text is."""
     boundary, prompt_ids = look.inspection.boundary, look.tokens.prompt_ids
@@ -293,7 +293,7 @@ BND003 = minor(
 )
 
 
-@row_check(SLOW, BND003, shape=lambda shape: shape.pieces)
+@row_check(SLOW, BND003, shape=lambda shape, _: shape.pieces)
 def pieces(look: RowLook) -> Iterator[Fault]:
     """BND003: the row's pieces, encoded alone, differ from the text encoded as a whole."""
     parts = look.rendered.pieces

@@ -10,7 +10,7 @@ from typing import Any
 from sftui.conversations.messages import FLAG_KEYS, UNPACKED, WEIGHT_KEYS, part_kind, printed_list
 from sftui.findings.checks import CHATS, CONVERSATION, DATA, Fault, row_check, setup_check
 from sftui.findings.context import Context
-from sftui.findings.look import RowLook, shown
+from sftui.findings.look import CONTROL, WIDE, RowLook, shown
 from sftui.findings.model import Consequence, Severity
 from sftui.findings.rule import DROP, GOOD, ROUNDS_OF, Rule, case, chat, fatal, loud, major, minor
 from sftui.findings.rules.roles import refused_roles
@@ -96,7 +96,7 @@ CON005 = major(
     CON003,
     CON004,
     CON005,
-    shape=lambda shape: shape.manner.silent or shape.manner.unsaid,
+    shape=lambda shape, _: shape.manner.silent or shape.manner.unsaid,
     several=True,
 )
 def nothing_said(look: RowLook) -> Iterator[Fault]:
@@ -351,7 +351,9 @@ CON014 = fatal(
 )
 
 
-@row_check(CONVERSATION, CON014, shape=lambda shape: shape.extra, row=lambda look: UNPACKED in look.conversation.extra)
+@row_check(
+    CONVERSATION, CON014, shape=lambda shape, _: shape.extra, row=lambda look: UNPACKED in look.conversation.extra
+)
 def history_of_keys(look: RowLook) -> Iterator[Fault]:
     """CON014: the trainer unpacks each pair of the history, and a mapping gives the names of its keys."""
     unpacked: Mapping[int, str] = look.conversation.extra.get(UNPACKED, {})
@@ -395,7 +397,6 @@ _ANY = re.compile(
     "\u202a-\u202e\u2066-\u2069\u200b\u2060-\u2064\u2028\u2029\u00ad\u3164\uf020-\uf0ff\U000e0000-\U000e007f"
     "\u00c2-\u00c5\u00d0\u00d1\u00e2\u00f0\u951f\u0420\u0421]"
 )
-_CONTROL = bytes(code for code in (*range(0x20), 0x7F) if code not in b"\t\n\r")
 # LaTeX begins many commands with the two characters \n.
 _LATEX = re.compile(
     r"\\n(?=(?:abla|e|eq|eg|u|i|ot|otin|mid|atural|orm|onumber|oindent|ewline|ewcommand|ewpage|olimits|parallel|prec|succ|sim|cong|exists"
@@ -426,7 +427,14 @@ CON012 = minor(
 )
 
 
-@row_check(CONVERSATION, CON008, CON012, row=lambda look: _may_be_broken(look.spoken), several=True)
+@row_check(
+    CONVERSATION,
+    CON008,
+    CON012,
+    signs=lambda *_: "\\" + CONTROL + WIDE,
+    row=lambda look: _ESCAPED in look.spoken or _ANY.search(look.odd.decode("utf-8", "surrogatepass")),
+    several=True,
+)
 def broken_characters(look: RowLook) -> Iterator[Fault]:
     """CON008 and CON012, one finding each a row."""
     broken = escaped = False
@@ -452,14 +460,6 @@ def broken_characters(look: RowLook) -> Iterator[Fault]:
                 at = bare.index(_ESCAPED)
                 what = f"{_name(look, number)} holds the characters \\n {bare.count(_ESCAPED)} times and no line break"
                 yield Fault(what, shown(bare[max(0, at - 20) : at + 30]), message=number, rule=CON012)
-
-
-def _may_be_broken(text: str) -> bool:
-    if "\\" in text and _ESCAPED in text:
-        return True
-    if text.isascii():
-        return len(text.encode().translate(None, _CONTROL)) != len(text)
-    return _ANY.search(text) is not None
 
 
 def _mojibake(text: str) -> re.Match[str] | None:

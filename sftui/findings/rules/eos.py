@@ -64,11 +64,8 @@ def _last_solid(look: RowLook, end: int) -> int:
 
 def _stopped(look: RowLook) -> bool:
     """Whether the row ends with a stop token of every row."""
-    ids, stops, last = look.tokens.ids, look.context.stops, look.padding - 1
-    if last >= 0 and ids[last] in stops and look.spelling.is_special(last):  # as most rows do: it is no white space
-        return True
-    last = _last_solid(look, last + 1)
-    return last >= 0 and ids[last] in stops
+    last = _last_solid(look, look.padding)
+    return last >= 0 and look.tokens.ids[last] in look.context.stops
 
 
 EOS001 = fatal(
@@ -116,7 +113,7 @@ def no_stop(look: RowLook) -> Iterator[Fault]:
 @row_check(
     LABELLED,
     EOS001,
-    shape=lambda shape: (
+    shape=lambda shape, _: (
         not shape.dropped and set(shape.trained(Part.CONTENT, "assistant")) - {max(shape.order.answers, default=0)}
     ),
     row=lambda look: _may_go_on(look),
@@ -210,7 +207,7 @@ GEN003 = fatal(
 )
 
 
-@row_check(LABELLED, EOS004, EOS006, GEN003, shape=lambda shape: _may_mask_stops(shape), kinds=CHATS)
+@row_check(LABELLED, EOS004, EOS006, GEN003, shape=lambda shape, _: _may_mask_stops(shape), kinds=CHATS)
 def masked_stop(look: RowLook) -> Iterator[Fault]:
     """EOS004, EOS006 and GEN003: an answer is trained to its last content token, but its stop token is not."""
     found: list[tuple[MessageTokens, int]] = []
@@ -300,15 +297,15 @@ EOS007 = minor(
 )
 
 
-@row_check(LABELLED, EOS007, shape=lambda shape: shape.extent)
+@row_check(LABELLED, EOS007, shape=lambda shape, _: shape.extent)
 def doubled_stop(look: RowLook) -> Iterator[Fault]:
     """EOS007: two trained stop tokens with nothing but white space between."""
-    ids, blank, drawn, places = look.tokens.ids, look.spelling.blank, look.mask.drawn, look.special_trained
+    ids, blank, places = look.tokens.ids, look.spelling.blank, look.special_trained
     if not look.context.stops <= look.context.tools.tokenizer.special_ids:
         places = [i for i, token in enumerate(ids) if token in look.row_stops]
     for before, i in pairwise(places):
         apart = not all(map(blank, range(before + 1, i))) or i >= look.padding
-        if not apart and {ids[before], ids[i]} <= look.row_stops and drawn[before] and drawn[i]:
+        if not apart and {ids[before], ids[i]} <= look.row_stops and look.mask.drawn[before] and look.mask.drawn[i]:
             what = f"{look.spelling.token(before)} and {look.spelling.token(i)} follow each other and both are trained"
             yield Fault(what, tokens=(before, i + 1))
 
@@ -325,7 +322,7 @@ EOS012 = fatal(
 )
 
 
-@row_check(CONVERSATION, EOS012, row=lambda look: _MARKS.in_(look.spoken))
+@row_check(CONVERSATION, EOS012, signs=lambda *_: "<[", row=lambda look: _MARKS.in_(look.spoken))
 def foreign_stop(look: RowLook) -> Iterator[Fault]:
     """EOS012: a stop token's text that is plain text for this tokenizer; the worst place of the row."""
     tokenizer, milder = look.context.tools.tokenizer, None

@@ -226,7 +226,7 @@ GEN005 = fatal(
     GEN004,
     GEN005,
     masks=("generation_tag",),
-    shape=lambda shape: shape.trained(Part.CONTENT, *_OTHERS) or shape.masked(Part.CONTENT, "assistant"),
+    shape=lambda shape, _: shape.trained(Part.CONTENT, *_OTHERS) or shape.masked(Part.CONTENT, "assistant"),
     kinds=CHATS,
 )
 def lost_or_spilled(look: RowLook) -> Iterator[Fault]:
@@ -262,7 +262,7 @@ def all_lost(look: RowLook) -> Iterator[Fault]:
     """GEN004 where not one token is left: a trainer that stops at such rows, or LAB001's cause."""
     start, end = next(iter(look.rendered.generation), (0, 0))
     if end and look.rendered.text[start : start + 1].isspace():
-        number = next(iter(look.order.answers), None)
+        number = next(iter(look.shape.order.answers), None)
         what = "no token of the row is trained: the first generation span begins with white space that has no token"
         yield Fault(what, message=number, span=(start, min(end, start + 40)))
 
@@ -290,7 +290,7 @@ GEN002 = minor(
 )
 
 
-@row_check(LABELLED, GEN002, shape=lambda shape: shape.trained(Part.HEADER, "assistant"), kinds=CHATS)
+@row_check(LABELLED, GEN002, shape=lambda shape, _: shape.trained(Part.HEADER, "assistant"), kinds=CHATS)
 def header_trained(look: RowLook) -> Iterator[Fault]:
     """GEN002: header tokens of answers carry loss, where the rest of the prompt does not."""
     touched = [turn for turn in look.answers if look.trains(turn.header)]
@@ -404,7 +404,7 @@ def _disagreement(look: RowLook) -> tuple[int, str, tuple[int, int]] | None:
     bos = look.facts.bos_token or ""
     if text is None or look.rendered.text not in (text, text.removeprefix(bos)):
         return None  # the trainer renders otherwise, or the text holds the date of the day
-    answers = look.order.answers
+    answers = look.shape.order.answers
     methods = [by_prefix(text, messages, answers, draw), by_sentinels(text, messages, answers, draw)]
     if look.rendered.has_generation_tag and text == look.rendered.text:
         methods.append(by_tags(look.rendered.generation, answers, methods[0].found))
@@ -424,12 +424,7 @@ GEN007 = fatal(
 )
 
 
-@row_check(
-    LABELLED,
-    GEN007,
-    row=lambda look: not look.spelling.cut_out,
-    kinds=WRITTEN,
-)
+@row_check(LABELLED, GEN007, shape=lambda shape, _: not shape.cut_out, kinds=WRITTEN)
 def offsets(look: RowLook) -> Iterator[Fault]:
     """GEN007: offsets that cannot be right; a normalizer may move some, so only gross errors count."""
     starts, ends, text = look.tokens.starts, look.tokens.ends, look.rendered.text

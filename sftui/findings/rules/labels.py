@@ -112,7 +112,7 @@ def _answers(roles: tuple[str, ...]) -> list[int]:
     LABELLED,
     LAB015,
     of=lambda shape: shape.known and not shape.dropped,
-    shape=lambda shape: shape.placed.isdisjoint(_answers(shape.roles)),
+    shape=lambda shape, _: shape.placed.isdisjoint(_answers(shape.roles)),
     kinds=CHATS,
 )
 def answers_unread(look: RowLook) -> Iterator[Fault]:
@@ -150,7 +150,7 @@ LAB002 = major(
 @row_check(
     LABELLED,
     LAB002,
-    shape=lambda shape: shape.trained(Part.CONTENT, *_OTHERS),
+    shape=lambda shape, _: shape.trained(Part.CONTENT, *_OTHERS),
     recipe=lambda context: context.recipe.mask.rule != "generation_tag",
     kinds=CHATS,
 )
@@ -210,7 +210,7 @@ LAB010 = major(
 @row_check(
     LABELLED,
     LAB010,
-    row=lambda look: Quirk.NAMED_KEYS_ONLY in look.context.traits.quirks or look.read.manner.flagged,
+    shape=lambda shape, context: Quirk.NAMED_KEYS_ONLY in context.traits.quirks or shape.manner.flagged,
     kinds=CHATS,
 )
 def flags_ignored(look: RowLook) -> Iterator[Fault]:
@@ -296,7 +296,7 @@ GEN006 = minor(
 )
 
 
-@row_check(LABELLED, GEN006, shape=lambda shape: shape.extent)
+@row_check(LABELLED, GEN006, shape=lambda shape, _: shape.extent and not (shape.cut_out and shape.ascii))
 def half_characters(look: RowLook) -> Iterator[Fault]:
     """GEN006: a trained run ends inside a character, or begins inside one."""
     for first, last in look.mask.runs:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sftui.findings.checks import CONVERSATION, LABELLED, Fault, row_check
 from sftui.findings.context import Context
-from sftui.findings.look import RowLook, shown
+from sftui.findings.look import SIGNS, WIDE, RowLook, shown
 from sftui.findings.model import Consequence
 from sftui.findings.rule import DROP, ROUNDS_OF, case, chat, chatml, fatal, major
 from sftui.findings.rules.roles import raw_message
@@ -18,8 +18,8 @@ from sftui.findings.words import (
     WANTED,
     TextIndex,
     TextMarks,
-    marks_of,
     said,
+    sign_of,
     spoken_of,
     text_of,
     thought_in,
@@ -84,13 +84,14 @@ THK004 = major(
     THK003,
     THK004,
     of=lambda shape: shape.rendered,
+    signs=lambda shape, context: "" if shape.manner.reasoned or not context.traits.renders_templates else "<",
     row=lambda look: (
         "</think>" in look.spoken or not look.context.traits.renders_templates or look.read.manner.reasoned
     ),
 )
 def lost(look: RowLook) -> Iterator[Fault]:
     """THK001, THK003 and THK004: reasoning whose text is nowhere in the rendering."""
-    last = max(look.order.answers, default=-1)
+    last = max(look.shape.order.answers, default=-1)
     stripped: list[int] = []
     standing = TextIndex(look.rendered.text)
     for number, message in enumerate(look.messages):
@@ -138,7 +139,7 @@ THK005 = major(
 )
 
 
-@row_check(CONVERSATION, THK005, row=lambda look: _MARKS.in_(look.spoken))
+@row_check(CONVERSATION, THK005, signs=lambda *_: "<[", row=lambda look: _MARKS.in_(look.spoken))
 def unbalanced(look: RowLook) -> Iterator[Fault]:
     """THK005: the tags of one answer do not open and close in turn; a mention in prose or code is none."""
     completion = look.conversation.completion
@@ -234,7 +235,15 @@ INJ002 = fatal(
 
 
 @row_check(
-    LABELLED, INJ001, INJ002, row=lambda look: _may_be_typed(look), kinds=(Kind.CHAT, Kind.STRINGS), several=True
+    LABELLED,
+    INJ001,
+    INJ002,
+    signs=lambda shape, context: (
+        "" if shape.manner.other or shape.tools else context.once("signs", lambda: _signs(context))
+    ),
+    row=lambda look: _may_be_typed(look),
+    kinds=(Kind.CHAT, Kind.STRINGS),
+    several=True,
 )
 def typed(look: RowLook) -> Iterator[Fault]:
     """INJ001 and INJ002: the first place of each; the token's text must stand in the row's own data."""
@@ -267,15 +276,18 @@ def _may_be_typed(look: RowLook) -> bool:
     if look.read.manner.other:
         return True  # parts may hold texts that are no content
     tokenizer, media = look.context.tools.tokenizer, media_ids(look.context)
-    # Of which one stands in every text that holds a control token or a media placeholder (see `marks_of`).
-    marks = look.context.once("marks", lambda: marks_of(map(tokenizer.piece, tokenizer.special_ids | media)))
-    tools = look.tools.text if look.conversation.tools else ""
-    for text in (look.spoken, tools):
-        if text and any([sign in text and mark in text for sign, mark in marks]):
-            found = look.spelling.special_ids | media.intersection(look.tokens.input_ids)
-            if any(tokenizer.piece(token) in text for token in found):
-                return True
-    return False
+    said = (look.spoken, look.tools.text if look.conversation.tools else "")
+    found = map(tokenizer.piece, look.spelling.special_ids | media.intersection(look.tokens.ids))
+    return any(piece in text for piece in found for text in said)
+
+
+def _signs(context: Context) -> str:
+    """Of which one stands in every text that holds a control token or a media placeholder; "" where some is none of
+    `SIGNS`."""
+    special, piece = context.tools.tokenizer.special_ids | media_ids(context), context.tools.tokenizer.piece
+    signs = context.once("signs", lambda: {sign_of(piece(token)) for token in special})
+    found = "".join([sign if sign.isascii() else WIDE for sign in signs])
+    return found if SIGNS.issuperset(found) else ""
 
 
 def _in_completion(look: RowLook) -> Iterator[Fault]:

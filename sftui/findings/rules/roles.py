@@ -65,7 +65,7 @@ TPL010 = fatal(
 )
 
 
-@row_check(CONVERSATION, ROL001, ROL002, TPL010, shape=lambda shape: not shape.order.known, several=True)
+@row_check(CONVERSATION, ROL001, ROL002, TPL010, shape=lambda shape, _: not shape.order.known, several=True)
 def strange_roles(look: RowLook) -> Iterator[Fault]:
     """ROL001, ROL002 and TPL010, one finding for each strange role of the row."""
     seen: set[str] = set()
@@ -170,7 +170,7 @@ ROL004 = major(
 
 @row_check(CONVERSATION, ROL004, of=lambda shape: shape.order.system not in ((), (0,)))
 def system_place(look: RowLook) -> Iterator[Fault]:
-    places = look.order.system
+    places = look.shape.order.system
     number = next(place for place in places if place > 0)
     what = f"the system message is message {number}, not the first"
     if len(places) > 1:
@@ -272,7 +272,7 @@ LAB012 = fatal(
 )
 
 
-@row_check(CONVERSATION, LAB012, shape=lambda shape: shape.roles and shape.roles[-1] != "assistant", kinds=CHATS)
+@row_check(CONVERSATION, LAB012, shape=lambda shape, _: shape.roles and shape.roles[-1] != "assistant", kinds=CHATS)
 def ends_elsewhere(look: RowLook) -> Iterator[Fault]:
     """LAB012: nothing to learn at the end of the row."""
     last = look.roles[-1] if look.roles else "assistant"
@@ -286,7 +286,7 @@ def ends_elsewhere(look: RowLook) -> Iterator[Fault]:
     CONVERSATION,
     TPL006,
     of=lambda shape: shape.stopped is None,
-    shape=lambda shape: _out_of_turn(shape.roles) is not None,
+    shape=lambda shape, _: _out_of_turn(shape.roles) is not None,
     kinds=CHATS,
 )
 def out_of_order(look: RowLook) -> Iterator[Fault]:
@@ -327,7 +327,7 @@ TPL003 = major(
 )
 
 
-@row_check(LABELLED, TPL003, shape=lambda shape: not shape.order.instructions <= shape.placed)
+@row_check(LABELLED, TPL003, shape=lambda shape, _: not shape.order.instructions <= shape.placed)
 def system_lost(look: RowLook) -> Iterator[Fault]:
     """TPL003: a proven absence, once per row; a merge into the user's turn is the set-up's to tell."""
     drops = look.context.traits.options.get(Effect.DROPS_SYSTEM)

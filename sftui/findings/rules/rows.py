@@ -167,7 +167,7 @@ LAB006 = loud(
 )
 
 
-@row_check(DATA, LAB006)
+@row_check(DATA, LAB006, shape=lambda shape, _: shape.ids)
 def length_mismatch(look: RowLook) -> Iterator[Fault]:
     found = _mismatch(look)
     if found:

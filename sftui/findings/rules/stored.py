@@ -279,7 +279,7 @@ CFG001 = fatal(
 @row_check(
     SLOW,
     CFG001,
-    row=lambda look: look.stored or "input_ids" in (look.inspection.row.data or ()),
+    shape=lambda shape, _: shape.ids or shape.kind is Kind.TOKENS,
     recipe=lambda context: context.template is not None,
     kinds=(Kind.TOKENS, Kind.CHAT),
 )
@@ -410,7 +410,7 @@ def drifted(look: RowLook) -> Iterator[Fault]:
     )
 
 
-@row_check(SLOW, TOK006, row=lambda look: "input_ids" in (look.inspection.row.data or ()), kinds=CHATS)
+@row_check(SLOW, TOK006, shape=lambda shape, _: shape.ids, kinds=CHATS)
 def encoded_again(look: RowLook) -> Iterator[Fault]:
     """TOK006 of a row whose messages are encoded though it brings ids: others are trained than those it holds."""
     held = (look.inspection.row.data or {}).get("input_ids")

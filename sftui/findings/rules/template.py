@@ -35,7 +35,7 @@ TPL009 = minor(
 )
 
 
-@row_check(LABELLED, TPL009, of=lambda shape: shape.known, shape=lambda shape: shape.manner.bordered, kinds=CHATS)
+@row_check(LABELLED, TPL009, of=lambda shape: shape.known, shape=lambda shape, _: shape.manner.bordered, kinds=CHATS)
 def stripped(look: RowLook) -> Iterator[Fault]:
     """TPL009: the content's edges are missing from a region that is proven to be its own."""
     regions: dict[int, tuple[int, int]] = {}
@@ -81,7 +81,7 @@ TPL015 = fatal(
     LABELLED,
     TPL015,
     of=lambda shape: shape.known and not shape.dropped,
-    shape=lambda shape: shape.manner.beside or not shape.order.turns.difference(shape.manner.mute) <= shape.placed,
+    shape=lambda shape, _: shape.manner.beside or not shape.order.turns.difference(shape.manner.mute) <= shape.placed,
     kinds=CHATS,
 )
 def left_out(look: RowLook) -> Iterator[Fault]:
@@ -122,7 +122,7 @@ TPL007 = major(
 def prompt_no_prefix(look: RowLook) -> Iterator[Fault]:
     """TPL007: the prompt's text is no prefix of the whole, where the mask is cut by the prompt."""
     prompt = look.rendered.prompt
-    if prompt is None or look.tokens.prompt_ids is None or look.rendered.text.startswith(prompt):
+    if prompt is None or look.tokens.prompt is None or look.rendered.text.startswith(prompt):
         return
     shared = common_prefix(prompt, look.rendered.text)
     at = next((i for i, end in enumerate(look.tokens.ends) if end > shared), len(look.tokens) - 1)

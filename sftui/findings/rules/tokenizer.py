@@ -29,11 +29,11 @@ TOK001 = minor(
 )
 
 
-@row_check(LABELLED, TOK001, row=lambda look: look.facts.unk_id is not None or not look.rendered.text.isascii())
+@row_check(LABELLED, TOK001, shape=lambda shape, context: context.facts.unk_id is not None or not shape.ascii)
 def unknown(look: RowLook) -> Iterator[Fault]:
     """TOK001: unknown tokens, or a large share of single bytes."""
-    ids, unk = look.tokens.input_ids, look.facts.unk_id
-    if unk is not None and unk in ids and unk not in look.context.stops:
+    ids, unk = look.tokens.ids, look.facts.unk_id
+    if unk is not None and unk in look.tokens.input_ids and unk not in look.context.stops:
         at = ids.index(unk)
         start, end = look.tokens.starts[at], look.tokens.ends[at]
         if start != NOWHERE:
@@ -78,8 +78,10 @@ TOK005 = fatal(
 
 def _may_be_bytes(look: RowLook) -> bool:
     """Whether so many tokens are of bytes, by their pieces, or begin where another one does."""
-    ids, much = look.tokens.input_ids, _MUCH * len(look.tokens)
-    if len(ids) - len(set(look.tokens.starts)) > much:
+    ids, much, text = look.tokens.ids, _MUCH * len(look.tokens), look.rendered.text
+    # Of the bytes of a text that is cut, only those beyond one for each character are inside of one.
+    inside = not look.spelling.cut_out or len(text.encode("utf-8", "surrogatepass")) - len(text) > much
+    if inside and len(ids) - len(set(look.tokens.starts)) > much:
         return True
     tokenizer = look.context.tools.tokenizer
     bytes_here = look.context.once(
@@ -93,7 +95,8 @@ def _may_be_bytes(look: RowLook) -> bool:
     TOK002,
     TOK005,
     of=lambda shape: not shape.pieces,
-    row=lambda look: not look.spelling.cut_out and not _spelt(look),
+    shape=lambda shape, _: not shape.cut_out,
+    row=lambda look: not _spelt(look),
     kinds=WRITTEN,
 )
 def lossy(look: RowLook) -> Iterator[Fault]:

@@ -96,8 +96,8 @@ TOO002 = fatal(
     CONVERSATION,
     TOO002,
     of=lambda shape: shape.rendered,
-    row=lambda look: (
-        look.read.manner.called or look.order.tools or Quirk.DROPS_TOOL_CALLS in look.context.traits.quirks
+    shape=lambda shape, context: (
+        shape.manner.called or shape.order.tools or Quirk.DROPS_TOOL_CALLS in context.traits.quirks
     ),
 )
 def dropped(look: RowLook) -> Iterator[Fault]:
@@ -266,7 +266,7 @@ TOO006 = major(
 )
 
 
-@row_check(CONVERSATION, TOO006, shape=lambda shape: shape.manner.called or shape.order.tools)
+@row_check(CONVERSATION, TOO006, shape=lambda shape, _: shape.manner.called or shape.order.tools)
 def graph(look: RowLook) -> Iterator[Fault]:
     """TOO006: the first of malformed calls, calls of no tool and results without a call; else a call without a
     result."""
@@ -358,7 +358,7 @@ CON009 = major(
 )
 
 
-@row_check(CONVERSATION, CON009, shape=lambda shape: shape.manner.called or shape.tools)
+@row_check(CONVERSATION, CON009, shape=lambda shape, _: shape.manner.called or shape.tools)
 def null_keys(look: RowLook) -> Iterator[Fault]:
     """CON009: keys that are null in tool arguments or schemas, which Arrow adds so that all rows have the same."""
     for number, (_, arguments, _) in _calls(look):

@@ -181,7 +181,7 @@ TRU007 = loud(
 )
 
 
-@row_check(LABELLED, TRU007, shape=lambda shape: not shape.whole)
+@row_check(LABELLED, TRU007, shape=lambda shape, _: not shape.whole)
 def cut_media(look: RowLook) -> Iterator[Fault]:
     """TRU007: placeholders before and after the cut."""
     kept, media = look.labels.kept, media_ids(look.context)
@@ -228,7 +228,7 @@ TRU006 = major(
 )
 
 
-@row_check(LABELLED, TRU006, shape=lambda shape: shape.dropped)
+@row_check(LABELLED, TRU006, shape=lambda shape, _: shape.dropped)
 def dropped(look: RowLook) -> Iterator[Fault]:
     why = look.labels.dropped
     if why is not None:
@@ -252,6 +252,7 @@ TRU009 = major(
     LABELLED,
     TRU009,
     recipe=lambda context: context.facts.model_max_length is not None and context.recipe.length.max is None,
+    row=lambda look: len(look.tokens) > (look.facts.model_max_length or 0),
 )
 def over_model(look: RowLook) -> Iterator[Fault]:
     """TRU009: longer than the model's own limit, and nothing cuts it."""

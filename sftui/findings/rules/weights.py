@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from sftui.conversations.messages import WEIGHT_KEYS
@@ -82,13 +83,10 @@ def _reads(context: Context) -> tuple[str, ...]:
 
 def _weighs(look: RowLook) -> bool:
     """Whether some message may bring a weight."""
-    keys = _all_keys(look)
-    return look.read.manner.flagged or any(
-        [
-            (type(item) is dict or isinstance(item, Mapping)) and not keys.isdisjoint(item)
-            for item in look.raw_messages or ()
-        ]
-    )
+    try:
+        return look.read.manner.flagged or not _all_keys(look).isdisjoint(chain.from_iterable(look.raw_messages or ()))
+    except TypeError:  # some are none
+        return True
 
 
 def _all_keys(look: RowLook) -> frozenset[str]:

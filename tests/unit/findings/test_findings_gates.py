@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from case_runner import open_case
@@ -15,14 +16,14 @@ from sftui.errors import SftuiError
 from sftui.findings import CODES, Context, check_row
 from sftui.findings.catalogue import ROW_CHECKS
 from sftui.findings.checks import RowCheck
-from sftui.findings.look import RowLook
+from sftui.findings.look import CONTROL, SIGNS, WIDE, RowLook
 from sftui.findings.rule import Case
-from sftui.findings.rules import eos
+from sftui.findings.rules import eos, marks
 from sftui.findings.run import moments
 from sftui.findings.shapes import RowShape
 from sftui.findings.words import TextMarks, cover, sign_of, walk, words
 from sftui.flat import flat, labelled
-from sftui.model import IGNORE_INDEX, NOWHERE, Cut, Inspection
+from sftui.model import IGNORE_INDEX, NOWHERE, Conversation, Cut, Inspection, Kind, Message, Row
 from sftui.tokens import token_text
 
 RECIPES: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -88,7 +89,9 @@ def shut(inspection: Inspection, context: Context) -> list[str]:
         assert list(look.special_trained) == trained
     found = []
     for check in asked(inspection):
-        if not check.open(context, look.shape) or (check.row is not None and not check.row(look)):
+        shape, signs = look.shape, look.signs
+        opened = check.open(context, shape) and check.seen(context, shape, signs)
+        if not opened or (check.row is not None and not check.row(look)):
             told = list(check(RowLook(inspection, context))) if check.fits(context, look.shape) else []
             assert not told, f"{check.faults.__module__}.{check.faults.__name__}: {told}"
             found.append(check.faults.__name__)
@@ -234,12 +237,30 @@ def test_every_text_holds_a_part_of_the_cover(texts: list[str]) -> None:
     assert all(any(part in text for part in parts) for text in texts)
 
 
-@given(st.from_regex(eos._FOREIGN, fullmatch=True))
-def test_every_foreign_stop_holds_a_mark(literal: str) -> None:
-    assert eos._MARKS.in_(literal)
+@given(st.from_regex(eos._FOREIGN, fullmatch=True), st.from_regex(marks._TAG, fullmatch=True))
+def test_every_foreign_stop_and_tag_holds_a_mark_and_a_sign(stop: str, tag: str) -> None:
+    assert eos._MARKS.in_(stop) and not {"<", "["}.isdisjoint(stop)
+    assert marks._MARKS.in_(tag) and not {"<", "["}.isdisjoint(tag)
 
 
 @given(st.lists(st.text("a<|>", min_size=1, max_size=3), max_size=5), st.text("ab<|>", max_size=12))
 def test_marks_stand_in_a_text_where_one_of_them_does(marks: list[str], text: str) -> None:
     assert TextMarks(marks).in_(text) == any(mark in text for mark in marks)
     assert all(sign_of(mark) in mark for mark in marks)
+
+
+SPOKEN = st.lists(st.text(max_size=8) | st.text("ab \t\n<>[]|\\\x00\x7fé\ud83d", max_size=8), max_size=4)
+
+
+@given(SPOKEN)
+def test_the_signs_of_a_row_are_those_of_its_texts(said: list[str]) -> None:
+    messages = [{"role": ("user", "assistant")[i % 2], "content": one} for i, one in enumerate(said)]
+    conversation = Conversation(Kind.CHAT, "messages", messages=tuple(map(Message, messages)))
+    look = RowLook(
+        Inspection(Row(0, {}, "", "row 0"), conversation), cast(Context, SimpleNamespace(recipe=None, facts=None))
+    )
+    plain = {chr(code) for code in (9, 10, 13, *range(0x20, 0x7F))} - set("<>[]|\\")
+    odd = [char for text in said for char in text if char not in plain]
+    assert look.odd.decode("utf-8", "surrogatepass") == "".join(odd)
+    named = {WIDE if not char.isascii() else char if char in SIGNS else CONTROL for char in odd}
+    assert look.signs == named
