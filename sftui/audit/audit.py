@@ -17,16 +17,12 @@ from sftui.findings import Context, DatasetChecks, Finding, Severity, check_data
 from sftui.findings.dataset import LIMITS, Tally
 from sftui.findings.hashes import Hashes
 from sftui.findings.look import RowLook
-from sftui.findings.shapes import trained_in
+from sftui.findings.shapes import LONGEST_NAME, trained_in
 from sftui.flat import Ranges, covered, moved, overlap
 from sftui.model import Inspection, Part, RenderedText
 from sftui.text import visible
 
-COUNTS = (
-    *("tokenized", "tokens", "trained", "received_rows", "received_tokens", "received_trained"),
-    *("evaluation_rows", "evaluation_tokens"),
-)
-LONGEST_NAME = 200
+COUNTS = (*("tokenized", "tokens", "trained", "received_tokens", "evaluation_rows", "evaluation_tokens"),)
 MOST_SOURCES = 5000
 NO_FINDINGS = "no findings"
 UNKNOWN_BRANCH = "not known who wrote what"
@@ -60,13 +56,11 @@ class Audit:
         own = context.recipe.length.max
         self.limits = tuple(sorted({*LIMITS, own} if own is not None else LIMITS))
         self.rows = self.tokenized = self.tokens = self.trained = 0
-        self.received_rows = self.received_tokens = self.received_trained = 0
-        self.evaluation_rows = self.evaluation_tokens = 0
+        self.received_tokens = self.evaluation_rows = self.evaluation_tokens = 0
         self.lengths, self.shares = Counter[int](), Counter[int]()
         self.over, self.cut, self.trained_cut = Counter[int](), Counter[int](), Counter[int]()
         self.unlabelled, self.dropped_tokens, self.dropped_trained = Counter[int](), Counter[int](), Counter[int]()
-        self.by_message, self.by_special = Counter[int](), Counter[int]()
-        self.by_role, self.by_part = Counter[str](), Counter[str]()
+        self.by_owner, self.by_special = Counter[tuple[str, int, str]](), Counter[int]()
         self._special = context.tools.tokenizer.special_pieces
         self.weights = Weights()
         self.sources: dict[str, list[int]] = {}
@@ -129,8 +123,6 @@ class Audit:
         self._measure(look)
         if inspection.example is not None:
             self.received_tokens += inspection.received or 0
-            self.received_trained += inspection.trained
-            self.received_rows += 1
             if labels.weights is not None:
                 self._list("weight", self.weights.add(inspection.examples), row.index)
         if labels.dropped is None:
@@ -149,6 +141,9 @@ class Audit:
     def _compare(self, look: RowLook) -> None:
         """Hand the row to the checks of the dataset; where a baseline asks for it, remember which conversations come
         twice."""
+        if self.listing is None and not self._marking:
+            self.checks.add(look)
+            return
         before = self._repeated_rows
         self.checks.add(look)
         again = [name for name, count, earlier in zip(REPEATS, self._repeated_rows, before) if count > earlier]
@@ -173,18 +168,22 @@ class Audit:
         if n:
             share = trained * 100 // n
             self.shares[share] += 1
-            self._list("trained share", (share_bar(share),), row)
-        for start, end in [sample[:2] for sample in look.tokens.samples] or [(0, n)]:
+            if self.listing is not None:
+                self._list("trained share", (share_bar(share),), row)
+        if not look.tokens.samples:
+            self._long(n, look.mask.runs, row)
+        for start, end, _ in look.tokens.samples:
             self._long(end - start, moved(look.mask.runs, ((start, end),)), row)
 
     def _long(self, n: int, ranges: Ranges, row: int) -> None:
         """What each limit would take of one sequence, by where it carries loss."""
-        trained = covered(ranges)
         self.lengths[n] += 1
-        self._list("length", (length_bar(n),), row)
+        if self.listing is not None:
+            self._list("length", (length_bar(n),), row)
         for limit in self.limits:
             if n <= limit:
                 break
+            trained = covered(ranges)
             lost = covered(ranges, limit)
             self.over[limit] += 1
             self.cut[limit] += n - limit
@@ -202,20 +201,12 @@ class Audit:
         if kept != ((0, look.mask.size),):
             spans = overlap(spans, kept)
             drawn = trained_in(look.stretches, spans)
-        ids, roles, row = look.tokens.ids, look.roles, look.inspection.row.index
+        ids, owners, row, special = look.tokens.ids, look.shape.owners, look.inspection.row.index, look.special_trained
         for at, count in drawn.items():
-            _, _, message, part = look.stretches[at]
-            role = _role(roles[message]) if 0 <= message < len(roles) else ""
-            self.by_message[message] += count
-            self.by_part[part._value_] += count
-            self.by_role[role] += count
-            self._list("message", (str(message),), row)
-            self._list("part", (part._value_,), row)
-            self._list("role", (role,), row)
-        if not look.stretches:
-            return
-        special = look.special_trained
-        for start, end in spans:
+            self.by_owner[owners[at]] += count
+            for kind, name in zip(("role", "message", "part"), owners[at] if self.listing is not None else ()):
+                self._list(kind, (str(name),), row)
+        for start, end in spans if owners else ():
             for i in special[bisect_left(special, start) : bisect_left(special, end)]:
                 self.by_special[ids[i]] += 1
                 self._list("special", (self._special[ids[i]],), row)
@@ -253,24 +244,29 @@ class Audit:
 
     def figures(self, packing: bool = True) -> Figures:
         """What is counted so far; without packing in a few milliseconds, however many lengths there are."""
-        repeats = (self.checks.same, self.checks.again, self.checks.leaked)
+        totals, repeats = self.checks.totals, (self.checks.same, self.checks.again, self.checks.leaked)
         repeated, answered_again, leaked = map(_group, REPEATS, repeats)
+        by_role, by_message, by_part = Counter[str](), Counter[int](), Counter[str]()
+        for (role, message, part), count in self.by_owner.items():
+            by_role[role] += count
+            by_message[message] += count
+            by_part[part] += count
         return Figures(
             self.rows - self.evaluation_rows,
             self.tokenized,
             self.tokens,
             self.trained,
-            self.received_rows,
+            totals.kept,
             self.received_tokens,
-            self.received_trained,
+            totals.trained,
             dict(sorted(self.lengths.items())),
             quantiles(self.lengths, QUANTILES),
             dict(sorted(self.shares.items())),
             tuple(self._limit(limit, packing) for limit in self.limits),
-            largest(self.by_role),
-            dict(sorted(self.by_message.items())),
+            largest(by_role),
+            dict(sorted(by_message.items())),
             largest({self._special[token]: count for token, count in self.by_special.items()}),
-            largest(self.by_part),
+            largest(by_part),
             self.drops.figures(),
             self.stops.figures(),
             repeated,
@@ -336,11 +332,6 @@ def _signature(roles: tuple[str, ...]) -> str:
 def _codes(findings: tuple[tuple[str, Severity], ...]) -> str:
     """The codes of a row's findings, each once."""
     return " ".join(sorted({code for code, _ in findings}))
-
-
-@lru_cache(maxsize=1000)
-def _role(role: str) -> str:
-    return visible(role)[:LONGEST_NAME]
 
 
 def _group(name: str, tally: Tally) -> GroupFigure:

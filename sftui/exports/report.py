@@ -60,7 +60,8 @@ def _weights(weights: WeightFigures) -> str:
 def _facts(checked: AuditReport) -> list[tuple[str, str]]:
     figures, weights = checked.audit, checked.audit.weights.figures()
     part = f" ({share(figures.trained, figures.tokens, 1)})" if figures.tokens else ""
-    received = f"{figures.received_tokens:,} tokens, {figures.received_trained:,} trained"
+    reach = figures.checks.totals
+    received = f"{figures.received_tokens:,} tokens, {reach.trained:,} trained"
     evaluation = f"{figures.evaluation_rows:,}, {figures.evaluation_tokens:,} tokens"
     facts = [
         ("Rows", f"{figures.rows:,}" + ("" if checked.complete else " looked at")),
@@ -68,7 +69,7 @@ def _facts(checked: AuditReport) -> list[tuple[str, str]]:
         ("Tokenizer", checked.tokenizer.name),
         ("Template", checked.template or "none"),
         ("Tokens", f"{figures.tokens:,}, {figures.trained:,} trained{part}"),
-        ("Reach the trainer", f"{many(figures.received_rows, 'row')}, {received}"),
+        ("Reach the trainer", f"{many(reach.kept, 'row')}, {received}"),
         ("Weights in the loss", _weights(weights) if weights is not None else None),
         ("Of them for evaluation", evaluation if figures.evaluation_rows else None),
         ("Findings", counted(checked)),
