@@ -62,12 +62,6 @@ def _last_solid(look: RowLook, end: int) -> int:
     return next((i for i in range(end - 1, -1, -1) if not look.spelling.blank(i)), -1)
 
 
-def _stopped(look: RowLook) -> bool:
-    """Whether the row ends with a stop token of every row."""
-    last = _last_solid(look, look.padding)
-    return last >= 0 and look.tokens.ids[last] in look.context.stops
-
-
 EOS001 = fatal(
     "no-stop-token",
     "the row does not end with a stop token",
@@ -79,17 +73,11 @@ EOS001 = fatal(
 )
 
 
-@row_check(
-    LABELLED,
-    EOS001,
-    of=lambda shape: shape.extent and not shape.dropped and shape.whole,
-    row=lambda look: not _stopped(look),
-)
+@row_check(LABELLED, EOS001, of=lambda shape: shape.extent and not shape.dropped and shape.whole)
 def no_stop(look: RowLook) -> Iterator[Fault]:
     """EOS001: what is trained at the end of a whole row does not end with a stop token."""
-    n = look.padding
+    n, ids = look.padding, look.tokens.ids
     last = _last_solid(look, n)
-    ids = look.tokens.input_ids
     if last < 0 or ids[last] in look.context.stops or ids[last] in look.row_stops:
         return
     ends = (Part.INJECTED, Part.TERMINATOR) if look.conversation.kind is Kind.TEXT else (Part.INJECTED,)

@@ -83,14 +83,11 @@ def _reads(context: Context) -> tuple[str, ...]:
 
 def _weighs(look: RowLook) -> bool:
     """Whether some message may bring a weight."""
+    keys = look.context.once("weight keys", lambda: frozenset((*WEIGHT_KEYS, *_reads(look.context))))
     try:
-        return look.read.manner.flagged or not _all_keys(look).isdisjoint(chain.from_iterable(look.raw_messages or ()))
+        return look.read.manner.flagged or not keys.isdisjoint(chain.from_iterable(look.raw_messages or ()))
     except TypeError:  # some are none
         return True
-
-
-def _all_keys(look: RowLook) -> frozenset[str]:
-    return look.context.once("weight keys", lambda: frozenset((*WEIGHT_KEYS, *_reads(look.context))))
 
 
 def _said(look: RowLook, number: int) -> tuple[str, Any]:
