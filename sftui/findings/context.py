@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from sftui.conversations import Detection
 from sftui.errors import SftuiError
-from sftui.findings.shapes import RowShape
 from sftui.recipe import Recipe
 from sftui.tokens.facts import TokenizerFacts
 from sftui.trainers import Toolbox, Traits, trainer_named, traits_of
@@ -24,10 +23,6 @@ T = TypeVar("T")
 FIRST_USER, FIRST_ANSWER = "sftuiQuestion7", "sftuiAnswer7"
 MOST_REMEMBERED = 5_000
 """Results kept at a time: a hostile set has a new order of roles in every row."""
-MOST_STRETCHES = 400
-"""Of how many stretches a shape may be, so that what is tried on its rows is remembered."""
-MOST_SHAPES = 2_000
-"""How many are remembered at a time: a hostile set has a new one in every row."""
 LARGEST = 4 << 20
 """Bytes of a config file that are read; the real ones have a few thousand."""
 NOON = datetime(2026, 1, 2, 12)
@@ -87,15 +82,6 @@ class Context:
             return found
         remembered: T = known
         return remembered
-
-    def known_shape(self, shape: RowShape) -> RowShape:
-        """The one that rows of this shape share; one of very many messages or stretches is not remembered."""
-        if max(len(shape.parts), len(shape.roles)) > MOST_STRETCHES:
-            return shape
-        known: dict[RowShape, RowShape] = self.once("shapes", dict)
-        if len(known) > MOST_SHAPES:
-            known.clear()
-        return known.setdefault(shape, shape)
 
     @property
     def trainer(self) -> str:

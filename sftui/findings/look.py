@@ -30,6 +30,10 @@ from sftui.tokens import LoadedTokenizer, TextEncoding, surface, surfaces
 from sftui.values import lazy
 
 SHOWN_TOKENS = 24
+MOST_STRETCHES = 400
+"""Of how many stretches a shape may be, so that what is tried on its rows is remembered."""
+MOST_SHAPES = 2_000
+"""How many are remembered at a time: a hostile set has a new one in every row."""
 FEW, MANY = 8, 64
 """Tokens that are sooner asked one by one than together, and those of which it pays to read first what they say."""
 
@@ -208,7 +212,12 @@ class RowLook:
     @lazy
     def shape(self) -> RowShape:
         """What the row has in common with others that have the same order of roles and the same mask."""
-        return self.context.known_shape(self._shape())
+        shape, known = self._shape(), self.context.once("shapes", dict[RowShape, RowShape])
+        if max(len(shape.parts), len(shape.roles)) > MOST_STRETCHES:
+            return shape
+        if len(known) > MOST_SHAPES:
+            known.clear()
+        return known.setdefault(shape, shape)
 
     def _shape(self) -> RowShape:
         inspection = self.inspection
