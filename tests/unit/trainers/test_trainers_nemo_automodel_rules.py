@@ -11,11 +11,12 @@ import pytest
 from sftui import pipeline
 from sftui.findings.context import Context
 from sftui.findings.run import check_row
-from sftui.model import Batch, Inspection, Reason, Row
+from sftui.model import Batch, Example, Inspection, Reason, Row
 from sftui.recipe import Recipe, changed
 from sftui.sources.records import parse_record
 from sftui.tokens import load_tokenizer
 from sftui.trainers import Toolbox, preset, trainer_named
+from sftui.trainers.nemo_automodel import masks, packing
 
 USER, SAID = {"role": "user", "content": "hi"}, {"role": "assistant", "content": "Hello."}
 CHAT = {"messages": [USER, SAID]}
@@ -190,6 +191,91 @@ def test_packs_hold_whole_rows_and_leave_out_longer_ones() -> None:
         made, recipe, tools = prepared(rows, {"pack.strategy": strategy, "own.packed_sequence_size": 34})
         packs = list(pipeline.pack_rows(made, recipe, tools))
         assert [[row for row, _, _ in pack.documents] for pack in packs] == documents, strategy
+
+
+@pytest.mark.parametrize(
+    ("lengths", "multiple", "packs"),
+    [
+        ((2,), 1, [((0, 1, 2, 3, 4), (5,))]),  # what pads goes on counting, and belongs to the last document
+        ((2, 1), 1, [((0, 1, 0, 1, 2), (2, 3))]),
+        ((5,), 1, [((0, 1, 2, 3, 4), (5,))]),
+        ((6,), 1, []),  # longer than a pack
+        ((3, 2, 1), 1, [((0, 1, 2, 0, 1), (3, 2)), ((0, 1, 2, 3, 4), (5,))]),
+        ((1, 1), 2, [((0, 1, 0, 1, 2), (2, 3))]),
+        ((0,), 1, []),
+    ],
+)
+def test_packs_of_whole_rows_in_order(
+    lengths: tuple[int, ...], multiple: int, packs: list[tuple[tuple[int, ...], tuple[int, ...]]]
+) -> None:
+    """nemo-automodel 0.7.0, components/datasets/llm/packed_sequence.py (_pack_sequence, THD)."""
+    rows = [Example((7,) * length, (7,) * length, (1,) * length) for length in lengths]
+    made = list(packing.in_order(rows, 5, 0, multiple))
+    assert [(pack.position_ids, pack.seq_lens) for pack in made] == packs
+
+
+@pytest.mark.parametrize(
+    ("ids", "end", "begins"),
+    [
+        ((1, 2), None, True),
+        ((1, 9), 9, True),  # an EOS in place of what follows
+        ((1, 9), None, False),
+        ((1, 9), 8, False),
+        ((2, 9), 9, False),
+        ((9,), 9, False),
+        ((1, 2, 3, 4), None, False),
+    ],
+)
+def test_messages_by_themselves_begin_as_the_whole(ids: tuple[int, ...], end: int | None, begins: bool) -> None:
+    """formatting_utils.py, _is_consistent_render_prefix."""
+    assert masks._begins(ids, (1, 2, 3), end) is begins
+
+
+@pytest.mark.parametrize(
+    ("most", "left", "ids", "start"),
+    [
+        (None, True, (1, 2, 3, 4, 5), 0),
+        (3, False, (1, 2, 3), 0),
+        (3, True, (3, 4, 5), 2),
+        (5, True, (1, 2, 3, 4, 5), 0),
+    ],
+)
+def test_truncation_leaves_one_end(most: int | None, left: bool, ids: tuple[int, ...], start: int) -> None:
+    window = masks.Window(most, left)
+    assert (window.of((1, 2, 3, 4, 5)), window.start(5)) == (ids, start)
+
+
+def test_verdicts_of_what_is_left_are_along_it() -> None:
+    marks = masks.Marks(4, (True, Reason.ASSISTANT))
+    marks.put(1, 2, (False, Reason.ROLE))
+    masks.change(marks, -1, 1, None, (False, Reason.HEADER))
+    masks.change(marks, 2, 9, Reason.ASSISTANT, (True, Reason.TERMINATOR))
+    masks.change(marks, 3, 4, Reason.ASSISTANT, (False, Reason.HEADER))  # another reason: it stays
+    flags, reasons = masks.mask_of(marks, ((2, 5), (6, 7)), 9)
+    assert list(flags) == [False, False, False, False, True, False, True, False, False]
+    cut = Reason.TRUNCATED
+    assert list(reasons) == [
+        *(cut, cut, Reason.HEADER, Reason.ROLE, Reason.TERMINATOR),
+        *(cut, Reason.TERMINATOR, cut, cut),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("knobs", "raw", "where", "skips"),
+    [
+        ({}, "{no", "rows.jsonl line 1", True),
+        ({}, "{}", "rows.jsonl line 1", False),
+        ({}, "{no", "rows.json row 1", False),
+        ({"own.skip_invalid_samples": False}, "{no", "rows.jsonl line 1", False),
+        (AGENT, "{no", "rows.jsonl line 1", False),
+    ],
+)
+def test_a_line_that_is_no_json_is_skipped(knobs: Mapping[str, Any], raw: str, where: str, skips: bool) -> None:
+    recipe = changed(preset("nemo-automodel"), "own.skip_invalid_samples", True)
+    for path, value in knobs.items():
+        recipe = changed(recipe, path, value)
+    made = trainer_named("nemo-automodel").passes_over(Row(0, None, raw, where), recipe)
+    assert (made is not None) is skips
 
 
 def test_the_oldest_exchanges_go_until_a_row_fits() -> None:

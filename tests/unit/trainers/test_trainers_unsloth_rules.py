@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,8 +17,9 @@ from sftui.templates import compile_template, rendering_of
 from sftui.tokens import LoadedTokenizer, load_tokenizer
 from sftui.tokens.shortcuts.bulk import Bulk
 from sftui.trainers import preset
-from sftui.trainers.unsloth import UnslothOptions
-from sftui.trainers.unsloth.markers import Marker, Markers, hidden_places, spans_of
+from sftui.trainers.unsloth import UnslothOptions, formats
+from sftui.trainers.unsloth.markers import Marker, Markers, find_marker, hidden_places, resolve, spans_of
+from sftui.trainers.unsloth.trainer import MarkerSurvey
 
 TEXT = {"own.text_from": "messages"}
 ASK, ANSWER, EOS, BOS = (1, 2), (1, 3), 8, 9
@@ -336,3 +338,163 @@ def test_no_document_of_a_pack_trains_its_first_token() -> None:
     (pack,) = pipeline.pack_rows([pipeline.inspect(row, detected, recipe, tools) for row in rows], recipe, tools)
     second = pack.documents[0][2]
     assert pack.labels[second] == -100 != pack.labels[second + 1]
+
+
+def spoken(one: Inspection) -> str:
+    """The text that is trained."""
+    tokenizer = load_tokenizer("builtin:chatml")
+    assert one.example is not None, one.problem
+    return b"".join(tokenizer.surface(token) for token in one.example.labels if token != -100).decode()
+
+
+def test_mask_out_tokens_are_masked_inside_of_answers() -> None:
+    """unsloth_zoo 2026.10.9, dataset_utils.py: beside what last_response_only leaves."""
+    knobs: dict[str, Any] = {"own__text_from": "messages", "own__mask_out_tokens": ("Hi",), "mask__rule": "markers"}
+    knobs |= {"mask__response_marker": "<|im_start|>assistant\n", "mask__instruction_marker": "<|im_start|>user\n"}
+    (both,) = inspected([{"messages": TURNS * 2}], **knobs)
+    assert spoken(both) == ".<|im_end|>" * 2
+    (last,) = inspected([{"messages": TURNS * 2}], mask__turns="last", **knobs)
+    assert spoken(last) == ".<|im_end|>" and last.labels is not None
+    assert {Reason.FORCED, Reason.EARLIER} <= {*last.labels.reasons}
+
+
+@pytest.mark.parametrize(
+    ("values", "newest", "keys"),
+    [
+        ({"from": ["human", "gpt"], "value": ["hi", "x"]}, True, ("from", "value")),
+        ({"value": ["hi", "x"], "from": ["human", "gpt"]}, True, ("from", "value")),
+        ({"role": ["user"], "content": ["assistant"]}, True, ("role", "content")),  # both are roles: by the name
+        ({"content": ["assistant"], "role": ["user"]}, True, ("role", "content")),
+        ({"a": ["user", "user"], "b": ["user", "gpt"]}, True, ("a", "b")),  # no name either: that of fewer values
+        ({"a": ["user", "gpt"], "b": ["user", "user"]}, True, ("b", "a")),
+        ({"a": ["user", "gpt"], "b": ["gpt", "user"]}, True, ("b", "a")),
+        ({"a": ["one", "two"], "b": ["three", "three"]}, True, ("b", "a")),
+        ({"role": ["user", "gpt"], "content": ["hi", "hi"]}, False, ("content", "role")),
+    ],
+)
+def test_which_key_of_two_is_the_role(values: dict[str, list[str]], newest: bool, keys: tuple[str, str]) -> None:
+    """unsloth_zoo 2026.10.9, dataset_utils.py (standardize_data_formats)."""
+    assert formats.role_key(values, newest) == keys
+
+
+SHARED = [{"from": "human", "value": "Hello"}, {"from": "gpt", "value": "Hi."}]
+
+
+@pytest.mark.parametrize(
+    ("row", "options", "found"),
+    [
+        ({"conversations": SHARED}, {"text_from": "conversations", "standardize": True}, "sharegpt"),
+        ({"messages": TURNS}, {"text_from": "messages", "standardize": True}, "the column `conversations` alone"),
+        (
+            {"conversations": [{**SHARED[0], "x": "y"}]},
+            {"text_from": "conversations", "standardize": True},
+            "wants two",
+        ),
+        ({"conversations": [{"from": "gpt", "value": 3}]}, {"text_from": "conversations", "standardize": True}, "text"),
+        (
+            {"conversations": [{"from": "bot", "value": "x"}]},
+            {"text_from": "conversations", "standardize": True},
+            "'x'",
+        ),
+        ({"prompt": TURNS[:1], "completion": TURNS[1:]}, {"text_from": "prompt"}, "prompt_completion"),
+        ({"prompt": "a", "text": "b"}, {}, "text"),
+        ({"completion": "a", "text": "b"}, {}, "text"),
+    ],
+)
+def test_how_rows_are_read(row: dict[str, Any], options: dict[str, Any], found: str) -> None:
+    recipe = replace(preset("unsloth@2026.10"), own=UnslothOptions(**options))
+    detected = pipeline.detect([Row(0, row, "", "row 0")], recipe)
+    assert detected.format == found if detected.refused is None else found in detected.refused.sentence()
+
+
+def test_a_text_that_is_a_list_is_not_known() -> None:
+    one = inspected([{"text": "a"}, {"text": ["a", "b"]}])[1]
+    assert one.problem is not None and "`text` is a list" in one.problem.what
+
+
+@pytest.mark.parametrize(
+    ("instruction", "response", "opener"),
+    [
+        ("<|im_start|>user\n", "<|im_start|>assistant\n", "<|im_start|>"),
+        ("<|im_start|>user", "<|im_start|>assistant", "<|im_start|>"),
+        ("### Question:\n", "### Answer:\n", ""),
+    ],
+)
+def test_markers_are_told_apart_by_more_than_what_they_share(instruction: str, response: str, opener: str) -> None:
+    tokenizer = load_tokenizer("builtin:chatml", mode="provisional")
+    found = resolve(instruction, response, tokenizer, force=True, hidden=("Hi", "Hi"), eager=True)
+    assert found.opener == tokenizer.ids(opener) and found.hidden == (tokenizer.ids("Hi"), tokenizer.ids(" Hi"))
+    texts = [b"".join(map(tokenizer.surface, one.core)).decode() for one in (found.instruction, found.response)]
+    assert texts == [instruction, response]
+
+
+@pytest.mark.parametrize("name", ["builtin:chatml", "builtin:llama3", "builtin:gemma"])
+def test_a_marker_of_a_token_is_that_token(name: str) -> None:
+    tokenizer = load_tokenizer(name, mode="provisional")
+    for number, (text, _) in tokenizer.engine.added().items():
+        assert find_marker(text, tokenizer, force=False, edges=False).core == (number,), text
+
+
+@pytest.mark.parametrize(
+    ("row", "labelled"),
+    [
+        ({"text": "a"}, False),
+        ({"messages": TURNS}, False),
+        ({"prompt": "a", "completion": "b"}, True),
+        ({"prompt": TURNS[:1], "completion": TURNS[1:]}, True),
+        ({"input_ids": [1], "labels": [1]}, True),
+        ({"input_ids": [1]}, False),
+    ],
+)
+def test_rows_with_labels_of_their_own(row: dict[str, Any], labelled: bool) -> None:
+    recipe, source = preset("unsloth@2026.10"), Row(0, row, "", "row 0")
+    tools = pipeline.make_toolbox(recipe, load_tokenizer("builtin:chatml", mode="provisional"))
+    survey = pipeline.survey(source, pipeline.detect([source], recipe), recipe, tools).survey
+    assert isinstance(survey, MarkerSurvey) and survey.labelled is labelled
+
+
+def test_a_script_renders_the_messages_alone(tmp_path: Path) -> None:
+    template = tmp_path / "t.jinja"
+    template.write_text(
+        "{% if tools %}{{ tools }}{% endif %}{{ x }}{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}"
+    )
+    row = {"messages": TURNS, "tools": [{"name": "add"}], "chat_template_kwargs": {"x": "y"}}
+    for script, begins in (("messages", "<user>"), (None, "[{")):
+        (one,) = inspected([row], own__text_from=script, render__template=f"file:{template}")
+        assert one.rendered is not None and one.rendered.text.startswith(begins)
+
+
+@pytest.mark.parametrize(("script", "begins"), [("messages", True), (None, False)])
+def test_what_a_script_renders_is_tokenized_as_a_text(script: str | None, begins: bool, tmp_path: Path) -> None:
+    template = tmp_path / "t.jinja"
+    template.write_text("{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}")
+    knobs = {"own__text_from": script, "render__template": f"file:{template}"}
+    (one,) = inspected([{"messages": TURNS}], tokenizer="builtin:llama3", **knobs)
+    assert one.tokens is not None
+    assert (one.tokens.input_ids[0] == load_tokenizer("builtin:llama3").facts.bos_id) is begins
+
+
+@pytest.mark.parametrize(
+    ("row", "at_the_end"),
+    [({"messages": TURNS}, True), ({"prompt": TURNS[:1], "completion": TURNS[1:]}, False)],
+)
+def test_only_whole_chats_are_cut_at_the_beginning(row: dict[str, Any], at_the_end: bool) -> None:
+    (whole,), (cut,) = inspected([row]), inspected([row], length__max=7, length__over="cut_left")
+    assert whole.tokens is not None and cut.example is not None
+    ids = whole.tokens.input_ids
+    assert cut.example.input_ids == (ids[-7:] if at_the_end else ids[:7])
+
+
+@pytest.mark.parametrize(
+    ("row", "knobs", "goes"),
+    [
+        ({"messages": TURNS[:1]}, {"mask__rule": "markers"}, True),
+        ({"messages": TURNS[:1]}, {"mask__rule": "markers", "pack__strategy": "bfd"}, False),
+        ({"input_ids": [5], "labels": [-100]}, {}, False),
+    ],
+)
+def test_a_row_without_labels_goes_where_markers_are_searched(
+    row: dict[str, Any], knobs: dict[str, Any], goes: bool
+) -> None:
+    first = {"messages": TURNS} if "messages" in row else {"input_ids": [5], "labels": [5]}
+    assert (inspected([first, row], **knobs)[1].dropped is not None) is goes

@@ -289,5 +289,38 @@ def xlam() -> Rows:
     return found
 
 
-MAKERS = (chats, agents, agents_openai, columns, columns_stopping, squad, xlam)
+def edges() -> Rows:
+    """Thoughts and what begins like the prompt of an answer, few of each."""
+    return [
+        {"messages": [user(), said("Four.", reasoning_content="Count.")]},
+        {
+            "messages": [
+                user(),
+                said("Four.", reasoning_content="One."),
+                user("And?"),
+                said("", reasoning_content="Two"),
+            ]
+        },
+        {"messages": [user(), said("<think>\nCount.\n</think>\n\nFour."), user("And?"), said("Five.")]},
+        {"messages": [system(), user(), said("<think>\n\n</think>\n\nFour.")]},
+        {"messages": [system(), user(), said("")]},
+        {"messages": [user(), said("It is four, " * 4), user("And?"), said("Five.")]},
+    ]
+
+
+def agent_edges() -> Rows:
+    """Agents' chats without an answer, with a question left at the end, and with earlier thoughts."""
+    call = {"role": "tool_call", "content": '{"name": "look", "arguments": {}}'}
+    result = {"role": "tool_response", "content": "4"}
+    return [
+        {"messages": [user()]},
+        {"messages": [user(), call, result]},
+        {"messages": [user(), said(), user("And?")]},
+        {"messages": [user(), said(reasoning_content="One."), user("And?"), said("Five.", reasoning_content="Two.")]},
+        {"messages": [user(), said(reasoning_content="One."), user("And?"), call, result, user("Well?")]},
+        {"messages": [user(), call, result, said("Four.", reasoning_content="So.")]},
+    ]
+
+
+MAKERS = (edges, agent_edges, chats, agents, agents_openai, columns, columns_stopping, squad, xlam)
 SETS = {f"nemo_{make.__name__}": make for make in MAKERS}
