@@ -116,12 +116,11 @@ def remove(marks: Marks, span: tuple[int, int] | None, at: int, reason: Reason) 
         change(marks, span[0] - at, span[1] - at, None, (False, reason))
 
 
-def keep_last(marks: Marks, first: int = 0) -> None:
-    """Mask every trained stretch but the last one, where that reaches behind `first`."""
+def keep_last(marks: Marks) -> None:
+    """Mask every trained stretch but the last one."""
     trained = [(start, end) for start, end, (on, _) in marks.runs().runs() if on]
-    if trained and trained[-1][1] > first:
-        for start, end in trained[:-1]:
-            marks.put(start, end, (False, Reason.EARLIER))
+    for start, end in trained[:-1]:
+        marks.put(start, end, (False, Reason.EARLIER))
 
 
 def mask_of(marks: Marks, kept: Ranges, count: int) -> Drawn:

@@ -33,10 +33,8 @@ def _thd(rows: Sequence[NumberedRow], size: int, pad: int, multiple: int) -> Pac
     made = pack_of(padded, size, pad)
     lengths = [end - start for _, start, end in made.documents]
     positions, gap = (made.position_ids or ())[: sum(lengths)], size - sum(lengths)
-    after = positions[-1] + 1 if positions else 0
-    if lengths:
-        lengths[-1] += gap
-    padding = (min(after + step, size - 1) for step in range(gap))
+    lengths[-1] += gap
+    padding = (min(positions[-1] + 1 + step, size - 1) for step in range(gap))
     return replace(made, position_ids=(*positions, *padding), attention_mask=None, seq_lens=tuple(lengths))
 
 

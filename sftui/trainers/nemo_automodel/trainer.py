@@ -282,7 +282,7 @@ def _chat_marks(
             other = window.of(other)
         masks.remove(marks, masks.reasoning(whole, other), begin, Reason.BOTH_MASKS)
     if last and own.dataset == "chat":
-        masks.keep_last(marks, 1)
+        masks.keep_last(marks)
     for start, end, _, part in together(tokens.messages, tokens.parts) if tokens.placed else ():
         if part is Part.TERMINATOR:  # the ends of answers by their name
             masks.change(marks, start - begin, end - begin, Reason.ASSISTANT, (True, Reason.TERMINATOR))
