@@ -57,9 +57,10 @@ CLOCK, MEMORY = 60, 6 << 30
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One change: the file, the node's place in its bytes, what stands there and what comes in its stead."""
+    """One change: the file, its bytes, the node's place in them, what stands there and what comes in its stead."""
 
     file: Path
+    whole: bytes
     line: int
     start: int
     stop: int
@@ -71,8 +72,7 @@ class Mutant:
 
     def source(self) -> bytes:
         """The file with the change in it."""
-        whole = (REPO / self.file).read_bytes()
-        return whole[: self.start] + self.after.encode() + whole[self.stop :]
+        return self.whole[: self.start] + self.after.encode() + self.whole[self.stop :]
 
 
 def mutants(file: Path) -> Iterator[Mutant]:
@@ -90,7 +90,8 @@ def mutants(file: Path) -> Iterator[Mutant]:
             for changed in _changed(node):
                 start = starts[node.lineno - 1] + node.col_offset  # type: ignore[attr-defined]
                 stop = starts[node.end_lineno - 1] + node.end_col_offset  # type: ignore[attr-defined]
-                yield Mutant(file, node.lineno, start, stop, source[start:stop].decode(), f"({ast.unparse(changed)})")  # type: ignore[attr-defined]
+                before, after = source[start:stop].decode(), f"({ast.unparse(changed)})"
+                yield Mutant(file, source, node.lineno, start, stop, before, after)  # type: ignore[attr-defined]
 
 
 def _changed(node: ast.AST) -> Iterator[ast.AST]:
@@ -219,9 +220,7 @@ class Places:
     def put_in(self, mutant: Mutant) -> None:
         """Puts the changed code into the functions of this process, and empties what sftui's functions keep."""
         name = str(REPO / mutant.file)
-        before, after = (
-            compile(source, name, "exec") for source in ((REPO / mutant.file).read_bytes(), mutant.source())
-        )
+        before, after = (compile(source, name, "exec") for source in (mutant.whole, mutant.source()))
         changed = {_place(old): new for old, new in zip(_codes(before), _codes(after), strict=True)}
         for function in self.functions:
             if function.__code__.co_filename == name:
