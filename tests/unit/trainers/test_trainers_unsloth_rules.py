@@ -468,7 +468,7 @@ def test_a_script_renders_the_messages_alone(tmp_path: Path) -> None:
 def test_what_a_script_renders_is_tokenized_as_a_text(script: str | None, begins: bool, tmp_path: Path) -> None:
     template = tmp_path / "t.jinja"
     template.write_text("{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}")
-    knobs = {"own__text_from": script, "render__template": f"file:{template}"}
+    knobs: dict[str, Any] = {"own__text_from": script, "render__template": f"file:{template}"}
     (one,) = inspected([{"messages": TURNS}], tokenizer="builtin:llama3", **knobs)
     assert one.tokens is not None
     assert (one.tokens.input_ids[0] == load_tokenizer("builtin:llama3").facts.bos_id) is begins
