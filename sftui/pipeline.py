@@ -348,7 +348,7 @@ def inspect_all(
             ways, texts = _rendered(_Way(row, stages) for row in some[at:])
             at += len(ways)
             yield from _encoded(ways, texts, stages.tools, text)
-            if bulk.due(len(ways)) and texts:
+            if bulk.due(len(ways), texts):
                 faster = replace(stages.tools, tokenizer=_faster(plain, ways, texts, bulk))
                 stages = replace(stages, tools=faster)
 

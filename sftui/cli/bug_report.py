@@ -213,7 +213,7 @@ def _engine(options: OpenOptions | None) -> Iterator[str]:
     yield f"- {by}; the recipe asks for {_version(recipe, options)}"
     for note in facts.notes:
         yield f"- {redacted_sentence(note, (facts.name,))}"
-    bulk = Bulk(after=0)
+    bulk = Bulk()
     bulk.faster(loaded, ())
     many = f"{bulk.engine} for whole datasets" if bulk.engine != facts.engine else "for whole datasets, too"
     yield f"- {facts.engine} encodes one row; {many}"

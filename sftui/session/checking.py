@@ -57,8 +57,11 @@ class AuditSession:
 
     def known(self) -> int | None:
         """How many rows there are to check, where that is known by now."""
-        figures = (self.session.count_now(), self.max_rows, self.sample)
-        return min((figure for figure in figures if figure is not None), default=None)
+        return self._least(self.session.count_now())
+
+    def _least(self, count: int | None) -> int | None:
+        """How many of so many rows are wanted."""
+        return min((figure for figure in (count, self.max_rows, self.sample) if figure is not None), default=None)
 
     @property
     def whole(self) -> bool:
@@ -75,6 +78,7 @@ class AuditSession:
         session, audit = self.session, self.audit
         rows = session.rows(audit.rows) if self.whole else self._chosen_rows()
         if self.jobs == 1 or (self.total is not None and self.total < WORTH_IT):
+            session.bulk.expected = lambda: self._least(session.count_expected())
             return run_audit(
                 audit,
                 rows,

@@ -118,6 +118,7 @@ def encoded(
             written.row(inspection)
             passed()
 
+    session.bulk.expected = session.count_expected
     if packs(session, unpacked):
         split = settle_split(session)
         rows = counted(session.rows_that(evaluate=False, spans=explain))

@@ -320,6 +320,11 @@ class OpenData:
         count = self.source.count()
         return count.rows if count.exact else None
 
+    def count_expected(self) -> int | None:
+        """How many rows there are, or will be if all are as long as those that are read; None before any is."""
+        count = self.source.count()
+        return int(count.rows / count.fraction) if count.fraction else None
+
     # --- inspected --------------------------------------------------------------------------
 
     def inspect(self, index: int) -> Inspection:

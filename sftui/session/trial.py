@@ -211,7 +211,7 @@ def _made(session: Ready, stored: Iterable[Row]) -> Iterator[Made]:
 
 def _inspected(session: Ready, rows: Iterable[Row]) -> Iterator[Inspection]:
     """Rows prepared together; too few for an engine that takes long to load."""
-    return session.inspect_many(rows, engine=Bulk(after=None))
+    return session.inspect_many(rows, engine=Bulk("never"))
 
 
 def _errors(found: Iterable[Finding]) -> set[str]:

@@ -61,7 +61,7 @@ class AuditRun:
             gathered = self._gathered = Audit(context, Filter(waivers=ready.waivers), listing=Listing())
         reported, before, taken, last = 0.0, gathered.rows, gathered.rows, 0
 
-        engine = Bulk(after=None, at_once=AT_ONCE)  # while gigatoken loads no key would be answered
+        engine = Bulk("never", at_once=AT_ONCE)  # while gigatoken loads no key would be answered
 
         def inspect(rows: Iterable[Row]) -> Iterator[Inspection]:
             nonlocal last

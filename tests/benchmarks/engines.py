@@ -50,7 +50,7 @@ def main() -> None:
             found["slow path"] += 1
             print(f"{path.name:22} slow path: no tokenizers backend")
             continue
-        bulk = Bulk(after=1)
+        bulk = Bulk()
         bulk.of(tokenizer)
         bulk.faster(tokenizer, texts)
         fast, by_bytes = bulk.engine == bulk.FAST, byte_offsets(below.backend) is not None

@@ -1,6 +1,6 @@
 """A third round: datasets of 560 to 700 rows of few shapes and wild texts, on real tokenizers.
 
-So many rows of a shape go through what whole datasets go through: rows in chunks, gigatoken after 512 of them,
+So many rows of a shape go through what whole datasets go through: rows in chunks, gigatoken after the first,
 texts put into skeletons instead of rendered. Texts are cut out of the datasets of ../shared and made of code points
 from anywhere, special tokens spelt in text (whole, cut and joined), template syntax, and white space at their ends.
 """

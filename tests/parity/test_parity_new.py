@@ -18,7 +18,7 @@ import shared_cases
 from case import environment
 from compare import Totals, compare
 
-from sftui.tokens.shortcuts.bulk import AFTER
+from sftui.tokens.shortcuts.bulk import CHUNK_ROWS
 from sftui.trainers import traits_of
 from sftui.trainers.axolotl import instruct
 from sftui.trainers.llamafactory.registry import TEMPLATES
@@ -69,7 +69,7 @@ def test_every_shared_dataset_meets_three_tokenizers(trainer: str) -> None:
 def test_the_third_round_meets_every_dataset_with_rows_enough_for_the_faster_engine() -> None:
     cases = [case for trainer in rounds.trainers_of("three") for case in rounds.cases(trainer, "three")]
     assert {case.data.removeprefix("three:") for case in cases} == set(new_material_three.DATASETS)
-    assert all(len(new_material_three.rows(name)) > AFTER for name in new_material_three.DATASETS)
+    assert all(len(new_material_three.rows(name)) > CHUNK_ROWS for name in new_material_three.DATASETS)
 
 
 def test_the_fourth_round_meets_every_tokenizer_and_dataset_of_each_trainer() -> None:

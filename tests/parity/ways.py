@@ -52,10 +52,10 @@ class Used:
             return [pipeline.inspect(row, detected, recipe, tools) for row in rows]
 
     def tokenizers(self, rows: Sequence[Row], detected: Detection, recipe: Recipe, tools: Toolbox) -> list[Inspection]:
-        return self._chunks(rows, detected, recipe, tools, Bulk(after=None))
+        return self._chunks(rows, detected, recipe, tools, Bulk("never"))
 
     def gigatoken(self, rows: Sequence[Row], detected: Detection, recipe: Recipe, tools: Toolbox) -> list[Inspection]:
-        bulk = Bulk(after=None)
+        bulk = Bulk("never")
         bulk.faster(tools.tokenizer, ())
         self.rows["encoded by gigatoken"] += len(rows) * (bulk.engine == Bulk.FAST)
         return self._chunks(rows, detected, recipe, tools, bulk)

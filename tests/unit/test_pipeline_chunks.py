@@ -97,21 +97,24 @@ def test_a_chunk_gives_what_each_row_gives_alone(
     tools = pipeline.make_toolbox(recipe, load_tokenizer(tokenizer))
     tools = pipeline.survey(rows[0], detected, recipe, tools)
     alone = [pipeline.inspect(one, detected, recipe, tools, text=True) for one in rows]
-    bulk = Bulk(after=10 if many else None, at_once=8)
+    bulk = Bulk("soon" if many else "never", at_once=8)
     found = list(pipeline.inspect_all(iter(rows), detected, recipe, tools, bulk))
     assert list(map(alike, found)) == list(map(alike, alone)) and bulk.mismatch is None
     assert list(pipeline.inspect_all(rows, detected, recipe, tools, bulk, spans=True, text=True)) == alone
     assert sum(one.example is not None for one in found) > 20
 
 
-def test_rows_that_come_in_parts_get_the_faster_engine_too() -> None:
+def test_rows_that_come_in_parts_get_the_faster_engine_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process of `check --jobs` takes its rows in parts; where one ends in the middle of a chunk nothing is lost."""
     pytest.importorskip("gigatoken", reason="gigatoken is in the extra `fast`")
     recipe = changed(preset("hf-trainer"), "tokenizer.name", "builtin:chatml")
     rows = [Row(number, row(number), "", f"row {number}") for number in range(20, 40)]
     detected = pipeline.detect(rows, recipe)
     tools = pipeline.make_toolbox(recipe, load_tokenizer("builtin:chatml"))
-    bulk = Bulk(after=10, at_once=8)
+    monkeypatch.setattr("sftui.tokens.shortcuts.bulk.LOADING", 10)
+    monkeypatch.setattr("sftui.tokens.shortcuts.bulk.PER_TOKEN", 0.001)
+    bulk = Bulk(at_once=8)
+    bulk.expected = lambda: 20
     for part in (rows[:10], rows[10:]):
         assert len(list(pipeline.inspect_all(part, detected, recipe, tools, bulk))) == 10
     assert bulk.engine == Bulk.FAST

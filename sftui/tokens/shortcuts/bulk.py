@@ -9,9 +9,10 @@ that follows is encoded by `tokenizers`, and `Bulk.mismatch` says so.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Literal
 
 from sftui.flat import Flat
 from sftui.model import Cut
@@ -33,27 +34,30 @@ from sftui.tokens.shortcuts.offsets import ByteOffsets, byte_offsets
 PLAIN = "tokenizers"
 CHUNK_ROWS = 256
 """Rows that are encoded in one call at most."""
-AFTER = 512
-"""Rows after which gigatoken is worth loading."""
+LOADING, PER_TOKEN = 900_000, 16
+"""Characters, also for each token of the vocabulary, that `tokenizers` takes as long to encode as gigatoken to load:
+0.25 s and 4 µs a token, beside 0.27 µs a character."""
 
 
 class Bulk:
     """Which engine encodes a dataset, and what is to be known of it; one for each pass over the rows.
 
-    `engine` is its name. `mismatch` is a sentence where it differed after it was proven. gigatoken is loaded after so
-    many rows, or never (None): that takes half a second, in which nothing else is done. `at_once` are the rows that are
-    read before the first of them is given.
+    `engine` is its name. `mismatch` is a sentence where it differed after it was proven. gigatoken is loaded where what
+    is left to encode takes longer without it (`worth`), behind the first rows (`soon`), or `never`, since nothing else
+    is done meanwhile. `at_once` are the rows that are read before the first of them is given.
     """
 
     FAST = "gigatoken"
 
-    def __init__(self, after: int | None = AFTER, at_once: int = CHUNK_ROWS) -> None:
-        self._after = after
+    def __init__(self, loads: Literal["worth", "soon", "never"] = "worth", at_once: int = CHUNK_ROWS) -> None:
+        self._loads = loads
         self.at_once = at_once
+        self.expected: Callable[[], int | None] = lambda: None
+        """How many rows there will be, the encoded ones among them; where that is not known, twice those."""
         self.engine = PLAIN
         self.mismatch: str | None = None
         self.fast: Gigatoken | None = None
-        self._rows, self._tried = 0, False
+        self._rows, self._characters, self._tried = 0, 0, False
         self._plain: LoadedTokenizer | None = None
         self._many: LoadedTokenizer | None = None
         self._offsets: ByteOffsets | None = None
@@ -69,15 +73,20 @@ class Bulk:
             self._beginnings = beginnings(encoding.backend)
             self.fast = None
             self._many = _with(plain, self._engine(encoding))
-            self.engine, self._rows, self._tried = PLAIN, 0, False
+            self.engine, self._rows, self._characters, self._tried = PLAIN, 0, 0, False
         return self._many
 
-    def due(self, rows: int) -> bool:
-        """Whether, with so many rows more, it is time to ask for `faster`, or to ask for it again."""
+    def due(self, rows: int, texts: Sequence[ToEncode]) -> bool:
+        """Whether, with so many rows more, of these texts, it is time to ask for `faster`, or to ask for it again."""
         self._rows += rows
+        self._characters += sum([len(encode.text) for encode in texts if encode.other is None])
         if self.fast is not None:
             return self.fast.grown()
-        return self._after is not None and self._rows >= self._after and not self._tried
+        if self._tried or self._plain is None or not texts or self._loads != "worth":
+            return bool(texts) and self._loads == "soon" and not self._tried
+        expected = self.expected()
+        left = self._rows if expected is None else expected - self._rows
+        return left * self._characters > self._rows * (LOADING + PER_TOKEN * self._plain.facts.vocab_size)
 
     def faster(self, plain: LoadedTokenizer, texts: Sequence[ToEncode]) -> LoadedTokenizer:
         """The same with gigatoken, where that is installed, takes the tokenizer and equals it on `texts`."""

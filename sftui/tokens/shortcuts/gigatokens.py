@@ -74,12 +74,12 @@ def gigatoken_of(plain: FastEngine) -> Gigatoken | None:
     """gigatoken over the backend of an engine; None where that has a part which gigatoken does not read, and where it
     is not installed. What it raises for what it refuses is its own."""
     backend = plain.backend
+    around = put_around(backend) if _read_whole(backend) else None
+    if around is None:
+        return None
     try:
         from gigatoken.gigatoken_rs import load_hf_json
     except ImportError:
-        return None
-    around = put_around(backend)
-    if around is None or not _read_whole(backend):
         return None
     written = backend.to_str()
     give_back()

@@ -225,7 +225,7 @@ def test_ids_that_differ_are_left_and_told(monkeypatch: pytest.MonkeyPatch) -> N
     plain = load_tokenizer("builtin:chatml")
     wrong = lambda backend: Wrong(beginnings(backend)._anchors, (), (), ())  # type: ignore[union-attr]  # noqa: E731
     monkeypatch.setattr("sftui.tokens.shortcuts.bulk.beginnings", wrong)
-    bulk = Bulk(after=None)
+    bulk = Bulk("never")
     for word, same in (("usual", True), ("rare", False)):
         many, prompts = bulk.of(plain), [f"<|im_start|>{number} a {word} word" for number in range(8)]
         pairs = ((ToEncode(text + "!"), ToEncode(text, other=text + "!")) for text in prompts)
@@ -244,7 +244,7 @@ def test_only_the_tails_of_prompts_are_encoded(monkeypatch: pytest.MonkeyPatch) 
         return real(engine, texts, special)
 
     monkeypatch.setattr(FastEngine, "ids_batch", listening)
-    many = Bulk(after=None).of(plain)
+    many = Bulk("never").of(plain)
     rows = [PROMPT.replace("you", f"you, {number}") for number in range(50)]
     many.ahead([one for row in rows for one in (ToEncode(row + "Me."), ToEncode(row, other=row + "Me."))])
     assert len(asked) == 50 + 1 + 1, "the rows, the one tail of all, and a prompt that goes the plain way too"

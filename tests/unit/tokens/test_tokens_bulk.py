@@ -19,6 +19,7 @@ from sftui.model import Cut, Part, RenderedText, Span
 from sftui.recipe import Tokenize
 from sftui.tokens import LoadedTokenizer, ToEncode, load_tokenizer, tokenize
 from sftui.tokens.loaded import FastEngine
+from sftui.tokens.shortcuts import bulk as module
 from sftui.tokens.shortcuts import gigatokens
 from sftui.tokens.shortcuts.bulk import Bulk
 from sftui.tokens.shortcuts.gigatokens import gigatoken_of
@@ -180,17 +181,43 @@ def test_special_tokens_that_are_text_stay_text() -> None:
     assert engine.token_id("<|im_end|>") not in fast.ids(texts, False)[0]
 
 
+@pytest.mark.parametrize(
+    ("expected", "due"),
+    [(None, [False, False, False, True]), (8, [False] * 4), (23, [False] * 4), (25, [True]), (10_000, [True])],
+)
+def test_gigatoken_is_loaded_where_what_is_left_takes_longer_without(
+    plain: LoadedTokenizer, monkeypatch: pytest.MonkeyPatch, expected: int | None, due: list[bool]
+) -> None:
+    """Four rows of 100 characters at a time, where loading takes as long as 1,600 characters, or 16 rows."""
+    monkeypatch.setattr(module, "PER_TOKEN", 1_000 / plain.facts.vocab_size)
+    monkeypatch.setattr(module, "LOADING", 599 if expected is None else 999)
+    bulk = Bulk()
+    bulk.of(plain)
+    bulk.expected = lambda: expected
+    rows = [ToEncode("x" * 100, placed=True), ToEncode("x" * 60, other="x" * 100)] * 4
+    assert [bulk.due(4, rows) for _ in due] == due and not Bulk("never").due(1_000_000, rows)
+
+
+def test_it_is_tried_once(plain: LoadedTokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "gigatoken.gigatoken_rs", None)
+    bulk, texts = Bulk("soon"), [ToEncode(text) for text in TEXTS]
+    bulk.of(plain)
+    assert bulk.due(6, texts)
+    bulk.faster(plain, texts)
+    assert not bulk.due(6, texts)
+
+
 def test_one_that_has_grown_is_made_anew(plain: LoadedTokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gigatokens, "LOOK", 100)
     fast, bulk = in_bulk(plain)
     first = bulk.fast
     fast.ahead([ToEncode(text) for text in TEXTS])
-    assert first is not None and not bulk.due(8)
+    assert first is not None and not bulk.due(8, [])
     monkeypatch.setattr(gigatokens, "resident", lambda pid: 1 << 40)
     fast.ahead([ToEncode(text) for text in TEXTS])
-    assert bulk.due(8)
+    assert bulk.due(8, [])
     again = bulk.faster(plain, [ToEncode(text) for text in TEXTS])
-    assert bulk.fast is not None and bulk.fast is not first and not bulk.due(8)
+    assert bulk.fast is not None and bulk.fast is not first and not bulk.due(8, [])
     again.ahead([ToEncode(text) for text in TEXTS])
     assert [again.flat(text) for text in TEXTS] == [plain.encode(text).ids for text in TEXTS]
 
@@ -222,7 +249,7 @@ def test_what_gigatoken_does_not_know_stays_with_tokenizers(
 
 def test_offsets_that_differ_are_left_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = load_tokenizer("builtin:chatml")
-    bulk = Bulk(after=None)
+    bulk = Bulk("never")
     many = bulk.of(plain)
     monkeypatch.setattr(ByteOffsets, "of", lambda self, ids, text, special: ((0,) * len(ids), (1,) * len(ids)))
     texts = [f"{number} a long text" for number in range(8)]

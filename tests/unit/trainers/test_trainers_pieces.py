@@ -75,7 +75,7 @@ def prepared(
     recipe: Recipe, rows: list[Row], tokenizer: str, bulk: Bulk | None = None
 ) -> tuple[list[Inspection], list[Inspection]]:
     """Each row alone as the screen shows it, and all of them as `encode` writes them."""
-    bulk = bulk or Bulk(after=None, at_once=8)
+    bulk = bulk or Bulk("never", at_once=8)
     detected = pipeline.detect(rows, recipe)
     assert detected.refused is None, detected.refused
     tools = pipeline.make_toolbox(recipe, load_tokenizer(tokenizer))
@@ -130,7 +130,7 @@ def test_torchtunes_own_special_tokens_lie_over_the_faster_engine(model: str) ->
     pytest.importorskip("gigatoken", reason="gigatoken is in the extra `fast`")
     tokenizer = f"builtin:{'llama3' if model == 'llama3' else 'chatml'}"
     rows = [Row(number, of_torchtune(number), "", f"row {number}") for number in range(24)]
-    bulk = Bulk(after=8, at_once=8)
+    bulk = Bulk("soon", at_once=8)
     recipe = setting("torchtune", tokenizer, {"render.template": f"torchtune/{model}"})
     alone, many = prepared(recipe, rows, tokenizer, bulk)
     assert list(map(received, many)) == list(map(received, alone))
