@@ -112,12 +112,21 @@ def shared() -> Path:
 
 @pytest.fixture(autouse=True, scope="session")
 def kept() -> Iterator[None]:
-    """What the same templates are compiled to and read, of more of them than a command sees."""
+    """What the same templates are compiled to and read, of more of them than a command sees; and what is read of the
+    bundled tokenizers, which nothing changes."""
     from sftui.templates.rendering import sandbox
+    from sftui.tokens.loaded import LoadedTokenizer
+    from sftui.tokens.loading import load
+
+    read = lru_cache(load._builtin)
+
+    def builtin(name: str, folder: Path) -> LoadedTokenizer:
+        return LoadedTokenizer(read(name, folder).facts, read(name, folder).engine)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sandbox, "_code", lru_cache(1000)(sandbox._code.__wrapped__))
         patch.setattr(sandbox, "free_variables", lru_cache(1000)(sandbox.free_variables))
+        patch.setattr(load, "_builtin", builtin)
         yield
 
 

@@ -15,8 +15,10 @@ from trainers import having, module_of
 from sftui.errors import SftuiError
 from sftui.model import IGNORE_INDEX, Inspection, Reason
 from sftui.recipe import Recipe, changed, get, knobs_of
+from sftui.session import deciding
 from sftui.session.comparing import RecipeComparison
 from sftui.session.deciding import Decision, LabelFlip, decide
+from sftui.session.opened import OpenData
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, open_data, tokenized, under
 from sftui.trainers import preset, trainer_named, trainer_names
@@ -53,6 +55,20 @@ def recipe_of(name: str, tokenizer: str, knobs: Mapping[str, Any]) -> Recipe:
     for path, value in knobs.items():
         recipe = changed(recipe, path, value)
     return recipe
+
+
+@pytest.fixture(autouse=True)
+def opened_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a session becomes under another recipe is the same for each token."""
+    known = dict[tuple[int, str], tuple[Ready, OpenData]]()
+
+    def once(session: Ready, recipe: Recipe) -> OpenData:
+        key = id(session), repr(recipe)
+        if key not in known:
+            known[key] = session, under(session, recipe)
+        return known[key][1]
+
+    monkeypatch.setattr(deciding, "under", once)
 
 
 def decided(session: Ready, token: int, row: int = 0) -> Decision:
