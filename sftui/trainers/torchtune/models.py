@@ -6,6 +6,7 @@ modules/transforms/tokenizers/_tiktoken.py. Those over a SentencePiece model sta
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,6 +21,7 @@ from sftui.templates import ChatTemplate
 from sftui.text import visible
 from sftui.tokens import LoadedTokenizer
 from sftui.tokens.loaded import FastEngine
+from sftui.trainers.remembering import last_asked
 from sftui.trainers.torchtune import sentencepieces
 from sftui.trainers.torchtune.prompt_templates import CHATML, around, message_texts, short_name
 from sftui.trainers.torchtune.special import OPTION, OwnSpecials, special_id, special_tokens
@@ -91,9 +93,7 @@ def reading_files(
 
     The same one where tokenizer.json says the same already; RecipeError where it is no byte-level BPE.
     """
-    import json
-
-    from tokenizers import Tokenizer, models
+    from tokenizers import models
 
     if model == JINJA:
         return tokenizer
@@ -105,8 +105,17 @@ def reading_files(
     if not isinstance(engine, FastEngine) or not isinstance(engine.backend.model, models.BPE):
         why, fix = "it needs a byte-level BPE with vocabulary and merges", "choose another with render.template"
         raise RecipeError(f"torchtune's {model} tokenizer cannot read this one", why=why, fix=fix)
-    special, llama = special_tokens(model, tokenizer, special_path, folder), model == "llama3"
-    backend = engine.backend
+    special = json.dumps(special_tokens(model, tokenizer, special_path, folder))
+    return _of_merges(model, tokenizer, engine.backend, special)
+
+
+@last_asked
+def _of_merges(model: str, tokenizer: LoadedTokenizer, backend: Any, own: str) -> LoadedTokenizer:
+    """The same of a backend's vocabulary and merges, and of special tokens as JSON. All of the vocabulary is written
+    and read for it: 11 ms for a small one, and each choice of a knob that is tried asks for it."""
+    from tokenizers import Tokenizer
+
+    special, llama = json.loads(own), model == "llama3"
     cut = json.loads(backend.pre_tokenizer.__getstate__()) if backend.pre_tokenizer is not None else {}
     first = cut.get("pretokenizers", [{}])[0]
     same_cut = first.get("pattern") == {"Regex": SPLITS[model]} and not backend.model.ignore_merges
