@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,9 +15,11 @@ from sftui.findings.run import check_row
 from sftui.model import Batch, Example, Inspection, Reason, Row
 from sftui.recipe import Recipe, changed
 from sftui.sources.records import parse_record
-from sftui.tokens import load_tokenizer
+from sftui.tokens import LoadedTokenizer, load_tokenizer
 from sftui.trainers import Toolbox, preset, trainer_named
-from sftui.trainers.nemo_automodel import masks, packing
+from sftui.trainers.base import TaggedIds
+from sftui.trainers.nemo_automodel import masks, packing, trainer
+from sftui.trainers.nemo_automodel.trainer import pads_left
 
 USER, SAID = {"role": "user", "content": "hi"}, {"role": "assistant", "content": "Hello."}
 CHAT = {"messages": [USER, SAID]}
@@ -183,6 +186,76 @@ def test_rows_are_filled_up_by_the_dataset() -> None:
     assert {len(row) for row in batch.input_ids} == {len(row) for row in batch.labels} == {size}
     assert batch.input_ids[0][: len(ids)] == ids  # the last token is there again
     assert batch.labels[0][: len(ids)] == (*(made.labels.labels[1:] if made.labels else ()), -100)
+
+
+@pytest.mark.parametrize(
+    ("size", "left", "ids", "labels", "attention"),
+    [
+        (6, False, (1, 2, 3, 4, 0, 9), (2, 3, 4, -100, -100, -100), (1, 1, 1, 1, 0, 0)),
+        (6, True, (0, 0, 1, 2, 3, 9), (-100, -100, 2, 3, 4, -100), (1, 1, 1, 1, 0, 0)),
+        (4, False, (1, 2, 3, 9), (2, 3, 4, -100), (1, 1, 1, 0)),
+    ],
+)
+def test_a_row_is_filled_shifted_and_padded_by_one(
+    size: int, left: bool, ids: tuple[int, ...], labels: tuple[int, ...], attention: tuple[int, ...]
+) -> None:
+    """With the tokenizer's pad (0), and behind the shift with the dataset's (9); content is counted from the left."""
+    row = Example(TaggedIds.of((1, 2, 3), (4, -100)), (2, 3, 4), (1, 1, 1))
+    made = packing.filled(row, size, 0, 9, left, lambda _: 4)
+    assert (tuple(made.input_ids), made.labels, made.attention_mask) == (ids, labels, attention)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "chat", "templates", "left"),
+    [
+        ("chat", False, True, True),
+        ("columns", False, True, False),
+        ("columns", True, True, True),
+        ("columns", True, False, False),
+        ("squad", False, True, True),
+        ("squad", False, False, False),
+        ("chat", False, False, True),
+    ],
+)
+def test_texts_are_padded_behind_and_chats_where_the_tokenizer_pads(
+    dataset: str, chat: bool, templates: bool, left: bool
+) -> None:
+    recipe = changed(changed(preset("nemo-automodel"), "own.dataset", dataset), "own.use_hf_chat_template", chat)
+    loaded = load_tokenizer("builtin:chatml")
+    loaded = LoadedTokenizer(replace(loaded.facts, padding_side="left"), loaded.engine)
+    tools = pipeline.make_toolbox(recipe, loaded)
+    tools = tools if templates else Toolbox(loaded, {}, "none")
+    assert bool(pads_left(recipe, tools)) is left
+    assert not pads_left(recipe, Toolbox(load_tokenizer("builtin:chatml"), tools.templates, "right"))
+
+
+@pytest.mark.parametrize(
+    ("name", "adds", "counted"),
+    [("builtin:llama3", True, 1), ("builtin:llama3", False, 0), ("builtin:chatml", True, 0)],
+)
+def test_the_length_of_a_prompt_counts_bos_by_add_bos_token(
+    name: str, adds: bool, counted: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trainer, "_named_class", lambda _: ("", adds))
+    assert trainer.counts_bos(preset("nemo-automodel"), load_tokenizer(name)) == counted
+
+
+def test_a_later_row_without_a_mapped_column_stops_it() -> None:
+    (_, later), *_ = prepared([{"question": "What?", "answer": "That."}, {"question": "What?"}], COLUMNS)
+    assert later.problem is not None and "it has no `answer`" in later.problem.sentence()
+
+
+def test_transformers_tokenizer_takes_several_system_messages() -> None:
+    row = {"messages": [{"role": "system", "content": "S"}] * 2 + [USER, SAID]}
+    assert learnt(inspected(row, {"own.tokenizer_backend": "transformers_auto"})) == ANSWER
+
+
+@pytest.mark.parametrize(
+    ("row", "format_"),
+    [(CHAT, "messages"), ({"conversations": [{"from": "human", "value": "hi"}]}, "sharegpt")],
+)
+def test_rows_are_read_by_their_column(row: Mapping[str, Any], format_: str) -> None:
+    assert pipeline.detect([Row(0, row, "", "row 0")], preset("nemo-automodel")).format == format_
 
 
 def test_packs_hold_whole_rows_and_leave_out_longer_ones() -> None:
