@@ -73,8 +73,10 @@ def test_an_answer_of_no_weight_is_no_sample(weights: tuple[float, float], train
     assert learnt(inspected({"messages": [*messages, turn("assistant", "Bye!", weight=weights[1])]})) == trained
 
 
-def test_a_row_without_a_trained_answer_is_one_sample_that_trains_nothing() -> None:
-    made = inspected({"messages": [turn("user", "hi"), turn("assistant", "Hello.", weight=0.0)]})
+@pytest.mark.parametrize("weight", [0.0, 1e-6])
+def test_a_row_without_a_trained_answer_is_one_sample_that_trains_nothing(weight: float) -> None:
+    """Trained is what weighs more than 1e-6 (v1/core/data_engine.py)."""
+    made = inspected({"messages": [turn("user", "hi"), turn("assistant", "Hello.", weight=weight)]})
     assert learnt(made) == [""] and made.labels is not None
     assert Reason.WEIGHT in made.labels.reasons and not made.trained
 
@@ -128,11 +130,36 @@ def test_samples_whose_answer_lies_beyond_the_limit(knobs: Mapping[str, Any], ke
         ({"instruction": None, "output": "x"}, "is no text"),
         ({"conversations": [{"from": "gpt", "value": "x"}], "tools": [1]}, "not JSON text"),
         ({"conversations": [{"value": "x"}]}, "has no `from`"),
+        ({"conversations": [5]}, "`conversations` is no list of messages"),
+        ({"conversations": "x"}, "`conversations` is no list of messages"),
+        ({"messages": [turn("user"), said({"value": "x"})]}, "a part of messages[1] has no type"),
+        ({"messages": [turn("user"), said({"type": "text"})]}, "a part of messages[1] has no value"),
+        ({"messages": [*ROUNDS[:1], {**ROUNDS[1], "content": None}]}, "messages[1] has no content"),
     ],
 )
 def test_rows_at_which_it_stops(row: Mapping[str, Any], why: str) -> None:
     made = inspected(row)
     assert made.problem is not None and why in made.problem.sentence()
+
+
+@pytest.mark.parametrize(
+    ("row", "format_"),
+    [
+        ({"messages": ROUNDS}, "messages"),
+        ({"conversations": [{"from": "gpt", "value": "x"}]}, "sharegpt"),
+        ({"instruction": "x"}, "alpaca"),
+        ({"output": "x"}, "alpaca"),
+    ],
+)
+def test_rows_are_read_by_their_columns(row: Mapping[str, Any], format_: str) -> None:
+    found = pipeline.detect([Row(0, row, "", "row 0")], preset("llamafactory-v1"))
+    assert found.format == format_
+    assert found.message_keys == ({"role": "from", "content": "value"} if format_ == "sharegpt" else {})
+
+
+def test_no_system_text_is_put_in() -> None:
+    plain, asked = (inspected({"messages": ROUNDS}, knobs) for knobs in ({}, {"render.inject_system": "Be brief."}))
+    assert plain.rendered is not None and asked.rendered is not None and plain.rendered.text == asked.rendered.text
 
 
 @pytest.mark.parametrize("row", [{"chosen": [], "rejected": []}, {"text": "x"}])
@@ -216,4 +243,6 @@ def test_batches_are_padded_with_the_id_0_and_count_positions_from_1() -> None:
         made.examples, [0, 0], changed(recipe, "batch.flatten", True), tools
     )
     assert flat.position_ids is not None and flat.position_ids[0] == (*range(short), *range(width))
-    assert flat.attention_mask is None and flat.weights is not None and list(flat.weights[0])[short] == 0.0
+    first, second = (list(example.weights or ()) for example in made.examples)
+    assert flat.attention_mask is None and flat.weights is not None
+    assert list(flat.weights[0]) == [*first, 0.0, *second[1:]]
