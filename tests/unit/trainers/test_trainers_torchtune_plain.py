@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 
 from sftui.conversations import Detection
 from sftui.errors import ConversationError
@@ -33,6 +33,7 @@ def bytes_engine() -> FastEngine:
     made = Tokenizer(models.BPE({char: number for number, char in enumerate(alphabet)}, []))
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     made.decoder = decoders.ByteLevel()
+    made.post_processor = processors.TemplateProcessing(single="! $A", special_tokens=[("!", 0)])  # asked for by none
     return FastEngine(made)
 
 

@@ -73,6 +73,73 @@ def test_a_token_learns_the_next_of_its_row_also_across_packs_where_labels_are_s
         assert pack.documents[0][1] == 0 or pack.labels[0] == -100
 
 
+@pytest.mark.parametrize(
+    ("lengths", "split", "documents", "positions", "seq_lens"),
+    [
+        ([5], False, [((0, 0, 5),)], [(0, 1, 2, 3, 4)], [(5,)]),
+        ([2, 3], False, [((0, 0, 2), (1, 0, 3))], [(0, 1, 0, 1, 2)], [(2, 3)]),
+        ([2, 4], False, [((0, 0, 2),), ((1, 0, 4),)], [(0, 1, 2, 3, 4), (0, 1, 2, 3, 4)], [(2, 3), (4, 1)]),
+        ([0, 2], False, [((0, 0, 0), (1, 0, 2))], [(0, 1, 2, 3, 4)], [(0, 2, 3)]),
+        ([5, 2], True, [((0, 0, 5),), ((1, 0, 2),)], [(0, 1, 2, 3, 4), (0, 1, 2, 3, 4)], [(5,), (2, 3)]),
+        ([3, 4], True, [((0, 0, 3), (1, 0, 2)), ((1, 2, 4),)], [(0, 1, 2, 0, 1), (2, 3, 4, 4, 4)], [(3, 2), (2, 3)]),
+    ],
+)
+def test_what_packs_hold(
+    lengths: list[int],
+    split: bool,
+    documents: list[tuple[tuple[int, int, int], ...]],
+    positions: list[tuple[int, ...]],
+    seq_lens: list[tuple[int, ...]],
+) -> None:
+    """torchtune 0.6.1, datasets/_packed.py: positions go on through the padding, at most to the last of a pack."""
+    packs = list(pack_sequential(examples(lengths), 5, split=split, shifted=False))
+    assert [pack.documents for pack in packs] == documents
+    assert [pack.position_ids for pack in packs] == positions and [pack.seq_lens for pack in packs] == seq_lens
+
+
+@pytest.mark.parametrize(("longest", "multiple", "width"), [(5, 4, 8), (4, 4, 8), (3, 4, 4), (3, 1, 3)])
+def test_a_width_that_fits_a_multiple_gets_a_block_more(longest: int, multiple: int, width: int) -> None:
+    """torchtune 0.7, data/_collate.py (padded_collate_sft): pad_size = multiple - width % multiple."""
+    recipe = changed(preset("torchtune@0.7"), "batch.multiple", multiple)
+    tools = pipeline.make_toolbox(recipe, load_tokenizer("builtin:llama3", mode="provisional"))
+    batch = trainer_named("torchtune").collate(examples([2, longest]), (0, 1), recipe, tools)
+    assert {len(row) for row in (*batch.input_ids, *batch.labels)} == {width}
+
+
+@pytest.mark.parametrize(
+    ("format_", "row", "found"),
+    [
+        ("alpaca", {"instruction": "a", "output": "b"}, "alpaca_dataset"),  # input may be missing
+        ("alpaca", {"instruction": "a", "input": "c"}, "there is no column `output`"),
+        ("columns", {"output": "b"}, "there is no column `input`"),
+        ("columns", {"input": "a", "output": "b"}, "instruct"),
+        ("messages", {"conversations": []}, "there is no column `messages`"),
+        ("messages", CHAT, "chat"),
+        ("auto", CHAT, "torchtune itself goes by its config"),
+        ("auto", {"zzz": 1}, "zzz"),
+        ("sharegpt", {"conversations": []}, "chat"),
+        ("text", {"text": "a"}, "text_completion"),
+        ("text", {"body": "a"}, "there is no column `text`"),
+    ],
+)
+def test_which_columns_a_builder_asks_for(format_: str, row: dict[str, Any], found: str) -> None:
+    recipe = changed(preset("torchtune@0.7"), "data.format", format_)
+    detected = pipeline.detect([Row(0, row, "", "row 0")], recipe)
+    assert found in (detected.refused.sentence() if detected.refused is not None else detected.reason)
+    if detected.refused is None:
+        keys = {"role": "from", "content": "value"} if format_ == "sharegpt" else {}
+        assert detected.reason.startswith("torchtune: ") and detected.message_keys == keys
+
+
+@pytest.mark.parametrize("turns", [[5], {}, "x", None])
+def test_a_column_that_is_no_list_of_messages_stops_torchtune(turns: Any) -> None:
+    recipe = preset("torchtune@0.6.1")
+    tools = pipeline.make_toolbox(recipe, load_tokenizer("builtin:llama3", mode="provisional"))
+    rows = [Row(i, row, "", f"row {i}") for i, row in enumerate((CHAT, {"messages": turns}))]
+    one = pipeline.inspect(rows[1], pipeline.detect(rows, recipe), recipe, tools)
+    assert one.problem is not None and "`messages` is no list of messages" in one.problem.sentence()
+
+
 def inspected(
     row: dict[str, Any], version: str = "0.6.1", tokenizer: str = "builtin:llama3", **knobs: Any
 ) -> Inspection:
