@@ -280,6 +280,12 @@ PASSED: dict[str, tuple[str, Case]] = {
     "an answer of no parts that calls": ("CON003", said([], tool_calls=call({})["tool_calls"])),
     "labels masked as the loss ignores them": ("LAB005", stored(IDS, [-1] * 10 + IDS[10:], mask__ignore_index=-1)),
     "HTML that strikes a word through": ("EOS012", said("It costs <s>12</s> 10 euros, was <s>15</s>")),
+    "a row of its BOS alone": (
+        "BOS002",
+        case(
+            {"text": "Paris."}, {"text": ""}, tokenizer="gemma", preset="unsloth@2026.10", facts={"chat_templates": {}}
+        ),
+    ),
     "rows that do not fail for their own sake": (
         "ROW003",
         case(GOOD, template=chatml(before="{{ bos_token + 'x' }}"), facts={"bos_token": None}),

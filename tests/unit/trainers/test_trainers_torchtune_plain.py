@@ -54,8 +54,12 @@ def ids_by_the_pattern(text: str, table: Mapping[str, int]) -> Flat:
 def test_special_tokens_are_found_as_by_their_pattern(table: Mapping[str, int], texts: list[str]) -> None:
     own = OwnSpecials(ENGINE, table)
     assert own.ids_batch(texts, False) == [ids_by_the_pattern(text, table) for text in texts]
-    for text in texts:
+    placed = own.encode_many(texts, False)
+    assert [one.ids for one in placed] == own.ids_batch(texts, False)
+    for text, one in zip(texts, placed):
+        assert "".join(text[start:end] for start, end in zip(one.starts, one.ends)) == text
         assert own.may_hold(text) or not any(name in text for name in table)
+        assert own.plain(text) == (tuple(ENGINE.ids_batch([text], False)[0]) if any(map(text.count, table)) else None)
 
 
 VALUES: st.SearchStrategy[Any] = TEXTS | st.none() | st.integers() | st.just([{"type": "text", "text": "a"}])
