@@ -8,7 +8,7 @@ here reads files or knows a trainer: `recipe_io` loads and saves, `trainers` hol
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import date
 from functools import cache
 from types import NoneType, UnionType
@@ -241,7 +241,7 @@ class Mask:
 OwnT = TypeVar("OwnT", bound="Own")
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class Own:
     """The options that one trainer alone has, by its own key names; this one has none.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from sftui.recipe import Own, knob
 from sftui.trainers.traits import Effect, Finds, Packing, Quirk, Traits, own_keys
-from sftui.values import value_class
 
 TRAIN_ON = {
     "all": "behind every turn, trained or not",
@@ -18,7 +18,7 @@ TRAIN_ON = {
 """Where the token that ends a turn is trained (axolotl 0.19.0, prompt_strategies/chat_template.py)."""
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class AxolotlOptions(Own):
     """Top-level keys and keys of a `datasets:` entry without an equal elsewhere (axolotl 0.19.0, utils/schemas)."""
 

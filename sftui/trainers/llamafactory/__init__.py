@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from sftui.recipe import Own, knob
 from sftui.trainers.traits import Finds, Packing, Quirk, Traits, own_keys
-from sftui.values import value_class
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class LlamaFactoryOptions(Own):
     """Keys of its YAML and of dataset_info.json without an equal elsewhere (llamafactory 0.9.5, hparams)."""
 

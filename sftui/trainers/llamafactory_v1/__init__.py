@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from sftui.recipe import Own, knob
 from sftui.trainers.traits import Finds, Quirk, Traits, own_keys
-from sftui.values import value_class
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class LlamaFactoryV1Options(Own):
     """Keys of its YAML and of its dataset file without an equal elsewhere (0.9.6.dev0, v1/config)."""
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from sftui.recipe import Own, knob
 from sftui.trainers.traits import Finds, Packing, Quirk, Traits, own_keys
-from sftui.values import value_class
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class MsSwiftOptions(Own):
     """Arguments of `swift sft` without an equal elsewhere (ms-swift 4.6.0, arguments/)."""
 

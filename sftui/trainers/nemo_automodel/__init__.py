@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 
 from sftui.recipe import Own, knob
 from sftui.trainers.traits import Effect, Finds, Packing, Quirk, Traits, places_named
-from sftui.values import value_class
 
 DATASETS = {
     "chat": "ChatDataset: `messages` as OpenAI has them, or `conversations` with from and value",
@@ -18,7 +18,7 @@ DATASETS = {
 """The datasets whose rows are known, and what each of them reads."""
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class NemoOptions(Own):
     """Keys of its datasets and its packing without an equal elsewhere (nemo-automodel 0.7.0, components/datasets)."""
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from sftui.recipe import Own, knob
 from sftui.trainers.traits import Finds, Packing, Quirk, Traits, places_named
-from sftui.values import value_class
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class TorchtuneOptions(Own):
     """Keys of the `tokenizer` and `dataset` blocks without an equal elsewhere (torchtune 0.6.1, torchtune/datasets)."""
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 
 from sftui.recipe import Own, knob
 from sftui.trainers.traits import Changes, Finds, Packing, Quirk, Traits, own_keys
-from sftui.values import value_class
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class SftOptions(Own):
     """Keys of SFTConfig without an equal elsewhere (trl 1.16.0, trl/trainer/sft_config.py)."""
 
@@ -19,7 +19,7 @@ class SftOptions(Own):
     dataset_text_field: str | None = knob(None, "the column of plain text; null: `text`")
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class TrlOptions(SftOptions):
     """Those that unsloth_zoo's preparation, which takes the place of TRL's, does not read."""
 

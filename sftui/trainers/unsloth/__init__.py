@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from sftui.recipe import knob
 from sftui.trainers.traits import Finds, Packing, Quirk, Traits, keys_among
 from sftui.trainers.trl import BEST_FIT, SftOptions
 from sftui.trainers.trl import TRAITS as TRL
-from sftui.values import value_class
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class UnslothOptions(SftOptions):
     """Beside those of TRL, whose trainer trains, arguments by their names (unsloth_zoo 2026.10.7, dataset_utils.py) and
     the script's own steps."""

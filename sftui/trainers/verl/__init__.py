@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from sftui.recipe import Own, knob
 from sftui.trainers.traits import Finds, Quirk, Traits, own_keys
-from sftui.values import value_class
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class VerlOptions(Own):
     """Keys of its config without an equal elsewhere (0.9.1, trainer/config/sft_trainer_engine.yaml)."""
 
