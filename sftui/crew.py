@@ -15,7 +15,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -58,11 +58,18 @@ class CrewTask(Protocol[P_contra, R_co]):
     def open(self) -> OpenTask[P_contra, R_co]: ...
 
 
+def may_fork() -> bool:
+    """Whether processes may go on from this one, with all that it has loaded: on Linux, in one that `cli.supervising`
+    started, with no thread besides that which waits for its parent, so that nobody could be in the middle of anything.
+    """
+    return sys.platform == "linux" and bound.guard() is not None and threading.active_count() <= 2
+
+
 class _CrewProcess(Generic[P, R]):
     """One process with its end of the pipe, and the pieces it has."""
 
-    def __init__(self, task: CrewTask[P, R], folder: str, overran: tuple[bound.Overrun, ...]) -> None:
-        context = get_context("spawn")
+    def __init__(self, task: CrewTask[P, R], folder: str, overran: tuple[bound.Overrun, ...], fork: bool) -> None:
+        context: Any = get_context("fork" if fork else "spawn")
         ours, theirs = context.Pipe()
         self.connection = ours
         self.pieces: deque[tuple[int, P]] = deque()
@@ -71,7 +78,7 @@ class _CrewProcess(Generic[P, R]):
         self._process = context.Process(
             target=_work, args=(theirs, shared, task, folder, overran, os.getpid()), daemon=True
         )
-        with at_home(), _starting():
+        with nullcontext() if fork else _starting():
             self._process.start()
         theirs.close()
         self._watch = bound.Watch(page, self._process.pid or 0)
@@ -107,14 +114,14 @@ class Crew(Generic[P, R]):
     """The processes of one task, and what overran in any of them; `note` is the first `engine_note` of any of them.
 
     SftuiError, from `done`, where a process dies for another reason than its row, or rows overrun too often; what went
-    wrong within a process is raised as it is.
+    wrong within a process is raised as it is. `fork`: see `may_fork`; the task is then not sent, but there.
     """
 
-    def __init__(self, task: CrewTask[P, R], jobs: int) -> None:
-        self._task, self._folder = task, os.getcwd()
+    def __init__(self, task: CrewTask[P, R], jobs: int, fork: bool = False) -> None:
+        self._task, self._folder, self._fork = task, os.getcwd(), fork
         self.overran: tuple[bound.Overrun, ...] = ()
         self.note: str | None = None
-        self._hands: list[_CrewProcess[P, R]] = [_CrewProcess(task, self._folder, ()) for _ in range(jobs)]
+        self._hands: list[_CrewProcess[P, R]] = [_CrewProcess(task, self._folder, (), fork) for _ in range(jobs)]
 
     def refuse(self, overran: tuple[bound.Overrun, ...]) -> None:
         """Leave out what has overrun elsewhere, too."""
@@ -179,7 +186,7 @@ class Crew(Generic[P, R]):
         self.overran = (*self.overran, overrun)
         if len(self.overran) > bound.MOST_DEATHS:
             raise SftuiError(f"{overrun.why}, as {bound.MOST_DEATHS} pieces of work did before, so no more is tried")
-        hand = _CrewProcess(self._task, self._folder, self.overran)
+        hand = _CrewProcess(self._task, self._folder, self.overran, self._fork)
         self._hands[self._hands.index(gone)] = hand
         for piece in gone.pieces:
             hand.give(piece)
@@ -213,7 +220,8 @@ def _starting() -> Iterator[None]:
     resource_tracker.ensure_running()  # else it starts with the first of them, and lets signals through again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
     try:
-        yield
+        with at_home():
+            yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         if file is not None:
@@ -230,6 +238,7 @@ def _work(
 ) -> None:
     """Do piece after piece; the process gives way to others, leaves Ctrl-C to its parent, and ends with it."""
     os.chdir(folder)  # names of files are relative to it
+    signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     _end_with(parent)

@@ -60,15 +60,16 @@ def audit_in_processes(
     task: AuditTask,
     jobs: int,
     *,
+    fork: bool = False,
     total: Callable[[], int | None] = lambda: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[AuditProgress]:
-    """Like `run_audit`, in `jobs` processes; the set-up must be checked already. SftuiError as `sftui.crew.Crew`.
+    """Like `run_audit`, in `jobs` processes; the set-up must be checked already. `fork` as in `Crew`, SftuiError too.
 
     Chunks join in the order of the rows, so after each progress the audit holds the first `audit.rows` rows.
     """
     begun, before = clock(), audit.rows
-    crew = Crew(task, jobs)
+    crew = Crew(task, jobs, fork)
     try:
         for part in crew.done(chunks(rows, CHUNK_ROWS, CHUNK_BYTES)):
             audit.merge(part)

@@ -9,6 +9,7 @@ from functools import cached_property
 from sftui.audit.audit import Audit
 from sftui.audit.found import Filter, FoundFinding
 from sftui.audit.run import AuditProgress, check_head, run_audit
+from sftui.crew import may_fork
 from sftui.errors import without_secrets
 from sftui.exports.report_model import AuditReport, tried_as
 from sftui.findings import Context, DatasetChecks, Finding, damaged_files, refused_files
@@ -19,10 +20,11 @@ from sftui.session.inputs import data_files, labels_of
 from sftui.session.opened import AT_ONCE, OpenData
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, with_tokenizer
+from sftui.tokens.shortcuts.bulk import fast_engine
 from sftui.trainers.own_config import notes_of
 
-WORTH_IT = 1000
-"""Rows from which more processes pay for loading the tokenizer again."""
+FORKED, SPAWNED = 500, 2_500
+"""Rows for which one more process pays, where it goes on from this one and where it loads the tokenizer again."""
 LOOK = 0.05
 """Seconds between two looks at whether to save, stop or tell."""
 
@@ -77,7 +79,9 @@ class AuditSession:
         """Take in the rows behind those that the audit holds; the last progress is `done`."""
         session, audit = self.session, self.audit
         rows = session.rows(audit.rows) if self.whole else self._chosen_rows()
-        if self.jobs == 1 or (self.total is not None and self.total < WORTH_IT):
+        fork = may_fork() and fast_engine(session.tokenizer) is not None
+        jobs = self.jobs if self.total is None else min(self.jobs, self.total // (FORKED if fork else SPAWNED))
+        if jobs <= 1:
             session.bulk.expected = lambda: self._least(session.count_expected())
             return run_audit(
                 audit,
@@ -90,10 +94,13 @@ class AuditSession:
             )
         check_head(audit, session.rows(), session.inspect_many, self.context)
         from sftui.audit.processes import AuditTask, audit_in_processes
-        from sftui.session.sent import sent
+        from sftui.session.sent import InheritedSession, sent
 
-        task = AuditTask(sent(session), self.wanted, self.prompts)
-        return audit_in_processes(audit, rows, task, self.jobs, total=lambda: self.total)
+        fork = fork and session.bulk.fast is None  # which has threads of its own
+        share = None if self.total is None else self.total // jobs
+        parcel = InheritedSession(session, share) if fork else sent(session)
+        task = AuditTask(parcel, self.wanted, self.prompts)
+        return audit_in_processes(audit, rows, task, jobs, fork=fork, total=lambda: self.total)
 
     def _chosen_rows(self) -> Iterator[Row]:
         from sftui.session.comparing import chosen_rows

@@ -59,6 +59,19 @@ class SessionParcel:
         )
 
 
+class InheritedSession:
+    """A session in a process that goes on from this one: nothing is sent, nothing loaded again. `share` are the rows
+    that it will have, where that is known."""
+
+    def __init__(self, session: Ready, share: int | None) -> None:
+        settle_split(session)
+        self._session, self._share = session, share
+
+    def open(self) -> Ready:
+        self._session.bulk.expected = lambda: self._share
+        return self._session
+
+
 def sent(session: Ready) -> SessionParcel:
     """A session to be opened in another process; which rows evaluate is found out before, where it can be."""
     loaded = session.tokenizer

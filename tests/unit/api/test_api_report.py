@@ -90,7 +90,7 @@ def test_some_rows_an_evaluation_set_and_progress() -> None:
 def test_processes_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     from transformers import AutoTokenizer
 
-    monkeypatch.setattr("sftui.session.checking.WORTH_IT", 1)
+    monkeypatch.setattr("sftui.session.checking.SPAWNED", 1)
     tokenizer = AutoTokenizer.from_pretrained(str(REPO / "sftui" / "tokens" / "builtin" / "chatml"))
     lines = (REPO / "sample_data" / "chat_messages.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [json.loads(line) for line in lines]

@@ -142,7 +142,7 @@ def test_every_repeated_conversation_answer_and_column_has_its_own_mark(sftui: S
 def test_several_processes_write_the_same_baseline(
     sftui: Sftui, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sftui.session.checking.WORTH_IT", 1)
+    monkeypatch.setattr("sftui.session.checking.SPAWNED", 1)
     rows = [talk(f"{i % 170}?", f"{i % 170}. ") for i in range(400)]
     path, held = lines(tmp_path / "rows.jsonl", *rows), lines(tmp_path / "held.jsonl", *rows[:9])
     given = ("check", path, "-t", "builtin:chatml", "--eval", held, "--write-baseline")

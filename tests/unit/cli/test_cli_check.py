@@ -194,7 +194,7 @@ def test_prompts_of_the_evaluation_set_are_found(sftui: Sftui, dirty: Path, clea
 def test_output_is_the_same_each_time_and_in_several_processes(
     sftui: Sftui, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sftui.session.checking.WORTH_IT", 1)
+    monkeypatch.setattr("sftui.session.checking.SPAWNED", 1)
     path = lines(
         tmp_path / "rows.jsonl",
         *([GOOD, TYPED, EMPTY] * 60),

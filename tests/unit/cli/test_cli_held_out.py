@@ -98,7 +98,7 @@ def test_figures_are_of_the_rows_that_train(
     sftui: Callable[..., Any], config: tuple[str, str], jobs: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file, trainer = config
-    monkeypatch.setattr("sftui.session.checking.WORTH_IT", 1)
+    monkeypatch.setattr("sftui.session.checking.SPAWNED", 1)
     plain = sftui("encode", file, "--trainer", trainer, "--unpacked", "-o", "-").records()
     trained = sum(len([i for i in one["labels"] if i != -100]) for one in plain if "split" not in one)
     aside = [one for one in plain if "split" in one]
