@@ -100,6 +100,8 @@ def detect(rows: Sequence[Row], data: Data, *, openai: bool) -> Detection:
                 "",
                 "name the dataset's columns in dataset_info.json",
             )
+    if found.format != "alpaca" and (absent := _absent_keys(samples, found)):
+        return absent
     uneven = UNEVEN if openai and _uneven(samples, found.fields) else ""
     if found.format == "alpaca" and "history" in found.fields:
         histories = [row.get(found.fields["history"]) for row in samples]
@@ -107,6 +109,21 @@ def detect(rows: Sequence[Row], data: Data, *, openai: bool) -> Detection:
         # objects with other keys, or the same in another order, in another place
         uneven = UNEVEN_HISTORY if len({tuple(pair) for pair in pairs if isinstance(pair, Mapping)}) > 1 else ""
     return replace(found, notes=(*found.notes, uneven)) if uneven else found
+
+
+def _absent_keys(samples: Sequence[Mapping[str, Any]], found: Detection) -> Detection | None:
+    """The refusal of a set of whose messages none has the key of a tag: `datasets` fills one that any of them has."""
+    lists = [turns for row in samples if isinstance(turns := row.get(found.fields["messages"]), (list, tuple))]
+    keys = {str(key): None for turns in lists for turn in turns if isinstance(turn, Mapping) for key in turn}
+    for ours, theirs in found.message_keys.items():
+        if keys and theirs not in keys:
+            others = ", ".join(f"`{key}`" for key in keys)
+            return refusal(
+                f"no message has `{theirs}`: LLaMA-Factory raises KeyError: '{theirs}'",
+                f"they have {others}",
+                f"name the key of the {ours} as tags.{ours}_tag in dataset_info.json",
+            )
+    return None
 
 
 def unless_late(rows: Sequence[Row], found: Detection, most: int | None) -> Detection:
