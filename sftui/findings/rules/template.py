@@ -276,7 +276,7 @@ TPL005 = major(
 
 @setup_check(TPL005)
 def date(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
-    if context.template is None or "date_string" in context.template_kwargs:
+    if context.template is None:
         return
     one, again, other = (context.render([user()], now=now) for now in (NOON, NOON, datetime(2031, 11, 23, 18, 45, 7)))
     if one is not None and again is not None and one != again:
@@ -285,7 +285,8 @@ def date(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
         return
     named = "date_string" in context.template.source
     pinned = [("render.kwargs", {**context.recipe.render.kwargs, "date_string": "01 Jan 2026"})]
-    frozen = _DATE.search(one) if one and one == other and named else None
+    said = "date_string" in context.template_kwargs
+    frozen = _DATE.search(one) if one and one == other and named and not said else None
     if frozen is not None:
         what = "the template writes a frozen date where no date_string is given"
         yield Fault(what, shown(frozen.group(), 40), Severity.INFO, changes=pinned)
@@ -296,8 +297,8 @@ def date(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
             "the template writes the date of the day or the time into every row: trainers render on the day of their"
             " run, so its ids are others on another day",
             _dated(context, one, other, at),
-            changes=pinned if named else today,
-            title="" if named or today else "write the day into a copy of the template",
+            changes=pinned if named and not said else today,
+            title="" if (named and not said) or today else "write the day into a copy of the template",
         )
 
 
