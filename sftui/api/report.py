@@ -26,7 +26,8 @@ class FindingsError(SftuiError):
 @dataclass(frozen=True, slots=True)
 class CodeFound:
     """All findings of one code: `count` of them, in `rows` (in order; none for what concerns no single row), of which
-    `findings` are the first in full. `fix` is what to set for the trainer, empty where there is nothing that helps.
+    `findings` are the first in full. `fix` is what to set for the trainer, empty where there is nothing that helps,
+    `tried` whether it was tried on rows that have it, and helps.
     `share` is the part of all rows that has it, None where it concerns no single row."""
 
     code: str
@@ -37,6 +38,7 @@ class CodeFound:
     rows: tuple[int, ...]
     findings: tuple[Finding, ...]
     fix: str
+    tried: bool
     share: float | None = None
 
 
@@ -59,7 +61,7 @@ class Report:
                 code.count,
                 tuple(code.rows),
                 tuple(kept.finding for kept in code.kept),
-                next((key for kept in code.kept if (key := self._checked.key(kept.finding))), ""),
+                *self._checked.advice_on(code.code),
                 code.in_rows() / self._checked.audit.rows if code.rows and self._checked.audit.rows else None,
             )
             for code in codes

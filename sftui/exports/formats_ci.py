@@ -66,7 +66,7 @@ def _rule(code: str) -> dict[str, Any]:
 
 def _result(checked: AuditReport, found: FoundFinding, codes: list[str]) -> dict[str, Any]:
     finding, (file, line) = found.finding, checked.place_in_repository(found)
-    key = checked.key(finding)
+    advice = checked.advice(finding)
     row = f"row {finding.row}: " if finding.row is not None else ""
     region = {"region": {"startLine": line}} if line is not None else {}
     properties = {
@@ -74,13 +74,14 @@ def _result(checked: AuditReport, found: FoundFinding, codes: list[str]) -> dict
         "message": finding.message,
         "tokens": list(finding.tokens) if finding.tokens else None,
         "evidence": finding.evidence or None,
-        "fix": key or None,
+        "fix": advice.text or None,
+        "tried": advice.tried if advice.text else None,
     }
     return {
         "ruleId": finding.code,
         "ruleIndex": codes.index(finding.code),
         "level": SARIF_LEVELS[finding.severity],
-        "message": {"text": f"{row}{finding.sentence}" + (f" (fix: {key})" if key else "")},
+        "message": {"text": f"{row}{finding.sentence}" + (f" ({advice.sentence()})" if advice.text else "")},
         "locations": [{"physicalLocation": {"artifactLocation": {"uri": _uri(file)}, **region}}],
         "partialFingerprints": {"sftui/v2": found.fingerprint},
         "properties": {name: value for name, value in properties.items() if value is not None},
@@ -117,13 +118,13 @@ def as_junit(checked: AuditReport) -> str:
 def _case(checked: AuditReport, one: FoundCode) -> str:
     title = visible(f"{one.code} {CODES[one.code].title}")
     lines: list[str] = []
-    for found, key in checked.keyed(one):
+    for found, advice in checked.advised(one):
         file, line = checked.place(found)
         place = f"{file}:{line} " if line is not None else ""
         row = f"{place}row {found.finding.row}: " if found.finding.row is not None else ""
         lines.append(visible(row + found.finding.sentence))
-        if key:
-            lines.append(visible(f"fix: {key}"))
+        if advice.text:
+            lines.append(visible(advice.sentence()))
     if one.count > len(one.kept):
         lines.append(f"and {one.count - len(one.kept):,} more")
     text = escape("\n".join(lines))
@@ -147,9 +148,9 @@ def as_github(checked: AuditReport) -> str:
         if place and line is not None:
             place.append(f"line={line}")
         place.append(f"title={_property(f'{finding.code} {CODES[finding.code].title}')}")
-        key = checked.key(finding)
+        advice = checked.advice(finding)
         row = f"row {finding.row}: " if finding.row is not None else ""
-        message = row + visible(finding.sentence) + (f" (fix: {key})" if key else "")
+        message = row + visible(finding.sentence) + (f" ({advice.sentence()})" if advice.text else "")
         lines.append(f"::{GITHUB_LEVELS[finding.severity]} {','.join(place)}::{_data(message)}\n")
     for one in checked.audit.found.ordered():
         if one.count > len(one.kept):

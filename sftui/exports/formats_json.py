@@ -9,7 +9,7 @@ from sftui.audit.figures import Figures
 from sftui.audit.found import FoundFinding
 from sftui.audit.verdict import Verdict
 from sftui.exports.records import attributes
-from sftui.exports.report_model import AuditReport, findings_in_order, tried_as
+from sftui.exports.report_model import Advice, AuditReport, findings_in_order
 from sftui.findings import CODES, SCOPE_OF, Severity
 
 
@@ -46,25 +46,26 @@ def as_object(checked: AuditReport) -> dict[str, Any]:
             }
             for code in found.ordered()
         ],
-        "verdict": [verdict_record(one, key) for one, key in checked.verdict],
+        "verdict": [verdict_record(one, advice) for one, advice in checked.verdict],
         "findings": [finding_record(checked, finding) for finding in findings_in_order(checked)],
         "figures": figures_record(checked.audit.figures()),
     }
 
 
-def verdict_record(one: Verdict, key: str) -> dict[str, Any]:
+def verdict_record(one: Verdict, advice: Advice) -> dict[str, Any]:
     """One sentence of what training does with the data, with the count of rows, why, and what to do first."""
     return {
         "severity": one.severity.value,
         **attributes(one, "consequence", "sentence", "rows", "of", "code"),
-        "key": key,
+        "key": advice.text,
+        "tried": advice.tried,
         "first": list(one.first),
     }
 
 
 def finding_record(checked: AuditReport, one: FoundFinding) -> dict[str, Any]:
     """One finding with its place, its evidence and what repairs it; null where it has none."""
-    finding, (file, line) = one.finding, checked.place(one)
+    finding, (file, line), advice = one.finding, checked.place(one), checked.advice(one.finding)
     return {
         "code": finding.code,
         "severity": finding.severity.value,
@@ -78,10 +79,11 @@ def finding_record(checked: AuditReport, one: FoundFinding) -> dict[str, Any]:
         "evidence": finding.evidence,
         "rows": list(finding.rows),
         "count": finding.count,
-        "key": checked.key(finding),
+        "key": advice.text,
+        "tried": advice.tried,
         "changes": [
             {"path": change.path, "before": _plain(change.before), "after": _plain(change.after)}
-            for change in (finding.fix.changes if finding.fix and tried_as(finding) not in checked.failing else ())
+            for change in checked.changes(finding)
         ],
         "fingerprint": one.fingerprint,
     }

@@ -32,10 +32,9 @@ def _lines(checked: AuditReport) -> Iterator[str]:
     yield _text(summary(checked))
     if checked.verdict:
         yield ""
-        yield from (
-            f"- {MARKS[one.severity][0]} {_text(one.sentence)} ({one.code})" + (f": {_text(key)}" if key else "")
-            for one, key in checked.verdict
-        )
+        for one, advice in checked.verdict:
+            step = f"; {_text(advice.sentence())}" if advice.text else ""
+            yield f"- {MARKS[one.severity][0]} {_text(one.sentence)} ({one.code}){step}"
     if codes:
         yield from ("", "| severity | code | finding | count | rows |", "|---|---|---|--:|---|")
         yield from (_table_row(code) for code in codes)
@@ -59,10 +58,10 @@ def _code(checked: AuditReport, one: FoundCode) -> Iterator[str]:
     title = f"<b>{one.code}</b> {_text(CODES[one.code].title)}{how_often(checked, one)}"
     yield f"<details><summary>{MARKS[one.severity]} {title}</summary>"
     yield ""
-    for found, key in checked.keyed(one, SHOWN):
+    for found, advice in checked.advised(one, SHOWN):
         yield _finding(checked, found)
-        if key:
-            yield f"  <br>fix: {_code_text(key)}"
+        if advice.text:
+            yield f"  <br>{'fix' if advice.tried else 'not tried'}: {_code_text(advice.text)}"
     left = one.count - min(len(one.kept), SHOWN)
     if left > 0:
         yield f"- and {left:,} more"

@@ -35,10 +35,10 @@ def _code(checked: AuditReport, one: FoundCode, width: int) -> Iterator[str]:
     yield from _wrapped(
         f"{MARKS[one.severity]} {one.code} {CODES[one.code].title}{how_often(checked, one)}", width, "  "
     )
-    for found, key in checked.keyed(one, SHOWN):
+    for found, advice in checked.advised(one, SHOWN):
         yield from _finding(checked, found, width)
-        if key:
-            yield from _wrapped(f"fix: {key}", width - 2, "       ", "  ")
+        if advice.text:
+            yield from _wrapped(advice.sentence(), width - 2, "       ", "  ")
     left = one.count - min(len(one.kept), SHOWN)
     if left > 0:
         rows = ", ".join(str(row) for row in list(one.rows)[SHOWN : SHOWN + 12])
@@ -71,10 +71,10 @@ def _finding(checked: AuditReport, found: FoundFinding, width: int) -> Iterator[
 
 def verdict_lines(checked: AuditReport, width: int) -> Iterator[str]:
     """What training does with the data, the worst first, each with its one next step; nothing where all is well."""
-    for one, key in checked.verdict:
+    for one, advice in checked.verdict:
         yield from _wrapped(f"{MARKS[one.severity][0]} {one.sentence} ({one.code})", width, "  ")
-        if key:
-            yield from _wrapped(f"fix: {key}", width, "       ", "  ")
+        if advice.text:
+            yield from _wrapped(advice.sentence(), width, "       ", "  ")
     if checked.verdict:
         yield ""
 

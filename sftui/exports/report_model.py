@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from sftui.audit.audit import Audit
 from sftui.audit.found import FoundCode, FoundFinding
 from sftui.audit.verdict import Verdict
 from sftui.findings import Finding, Severity, fix_text
-from sftui.model import Inspection
+from sftui.findings.catalogue import repair_command
+from sftui.findings.rule import DROP
+from sftui.model import Inspection, RecipeChange
 from sftui.recipe import Recipe
 from sftui.tokens.facts import TokenizerFacts
 
@@ -18,13 +21,23 @@ SHOWN = 3
 """Findings of one code that are printed in full."""
 
 
+class Advice(NamedTuple):
+    """What to do against a finding, in words that can be pasted, and whether it was tried on rows that have it."""
+
+    text: str = ""
+    tried: bool = False
+
+    def sentence(self) -> str:
+        return f"fix: {self.text}" if self.tried else f"not tried: {self.text}"
+
+
 @dataclass(frozen=True, slots=True)
 class AuditReport:
     """An audit with what was audited. `complete` is False where only some rows were looked at.
 
     `files` are the files of the data by what the source calls them, `tracked` their names in the repository, where they
-    are in one. `looks` are findings with their rows inspected once more, so that their tokens can be drawn. `failing`
-    are the fixes, by `tried_as`, that were tried on some rows and do not help.
+    are in one. `looks` are findings with their rows inspected once more, so that their tokens can be drawn. `cured`
+    are findings, by `tried_as`, with the cures that were tried on some rows and help.
     """
 
     audit: Audit
@@ -38,42 +51,65 @@ class AuditReport:
     looks: tuple[tuple[FoundFinding, Inspection], ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     tracked: Mapping[str, str] = field(default_factory=dict)
-    failing: frozenset[tuple[object, ...]] = frozenset()
+    cured: Mapping[tuple[object, ...], Finding] = field(default_factory=dict)
 
     @property
     def trainer(self) -> str:
         return self.recipe.trainer
 
-    def key(self, finding: Finding) -> str:
-        """The key to set for the recipe's own trainer, in words that can be pasted; "" where there is none that helps.
+    def advice(self, finding: Finding) -> Advice:
+        """What to do against a finding under the recipe's own trainer; no text where nothing is known.
 
-        A fix in words that the finding brings itself stands before that of its code: it knows the template and data.
+        What was tried and helps: a fix of the recipe, a repair of the data, and leaving rows out last. Else what the
+        finding or its rule says, which nobody tried.
         """
-        if tried_as(finding) in self.failing:
-            return ""
+        cured = self.cured.get(tried_as(finding))
+        fix = finding.fix if cured is None else cured.fix
+        if cured is not None and fix is not None and (fix.changes or fix.template):
+            return Advice(fix.trainer_keys.get(self.trainer) or fix.title, True)
+        repairs = (cured.repairs or ()) if cured is not None else ()
+        for name in repairs:
+            if name != DROP:
+                return Advice(repair_command(name, finding.code), True)
+        own = self._words(finding, cured)
+        if not repairs:
+            return Advice(own)
+        rows = self.audit.found.codes[finding.code].in_rows()
+        drop = f"leave out {'its row' if rows == 1 else f'its {rows:,} rows'}: {repair_command(DROP, finding.code)}"
+        return Advice(f"{own}; or {drop}") if own else Advice(drop, True)
+
+    def _words(self, finding: Finding, cured: Finding | None) -> str:
+        """What the finding or its rule says to do; "" for a fix of the recipe that was tried and does not help."""
         fix = finding.fix
         if fix is not None and not fix.changes and fix.template is None:
             return fix.title
-        own = fix.trainer_keys.get(self.trainer) if fix is not None else None
-        return own or fix_text(finding.code, self.trainer)
+        if cured is not None and fix is not None and (fix.changes or fix.template):
+            return ""
+        return (fix.trainer_keys.get(self.trainer) if fix is not None else "") or fix_text(finding.code, self.trainer)
 
-    def keyed(self, code: FoundCode, most: int | None = None) -> Iterator[tuple[FoundFinding, str]]:
-        """The first findings of a code, each with its key; "" where that is the same as the one before."""
-        before = ""
+    def changes(self, finding: Finding) -> tuple[RecipeChange, ...]:
+        """The changes of the recipe that were tried against a finding and help."""
+        cured = self.cured.get(tried_as(finding))
+        return cured.fix.changes if cured is not None and cured.fix is not None else ()
+
+    def advised(self, code: FoundCode, most: int | None = None) -> Iterator[tuple[FoundFinding, Advice]]:
+        """The first findings of a code, each with its advice; none where that is the same as the one before."""
+        before = Advice()
         for found in code.kept[:most]:
-            key = self.key(found.finding)
-            yield found, key if key != before else ""
-            before = key or before
+            advice = self.advice(found.finding)
+            yield found, advice if advice != before else Advice()
+            before = advice if advice.text else before
 
     @property
-    def verdict(self) -> tuple[tuple[Verdict, str], ...]:
-        """What training does with the data, the worst first, each with its one next step ("" where there is none)."""
-        return tuple((verdict, self._key_of(verdict.code)) for verdict in self.audit.verdict())
+    def verdict(self) -> tuple[tuple[Verdict, Advice], ...]:
+        """What training does with the data, the worst first, each with its one next step."""
+        return tuple((verdict, self.advice_on(verdict.code)) for verdict in self.audit.verdict())
 
-    def _key_of(self, code: str) -> str:
-        """The key of the first finding of a code that has one."""
+    def advice_on(self, code: str) -> Advice:
+        """The advice on the first finding of a code that has some, before all what was tried."""
         found = self.audit.found.codes.get(code)
-        return next((key for one in found.kept if (key := self.key(one.finding))), "") if found is not None else ""
+        every = [advice for one in (found.kept if found else ()) if (advice := self.advice(one.finding)).text]
+        return next((advice for advice in every if advice.tried), every[0] if every else Advice())
 
     def place(self, found: FoundFinding) -> tuple[str, int | None]:
         """The file and line that a finding stands in, as an editor opens it from here; the line is None where rows have

@@ -96,10 +96,15 @@ def fix_text(code: str, trainer: str) -> str:
     return CODES[code].fix_text(trainer)
 
 
+def repair_command(name: str, code: str) -> str:
+    """What to type for a repair of the data against a code."""
+    typed = {DROP: f"sftui repair --drop {code}", TO_MESSAGES: "sftui convert"}
+    return typed.get(name, f"sftui repair --apply {name}")
+
+
 def repair_commands(code: str) -> tuple[str, ...]:
     """What to type against a code, the gentlest first."""
-    typed = {DROP: f"sftui repair --drop {code}", TO_MESSAGES: "sftui convert"}
-    return tuple(typed.get(name, f"sftui repair --apply {name}") for name in REPAIR_OF.get(code, ()))
+    return tuple(repair_command(name, code) for name in REPAIR_OF.get(code, ()))
 
 
 def explain(code: str) -> str:

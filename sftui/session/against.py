@@ -17,7 +17,7 @@ from sftui.conversations.tokenized import are_targets, documents_of, read_tokeni
 from sftui.errors import SftuiError
 from sftui.model import IGNORE_INDEX, Conversation, Example, Inspection, Kind, Pack, RecipeChange, Row, common_prefix
 from sftui.recipe import TODAY, Recipe, changed, diff, knobs_of, with_changes
-from sftui.session.deciding import toggled
+from sftui.session.candidates import toggled
 from sftui.session.ready import Ready, ready_under
 from sftui.session.versions import wanted_version
 from sftui.trainers import trainer_named, traits_of

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 
@@ -25,6 +27,9 @@ from sftui.trainers.own_config import notes_of
 
 FORKED, SPAWNED = 500, 2_500
 """Rows for which one more process pays, where it goes on from this one and where it loads the tokenizer again."""
+LEAST_SECONDS = 10.0
+"""So long may cures be looked for, or a tenth of what the audit took, whichever is more: of the processor, so that what
+is reported does not hang on what else the machine does."""
 LOOK = 0.05
 """Seconds between two looks at whether to save, stop or tell."""
 
@@ -51,6 +56,7 @@ class AuditSession:
         self.wanted = dataclasses.replace(wanted, waivers=session.waivers)
         self.audit: Audit = Audit(self.context, self.wanted, prompts)
         self.total = self.known()
+        self._begun = time.process_time()
 
     @cached_property
     def context(self) -> Context:
@@ -77,7 +83,7 @@ class AuditSession:
 
     def steps(self) -> Iterator[AuditProgress]:
         """Take in the rows behind those that the audit holds; the last progress is `done`."""
-        session, audit = self.session, self.audit
+        session, audit, self._begun = self.session, self.audit, time.process_time()
         rows = session.rows(audit.rows) if self.whole else self._chosen_rows()
         fork = may_fork() and fast_engine(session.tokenizer) is not None
         jobs = self.jobs if self.total is None else min(self.jobs, self.total // (FORKED if fork else SPAWNED))
@@ -107,6 +113,9 @@ class AuditSession:
 
         return chosen_rows(self.session.source, self.max_rows, self.sample)
 
+    def _seconds(self) -> float:
+        return max(LEAST_SECONDS, (time.process_time() - self._begun) / 10)
+
     def checked(
         self,
         paths: tuple[str, ...] | None = None,
@@ -135,7 +144,7 @@ class AuditSession:
             complete=self.whole and not source.damage,
             notes=(*options.notes, *source.notes, *session.detected.notes, *notes_of(recipe)),
             looks=tuple(_looks(audit, session, looks)),
-            failing=_failing(audit, session),
+            cured=_cured(audit, session, self._seconds()),
             files=files,
             tracked=tracked or {},
         )
@@ -159,15 +168,28 @@ def evaluation_options(options: OpenOptions, evaluation: str) -> OpenOptions:
     return dataclasses.replace(options, paths=(evaluation,), split=None, subset=None, data_revision=None, config=None)
 
 
-def _failing(audit: Audit, session: Ready) -> frozenset[tuple[object, ...]]:
-    """The fixes of what was found that do not help where they are tried."""
-    from sftui.session.trial import fix_fails
+def _cured(audit: Audit, session: Ready, seconds: float) -> dict[tuple[object, ...], Finding]:
+    """Findings with the cures that help, the worst first, as far as so many seconds go; of those whose fix is the same
+    one, the first of which it helps."""
+    from sftui.session.trial import CONCERNED, helped, with_cures
 
-    alike: dict[tuple[object, ...], list[Finding]] = {}
-    for code in audit.found.ordered():
-        for kept in code.kept:
-            alike.setdefault(tried_as(kept.finding), []).append(kept.finding)
-    return frozenset(key for key, found in alike.items() if fix_fails(session, found))
+    until, cured = time.process_time() + seconds, dict[tuple[object, ...], Finding]()
+    found = [kept.finding for code in audit.found.ordered() for kept in code.kept]
+    tries: Counter[tuple[object, ...]] = Counter()
+    for finding in sorted(found, key=lambda finding: finding.severity.rank):
+        alike = tried_as(finding)
+        before = cured.get(alike)
+        if tries[alike] == CONCERNED or (before is not None and helped(before)):
+            continue
+        tries[alike] += 1
+        steps = with_cures(session, finding)
+        try:
+            while time.process_time() < until:
+                next(steps)
+            return cured
+        except StopIteration as stop:
+            cured[alike] = stop.value
+    return cured
 
 
 def _looks(audit: Audit, session: Ready, each: int) -> Iterator[tuple[FoundFinding, Inspection]]:

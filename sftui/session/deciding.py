@@ -6,24 +6,21 @@ row is prepared anew, and a change counts only where the label of that very toke
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 from sftui.comparison import compare_row
 from sftui.comparison.rows import RowSide
 from sftui.errors import SftuiError
-from sftui.model import IGNORE_INDEX, NOWHERE, Inspection, RecipeChange
-from sftui.recipe import Recipe, changed, diff, knobs_of
+from sftui.model import IGNORE_INDEX, Inspection, RecipeChange
+from sftui.recipe import Recipe, changed, diff
+from sftui.session.candidates import pairs, single_knobs, with_role
 from sftui.session.opened import OpenData
 from sftui.session.ready import Ready, under, waits
 from sftui.trainers import trainer_named
-from sftui.trainers.own_config import losses_of, other_choices
-
-DECIDING = ("mask", "own", "length", "loss")
-"""The sections of a recipe in which a knob may decide a label and leave the ids as they are."""
-DATA_FLAGS = ("train_flag", "train_detail", "weight")
-"""Keys of a message by which the data decides; they may be left unread."""
+from sftui.trainers.own_config import losses_of, row_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +58,8 @@ def decide(session: Ready, index: int, token: int) -> Generator[None, None, Deci
         return Decision()
     recipe, failing = session.recipe, dict[str, str]()
     said = set(losses_of(recipe))
-    singles = (changed(recipe, path, value) for path, value in _values(recipe, now, token))
+    knobs = chain(single_knobs(recipe, [now]), with_role(recipe, now, token))
+    singles = (changed(recipe, path, value) for path, value in knobs)
     for alone, several in ((True, singles), (False, pairs(recipe))):
         found: list[LabelFlip] = []
         for other in several:
@@ -85,48 +83,6 @@ def _distinct(found: Sequence[LabelFlip]) -> tuple[LabelFlip, ...]:
         if not way.keys or way.keys not in [flip.keys for flip in kept]:
             kept.append(way)
     return tuple(kept)
-
-
-def _values(recipe: Recipe, now: Inspection, token: int) -> Iterator[tuple[str, Any]]:
-    """What one knob may be set to: a choice, a role more or less, the length that the row needs, a flag of the data
-    that is not read."""
-    for info in knobs_of(recipe):
-        if info.path.partition(".")[0] in DECIDING:
-            yield from ((info.path, choice) for choice in other_choices(recipe, info))
-    role = _role(now, token)
-    if role is not None:
-        yield "mask.roles", toggled(recipe.mask.roles, role)
-    if now.tokens is not None and recipe.length.max is not None and len(now.tokens) > recipe.length.max:
-        yield "length.max", len(now.tokens)
-    keys: Mapping[str, str] = recipe.data.message_keys
-    for flag in DATA_FLAGS:
-        if flag in keys:
-            yield "data.message_keys", {name: key for name, key in keys.items() if name != flag}
-
-
-def pairs(recipe: Recipe) -> Iterator[Recipe]:
-    """The recipe with another mask rule and one more knob of the mask changed."""
-    rules = next(info for info in knobs_of(recipe) if info.path == "mask.rule")
-    for rule in other_choices(recipe, rules):
-        first = changed(recipe, rules.path, rule)
-        for info in knobs_of(first):
-            if info.path.startswith("mask.") and info.path != rules.path:
-                for choice in other_choices(first, info):
-                    yield changed(first, info.path, choice)
-
-
-def toggled(roles: tuple[str, ...], role: str) -> tuple[str, ...]:
-    """The roles without one of them, or with one more."""
-    return tuple(one for one in roles if one != role) if role in roles else (*roles, role)
-
-
-def _role(now: Inspection, token: int) -> str | None:
-    """The role of the message that a token belongs to."""
-    if now.tokens is None or now.conversation is None:
-        return None
-    message = now.tokens.messages[token]
-    messages = now.conversation.messages
-    return messages[message].role if NOWHERE < message < len(messages) else None
 
 
 def _tried(session: Ready, now: Inspection, token: int, recipe: Recipe) -> LabelFlip | str | None:
@@ -162,5 +118,5 @@ def trains(side: RowSide, token: int) -> bool:
 def keys_between(before: Recipe, after: Recipe) -> tuple[tuple[str, Any], ...]:
     """The keys of the trainer's config that say something else under another recipe, with what they say then; None for
     one that goes, or says null."""
-    (old, _), (new, _) = (trainer_named(recipe.preset).keys_of(recipe) for recipe in (before, after))
+    old, new = ({**trainer_named(one.preset).keys_of(one)[0], **row_keys(one)} for one in (before, after))
     return tuple((key, new.get(key)) for key in dict.fromkeys((*old, *new)) if old.get(key) != new.get(key))

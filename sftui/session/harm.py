@@ -1,21 +1,26 @@
-"""Repairs that would do harm are refused: a row that the trainer took, and would take no more, or with a turn less.
+"""What a change must not do to a row: that it is lost, that less of an answer is trained, or more of what is none.
 
-Tried on the first rows, together as they are chosen: one that does harm alone may do none with another.
+Repairs that would do harm are refused, tried on the first rows together as they are chosen: one that does harm alone
+may do none with another.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from sftui.errors import RecipeError, SftuiError
 from sftui.findings.rule import TO_MESSAGES
-from sftui.model import Inspection
+from sftui.flat import overlap
+from sftui.model import Inspection, Part
 from sftui.repairs.catalogue import REPAIRS
 from sftui.repairs.run import DROPPING
 from sftui.session.opened import HEAVY, OpenData
 from sftui.session.ready import under
 from sftui.trainers import trainer_named
 
+ANSWERING = ("assistant", "function")
+"""The roles of what a model is to say."""
 JOINING = "merge-neighbours"
 """The repair that makes one message of several, so that there are fewer."""
 
@@ -52,22 +57,74 @@ def _harm(session: OpenData, before: Sequence[Inspection], repairs: Sequence[str
     except SftuiError as error:
         return str(error)
     for was in before:
-        row = was.row
-        now = after.inspect_row(after.over(row), spans=False)
+        now = after.inspect_row(after.over(was.row), spans=False)
         if whole and now.row.skipped is not None:
             return now.row.skipped
         if was.problem is not None or was.dropped is not None or now.row.left_out is not None:
             continue
-        if now.problem is not None:
-            return f"row {row.index} could no longer be prepared: {now.problem.sentence()}"
-        if now.dropped is not None:
-            return f"row {row.index} would be dropped: {now.dropped}"
+        if lost := lost_of(was, now):
+            return lost
         if JOINING not in repairs and _answers(now) < _answers(was):
-            return f"row {row.index} would have {_answers(now)} answers in place of {_answers(was)}"
+            return f"row {was.row.index} would have {_answers(now)} answers in place of {_answers(was)}"
     return ""
+
+
+def lost_of(was: Inspection, now: Inspection) -> str:
+    """That a row which the trainer took is one that it takes no more, as a clause; "" where it is not."""
+    if now.problem is not None and was.problem is None:
+        return f"row {was.row.index} could no longer be prepared: {now.problem.sentence()}"
+    if now.dropped is not None and was.dropped is None:
+        return f"row {was.row.index} would be dropped: {now.dropped}"
+    return ""
+
+
+def harm_of(was: Inspection, now: Inspection) -> str:
+    """What a change does to a row that no cure may do, as a clause: the row is lost, less of an answer that its data
+    asks for is trained, or more of what is no answer; "" where it does none of it, or the row was to be left out."""
+    if now.row.left_out is not None:
+        return ""
+    if lost := lost_of(was, now):
+        return lost
+    before, after = _learned(was), _learned(now)
+    same = was.tokens is not None and now.tokens is not None and was.tokens.ids == now.tokens.ids
+    messages = [(one, answer) for one in sorted({*before, *after}) if (answer := _is_answer(was, now, one)) is not None]
+    answers_alone = not any(before[message] for message, answer in messages if not answer)
+    for message, answer in messages:
+        had, has = before[message], after[message]
+        if answer and had and has < (had if same else 1):
+            return f"row {was.row.index} would no longer train {'all of ' * (has > 0)}message {message}"
+        if not answer and has > had and answers_alone:
+            return f"row {was.row.index} would train message {message}, which is no answer"
+    return ""
+
+
+def _learned(found: Inspection) -> Counter[int]:
+    """How many tokens of what each message says carry loss in what the trainer receives."""
+    tokens, labels = found.tokens, found.labels
+    counts: Counter[int] = Counter()
+    if tokens is None or labels is None or labels.dropped is not None or not tokens.placed:
+        return counts
+    for start, end in overlap(labels.carrying, labels.kept):
+        said = zip(tokens.messages[start:end], tokens.parts[start:end])
+        counts.update(message for message, part in said if part is Part.CONTENT)
+    return counts
+
+
+def _is_answer(was: Inspection, now: Inspection, message: int) -> bool | None:
+    """Whether the data asks for a message to be trained; None where it is no message of a chat, or both sides have
+    other ones there."""
+    sides = [made.conversation.messages if made.conversation is not None else () for made in (was, now)]
+    if any(not 0 <= message < len(messages) for messages in sides):
+        return None
+    before, after = (messages[message] for messages in sides)
+    if before.role != after.role:
+        return None
+    if False in (before.trained, after.trained) or 0 in (before.weight, after.weight):
+        return None
+    return before.role in ANSWERING
 
 
 def _answers(found: Inspection) -> int:
     """How many messages of a row are the assistant's, or call its tools."""
     messages = found.conversation.messages if found.conversation is not None else ()
-    return sum(message.role in ("assistant", "function") for message in messages)
+    return sum(message.role in ANSWERING for message in messages)

@@ -2,27 +2,42 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
+from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
-from operator import attrgetter
+from itertools import chain, islice
+from operator import attrgetter, itemgetter
 from pathlib import Path
+from typing import Any
 
 from sftui.errors import SftuiError
-from sftui.findings import SCOPE_OF, Finding, Fix, check_setup
+from sftui.findings import SCOPE_OF, DatasetChecks, Finding, Fix, Severity, check_dataset, check_setup
 from sftui.findings.catalogue import REPAIR_OF
+from sftui.findings.fixes import newer
+from sftui.findings.look import RowLook
 from sftui.findings.rule import DROP
 from sftui.model import Inspection, Row
-from sftui.recipe import Recipe, changed, with_changes
+from sftui.recipe import Recipe, changed, diff, with_changes
+from sftui.session.candidates import advised, mappings, pairs, single_knobs
+from sftui.session.deciding import keys_between
+from sftui.session.harm import harm_of
 from sftui.session.opened import HEAVY
 from sftui.session.ready import Ready, ready_under
+from sftui.text import visible
 from sftui.tokens.shortcuts.bulk import Bulk
+from sftui.trainers import traits_of
+from sftui.trainers.own_config import losses_of
 
 CONCERNED = 3
 """Rows that a finding names on which its cures are tried."""
+UNSEEN = "the rows tried are too few to show it"
 OTHERS = 8
 """First rows of the data on which it is tried that a cure does no harm."""
+MOST_RECIPES = 300
+"""So many recipes are tried against a finding that has no fix of its own."""
 _WHICH = attrgetter("code", "row", "message", "tokens", "sentence")
 """What tells findings apart whose cures are tried."""
 Made = tuple[Inspection, "tuple[Finding, ...]"]
@@ -31,11 +46,14 @@ Made = tuple[Inspection, "tuple[Finding, ...]"]
 def with_cures(session: Ready, finding: Finding) -> Generator[None, None, Finding]:
     """The finding with the cures alone that help; `declined` says why others do not.
 
-    A cure helps where the finding goes away or shrinks in the rows that it concerns, and no row tried can be prepared
-    no more, is dropped, or has an error that it had not. Yields after each step of the work.
+    A cure helps where the finding goes away or shrinks in the rows that it concerns, and no row tried is harmed (see
+    `harm.harm_of`) or has an error that it had not. Where neither its own fix nor a repair but leaving rows out does,
+    one is looked for among all changes of the recipe that the trainer can be told. Yields after each step of the work.
     """
     from sftui.repairs.run import DROPPING
 
+    if finding.row is not None and finding.row in session.split.unread:
+        return finding  # rows are drawn anew under another recipe, which would seem to help
     declined: list[str] = []
     fix = finding.fix
     if fix is not None and (fix.changes or fix.template):
@@ -44,6 +62,8 @@ def with_cures(session: Ready, finding: Finding) -> Generator[None, None, Findin
             what = ", ".join(change.path for change in fix.changes) or "generation tags in the chat template"
             declined.append(f"changing {what} does not help: {why}")
             fix = None
+        elif fix.changes:
+            fix = in_keys(session.requested, fix)
     helpful: list[str] = []
     for name in REPAIR_OF.get(finding.code, ()):
         why = yield from _tried(session, finding, f"{DROPPING}{finding.code}" if name == DROP else name)
@@ -51,25 +71,97 @@ def with_cures(session: Ready, finding: Finding) -> Generator[None, None, Findin
             helpful.append(name)
         elif name != DROP:
             declined.append(f"{name} does not help: {why}")
-    return replace(finding, fix=fix, repairs=tuple(helpful), declined=tuple(declined))
+    cured = replace(finding, fix=fix, repairs=tuple(helpful), declined=tuple(declined))
+    if not helped(replace(cured, repairs=tuple(name for name in helpful if name != DROP))):
+        cured = replace(cured, fix=(yield from _searched(session, finding)) or fix)
+    return cured
 
 
-def fix_fails(session: Ready, findings: Sequence[Finding]) -> str:
-    """Why the fix that findings of one code share is not to be offered; "" where it helps against one of them at least,
-    or changes no knob and no template."""
-    reason = ""
-    for finding in findings[:CONCERNED]:
-        if finding.fix is None or not (finding.fix.changes or finding.fix.template):
-            return ""
-        steps = _tried(session, finding, finding.fix)
-        try:
-            while True:
-                next(steps)
-        except StopIteration as stop:
-            if not stop.value:
-                return ""
-            reason = reason or stop.value
-    return reason
+def helped(finding: Finding) -> bool:
+    """Whether a finding whose cures were tried has one."""
+    fix = finding.fix
+    return bool(finding.repairs) or (fix is not None and bool(fix.changes or fix.template))
+
+
+def in_keys(recipe: Recipe, fix: Fix) -> Fix:
+    """A fix of the recipe with what its trainer's config says then, in place of the words of its rule."""
+    after = with_changes(recipe, fix.changes)
+    if after.preset != recipe.preset:
+        keys = f"{traits_of(after.preset).title} {after.version}"
+    else:
+        said = keys_between(recipe, after)
+        keys = ", ".join(f"remove {key}" if value is None else f"{key}: {_value(value)}" for key, value in said)
+    packs = any(change.path.startswith("pack.") for change in fix.changes)
+    if keys and packs and traits_of(recipe.preset).packing.separates_by == "positions":
+        keys = f"{keys}, with FlashAttention, which alone keeps documents apart by their positions"
+    if fix.template:
+        keys = f"{keys}, with generation tags in the template, which `sftui template --tags` puts there"
+    return replace(fix, trainer_keys={**fix.trainer_keys, recipe.trainer: keys or fix.title})
+
+
+def _value(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=dict).strip('"')
+
+
+def _searched(session: Ready, finding: Finding) -> Generator[None, None, Fix | None]:
+    """The smallest change of the recipe that helps against a finding; None where none of those tried does."""
+    context = session.checks()
+    key = ("searched", finding.code, finding.severity, finding.signature or finding.sentence)
+    if key not in context.memo:
+        best: tuple[int, int, Recipe] | None = None
+        rows = _rows(session, finding)
+        made = [was for was, _ in _before(session, rows)]
+        said, seen = set(losses_of(session.recipe)), {""}
+        for number, (likely, other) in enumerate(islice(_recipes(session, finding, made), MOST_RECIPES)):
+            change = str(diff(session.recipe, other) or "")
+            if change in seen or not said.issuperset(losses_of(other)):
+                continue
+            seen.add(change)
+            if best is not None and best[0] == 0 and not likely:
+                break
+            why = yield from _under(session, finding, other)
+            if not why:
+                turned = sum([_turned(was, now) for was, now in zip(made, context.memo["after"])])
+                best = min(best or (turned, number, other), (turned, number, other), key=itemgetter(0, 1))
+                if likely:
+                    break
+        fix = None if best is None else _fix_to(session, best[2])
+        context.memo[key] = fix
+    found: Fix | None = context.memo[key]
+    return found
+
+
+def _recipes(session: Ready, finding: Finding, rows: Sequence[Inspection]) -> Iterator[tuple[bool, Recipe]]:
+    """What is tried against a finding, whether it is likely to help: as the trainer's advice has it; single knobs;
+    columns and keys that nobody reads; a newer release; two knobs at once."""
+    recipe = session.recipe
+    yield from ((True, other) for other in advised(recipe, finding.code))
+    if finding.severity is Severity.INFO:
+        return
+    lost = all(row.example is None for row in rows)
+    read = [(False, other) for other in mappings(recipe, session.detected, session.stored.sample, lost=lost)]
+    yield from read if lost else ()
+    yield from ((False, changed(recipe, path, value)) for path, value in single_knobs(recipe, rows))
+    yield from () if lost else read
+    if traits_of(recipe.preset).versions:
+        release = recipe
+        for path, value in newer(session.checks()):
+            release = changed(release, path, value)
+        yield False, release
+    yield from ((False, other) for other in pairs(recipe))
+
+
+def _fix_to(session: Ready, recipe: Recipe) -> Fix:
+    """The fix that leads to another recipe."""
+    changes = diff(session.requested, recipe)
+    title = ", ".join(f"set {change.path} to {_value(change.after)}" for change in changes)
+    return in_keys(session.requested, Fix(visible(title), changes))
+
+
+def _turned(was: Inspection, now: Inspection) -> int:
+    """How many tokens of a row have another label than before; none of a row of which there were none."""
+    before, after = ([] if made.labels is None or made.dropped else made.labels.labels for made in (was, now))
+    return sum([one != other for one, other in zip(before, after)]) + abs(len(before) - len(after)) * bool(before)
 
 
 def _tried(session: Ready, finding: Finding, cure: str | Fix) -> Generator[None, None, str]:
@@ -79,18 +171,28 @@ def _tried(session: Ready, finding: Finding, cure: str | Fix) -> Generator[None,
     if key not in context.memo:
         with ExitStack() as files:
             try:
-                recipe, repairs = _with(session, cure, files)
-                other = ready_under(session, recipe, repairs)  # the fix may be a version with another transformers
-                other.checks()
+                recipe, repairs = changed_by(session, cure, files)
             except SftuiError as error:
                 context.memo[key] = str(error)
                 return str(error)
-            yield None
-            context.memo[key] = yield from _judged(session, other, finding)
+            context.memo[key] = yield from _under(session, finding, recipe, repairs)
     return str(context.memo[key])
 
 
-def _with(session: Ready, cure: str | Fix, files: ExitStack) -> tuple[Recipe, tuple[str, ...] | None]:
+def _under(
+    session: Ready, finding: Finding, recipe: Recipe, repairs: tuple[str, ...] | None = None
+) -> Generator[None, None, str]:
+    """Why another recipe, or other repairs, do not help against a finding; "" where they do."""
+    try:
+        other = ready_under(session, recipe, repairs)  # the fix may be a version with another transformers
+        other.checks()
+    except SftuiError as error:
+        return str(error)
+    yield None
+    return (yield from _judged(session, other, finding))
+
+
+def changed_by(session: Ready, cure: str | Fix, files: ExitStack) -> tuple[Recipe, tuple[str, ...] | None]:
     """The recipe and the repairs that a cure puts in force; SftuiError where it cannot be had."""
     if isinstance(cure, str):
         return session.requested, (*session.repairs, cure)
@@ -122,36 +224,52 @@ def _tagged(session: Ready) -> str:
 
 def _judged(session: Ready, other: Ready, finding: Finding) -> Generator[None, None, str]:
     rows = _rows(session, finding)
-    before, after = _before(session, rows), []
-    for made in _made(other, rows):
-        after.append(made)
+    before, after = _before(session, rows), list[Made]()
+    made = chain(_made(other, rows[:1]), _made(other, rows[1:]))  # most fail at the first
+    for number, ((was, had), (now, has)) in enumerate(zip(before, made)):
+        after.append((now, has))
         yield None
-    for (was, had), (now, has) in zip(before, after):
-        number = was.row.index
-        if now.row.left_out is not None:
-            continue
-        if now.problem is not None and was.problem is None:
-            return f"row {number} can then not be prepared: {now.problem.sentence()}"
-        if now.dropped is not None and was.dropped is None:
-            return f"row {number} is then dropped: {now.dropped}"
-        if new := _errors(has) - _errors(had):
-            return f"row {number} then has {' and '.join(sorted(new))}"
+        if why := harm_of(was, now):
+            return why
+        if now.row.left_out is None and (new := _errors(has) - _errors(had)):
+            return f"row {was.row.index} then has {' and '.join(sorted(new))}"
+        if number == 0 and finding.row is not None and (why := _still(finding, had, now, has)):
+            return why
+    session.checks().memo["after"] = [now for now, _ in after]
     if all(now.row.left_out is not None for now, _ in after) and len(after) > 1:
         return "none of the rows tried would be left"
-    if finding.row is not None:
-        return _still(finding, before[0][1], *after[0])
-    if SCOPE_OF[finding.code] != "setup":
-        return ""  # it takes the whole dataset to tell
-    had = session.checks().once("set-up as it is", lambda: _set_up(session))
+    if SCOPE_OF[finding.code] == "dataset":
+        counts = [_of_dataset(side, [made for made, _ in some]) for side, some in ((session, before), (other, after))]
+        if not counts[0][finding.code]:
+            return UNSEEN
+        if counts[1][finding.code] >= counts[0][finding.code]:
+            return f"{finding.code} stays"
+    found = session.checks().once("set-up as it is", lambda: _set_up(session))
     yield None
-    has = _set_up(other)
+    left = _set_up(other)
     yield None
-    if new := _errors(has) - _errors(had):
+    if new := _errors(left) - _errors(found):
         return f"the set-up then has {' and '.join(sorted(new))}"
-    counted, left = (
-        [one.count for one in found if one.code == finding.code and _as_grave(one, finding)] for found in (had, has)
-    )
-    return f"{finding.code} stays" if left and sum(left) >= sum(counted) else ""
+    if finding.row is not None or SCOPE_OF[finding.code] == "dataset":
+        return ""
+    counted = [
+        sum([one.count for one in some if one.code == finding.code and _as_grave(one, finding)])
+        for some in (found, left)
+    ]
+    return f"{finding.code} stays" if counted[1] and counted[1] >= counted[0] else ""
+
+
+def _of_dataset(session: Ready, rows: Iterable[Inspection]) -> Counter[str]:
+    """How often each finding of the whole dataset is found in a few rows."""
+    context = session.checks()
+    checks = DatasetChecks(context)
+    for row in rows:
+        if row.row.left_out is None:
+            checks.add(RowLook(row, context))
+    counts: Counter[str] = Counter()
+    for finding in check_dataset(checks):
+        counts[finding.code] += finding.count
+    return counts
 
 
 def _still(finding: Finding, had: Iterable[Finding], now: Inspection, has: Iterable[Finding]) -> str:

@@ -30,6 +30,13 @@ def naming(trainer: str, config: Any, data: str, number: int) -> dict[tuple[str 
     return name(config, data, number) if name is not None else {}
 
 
+def row_keys(recipe: Recipe) -> dict[str, Any]:
+    """What a file beside the trainer's config says of the rows, by its keys; empty where it reads none."""
+    module = traits_of(recipe.trainer).config
+    keys = getattr(import_module(module), "row_keys", None) if module else None
+    return keys(recipe) if keys is not None else {}
+
+
 def runner_request(recipe: Recipe) -> dict[str, Any]:
     """What the trainer's runner is asked in place of the written config; empty where it reads that."""
     ask = getattr(import_module(traits_of(recipe.trainer).config), "runner_request", None)

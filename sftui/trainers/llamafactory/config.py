@@ -464,6 +464,15 @@ def entry_of(recipe: Recipe, facts: Facts) -> dict[str, Any]:
     return entry
 
 
+def row_keys(recipe: Recipe) -> dict[str, Any]:
+    """What dataset_info.json says of the rows, by the places of its keys."""
+    return {
+        f"{INFO} {name}" + (f".{key}" if key else ""): said
+        for name, value in entry_of(recipe, Facts()).items()
+        for key, said in (value.items() if isinstance(value, dict) else (("", value),))
+    }
+
+
 def _changed_info(recipe: Recipe, opened: OpenedConfig) -> WrittenFile:
     """The user's dataset_info.json with the first dataset's entry changed."""
     info = dict(read_info(opened.config.get("dataset_dir", "data"), opened.path))

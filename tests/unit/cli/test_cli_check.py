@@ -62,8 +62,8 @@ def test_a_clean_file_ends_with_0(sftui: Sftui, clean: Path) -> None:
 @pytest.mark.parametrize(
     ("day", "fix"),
     [
-        ("strftime_now('%d %b %Y')", "write the day into a copy of the template"),
-        ("date_string or strftime_now('%d %b %Y')", 'chat_template_kwargs: {date_string: "..."}'),
+        ("strftime_now('%d %b %Y')", "not tried: write the day into a copy of the template"),
+        ("date_string or strftime_now('%d %b %Y')", 'fix: chat_template_kwargs: {"date_string": "01 Jan 2026"}'),
     ],
 )
 def test_a_fix_in_words_is_of_the_template_at_hand(
@@ -74,7 +74,7 @@ def test_a_fix_in_words_is_of_the_template_at_hand(
     turn = "<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n"
     template.write_text(f"{{{{ {day} }}}}\n{{% for m in messages %}}{turn}{{% endfor %}}")
     done = check(sftui, clean, "--trainer", "axolotl", "--template", template, "--select", "TPL005")
-    assert f"fix: {fix}" in done.out, done.out
+    assert f"  {fix}\n" in done.out, done.out
 
 
 def test_findings_name_file_line_row_and_key(sftui: Sftui, dirty: Path) -> None:
@@ -83,7 +83,8 @@ def test_findings_name_file_line_row_and_key(sftui: Sftui, dirty: Path) -> None:
     found = {one["code"]: one for one in json.loads(done.out)["findings"]}
     con001, inj001 = found["CON001"], found["INJ001"]
     assert (con001["file"], con001["line"], con001["row"], con001["message"]) == (str(dirty), 2, 1, 1)
-    assert con001["key"] == CODES["CON001"].fixes["hf-trainer"]
+    assert con001["key"].startswith(f"{CODES['CON001'].fixes['hf-trainer']}; or leave out its row")
+    assert not con001["tried"]
     assert inj001["severity"] == "warning" and inj001["tokens"] is not None and inj001["row"] == 3
     assert set(found) == {"CON001", "INJ001"}
 
@@ -360,7 +361,7 @@ def test_junit_fails_a_test_for_each_code(sftui: Sftui, dirty: Path, clean: Path
         for case in cases
         if case.find("failure") is not None
     }
-    assert all("\nfix: " in text for text in texts.values()), "each says what repairs it"
+    assert all("\nfix: " in text or "\nnot tried: " in text for text in texts.values()), "each says what repairs it"
     passed = ElementTree.fromstring(check(sftui, clean, "--format", "junit", "--select", "CON").out)
     assert [case.get("name") for case in passed.iter("testcase")] == ["no findings"]
 

@@ -1,0 +1,174 @@
+"""Changes of a recipe that may remove a fault or turn a label over, which its trainer can be told: the likely first.
+
+Nothing here is known to help; `trial` finds that out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+from sftui.conversations import Detection
+from sftui.conversations.messages import FLAG_KEYS, KNOWN_ROLES, ROLE_ALIASES, WEIGHT_KEYS
+from sftui.errors import SftuiError
+from sftui.model import NOWHERE, Inspection, Row
+from sftui.recipe import Recipe, changed, knobs_of
+from sftui.recipe_io import knob_at
+from sftui.trainers import fixes_of, traits_of
+from sftui.trainers.own_config import other_choices
+
+DECIDING = ("mask", "own", "length", "loss")
+"""The sections of a recipe in which a knob may decide a label and leave the ids as they are."""
+DATA_FLAGS = ("train_flag", "train_detail", "weight")
+"""Keys of a message by which the data decides; they may be left unread."""
+_TEXTS: Mapping[str, tuple[str, ...]] = {
+    "text": ("text", "content", "body", "document"),
+    "prompt": ("prompt", "question", "query", "problem", "instruction", "input"),
+    "completion": ("completion", "answer", "response", "output", "solution", "target"),
+    "instruction": ("instruction", "prompt", "question", "query", "problem", "text"),
+    "output": ("output", "answer", "response", "completion", "solution", "target"),
+    "system": ("system", "system_prompt"),
+}
+"""Names under which a column of text is read as a field of ours."""
+_KEYS: Mapping[str, tuple[str, ...]] = {
+    "role": ("role", "from", "speaker", "author"),
+    "content": ("content", "value", "text", "message"),
+    "train_flag": FLAG_KEYS,
+    "weight": WEIGHT_KEYS,
+}
+"""Names under which a key of messages is read as one of ours."""
+_SAID = re.compile(r"""([\w.\[\]]+): ("[^"]*"|\[[^\]]*\]|\{[^}]*\}|[^\s,{}\[\]"]+)(?=,|$)""")
+"""A key of a config and its value in a sentence of advice."""
+
+
+def advised(recipe: Recipe, code: str) -> Iterator[Recipe]:
+    """The recipe with what the trainer's own advice against a finding says in keys of its config; none where it names
+    no key, or one that takes another value."""
+    import yaml
+
+    trainer = traits_of(recipe.preset)
+    table = getattr(import_module(trainer.config), "TABLE", ()) if trainer.config else ()
+    for key, text in _SAID.findall(fixes_of(trainer.name).get(code, "")):
+        if "..." in text or "<" in text:  # a place for what the user must fill in
+            continue
+        name = key.rpartition("]")[2].strip(".")
+        for entry in table:
+            place = next((one for one in entry.keys if one == name or one.endswith(f".{name}")), None)
+            if place is None:
+                continue
+            try:
+                config: Any = yaml.safe_load(text)
+                for step in reversed(place.split(".")):
+                    config = {step: config}
+                said = entry.read(config, recipe, "the advice")
+            except (SftuiError, yaml.YAMLError):
+                continue
+            other = recipe
+            for path, value in said.items():
+                other = changed(other, path, value)
+            yield other
+
+
+def single_knobs(recipe: Recipe, rows: Sequence[Inspection]) -> Iterator[tuple[str, Any]]:
+    """What one knob may be set to: a choice, the length that the rows need, a flag of the data that is not read."""
+    for info in knobs_of(recipe):
+        if info.path.partition(".")[0] in DECIDING:
+            yield from ((info.path, choice) for choice in other_choices(recipe, info))
+    longest = max([len(row.tokens) for row in rows if row.tokens is not None], default=0)
+    if recipe.length.max is not None and longest > recipe.length.max:
+        yield "length.max", longest
+    keys: Mapping[str, str] = recipe.data.message_keys
+    for flag in DATA_FLAGS:
+        if flag in keys:
+            yield "data.message_keys", {name: key for name, key in keys.items() if name != flag}
+
+
+def with_role(recipe: Recipe, now: Inspection, token: int) -> Iterator[tuple[str, Any]]:
+    """The roles that are trained with that of a token's message, or without it."""
+    if now.tokens is None or now.conversation is None:
+        return
+    message, messages = now.tokens.messages[token], now.conversation.messages
+    if NOWHERE < message < len(messages):
+        yield "mask.roles", toggled(recipe.mask.roles, messages[message].role)
+
+
+def toggled(roles: tuple[str, ...], role: str) -> tuple[str, ...]:
+    """The roles without one of them, or with one more."""
+    return tuple(one for one in roles if one != role) if role in roles else (*roles, role)
+
+
+def pairs(recipe: Recipe) -> Iterator[Recipe]:
+    """The recipe with another mask rule and one more knob of the mask changed."""
+    rules = next(info for info in knobs_of(recipe) if info.path == "mask.rule")
+    for rule in other_choices(recipe, rules):
+        first = changed(recipe, rules.path, rule)
+        for info in knobs_of(first):
+            if info.path.startswith("mask.") and info.path != rules.path:
+                for choice in other_choices(first, info):
+                    yield changed(first, info.path, choice)
+
+
+def mappings(recipe: Recipe, detected: Detection, rows: Sequence[Row], *, lost: bool) -> Iterator[Recipe]:
+    """The recipe that reads a column, or a key of messages, that nobody reads, as what its values look like; where rows
+    are lost, one that reads them in another format."""
+    data = [row.data for row in rows if isinstance(row.data, Mapping)]
+    if not data:
+        return
+    formats = [one for one in other_choices(recipe, knob_at("data.format", recipe)) if one != "auto"]
+    others = [recipe, *(changed(recipe, "data.format", one) for one in formats if lost)]
+    columns = {name: value for row in data for name, value in row.items() if value not in (None, "", [])}
+    read = set(detected.fields.values())
+    for other in others:
+        if other is not recipe:
+            yield other
+        for name, value in columns.items():
+            if name not in read:
+                for field in _fields_for(name, value):
+                    yield changed(other, "data.fields", {**other.data.fields, field: name})
+        for turns in columns.values():
+            if keys := _message_keys(turns, detected.message_keys):
+                named = changed(other, "data.message_keys", {**detected.message_keys, **keys})
+                yield named
+                if roles := _roles(turns, keys.get("role") or detected.message_keys.get("role", "role"), recipe):
+                    yield changed(named, "data.role_map", {**named.data.role_map, **roles})
+    for turns in columns.values():
+        if roles := _roles(turns, detected.message_keys.get("role", "role"), recipe):
+            yield changed(recipe, "data.role_map", {**recipe.data.role_map, **roles})
+
+
+def _fields_for(name: str, value: Any) -> Iterator[str]:
+    """What a column may be read as, by its values and its name."""
+    if _is_turns(value):
+        yield "messages"
+    elif isinstance(value, str):
+        yield from (field for field, names in _TEXTS.items() if name.lower() in names)
+    if "tool" in name.lower() or "function" in name.lower():
+        yield "tools"
+
+
+def _message_keys(turns: Any, known: Mapping[str, str]) -> dict[str, str]:
+    """Keys of messages that stand in place of those that are read and are not there, and flags that are not read."""
+    if not _is_turns(turns):
+        return {}
+    first = {key: value for turn in turns for key, value in turn.items() if value is not None}
+    found: dict[str, str] = {}
+    for ours, names in _KEYS.items():
+        if known.get(ours, ours) not in first:
+            name = next((name for name in names if name in first and name not in known.values()), None)
+            if name is not None:
+                found[ours] = name
+    return found
+
+
+def _roles(turns: Any, key: str, recipe: Recipe) -> dict[str, str]:
+    """The roles of messages that no template knows, as those that they are elsewhere."""
+    if not _is_turns(turns):
+        return {}
+    named = {str(turn.get(key)) for turn in turns}.difference(KNOWN_ROLES, recipe.data.role_map)
+    return {role: ROLE_ALIASES[role.lower()] for role in sorted(named) if role.lower() in ROLE_ALIASES}
+
+
+def _is_turns(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and bool(value) and all(isinstance(turn, Mapping) for turn in value)
