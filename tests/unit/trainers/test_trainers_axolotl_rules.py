@@ -123,7 +123,10 @@ def test_empty_content_trains_nothing_not_even_the_terminator(tokenizer: LoadedT
 def test_a_flag_of_a_message_counts_only_where_its_key_is_named(tokenizer: LoadedTokenizer) -> None:
     row = {"messages": [{**CHAT[0], "t": True}, {**CHAT[1], "t": False}]}
     assert "«Hi there." in shown(tokenizer, made(tokenizer, [row])[0])
-    named = shown(tokenizer, made(tokenizer, [row], {"data.message_keys": {"train_flag": "t"}})[0])
+    flagged = made(tokenizer, [row], {"data.message_keys": {"train_flag": "t"}})[0]
+    assert flagged.conversation is not None and not flagged.conversation.notes
+    assert [message.trained for message in flagged.conversation.messages] == [True, False]
+    named = shown(tokenizer, flagged)
     assert named == "<|im_start|>user\n«Hello<|im_end|>»\n" + turn("assistant", "Hi there.")
 
 
@@ -154,6 +157,21 @@ def test_a_column_system_becomes_a_turn_unless_the_messages_have_one(tokenizer: 
         and "kind" not in second
     )
     assert shown(tokenizer, made(tokenizer, rows, {"own.drop_system_message": True})[0]).startswith("<|im_start|>user")
+
+
+@pytest.mark.parametrize(
+    ("turn", "read"),
+    [
+        ({"from": "user", "value": "a"}, "a"),
+        ({"from": "user", "value": "a", "role": "user", "content": "b"}, "b"),  # the keys that Axolotl asks for
+        ({"role": "user", "content": "b", "value": "a"}, "b"),
+    ],
+)
+def test_from_and_value_are_read_where_there_is_no_role(
+    tokenizer: LoadedTokenizer, turn: dict[str, str], read: str
+) -> None:
+    one = made(tokenizer, [{"messages": [turn]}])[0]
+    assert one.conversation is not None and one.conversation.messages[0].data["content"] == read
 
 
 def test_thinking_is_split_off_where_asked_for(tokenizer: LoadedTokenizer) -> None:
@@ -191,6 +209,8 @@ def test_a_null_system_column_is_written_as_its_transformers_writes_none(tokeniz
         ({"messages": CHAT}, {"render.kwargs": {"max_length": 5}}, "does not model"),
         ({"messages": None}, {}, "no messages"),
         ({"messages": []}, {}, "is empty"),
+        ({"messages": [5]}, {}, "`messages` is not a list of messages"),
+        ({"messages": {}}, {}, "`messages` is not a list of messages"),
         ({"messages": "[not json"}, {}, "not JSON"),
         ({"messages": [{"content": "x"}]}, {}, "no role"),
         ({"messages": CHAT, "tools": {"a": 1}}, {}, "tools are not a list"),

@@ -111,6 +111,11 @@ def test_what_it_stops_at(row: Mapping[str, Any], knobs: Mapping[str, Any], why:
     assert made.problem is not None and why in made.problem.sentence()
 
 
+@pytest.mark.parametrize("beside", ["prompt", "completion"])
+def test_half_a_pair_is_none(beside: str) -> None:
+    assert pipeline.detect([Row(0, {beside: "x", **TEXT}, "", "row 0")], preset("mlx-lm")).format == "text"
+
+
 def test_the_first_row_says_how_all_are_read() -> None:
     made, _, _ = prepared([PAIR, CHAT])
     assert made[0].problem is None

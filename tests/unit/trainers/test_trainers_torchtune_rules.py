@@ -17,6 +17,7 @@ from sftui.recipe import changed
 from sftui.tokens import load_tokenizer
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.torchtune.models import LONGEST_RUN, _short_runs
+from sftui.trainers.torchtune.special import special_tokens
 from sftui.trainers.torchtune.trainer import pack_sequential
 
 LENGTHS = st.lists(st.integers(1, 9), min_size=1, max_size=12)
@@ -131,6 +132,26 @@ def test_which_columns_a_builder_asks_for(format_: str, row: dict[str, Any], fou
         assert detected.reason.startswith("torchtune: ") and detected.message_keys == keys
 
 
+@pytest.mark.parametrize(
+    ("row", "read"),
+    [
+        ({"messages": [{"role": "user", "content": [{"type": "text", "text": "a"}]}, CHAT["messages"][1]]}, True),
+        ({"messages": [{"role": "user", "content": [{"type": "text"}]}, CHAT["messages"][1]]}, False),
+        ({"conversations": [{"from": "human", "value": [{"type": "text", "text": "a"}]}]}, False),
+    ],
+)
+def test_parts_are_read_of_messages_alone(row: dict[str, Any], read: bool) -> None:
+    one = inspected(row)
+    assert (one.problem is None) is read
+
+
+def test_a_file_of_special_tokens_may_lie_beside_the_tokenizer(tmp_path: Path) -> None:
+    (tmp_path / "special.json").write_text('{"added_tokens": [{"content": "<|endoftext|>", "id": 7}]}')
+    tokenizer = load_tokenizer("builtin:chatml", mode="provisional")
+    for path in ("special.json", "/elsewhere/special.json", str(tmp_path / "special.json")):
+        assert special_tokens("phi3_mini", tokenizer, path, tmp_path) == {"<|endoftext|>": 7}
+
+
 @pytest.mark.parametrize("turns", [[5], {}, "x", None])
 def test_a_column_that_is_no_list_of_messages_stops_torchtune(turns: Any) -> None:
     recipe = preset("torchtune@0.6.1")
@@ -180,8 +201,13 @@ def test_a_set_length_masks_the_last_token_though_nothing_is_cut(version: str) -
 def test_cut_left_needs_0_7() -> None:
     refused = inspected(CHAT, length__over="cut_left", length__max=5)
     assert refused.problem is not None and "0.6.1" in refused.problem.what
-    cut = inspected(CHAT, "0.7", length__over="cut_left", length__max=5)
-    assert cut.example is not None and len(cut.example.input_ids) == 5
+    whole = inspected(CHAT, "0.7").tokens
+    assert whole is not None
+    for size in range(1, len(whole) + 1):
+        cut = inspected(CHAT, "0.7", length__over="cut_left", length__max=size).example
+        assert cut is not None and len(cut.input_ids) == size
+    last = inspected(CHAT, "0.7", length__over="cut_left", length__max=len(whole) - 1).example
+    assert last is not None and last.input_ids == whole.input_ids[1:]
 
 
 @pytest.mark.parametrize(

@@ -243,6 +243,33 @@ def test_fewer_rows_than_a_batch_stop_the_run(kept: int, size: int, stops: bool)
     assert (told is not None) is stops and (told is None or "ZeroDivisionError" in told)
 
 
+def test_no_row_at_all_is_no_batch_that_is_not_full() -> None:
+    told = trainer_named("verl").stop_of(preset("verl"), Totals(3))
+    assert told is not None and "fill no batch" not in told
+
+
+PARTS = of({**USER, "content": [{"type": "text", "text": "hi"}]}, {**SAID, "content": [{"type": "text", "text": "x"}]})
+
+
+@pytest.mark.parametrize(
+    ("images", "why"),
+    [
+        (None, "`images` is null"),
+        (5, "it has no len()"),
+        (["a"], "AssertionError: 0 != 1"),
+        ([], ""),
+    ],
+)
+def test_a_column_of_images_is_counted(images: Any, why: str) -> None:
+    made = inspected({**PARTS, "images": images}, template=ASKS)
+    assert why in made.problem.sentence() if made.problem is not None else not why
+
+
+def test_the_whole_is_compared_without_what_the_tokenizer_puts_around() -> None:
+    made = prepared([CHAT], name="builtin:llama3")[0][0]
+    assert made.problem is None
+
+
 def test_what_no_knob_says_is_told() -> None:
     def told(**knobs: Any) -> str:
         recipe = preset("verl")

@@ -76,6 +76,7 @@ OWN = (
         dataset={"message_field_training": "training", "message_field_training_detail": "detail"},
         template=THOUGHTS,
     ),
+    case("thoughts_split", "axolotl_thoughts", dataset={"split_thinking": True}, template=THOUGHTS),
     case("terminator_far", "axolotl_edges", template=FAR),
     case("terminator_far_all", "axolotl_edges", dataset={"train_on_eos": "all"}, template=FAR),
     case("terminator_far_last", "axolotl_edges", dataset={"train_on_eos": "last"}, template=FAR),

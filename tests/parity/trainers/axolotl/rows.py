@@ -70,4 +70,21 @@ def edges() -> Rows:
     ]
 
 
-SETS = {"axolotl_edges": edges}
+def thoughts() -> Rows:
+    """Answers that hold their thoughts, between every pair of tags that split_thinking knows, and half of one."""
+    solution = "<|begin_of_solution|> Four. <|end_of_solution|>"
+    answers = (
+        "<think>\nCount.\n</think>\n\nFour.",
+        "Well, <think>count</think> four.",
+        "<reasoning>Count.</reasoning>Four.",
+        f"<|begin_of_thought|>Count.<|end_of_thought|>\n\n{solution}",
+        f"<think>Count.</think> So {solution} it is.",
+        f"<think>Count.</think> So {solution[:-10]}",
+        "<think>Count. Four.",
+        "Count.</think>Four.",
+        "Four.",
+    )
+    return [{"messages": [user("<think>q</think>?"), said(answer), user("And?"), said("Five.")]} for answer in answers]
+
+
+SETS = {"axolotl_edges": edges, "axolotl_thoughts": thoughts}
