@@ -228,7 +228,7 @@ class Torchtune(Trainer):
                 end = upto[number]
                 break
         if not left:
-            return ((0, min(n, limit)),) if end == n - 1 or limit <= end else ((0, end), (n - 1, n))
+            return ((0, min(n, limit)),)
         first = max(end + 1 - limit, 0)
         if end == n - 1:
             return ((first, n),)
@@ -438,7 +438,7 @@ def _padded_pack(held: Sequence[tuple[int, int, int, Example]], size: int, shift
     last, end = held[-1][3].labels, held[-1][2]
     positions = [place % size for _, start, end, _ in held for place in range(start, end)]
     gap = size - len(ids)
-    after = positions[-1] + 1 if positions else 0
+    after = positions[-1] + 1
     return Pack(
         tuple((index, start, end) for index, start, end, _ in held),
         (*ids, *[PADDING] * gap),
