@@ -131,7 +131,8 @@ class Audit:
     def _tally(self, kind: str, tallies: Tallies, name: str, row: int) -> None:
         """Count a row under a name, and list it there."""
         tallies.add(name, row)
-        self._list(kind, (name,), row)
+        if self.listing is not None:
+            self.listing.add(kind, name, row)
 
     def _list(self, kind: str, names: Iterable[str], row: int) -> None:
         if self.listing is not None:

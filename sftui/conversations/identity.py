@@ -160,7 +160,7 @@ def seen_text(text: str) -> str:
 def squeezed(text: str) -> str:
     """A text with single spaces between its words and none around it."""
     # To look whether it has others is several times faster than to split it: what is printed has no other blank.
-    if text.isascii() and text.isprintable() and "  " not in text:
+    if text.isprintable() and "  " not in text:
         return text.strip(" ")
     return " ".join(text.split())
 

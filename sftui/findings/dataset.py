@@ -233,7 +233,7 @@ def _prompt_of(look: RowLook) -> tuple[bytes, bytes] | None:
     if "user" not in roles[:asking]:
         return None
     whole = "".join(said)
-    squeeze = str.strip if whole.isascii() and whole.isprintable() and "  " not in whole else squeezed
+    squeeze = str.strip if whole.isprintable() and "  " not in whole else squeezed
     turns = [f"{role}:{squeeze(content)}\0" for role, content in zip(roles, said)]
     prompt = "".join(turns[:asking]).encode("utf-8", "surrogatepass")
     more = {} if not data or _MEDIA.isdisjoint(data) else {name: data[name] for name in MEDIA_COLUMNS if data.get(name)}

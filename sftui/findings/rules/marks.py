@@ -18,8 +18,8 @@ from sftui.findings.words import (
     WANTED,
     TextIndex,
     TextMarks,
+    marks_of,
     said,
-    sign_of,
     spoken_of,
     text_of,
     thought_in,
@@ -276,17 +276,23 @@ def _may_be_typed(look: RowLook) -> bool:
     if look.read.manner.other:
         return True  # parts may hold texts that are no content
     tokenizer, media = look.context.tools.tokenizer, media_ids(look.context)
-    said = (look.spoken, look.tools.text if look.conversation.tools else "")
-    found = map(tokenizer.piece, look.spelling.special_ids | media.intersection(look.tokens.ids))
-    return any(piece in text for piece in found for text in said)
+    for text in (look.spoken, look.tools.text if look.conversation.tools else ""):
+        if any([sign in text and mark in text for sign, mark in _control_marks(look.context)]):
+            found = look.spelling.special_ids | media.intersection(look.tokens.ids)
+            if any(tokenizer.piece(token) in text for token in found):
+                return True
+    return False
+
+
+def _control_marks(context: Context) -> list[tuple[str, str]]:
+    """Of which one stands in every text that holds a control token or a media placeholder (see `marks_of`)."""
+    special, piece = context.tools.tokenizer.special_ids, context.tools.tokenizer.piece
+    return context.once("marks", lambda: marks_of(map(piece, special | media_ids(context))))
 
 
 def _signs(context: Context) -> str:
-    """Of which one stands in every text that holds a control token or a media placeholder; "" where some is none of
-    `SIGNS`."""
-    special, piece = context.tools.tokenizer.special_ids | media_ids(context), context.tools.tokenizer.piece
-    signs = context.once("signs", lambda: {sign_of(piece(token)) for token in special})
-    found = "".join([sign if sign.isascii() else WIDE for sign in signs])
+    """The signs of these; "" where some is none of `SIGNS`."""
+    found = "".join([sign if sign.isascii() else WIDE for sign, _ in _control_marks(context)])
     return found if SIGNS.issuperset(found) else ""
 
 

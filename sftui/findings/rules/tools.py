@@ -69,6 +69,8 @@ def double_encoded(look: RowLook) -> Iterator[Fault]:
         for number, (name, arguments, _) in _calls(look)
         if isinstance(arguments, str) and '"' in arguments
     ]
+    if not written:
+        return
     text = look.rendered.text
     standing, plain = TextIndex(text), TextIndex(text)
     for number, name, arguments in written:
