@@ -195,7 +195,7 @@ class RowLook:
         """Why it stopped, in words."""
         return _made(self.inspection.problem, "problem").sentence()
 
-    @lazy
+    @property
     def messages(self) -> tuple[Message, ...]:
         found = self.inspection.conversation
         return found.messages if found is not None else ()
@@ -248,7 +248,7 @@ class RowLook:
             boundary is not None and not boundary.clean,
             rendered.text.isascii(),
             self.spelling.cut_out,
-            mask.extent,
+            mask.trained > 0,
             messages,
             parts,
             tuple(extents),
@@ -353,7 +353,7 @@ class RowLook:
         rendered = self.inspection.rendered
         return rendered is not None and rendered.exact and bool(rendered.spans)
 
-    @lazy
+    @property
     def cut(self) -> bool:
         """Whether the trainer receives fewer tokens than there are."""
         return self.inspection.cut > 0

@@ -114,11 +114,6 @@ NONE, SOME, ALL = range(3)
 """How many of some tokens the mask trains, their extent; of no tokens none."""
 
 
-def extent_of(masked: int, tokens: int) -> int:
-    """The extent of so many tokens, of which so many are masked."""
-    return NONE if masked == tokens else SOME if masked else ALL
-
-
 @dataclass(frozen=True, slots=True)
 class Order:
     """What the roles of a row tell in their order, whatever the messages say: the numbers of the messages that are the
@@ -149,7 +144,7 @@ class _ShapeFields(NamedTuple):
     merged: bool = False
     ascii: bool = False
     cut_out: bool = False
-    extent: int = NONE
+    trains: bool = False
     messages: tuple[int, ...] = ()
     parts: tuple[Part, ...] = ()
     extents: tuple[int, ...] = ()
@@ -162,8 +157,8 @@ class RowShape(_ShapeFields):
     `ids`: its data hold a column of ids. `rendered`: there is a text of it. `tools`, `extra`: the conversation has
     some. From `labelled` on the fields are of rows with tokens and labels: `known` and `cut_out` as in `RowLook` and
     `Spelling`, `whole`: the trainer receives all tokens, `dropped`: it drops the row, `pieces`: it encodes part by
-    part, `merged`: the prompt alone has other tokens, `ascii`: the rendered text is, `extent` of the whole row, and
-    stretch by stretch who wrote it, which part it is, and its extent.
+    part, `merged`: the prompt alone has other tokens, `ascii`: the rendered text is, `trains`: some token is
+    trained, and stretch by stretch who wrote it, which part it is, and its extent.
     """
 
     @lazy
@@ -285,11 +280,6 @@ class Mask:
         self.runs, self.size, self.stretches = labels.carrying, len(labels.values), stretches
         self.trained = covered(self.runs)
         self.trained_in = trained_in(stretches, self.runs)
-
-    @lazy
-    def extent(self) -> int:
-        """How much of the row it trains."""
-        return extent_of(self.size - self.trained, self.size)
 
     @lazy
     def drawn(self) -> tuple[bool, ...]:

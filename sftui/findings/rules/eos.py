@@ -73,7 +73,7 @@ EOS001 = fatal(
 )
 
 
-@row_check(LABELLED, EOS001, of=lambda shape: shape.extent and not shape.dropped and shape.whole)
+@row_check(LABELLED, EOS001, of=lambda shape: shape.trains and not shape.dropped and shape.whole)
 def no_stop(look: RowLook) -> Iterator[Fault]:
     """EOS001: what is trained at the end of a whole row does not end with a stop token."""
     n, ids = look.padding, look.tokens.ids
@@ -285,7 +285,7 @@ EOS007 = minor(
 )
 
 
-@row_check(LABELLED, EOS007, shape=lambda shape, _: shape.extent)
+@row_check(LABELLED, EOS007, shape=lambda shape, _: shape.trains)
 def doubled_stop(look: RowLook) -> Iterator[Fault]:
     """EOS007: two trained stop tokens with nothing but white space between."""
     ids, blank, places = look.tokens.ids, look.spelling.blank, look.special_trained

@@ -14,7 +14,6 @@ from sftui.findings.context import Context
 from sftui.findings.look import RowLook
 from sftui.findings.model import GENERATION_TAGS, Consequence
 from sftui.findings.rule import DROP, GOOD, ROUNDS, TAGS, case, chat, chatml, fatal, loud, major, minor, tagged
-from sftui.findings.shapes import NONE
 from sftui.findings.words import text_of
 from sftui.model import NOWHERE, Inspection, Part, Stage
 from sftui.trainers.traits import Changes, Effect, Finds, Quirk
@@ -257,7 +256,7 @@ def lost_or_spilled(look: RowLook) -> Iterator[Fault]:
         yield Fault(what, message=lost[0].message, tokens=lost[0].content, rule=GEN004)
 
 
-@row_check(CONVERSATION, GEN004, masks=("generation_tag",), of=lambda shape: shape.rendered and shape.extent == NONE)
+@row_check(CONVERSATION, GEN004, masks=("generation_tag",), of=lambda shape: shape.rendered and not shape.trains)
 def all_lost(look: RowLook) -> Iterator[Fault]:
     """GEN004 where not one token is left: a trainer that stops at such rows, or LAB001's cause."""
     start, end = next(iter(look.rendered.generation), (0, 0))

@@ -48,7 +48,7 @@ LAB001 = fatal(
 )
 
 
-@row_check(LABELLED, LAB001, of=lambda shape: not shape.extent)
+@row_check(LABELLED, LAB001, of=lambda shape: not shape.trains)
 def nothing_trained(look: RowLook) -> Iterator[Fault]:
     """LAB001, with the cause named; rows that are cut are TRU001's."""
     dropped = look.labels.dropped
@@ -296,7 +296,7 @@ GEN006 = minor(
 )
 
 
-@row_check(LABELLED, GEN006, shape=lambda shape, _: shape.extent and not (shape.cut_out and shape.ascii))
+@row_check(LABELLED, GEN006, shape=lambda shape, _: shape.trains and not (shape.cut_out and shape.ascii))
 def half_characters(look: RowLook) -> Iterator[Fault]:
     """GEN006: a trained run ends inside a character, or begins inside one."""
     for first, last in look.mask.runs:

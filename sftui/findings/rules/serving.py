@@ -97,7 +97,7 @@ EOS013 = fatal(
 @row_check(
     LABELLED,
     TPL017,
-    of=lambda shape: not shape.dropped and shape.extent,
+    of=lambda shape: not shape.dropped and shape.trains,
     recipe=lambda context: context.tools.served is not None,
     kinds=CHATS,
     several=True,
