@@ -46,7 +46,8 @@ STAGES = (
     ("audit", "audit/", None),
 )
 """A stage by the folder or file of a function and, where not all of them count, its name; the outermost one counts,
-but findings, which the audit calls, count before it."""
+but what the audit calls, or the writer, which pulls the rows, counts before it."""
+OUTSIDE = ("audit", "write")
 
 
 class Looking:
@@ -70,7 +71,7 @@ class Looking:
         stage = "rest"
         while frame is not None:  # from the innermost one: the last that is found is the outermost
             found = stage_of(frame.f_code.co_filename, frame.f_code.co_name)
-            if found is not None and not (found == "audit" and stage != "rest"):
+            if found is not None and not (found in OUTSIDE and stage != "rest"):
                 stage = found
             frame = frame.f_back
         self.seconds[stage] = self.seconds.get(stage, 0.0) + now - self._last
