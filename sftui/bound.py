@@ -183,7 +183,7 @@ class Guard:
     """
 
     def __init__(self, page: Page, overran: tuple[Overrun, ...] = (), begun: int = -1) -> None:
-        self._page = page
+        self.page = page
         self._begun = begun
         self._overran: Mapping[bytes, Overrun] = {}
         self._given_up: tuple[GivenUp, ...] = ()
@@ -232,7 +232,7 @@ class Guard:
             (begun, held), now = self._shared, time.monotonic()
             if size <= SERIES_SIZE and stage != _TEMPLATE and now - begun < SERIES_SECONDS:
                 self.active = True
-                self._page.write(key, stage, now, held, *_allowance(self._allowed, size))
+                self.page.write(key, stage, now, held, *_allowance(self._allowed, size))
                 return None
             self._rest()
         shares = self._in_series and size <= SERIES_SIZE and not (self._overran or self._spent)
@@ -244,7 +244,7 @@ class Guard:
             reserved, held = self._now_held()
             self._clean = held
         self.active = True
-        self._page.write(key, stage, time.monotonic(), held, *_allowance(allowed, size))
+        self.page.write(key, stage, time.monotonic(), held, *_allowance(allowed, size))
         seconds, memory = _allowance(allowed, SERIES_SIZE if shares else size)
         self._seconds = seconds
         if _LINUX:
@@ -269,14 +269,10 @@ class Guard:
         why = f"rows before it needed {_seconds(allowed)} of processor time, so no more is tried"
         return Overrun(key, "findings" if stage == _FINDINGS else "rendered", why) if spent > allowed else None
 
-    def stage(self, stage: str) -> None:
-        """A row has come to its next stage."""
-        self._page.stage(_NUMBERS[stage])
-
     def end(self, key: bytes, stage: int, size: int, adds_up: bool) -> None:
         """Nothing is bounded any more; where it `adds_up`, the seconds beyond what work of that size may take on
         average count for its group, and those below make up for some."""
-        self._page.clear()
+        self.page.clear()
         self.active = False
         if self._shared is not None and time.monotonic() - self._shared[0] < SERIES_SECONDS:
             return  # too little to add up
@@ -395,7 +391,7 @@ class Work:
 
     def at(self, stage: str) -> None:
         if self._guard is not None:
-            self._guard.stage(stage)
+            self._guard.page.stage(_NUMBERS[stage])
             if self._before is not None and self._before.stage == stage:
                 raise OverBound(self._before.why)
 
@@ -432,7 +428,8 @@ def row_key(recipe: object, index: int) -> bytes:
 
 def row_work(recipe: object, index: int, size: int, stage: str = STAGES[0]) -> Work:
     """The work on one row under one recipe, for a `with`."""
-    return _UNBOUND if unbound() else Work(row_key(recipe, index), size, stage)
+    key = row_key(recipe, index)
+    return Work(key, size, stage) if key else _UNBOUND
 
 
 def unbound() -> bool:
@@ -443,9 +440,7 @@ def unbound() -> bool:
 
 def item_key(name: str, index: int) -> bytes:
     """What stands for one row of what has this name, before any recipe; empty where no guard asks for it."""
-    if unbound():
-        return b""
-    return _mark(name.encode("utf-8", "surrogatepass")) + index.to_bytes(8, "little")
+    return b"" if unbound() else _mark(name.encode("utf-8", "surrogatepass")) + index.to_bytes(8, "little")
 
 
 def template_work(template: str, work: object, adds_up: bool = False) -> Work:
