@@ -15,7 +15,7 @@ from enum import Enum
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sftui.values import late, lazy, value_class, with_field
+from sftui.values import late, lazy, value_class, with_fields
 
 if TYPE_CHECKING:  # it is not needed before the first paint
     from sftui.flat import Flat, Ranges
@@ -176,7 +176,7 @@ class Conversation:
 
     def with_messages(self, messages: tuple[Message, ...]) -> Conversation:
         """The same with other messages: `dataclasses.replace` in a quarter of its time, as it may be for every row."""
-        return with_field(self, "messages", messages)
+        return with_fields(self, messages=messages)
 
 
 class Span(NamedTuple):
@@ -600,7 +600,7 @@ def common_prefix(a: Sequence[object], b: Sequence[object]) -> int:
     if type(a) is not type(b):
         a, b = tuple(a), tuple(b)
     n = min(len(a), len(b))
-    if a[:n] == b[:n]:
+    if (a if len(a) == n else a[:n]) == (b if len(b) == n else b[:n]):
         return n
     low = 0
     while low < n:  # by halving

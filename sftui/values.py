@@ -80,11 +80,12 @@ def _repr(value: Any) -> str:
     return f"{type(value).__qualname__}({', '.join(shown)})"
 
 
-def with_field(value: T, name: str, field_value: Any) -> T:
-    """A `value_class` with slots, with one other field."""
+def with_fields(value: T, **others: Any) -> T:
+    """A `value_class` with slots, with some other fields: `dataclasses.replace` in a fraction of its time."""
     kind, rest = cast("tuple[type[T], tuple[Any, ...]]", value.__reduce__())
     made = kind(*rest)
-    setattr(made, name, field_value)
+    for name, other in others.items():
+        setattr(made, name, other)
     return made
 
 

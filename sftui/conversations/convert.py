@@ -14,6 +14,7 @@ from sftui.errors import ConversationError
 from sftui.model import Conversation, Kind, Message, Row
 from sftui.nearest import did_you_mean
 from sftui.recipe import Data
+from sftui.values import with_fields
 
 # PROMPT_DICT of Stanford Alpaca (tatsu-lab/stanford_alpaca, train.py): nothing follows "### Response:".
 _WITH_INPUT = (
@@ -53,7 +54,7 @@ def as_chat(conversation: Conversation) -> Conversation:
     origins: Mapping[str, Any] = conversation.extra.get("origins", {})
     user = _turn("user", conversation.prompt, str(origins.get("prompt", "prompt")))
     answer = _turn("assistant", conversation.completion, str(origins.get("completion", "completion")))
-    return replace(
+    return with_fields(
         conversation, kind=Kind.CHAT, messages=(user, answer), prompt_messages=1, prompt=None, completion=None
     )
 

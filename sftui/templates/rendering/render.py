@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -15,6 +14,7 @@ from sftui.templates.rendering import limits
 from sftui.templates.rendering.spans import attribute
 from sftui.templates.rendering.template import ChatTemplate
 from sftui.templates.shortcuts.skeletons import RenderRequest, Sighting
+from sftui.values import with_fields
 
 Steps = TypeVar("Steps", int, "int | None")
 
@@ -53,12 +53,9 @@ def render(
     injected = options.inject_system is not None and not any(message.get("role") == "system" for message in messages)
     if injected:
         messages.insert(0, {"role": "system", "content": options.inject_system})
-    # A row's own keyword arguments win over the recipe's, as in TRL's `apply_chat_template`.
-    variables = {**special_tokens, **options.kwargs, **conversation.template_kwargs}
     request = RenderRequest(
         messages,
         conversation.tools,
-        variables,
         conversation.template_kwargs,
         special_tokens,
         options,
@@ -80,7 +77,7 @@ def render(
         return _in_full(request, template), template.steps if alone else None
 
     rendered, _, mismatch = _learning(template, sighting, plainly)
-    return rendered if mismatch is None else replace(rendered, notes=(*rendered.notes, mismatch))
+    return rendered if mismatch is None else with_fields(rendered, notes=(*rendered.notes, mismatch))
 
 
 def without_bos(rendered: RenderedText, bos: str) -> RenderedText:
@@ -90,7 +87,7 @@ def without_bos(rendered: RenderedText, bos: str) -> RenderedText:
     """
     prompt = rendered.prompt.removeprefix(bos) if rendered.prompt is not None else None
     if not bos or not rendered.text.startswith(bos):
-        return replace(rendered, prompt=prompt)
+        return with_fields(rendered, prompt=prompt)
     cut = len(bos)
     moved = tuple(
         Span(max(span.start - cut, 0), span.end - cut, span.message, span.part)
@@ -98,7 +95,7 @@ def without_bos(rendered: RenderedText, bos: str) -> RenderedText:
         if span.end > cut
     )
     generation = tuple((max(start - cut, 0), end - cut) for start, end in rendered.generation if end > cut)
-    return replace(rendered, text=rendered.text[cut:], spans=moved, prompt=prompt, generation=generation)
+    return with_fields(rendered, text=rendered.text[cut:], spans=moved, prompt=prompt, generation=generation)
 
 
 def render_text(
@@ -182,7 +179,7 @@ def _attributed(rendered: RenderedText, request: RenderRequest, template: ChatTe
     found = attribute(
         rendered.text, request.messages, draw, literals=request.literals, bos=request.bos, injected=request.injected
     )
-    return replace(rendered, spans=found.spans, exact=found.exact, notes=found.notes)
+    return with_fields(rendered, spans=found.spans, exact=found.exact, notes=found.notes)
 
 
 def _strings(conversation: Conversation, prompt_messages: int | None) -> RenderedText:

@@ -88,6 +88,8 @@ Unlike = tuple[int, int, str]
 """The number of a text, 0 or -1, and the character that it must not have there."""
 Place = tuple[int, int]
 """A place in a text: the piece that it stands before, and characters on from there (back, where negative)."""
+_Settings = tuple[Mapping[str, Any], Render, tuple[str, ...]]
+"""The special tokens, how chats are rendered, and the further tokens that end a turn: the same for all rows."""
 Step = tuple[Callable[..., Any], tuple[Any, ...]]
 """A step of a `Recording`: a function, and its arguments or the registers that hold them."""
 
@@ -97,7 +99,6 @@ class RenderRequest(NamedTuple):
 
     messages: Sequence[Mapping[str, Any]]
     tools: Any
-    variables: Mapping[str, Any]
     kwargs: Mapping[str, Any]
     special_tokens: Mapping[str, str | list[str]]
     options: Render
@@ -106,6 +107,11 @@ class RenderRequest(NamedTuple):
     injected: bool
     special_literals: tuple[str, ...]
     now: datetime
+
+    @property
+    def variables(self) -> Mapping[str, Any]:
+        """The template's: a row's own keyword arguments win over the recipe's, as in TRL's `apply_chat_template`."""
+        return {**self.special_tokens, **self.options.kwargs, **self.kwargs}
 
     @property
     def bos(self) -> str:
@@ -124,8 +130,9 @@ class RenderRequest(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class _Shape:
-    """What is known of the rows of one shape."""
+    """What is known of the rows of one shape; `thinks`: one of their texts opens with a thought."""
 
+    thinks: bool
     seen: int = 0
     tries: int = 0
     used: int = 0
@@ -136,15 +143,14 @@ class _Shape:
 class Sighting:
     """A row that may be put together: `rendered` is that, None where it is not known how.
 
-    `complete`: with its spans, where they are requested. `due`: it is to be rendered as well. `thinks`: one of its
-    texts opens with a thought. `steps` are those that the template takes for it, where they are known.
+    `complete`: with its spans, where they are requested. `due`: it is to be rendered as well. `steps` are those that
+    the template takes for it, where they are known.
     """
 
     request: RenderRequest
     shape: _Shape
     texts: list[str]
     edges: tuple[Edge, ...]
-    thinks: bool
     rendered: RenderedText | None = None
     complete: bool = False
     due: bool = False
@@ -161,7 +167,7 @@ class Skeletons:
         self.mismatch: str | None = None
         self.put_together = 0
         self._shapes: dict[Any, _Shape] = {}
-        self._about: tuple[Mapping[str, Any], Render, tuple[str, ...]] | None = None
+        self._about: _Settings | None = None
 
     def see(self, request: RenderRequest) -> Sighting | None:
         """Take note of a row; None where it has no shape, or shapes are not used any more."""
@@ -188,9 +194,9 @@ class Skeletons:
         if shape is None:
             if len(self._shapes) >= MOST_SHAPES:
                 del self._shapes[next(iter(self._shapes))]
-            shape = self._shapes[kept] = _Shape()
+            shape = self._shapes[kept] = _Shape(_THOUGHT in key)
         shape.seen += 1
-        sighting = Sighting(request, shape, texts, tuple(edges), _THOUGHT in key)
+        sighting = Sighting(request, shape, texts, tuple(edges))
         for way in shape.ways:
             sighting.rendered = way.rendered(texts, sighting.edges, request.now)
             if sighting.rendered is not None:
@@ -249,9 +255,7 @@ def _digest(value: Any) -> bytes:
     return written if len(written) <= MOST_WRITTEN else hashlib.blake2b(written, digest_size=16).digest()
 
 
-def _same(
-    one: tuple[Mapping[str, Any], Render, tuple[str, ...]], other: tuple[Mapping[str, Any], Render, tuple[str, ...]]
-) -> bool:
+def _same(one: _Settings, other: _Settings) -> bool:
     # By the letter: 1 and True are equal, and templates write them differently.
     return (
         (one[0] is other[0] or one[0] == other[0])
@@ -283,7 +287,7 @@ def _read(messages: Sequence[Mapping[str, Any]]) -> tuple[list[Any], list[str], 
         if type(message) is not dict:
             return None
         if tuple(message) == _PLAIN:  # as nearly all are: what follows below, in one step
-            role, content = message["role"], message["content"]
+            role, content = message.values()
             if type(role) is str and type(content) is str and len(role) <= MOST_IN_NAME:
                 core = content.strip()
                 if len(core) == len(content) != 0 and not core.startswith("<think>"):
@@ -525,12 +529,9 @@ class _Skeleton:
             return None
         pieces = filling.text.filled(registers)
         text = "".join(pieces)
-        spans: tuple[Span, ...] = ()
-        if self.plan is not None:
-            found_spans = self.plan.of(text, pieces, texts, edges)
-            if found_spans is None:
-                return None
-            spans = found_spans
+        spans = () if self.plan is None else self.plan.of(text, pieces, texts, edges)
+        if spans is None:
+            return None
         generation: tuple[tuple[int, int], ...] = ()
         if self._generation:
             at = [0, *accumulate(map(len, pieces))]
@@ -756,7 +757,7 @@ def _planned(
     from sftui.templates.shortcuts.tracing import TemplateRefusal
 
     request = sighting.request
-    if sighting.thinks:
+    if sighting.shape.thinks:
         raise Lost("a thought inside a text")
     literals = _Rope(parts).literals()
     words = _Words(len(sighting.texts), edges, literals)

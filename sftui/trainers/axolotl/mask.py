@@ -96,20 +96,17 @@ class Locator:
 
         def plainly() -> tuple[str, Spans]:
             turns = [*self.ready[:before], *prepare_messages([turn], rendering), *rest]
-            variables = {**self._variables(), **more}
+            variables = {**self.special_tokens, **self.options.kwargs, **more}
             return self.template.text(turns, tools=self.tools, variables=variables, now=self.now, prepared=True)
 
         if more or after is None:
             text, steps = plainly()[0], self.template.steps
         else:  # asked for as the text of the row is
             turns, how = [*self.turns[:before], turn, *self.turns[after:]], (self.special_tokens, self.options)
-            asked = RenderRequest(turns, self.tools, self._variables(), {}, *how, None, False, False, (), self.now)
+            asked = RenderRequest(turns, self.tools, {}, *how, None, False, False, (), self.now)
             text, steps = render_text(asked, self.template, plainly)
         self.spent[0] += steps + count + len(text) // 100
         return text
-
-    def _variables(self) -> Mapping[str, Any]:
-        return {**self.special_tokens, **self.options.kwargs}
 
     def _from_text(self, index: int, content_only: bool, reasoning_only: bool) -> Span | None:
         places = []
