@@ -56,7 +56,7 @@ def first(ranges: Iterable[tuple[int, int]], most: int) -> Ranges:
 def cut(ranges: Ranges, numbers: Flat) -> Flat:
     """What of the numbers lies in the ranges."""
     if len(ranges) == 1:
-        return numbers[ranges[0][0] : ranges[0][1]]
+        return numbers if ranges == ((0, len(numbers)),) else numbers[ranges[0][0] : ranges[0][1]]
     made = array("i")
     for start, end in ranges:
         made += numbers[start:end]

@@ -395,8 +395,7 @@ def _encoded(ways: Sequence[_Way], texts: Sequence[ToEncode], tools: Toolbox, te
             way.label()
             if text:
                 way.write()
-    for way in ways:
-        yield way.found
+    yield from [way.found for way in ways]
 
 
 def make_batch(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox) -> Batch:
