@@ -34,8 +34,8 @@ from setups import CONFIGS, setup
 PLAIN = Path(__file__).resolve().parent / "plain_ways"
 PARITY = Path(os.environ.get("SFTUI_PARITY_HOME", "~/.cache/sftui-parity")).expanduser()
 COUNTS = {"turns": (700, 2_200)}
-FEW, MANY = 1_000, 6_000
-"""Rows; the few are enough to load what many need, the faster engine included (`tokens.shortcuts.bulk.AFTER`)."""
+FEW, MANY = 6_000, 12_000
+"""Rows; the few are enough to load what many need, the faster engine included (`tokens.shortcuts.bulk.LOADING`)."""
 MORE = 4
 """How many times as many two processes are given, so that the few suffice for what each of them loads, and what is held
 against the tokenizer alone: from one process to the next the start differs by as much as 2,000 of these rows take."""

@@ -30,6 +30,8 @@ _INSIDE = frozenset(char for char, byte in BYTE_OF.items() if 0x80 <= byte < 0xC
 """What stands in a piece for a byte that is not the first one of a character in UTF-8."""
 _UNKNOWN = 0xFFFF
 """Characters of an id that was not requested before, or whose bytes are not known: more than the longest piece has."""
+_ADDED = _UNKNOWN - 1
+"""Stands for the characters of an added token, which takes white space along."""
 _SPACE = "Ġ"
 _REPLACE = {"type": "Replace", "pattern": {"String": " "}, "content": METASPACE}
 _PREPEND = {"type": "Prepend", "prepend": METASPACE}
@@ -198,6 +200,8 @@ class SpaceOffsets(ByteOffsets):
         self._put, self._doubled = put, doubled
         tokens = backend.get_added_tokens_decoder()
         self._taking = {i: (token.content, token.lstrip, token.rstrip) for i, token in tokens.items()}
+        for token in tokens:
+            self._characters[token] = _ADDED
 
     def prove(self) -> None:
         """They are not the text, cut."""
@@ -212,9 +216,11 @@ class SpaceOffsets(ByteOffsets):
         if _UNKNOWN in sizes:
             self._learn(ids)
             sizes = list(itemgetter(*ids)(self._characters))
-        taking, put, place, begin = self._taking, self._put, 0, 0
+        put, place, begin, at = self._put, 0, 0, -1
         alone = []
-        for at in [*[i for i, one in enumerate(ids) if one in taking], len(ids)]:
+        sizes.append(_ADDED)
+        while at < len(ids):
+            at = sizes.index(_ADDED, begin)
             if begin < at:  # a stretch
                 if (
                     put != "never"
@@ -226,7 +232,7 @@ class SpaceOffsets(ByteOffsets):
                     sizes[begin] -= 1
                 place += sum(sizes[begin:at])
             if at < len(ids):
-                content, before, behind = taking[ids[at]]
+                content, before, behind = self._taking[ids[at]]
                 start = text.find(content, place) if before else place
                 if not text.startswith(content, start) or (start > place and not text[place:start].isspace()):
                     return None
@@ -235,9 +241,9 @@ class SpaceOffsets(ByteOffsets):
                     end = found.end()
                 sizes[at], place = end - place, end
             begin = at + 1
-        ends = tuple(accumulate(sizes))
         if place != len(text):
             return None
+        ends = tuple(accumulate(sizes[:-1]))
         starts = self._starts(ids, ends)
         if alone:  # a `▁` of its own lies on the character before which it is put
             ends = tuple([end + (i in alone) for i, end in enumerate(ends)])
