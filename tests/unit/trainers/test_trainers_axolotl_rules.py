@@ -222,6 +222,16 @@ def test_a_null_system_column_is_written_as_its_transformers_writes_none(tokeniz
         ({"messages": CHAT}, {"mask.rule": "completion"}, "no mask.rule"),
         ({"messages": CHAT}, {"length.max": 5, "length.over": "error"}, "stops the whole run"),
         ({"instruction": "x", "output": 7}, {}, "response is not text"),
+        (
+            {"instruction": "x", "output": "y"},
+            {"own.type": {"format": "{other}", "no_input_format": "{other}"}},
+            "asks for `{other}`",
+        ),
+        (
+            {"instruction": "x", "output": "y"},
+            {"own.type": {"format": "{instruction!r}", "no_input_format": "{instruction!r}"}},
+            "asks for `{instruction}`",
+        ),
         ({"text": 7}, {"own.type": "completion"}, "not text"),
         ({"segments": [{"text": "x"}]}, {}, "list of label and text"),
     ],
@@ -512,6 +522,29 @@ def test_a_text_of_a_pretraining_dataset_is_trained_whole(size: int, packs: str,
     ids = one.tokens.input_ids
     assert one.example.input_ids == one.example.labels == (ids if size == 400 else ids[: size - 2])
     assert (ids[-1] == eos) == bool(ending)
+
+
+def test_a_text_that_fills_its_window_is_shown() -> None:
+    """With sample_packing EOS is of the window: as many tokens as sequence_len with it."""
+    whole = pretraining(400, "true")[0].tokens
+    assert whole is not None
+    for size, shown in ((len(whole), True), (len(whole) - 1, False)):
+        assert (pretraining(size, "true")[0].problem is None) is shown
+
+
+def test_a_row_of_sequence_len_tokens_is_no_longer_one(tokenizer: LoadedTokenizer) -> None:
+    (whole,) = made(tokenizer, [{"messages": CHAT}])
+    assert whole.tokens is not None
+    for size, dropped in ((len(whole.tokens), False), (len(whole.tokens) - 1, True)):
+        (one,) = made(tokenizer, [{"messages": CHAT}], {"length.max": size, "length.over": "drop"})
+        assert (one.dropped is not None) is dropped
+
+
+def test_no_system_text_is_put_in(tokenizer: LoadedTokenizer) -> None:
+    plain, asked = (
+        made(tokenizer, [{"messages": CHAT}], knobs)[0] for knobs in ({}, {"render.inject_system": "Be brief."})
+    )
+    assert plain.rendered is not None and asked.rendered is not None and plain.rendered.text == asked.rendered.text
 
 
 def test_a_text_of_several_windows_is_not_shown() -> None:

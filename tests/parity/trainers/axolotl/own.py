@@ -16,6 +16,9 @@ FAR = THOUGHTS.replace("'<|im_end|>", "(' a b c d' if loop.index == 2 else ' a b
 """Its answers end three tokens before the terminator, and the first four."""
 
 
+TRUNCATED = {"excess_length_strategy": "truncate"}
+
+
 def case(
     name: str, data: str, tokenizer: str = CHATML, dataset: Any = None, template: str | None = None, **config: Any
 ) -> Case:
@@ -38,6 +41,21 @@ OWN = (
     case("alpaca", "sample_alpaca", dataset={"type": "alpaca"}),
     case("alpaca_llama3", "sample_alpaca", LLAMA3, {"type": "alpaca"}),
     case("alpaca_train_inputs", "sample_alpaca", dataset={"type": "alpaca"}, train_on_inputs=True),
+    *(
+        case(f"alpaca_cut_{size}", "sample_alpaca", tokenizer, {"type": "alpaca"}, sequence_len=size, **TRUNCATED)
+        for size, tokenizer in ((60, CHATML), (64, LLAMA3), (4, CHATML))
+    ),
+    *(
+        case(f"type_{name.replace(':', '_')}", "sample_alpaca.instruct_columns", dataset={"type": name})
+        for name in (
+            "alpaca:chatml",
+            "alpaca_w_system",
+            "alpaca_w_system.load_open_orca",
+            "orcamini",
+            "metharme",
+            "summarizetldr:chat",
+        )
+    ),
     case("completion", "sample_text", dataset={"type": "completion"}),
     case("completion_split", "sample_text", dataset={"type": "completion"}, sequence_len=24),
     case("input_output", f"{TRICKY}.segments", dataset={"type": "input_output"}),
