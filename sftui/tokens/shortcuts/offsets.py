@@ -197,17 +197,22 @@ class SpaceOffsets(ByteOffsets):
 
     def __init__(self, backend: Any, put: str, doubled: bool) -> None:
         super().__init__(backend, trims=False, prefix_space=False)
-        self._put, self._doubled = put, doubled
+        self._put, self._doubled, self._wrong = put, doubled, False
         tokens = backend.get_added_tokens_decoder()
         self._taking = {i: (token.content, token.lstrip, token.rstrip) for i, token in tokens.items()}
         for token in tokens:
             self._characters[token] = _ADDED
 
     def prove(self) -> None:
-        """They are not the text, cut."""
+        """Look once whether they are right for the probe strings; else there are none."""
+        for text in probe_strings(content for content, *_ in self._taking.values()):
+            right = self._backend.encode(text, add_special_tokens=False)
+            placed = self._places(right.ids, text)
+            if placed is not None and [*zip(*placed)] != right.offsets:
+                self._wrong = True
 
     def _places(self, ids: Sequence[int], text: str) -> Offsets | None:
-        if len(ids) < 2:
+        if len(ids) < 2 or self._wrong:
             return None
         try:
             sizes = list(itemgetter(*ids)(self._characters))
@@ -285,7 +290,7 @@ def byte_offsets(backend: Any) -> ByteOffsets | None:
 def _space_offsets(
     backend: Any, normal: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any]]
 ) -> SpaceOffsets | None:
-    """Those where a pre-tokenizer or a normalizer writes `▁` for a space, proven on the probe strings."""
+    """Those where a pre-tokenizer or a normalizer writes `▁` for a space."""
     added = backend.get_added_tokens_decoder().values()
     if any(token.normalized for token in added):  # found among what is put before
         return None
@@ -293,17 +298,10 @@ def _space_offsets(
     if not normal and [step.get("type") for step in before] == ["Metaspace"]:
         if before[0].get("replacement") != METASPACE:
             return None
-        made = SpaceOffsets(backend, before[0].get("prepend_scheme", "always"), doubled=False)
-    elif replaces and [*normal][:-1] in ([], [_PREPEND]) and [*before] in ([], [_NOTHING]):
-        made = SpaceOffsets(backend, "always" if len(normal) > 1 else "never", doubled=True)
-    else:
-        return None
-    for text in probe_strings(token.content for token in added):
-        right = backend.encode(text, add_special_tokens=False)
-        placed = made.of(right.ids, text, False)
-        if placed is not None and [*zip(*placed)] != right.offsets:
-            return None
-    return made
+        return SpaceOffsets(backend, before[0].get("prepend_scheme", "always"), doubled=False)
+    if replaces and [*normal][:-1] in ([], [_PREPEND]) and [*before] in ([], [_NOTHING]):
+        return SpaceOffsets(backend, "always" if len(normal) > 1 else "never", doubled=True)
+    return None
 
 
 def _spaces(piece: str) -> int:

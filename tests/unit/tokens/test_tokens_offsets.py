@@ -15,7 +15,7 @@ from tokenizers import AddedToken, Tokenizer
 from sftui.model import Cut
 from sftui.tokens import load_tokenizer
 from sftui.tokens.loaded import FastEngine
-from sftui.tokens.shortcuts.offsets import byte_offsets
+from sftui.tokens.shortcuts.offsets import SpaceOffsets, byte_offsets
 
 TEXTS = (
     "Hello there",
@@ -248,3 +248,14 @@ def test_an_added_token_that_is_looked_for_later_is_left_to_tokenizers() -> None
     made = Tokenizer.from_str(spaced(0).to_str())
     made.add_tokens([AddedToken("<late>", normalized=True)])
     assert byte_offsets(spaced(0)) is not None and byte_offsets(made) is None
+
+
+def test_places_that_are_wrong_for_a_probe_string_are_not_given() -> None:
+    made = spaced(0)
+    offsets, ids = byte_offsets(made), made.encode("Hello there", add_special_tokens=False).ids
+    assert isinstance(offsets, SpaceOffsets)
+    offsets.prove()
+    assert offsets.of(ids, "Hello there", False) is not None
+    offsets._put = "always"
+    offsets.prove()
+    assert offsets.of(ids, "Hello there", False) is None
