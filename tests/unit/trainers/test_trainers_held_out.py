@@ -8,7 +8,7 @@ import pytest
 
 from sftui.trainers import trainer_named
 from sftui.trainers.config import KeyUse
-from sftui.trainers.held_out import HeldOut, SampledRows, ShuffledRows, evaluation_rows
+from sftui.trainers.held_out import HeldOut, SampledRows, ShuffledRows, count_of, evaluation_rows
 from sftui.trainers.ms_swift.packing import RowDraw
 from sftui.trainers.own_config import notes_of
 
@@ -186,6 +186,24 @@ def test_ms_swift_draws_by_seeds_that_one_generator_gives(
         evaluating = evaluating and evaluating.shuffle(seed=state.randint(0, 2**31 - 1))
     held = RowDraw("split_dataset_ratio", ratio, 42, True, shuffled, most)
     assert held.order(rows) == (list(train["row"]), list(evaluating["row"]) if evaluating else [])
+
+
+@pytest.mark.parametrize(
+    ("size", "rows", "count"), [(0.5, 3, 2), (0.1, 10, 1), (1, 10, 1), (2, 10, 2), (30, 7, 7), (0.99, 1, 1)]
+)
+def test_a_share_counts_rows_upwards_and_a_number_is_one(size: float, rows: int, count: int) -> None:
+    assert count_of(size, rows) == count
+
+
+@pytest.mark.parametrize("rows", [9, 10, 11, 40])
+def test_verl_draws_rows_where_there_are_more(rows: int) -> None:
+    """verl 0.9.1, utils/dataset/multiturn_sft_dataset.py: drawn with the seed only where max_samples < total."""
+    import numpy
+
+    drawn = (
+        numpy.random.default_rng(5).choice(rows, size=10, replace=False).tolist() if rows > 10 else list(range(rows))
+    )
+    assert SampledRows("data.train_max_samples", 10, 5, drawn=True).order(rows) == (drawn, [])
 
 
 def test_of_a_row_alone_ms_swift_sets_aside_that_row() -> None:

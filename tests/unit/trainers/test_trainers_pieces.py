@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 from sftui import pipeline
-from sftui.model import NOWHERE, Example, Inspection, Row
+from sftui.model import NOWHERE, Example, Inspection, Pack, Row
 from sftui.recipe import Recipe, changed
 from sftui.tokens import LoadedTokenizer, load_tokenizer
 from sftui.tokens.loaded import FastEngine, TextEncoding
 from sftui.tokens.shortcuts.bulk import Bulk
-from sftui.trainers import preset
+from sftui.trainers import Trainer, preset, trainer_named
 from sftui.trainers.llamafactory.registry import TEMPLATES
+from sftui.trainers.pieces import cut_by_tokenizer
 
 TOOLS = json.dumps([{"name": "look_up", "description": "Look.", "parameters": {"type": "object", "properties": {}}}])
 CALL = json.dumps({"name": "look_up", "arguments": {"city": "Łódź"}})
@@ -158,3 +159,30 @@ def test_llamafactory_trains_answers_of_a_tokenizer_that_tells_no_places() -> No
     told = [pipeline.inspect(row, detected, recipe, replace(tools, tokenizer=unplaced)) for row in rows]
     assert list(map(received, told)) == list(map(received, right))
     assert sum(one.trained for one in told) > 50
+
+
+@pytest.mark.parametrize(
+    ("count", "limit", "side", "special", "kept"),
+    [
+        (10, None, "right", True, ((0, 10),)),
+        (10, 10, "right", True, ((0, 10),)),
+        (10, 9, "right", True, ((0, 8), (9, 10))),  # two in front and one behind stay
+        (10, 9, "left", True, ((0, 2), (3, 10))),
+        (10, 9, "right", False, ((0, 9),)),
+        (10, 9, "left", False, ((1, 10),)),
+    ],
+)
+def test_what_a_tokenizer_puts_around_a_text_outlives_its_cut(
+    count: int, limit: int | None, side: str, special: bool, kept: tuple[tuple[int, int], ...]
+) -> None:
+    plain = load_tokenizer("builtin:chatml", mode="provisional")
+    facts = replace(plain.facts, front=(1, 2), back=(3,), truncation_side=side)
+    assert cut_by_tokenizer(count, LoadedTokenizer(facts, plain.engine), limit, special) == kept
+
+
+def test_packs_without_a_mask_are_seen_whole() -> None:
+    recipe = preset("hf-trainer")
+    tools = pipeline.make_toolbox(recipe, load_tokenizer("builtin:chatml", mode="provisional"))
+    packs = [Pack(((0, 0, n),), (7,) * n, (7,) * n) for n in (3, 2)]
+    batch = Trainer.collate_packs(trainer_named("hf-trainer"), packs, recipe, tools)
+    assert batch.attention_mask == ((1, 1, 1), (1, 1, 0))
