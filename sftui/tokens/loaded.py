@@ -267,10 +267,11 @@ class LoadedTokenizer:
         known = self._spelt
         if len(ids) > 1 and min(ids) >= 0 and max(ids) < len(known):
             found = itemgetter(*ids)(known)
-            if None not in found:
-                return cast("tuple[bytes, ...]", found)
-            for token in {one for one in ids if known[one] is None}:
-                known[token] = self._bytes(token)
+            if None in found:
+                for token in {one for one in ids if known[one] is None}:
+                    known[token] = self._bytes(token)
+                found = itemgetter(*ids)(known)
+            return cast("tuple[bytes, ...]", found)
         return tuple(map(self._bytes, ids))
 
     @cached_property
