@@ -11,7 +11,6 @@ from functools import cached_property
 from sftui.audit.audit import Audit
 from sftui.audit.found import Filter, FoundFinding
 from sftui.audit.run import AuditProgress, check_head, run_audit
-from sftui.crew import may_fork
 from sftui.errors import without_secrets
 from sftui.exports.report_model import AuditReport, tried_as
 from sftui.findings import Context, DatasetChecks, Finding, damaged_files, refused_files
@@ -85,8 +84,12 @@ class AuditSession:
         """Take in the rows behind those that the audit holds; the last progress is `done`."""
         session, audit, self._begun = self.session, self.audit, time.process_time()
         rows = session.rows(audit.rows) if self.whole else self._chosen_rows()
-        fork = may_fork() and fast_engine(session.tokenizer) is not None
-        jobs = self.jobs if self.total is None else min(self.jobs, self.total // (FORKED if fork else SPAWNED))
+        jobs, fork = self.jobs, False
+        if jobs > 1:
+            from sftui.crew import may_fork
+
+            fork = may_fork() and fast_engine(session.tokenizer) is not None
+            jobs = jobs if self.total is None else min(jobs, self.total // (FORKED if fork else SPAWNED))
         if jobs <= 1:
             session.bulk.expected = lambda: self._least(session.count_expected())
             return run_audit(

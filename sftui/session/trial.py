@@ -22,7 +22,6 @@ from sftui.findings.rule import DROP
 from sftui.model import Inspection, Row
 from sftui.recipe import Recipe, changed, diff, with_changes
 from sftui.session.candidates import advised, mappings, pairs, single_knobs
-from sftui.session.deciding import keys_between
 from sftui.session.harm import harm_of
 from sftui.session.opened import HEAVY
 from sftui.session.ready import Ready, ready_under
@@ -89,6 +88,8 @@ def in_keys(recipe: Recipe, fix: Fix) -> Fix:
     if after.preset != recipe.preset:
         keys = f"{traits_of(after.preset).title} {after.version}"
     else:
+        from sftui.session.deciding import keys_between
+
         said = keys_between(recipe, after)
         keys = ", ".join(f"remove {key}" if value is None else f"{key}: {_value(value)}" for key, value in said)
     packs = any(change.path.startswith("pack.") for change in fix.changes)
