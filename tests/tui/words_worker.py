@@ -385,10 +385,11 @@ class WordsWorker(Link):
     def audit(self, rows: int) -> Any:
         from sftui.audit.audit import Audit
         from sftui.audit.tallies import Listing
+        from sftui.findings.context import Context
         from sftui.findings.look import RowLook
 
-        facts = SimpleNamespace(name="builtin:gemma", eos_id=None, bos_id=None, special_tokens={})
-        detected = SimpleNamespace(fields={})
+        facts: Any = SimpleNamespace(name="builtin:gemma", eos_id=None, bos_id=None, special_tokens={})
+        detected: Any = SimpleNamespace(fields={})
         made = [self.make(index) for index in range(rows)]
         special = {
             token: piece
@@ -397,10 +398,8 @@ class WordsWorker(Link):
             for token, piece, on in zip(one.tokens.input_ids, one.token_text.pieces, one.token_text.special)
             if on
         }
-        tools = SimpleNamespace(tokenizer=SimpleNamespace(special_pieces=special, special_ids=frozenset(special)))
-        context: Any = SimpleNamespace(
-            trainer="hf-trainer", recipe=self.recipe, facts=facts, detected=detected, tools=tools
-        )
+        tools: Any = SimpleNamespace(tokenizer=SimpleNamespace(special_pieces=special, special_ids=frozenset(special)))
+        context = Context(self.recipe, facts, None, detected, tools)
         audit = Audit(context, listing=Listing())
         for one in made:
             audit.add(RowLook(one, context))
