@@ -303,6 +303,9 @@ def test_the_first_token_of_a_document_has_no_loss_where_the_collator_is_padding
     assert fed.labels == tuple(-100 if place in masked else token for place, token in enumerate(pack.input_ids))
     assert fed.attention_mask == ((1,) * 5 if strategy == "wrapped" and not flatten else None)
     assert fed.position_ids == positions
+    batch = CollatorTrainer.collate_packs(behind, (pack, pack), changed(recipe, "batch.multiple", 4), tools)
+    flat, pad = positions is not None, tools.tokenizer.facts.pad_id
+    assert batch.input_ids == ((4, 5, 6, 7, 8) * 2 + (pad, pad),) if flat else len(batch.input_ids) == 2
 
 
 def test_a_padding_free_row_is_padded_at_its_end() -> None:

@@ -56,6 +56,7 @@ OWN = (
             "summarizetldr:chat",
         )
     ),
+    case("alpaca_ended", "axolotl_ended", dataset={"type": "alpaca"}),
     case("completion", "sample_text", dataset={"type": "completion"}),
     case("completion_split", "sample_text", dataset={"type": "completion"}, sequence_len=24),
     case("input_output", f"{TRICKY}.segments", dataset={"type": "input_output"}),

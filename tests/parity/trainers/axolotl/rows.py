@@ -87,4 +87,10 @@ def thoughts() -> Rows:
     return [{"messages": [user("<think>q</think>?"), said(answer), user("And?"), said("Five.")]} for answer in answers]
 
 
-SETS = {"axolotl_edges": edges, "axolotl_thoughts": thoughts}
+def ended() -> Rows:
+    """Instructions whose answers bring their end along, none, or nothing else."""
+    answers = ("Four.", "Four.<|im_end|>", "Four.<|im_end|><|im_end|>", "<|im_end|>", "", "<|im_end|> Four.")
+    return [{"instruction": "What is two and two?", "input": "", "output": answer} for answer in answers]
+
+
+SETS = {"axolotl_edges": edges, "axolotl_thoughts": thoughts, "axolotl_ended": ended}
