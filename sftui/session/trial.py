@@ -96,7 +96,7 @@ def in_keys(recipe: Recipe, fix: Fix) -> Fix:
     if keys and packs and traits_of(recipe.preset).packing.separates_by == "positions":
         keys = f"{keys}, with FlashAttention, which alone keeps documents apart by their positions"
     if fix.template:
-        keys = f"{keys}, with generation tags in the template, which `sftui template --tags` puts there"
+        keys = f"{keys}, with generation tags in the template, which `sftui template --add-generation-tags` puts there"
     return replace(fix, trainer_keys={**fix.trainer_keys, recipe.trainer: keys or fix.title})
 
 

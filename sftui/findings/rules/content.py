@@ -322,14 +322,14 @@ CON011 = minor(
 
 @setup_check(CON011)
 def unread_keys(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
-    """CON011: keys of messages that the template's source never names."""
+    """CON011: keys of messages that the template's source never names as one."""
     if context.template is None:
         return
     source = context.template.source
     known = {"role", "content", *FLAG_KEYS, *WEIGHT_KEYS, *REASONING, "tool_calls"}
     messages = (message for row in sample if row.conversation is not None for message in row.conversation.messages)
     keys = {key for message in messages for key, value in message.data.items() if value is not None}
-    names = sorted(key for key in keys if key not in known and key not in source)
+    names = sorted(key for key in keys if key not in known and not re.search(rf"""[.'"]{re.escape(key)}\b""", source))
     if names:
         names_shown = ", ".join(f"`{shown(key, 30)}`" for key in names[:6])
         yield Fault(f"messages have {names_shown}, which the chat template never reads", names_shown)

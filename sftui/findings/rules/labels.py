@@ -241,9 +241,11 @@ def _flag(look: RowLook, number: int) -> tuple[bool | None, str, Any]:
         # any other weight is no yes or no: LAB016 tells what becomes of it
         weighed = message.weight not in (None, 0, 1) and value == message.weight
         return (None, "", None) if weighed else (message.trained, key, value)
-    if Quirk.NAMED_KEYS_ONLY not in look.context.traits.quirks or "train_flag" in look.recipe.data.message_keys:
+    if Quirk.NAMED_KEYS_ONLY not in look.context.traits.quirks:
         return None, "", None
     raw = raw_message(look, number)
+    if look.recipe.data.message_keys.get("train_flag") in raw:
+        return None, "", None
     # A yes to an answer is what these trainers do in any case; what is left out is what they do not hear of.
     key = next((key for key in _FLAGS if isinstance(raw.get(key), (bool, int, float)) and raw[key] == 0), "")
     return (False, key, raw[key]) if key else (None, "", None)

@@ -1,0 +1,142 @@
+"""What the data says and nobody reads: columns that look like a part of the conversation, messages that no text has."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from sftui.conversations.messages import KNOWN_ROLES
+from sftui.conversations.refusals import MEDIA_COLUMNS
+from sftui.findings.checks import Fault, chats, setup_check
+from sftui.findings.context import FIRST_ANSWER, Context
+from sftui.findings.look import shown
+from sftui.findings.model import Consequence
+from sftui.findings.rule import GOOD, TOOL, case, chat, chatml, major
+from sftui.findings.words import REASONING
+from sftui.model import Conversation, Inspection
+from sftui.text import many
+
+ANSWERS = ("answer", "answers", "response", "output", "completion", "solution", "target", "generation", "reply")
+"""Names of columns that hold an answer."""
+THOUGHTS = (*REASONING, "thought", "thoughts", "rationale", "cot", "chain_of_thought")
+"""Those of columns that hold its reasoning."""
+PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff")
+
+UNHEARD = KNOWN_ROLES.difference(("system", "developer", "user", "assistant"))
+"""Roles of which no other finding tells what becomes of their messages."""
+ASKED = ({"role": "user", "content": "What?"}, {"role": "assistant", "content": "Wait."})
+OBSERVED = chat("hi", "Wait.", ("environment", "4 °C"), ("assistant", "It is cold."))
+
+CON015 = major(
+    "column-unread",
+    "a column that nobody reads looks like a part of the conversation",
+    "The answer, its reasoning, the tools or the images stand in a column of their own that the trainer does not read"
+    " under this name: what the model should learn from, or be given, never reaches it.",
+    data="put it into the messages, or name the column as the trainer reads it",
+    leads_to=Consequence.LOST,
+    bad=case({**chat("What is the capital of France?"), "answer": "Paris.", "reasoning": "It is in Europe."}),
+    more=(
+        case({**GOOD, "tool_defs": [TOOL]}),
+        case({**GOOD, "functions": json.dumps([TOOL])}),
+        case({**chat("<image>What is it?", "A cat."), "imgs": ["cat.png"]}),
+    ),
+)
+
+
+@setup_check(CON015)
+def unread_columns(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
+    """CON015: columns of answers where no message is one, of tools where there are none, of images that are named."""
+    read, rows = set(context.detected.fields.values()), chats(sample)
+    silent = [row for row in rows if not any(_speaks(one) for one in _messages(row))]
+    without_tools = [row for row in rows if row.conversation is not None and not row.conversation.tools]
+    pictured = [row for row in rows if row.conversation is not None and _names_images(row.conversation)]
+    title = context.traits.title
+    for some, looks, what in (
+        (silent, _is_answer, "no message is an answer, and {title} does not read {names}, where it may be"),
+        (without_tools, _is_tools, "{title} does not read {names}, which holds definitions of tools"),
+        (
+            pictured,
+            _is_pictures,
+            "messages name images, and {title} does not read {names}, which holds some",
+        ),
+    ):
+        columns = [
+            (row, name) for row in some for name, value in _columns(row) if name not in read and looks(name, value)
+        ]
+        if columns:
+            names = " and ".join(f"`{shown(name, 30)}`" for name in dict.fromkeys(name for _, name in columns))
+            found = list({id(row): row for row, _ in columns}.values())
+            of = "" if len(found) == len(sample) else f" ({many(len(found), 'row')} of the {len(sample)} looked at)"
+            yield Fault(what.format(names=names, title=title) + of, names, of=found)
+
+
+def _messages(row: Inspection) -> Sequence[Any]:
+    return row.conversation.messages if row.conversation is not None else ()
+
+
+def _speaks(message: Any) -> bool:
+    return message.role in ("assistant", "function")
+
+
+def _columns(row: Inspection) -> Iterator[tuple[str, Any]]:
+    data = row.row.data if isinstance(row.row.data, Mapping) else {}
+    return ((str(name), value) for name, value in data.items() if value not in (None, "", [], {}))
+
+
+def _is_answer(name: str, value: Any) -> bool:
+    return isinstance(value, str) and name.lower() in (*ANSWERS, *THOUGHTS)
+
+
+def _is_tools(name: str, value: Any) -> bool:
+    if isinstance(value, str) and value.lstrip().startswith("[") and '"parameters"' in value:
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return False
+    entries = value if isinstance(value, (list, tuple)) else ()
+    return bool(entries) and all(
+        isinstance(entry, Mapping) and isinstance(one := entry.get("function", entry), Mapping) and "parameters" in one
+        for entry in entries
+    )
+
+
+def _is_pictures(name: str, value: Any) -> bool:
+    if name in MEDIA_COLUMNS:
+        return False
+    first = value[0] if isinstance(value, (list, tuple)) and value else value
+    if isinstance(first, Mapping):
+        return bool({"bytes", "path"} & set(first))
+    return isinstance(first, str) and first.lower().endswith(PICTURES)
+
+
+def _names_images(conversation: Conversation) -> bool:
+    contents = [message.content for message in conversation.messages]
+    parts = [part for content in contents if isinstance(content, (list, tuple)) for part in content]
+    typed = (part.get("type") in ("image", "image_url") for part in parts if isinstance(part, Mapping))
+    return any(typed) or any("<image>" in content for content in contents if isinstance(content, str))
+
+
+_DEAF = "{% set messages = messages | rejectattr('role', 'eq', 'environment') | list %}"
+
+TPL022 = major(
+    "role-unwritten",
+    "the template leaves messages of a role out",
+    "It has no branch for the role, so the model is trained on a conversation with a hole.",
+    data="use a template that writes the role, or rename the role in the data",
+    leads_to=Consequence.LOST,
+    bad=case(OBSERVED, template=chatml(before=_DEAF)),
+    good=case(OBSERVED, template=chatml()),
+)
+
+
+@setup_check(TPL022)
+def unwritten_roles(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
+    """TPL022: roles of which the template writes no message, tried on one of each."""
+    rows = chats(sample)
+    for role in dict.fromkeys(message.role for row in rows for message in _messages(row)):
+        said = {"role": role, "content": FIRST_ANSWER}
+        text = None if role not in UNHEARD else context.render([*ASKED, said, ASKED[1]])
+        if text is not None and FIRST_ANSWER not in text:
+            found = [row for row in rows if role in (message.role for message in _messages(row))]
+            yield Fault(f"the template writes no message of the role `{shown(role, 30)}`", shown(role, 30), of=found)
