@@ -23,6 +23,7 @@ class KeyUse(str, Enum):
 
     USED = "used"
     PASSED = "not about data"
+    IDLE = "without effect"
     UNSUPPORTED = "about data, but sftui does not model it"
     UNKNOWN = "not a key of this trainer version"
     UNSURE = "key not known to sftui"

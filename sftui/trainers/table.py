@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sftui.errors import RecipeError
+from sftui.nearest import hint
 from sftui.recipe import Recipe, changed, diff, get
 from sftui.recipe_io import Misfit, check, knob_at, set_knob_to
 from sftui.side_files import object_of
@@ -428,7 +429,8 @@ class KnownKeys:
     def unknown(self, path: str, value: Any, then: str, stops: bool = False) -> KeyNote:
         """The note of a key that the record does not hold; `then` is what the trainer does with such a key."""
         if self.stated:
-            return KeyNote(path, value, KeyUse.UNKNOWN, f"{self.title} {self.version} {then}", stops)
+            near = hint(path.rpartition(".")[2], self.config | self.dataset)
+            return KeyNote(path, value, KeyUse.UNKNOWN, f"{self.title} {self.version} {then}{near}", stops)
         return KeyNote(path, value, KeyUse.UNSURE, f"sftui knows {self.title} up to {self.version}")
 
     def stops(self, path: str, value: Any, error: str) -> KeyNote:

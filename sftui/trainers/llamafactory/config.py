@@ -16,6 +16,7 @@ from typing import Any
 
 from sftui.errors import RecipeError
 from sftui.model import Problem
+from sftui.nearest import hint
 from sftui.recipe import Data, Recipe, changed
 from sftui.recipe_io import parse_yaml
 from sftui.side_files import object_of, parse_json, read_side_bytes, reason
@@ -384,7 +385,9 @@ def _entry_note(name: str, key: str, value: Any) -> KeyNote:
         return KeyNote(path, value, KeyUse.UNSUPPORTED, "a folder inside a Hub dataset")
     if key == "columns" and isinstance(value, Mapping) and any(value.get(media) for media in MEDIA):
         return KeyNote(path, value, KeyUse.UNSUPPORTED, "sftui does not model images, videos or audios")
-    return KeyNote(path, value, KeyUse.USED if key in ENTRY_KEYS else KeyUse.UNKNOWN)
+    if key in ENTRY_KEYS:
+        return KeyNote(path, value, KeyUse.USED)
+    return KeyNote(path, value, KeyUse.UNKNOWN, f"LLaMA-Factory reads it nowhere{hint(key, ENTRY_KEYS)}")
 
 
 def _rows(draft: Draft) -> table.Keys:

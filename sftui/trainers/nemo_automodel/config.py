@@ -325,6 +325,7 @@ NAMES: Mapping[str, str] = _TOLD["names"]
 REFUSED: Mapping[str, str] = _TOLD["refused"]
 """Datasets of NeMo Automodel that sftui does not show, and why."""
 NOTHING: Mapping[str, str] = _TOLD["nothing"]
+IDLE: Mapping[str, str] = _TOLD["idle"]
 """Keys of a dataset that change no row."""
 UNSUPPORTED: Mapping[str, str] = _TOLD["unsupported"]
 LOADERS = frozenset({"dataset", "dataloader", "packed_sequence", "step_scheduler"})
@@ -478,6 +479,8 @@ def _dataset_note(name: str, value: Any, block: Mapping[str, Any], kind: str, kn
             odd.append(f"the tokenizer of {value['_target_']}")
         if odd:
             return KeyNote(path, value, KeyUse.UNSUPPORTED, f"sftui does not model {', '.join(odd)}")
+    if name in IDLE:
+        return KeyNote(path, value, KeyUse.IDLE if value else KeyUse.PASSED, IDLE[name])
     if name in NOTHING:
         return KeyNote(path, value, KeyUse.PASSED, NOTHING[name])
     if name in UNSUPPORTED and value:

@@ -117,7 +117,7 @@ def test_other_datasets_are_refused_with_what_they_are(name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "key", "use", "said"),
     [
-        (CHAT + "  start_of_turn_token: x\n", "dataset.start_of_turn_token", KeyUse.PASSED, "no code of 0.7.0"),
+        (CHAT + "  start_of_turn_token: x\n", "dataset.start_of_turn_token", KeyUse.IDLE, "no code of 0.7.0"),
         (CHAT + "  unshifted: true\n", "dataset.unshifted", KeyUse.STOPS, "KeyError: 'labels'"),
         (CHAT + "  seq_len: 3\n", "dataset.seq_len", KeyUse.STOPS, "unexpected dataset config field(s): seq_len"),
         (CHAT + "  seq_length: 3\n", "dataset.seq_length", KeyUse.PASSED, "cuts nothing without truncation"),
@@ -167,7 +167,7 @@ def test_other_datasets_are_refused_with_what_they_are(name: str) -> None:
         (
             AGENT + "  filter_overlong: true\n  seq_length: 9\n",
             "dataset.filter_overlong",
-            KeyUse.PASSED,
+            KeyUse.IDLE,
             "drops no row in 0.7.0",
         ),
         (AGENT + "  filter_overlong: true\n", "dataset.filter_overlong", KeyUse.STOPS, "requires `seq_length`"),
