@@ -546,7 +546,12 @@ def test_it_is_told_where_arrow_would_even_out_the_keys_of_calls(second: Any, to
     first = {"a": 1} if isinstance(second, dict) else '{"a": 1}'
     recipe = with_knobs(
         preset("llamafactory@0.9"),
-        {"data.format": "messages", "data.fields": {"messages": "messages"}, "own.formatting": "openai"},
+        {
+            "data.format": "messages",
+            "data.fields": {"messages": "messages"},
+            "data.message_keys": {"role": "role", "content": "content"},
+            "own.formatting": "openai",
+        },
     )
     found = trainer_named("llamafactory").detect(rows_of([row(first), row(second)]), recipe)
     assert (UNEVEN in found.notes) == told
