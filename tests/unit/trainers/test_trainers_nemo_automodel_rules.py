@@ -240,9 +240,10 @@ def test_the_length_of_a_prompt_counts_bos_by_add_bos_token(
     assert trainer.counts_bos(preset("nemo-automodel"), load_tokenizer(name)) == counted
 
 
-def test_a_later_row_without_a_mapped_column_stops_it() -> None:
-    (_, later), *_ = prepared([{"question": "What?", "answer": "That."}, {"question": "What?"}], COLUMNS)
-    assert later.problem is not None and "it has no `answer`" in later.problem.sentence()
+@pytest.mark.parametrize(("row", "missing"), [({"question": "What?"}, "answer"), ({"answer": "That."}, "question")])
+def test_a_later_row_without_a_mapped_column_stops_it(row: Mapping[str, Any], missing: str) -> None:
+    (_, later), *_ = prepared([{"question": "What?", "answer": "That."}, row], COLUMNS)
+    assert later.problem is not None and f"it has no `{missing}`" in later.problem.sentence()
 
 
 def test_transformers_tokenizer_takes_several_system_messages() -> None:
