@@ -176,6 +176,11 @@ LONG = chat("Say it. " * 30, "It is said. " * 30)
 IDS = [*range(300, 339), 3002]
 """39 plain tokens of the bundled ChatML tokenizer and its EOS."""
 STORED = {"input_ids": IDS, "labels": [-100] * 4 + IDS[4:]}
+SAMPLED = [
+    *(3001, 1500, 198, 361, 273, 259, 1449, 343, 1089, 30, 3002, 198, 3001, 1492, 198),
+    *(47, 64, 81, 72, 82, 273, 259, 1449, 343, 1089, 13, 3002, 198),
+]
+"""GOOD as the bundled ChatML tokenizer writes it; its answer begins with `P`, `a`, `r`, `i`, `s` instead of `Paris`."""
 CALL: dict[str, Any] = {
     "role": "assistant",
     "content": "",

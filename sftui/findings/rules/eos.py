@@ -28,6 +28,7 @@ from sftui.findings.rule import (
     GOOD,
     ROUNDS,
     ROUNDS_OF,
+    SAMPLED,
     TAGS,
     TEXT,
     case,
@@ -167,7 +168,12 @@ EOS004 = fatal(
     leads_to=Consequence.UNSTOPPED,
     moves=("stops", "behind stops"),
     bad=case(GOOD, changes={"mask.rule": "assistant", "mask.terminator": "mask"}),
-    more=(case(GOOD, ROUNDS, preset="axolotl@0.19", changes={"tokenizer.eos_token": "<|endoftext|>"}),),
+    more=(
+        case(GOOD, ROUNDS, preset="axolotl@0.19", changes={"tokenizer.eos_token": "<|endoftext|>"}),
+        stored_case(
+            {"input_ids": SAMPLED, "labels": [-100] * 15 + SAMPLED[15:26] + [-100] * 2}, facts={"eos_id": 3000}
+        ),
+    ),
 )
 
 

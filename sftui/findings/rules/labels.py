@@ -14,6 +14,7 @@ from sftui.findings.rule import (
     DROP,
     GOOD,
     ROUNDS,
+    SAMPLED,
     SYSTEM,
     TAGS,
     TO_MESSAGES,
@@ -23,6 +24,7 @@ from sftui.findings.rule import (
     fatal,
     major,
     minor,
+    stored_case,
     tagged,
 )
 from sftui.findings.rules.roles import raw_message
@@ -143,6 +145,8 @@ LAB002 = major(
         case(ROUNDS, preset="torchtune@0.7", changes={"mask.rule": "all"}),
         case(ROUNDS, preset="unsloth@2026.10"),
         case(SYSTEM, ROUNDS, preset="trl@1.16", template=tagged()),
+        stored_case({"input_ids": SAMPLED, "labels": SAMPLED}),
+        stored_case({"input_ids": SAMPLED, "labels": [-100] * 5 + SAMPLED[5:7] + [-100] * 21}),
     ),
 )
 

@@ -23,7 +23,7 @@ from sftui.findings.checks import (
 from sftui.findings.context import Context
 from sftui.findings.look import RowLook, quoted
 from sftui.findings.model import Consequence, Severity
-from sftui.findings.rule import DROP, GOOD, IDS, ROUNDS, STORED, case, fatal, loud, major, stored_case
+from sftui.findings.rule import DROP, GOOD, IDS, ROUNDS, SAMPLED, STORED, case, fatal, loud, major, stored_case
 from sftui.model import IGNORE_INDEX, Inspection, Kind, Stage, common_prefix
 from sftui.tokens import LoadedTokenizer
 from sftui.trainers.traits import Quirk
@@ -338,11 +338,6 @@ ENOUGH, MOST = 24, 0.2
 """Of so many ids no more than this share may change, else another tokenizer made them (TOK004)."""
 _WORDS = [452, 1910, 978, 274, 1202, 77, 277, 78, 87, 11, 298, 1088, 273, 259, 1449, 343, 1089, 13]
 """Plain words, as the bundled ChatML tokenizer writes them; its first token is `The`."""
-_SAMPLED = [
-    *(3001, 1500, 198, 361, 273, 259, 1449, 343, 1089, 30, 3002, 198, 3001, 1492, 198),
-    *(47, 64, 81, 72, 82, 273, 259, 1449, 343, 1089, 13, 3002, 198),
-]
-"""GOOD in the same template, whose answer begins with `P`, `a`, `r`, `i`, `s` instead of `Paris`."""
 
 
 class DriftPlace(NamedTuple):
@@ -381,7 +376,7 @@ TOK006 = major(
     data="train on the stored ids, and take the text beside them out of the rows",
     bad=stored_case({"input_ids": [51, 71, 68, *_WORDS[1:]], "labels": [51, 71, 68, *_WORDS[1:]]}),
     good=stored_case({"input_ids": _WORDS, "labels": _WORDS}),
-    more=(case({**GOOD, "input_ids": _SAMPLED}, preset="axolotl@0.19"),),
+    more=(case({**GOOD, "input_ids": SAMPLED}, preset="axolotl@0.19"),),
 )
 
 
