@@ -222,7 +222,7 @@ def _read_message(
     if mapped is not None and mapped not in KNOWN_ROLES:
         notes.append(f"{origin} has the role `{role}`, which most templates do not know")
     if calls and role == CALL_ROLE:
-        tool_calls = _tool_calls(data.get("content"))
+        tool_calls = tool_calls_in(data.get("content"))
         if tool_calls is not None:
             data["content"] = ""
             data["tool_calls"] = tool_calls
@@ -262,7 +262,7 @@ def _check_content_key(item: Mapping[str, Any], key: str, where: str) -> None:
         raise ConversationError(f"the message has no `{key}`", where=where, fix=fix)
 
 
-def _tool_calls(text: Any) -> list[dict[str, Any]] | None:
+def tool_calls_in(text: Any) -> list[dict[str, Any]] | None:
     """OpenAI tool calls from the JSON of a `function_call` turn, or None where it is not that."""
     parsed = parse_json(text) if isinstance(text, str) else text
     calls = parsed if isinstance(parsed, list) else [parsed]

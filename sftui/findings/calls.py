@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from sftui.conversations.identity import FunctionMemo, identity
-from sftui.findings.words import mappings, words
+from sftui.conversations.messages import tool_calls_in
+from sftui.findings.words import mappings, text_of, without_thoughts, words
 from sftui.model import Message
 from sftui.values import lazy, value_class
 
@@ -42,6 +43,11 @@ def calls_of(message: Message) -> list[Call]:
             one = call.get("id")
             found.append((function["name"], function.get("arguments"), one if isinstance(one, str) else None))
     return found
+
+
+def spoken_calls(message: Message) -> list[Call]:
+    """The same of a message whose text is its calls, as JSON, behind a thought or not."""
+    return calls_of(Message({"tool_calls": tool_calls_in(without_thoughts(text_of(message)))}))
 
 
 def declared(tools: Any) -> Tools:

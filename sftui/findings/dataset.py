@@ -229,7 +229,8 @@ def _prompt_of(look: RowLook) -> tuple[bytes, bytes] | None:
         roles, said = _PAIR, (conversation.prompt or "", conversation.completion or "")
     elif not manner.plain:
         said = tuple([_said(message.data) for message in conversation.messages])
-    asking = roles.index("assistant") if "assistant" in roles else len(roles)
+    answering = look.context.traits.answering
+    asking = next((number for number, role in enumerate(roles) if role in answering), len(roles))
     if "user" not in roles[:asking]:
         return None
     whole = "".join(said)

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 from sftui.conversations.messages import parse_json
-from sftui.findings.calls import Call, Tools, calls_of, declared
+from sftui.findings.calls import Call, Tools, calls_of, declared, spoken_calls
 from sftui.findings.context import Context
 from sftui.findings.shapes import (
     ALL,
@@ -27,6 +27,7 @@ from sftui.model import NOWHERE, Conversation, Cut, Inspection, Kind, Labels, Me
 from sftui.runs import Stretch, joined, places_of, together
 from sftui.text import visible, visible_token
 from sftui.tokens import LoadedTokenizer, TextEncoding, surface, surfaces
+from sftui.trainers.traits import MessageKind
 from sftui.values import lazy
 
 SHOWN_TOKENS = 24
@@ -283,8 +284,10 @@ class RowLook:
     @lazy
     def calls(self) -> Mapping[int, Sequence[Call]]:
         """The tool calls of the messages that make some."""
-        found = self.messages if self.read.manner.called else ()
-        return {number: calls for number, message in enumerate(found) if (calls := calls_of(message))}
+        kind_of = self.context.traits.kind_of
+        reads = [spoken_calls if kind_of(role) is MessageKind.CALL else calls_of for role in self.roles]
+        found = zip(self.messages, reads) if self.read.manner.called or spoken_calls in reads else ()
+        return {number: calls for number, (message, read) in enumerate(found) if (calls := read(message))}
 
     @lazy
     def tools(self) -> Tools:
@@ -438,8 +441,8 @@ class RowLook:
 
     @lazy
     def answers(self) -> tuple[MessageTokens, ...]:
-        """The assistant's turns."""
-        return tuple(turn for turn in self.turns if turn.role == "assistant")
+        """The turns of what the model says."""
+        return tuple(turn for turn in self.turns if turn.role in self.context.traits.answering)
 
     @lazy
     def row_stops(self) -> frozenset[int]:

@@ -106,8 +106,6 @@ def read(messages: Sequence[Message]) -> MessageSummary:
     return MessageSummary(tuple(roles), tuple(said), manner)
 
 
-RESULT_ROLES = ("tool", "function", "ipython", "environment")
-"""Roles of results; `function` is LLaMA-Factory's name for a call, and aliases are reported as such (ROL001)."""
 LONGEST_NAME = 200
 """Characters of a name under which rows, or tokens, are counted."""
 NONE, SOME, ALL = range(3)
@@ -124,7 +122,6 @@ class Order:
     answers: tuple[int, ...]
     instructions: frozenset[int]
     turns: frozenset[int]
-    tools: bool
 
 
 class _ShapeFields(NamedTuple):
@@ -179,7 +176,6 @@ class RowShape(_ShapeFields):
             tuple(answers),
             frozenset([*system, *places.get("developer", [])]),
             frozenset([*places.get("user", []), *answers]),
-            not places.keys().isdisjoint(RESULT_ROLES),
         )
 
     @lazy

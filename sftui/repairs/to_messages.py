@@ -21,6 +21,7 @@ from sftui.repairs.model import Data as RowData
 from sftui.repairs.model import Repair, RepairLayout, RepairLog
 from sftui.trainers import Trainer, preset, trainer_named
 from sftui.trainers.base import MessagesTarget
+from sftui.trainers.traits import MessageKind
 
 TITLE = "make messages, tool_calls and tools of rows of another shape"
 THE_ROW = "the row"
@@ -104,7 +105,10 @@ def _plain_data(recipe: Recipe, found: Detection, trainer: Trainer) -> Data:
         roles.pop(LEGACY_RESULT)  # a result's role before there were tool calls, which templates may know
     own = trainer.traits.own_roles
     named = {**found.role_map, **data.role_map}
-    roles |= {theirs: CALL_ROLE if own.get(ours) else _OURS.get(ours, ours) for theirs, ours in named.items()}
+    roles |= {
+        theirs: CALL_ROLE if own.get(ours) is MessageKind.CALL else _OURS.get(ours, ours)
+        for theirs, ours in named.items()
+    }
     roles[CALL_ROLE] = CALL_ROLE
     chosen_style = trainer.traits.by_hand or data.alpaca_prompt != preset(recipe.preset).data.alpaca_prompt
     style = data.alpaca_prompt if chosen_style else _JOINED

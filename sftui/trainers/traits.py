@@ -65,6 +65,23 @@ class Effect(str, Enum):
     DROPS_SYSTEM = "leaves the system message out"
 
 
+class MessageKind(str, Enum):
+    """What a message is to a trainer."""
+
+    PROMPT = "what the model is asked, or told beforehand"
+    ANSWER = "what the model says"
+    CALL = "a call of tools in a message of its own, which the model writes as well"
+    RESULT = "what a tool gave back"
+
+
+_KINDS: Mapping[str, MessageKind] = {
+    **dict.fromkeys(("system", "developer", "user"), MessageKind.PROMPT),
+    "assistant": MessageKind.ANSWER,
+    **dict.fromkeys(("tool", "function", "ipython", "environment"), MessageKind.RESULT),
+}
+"""The roles that chat templates know."""
+
+
 def claims_nothing(config: Mapping[str, Any]) -> tuple[str, ...]:
     """No config is known by its keys."""
     return ()
@@ -147,8 +164,10 @@ class Traits:
     """What is installed of it where that has another name; its version is the trainer's."""
 
     # what it reads of a row
-    own_roles: Mapping[str, bool] = field(default_factory=dict)
-    """Roles that it alone has, beside those that chat templates know, and whether their messages are tool calls."""
+    own_roles: Mapping[str, MessageKind] = field(default_factory=dict)
+    """Roles that it alone has, or takes for something else than chat templates do."""
+    answering: frozenset[str] = field(init=False)
+    """The roles of what the model is to say: answers, and calls in messages of their own."""
 
     stored_as_parquet: bool = False
     """It reads Parquet alone: rows of a JSON file are shown as pandas stores them there, with one type a place."""
@@ -200,3 +219,11 @@ class Traits:
     empty_stop: str = "ValueError: num_samples should be a positive integer value, but got num_samples=0"
     """What stops it where no row is left: torch's RandomSampler, where it asks nothing itself; empty: not known in
     words."""
+
+    def __post_init__(self) -> None:
+        calling = [role for role, kind in self.own_roles.items() if kind is MessageKind.CALL]
+        object.__setattr__(self, "answering", frozenset(["assistant", *calling]))
+
+    def kind_of(self, role: str) -> MessageKind | None:
+        """What a message of this role, as the trainer has it, is; None where neither it nor templates know the role."""
+        return self.own_roles.get(role) or _KINDS.get(role)

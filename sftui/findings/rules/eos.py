@@ -84,7 +84,7 @@ def no_stop(look: RowLook) -> Iterator[Fault]:
     ends = (Part.INJECTED, Part.TERMINATOR) if look.conversation.kind is Kind.TEXT else (Part.INJECTED,)
     if look.spelling.is_special(last) and look.tokens.parts[last] in ends:
         return  # the trainer's own EOS; whether generation stops on it is EOS003's
-    if look.chat and look.roles and look.roles[-1] != "assistant":
+    if look.chat and look.roles and look.roles[-1] not in look.context.traits.answering:
         return  # LAB012: the row does not end with an answer
     if look.stored and look.conversation.labels is not None and look.mask.drawn[last] is False:
         return  # stored labels that end masked: another rule's business
@@ -331,7 +331,7 @@ def foreign_stop(look: RowLook) -> Iterator[Fault]:
                 continue
             trained, place = _at(look, number, literal, text.count(literal, 0, match.start()))
             ends = content and not match["start"] and bare.rstrip().endswith(literal)
-            answer = number is None or not look.messages or look.roles[number] == "assistant"
+            answer = number is None or not look.messages or look.roles[number] in look.context.traits.answering
             worst = answer and ends and trained is not False
             severity, shows = None if worst else Severity.WARNING, None if place else literal
             kind = "control" if match["start"] else "stop"

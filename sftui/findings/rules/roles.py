@@ -20,7 +20,7 @@ from sftui.model import NOWHERE, Conversation, Inspection, Stage
 from sftui.nearest import nearest
 from sftui.recipe import Recipe, get
 from sftui.trainers import trainer_named
-from sftui.trainers.traits import Effect
+from sftui.trainers.traits import Effect, MessageKind
 
 _ALIASES = {name: role for name, role in ROLE_ALIASES.items() if name not in KNOWN_ROLES}
 _TURNS = ("user", "assistant")
@@ -276,7 +276,7 @@ LAB012 = fatal(
 def ends_elsewhere(look: RowLook) -> Iterator[Fault]:
     """LAB012: nothing to learn at the end of the row."""
     last = look.roles[-1] if look.roles else "assistant"
-    if "assistant" in (last, nearest_role(last), _ALIASES.get(last)):
+    if last in look.context.traits.answering or "assistant" in (nearest_role(last), _ALIASES.get(last)):
         return
     what = f"the last message is from `{shown(last, 40)}`, not from the assistant"
     yield Fault(what, shown(text_of(look.messages[-1])), message=len(look.roles) - 1)
@@ -294,7 +294,8 @@ def out_of_order(look: RowLook) -> Iterator[Fault]:
     number = _out_of_turn(look.roles)
     if number is None or look.roles[number] == "system" or not KNOWN_ROLES.issuperset(look.roles):
         return
-    if any(message.data.get("tool_calls") for message in look.messages[: number + 1]):
+    kinds = map(look.context.traits.kind_of, look.roles[: number + 1])
+    if MessageKind.CALL in kinds or any(message.data.get("tool_calls") for message in look.messages[: number + 1]):
         return
     if number == 0:
         what = f"the row begins with the {shown(look.roles[0], 40)}"

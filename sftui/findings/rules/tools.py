@@ -12,14 +12,15 @@ from sftui.conversations.detected import type_word
 from sftui.conversations.messages import is_missing, parse_json
 from sftui.findings.calls import Call, calls_of
 from sftui.findings.checks import CONVERSATION, STOPPED, Fault, row_check
+from sftui.findings.context import Context
 from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Consequence, Severity
 from sftui.findings.rule import CALL, CALLING, DROP, TOOL, case, chat, fatal, loud, major
 from sftui.findings.rules.roles import raw_message
-from sftui.findings.shapes import RESULT_ROLES
+from sftui.findings.shapes import RowShape
 from sftui.findings.words import TextIndex, all_texts, mappings, text_of, walk
 from sftui.model import Message, Stage
-from sftui.trainers.traits import Quirk
+from sftui.trainers.traits import MessageKind, Quirk
 
 _CALL_MARKS = ("{", "<tool_call", "Action:", "<function", "<|python_tag|>", "(")
 _NOT_BARE = re.compile(r"[\W_]+")
@@ -28,6 +29,12 @@ _NOT_BARE = re.compile(r"[\W_]+")
 def _calls(look: RowLook) -> Iterator[tuple[int, Call]]:
     """Each tool call of the row, with the number of its message."""
     return ((number, call) for number, calls in look.calls.items() for call in calls)
+
+
+def _tooled(shape: RowShape, context: Context) -> bool:
+    """Whether there are calls or results of tools."""
+    kinds = map(context.traits.kind_of, shape.roles)
+    return shape.manner.called or not {MessageKind.CALL, MessageKind.RESULT}.isdisjoint(kinds)
 
 
 def unread_calls(look: RowLook, number: int) -> list[Call]:
@@ -61,7 +68,7 @@ TOO001 = major(
 )
 
 
-@row_check(CONVERSATION, TOO001, of=lambda shape: shape.rendered and shape.manner.called)
+@row_check(CONVERSATION, TOO001, of=lambda shape: shape.rendered, shape=_tooled)
 def double_encoded(look: RowLook) -> Iterator[Fault]:
     """TOO001: argument text that stands in the rendering with its quotes escaped."""
     written = [
@@ -98,9 +105,7 @@ TOO002 = fatal(
     CONVERSATION,
     TOO002,
     of=lambda shape: shape.rendered,
-    shape=lambda shape, context: (
-        shape.manner.called or shape.order.tools or Quirk.DROPS_TOOL_CALLS in context.traits.quirks
-    ),
+    shape=lambda shape, context: _tooled(shape, context) or Quirk.DROPS_TOOL_CALLS in context.traits.quirks,
 )
 def dropped(look: RowLook) -> Iterator[Fault]:
     """TOO002: the name of a call, the keys or the values it gives, or the text of a result are nowhere in the
@@ -124,7 +129,7 @@ def dropped(look: RowLook) -> Iterator[Fault]:
             if lost:
                 what = f"{lost} of message {number} does not appear in the rendered text"
                 yield Fault(what, shown(name), message=number)
-        if role in RESULT_ROLES and not look.context.traits.own_roles.get(role):
+        if look.context.traits.kind_of(role) is MessageKind.RESULT:
             text = text_of(message).strip()
             if not text or text in standing:
                 continue
@@ -268,7 +273,7 @@ TOO006 = major(
 )
 
 
-@row_check(CONVERSATION, TOO006, shape=lambda shape, _: shape.manner.called or shape.order.tools)
+@row_check(CONVERSATION, TOO006, shape=_tooled)
 def graph(look: RowLook) -> Iterator[Fault]:
     """TOO006: the first of malformed calls, calls of no tool and results without a call; else a call without a
     result."""
@@ -283,11 +288,12 @@ def graph(look: RowLook) -> Iterator[Fault]:
         return Fault(what, shown(evidence), message=number, severity=severity)
 
     for number, (message, role) in enumerate(zip(look.messages, look.roles)):
-        calls = look.calls.get(number, ())
-        wrong = _malformed(message, number, calls, known) if "tool_calls" in message.data else None
+        calls, kind = look.calls.get(number, ()), look.context.traits.kind_of(role)
+        spoken = kind is MessageKind.CALL
+        wrong = _malformed(message, number, calls, known) if calls or "tool_calls" in message.data else None
         if wrong is not None:
             yield reported(wrong[0], number, wrong[1])
-        if role == "tool":
+        if role == "tool" or (kind is MessageKind.RESULT and role in look.context.traits.own_roles):
             call_id = message.data.get("tool_call_id")
             if not open_calls and called_at < 0 and not _calls_in_text(look, number):
                 what = f"message {number} is a tool result, but no tool was called before it"
@@ -308,7 +314,10 @@ def graph(look: RowLook) -> Iterator[Fault]:
             what = f"the call of {shown(name, 40)} in message {called_at} has no result"
             unanswered = unanswered or reported(what, called_at, name, Severity.INFO)
             open_calls, by_id = {}, {}
-        if calls:
+        if spoken:  # several follow each other, and one result answers all calls of a message
+            open_calls |= {number: calls[0]} if calls else {}
+            called_at = number
+        elif calls:
             open_calls = dict(enumerate(calls))
             by_id = {one: at for at, (_, _, one) in enumerate(calls) if one is not None}
             called_at = number
@@ -320,7 +329,7 @@ def graph(look: RowLook) -> Iterator[Fault]:
 def _malformed(message: Message, number: int, calls: Sequence[Call], known: frozenset[str]) -> tuple[str, str] | None:
     """What is wrong with the calls of one message, and the text that shows it."""
     raw = message.data.get("tool_calls")
-    if not raw:
+    if not raw and not calls:
         return None
     if isinstance(raw, str) and raw.strip():
         return f"the tool calls of message {number} are text, not a list", raw
@@ -364,7 +373,7 @@ CON009 = major(
 def null_keys(look: RowLook) -> Iterator[Fault]:
     """CON009: keys that are null in tool arguments or schemas, which Arrow adds so that all rows have the same."""
     for number, (_, arguments, _) in _calls(look):
-        if all_texts(arguments):
+        if all_texts(arguments) or "tool_calls" not in look.messages[number].data:  # a text of calls is none of Arrow's
             continue
         for level in mappings(arguments):
             empty = [str(key) for key, value in level.items() if value is None]

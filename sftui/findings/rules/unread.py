@@ -48,7 +48,8 @@ CON015 = major(
 def unread_columns(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     """CON015: columns of answers where no message is one, of tools where there are none, of images that are named."""
     read, rows = set(context.detected.fields.values()), chats(sample)
-    silent = [row for row in rows if not any(_speaks(one) for one in _messages(row))]
+    answering = context.traits.answering
+    silent = [row for row in rows if answering.isdisjoint(one.role for one in _messages(row))]
     without_tools = [row for row in rows if row.conversation is not None and not row.conversation.tools]
     pictured = [row for row in rows if row.conversation is not None and _names_images(row.conversation)]
     title = context.traits.title
@@ -73,10 +74,6 @@ def unread_columns(context: Context, sample: Sequence[Inspection]) -> Iterator[F
 
 def _messages(row: Inspection) -> Sequence[Any]:
     return row.conversation.messages if row.conversation is not None else ()
-
-
-def _speaks(message: Any) -> bool:
-    return message.role in ("assistant", "function")
 
 
 def _columns(row: Inspection) -> Iterator[tuple[str, Any]]:

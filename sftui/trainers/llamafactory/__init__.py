@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sftui.recipe import Own, knob
-from sftui.trainers.traits import Finds, Packing, Quirk, Traits, own_keys
+from sftui.trainers.traits import Finds, MessageKind, Packing, Quirk, Traits, own_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,11 @@ TRAITS = Traits(
     home="sftui.trainers.llamafactory.trainer:LlamaFactory",
     versions=("0.9",),
     first=(0, 9),
-    own_roles={"observation": False, "function": True, "function_call": False},  # each with a slot in its templates
+    own_roles={  # each with a slot in its templates
+        "observation": MessageKind.RESULT,
+        "function": MessageKind.CALL,
+        "function_call": MessageKind.CALL,
+    },
     renders_templates=False,
     finds=Finds.SLOTS,
     rules={"assistant": "parts"},

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sftui.recipe import Own, knob
-from sftui.trainers.traits import Finds, Packing, Quirk, Traits, own_keys
+from sftui.trainers.traits import Finds, MessageKind, Packing, Quirk, Traits, own_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ TRAITS = Traits(
     home="sftui.trainers.ms_swift.trainer:MsSwift",
     versions=("4.6",),
     first=(4, 6),
-    own_roles={"tool_call": True, "tool_response": False},
+    own_roles={"tool_call": MessageKind.CALL, "tool_response": MessageKind.RESULT},
     renders_templates=False,
     finds=Finds.SLOTS,
     rules={"assistant": "parts"},
