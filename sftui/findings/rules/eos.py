@@ -307,7 +307,8 @@ def doubled_stop(look: RowLook) -> Iterator[Fault]:
 EOS012 = fatal(
     "foreign-stop-text",
     "the stop token of another family stands in the text",
-    "This tokenizer does not know it, so the model learns to write it out letter by letter.",
+    "This tokenizer has no such control token, so the model learns to write it out, letter by letter where it is no"
+    " token at all.",
     data="remove or replace it in the data",
     repair=("strip-tokens", DROP),
     leads_to=Consequence.GARBLED,
@@ -318,7 +319,7 @@ EOS012 = fatal(
 
 @row_check(CONVERSATION, EOS012, signs=lambda *_: "<[", row=lambda look: _MARKS.in_(look.spoken))
 def foreign_stop(look: RowLook) -> Iterator[Fault]:
-    """EOS012: a stop token's text that is plain text for this tokenizer; the worst place of the row."""
+    """EOS012: a stop token's text that is no control token of this tokenizer; the worst place of the row."""
     tokenizer, milder = look.context.tools.tokenizer, None
     for number, text, content in look.texts:
         if not _MARKS.in_(text):
@@ -335,7 +336,9 @@ def foreign_stop(look: RowLook) -> Iterator[Fault]:
             worst = answer and ends and trained is not False
             severity, shows = None if worst else Severity.WARNING, None if place else literal
             kind = "control" if match["start"] else "stop"
-            what = f"{literal} is plain text for this tokenizer, not a {kind} token"
+            single = place is not None and place[1] - place[0] == 1 and look.tokens.input_ids[place[0]] == token
+            thing = f"a token ({token})" if single else "plain text"
+            what = f"{literal} is {thing} for this tokenizer, not a {kind} token"
             found = Fault(what, shows, severity, message=number, tokens=place)
             if worst:
                 yield found
@@ -383,13 +386,22 @@ EOS003 = fatal(
     moves=("stops",),
     bad=case(GOOD, tokenizer="gemma", generation_config={"eos_token_id": 1}),
     good=case(GOOD),
+    more=(
+        case(
+            GOOD,
+            preset="llamafactory@0.9",
+            changes={"render.template": "llamafactory/qwen"},
+            generation_config={"eos_token_id": 3000},
+        ),
+    ),
 )
 
 
 @setup_check(EOS003)
 def wrong_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     """EOS003: the token that ends answers is none that generation stops on."""
-    end = context.turn_end
+    rendered = context.turn_end
+    end = rendered if rendered is not None else _written_end(context, sample)
     if end is None or not chats(sample):
         return
     piece, own = context.tools.tokenizer.piece(end), end == context.facts.eos_id
@@ -398,7 +410,16 @@ def wrong_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault
         # Trainer copies the tokenizer's EOS into generation_config, so an EOS that was chosen is one that stops.
         if end not in context.generation_stops and not (context.recipe.tokenizer.eos_token and own):
             names = ", ".join(context.tools.tokenizer.piece(i) for i in sorted(context.generation_stops))
-            yield Fault(f"answers end with {piece} and generation_config.json stops on {names}", shows, changes=chosen)
+            what = f"answers end with {piece} and generation_config.json stops on {names}"
+            if own and rendered is None:
+                # The trainer chose it: transformers' Trainer (4.56 and later, `align_special_tokens`) then adds it for
+                # the model that it saves, of which an adapter has nothing.
+                kept = "the model's generation_config.json, which a merged adapter keeps,"
+                what = f"answers end with {piece}, and {kept} stops on {names}"
+                fix = f"add {end} ({piece}) to eos_token_id in the generation_config.json that is served"
+                yield Fault(what, shows, Severity.INFO, title=fix)
+                return
+            yield Fault(what, shows, changes=chosen)
     elif context.generation_config is None and context.config_stops and end not in context.config_stops:
         names = ", ".join(_named(context, i) for i in sorted(context.config_stops))
         # A trainer that knows the tokenizer's EOS writes it into the model's configs; who loads the base model has what
@@ -419,6 +440,24 @@ def wrong_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault
             Severity.INFO,
             changes=chosen,
         )
+
+
+def _written_end(context: Context, sample: Sequence[Inspection]) -> int | None:
+    """What trained answers end with under a trainer that renders no chat template, where generation stops on nothing
+    that is trained behind any of them."""
+    looks = [RowLook(row, context) for row in chats(sample) if row.tokens is not None and row.labels is not None]
+    ids = [[look.tokens.ids[i] for i in ends] for look in looks for _, ends in trained_ends(look) if ends]
+    stops = context.generation_stops
+    return ids[0][0] if stops and ids and all(stops.isdisjoint(some) for some in ids) else None
+
+
+def trained_ends(look: RowLook) -> Iterator[tuple[MessageTokens, Sequence[int]]]:
+    """Each answer with the places of the special tokens that are trained between it and the next message."""
+    turns = [turn for turn in look.turns if turn.has_content]
+    for turn, following in zip(turns, [*(later.content[0] for later in turns[1:]), len(look.tokens)]):
+        if turn.role == "assistant":
+            between = range(turn.content[1], following)
+            yield turn, [i for i in between if look.mask.drawn[i] and look.spelling.is_special(i)]
 
 
 def _named(context: Context, token: int) -> str:

@@ -17,6 +17,7 @@ from sftui.findings.fixes import fix_of
 from sftui.findings.look import RowLook, quoted, shown
 from sftui.findings.model import Consequence, Fix, Severity
 from sftui.findings.rule import GOOD, case, fatal, info
+from sftui.findings.rules.eos import trained_ends
 from sftui.findings.rules.template import absent_words
 from sftui.model import NOWHERE, Conversation, Inspection, Kind, Message, Part, RenderedText, Span, common_prefix
 from sftui.recipe import Render
@@ -123,12 +124,7 @@ def served_without_stop(look: RowLook) -> Iterator[Fault]:
     served = look.context.tools.served
     if served is None or served.stops is None:
         return
-    turns = [turn for turn in look.turns if turn.has_content]
-    for turn, following in zip(turns, [*(later.content[0] for later in turns[1:]), len(look.tokens)]):
-        if turn.role != "assistant":
-            continue
-        end = turn.content[1]
-        ends = [i for i in range(end, following) if look.mask.drawn[i] and look.spelling.is_special(i)]
+    for turn, ends in trained_ends(look):
         if not ends or any(look.spelling.piece(i) in served.stops for i in ends):
             continue
         names = ", ".join(sorted(served.stops)) or "nothing that is known"
