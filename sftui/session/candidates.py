@@ -13,6 +13,7 @@ from typing import Any
 from sftui.conversations import Detection
 from sftui.conversations.messages import FLAG_KEYS, KNOWN_ROLES, ROLE_ALIASES, WEIGHT_KEYS
 from sftui.errors import SftuiError
+from sftui.findings.rules.truncation import round_up
 from sftui.model import NOWHERE, Inspection, Row
 from sftui.recipe import Recipe, changed, knobs_of
 from sftui.recipe_io import knob_at
@@ -72,13 +73,13 @@ def advised(recipe: Recipe, code: str) -> Iterator[Recipe]:
 
 
 def single_knobs(recipe: Recipe, rows: Sequence[Inspection]) -> Iterator[tuple[str, Any]]:
-    """What one knob may be set to: a choice, the length that the rows need, a flag of the data that is not read."""
+    """What one knob may be set to: the length that the rows need, a choice, a flag of the data that is not read."""
+    longest = max([len(row.tokens) for row in rows if row.tokens is not None], default=0)
+    if recipe.length.max is not None and longest > recipe.length.max:
+        yield "length.max", round_up(longest)
     for info in knobs_of(recipe):
         if info.path.partition(".")[0] in DECIDING:
             yield from ((info.path, choice) for choice in other_choices(recipe, info))
-    longest = max([len(row.tokens) for row in rows if row.tokens is not None], default=0)
-    if recipe.length.max is not None and longest > recipe.length.max:
-        yield "length.max", longest
     keys: Mapping[str, str] = recipe.data.message_keys
     for flag in DATA_FLAGS:
         if flag in keys:

@@ -126,10 +126,12 @@ class AuditSession:
         looks: int = 0,
         files: Mapping[str, str] | None = None,
         tracked: Mapping[str, str] | None = None,
+        opening: tuple[str, ...] = (),
     ) -> AuditReport:
         """What reports are written from; `looks`: so many rows of each code are inspected again, for drawing.
 
-        `paths` is what the user named and `files` what the source calls its files, where that is not as in the options.
+        `paths` is what the user named and `files` what the source calls its files, where that is not as in the options;
+        `opening` are the words of a command that open the same.
         """
         options = self.session.options
         files = labels_of(data_files(options.paths, options.split)) if files is None else files
@@ -150,6 +152,7 @@ class AuditSession:
             cured=_cured(audit, session, self._seconds()),
             files=files,
             tracked=tracked or {},
+            opening=opening,
         )
 
 
@@ -174,10 +177,12 @@ def evaluation_options(options: OpenOptions, evaluation: str) -> OpenOptions:
 def _cured(audit: Audit, session: Ready, seconds: float) -> dict[tuple[object, ...], Finding]:
     """Findings with the cures that help, the worst first, as far as so many seconds go; of those whose fix is the same
     one, the first of which it helps."""
-    from sftui.session.trial import CONCERNED, helped, with_cures
+    from sftui.session.trial import CONCERNED, ODD, helped, with_cures
 
     until, cured = time.process_time() + seconds, dict[tuple[object, ...], Finding]()
     found = [kept.finding for code in audit.found.ordered() for kept in code.kept]
+    first = {one.code: one.row for one in reversed(found) if one.row is not None}
+    session.checks().memo[ODD] = [session.stored.source.row(row) for row in sorted({*first.values()})]
     tries: Counter[tuple[object, ...]] = Counter()
     for finding in sorted(found, key=lambda finding: finding.severity.rank):
         alike = tried_as(finding)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from sftui.errors import RecipeError, SftuiError
 from sftui.findings.rule import TO_MESSAGES
 from sftui.flat import overlap
-from sftui.model import Inspection, Part
+from sftui.model import Inspection, Kind, Part
 from sftui.repairs.catalogue import REPAIRS
 from sftui.repairs.run import DROPPING
 from sftui.session.opened import HEAVY, OpenData
@@ -21,6 +21,10 @@ from sftui.trainers import trainer_named
 
 ANSWERING = ("assistant", "function")
 """The roles of what a model is to say."""
+KINDS = (Kind.TOKENS, Kind.CHAT, Kind.STRINGS, Kind.TEXT)
+"""Kinds of conversations, those first of which most is known."""
+SAYING = ("content", "tool_calls", "function_call", "reasoning_content", "thinking")
+"""Keys of a message that hold what it says or calls."""
 JOINING = "merge-neighbours"
 """The repair that makes one message of several, so that there are fewer."""
 
@@ -79,34 +83,59 @@ def lost_of(was: Inspection, now: Inspection) -> str:
 
 
 def harm_of(was: Inspection, now: Inspection) -> str:
-    """What a change does to a row that no cure may do, as a clause: the row is lost, less of an answer that its data
-    asks for is trained, or more of what is no answer; "" where it does none of it, or the row was to be left out."""
+    """What a change does to a row that no cure may do, as a clause: the row is lost, cut or read as less than it is,
+    less of an answer that its data asks for is trained, or more of what is no answer; "" where it does none of it, or
+    the row was to be left out."""
     if now.row.left_out is not None:
         return ""
-    if lost := lost_of(was, now):
+    if lost := lost_of(was, now) or _less_read(was, now):
         return lost
+    if was.labels is None:  # what is trained of it now, the recipe says as of all others
+        return ""
+    if now.cut and not was.cut:
+        return f"row {was.row.index} would be cut"
     before, after = _learned(was), _learned(now)
+    whole_before, whole_after = _learned(was, whole=True), _learned(now, whole=True)
     same = was.tokens is not None and now.tokens is not None and was.tokens.ids == now.tokens.ids
-    messages = [(one, answer) for one in sorted({*before, *after}) if (answer := _is_answer(was, now, one)) is not None]
-    answers_alone = not any(before[message] for message, answer in messages if not answer)
+    seen = sorted({*whole_before, *whole_after})
+    messages = [(one, answer) for one in seen if (answer := _is_answer(was, now, one)) is not None]
     for message, answer in messages:
         had, has = before[message], after[message]
         if answer and had and has < (had if same else 1):
             return f"row {was.row.index} would no longer train {'all of ' * (has > 0)}message {message}"
-        if not answer and has > had and answers_alone:
-            return f"row {was.row.index} would train message {message}, which is no answer"
+    others = [message for message, answer in messages if not answer]
+    for old, new, what in ((before, after, ""), (whole_before, whole_after, "tokens around ")):
+        if not any(old[message] for message in others):
+            for message in others:
+                if new[message]:
+                    return f"row {was.row.index} would train {what}message {message}, which is no answer"
     return ""
 
 
-def _learned(found: Inspection) -> Counter[int]:
-    """How many tokens of what each message says carry loss in what the trainer receives."""
+def _less_read(was: Inspection, now: Inspection) -> str:
+    """That a row is read as less than it is: a chat as plain text, or a message without what it says or calls."""
+    before, after = was.conversation, now.conversation
+    if before is None or after is None:
+        return ""
+    if KINDS.index(after.kind) > KINDS.index(before.kind):
+        return f"row {was.row.index} would be read as {after.kind.value}, not as {before.kind.value}"
+    for number, (old, new) in enumerate(zip(before.messages, after.messages)):
+        lost = [key for key in SAYING if old.data.get(key) and not new.data.get(key)]
+        if lost and old.role == new.role:
+            return f"message {number} of row {was.row.index} would lose its {lost[0]}"
+    return ""
+
+
+def _learned(found: Inspection, *, whole: bool = False) -> Counter[int]:
+    """How many tokens of what each message says carry loss in what the trainer receives; `whole`: of its header and
+    end, too."""
     tokens, labels = found.tokens, found.labels
     counts: Counter[int] = Counter()
     if tokens is None or labels is None or labels.dropped is not None or not tokens.placed:
         return counts
     for start, end in overlap(labels.carrying, labels.kept):
         said = zip(tokens.messages[start:end], tokens.parts[start:end])
-        counts.update(message for message, part in said if part is Part.CONTENT)
+        counts.update(message for message, part in said if whole or part is Part.CONTENT)
     return counts
 
 

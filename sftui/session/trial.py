@@ -33,8 +33,10 @@ from sftui.trainers.own_config import losses_of
 CONCERNED = 3
 """Rows that a finding names on which its cures are tried."""
 UNSEEN = "the rows tried are too few to show it"
-OTHERS = 8
-"""First rows of the data on which it is tried that a cure does no harm."""
+SOON = 8
+"""So many rows are prepared before it is looked again whether a cure does harm."""
+ODD = "rows with other findings"
+"""In the memo of the checks: the rows of the whole data, beside the first ones, on which a cure must do no harm."""
 MOST_RECIPES = 300
 """So many recipes are tried against a finding that has no fix of its own."""
 _WHICH = attrgetter("code", "row", "message", "tokens", "sentence")
@@ -49,8 +51,6 @@ def with_cures(session: Ready, finding: Finding) -> Generator[None, None, Findin
     `harm.harm_of`) or has an error that it had not. Where neither its own fix nor a repair but leaving rows out does,
     one is looked for among all changes of the recipe that the trainer can be told. Yields after each step of the work.
     """
-    from sftui.repairs.run import DROPPING
-
     if finding.row is not None and finding.row in session.split.unread:
         return finding  # rows are drawn anew under another recipe, which would seem to help
     declined: list[str] = []
@@ -65,7 +65,7 @@ def with_cures(session: Ready, finding: Finding) -> Generator[None, None, Findin
             fix = in_keys(session.requested, fix)
     helpful: list[str] = []
     for name in REPAIR_OF.get(finding.code, ()):
-        why = yield from _tried(session, finding, f"{DROPPING}{finding.code}" if name == DROP else name)
+        why = _all_left_out(session, finding) if name == DROP else (yield from _tried(session, finding, name))
         if not why:
             helpful.append(name)
         elif name != DROP:
@@ -122,7 +122,7 @@ def _searched(session: Ready, finding: Finding) -> Generator[None, None, Fix | N
                 break
             why = yield from _under(session, finding, other)
             if not why:
-                turned = sum([_turned(was, now) for was, now in zip(made, context.memo["after"])])
+                turned = sum([_turned(was, now) for was, now in zip(made, context.memo.get("after", ()))])
                 best = min(best or (turned, number, other), (turned, number, other), key=itemgetter(0, 1))
                 if likely:
                     break
@@ -214,7 +214,11 @@ def _tagged(session: Ready) -> str:
     template = tools.default_template
     if template is None:
         raise SftuiError("there is no chat template to put tags into")
-    chats = [made.conversation for made, _ in _before(session, _light(session.sample)) if made.conversation is not None]
+    chats = [
+        made.conversation
+        for made, _ in _before(session, _light(session.stored.sample))
+        if made.conversation is not None
+    ]
     done = add_generation_tags(
         template.source, template.name, dict(tools.special_tokens), chats, options=session.recipe.render
     )
@@ -226,7 +230,9 @@ def _tagged(session: Ready) -> str:
 def _judged(session: Ready, other: Ready, finding: Finding) -> Generator[None, None, str]:
     rows = _rows(session, finding)
     before, after = _before(session, rows), list[Made]()
-    made = chain(_made(other, rows[:1]), _made(other, rows[1:]))  # most fail at the first
+    made = chain(
+        _made(other, rows[:1]), _made(other, rows[1:SOON]), _made(other, rows[SOON:])
+    )  # most fail at the first
     for number, ((was, had), (now, has)) in enumerate(zip(before, made)):
         after.append((now, has))
         yield None
@@ -245,9 +251,8 @@ def _judged(session: Ready, other: Ready, finding: Finding) -> Generator[None, N
             return UNSEEN
         if counts[1][finding.code] >= counts[0][finding.code]:
             return f"{finding.code} stays"
-    found = session.checks().once("set-up as it is", lambda: _set_up(session))
-    yield None
-    left = _set_up(other)
+    found = session.checks().once("set-up as it is", lambda: _set_up(session, before))
+    left = _set_up(other, after)
     yield None
     if new := _errors(left) - _errors(found):
         return f"the set-up then has {' and '.join(sorted(new))}"
@@ -258,6 +263,13 @@ def _judged(session: Ready, other: Ready, finding: Finding) -> Generator[None, N
         for some in (found, left)
     ]
     return f"{finding.code} stays" if counted[1] and counted[1] >= counted[0] else ""
+
+
+def _all_left_out(session: Ready, finding: Finding) -> str:
+    """That no row would be left without those that have a finding; "" where some are."""
+    rows = _before(session, _rows(session, finding))
+    has = [finding.code in {one.code for one in found} for _, found in rows]
+    return "none of the rows tried would be left" if all(has) and len(has) > 1 else ""
 
 
 def _of_dataset(session: Ready, rows: Iterable[Inspection]) -> Counter[str]:
@@ -304,15 +316,19 @@ def _rows(session: Ready, finding: Finding) -> list[Row]:
     for number in named:
         with suppress(IndexError):  # the file was cut since
             rows.append(session.stored.source.row(number))
-    return [*rows, *(row for row in _light(session.stored.sample)[:OTHERS] if row.index not in seen)]
+    odd: Sequence[Row] = session.checks().memo.get(ODD, ())
+    others = {row.index: row for row in _light((*session.stored.sample, *odd))}
+    return [*rows, *(row for number, row in others.items() if number not in seen)]
 
 
 def _light(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if row.size <= HEAVY]
 
 
-def _set_up(session: Ready) -> tuple[Finding, ...]:
-    return check_setup(session.checks(), list(_inspected(session, _light(session.sample))))
+def _set_up(session: Ready, rows: Iterable[Made]) -> tuple[Finding, ...]:
+    """What is wrong with the set-up, by those of some rows that are of the sample."""
+    sampled = {row.index for row in _light(session.stored.sample)}
+    return check_setup(session.checks(), [row for row, _ in rows if row.row.index in sampled and not row.row.left_out])
 
 
 def _before(session: Ready, rows: Sequence[Row]) -> list[Made]:
@@ -323,14 +339,10 @@ def _before(session: Ready, rows: Sequence[Row]) -> list[Made]:
 
 
 def _made(session: Ready, stored: Iterable[Row]) -> Iterator[Made]:
+    """Rows prepared together, with what is wrong in them; too few for an engine that takes long to load."""
     rows = (session.over(row) if row.repairs == () else row for row in stored)
-    for inspection in _inspected(session, rows):
+    for inspection in session.inspect_many(rows, engine=Bulk("never")):
         yield inspection, session.found(inspection)
-
-
-def _inspected(session: Ready, rows: Iterable[Row]) -> Iterator[Inspection]:
-    """Rows prepared together; too few for an engine that takes long to load."""
-    return session.inspect_many(rows, engine=Bulk("never"))
 
 
 def _errors(found: Iterable[Finding]) -> set[str]:

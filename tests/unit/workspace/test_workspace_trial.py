@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from sftui.audit.found import Filter
 from sftui.findings import Finding
 from sftui.recipe import Recipe, changed
+from sftui.session.checking import AuditSession
 from sftui.session.ready import Ready, open_data, tokenized
 from sftui.session.trial import with_cures
 from sftui.trainers import preset
@@ -90,6 +92,37 @@ def test_a_knob_without_effect_is_not_offered(tmp_path: Path) -> None:
                 while True:
                     next(steps)
             assert stop.value.value.fix is None and "EOS008 stays" in stop.value.value.declined[0]
+
+
+def test_no_cure_trains_what_is_around_a_question(tmp_path: Path) -> None:
+    """`train_on_eos: all` would silence LAB001 by the ends of the user's turns."""
+    rows = [{"messages": [{"role": "user", "content": "Hello?"}, {"role": "Assistant", "content": "Hi."}]}]
+    for one in tried(opened(tmp_path, [*rows, chat("And now?", "Bye.")], recipe=preset("axolotl@0.19")), "LAB001"):
+        assert one.fix is None or "own.train_on_eos" not in [change.path for change in one.fix.changes]
+
+
+def test_no_cure_reads_a_chat_as_plain_text(tmp_path: Path) -> None:
+    """`stage: pt` would silence what is said of messages, which are no more read."""
+    rows = [chat("Hello?", ""), chat("And now?", "Bye.")]
+    (one,) = tried(opened(tmp_path, rows, recipe=preset("llamafactory@0.9")), "CON003")
+    assert one.fix is None or not one.fix.changes
+
+
+def test_a_cure_is_tried_on_rows_with_other_findings(tmp_path: Path) -> None:
+    """Row 40 has no answer: with its prompt masked Unsloth drops it."""
+    rows = [chat(f"Question {number}?", "Answer.") for number in range(40)]
+    fine = AuditSession(opened(tmp_path, rows, preset("unsloth@2026.10")), Filter())
+    assert [change.path for change in fix_of_trained_questions(fine)] == ["mask.rule"]
+    asked = {"messages": [{"role": "user", "content": "Hm?"}]}
+    less = AuditSession(opened(tmp_path, [*rows, asked], preset("unsloth@2026.10")), Filter())
+    assert not fix_of_trained_questions(less)
+
+
+def fix_of_trained_questions(checking: AuditSession) -> Sequence[Any]:
+    for _ in checking.steps():
+        pass
+    report = checking.checked()
+    return report.changes(report.audit.found.codes["LAB002"].kept[0].finding)
 
 
 def test_leaving_out_every_row_is_no_cure(tmp_path: Path) -> None:
