@@ -27,7 +27,7 @@ class FindingsError(SftuiError):
 class CodeFound:
     """All findings of one code: `count` of them, in `rows` (in order; none for what concerns no single row), of which
     `findings` are the first in full. `fix` is what to set for the trainer, empty where there is nothing that helps,
-    `tried` whether it was tried on rows that have it, and helps.
+    `tried` whether it was tried on rows that have it, and helps, `run` the command that does it to the data.
     `share` is the part of all rows that has it, None where it concerns no single row."""
 
     code: str
@@ -39,6 +39,7 @@ class CodeFound:
     findings: tuple[Finding, ...]
     fix: str
     tried: bool
+    run: str
     share: float | None = None
 
 

@@ -44,10 +44,12 @@ def audited(
     engine: str = LOCAL,
     address: str | None = None,
     looks: int = 0,
+    opening: tuple[str, ...] = (),
     **rows: int | None,
 ) -> AuditReport:
     """The audit of the options' data under their recipe; `looks`: so many rows of each code are inspected again, for
-    drawing. `rows` are `max_rows` and `sample`, as in `AuditSession`."""
+    drawing; `opening` are the words of a command that open the same. `rows` are `max_rows` and `sample`, as in
+    `AuditSession`."""
     cluster = on_ray(engine, address)
     with contextlib.closing(loaded_session(options, unread=True)) as session:
         prompts = _prompts(options, evaluation, session) if evaluation is not None else None
@@ -73,6 +75,7 @@ def audited(
             looks=looks,
             files={label: file if _named(file) == file else label for label, file in labels_of(files).items()},
             tracked=repository_names(there),
+            opening=opening,
         )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from sftui.audit.found import Filter
 from sftui.cli.auditing import audited, work_of
-from sftui.cli.opening import open_options
+from sftui.cli.opening import open_options, opening_words
 from sftui.cli.terminal import narrate
 from sftui.cli.writing import STDOUT, outputs
 from sftui.errors import RecipeError
@@ -60,7 +60,7 @@ def check(
     target, (memory, *others) = outputs(inputs, force, out or STDOUT, written, *more, ours=written)
     if memory is not None and memory.path is not None:
         may_replace(memory.path)
-    found = audited(options, wanted, **work_of(given))
+    found = audited(options, wanted, **work_of(given), opening=opening_words(given))
     other = known.other_ids(found.tokenizer) if read is not None else ""
     if other:
         narrate(f"{baseline} {other}: findings of tokens may be new to it; rewrite it with --write-baseline")

@@ -109,6 +109,23 @@ def arguments(given: Mapping[str, Any]) -> Arguments:
     return Arguments(**same, knobs=tuple(_pair(text, "--set", "KNOB=VALUE") for text in given["knobs"]))
 
 
+def opening_words(given: Mapping[str, Any]) -> tuple[str, ...]:
+    """The words of a command line that open the same again; none for what was read from stdin."""
+    from sftui.trainers.outside import OPTION, VARIABLE
+
+    words = list(given["data"])
+    if "-" in words:
+        return ()
+    for name, option in _DECLARED.items():
+        value = given[name]
+        for one in value if isinstance(value, tuple) else (value,):
+            if one is not None:
+                words += [option.opts[0], str(one)]
+    if packages := os.environ.get(VARIABLE):
+        words += [OPTION, packages]
+    return tuple(words)
+
+
 def data_paths(words: tuple[str, ...]) -> tuple[str, ...]:
     """The paths to open; `-` is stdin, spooled to a temporary file that goes when we do."""
     if not words:

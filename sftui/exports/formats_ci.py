@@ -76,6 +76,7 @@ def _result(checked: AuditReport, found: FoundFinding, codes: list[str]) -> dict
         "evidence": finding.evidence or None,
         "fix": advice.text or None,
         "tried": advice.tried if advice.text else None,
+        "run": advice.run or None,
     }
     return {
         "ruleId": finding.code,

@@ -59,6 +59,7 @@ def verdict_record(one: Verdict, advice: Advice) -> dict[str, Any]:
         **attributes(one, "consequence", "sentence", "rows", "of", "code"),
         "key": advice.text,
         "tried": advice.tried,
+        "run": advice.run,
         "first": list(one.first),
     }
 
@@ -81,6 +82,7 @@ def finding_record(checked: AuditReport, one: FoundFinding) -> dict[str, Any]:
         "count": finding.count,
         "key": advice.text,
         "tried": advice.tried,
+        "run": advice.run,
         "changes": [
             {"path": change.path, "before": _plain(change.before), "after": _plain(change.after)}
             for change in checked.changes(finding)

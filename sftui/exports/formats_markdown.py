@@ -62,6 +62,8 @@ def _code(checked: AuditReport, one: FoundCode) -> Iterator[str]:
         yield _finding(checked, found)
         if advice.text:
             yield f"  <br>{'fix' if advice.tried else 'not tried'}: {_code_text(advice.text)}"
+        if advice.run:
+            yield f"  <br>run: {_code_text(advice.run)}"
     left = one.count - min(len(one.kept), SHOWN)
     if left > 0:
         yield f"- and {left:,} more"

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator
 
 from sftui.audit.found import FoundCode, FoundFinding
-from sftui.exports.report_model import MARKS, SHOWN, AuditReport, counted, counted_word
+from sftui.exports.report_model import MARKS, SHOWN, Advice, AuditReport, counted, counted_word
 from sftui.findings import CODES, SCOPE_OF
 from sftui.text import visible
 
@@ -37,8 +37,7 @@ def _code(checked: AuditReport, one: FoundCode, width: int) -> Iterator[str]:
     )
     for found, advice in checked.advised(one, SHOWN):
         yield from _finding(checked, found, width)
-        if advice.text:
-            yield from _wrapped(advice.sentence(), width - 2, "       ", "  ")
+        yield from _advice(checked, advice, width - 2)
     left = one.count - min(len(one.kept), SHOWN)
     if left > 0:
         rows = ", ".join(str(row) for row in list(one.rows)[SHOWN : SHOWN + 12])
@@ -69,12 +68,19 @@ def _finding(checked: AuditReport, found: FoundFinding, width: int) -> Iterator[
         yield from _wrapped(visible(finding.evidence), width - 4, "      ", "    ")
 
 
+def _advice(checked: AuditReport, advice: Advice, width: int) -> Iterator[str]:
+    """What to do, and on a line of its own, which is never broken, the command that does it."""
+    if advice.text:
+        yield from _wrapped(advice.sentence(run=False), width, "       ", "  ")
+    if advice.run:
+        yield f"  run: {visible(checked.command(advice))}"
+
+
 def verdict_lines(checked: AuditReport, width: int) -> Iterator[str]:
     """What training does with the data, the worst first, each with its one next step; nothing where all is well."""
     for one, advice in checked.verdict:
         yield from _wrapped(f"{MARKS[one.severity][0]} {one.sentence} ({one.code})", width, "  ")
-        if advice.text:
-            yield from _wrapped(advice.sentence(), width, "       ", "  ")
+        yield from _advice(checked, advice, width)
     if checked.verdict:
         yield ""
 

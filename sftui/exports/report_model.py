@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from os.path import basename, splitext
 from typing import NamedTuple
 
 from sftui.audit.audit import Audit
@@ -14,6 +16,7 @@ from sftui.findings.catalogue import repair_command
 from sftui.findings.rule import DROP
 from sftui.model import Inspection, RecipeChange
 from sftui.recipe import Recipe
+from sftui.repairs.catalogue import TITLES
 from sftui.tokens.facts import TokenizerFacts
 
 MARKS = {Severity.ERROR: "✗ error", Severity.WARNING: "! warning", Severity.INFO: "· info"}
@@ -22,13 +25,16 @@ SHOWN = 3
 
 
 class Advice(NamedTuple):
-    """What to do against a finding, in words that can be pasted, and whether it was tried on rows that have it."""
+    """What to do against a finding, whether it was tried on rows that have it, and the command that does it."""
 
     text: str = ""
     tried: bool = False
+    run: str = ""
 
-    def sentence(self) -> str:
-        return f"fix: {self.text}" if self.tried else f"not tried: {self.text}"
+    def sentence(self, *, run: bool = True) -> str:
+        """In words for a line; `run`: with the command."""
+        text = f"{self.text}: {self.run}" if run and self.run else self.text
+        return f"fix: {text}" if self.tried else f"not tried: {text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +42,8 @@ class AuditReport:
     """An audit with what was audited. `complete` is False where only some rows were looked at.
 
     `files` are the files of the data by what the source calls them, `tracked` their names in the repository, where they
-    are in one. `looks` are findings with their rows inspected once more, so that their tokens can be drawn. `cured`
+    are in one; `opening` are the words of a command that open all of it again. `looks` are findings with their rows
+    inspected once more, so that their tokens can be drawn. `cured`
     are findings, by `tried_as`, with the cures that were tried on some rows and help.
     """
 
@@ -52,6 +59,7 @@ class AuditReport:
     files: Mapping[str, str] = field(default_factory=dict)
     tracked: Mapping[str, str] = field(default_factory=dict)
     cured: Mapping[tuple[object, ...], Finding] = field(default_factory=dict)
+    opening: tuple[str, ...] = ()
 
     @property
     def trainer(self) -> str:
@@ -70,13 +78,23 @@ class AuditReport:
         repairs = (cured.repairs or ()) if cured is not None else ()
         for name in repairs:
             if name != DROP:
-                return Advice(repair_command(name, finding.code), True)
+                return Advice(TITLES[name], True, repair_command(name, finding.code))
         own = self._words(finding, cured)
         if not repairs:
             return Advice(own)
         rows = self.audit.found.codes[finding.code].in_rows()
-        drop = f"leave out {'its row' if rows == 1 else f'its {rows:,} rows'}: {repair_command(DROP, finding.code)}"
-        return Advice(f"{own}; or {drop}") if own else Advice(drop, True)
+        drop = f"leave out {'its row' if rows == 1 else f'its {rows:,} rows'}"
+        return Advice(f"{own}; or {drop}" if own else drop, not own, repair_command(DROP, finding.code))
+
+    def command(self, advice: Advice) -> str:
+        """The command of an advice: whole, to a new file, where it is known how the data was opened."""
+        if not (advice.run and self.opening):
+            return advice.run
+        sftui, verb, *options = advice.run.split()
+        stem, ending = splitext(basename(next(iter(self.files.values()), self.title)))
+        what = ["without" if one == "--drop" else one for one in options if one != "--apply"] or ["messages"]
+        made = f"{'-'.join((stem, *what))}{'.parquet' if ending == '.parquet' else '.jsonl'}"
+        return shlex.join((sftui, verb, *self.opening, *options, "-o", made))
 
     def _words(self, finding: Finding, cured: Finding | None) -> str:
         """What the finding or its rule says to do; "" for a fix of the recipe that was tried and does not help."""

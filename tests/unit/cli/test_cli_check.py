@@ -6,6 +6,7 @@ import html
 import json
 import os
 import re
+import shlex
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -95,6 +96,31 @@ def test_text_groups_by_code_and_counts(sftui: Sftui, tmp_path: Path) -> None:
     assert "CON004" in done.out and "9 times" in done.out and "and 6 more: rows 3, 4, 5, 6, 7, 8" in done.out
     assert done.out.count("fix: ") == 1
     assert done.code == 0
+
+
+def test_the_command_under_a_finding_can_be_pasted(sftui: Sftui, tmp_path: Path) -> None:
+    aliased = {"messages": [{"role": "user", "content": "And then?"}, {"role": "bot", "content": "No."}]}
+    path = lines(tmp_path / "my rows.jsonl", GOOD, aliased, EMPTY)
+    wanted = ("--set", "length.max=900", "--trainer", "trl", "--field", "messages=messages")
+    done = check(sftui, path, *wanted, "--select", "ROL001,CON001")
+    commands = {line.strip().removeprefix("run: ") for line in done.out.splitlines() if "run: " in line}
+    made = {}
+    for command in commands:
+        *words, target = shlex.split(command)[1:]
+        assert words[1:-1] == [str(path), "-t", "builtin:chatml", *sorted_words(wanted), *words[-3:-1]]
+        made[target] = check_of(sftui(*words, tmp_path / target).code, sftui, tmp_path / target, wanted)
+    assert made == {"my rows-map-roles.jsonl": {"CON001": 1}, "my rows-without-CON001.jsonl": {"ROL001": 1}}
+
+
+def sorted_words(words: tuple[str, ...]) -> list[str]:
+    """Options in the order of the help."""
+    pairs = dict(zip(words[::2], words[1::2]))
+    return [text for name in ("--trainer", "--set", "--field") for text in (name, pairs[name])]
+
+
+def check_of(code: int, sftui: Sftui, path: Path, words: tuple[str, ...]) -> dict[str, int]:
+    assert code == 0
+    return codes(check(sftui, path, *words, "--select", "ROL001,CON001", "--format", "json"))
 
 
 @pytest.mark.parametrize(
