@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from sftui.cli.terminal import LINE_WIDTH, clear_line, narrate, redraw
-from sftui.errors import TokenizerError, without_secrets
+from sftui.errors import ConversationError, TokenizerError, without_secrets
 from sftui.recipe import Recipe
 from sftui.session import ready
 from sftui.session.inputs import data_files, size_of
@@ -138,7 +138,14 @@ def loaded_session(
     """Open the data and load the proven tokenizer; SftuiError where either cannot be. `notes`: the trainer's notes, see
     `print_notes`; `unread`: also data that the trainer does not read; `seconds`: see `open_data`."""
     opened = open_data(options, seconds=seconds)
-    opened.accepted(unread=unread)
+    try:
+        opened.accepted(unread=unread)
+    except ConversationError as error:
+        from sftui.session.way_in import way_in
+
+        if way := way_in(opened):
+            error.fix = f"{way} (tried on the first rows)"
+        raise
     session = load_tokenizer(opened).ready()
     settle()
     print_versions([session])

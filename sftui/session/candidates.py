@@ -27,9 +27,9 @@ DATA_FLAGS = ("train_flag", "train_detail", "weight")
 _TEXTS: Mapping[str, tuple[str, ...]] = {
     "text": ("text", "content", "body", "document"),
     "prompt": ("prompt", "question", "query", "problem", "instruction", "input"),
-    "completion": ("completion", "answer", "response", "output", "solution", "target"),
+    "completion": ("completion", "answer", "response", "output", "solution", "target", "reply"),
     "instruction": ("instruction", "prompt", "question", "query", "problem", "text"),
-    "output": ("output", "answer", "response", "completion", "solution", "target"),
+    "output": ("output", "answer", "response", "completion", "solution", "target", "reply"),
     "system": ("system", "system_prompt"),
 }
 """Names under which a column of text is read as a field of ours."""
@@ -124,6 +124,8 @@ def mappings(recipe: Recipe, detected: Detection, rows: Sequence[Row], *, lost: 
     for other in others:
         if other is not recipe:
             yield other
+        if lost:
+            yield from _whole(other, columns)
         for name, value in columns.items():
             if name not in read:
                 for field in _fields_for(name, value):
@@ -137,6 +139,38 @@ def mappings(recipe: Recipe, detected: Detection, rows: Sequence[Row], *, lost: 
     for turns in columns.values():
         if roles := _roles(turns, detected.message_keys.get("role", "role"), recipe):
             yield changed(recipe, "data.role_map", {**recipe.data.role_map, **roles})
+
+
+def _whole(recipe: Recipe, columns: Mapping[str, Any]) -> Iterator[Recipe]:
+    """The recipe that reads a list of turns with its own keys and roles, or two columns of text as question and
+    answer."""
+    for name, turns in columns.items():
+        keys = _keys_by_values(turns)
+        if keys:
+            made = changed(recipe, "data.fields", {**recipe.data.fields, "messages": name})
+            yield made
+            made = changed(made, "data.message_keys", keys)
+            yield made
+            if roles := _roles(turns, keys["role"], recipe):
+                yield changed(made, "data.role_map", {**made.data.role_map, **roles})
+    texts = [name for name, value in columns.items() if isinstance(value, str)]
+    asked, said = ([name for name in texts if name.lower() in _TEXTS[field]] for field in ("prompt", "completion"))
+    for first, second in (("prompt", "completion"), ("instruction", "output")):
+        for question in asked:
+            for answer in said:
+                yield changed(recipe, "data.fields", {**recipe.data.fields, first: question, second: answer})
+
+
+def _keys_by_values(turns: Any) -> dict[str, str]:
+    """Which key of some turns says whose turn it is and which what is said; empty where none does."""
+    if not _is_turns(turns):
+        return {}
+    texts = [key for key in turns[0] if all(isinstance(turn.get(key), str) for turn in turns)]
+    speakers = {*KNOWN_ROLES, *ROLE_ALIASES}
+    role = next((key for key in texts if all(turn[key].lower() in speakers for turn in turns)), None)
+    said = [key for key in texts if key != role]
+    content = next((key for key in said if key in _KEYS["content"]), said[0] if len(said) == 1 else None)
+    return {} if role is None or content is None else {"role": role, "content": content}
 
 
 def _fields_for(name: str, value: Any) -> Iterator[str]:

@@ -23,7 +23,7 @@ from sftui.model import Inspection, Row
 from sftui.recipe import Recipe, changed, diff, with_changes
 from sftui.session.candidates import advised, mappings, pairs, single_knobs
 from sftui.session.harm import harm_of
-from sftui.session.opened import HEAVY
+from sftui.session.opened import HEAVY, OpenData
 from sftui.session.ready import Ready, ready_under
 from sftui.text import visible
 from sftui.tokens.shortcuts.bulk import Bulk
@@ -71,7 +71,10 @@ def with_cures(session: Ready, finding: Finding) -> Generator[None, None, Findin
         elif name != DROP:
             declined.append(f"{name} does not help: {why}")
     cured = replace(finding, fix=fix, repairs=tuple(helpful), declined=tuple(declined))
-    if not helped(replace(cured, repairs=tuple(name for name in helpful if name != DROP))):
+    mild = helped(replace(cured, repairs=tuple(name for name in helpful if name != DROP)))
+    rows = [row for row, _ in _before(session, _rows(session, finding))]
+    # where every row is lost, the fault is how they are read, and no repair of each of them is asked for
+    if not mild or (not (fix is not None and fix.changes) and all(row.example is None for row in rows)):
         cured = replace(cured, fix=(yield from _searched(session, finding)) or fix)
     return cured
 
@@ -101,7 +104,7 @@ def in_keys(recipe: Recipe, fix: Fix) -> Fix:
 
 
 def _value(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=dict).strip('"')
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=dict)
 
 
 def _searched(session: Ready, finding: Finding) -> Generator[None, None, Fix | None]:
@@ -126,7 +129,7 @@ def _searched(session: Ready, finding: Finding) -> Generator[None, None, Fix | N
                 best = min(best or (turned, number, other), (turned, number, other), key=itemgetter(0, 1))
                 if likely:
                     break
-        fix = None if best is None else _fix_to(session, best[2])
+        fix = None if best is None else fix_to(session, best[2])
         context.memo[key] = fix
     found: Fix | None = context.memo[key]
     return found
@@ -152,7 +155,7 @@ def _recipes(session: Ready, finding: Finding, rows: Sequence[Inspection]) -> It
     yield from ((False, other) for other in pairs(recipe))
 
 
-def _fix_to(session: Ready, recipe: Recipe) -> Fix:
+def fix_to(session: OpenData, recipe: Recipe) -> Fix:
     """The fix that leads to another recipe."""
     changes = diff(session.requested, recipe)
     title = ", ".join(f"set {change.path} to {_value(change.after)}" for change in changes)

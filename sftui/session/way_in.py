@@ -1,0 +1,48 @@
+"""How a set that its trainer does not read can be read: other columns, keys or formats, tried on its first rows."""
+
+from __future__ import annotations
+
+from sftui.conversations import Detection
+from sftui.errors import SftuiError
+from sftui.model import Inspection
+from sftui.recipe import Recipe
+from sftui.session.candidates import mappings
+from sftui.session.harm import ANSWERING
+from sftui.session.opened import OpenData
+from sftui.session.ready import under
+from sftui.session.trial import fix_to
+from sftui.trainers import trainer_named
+from sftui.trainers.own_config import losses_of
+
+MOST = 200
+"""So many recipes are tried."""
+
+
+def way_in(opened: OpenData) -> str:
+    """What to set so that every row looked at is read and has an answer, in keys of the trainer's config, or in knobs
+    where it has none; "" where nothing that was tried does."""
+    recipe, rows = opened.requested, opened.sample
+    said = set(losses_of(recipe))
+    for _, other in zip(range(MOST), mappings(recipe, Detection("auto"), rows, lost=True)):
+        if not said.issuperset(losses_of(other)):
+            continue
+        try:
+            read = under(opened, other)
+            early = [read.early(row) for row in rows if row.data is not None]
+            if read.refused is None and early and all(_is_answered(row, other) for row in early):
+                fix = fix_to(opened, other)
+                keys = fix.trainer_keys[recipe.trainer]
+                return keys if keys == fix.title else f"set {keys}"
+        except SftuiError:
+            continue
+    return ""
+
+
+def _is_answered(row: Inspection, recipe: Recipe) -> bool:
+    """Whether a row is read, has an answer, and is not dropped before it is rendered."""
+    conversation = row.conversation
+    if row.problem is not None or conversation is None:
+        return False
+    if trainer_named(recipe.preset).shape(conversation, recipe).dropped is not None:
+        return False
+    return bool(conversation.completion) or any(message.role in ANSWERING for message in conversation.messages)
