@@ -139,6 +139,8 @@ def test_assistant_only_needs_what_unsloth_renders() -> None:
         ("2026.8", None, "auto", True),
         ("2026.8", "1.15", "auto", False),
         ("2026.8", None, "markers", False),
+        ("2026.8", "1.7.0", "auto", False),
+        ("2026.8", "1.6rc1", "auto", True),
     ],
 )
 def test_the_completion_mask_depends_on_trl(version: str, trl: str | None, rule: str, masked: bool) -> None:
@@ -426,6 +428,47 @@ def test_markers_are_told_apart_by_more_than_what_they_share(instruction: str, r
     assert found.opener == tokenizer.ids(opener) and found.hidden == (tokenizer.ids("Hi"), tokenizer.ids(" Hi"))
     texts = [b"".join(map(tokenizer.surface, one.core)).decode() for one in (found.instruction, found.response)]
     assert texts == [instruction, response]
+
+
+@pytest.mark.parametrize(
+    ("text", "core", "left", "right"),
+    [
+        ("<|im_start|>user\n", "<|im_start|>user", "", "\n"),
+        (" ### Answer:\n", "# Answer", " ##", ":\n"),
+        ("\n\n### Answer: ", "### Answer", "\n\n", ": "),
+        ("\n<|im_end|>\n", "<|im_end|>", "\n", "\n"),
+        ("<|im_end|> ", "<|im_end|>", "", " "),
+        (" user ", "", "", ""),
+        ("Q: ", "", "", ""),
+        (">", "", "", ""),
+        (" a", "", "", ""),
+    ],
+)
+def test_a_marker_is_what_blanks_around_it_leave(text: str, core: str, left: str, right: str) -> None:
+    """What _find_common_token_ids of unsloth_zoo 2026.10.9 and 2026.8.13 gives with this tokenizer."""
+    tokenizer = load_tokenizer("builtin:chatml", mode="provisional")
+    for edges in (True, False):
+        found = find_marker(text, tokenizer, force=False, edges=edges)
+        texts = tuple(b"".join(map(tokenizer.surface, ids)).decode() for ids in (found.core, found.left, found.right))
+        assert texts == (core, left, right), edges
+
+
+@pytest.mark.parametrize(
+    ("instruction", "response", "asked", "answered"),
+    [
+        ("<|im_start|>user\n", "<|im_start|>\n", ("<|im_start|>user", "\n"), ("<|im_start|>\n", "")),
+        ("<|im_start|>\n", "<|im_start|>user\n", ("<|im_start|>\n", ""), ("<|im_start|>user", "\n")),
+    ],
+)
+def test_a_marker_that_begins_the_other_needs_its_right_edge(
+    instruction: str, response: str, asked: tuple[str, str], answered: tuple[str, str]
+) -> None:
+    """unsloth_zoo 2026.10.9, dataset_utils.py: A_must + A_right where it is how Q_must begins, and the other way."""
+    tokenizer = load_tokenizer("builtin:chatml", mode="provisional")
+    found = resolve(instruction, response, tokenizer, force=False, hidden=(), eager=True)
+    for marker, wanted in ((found.instruction, asked), (found.response, answered)):
+        texts = tuple(b"".join(map(tokenizer.surface, ids)).decode() for ids in (marker.core, marker.right))
+        assert texts == wanted
 
 
 @pytest.mark.parametrize("name", ["builtin:chatml", "builtin:llama3", "builtin:gemma"])

@@ -266,7 +266,9 @@ def test_a_column_of_images_is_counted(images: Any, why: str) -> None:
 
 
 def test_the_whole_is_compared_without_what_the_tokenizer_puts_around() -> None:
-    made = prepared([CHAT], name="builtin:llama3")[0][0]
+    """multiturn_sft_dataset.py: messages and the whole are rendered to ids alike, without special tokens."""
+    made = prepared([CHAT], template=LAST.replace("> 1", "> 5"), name="builtin:llama3")[0][0]
+    assert isinstance(made.rendered, MessagePieces) and made.rendered.whole is not None
     assert made.problem is None
 
 
