@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from sftui.trainers.axolotl import mask
 from sftui.trainers.axolotl.instruct import instruct_type
 from sftui.trainers.axolotl.mask import differing
 from sftui.trainers.axolotl.packing import first_fit, next_fit, packs_of
-from sftui.trainers.axolotl.parts import chunks
+from sftui.trainers.axolotl.parts import chunks, window
 from sftui.trainers.axolotl.templates import REGISTRY, message_keys
 from sftui.trainers.own_config import notes_of
 
@@ -305,6 +306,58 @@ def test_a_text_is_cut_into_rows(tokenizer: LoadedTokenizer) -> None:
     assert [len(piece.input_ids) for piece in pieces[:-1]] == [16] * (len(pieces) - 1)
     assert [token for piece in pieces for token in piece.input_ids] == list(one.tokens.input_ids)
     assert pieces[-1].labels[-1] == tokenizer.facts.eos_id
+
+
+def test_a_text_is_cut_at_64_sequence_lengths(tokenizer: LoadedTokenizer) -> None:
+    """prompt_strategies/completion.py (max_length) and prompt_tokenizers.py (_tokenize): no EOS where it is full."""
+    for words, received, ended in ((200, 128, False), (128, 128, False), (127, 128, True), (99, 100, True)):
+        (one,) = made(tokenizer, [{"text": "a" + " a" * (words - 1)}], {"length.max": 2})
+        assert one.tokens is not None and one.example is not None
+        ids = [token for piece in (one.example, *one.more) for token in piece.input_ids]
+        assert len(ids) == received and ids == list(one.tokens.input_ids[:received])
+        assert (ids[-1] == tokenizer.facts.eos_id) is ended
+
+
+@pytest.mark.parametrize(
+    ("count", "packs", "kept"),
+    [(1, True, ()), (2, True, ((0, 2),)), (3, True, ((0, 3),)), (0, False, ()), (1, False, ((0, 1),))],
+)
+def test_a_window_of_no_text_is_left_out(
+    tokenizer: LoadedTokenizer, count: int, packs: bool, kept: tuple[tuple[int, int], ...]
+) -> None:
+    """utils/trainer.py (filter_sequences_by_length): EOS alone is no row of a pack."""
+    strategy = "multipack" if packs else "none"
+    recipe = with_knobs(preset("axolotl@0.19"), {"length.max": 16, "pack.strategy": strategy})
+    assert tuple(window(count, tokenizer, recipe)) == kept
+
+
+@pytest.mark.parametrize(("limit", "multiple", "width"), [(100, 64, 128), (100, None, 3), (None, 64, 64), (64, 64, 64)])
+def test_packs_are_padded_to_multiples_of_the_padded_length(
+    tokenizer: LoadedTokenizer, limit: int | None, multiple: int | None, width: int
+) -> None:
+    recipe = with_knobs(preset("axolotl@0.19"), {"length.max": limit, "batch.multiple": multiple})
+    packs = [*packs_of([Example((1, 2), (1, -100), (1, 1)), Example((3,), (3,), (1,))], [[1, 0]], "doc_ids")]
+    batch = trainer_named("axolotl").collate_packs(packs, recipe, pipeline.make_toolbox(recipe, tokenizer))
+    assert {len(ids) for ids in batch.input_ids} == {width}
+
+
+@pytest.mark.parametrize(
+    ("names", "asked", "stops"),
+    [
+        (("default",), "tokenizer", False),
+        (("default", "tool_use"), "tokenizer", True),
+        (("default", "x"), "axolotl/chatml", False),
+    ],
+)
+def test_a_tokenizer_of_several_templates(
+    tokenizer: LoadedTokenizer, names: tuple[str, ...], asked: str, stops: bool
+) -> None:
+    recipe = with_knobs(preset("axolotl@0.19"), {"render.template": asked})
+    tools = pipeline.make_toolbox(recipe, tokenizer)
+    (template,) = tools.templates.values()
+    (one,) = inspect([{"messages": CHAT}], recipe, replace(tools, templates=dict.fromkeys(names, template)))
+    assert (one.problem is not None and "several named ones" in one.problem.why) is stops
+    assert (one.problem is not None) is stops
 
 
 def test_segments_are_encoded_one_by_one(tokenizer: LoadedTokenizer) -> None:

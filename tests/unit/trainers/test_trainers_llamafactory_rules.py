@@ -20,6 +20,7 @@ from sftui.recipe import Recipe
 from sftui.session.options import OpenOptions
 from sftui.session.ready import open_data
 from sftui.tokens import load_tokenizer
+from sftui.tokens.shortcuts.bulk import Bulk
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.llamafactory.registry import NAMES, TEMPLATES
 from sftui.trainers.llamafactory.tools import FORMATS, describe
@@ -112,7 +113,15 @@ def test_a_column_that_no_row_of_the_first_1000_has_stops_one_process(
     ],
 )
 def test_answers_and_what_follows_them_are_trained(knobs: Mapping[str, Any], expected: str) -> None:
-    assert trained_text(one(TURNS, knobs)) == expected
+    made = one(TURNS, knobs)
+    assert trained_text(made) == expected
+    recipe = with_knobs(preset("llamafactory@0.9"), {"render.template": "llamafactory/chatml", **knobs})
+    tools, detected = (
+        pipeline.make_toolbox(recipe, load_tokenizer("builtin:chatml")),
+        pipeline.detect([made.row], recipe),
+    )
+    (unplaced,) = pipeline.inspect_all([made.row], detected, recipe, tools, Bulk())
+    assert unplaced.example == made.example
 
 
 def test_train_on_prompt_trains_everything() -> None:

@@ -14,6 +14,8 @@ from sftui.model import Inspection, Reason, Row, Stage
 from sftui.recipe import Recipe, changed
 from sftui.tokens import load_tokenizer
 from sftui.trainers import preset, trainer_named
+from sftui.trainers.llamafactory.trainer import with_tokens
+from sftui.trainers.llamafactory_v1.samples import _special_texts
 
 SAID = {"user": 0.0, "assistant": 1.0, "system": 0.0, "tool": 0.0}
 
@@ -92,6 +94,23 @@ def test_special_tokens_in_texts_are_broken_up() -> None:
     assert made.rendered is not None
     assert made.rendered.text.count("<\u200b|im_end|>") == 2
     assert any("U+200B" in note for note in made.notes)
+
+
+def test_special_tokens_of_two_characters_and_more_are_broken_up() -> None:
+    """core/rendering/escape.py (_special_token_strings): the longest first."""
+    tokenizer = with_tokens(load_tokenizer("builtin:chatml"), ["§", "§§"], special=True)
+    found = _special_texts(tokenizer)
+    assert found[-1] == "§§" and "§" not in found and "<|im_end|>" in found
+
+
+@pytest.mark.parametrize(
+    ("images", "stops"), [(None, True), ("a.png", False), (["a.png"], False), ([], True), (["a.png", "b.png"], True)]
+)
+def test_a_column_of_media_holds_a_file_or_a_list(images: Any, stops: bool) -> None:
+    """v1/plugins/data_plugins/converter.py (_as_media_list): each tag takes one, and none is left."""
+    row = {"instruction": "look at <image>", "output": "x", "images": images}
+    assert (inspected(row).problem is not None) is stops
+    assert (inspected({**row, "instruction": "look"}).problem is None) is (not images)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,12 @@ import pytest
 
 from sftui import pipeline
 from sftui.errors import RecipeError, SftuiError
-from sftui.model import Inspection, Pack, Reason, Row
+from sftui.model import Inspection, Pack, Problem, Reason, Row
 from sftui.recipe import Recipe, changed
 from sftui.tokens import load_tokenizer
 from sftui.trainers import Toolbox, preset, trainer_named
 from sftui.trainers.ms_swift import registry
+from sftui.trainers.ms_swift.packing import RowDraw
 from sftui.trainers.ms_swift.trainer import MsSwift, _kept, template_name
 from sftui.trainers.own_config import notes_of
 
@@ -85,6 +87,46 @@ def weights_of(made: Inspection) -> dict[float, str]:
 )  # fmt: skip
 def test_what_is_trained(row: Mapping[str, Any], template: str, knobs: dict[str, Any], trained: str) -> None:
     assert learnt(inspected(row, template, **knobs)) == trained
+
+
+@pytest.mark.parametrize("template", ["skywork", "yuan"])
+def test_a_template_of_one_round_takes_the_last(template: str) -> None:
+    """ms-swift 4.6.0, template/base.py: messages[-2:], an answer that is not there counted."""
+    last = CHATS["messages"][2:]
+    assert inspected(CHATS, template).example == inspected({"messages": last}, template).example is not None
+    asked = inspected({"messages": CHATS["messages"][:3]}, template)
+    alone = inspected({"messages": last[:1]}, template)
+    assert asked.rendered is not None and alone.rendered is not None and asked.rendered.text == alone.rendered.text
+
+
+@pytest.mark.parametrize(
+    ("messages", "rejected", "left_out"),
+    [
+        (CHAT["messages"], "Hello.", True),
+        (CHAT["messages"], "Bye.", False),
+        (CHAT["messages"], [{"role": "assistant", "content": "Hello."}], True),
+        (CHAT["messages"], [{"role": "assistant", "content": "Bye."}], False),
+        (CHATS["messages"], [{"role": "assistant", "content": "No."}], True),
+        (CHATS["messages"], [{"role": "assistant", "content": "Hello."}], False),
+        ([*CHAT["messages"], CHAT["messages"][1]], [{"role": "assistant", "content": "Hello."}], False),  # two behind
+        (CHAT["messages"][1:], [{"role": "assistant", "content": "Hello."}], True),  # no question at all
+        (CHAT["messages"], [{"role": "assistant", "content": "Hello."}] * 2, False),
+        (CHAT["messages"], [{"role": "user", "content": "Bye."}], True),
+    ],
+)
+def test_a_rejected_answer_must_be_another(messages: list[dict[str, str]], rejected: Any, left_out: bool) -> None:
+    """template_inputs.py (_compat_rejected_response): compared where one message is behind the last question."""
+    made = inspected({"messages": messages, "rejected_response": rejected})
+    assert (made.dropped is not None) is left_out, made.dropped
+
+
+@pytest.mark.parametrize(("role", "gone"), [("user", False), ("robot", True), (None, True)])
+def test_rows_that_are_left_out_are_gone_before_rows_are_drawn(role: str | None, gone: bool) -> None:
+    made = inspected({"messages": [{"role": role, "content": "x"}, CHAT["messages"][1]]})
+    draw = RowDraw("split_dataset_ratio", 0.5, 42, drawn=True)
+    assert draw.unreadable(made) is gone
+    assert not draw.unreadable(replace(made, conversation=None, problem=None))
+    assert draw.unreadable(replace(made, problem=Problem("no JSON", "", "")))
 
 
 def test_weights_go_by_the_text_and_by_the_message() -> None:

@@ -142,6 +142,11 @@ def test_labels_are_shown_unshifted_and_handed_out_shifted() -> None:
     assert all(label in (-100, token) for token, label in zip(ids, labels))
 
 
+def test_a_prompt_is_masked_from_its_first_token_on() -> None:
+    made = inspected(PAIR, COLUMNS)
+    assert made.labels is not None and made.labels.labels[0] == -100
+
+
 def test_what_is_masked_of_an_answer_is_told() -> None:
     made = inspected(ROUNDS, {**OPENED, "mask.turns": "last"})
     assert made.labels is not None
@@ -356,6 +361,32 @@ def test_the_oldest_exchanges_go_until_a_row_fits() -> None:
     made = inspected(ROUNDS, {**AGENT, "own.truncate_history": True, "length.max": 20})
     assert made.rendered is not None and "Hello." not in made.rendered.text and learnt(made) == BYE
     assert any("leaves out 2 messages" in note for note in made.notes)
+    least = inspected(ROUNDS, {**AGENT, "own.truncate_history": True, "length.max": 3})  # not even the last one fits
+    assert least.rendered is not None and least.rendered.text == made.rendered.text
+    knobs = inline(TAGS, **AGENT, **{"own.truncate_history": True, "length.max": 3})
+    none = inspected({"messages": [SAID, SAID]}, knobs)
+    assert none.rendered is not None and none.rendered.text.count("Hello.") == 2  # nothing to cut at
+
+
+@pytest.mark.parametrize(("name", "written"), [("look", "look"), ("", ""), (5, ""), (None, "")])
+def test_a_result_has_a_name_where_it_is_text(name: Any, written: str) -> None:
+    """nemo-automodel 0.7.0, components/datasets/llm/agent_chat.py (_convert_messages)."""
+    called = {"role": "tool_call", "content": '{"name": "look", "arguments": {}}'}
+    row = {"messages": [USER, called, {"role": "tool_response", "content": "4", "name": name}, SAID]}
+    template = "{% for m in messages %}{{ m.role }}({{ m.name }}){{ m.content }}<|im_end|>{% endfor %}"
+    made = inspected(row, inline(template, **AGENT))
+    assert made.rendered is not None, made.problem
+    assert f"tool({written})4" in made.rendered.text
+
+
+@pytest.mark.parametrize(("text", "zeros"), [("", 0), ("<|endoftext|>", 1), ("<|endoftext|>" * 3, 3)])
+def test_the_attention_mask_ends_before_pads_at_the_end_of_a_text(text: str, zeros: int) -> None:
+    """formatting_utils.py (_package_tokenized_example): content is told by the id, before the shift by one."""
+    made = inspected(CHAT, inline(TAGS + text))
+    assert made.example is not None and made.tokens is not None
+    size = len(made.tokens) - 1
+    assert len(made.example.input_ids) == size
+    assert made.example.attention_mask == (1,) * (size - zeros) + (0,) * zeros
 
 
 def test_whole_numbers_beyond_64_bits_stay_what_they_are() -> None:
