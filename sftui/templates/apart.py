@@ -17,6 +17,9 @@ from enum import IntEnum
 from sftui.model import NOWHERE, Part, RenderedText, common_prefix
 
 _THOUGHT = re.compile(r"</?think>|\[/?THINK\]|</?seed:think>|◁/?think▷")
+_EMPTY = re.compile(
+    r"\s*(?:<think>\s*</think>|\[THINK\]\s*\[/THINK\]|<seed:think>\s*</seed:think>|◁think▷\s*◁/think▷)\s*"
+)
 _TURNS = frozenset({"user", "assistant"})
 
 
@@ -106,11 +109,13 @@ def parted(
 
 
 def _gaps(rendered: RenderedText) -> list[_Gap]:
-    """What stands before, between and behind the contents, in order."""
+    """What stands before, between and behind the contents, in order. An empty thought is no content, whoever wrote it:
+    that of the data is the template's in one rendering and the message's in the other."""
     places: dict[int, tuple[int, int]] = {}
     for span in rendered.spans:
         if span.part is Part.CONTENT and span.message != NOWHERE:
-            start, _ = places.get(span.message, (span.start, 0))
+            thought = None if span.message in places else _EMPTY.match(rendered.text, span.start, span.end)
+            start, _ = places.get(span.message, (thought.end() if thought else span.start, 0))
             places[span.message] = start, span.end
     order = sorted(places, key=lambda message: places[message])
     starts = [0, *(places[message][1] for message in order)]

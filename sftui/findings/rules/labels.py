@@ -218,20 +218,26 @@ LAB010 = major(
     kinds=CHATS,
 )
 def flags_ignored(look: RowLook) -> Iterator[Fault]:
-    """LAB010: a message is trained, or not, against what its own flag says."""
+    """LAB010: a message is trained, or not, against what its own flag says; or its end is, as ms-swift has it."""
     for turn in look.turns:
         number = turn.message
         trained, key, value = _flag(look, number)
-        if trained is None or not turn.has_content or look.trains(turn.content) is trained:
+        if trained is None or not turn.has_content:
+            continue
+        heard = look.trains(turn.content) is trained
+        ends = turn.terminator[0] == turn.content[1] and look.trains(turn.terminator)
+        if heard and (trained or not ends):
             continue
         keys = dict(look.recipe.data.message_keys)
-        changes = [("data.message_keys", {**keys, "train_flag": key})]
-        outcome = "is trained all the same" if not trained else "is not trained"
+        named = not heard and Quirk.FLAG_BY_KEY in look.context.traits.quirks
+        outcome = "is not trained" if trained else f"{'its end ' if heard else ''}is trained all the same"
         yield Fault(
             f"message {number} says `{key}: {value}`, and {outcome}",
+            severity=Severity.INFO if heard else None,
             message=number,
-            tokens=turn.content,
-            changes=changes if Quirk.FLAG_BY_KEY in look.context.traits.quirks else (),
+            tokens=turn.terminator if heard else turn.content,
+            changes=[("data.message_keys", {**keys, "train_flag": key})] if named else (),
+            title="drop the row if the end of this answer is not to be learnt either" if heard else "",
         )
 
 
@@ -240,8 +246,9 @@ def _flag(look: RowLook, number: int) -> tuple[bool | None, str, Any]:
     named to them."""
     message = look.messages[number]
     if message.trained is not None:
-        key = next((key for key in _FLAGS if key in message.data), "a flag")
-        value = message.data.get(key)
+        held = {**raw_message(look, number), **message.data}  # ms-swift keeps what it says, under no key
+        key = next((key for key in _FLAGS if key in held), "a flag")
+        value = held.get(key)
         # any other weight is no yes or no: LAB016 tells what becomes of it
         weighed = message.weight not in (None, 0, 1) and value == message.weight
         return (None, "", None) if weighed else (message.trained, key, value)

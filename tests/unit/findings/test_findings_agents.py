@@ -9,7 +9,7 @@ import pytest
 from case_runner import run
 
 from sftui.findings import Severity
-from sftui.findings.rule import TOOL, Case, case
+from sftui.findings.rule import TOOL, Case, case, chat
 from sftui.trainers import traits_of
 from sftui.trainers.traits import MessageKind
 
@@ -38,6 +38,7 @@ ASKED, HUMAN = ("user", "Weather?"), ("human", "Weather?")
 MADE, MORE, GAVE = ("tool_call", call("Paris")), ("tool_call", call("Rome")), ("tool_response", "20 °C")
 SAID = ("assistant", "It is 20 °C.")
 CALLED, SEEN, GPT = ("function_call", call("Paris")), ("observation", "20 °C"), ("gpt", "It is 20 °C.")
+ANSWER = {"role": SAID[0], "content": SAID[1]}
 RIGHT = {
     "ms-swift: the row ends with a call": swift(ASKED, MADE),
     "ms-swift: words before the last call": swift(ASKED, ("assistant", "I look."), MADE),
@@ -93,6 +94,34 @@ def test_right_rows_have_neither_errors_nor_warnings(name: str) -> None:
 def test_wrong_rows_are_found_at_their_message(name: str) -> None:
     code, message, wrong = WRONG[name]
     assert message in [one.message for one in run(wrong).of(code)]
+
+
+@pytest.mark.parametrize(
+    ("turns", "found"),
+    [
+        ((ASKED, {**ANSWER, "loss": False}), [(1, "its end is trained all the same")]),
+        ((ASKED, {**ANSWER, "loss": False}, ASKED, ANSWER), []),
+        ((ASKED, {**ANSWER, "loss": True}), []),
+        ((ASKED, {**ANSWER, "loss": False}, MADE), []),
+        ((ASKED, {"role": MADE[0], "content": MADE[1], "loss": False}), [(1, "its end is trained all the same")]),
+    ],
+)
+def test_an_end_that_is_trained_behind_what_is_not_is_said_by_its_key(
+    turns: tuple[Any, ...], found: list[tuple[int, str]]
+) -> None:
+    told = run(case({**chat(*turns), "tools": TOOLS}, **SWIFT)).of("LAB010")
+    assert [(one.message, one.sentence) for one in told] == [
+        (number, f"message {number} says `loss: False`, and {outcome}") for number, outcome in found
+    ]
+    assert all(one.severity is Severity.INFO for one in told)
+
+
+def test_an_empty_thought_of_the_data_is_the_same_in_both_templates() -> None:
+    thoughtful = {**ANSWER, "content": f"<think>\n\n</think>\n\n{ANSWER['content']}"}
+    turns = (("system", "Be kind."), ASKED, thoughtful, ASKED, thoughtful)
+    for name in ("chatml", "qwen3"):
+        told = run(case(chat(*turns), preset="ms-swift@4.6", changes={"render.template": f"ms-swift/{name}"}))
+        assert not told.of("TPL016"), told.of("TPL016")[0].sentence
 
 
 def test_a_role_is_what_its_trainer_takes_it_for() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from template_cases import chat
 
@@ -105,6 +107,23 @@ def test_a_thought_that_ends_in_the_words_of_an_answer() -> None:
     assert found is not None and found.apart is Distance.THOUGHT
     unknown = beside(ours, theirs)
     assert unknown is not None and unknown.apart is Distance.FAMILY
+
+
+@pytest.mark.parametrize("thought", [THOUGHT, "<think></think>", "[THINK][/THINK]", "◁think▷ ◁/think▷\n"])
+def test_an_empty_thought_of_the_data_is_one_on_both_sides(thought: str) -> None:
+    turns = [{**one, "content": one["content"].replace("That.", f"{thought}That.")} for one in TURNS]
+    parts = CHATML.replace("{{ m.content }}", "{{ m.content | replace('" + thought.strip() + "', '') | trim }}")
+    assert beside(CHATML, CHATML, turns=turns) is None
+    rendered = [
+        render(chat(turns), compile_template(CHATML, "t"), special_tokens={}, options=Render(), prompt_messages=None)
+    ]
+    start = rendered[0].text.index("That.")
+    spans = tuple([span._replace(start=start) if span.start < start < span.end else span for span in rendered[0].spans])
+    rendered.append(replace(rendered[0], spans=spans))
+    for one, other in (rendered, rendered[::-1]):
+        assert parted(one, other, [turn["role"] for turn in turns]) is None
+    lost = beside(CHATML, parts, turns=turns)
+    assert lost is not None and (lost.apart, lost.before, lost.after) == (Distance.THOUGHT, 0, 1)
 
 
 def test_contents_that_are_written_otherwise() -> None:
