@@ -1,0 +1,48 @@
+"""Strings that a trainer joins as they are, past the chat template of the tokenizer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sftui.findings.checks import Fault, of_kind, setup_check
+from sftui.findings.context import Context
+from sftui.findings.look import shown
+from sftui.findings.rule import case, minor
+from sftui.model import Conversation, Inspection, Kind
+
+_PAIR = {"prompt": "What is 0 + 3?", "completion": "It is 3."}
+
+TPL023 = minor(
+    "strings-bypass-template",
+    "prompt and completion are joined without the chat template",
+    "Of strings the trainer makes one text, with nothing between them. A chat model is asked through its template, so"
+    " it is trained on another text than it is served with; for a base model that completes texts this is right.",
+    data="give lists of messages in prompt and completion, which the trainer puts through the template",
+    bad=case(_PAIR, preset="trl@1.16"),
+    good=case(
+        {"prompt": "<|im_start|>user\nWhat is 0 + 3?<|im_end|>\n<|im_start|>assistant\n", "completion": "3<|im_end|>"},
+        preset="trl@1.16",
+    ),
+)
+
+
+@setup_check(TPL023)
+def bypassed(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
+    """TPL023: no control token of the template but those that begin and end any text stands in the strings."""
+    rows = of_kind(sample, Kind.STRINGS)
+    if not rows or context.plain is None or not context.facts.chat_templates:
+        return
+    tokenizer, facts = context.tools.tokenizer, context.facts
+    around = {facts.bos_id, facts.eos_id}
+    used = {one for one in tokenizer.encode(context.plain).ids if tokenizer.is_special(one)} - around
+    pieces = [tokenizer.piece(one) for one in used]
+    pairs = [row.conversation for row in rows if row.conversation is not None]
+    if pieces and not any(piece in text for pair in pairs for text in _strings(pair) for piece in pieces):
+        prompt, completion = _strings(pairs[0])
+        title = context.traits.title
+        what = f"{title} joins prompt and completion as they are, without the chat template of the tokenizer"
+        yield Fault(what, shown(prompt[-30:] + completion[:30]), of=rows)
+
+
+def _strings(pair: Conversation) -> tuple[str, str]:
+    return pair.prompt or "", pair.completion or ""
