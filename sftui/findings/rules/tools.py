@@ -111,7 +111,7 @@ def dropped(look: RowLook) -> Iterator[Fault]:
     """TOO002: the name of a call, the keys or the values it gives, or the text of a result are nowhere in the
     rendering."""
     whole = look.rendered.text
-    standing, places = TextIndex(whole), _places(look)
+    standing, places = TextIndex(whole), places_of_calls(look)
     unread_by_trainer = Quirk.DROPS_TOOL_CALLS in look.context.traits.quirks
     bare: TextIndex | None = None
     for number, (message, role) in enumerate(zip(look.messages, look.roles)):
@@ -139,7 +139,7 @@ def dropped(look: RowLook) -> Iterator[Fault]:
                 yield Fault(what, shown(text), message=number)
 
 
-def _places(look: RowLook) -> Mapping[int, tuple[int, int]]:
+def places_of_calls(look: RowLook) -> Mapping[int, tuple[int, int]]:
     """The characters from the first to the last that are proven to be of a message, of those that call tools."""
     calls = look.calls
     found: dict[int, tuple[int, int]] = {}
@@ -154,7 +154,7 @@ def _lost(name: str, arguments: Any, text: str, place: str) -> str:
     well."""
     if not _named(name, place or text):
         return f"the tool call {shown(name, 40)}"
-    given = _parsed(arguments)
+    given = parsed(arguments)
     if not place or not given:
         return ""
     keys = [key for key in map(str, given) if key]
@@ -175,7 +175,7 @@ def _says(text: str) -> bool:
     return len(text) > 1 and (text.isalnum() or len(_bare(text)) > 1)
 
 
-def _parsed(arguments: Any) -> Mapping[str, Any]:
+def parsed(arguments: Any) -> Mapping[str, Any]:
     """Arguments as a mapping, from JSON text too; empty where they are none."""
     found = parse_json(arguments) if isinstance(arguments, str) else arguments
     return found if isinstance(found, Mapping) else {}

@@ -106,6 +106,7 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
         for key, value in config.items()
         if key != "datasets" or streams
     ]
+    notes += _unread_tokens(config.get("special_tokens"), known)
     written = {OVERTAKEN.get(str(key), str(key)): value for key, value in config.items()}
     config = table.padded_for_packing(table.checked(written, path), written)
     if config.get("max_packed_sequence_len"):
@@ -188,6 +189,21 @@ def _note(key: str, value: Any, listed: Any, known: KnownKeys) -> KeyNote:
             why = f"the plugin {plugin} reads it, but `plugins` does not list {plugin}"
             return KeyNote(key, value, KeyUse.UNKNOWN, why)
     return KeyNote(key, value, KeyUse.UNSURE, f"the plugin {others[0]} may read it") if others else note
+
+
+def _unread_tokens(tokens: Any, known: KnownKeys) -> list[KeyNote]:
+    """Keys inside special_tokens that the schema passes over (axolotl 0.21.0, utils/schemas/model.py)."""
+    others = [key for key in tokens if key not in table.SPECIAL_TOKENS] if isinstance(tokens, Mapping) else ()
+    why = "Axolotl passes over it there"
+    return [
+        KeyNote(
+            f"special_tokens.{key}",
+            tokens[key],
+            KeyUse.IDLE,
+            f"{why}; it reads {key} at the top of the config" if key in known.config else why,
+        )
+        for key in others
+    ]
 
 
 def _note_in(entry: Mapping[str, Any], under: str, key: str, value: Any, known: KnownKeys) -> KeyNote:

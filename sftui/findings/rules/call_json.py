@@ -1,0 +1,51 @@
+"""Calls of tools that a template writes as JSON which nothing can read."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from sftui.findings.checks import CHATS, LABELLED, Fault, row_check
+from sftui.findings.look import RowLook, shown
+from sftui.findings.model import Consequence
+from sftui.findings.rule import CALL, CALLING, case, chat, chatml, major
+from sftui.findings.rules.tools import parsed, places_of_calls
+
+_OPEN = r'\{\s*"[^"{}]{1,40}"\s*:\s*"%s"'
+"""How JSON of a call begins, its name first or behind a brace of its own."""
+_QUOTED = chatml(
+    '{{ m.content }}{% for c in m.tool_calls %}{{ \'{"name": "\' + c.function.name + \'", "arguments": \' +'
+    " c.function.arguments + '\"}' }}{% endfor %}<|im_end|>"
+)
+
+TOO007 = major(
+    "call-rendered-broken",
+    "a tool call is rendered as JSON that cannot be read",
+    "It begins as JSON and is none: a quote or bracket too many in the template, arguments in Python's writing, or"
+    " values that were put in without being written as JSON. What serves the model finds no call in it.",
+    data="write the whole call with tojson in the template",
+    leads_to=Consequence.GARBLED,
+    bad=case(chat("Weather?", CALL), template=_QUOTED),
+    good=case(chat("Weather?", CALL), template=CALLING),
+)
+
+
+@row_check(LABELLED, TOO007, shape=lambda shape, _: shape.manner.called, kinds=CHATS)
+def broken(look: RowLook) -> Iterator[Fault]:
+    """TOO007: the first call that opens as JSON in its message's place and does not close so."""
+    text, places = look.rendered.text, places_of_calls(look)
+    for number, calls in look.calls.items():
+        at, end = places.get(number, (0, 0))
+        for name, arguments, _ in calls:
+            opened = re.compile(_OPEN % re.escape(json.dumps(name, ensure_ascii=False)[1:-1])).search(text, at, end)
+            if opened is None or (isinstance(arguments, str) and arguments and not parsed(arguments)):
+                continue  # written in another way, or TOO006
+            try:
+                _, at = json.JSONDecoder().raw_decode(text, opened.start())
+            except (ValueError, RecursionError) as error:
+                wrong = error.pos if isinstance(error, json.JSONDecodeError) else opened.end()
+                tail = shown(text[wrong : wrong + 12])
+                what = f"the call of {shown(name, 40)} in message {number} is not JSON from {tail}"
+                yield Fault(what, shown(text[opened.start() : wrong + 12], 120), message=number)
+                return
