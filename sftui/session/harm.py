@@ -7,7 +7,7 @@ may do none with another.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from sftui.errors import RecipeError, SftuiError
 from sftui.findings.rule import TO_MESSAGES
@@ -17,10 +17,8 @@ from sftui.repairs.catalogue import REPAIRS
 from sftui.repairs.run import DROPPING
 from sftui.session.opened import HEAVY, OpenData
 from sftui.session.ready import under
-from sftui.trainers import trainer_named
+from sftui.trainers import trainer_named, traits_of
 
-ANSWERING = ("assistant", "function")
-"""The roles of what a model is to say."""
 KINDS = (Kind.TOKENS, Kind.CHAT, Kind.STRINGS, Kind.TEXT)
 """Kinds of conversations, those first of which most is known."""
 SAYING = ("content", "tool_calls", "function_call", "reasoning_content", "thinking")
@@ -60,6 +58,7 @@ def _harm(session: OpenData, before: Sequence[Inspection], repairs: Sequence[str
         after = under(session, session.requested, tuple(repairs))
     except SftuiError as error:
         return str(error)
+    answering = traits_of(session.requested.preset).answering
     for was in before:
         now = after.inspect_row(after.over(was.row), spans=False)
         if whole and now.row.skipped is not None:
@@ -68,8 +67,9 @@ def _harm(session: OpenData, before: Sequence[Inspection], repairs: Sequence[str
             continue
         if lost := lost_of(was, now):
             return lost
-        if JOINING not in repairs and _answers(now) < _answers(was):
-            return f"row {was.row.index} would have {_answers(now)} answers in place of {_answers(was)}"
+        had, has = (_answers(found, answering) for found in (was, now))
+        if JOINING not in repairs and has < had:
+            return f"row {was.row.index} would have {has} answers in place of {had}"
     return ""
 
 
@@ -82,7 +82,7 @@ def lost_of(was: Inspection, now: Inspection) -> str:
     return ""
 
 
-def harm_of(was: Inspection, now: Inspection) -> str:
+def harm_of(was: Inspection, now: Inspection, answering: Container[str]) -> str:
     """What a change does to a row that no cure may do, as a clause: the row is lost, cut or read as less than it is,
     less of an answer that its data asks for is trained, or more of what is no answer; "" where it does none of it, or
     the row was to be left out."""
@@ -98,7 +98,7 @@ def harm_of(was: Inspection, now: Inspection) -> str:
     whole_before, whole_after = _learned(was, whole=True), _learned(now, whole=True)
     same = was.tokens is not None and now.tokens is not None and was.tokens.ids == now.tokens.ids
     seen = sorted({*whole_before, *whole_after})
-    messages = [(one, answer) for one in seen if (answer := _is_answer(was, now, one)) is not None]
+    messages = [(one, answer) for one in seen if (answer := _is_answer(was, now, one, answering)) is not None]
     for message, answer in messages:
         had, has = before[message], after[message]
         if answer and had and has < (had if same else 1):
@@ -139,7 +139,7 @@ def _learned(found: Inspection, *, whole: bool = False) -> Counter[int]:
     return counts
 
 
-def _is_answer(was: Inspection, now: Inspection, message: int) -> bool | None:
+def _is_answer(was: Inspection, now: Inspection, message: int, answering: Container[str]) -> bool | None:
     """Whether the data asks for a message to be trained; None where it is no message of a chat, or both sides have
     other ones there."""
     sides = [made.conversation.messages if made.conversation is not None else () for made in (was, now)]
@@ -150,10 +150,10 @@ def _is_answer(was: Inspection, now: Inspection, message: int) -> bool | None:
         return None
     if False in (before.trained, after.trained) or 0 in (before.weight, after.weight):
         return None
-    return before.role in ANSWERING
+    return before.role in answering
 
 
-def _answers(found: Inspection) -> int:
+def _answers(found: Inspection, answering: Container[str]) -> int:
     """How many messages of a row are the assistant's, or call its tools."""
     messages = found.conversation.messages if found.conversation is not None else ()
-    return sum(message.role in ANSWERING for message in messages)
+    return sum(message.role in answering for message in messages)

@@ -231,7 +231,7 @@ def _tagged(session: Ready) -> str:
 
 
 def _judged(session: Ready, other: Ready, finding: Finding) -> Generator[None, None, str]:
-    rows = _rows(session, finding)
+    rows, answering = _rows(session, finding), traits_of(session.requested.preset).answering
     before, after = _before(session, rows), list[Made]()
     made = chain(
         _made(other, rows[:1]), _made(other, rows[1:SOON]), _made(other, rows[SOON:])
@@ -239,7 +239,7 @@ def _judged(session: Ready, other: Ready, finding: Finding) -> Generator[None, N
     for number, ((was, had), (now, has)) in enumerate(zip(before, made)):
         after.append((now, has))
         yield None
-        if why := harm_of(was, now):
+        if why := harm_of(was, now, answering):
             return why
         if now.row.left_out is None and (new := _errors(has) - _errors(had)):
             return f"row {was.row.index} then has {' and '.join(sorted(new))}"

@@ -7,7 +7,6 @@ from sftui.errors import SftuiError
 from sftui.model import Inspection
 from sftui.recipe import Recipe
 from sftui.session.candidates import mappings
-from sftui.session.harm import ANSWERING
 from sftui.session.opened import OpenData
 from sftui.session.ready import under
 from sftui.session.trial import fix_to
@@ -43,6 +42,8 @@ def _is_answered(row: Inspection, recipe: Recipe) -> bool:
     conversation = row.conversation
     if row.problem is not None or conversation is None:
         return False
-    if trainer_named(recipe.preset).shape(conversation, recipe).dropped is not None:
+    trainer = trainer_named(recipe.preset)
+    if trainer.shape(conversation, recipe).dropped is not None:
         return False
-    return bool(conversation.completion) or any(message.role in ANSWERING for message in conversation.messages)
+    answering = trainer.traits.answering
+    return bool(conversation.completion) or any(message.role in answering for message in conversation.messages)

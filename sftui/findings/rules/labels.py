@@ -74,7 +74,7 @@ def _cause(look: RowLook) -> str:
         return "the chat template has no generation tags (GEN001)"
     if rule == "markers":
         return "the response marker is not found (BND004)"
-    if look.chat and "assistant" not in look.roles:
+    if look.chat and look.context.traits.answering.isdisjoint(look.roles):
         return "no message is from the assistant (ROL001, ROL002)"
     if look.chat and all(not text_of(message).strip() for message in look.messages if message.role == "assistant"):
         return "the assistant says nothing (CON003)"

@@ -116,7 +116,7 @@ def dropped(look: RowLook) -> Iterator[Fault]:
     bare: TextIndex | None = None
     for number, (message, role) in enumerate(zip(look.messages, look.roles)):
         unread = unread_calls(look, number) if unread_by_trainer else []
-        if unread and not any(_named(name, whole) for name, _, _ in unread):
+        if unread and not any(_named(name, text_of(message)) for name, _, _ in unread):  # tools name it as well
             yield Fault(
                 f"LLaMA-Factory does not read the `tool_calls` of message {number}: only `formatting: openai` does",
                 shown(", ".join(name for name, _, _ in unread)),
@@ -355,9 +355,11 @@ def _malformed(message: Message, number: int, calls: Sequence[Call], known: froz
 
 
 def _calls_in_text(look: RowLook, number: int) -> bool:
-    """Whether an earlier answer writes its call as text, as ShareGPT sets and ReAct prompts do."""
+    """Whether an earlier answer writes its call as text, as ShareGPT sets and ReAct prompts do, or has one in the row
+    that the trainer leaves behind."""
     answers = [str(message.content) for message in look.messages[:number] if message.role == "assistant"]
-    return any(mark in text for text in answers for mark in _CALL_MARKS)
+    unread = any(raw_message(look, earlier).get("tool_calls") for earlier in range(number))
+    return unread or any(mark in text for text in answers for mark in _CALL_MARKS)
 
 
 CON009 = major(

@@ -124,6 +124,13 @@ def test_an_empty_thought_of_the_data_is_the_same_in_both_templates() -> None:
         assert not told.of("TPL016"), told.of("TPL016")[0].sentence
 
 
+def test_a_call_that_the_trainer_leaves_behind_was_made() -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "get_weather", "arguments": {"city": "Paris"}}}
+    said = chat(ASKED, {"role": "assistant", "content": "I look.", "tool_calls": [call]}, ("tool", "20 °C"), SAID)
+    found = run(case({**said, "tools": TOOLS}, **FACTORY))
+    assert found.of("TOO002") and not found.of("TOO006")
+
+
 def test_a_role_is_what_its_trainer_takes_it_for() -> None:
     kinds = {preset: traits_of(preset).kind_of("function") for preset in ("llamafactory@0.9", "trl@1.16")}
     assert kinds == {"llamafactory@0.9": MessageKind.CALL, "trl@1.16": MessageKind.RESULT}

@@ -29,7 +29,7 @@ from sftui.repairs.catalogue import DROP
 from sftui.session.harm import harm_of
 from sftui.session.ready import Ready, open_data, ready_under, tokenized
 from sftui.session.trial import changed_by, with_cures
-from sftui.trainers import preset
+from sftui.trainers import preset, traits_of
 from sftui.workspace import OpenOptions
 
 
@@ -122,9 +122,10 @@ def test_what_is_offered_holds(tmp_path: Path, capsys: pytest.CaptureFixture[str
             except SftuiError as error:
                 wrong.append(f"{code} {case.preset}: {fix.title}: {error}")
                 continue
+            answering = traits_of(session.requested.preset).answering
             problems = [
                 *(f"brings {new}" for new in after.errors() - before.errors()),
-                *(why for was, now in zip(before.rows, after.rows) if (why := harm_of(was, now))),
+                *(why for was, now in zip(before.rows, after.rows) if (why := harm_of(was, now, answering))),
                 *(["stays"] if after.count(finding) >= before.count(finding) else []),
             ]
             wrong += [f"{code} {case.preset}: {fix.title}: {problem}" for problem in problems]
