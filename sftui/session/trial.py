@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from itertools import chain, islice
@@ -37,6 +37,8 @@ SOON = 8
 """So many rows are prepared before it is looked again whether a cure does harm."""
 ODD = "rows with other findings"
 """In the memo of the checks: the rows of the whole data, beside the first ones, on which a cure must do no harm."""
+COSTLY = "rows that cost too much"
+"""The key of the context's memory under which an audit leaves the numbers of those that it found."""
 MOST_RECIPES = 300
 """So many recipes are tried against a finding that has no fix of its own."""
 _WHICH = attrgetter("code", "row", "message", "tokens", "sentence")
@@ -51,8 +53,8 @@ def with_cures(session: Ready, finding: Finding) -> Generator[None, None, Findin
     `harm.harm_of`) or has an error that it had not. Where neither its own fix nor a repair but leaving rows out does,
     one is looked for among all changes of the recipe that the trainer can be told. Yields after each step of the work.
     """
-    if finding.row is not None and finding.row in session.split.unread:
-        return finding  # rows are drawn anew under another recipe, which would seem to help
+    if finding.row is not None and (finding.row in session.split.unread or finding.row in _costly(session)):
+        return finding  # rows are drawn anew under another recipe, which would seem to help; or cost too much each time
     declined: list[str] = []
     fix = finding.fix
     if fix is not None and (fix.changes or fix.template):
@@ -118,7 +120,7 @@ def _searched(session: Ready, finding: Finding) -> Generator[None, None, Fix | N
         said, seen = set(losses_of(session.recipe)), {""}
         for number, (likely, other) in enumerate(islice(_recipes(session, finding, made), MOST_RECIPES)):
             change = str(diff(session.recipe, other) or "")
-            if change in seen or not said.issuperset(losses_of(other)):
+            if change in seen or not said.issuperset(losses_of(other)) or not can_be_told(session.requested, other):
                 continue
             seen.add(change)
             if best is not None and best[0] == 0 and not likely:
@@ -153,6 +155,15 @@ def _recipes(session: Ready, finding: Finding, rows: Sequence[Inspection]) -> It
             release = changed(release, path, value)
         yield False, release
     yield from ((False, other) for other in pairs(recipe))
+
+
+def can_be_told(recipe: Recipe, other: Recipe) -> bool:
+    """Whether the trainer's config says something else under another recipe; a loop written by hand does what it is
+    given."""
+    from sftui.session.deciding import keys_between
+
+    traits = traits_of(recipe.preset)
+    return traits.by_hand or not traits.config or other.preset != recipe.preset or bool(keys_between(recipe, other))
 
 
 def fix_to(session: OpenData, recipe: Recipe) -> Fix:
@@ -320,8 +331,15 @@ def _rows(session: Ready, finding: Finding) -> list[Row]:
         with suppress(IndexError):  # the file was cut since
             rows.append(session.stored.source.row(number))
     odd: Sequence[Row] = session.checks().memo.get(ODD, ())
-    others = {row.index: row for row in _light((*session.stored.sample, *odd))}
+    costly = _costly(session)
+    others = {row.index: row for row in _light((*session.stored.sample, *odd)) if row.index not in costly}
     return [*rows, *(row for number, row in others.items() if number not in seen)]
+
+
+def _costly(session: Ready) -> Collection[int]:
+    """The rows that are known to go over sftui's own bounds."""
+    costly: Collection[int] = session.checks().memo.get(COSTLY, ())
+    return costly
 
 
 def _light(rows: Sequence[Row]) -> list[Row]:

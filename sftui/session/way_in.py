@@ -9,7 +9,7 @@ from sftui.recipe import Recipe
 from sftui.session.candidates import mappings
 from sftui.session.opened import OpenData
 from sftui.session.ready import under
-from sftui.session.trial import fix_to
+from sftui.session.trial import can_be_told, fix_to
 from sftui.trainers import trainer_named
 from sftui.trainers.own_config import losses_of
 
@@ -23,7 +23,7 @@ def way_in(opened: OpenData) -> str:
     recipe, rows = opened.requested, opened.sample
     said = set(losses_of(recipe))
     for _, other in zip(range(MOST), mappings(recipe, Detection("auto"), rows, lost=True)):
-        if not said.issuperset(losses_of(other)):
+        if not said.issuperset(losses_of(other)) or not can_be_told(recipe, other):
             continue
         try:
             read = under(opened, other)

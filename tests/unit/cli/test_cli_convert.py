@@ -74,7 +74,7 @@ def test_what_a_trainer_cannot_read_becomes_messages_and_its_config(sftui: Sftui
     checked = sftui("check", data, "--trainer", "trl", *TOK)
     assert checked.code == 1 and "it raises KeyError: 'text', because" in " ".join(checked.out.split())
     assert "✗ the trainer cannot take all 6 rows: it reads no rows of this shape (ROW009)" in checked.out
-    assert "fix: make messages of the rows with `sftui convert`" in checked.out
+    assert "sftui convert alpaca.jsonl" in checked.out and "-o alpaca-messages.jsonl" in checked.out
     shown = sftui("show", data, "--trainer", "trl", *TOK, "--row", "1")
     assert shown.code == 2 and "KeyError: 'text'" in shown.out
 
