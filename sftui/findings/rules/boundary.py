@@ -191,6 +191,11 @@ def _by_markers(user: str, answer: str) -> dict[str, Any]:
     return {"mask.rule": "markers", "mask.instruction_marker": user, "mask.response_marker": answer}
 
 
+_MERGING = (
+    "{% for m in messages %}{% if m.role == 'user' %}{{ 'Q: ' + m.content + 'rom:' }}{% else %}"
+    "{{ ' ' + m.content + '<|im_end|>' }}{% endif %}{% endfor %}"
+)
+"""Behind an `f` its marker begins inside of a word."""
 _CHATML_MARKERS = _by_markers("<|im_start|>user\n", "<|im_start|>assistant\n")
 
 BND004 = fatal(
@@ -218,9 +223,25 @@ BND005 = major(
 )
 
 
-@row_check(LABELLED, BND004, BND005, masks=("markers",))
+BND011 = major(
+    "marker-merged",
+    "a marker of the mask merges with its neighbour, so its turn is missed",
+    "The scan looks for the marker's own ids. Where a token takes its first or last characters and those beside it,"
+    " they do not stand there: the answer is not trained, or the question behind it is.",
+    data="leave both markers unset, or choose markers that begin and end with a control token",
+    bad=case(
+        chat("f", "Yes.", "hi?", "No."),
+        preset="unsloth@2026.10",
+        template=_MERGING,
+        changes={**_by_markers("Q:", "rom:"), "own.force_match": True},
+    ),
+    good=case(GOOD, preset="unsloth@2026.10", changes=_CHATML_MARKERS),
+)
+
+
+@row_check(LABELLED, BND004, BND005, BND011, masks=("markers",))
 def markers(look: RowLook) -> Iterator[Fault]:
-    """BND004 and BND005, for masks that scan for a response marker."""
+    """BND004, BND005 and BND011, for masks that scan for a response marker."""
     found = getattr(look.context.tools.survey, "markers", None)
     response = str(look.recipe.mask.response_marker or getattr(found, "response_text", ""))
     instruction = str(look.recipe.mask.instruction_marker or getattr(found, "instruction_text", ""))
@@ -233,11 +254,14 @@ def markers(look: RowLook) -> Iterator[Fault]:
         yield Fault(what, tokens=(where[0], where[-1] + 1) if where else None, rule=BND004)
         return
     if response and not look.mask.trained and response not in text and look.recipe.mask.response_marker:
-        what = f"the response marker {shown(response, 40)} stands nowhere in the text of this row"
+        what, bare = f"the response marker {shown(response, 40)} is not found in the text of this row", response.strip()
+        if bare and bare in text:
+            what = f"{what}, where {shown(bare, 40)} stands without its white space"
         yield Fault(what, shown(text[-80:]), rule=BND004)
         return
     if not look.known or not look.chat:
         return
+    yield from _merged_markers(look, response, instruction)
     for marker in (response, instruction):
         bare = marker.strip()
         if not bare:
@@ -248,6 +272,36 @@ def markers(look: RowLook) -> Iterator[Fault]:
                 if at >= 0:
                     what = f"message {span.message} holds the marker {shown(bare, 40)}, which the mask takes for a turn"
                     yield Fault(what, message=span.message, span=(at, at + len(bare)), rule=BND005)
+
+
+_NEAR = 16
+"""Characters that a template may write between a marker and what is said."""
+
+
+def _merged_markers(look: RowLook, response: str, instruction: str) -> Iterator[Fault]:
+    """BND011: the marker of a turn stands before it, but a token goes over an edge of it, so the scan misses it."""
+    text, starts, ends = look.rendered.text, look.tokens.starts, look.tokens.ends
+    begins = {span.message: span.start for span in reversed(look.rendered.spans) if span.part is Part.CONTENT}
+    for turn in look.turns if not getattr(look.recipe.own, "last_response_only", False) else ():
+        answer = turn.role == "assistant"
+        marker = response if answer else instruction if turn.role == "user" else ""
+        if not marker or not turn.has_content or look.trains(turn.content) is answer:
+            continue
+        begin = begins[turn.message]
+        at = text.rfind(marker, max(0, begin - len(marker) - _NEAR), begin)
+        near = range(max(0, turn.content[0] - len(marker) - _NEAR), turn.content[0] + 1) if at >= 0 else ()
+        where = [i for i in near if starts[i] < at + len(marker) and ends[i] > at]
+        if where and (starts[where[0]] < at or ends[where[-1]] > at + len(marker)):
+            edge = where[0] if starts[where[0]] < at else where[-1]
+            outcome = "is not trained" if answer else "is trained"
+            why = f"the marker {shown(marker, 40)} before it merges into the token {look.spelling.token(edge)}"
+            yield Fault(
+                f"message {turn.message} {outcome}: {why}",
+                message=turn.message,
+                tokens=(where[0], where[-1] + 1),
+                rule=BND011,
+            )
+            return
 
 
 BND009 = major(
