@@ -63,7 +63,6 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
     finally:
         gc.collect()
         gc.freeze()
-        gc.set_threshold(20_000, 10, 10)
         gc.enable()
 
 
