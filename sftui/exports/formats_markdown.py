@@ -61,7 +61,7 @@ def _code(checked: AuditReport, one: FoundCode) -> Iterator[str]:
     for found, advice in checked.advised(one, SHOWN):
         yield _finding(checked, found)
         if advice.text:
-            yield f"  <br>{'fix' if advice.tried else 'not tried'}: {_code_text(advice.text)}"
+            yield f"  <br>{advice.label}{_code_text(advice.text)}"
         if advice.run:
             yield f"  <br>run: {_code_text(advice.run)}"
     left = one.count - min(len(one.kept), SHOWN)

@@ -20,6 +20,8 @@ from sftui.repairs.catalogue import TITLES
 from sftui.tokens.facts import TokenizerFacts
 
 MARKS = {Severity.ERROR: "✗ error", Severity.WARNING: "! warning", Severity.INFO: "· info"}
+NO_FIX = "no fix: "
+"""Begins what is said of a fix that was tried and does not help, or does harm."""
 SHOWN = 3
 """Findings of one code that are printed in full."""
 
@@ -33,8 +35,12 @@ class Advice(NamedTuple):
 
     def sentence(self, *, run: bool = True) -> str:
         """In words for a line; `run`: with the command."""
-        text = f"{self.text}: {self.run}" if run and self.run else self.text
-        return f"fix: {text}" if self.tried else f"not tried: {text}"
+        return self.label + (f"{self.text}: {self.run}" if run and self.run else self.text)
+
+    @property
+    def label(self) -> str:
+        """What stands before the text."""
+        return "fix: " if self.tried else "" if self.text.startswith(NO_FIX) else "not tried: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +108,7 @@ class AuditReport:
         if fix is not None and not fix.changes and fix.template is None:
             return fix.title
         if cured is not None and fix is not None and (fix.changes or fix.template):
-            return ""
+            return f"{NO_FIX}{cured.declined[0]}" if cured.declined else ""
         return (fix.trainer_keys.get(self.trainer) if fix is not None else "") or fix_text(finding.code, self.trainer)
 
     def changes(self, finding: Finding) -> tuple[RecipeChange, ...]:

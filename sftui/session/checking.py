@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from functools import cached_property
 
 from sftui.audit.audit import Audit
@@ -13,7 +13,7 @@ from sftui.audit.found import Filter, FoundFinding
 from sftui.audit.run import AuditProgress, check_head, run_audit
 from sftui.errors import without_secrets
 from sftui.exports.report_model import AuditReport, tried_as
-from sftui.findings import Context, DatasetChecks, Finding, damaged_files, refused_files
+from sftui.findings import Context, DatasetChecks, Finding, Severity, damaged_files, refused_files
 from sftui.findings.hashes import Hashes
 from sftui.findings.look import RowLook
 from sftui.model import Inspection, Row
@@ -177,7 +177,7 @@ def evaluation_options(options: OpenOptions, evaluation: str) -> OpenOptions:
 def _cured(audit: Audit, session: Ready, seconds: float) -> dict[tuple[object, ...], Finding]:
     """Findings with the cures that help, the worst first, as far as so many seconds go; of those whose fix is the same
     one, the first of which it helps."""
-    from sftui.session.trial import CONCERNED, COSTLY, ODD, helped, with_cures
+    from sftui.session.trial import CONCERNED, COSTLY, ODD, helped, mended, with_cure_of, with_cures
 
     until, cured = time.process_time() + seconds, dict[tuple[object, ...], Finding]()
     found = [kept.finding for code in audit.found.ordered() for kept in code.kept]
@@ -192,14 +192,28 @@ def _cured(audit: Audit, session: Ready, seconds: float) -> dict[tuple[object, .
         if tries[alike] == CONCERNED or (before is not None and helped(before)):
             continue
         tries[alike] += 1
-        steps = with_cures(session, finding)
-        try:
-            while time.process_time() < until:
-                next(steps)
+        if not _in_time(with_cures(session, finding), until, cured, alike):
             return cured
-        except StopIteration as stop:
-            cured[alike] = stop.value
+    for alike, finding in tuple(cured.items()):  # where rows fail for one cause, one cure helps against all of it
+        if finding.severity is not Severity.INFO and not mended(finding):
+            _in_time(with_cure_of(session, finding, tuple(cured.values())), until, cured, alike)
     return cured
+
+
+def _in_time(
+    steps: Generator[None, None, Finding],
+    until: float,
+    cured: dict[tuple[object, ...], Finding],
+    alike: tuple[object, ...],
+) -> bool:
+    """Whether the cures of a finding are tried by some time of the processor, and put with the others then."""
+    try:
+        while time.process_time() < until:
+            next(steps)
+    except StopIteration as stop:
+        cured[alike] = stop.value
+        return True
+    return False
 
 
 def _looks(audit: Audit, session: Ready, each: int) -> Iterator[tuple[FoundFinding, Inspection]]:

@@ -88,7 +88,7 @@ def harm_of(was: Inspection, now: Inspection, answering: Container[str]) -> str:
     the row was to be left out."""
     if now.row.left_out is not None:
         return ""
-    if lost := lost_of(was, now) or _less_read(was, now):
+    if lost := lost_of(was, now) or _less_read(was, now, answering):
         return lost
     if was.labels is None:  # what is trained of it now, the recipe says as of all others
         return ""
@@ -112,12 +112,14 @@ def harm_of(was: Inspection, now: Inspection, answering: Container[str]) -> str:
     return ""
 
 
-def _less_read(was: Inspection, now: Inspection) -> str:
+def _less_read(was: Inspection, now: Inspection, answering: Container[str]) -> str:
     """That a row is read as less than it is: a chat as plain text, or a message without what it says or calls."""
     before, after = was.conversation, now.conversation
     if before is None or after is None:
         return ""
-    if KINDS.index(after.kind) > KINDS.index(before.kind):
+    answers = (one for one in before.messages if one.role in answering)
+    answered = before.completion or any(one.data.get(key) for one in answers for key in SAYING)
+    if answered and KINDS.index(after.kind) > KINDS.index(before.kind):
         return f"row {was.row.index} would be read as {after.kind.value}, not as {before.kind.value}"
     for number, (old, new) in enumerate(zip(before.messages, after.messages)):
         lost = [key for key in SAYING if old.data.get(key) and not new.data.get(key)]

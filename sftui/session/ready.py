@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from sftui.exports.prepared import ExportInput
     from sftui.findings import Context, Finding, Waiver
     from sftui.serving import ServedTemplate
+    from sftui.templates import ChatTemplate
     from sftui.tokens import LoadedTokenizer
     from sftui.tokens.shortcuts.bulk import Bulk
 TEXT_ROWS = 8
@@ -352,13 +353,23 @@ def _tokenized(opened: OpenData, tokenizer: LoadedTokenizer | Problem | None, li
         return UntokenizedData(**{**same, "problem": tokenizer})
     first = opened.sample[0] if opened.sample else None
     try:
-        tools = survey(first, opened.detected, opened.recipe, make_toolbox(opened.recipe, tokenizer))
+        made = make_toolbox(opened.recipe, tokenizer)
+        if isinstance(like, Ready) and like.recipe.render == opened.recipe.render:
+            made = replace(made, templates={name: _as_known(one, like) for name, one in made.templates.items()})
+        tools = survey(first, opened.detected, opened.recipe, made)
         config = opened.options.config
         stops = () if config is None else config.stops(opened.recipe)
         tools = replace(tools, served=_served(opened, tokenizer, like), stops=(*tools.stops, *stops))
     except SftuiError as error:
         return UntemplatedData(**{**same, "problem": as_problem(error)}, tokenizer=tokenizer)
     return Ready(**same, tokenizer=tokenizer, tools=tools)
+
+
+def _as_known(template: ChatTemplate, like: Ready) -> ChatTemplate:
+    """The same template of the same data under another recipe, with the shapes of rows that it has learned; this one
+    where there is none."""
+    known = like.tools.templates.values()
+    return next((one for one in known if one.clock is template.clock is None and one.alike(template)), template)
 
 
 def _served(opened: OpenData, tokenizer: LoadedTokenizer, like: OpenData | None) -> ServedTemplate | None:

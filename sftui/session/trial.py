@@ -53,8 +53,8 @@ def with_cures(session: Ready, finding: Finding) -> Generator[None, None, Findin
     `harm.harm_of`) or has an error that it had not. Where neither its own fix nor a repair but leaving rows out does,
     one is looked for among all changes of the recipe that the trainer can be told. Yields after each step of the work.
     """
-    if finding.row is not None and (finding.row in session.split.unread or finding.row in _costly(session)):
-        return finding  # rows are drawn anew under another recipe, which would seem to help; or cost too much each time
+    if _untriable(session, finding):
+        return finding
     declined: list[str] = []
     fix = finding.fix
     if fix is not None and (fix.changes or fix.template):
@@ -73,18 +73,40 @@ def with_cures(session: Ready, finding: Finding) -> Generator[None, None, Findin
         elif name != DROP:
             declined.append(f"{name} does not help: {why}")
     cured = replace(finding, fix=fix, repairs=tuple(helpful), declined=tuple(declined))
-    mild = helped(replace(cured, repairs=tuple(name for name in helpful if name != DROP)))
     rows = [row for row, _ in _before(session, _rows(session, finding))]
     # where every row is lost, the fault is how they are read, and no repair of each of them is asked for
-    if not mild or (not (fix is not None and fix.changes) and all(row.example is None for row in rows)):
+    if not mended(cured) or (not (fix is not None and fix.changes) and all(row.example is None for row in rows)):
         cured = replace(cured, fix=(yield from _searched(session, finding)) or fix)
     return cured
+
+
+def with_cure_of(session: Ready, finding: Finding, others: Iterable[Finding]) -> Generator[None, None, Finding]:
+    """A finding that has no cure, with the first of the cures of others that helps against it, too; as it is where none
+    does. Yields as `with_cures`."""
+    for other in () if _untriable(session, finding) else others:
+        fix = other.fix
+        for name in other.repairs or ():
+            if name != DROP and not (yield from _tried(session, finding, name)):
+                return replace(finding, repairs=(name, *(finding.repairs or ())))
+        if fix is not None and fix.changes and not (yield from _tried(session, finding, fix)):
+            return replace(finding, fix=fix)
+    return finding
+
+
+def _untriable(session: Ready, finding: Finding) -> bool:
+    """Whether a finding's row is drawn anew under another recipe, which would seem to help, or costs too much."""
+    return finding.row is not None and (finding.row in session.split.unread or finding.row in _costly(session))
 
 
 def helped(finding: Finding) -> bool:
     """Whether a finding whose cures were tried has one."""
     fix = finding.fix
     return bool(finding.repairs) or (fix is not None and bool(fix.changes or fix.template))
+
+
+def mended(finding: Finding) -> bool:
+    """Whether one of its cures leaves its rows in."""
+    return helped(replace(finding, repairs=tuple(name for name in finding.repairs or () if name != DROP)))
 
 
 def in_keys(recipe: Recipe, fix: Fix) -> Fix:
@@ -102,7 +124,8 @@ def in_keys(recipe: Recipe, fix: Fix) -> Fix:
         keys = f"{keys}, with FlashAttention, which alone keeps documents apart by their positions"
     if fix.template:
         keys = f"{keys}, with generation tags in the template, which `sftui template --add-generation-tags` puts there"
-    return replace(fix, trainer_keys={**fix.trainer_keys, recipe.trainer: keys or fix.title})
+    keys = keys or fix.trainer_keys.get(recipe.trainer) or fix.title
+    return replace(fix, trainer_keys={**fix.trainer_keys, recipe.trainer: keys})
 
 
 def _value(value: Any) -> str:
@@ -182,7 +205,8 @@ def _turned(was: Inspection, now: Inspection) -> int:
 def _tried(session: Ready, finding: Finding, cure: str | Fix) -> Generator[None, None, str]:
     """Why one cure, a repair or a fix of the recipe, does not help; "" where it does."""
     context = session.checks()
-    key: tuple[object, ...] = ("tried", *_WHICH(finding), cure if isinstance(cure, str) else None)
+    what = cure if isinstance(cure, str) else str((cure.changes, cure.template))
+    key: tuple[object, ...] = ("tried", *_WHICH(finding), what)
     if key not in context.memo:
         with ExitStack() as files:
             try:

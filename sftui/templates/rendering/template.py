@@ -92,6 +92,11 @@ class ChatTemplate:
         """Another template made of this one, which shares its bound; TemplateError."""
         return ChatTemplate(source, self.name, self.clock, self.rendering, self.made_of)
 
+    def alike(self, other: ChatTemplate) -> bool:
+        """Whether another one is of the same source, name and version of transformers, whatever its clock is."""
+        mine, its = ((one.source, one.name, one.rendering, one.made_of) for one in (self, other))
+        return mine == its
+
     def now(self) -> datetime:
         """What time it is for the template."""
         return (self.clock or datetime.now)()

@@ -24,6 +24,8 @@ from sftui.tokens.surface import BYTE_OF, steps_of
 
 MOST = 3
 """How often a part is made anew for other words; whoever asks for more waits for the whole."""
+MOST_ASKED = 1_000
+"""Pieces whose ids are remembered."""
 CHARACTERS = 20_000
 """Of the texts of one call, up to which a part is worth it."""
 STRETCHES = 200_000
@@ -108,6 +110,7 @@ class _EarlyPart:
         self._named = named
         self._standing = {named[content]: n for n, (content, _) in self.bytewise.added().items()}
         self._words: frozenset[str] = frozenset()
+        self._asked: dict[str, int | None] = {}
         self._made: tuple[FastEngine, Mapping[int, int]] | None = None
         self._left = MOST
 
@@ -128,9 +131,12 @@ class _EarlyPart:
         added = self.bytewise.added().get(known) if known is not None else None
         if added is not None:
             return self._named[added[0]]
-        if piece not in self.form.tokens:  # a millisecond; a dict of all takes forty
-            return None
-        return self.form.ids[self.form.tokens.index(piece)]
+        if piece not in self._asked:
+            if len(self._asked) >= MOST_ASKED:
+                self._asked.clear()
+            tokens = self.form.tokens  # a search takes a millisecond, a dict of all forty
+            self._asked[piece] = self.form.ids[tokens.index(piece)] if piece in tokens else None
+        return self._asked[piece]
 
     def encode(self, texts: Sequence[str], special: bool) -> list[TextEncoding] | None:
         """Texts as the whole encodes them; None where only that can tell."""

@@ -118,6 +118,28 @@ def test_a_cure_is_tried_on_rows_with_other_findings(tmp_path: Path) -> None:
     assert not fix_of_trained_questions(less)
 
 
+def test_findings_of_one_cause_have_one_cure(tmp_path: Path) -> None:
+    """LLaMA-Factory drops every row for a role that map-roles renames, and then has nothing to train."""
+    turns = [{"role": "user", "content": "Hello?"}, {"role": "Assistant", "content": "Hi."}]
+    rows = [{"messages": [turns[0], {**turns[1], "content": text}]} for text in ("Hi.", "Bye.", "No.")]
+    checking = AuditSession(opened(tmp_path, rows, preset("llamafactory@0.9")), Filter())
+    for _ in checking.steps():
+        pass
+    report = checking.checked()
+    runs = {code: report.advice_on(code).run for code in ("RUN001", "ROL002", "TRU006")}
+    assert runs == dict.fromkeys(runs, "sftui repair --apply map-roles"), runs
+
+
+def test_a_fix_that_does_harm_is_told_as_that(tmp_path: Path) -> None:
+    rows = [chat("Hello?", "Hi."), {"messages": [{"role": "user", "content": "Hm?"}]}]
+    checking = AuditSession(opened(tmp_path, rows, preset("unsloth@2026.10")), Filter())
+    for _ in checking.steps():
+        pass
+    advice = checking.checked().advice_on("LAB002")
+    assert not advice.tried and "row 1 would be dropped" in advice.sentence()
+    assert advice.sentence().startswith("no fix: changing mask.rule")
+
+
 def fix_of_trained_questions(checking: AuditSession) -> Sequence[Any]:
     for _ in checking.steps():
         pass
