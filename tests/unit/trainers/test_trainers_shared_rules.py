@@ -10,7 +10,7 @@ import pytest
 from golden_records import inspect, rows_of, with_knobs
 
 from sftui import pipeline
-from sftui.model import Conversation, Kind, Message
+from sftui.model import Conversation, Kind, Message, Pack
 from sftui.recipe import changed
 from sftui.templates import ChatTemplate
 from sftui.tokens import load_tokenizer
@@ -97,6 +97,14 @@ def test_stored_ids_are_shown_as_one_content() -> None:
     tokenizer = load_tokenizer("builtin:chatml")
     made = from_ids(Conversation(Kind.TOKENS, "tokens", input_ids=tokenizer.ids("Hi.")), Toolbox(tokenizer, {}, "none"))
     assert made.text == "Hi." and [(one.start, one.end, one.message) for one in made.spans] == [(0, 3, 0)]
+
+
+@pytest.mark.parametrize(("mask", "attention"), [(None, (1, 1, 0)), ((1, 2), (1, 2, 0))])
+def test_a_pack_without_a_mask_is_attended_whole(mask: tuple[int, ...] | None, attention: tuple[int, ...]) -> None:
+    recipe, made = preset("hf-trainer"), (Pack((), (5, 6), (5, 6), None, mask), Pack((), (5, 6, 7), (5, 6, 7)))
+    tools = pipeline.make_toolbox(recipe, load_tokenizer("builtin:chatml"))
+    batch = trainer_named("hf-trainer").collate_packs(made, recipe, tools)
+    assert batch.attention_mask is not None and batch.attention_mask[0] == attention
 
 
 @pytest.mark.parametrize(
