@@ -29,7 +29,7 @@ TPL023 = minor(
 @setup_check(TPL023)
 def bypassed(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     """TPL023: no control token of the template but those that begin and end any text stands in the strings."""
-    rows = of_kind(sample, Kind.STRINGS)
+    rows = [row for row in of_kind(sample, Kind.STRINGS) if _as_they_are(row)]
     if not rows or context.plain is None or not context.facts.chat_templates:
         return
     tokenizer, facts = context.tools.tokenizer, context.facts
@@ -46,3 +46,8 @@ def bypassed(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
 
 def _strings(pair: Conversation) -> tuple[str, str]:
     return pair.prompt or "", pair.completion or ""
+
+
+def _as_they_are(row: Inspection) -> bool:
+    """Whether the row holds what is asked so, without a format of the trainer's around it (Alpaca's)."""
+    return row.conversation is not None and row.conversation.prompt in (row.row.data or {}).values()
