@@ -11,6 +11,7 @@ from typing import NamedTuple
 from sftui.audit.audit import Audit
 from sftui.audit.found import FoundCode, FoundFinding
 from sftui.audit.verdict import Verdict
+from sftui.errors import without_secrets
 from sftui.findings import Finding, Severity, fix_text
 from sftui.findings.catalogue import repair_command
 from sftui.findings.rule import DROP
@@ -100,7 +101,7 @@ class AuditReport:
         stem, ending = splitext(basename(next(iter(self.files.values()), self.title)))
         what = ["without" if one == "--drop" else one for one in options if one != "--apply"] or ["messages"]
         made = f"{'-'.join((stem, *what))}{'.parquet' if ending == '.parquet' else '.jsonl'}"
-        return shlex.join((sftui, verb, *self.opening, *options, "-o", made))
+        return shlex.join(map(without_secrets, (sftui, verb, *self.opening, *options, "-o", made)))
 
     def _words(self, finding: Finding, cured: Finding | None) -> str:
         """What the finding or its rule says to do; "" for a fix of the recipe that was tried and does not help."""
