@@ -127,7 +127,7 @@ def explain(code: str) -> str:
     if len(set(one.fixes.values())) == 1 and len(one.fixes) == len(NAMED):
         fixes = [f"  {one.fixes[NAMED[0]]}"]
     if fixes:
-        lines += ["", "What repairs it:", *fixes]
+        lines += ["", "What may repair it:", *fixes]
     if wanted in REPAIR_OF:
         lines += ["", "In the data, into a new file:", *(f"  {command}" for command in repair_commands(wanted))]
     return "\n".join(lines) + "\n"

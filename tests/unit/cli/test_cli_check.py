@@ -490,7 +490,7 @@ def test_explain_lists_and_explains(sftui: Sftui) -> None:
     listed = sftui("explain")
     assert listed.code == 0 and [line.split()[0] for line in listed.out.splitlines()] == list(CODES)
     one = sftui("explain", "lab001")
-    assert one.code == 0 and one.out.startswith("LAB001") and "What repairs it:" in one.out
+    assert one.code == 0 and one.out.startswith("LAB001") and "What may repair it:" in one.out
     wrong = sftui("explain", "LAB0001")
     assert wrong.code == 2 and "LAB001" in wrong.err
 
