@@ -280,9 +280,12 @@ def _end(text: str, node: Any) -> int:
     last = node.value[-1]
     if isinstance(last, tuple):
         return _value_range(text, *last)[1]  # an alias stands here, and its node elsewhere
-    return (
-        len(text[: node.end_mark.index].rstrip()) if last.start_mark.index < node.start_mark.index else _end(text, last)
-    )
+    if last.start_mark.index >= node.start_mark.index:
+        return _end(text, last)
+    lines = text[: node.end_mark.index].split("\n")  # an alias is the last that stands there beside comments
+    while not lines[-1].partition("#")[0].strip():
+        lines.pop()
+    return len("\n".join(lines))
 
 
 def _insert(text: str, node: Any, path: Path, value: Any, where: str) -> str:

@@ -233,7 +233,7 @@ def test_of_a_block_only_what_is_another_is_changed(path: tuple[Any, ...], value
         ("d:\n  - z: 1\n  - *a\n", {("d", 2): {"k": 2}}, "  - k: 2\n"),
     ],
 )
-@pytest.mark.parametrize("rest", ["", "e: 3\n"])
+@pytest.mark.parametrize("rest", ["", "e: 3\n", "  # of *e*\n\n# and of e\ne: 3\n"])
 def test_what_comes_behind_an_alias_stands_behind_it(last: str, change: dict[Any, Any], line: str, rest: str) -> None:
     """And not behind what it stands for, which is another block's."""
     before = f"a: &a\n  x: 1\n{last}"
