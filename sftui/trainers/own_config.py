@@ -14,32 +14,35 @@ from sftui.trainers.config import Facts, OpenedConfig, WrittenConfig
 from sftui.trainers.remembering import last_asked
 
 
+def _of_config(trainer: str, name: str) -> Any:
+    """What the module of a trainer's config has under a name; None where it has nothing, or there is no config."""
+    config = traits_of(trainer).config
+    return getattr(import_module(config), name, None) if config else None
+
+
 def key_of(trainer: str, path: str) -> str:
     """The keys of a trainer's config that say a knob, for a person to read; empty where it has none."""
     from sftui.trainers.table import key_of
 
-    config = traits_of(trainer).config
-    return key_of(getattr(import_module(config), "TABLE", ()), path) if config else ""
+    return key_of(_of_config(trainer, "TABLE") or (), path)
 
 
 def naming(trainer: str, config: Any, data: str, number: int) -> dict[tuple[str | int, ...], Any]:
     """The changes (place → value) by which dataset `number` of an opened config is the JSON lines file `data`;
     empty where sftui cannot write that key."""
-    module = traits_of(trainer).config
-    name = getattr(import_module(module), "naming", None) if module else None
+    name = _of_config(trainer, "naming")
     return name(config, data, number) if name is not None else {}
 
 
 def row_keys(recipe: Recipe) -> dict[str, Any]:
     """What a file beside the trainer's config says of the rows, by its keys; empty where it reads none."""
-    module = traits_of(recipe.trainer).config
-    keys = getattr(import_module(module), "row_keys", None) if module else None
+    keys = _of_config(recipe.trainer, "row_keys")
     return keys(recipe) if keys is not None else {}
 
 
 def runner_request(recipe: Recipe) -> dict[str, Any]:
     """What the trainer's runner is asked in place of the written config; empty where it reads that."""
-    ask = getattr(import_module(traits_of(recipe.trainer).config), "runner_request", None)
+    ask = _of_config(recipe.trainer, "runner_request")
     return ask(recipe, preset(recipe.preset)) if ask is not None else {}
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sftui import labels as label_rules
 from sftui.conversations import Detection
@@ -45,9 +45,6 @@ from sftui.trainers.trl.packing import CollatorTrainer
 from sftui.trainers.trl.trainer import assistant_only, completion_only
 from sftui.trainers.unsloth import TRAITS, UnslothOptions, formats, masks
 from sftui.trainers.unsloth.markers import Markers, resolve
-
-if TYPE_CHECKING:
-    pass
 
 STOPS = "Unsloth stops at this row"
 
