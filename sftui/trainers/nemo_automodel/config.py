@@ -325,8 +325,9 @@ NAMES: Mapping[str, str] = _TOLD["names"]
 REFUSED: Mapping[str, str] = _TOLD["refused"]
 """Datasets of NeMo Automodel that sftui does not show, and why."""
 NOTHING: Mapping[str, str] = _TOLD["nothing"]
-IDLE: Mapping[str, str] = _TOLD["idle"]
 """Keys of a dataset that change no row."""
+IDLE: Mapping[str, str] = _TOLD["idle"]
+"""Keys of a dataset that have no effect even where they are set."""
 UNSUPPORTED: Mapping[str, str] = _TOLD["unsupported"]
 LOADERS = frozenset({"dataset", "dataloader", "packed_sequence", "step_scheduler"})
 LOADS = ("NeMoAutoTokenizer.from_pretrained", HF_TOKENIZER)

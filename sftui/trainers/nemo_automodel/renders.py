@@ -175,7 +175,8 @@ def chat(conversation: Conversation, recipe: Recipe, tools: Toolbox, options: Re
         whole = replace(_renumbered(whole, sent), notes=(*whole.notes, note))
     answers = tuple(i for i, message in enumerate(messages) if message.data.get("role") == "assistant")
     # tags are looked for in the default template of several, whichever a row is rendered by
-    tagged = TAG.search((tools.templates.get("default") or next(iter(tools.templates.values()))).source) is not None
+    default = tools.default_template
+    tagged = default is not None and TAG.search(default.source) is not None
     prefixes: dict[int, str] = {}
     if not tagged and recipe.mask.rule != "all":
         if not answers:
