@@ -238,7 +238,7 @@ def _work(
 ) -> None:
     """Do piece after piece; the process gives way to others, leaves Ctrl-C to its parent, and ends with it."""
     os.chdir(folder)  # names of files are relative to it
-    signal.set_wakeup_fd(-1)
+    signal.set_wakeup_fd(-1)  # a fork has its parent's, which hears of signals by it
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     _end_with(parent)
