@@ -82,19 +82,21 @@ class Bulk:
         self._characters += sum([len(encode.text) for encode in texts if encode.other is None])
         if self.fast is not None:
             return self.fast.grown()
-        if self._tried or self._plain is None or not texts or self._loads != "worth":
-            return bool(texts) and self._loads == "soon" and not self._tried
+        if self._tried or self._plain is None or not texts or self._loads == "never":
+            return False
+        if self._loads == "soon":
+            return True
         expected = self.expected()
         left = self._rows if expected is None else expected - self._rows
         return left * self._characters > self._rows * (LOADING + PER_TOKEN * self._plain.facts.vocab_size)
 
     def faster(self, plain: LoadedTokenizer, texts: Sequence[ToEncode]) -> LoadedTokenizer:
         """The same with gigatoken, where that is installed, takes the tokenizer and equals it on `texts`."""
-        made, self._tried = self.of(plain), True
+        made, again, self._tried = self.of(plain), self._tried, True
         encoding = fast_engine(plain)
         if encoding is None or self.mismatch is not None:
             return made
-        if self._offsets is not None:
+        if self._offsets is not None and not again:
             self._offsets.prove()
         self.fast = None  # one that has grown makes room first
         self.fast = _proven(encoding, probe_strings(plain.facts.special_tokens.values()), texts)
@@ -138,20 +140,14 @@ class _BulkEngine(FastEngine):
             self.begun = partial(self._by_beginning, begun)
 
     def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Flat]:
-        fast = self._by_gigatoken(texts, add_special_tokens)
-        return super().ids_batch(texts, add_special_tokens) if fast is None else fast
-
-    def _by_gigatoken(self, texts: Sequence[str], add_special_tokens: bool) -> list[Flat] | None:
-        """The ids of many texts by gigatoken; None where that is not loaded, or was found wrong."""
         fast = self._bulk.fast
-        if len(texts) < 2 or fast is None:
-            return None
-        found = fast.ids(texts, add_special_tokens)
-        one = self._next(len(texts)) if len(found) == len(texts) else len(found)
-        if super().ids_batch([texts[one]], add_special_tokens) == found[one : one + 1]:
-            return found
-        self._bulk.differs(texts[one], Bulk.FAST, where=Bulk.FAST)
-        return None
+        if len(texts) > 1 and fast is not None:
+            found = fast.ids(texts, add_special_tokens)
+            one = self._next(len(texts)) if len(found) == len(texts) else len(found)
+            if super().ids_batch([texts[one]], add_special_tokens) == found[one : one + 1]:
+                return found
+            self._bulk.differs(texts[one], Bulk.FAST, where=Bulk.FAST)
+        return super().ids_batch(texts, add_special_tokens)
 
     def _by_beginning(self, known: Beginnings, begun: Sequence[PrefixedText], add_special_tokens: bool) -> list[Flat]:
         texts = [prefixed_text.text for prefixed_text in begun]

@@ -23,7 +23,7 @@ from sftui.tokens.shortcuts import bulk as module
 from sftui.tokens.shortcuts import gigatokens
 from sftui.tokens.shortcuts.bulk import Bulk
 from sftui.tokens.shortcuts.gigatokens import gigatoken_of
-from sftui.tokens.shortcuts.offsets import ByteOffsets
+from sftui.tokens.shortcuts.offsets import ByteOffsets, SpaceOffsets
 
 rust = pytest.importorskip("gigatoken.gigatoken_rs", reason="gigatoken is in the extra `fast`")
 
@@ -142,17 +142,19 @@ DIGITS = {"type": "Digits", "individual_digits": True}
 SPLIT = {"type": "Split", "pattern": {"Regex": r"\s+(?!\S)|\s+"}, "behavior": "Isolated", "invert": False}
 
 
+def in_turn(*steps: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "Sequence", "pretokenizers": [*steps]}
+
+
 @pytest.mark.parametrize(
     "parts",
     [
         {"pre_tokenizer": None},
         {"pre_tokenizer": BYTES},
-        {
-            "pre_tokenizer": {
-                "type": "Sequence",
-                "pretokenizers": [{"type": "Digits", "individual_digits": True}, LEVEL],
-            }
-        },
+        {"pre_tokenizer": in_turn(DIGITS, LEVEL)},
+        {"pre_tokenizer": in_turn(SPLIT, LEVEL)},
+        {"pre_tokenizer": in_turn({**SPLIT, "behavior": "Removed"}, BYTES)},
+        {"pre_tokenizer": in_turn({**SPLIT, "invert": True}, BYTES)},
         {"model": {"end_of_word_suffix": "</w>"}},
         {"added": [AddedToken("whole", single_word=True)]},
         {"added": [AddedToken("<late>", normalized=True)]},
@@ -208,7 +210,10 @@ def test_it_is_tried_once(plain: LoadedTokenizer, monkeypatch: pytest.MonkeyPatc
 
 
 def test_one_that_has_grown_is_made_anew(plain: LoadedTokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    proofs: list[ByteOffsets] = []
     monkeypatch.setattr(gigatokens, "LOOK", 100)
+    for kind in (ByteOffsets, SpaceOffsets):
+        monkeypatch.setattr(kind, "prove", lambda self: proofs.append(self))
     fast, bulk = in_bulk(plain)
     first = bulk.fast
     fast.ahead([ToEncode(text) for text in TEXTS])
@@ -218,6 +223,7 @@ def test_one_that_has_grown_is_made_anew(plain: LoadedTokenizer, monkeypatch: py
     assert bulk.due(8, [])
     again = bulk.faster(plain, [ToEncode(text) for text in TEXTS])
     assert bulk.fast is not None and bulk.fast is not first and not bulk.due(8, [])
+    assert len(proofs) == 1, "of places, which stay as they are"
     again.ahead([ToEncode(text) for text in TEXTS])
     assert [again.flat(text) for text in TEXTS] == [plain.encode(text).ids for text in TEXTS]
 
