@@ -172,3 +172,12 @@ def steps_of(state: dict[str, Any]) -> list[dict[str, Any]]:
         inner: list[dict[str, Any]] = next((state[key] for key in _INNER if key in state), [])
         return [step for part in inner for step in steps_of(part)]
     return [state] if state else []
+
+
+def steps_around(backend: Any) -> list[list[dict[str, Any]]] | None:
+    """The steps of what a `tokenizers.Tokenizer` has around its model: normalizer, pre-tokenizer and post-processor;
+    None where one of them is not known."""
+    parts = (backend.normalizer, backend.pre_tokenizer, backend.post_processor)
+    states = list(map(state_of, parts))
+    known = all(state or part is None for part, state in zip(parts, states))
+    return list(map(steps_of, states)) if known else None

@@ -19,7 +19,7 @@ from typing import Any
 from sftui.flat import Flat, flat
 from sftui.model import common_prefix
 from sftui.tokens.loaded import FastEngine, LoadedTokenizer, PrefixedText, is_panic
-from sftui.tokens.surface import state_of, steps_of
+from sftui.tokens.surface import steps_around
 
 Own = tuple[int, ...]
 
@@ -141,12 +141,10 @@ def _by_stretches(backend: Any) -> bool:
     drawn = any(getattr(model, name, None) for name in ("dropout", "alpha", "nbest_size"))  # by chance
     if type(model).__name__ not in _MODELS or drawn or backend.encode_special_tokens:
         return False
-    parts = (backend.normalizer, backend.pre_tokenizer, backend.post_processor)
-    for part, known in zip(parts, (_NORMALIZERS, _SPLITTERS, AROUND)):
-        state = state_of(part)
-        if part is not None and not (state and all(step.get("type") in known for step in steps_of(state))):
-            return False
-    return True
+    around = steps_around(backend)
+    return around is not None and all(
+        step.get("type") in known for steps, known in zip(around, (_NORMALIZERS, _SPLITTERS, AROUND)) for step in steps
+    )
 
 
 def _anchors(added: Mapping[int, Any]) -> dict[int, str]:

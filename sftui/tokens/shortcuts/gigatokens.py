@@ -21,7 +21,7 @@ from sftui.flat import Flat, flat
 from sftui.tokens.loaded import FastEngine, is_panic
 from sftui.tokens.release import give_back
 from sftui.tokens.shortcuts.beginnings import AROUND, put_around
-from sftui.tokens.surface import state_of, steps_of
+from sftui.tokens.surface import steps_around
 
 KEPT = 48 << 20
 """Bytes by which the process may grow before gigatoken is made anew."""
@@ -71,16 +71,14 @@ class Gigatoken:
 
 
 def gigatoken_of(plain: FastEngine) -> Gigatoken | None:
-    """gigatoken over the backend of an engine; None where that has a part which gigatoken does not read, and where it
-    is not installed. What it raises for what it refuses is its own."""
+    """gigatoken over the backend of an engine; None where that has a part which gigatoken does not read. ImportError
+    where it is not installed; what it raises for what it refuses is its own."""
     backend = plain.backend
     around = put_around(backend) if _read_whole(backend) else None
     if around is None:
         return None
-    try:
-        from gigatoken.gigatoken_rs import load_hf_json
-    except ImportError:
-        return None
+    from gigatoken.gigatoken_rs import load_hf_json
+
     written = backend.to_str()
     give_back()
     if backend.encode_special_tokens:  # a setting, which the file does not hold: special tokens are text
@@ -96,13 +94,10 @@ def gigatoken_of(plain: FastEngine) -> Gigatoken | None:
 def _read_whole(backend: Any) -> bool:
     """Whether gigatoken reads each part of a tokenizer that has a say in ids."""
     model, pieces = backend.model, backend.get_added_tokens_decoder().values()
-    parts = (backend.normalizer, backend.pre_tokenizer, backend.post_processor)
-    states = list(map(state_of, parts))
-    if type(model).__name__ != "BPE" or model.continuing_subword_prefix or model.end_of_word_suffix:
+    steps = steps_around(backend)
+    if type(model).__name__ != "BPE" or model.continuing_subword_prefix or model.end_of_word_suffix or steps is None:
         return False
-    if any(part is not None and not state for part, state in zip(parts, states)):
-        return False
-    normal, before, after = map(steps_of, states)
+    normal, before, after = steps
     if any(step.get("type") not in AROUND for step in after) or any(piece.single_word for piece in pieces):
         return False
     if backend.encode_special_tokens and _tangled(*_parted(pieces, "special")):

@@ -14,14 +14,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 from operator import add, itemgetter, sub
 from typing import Any
 
 from sftui.model import NOWHERE, Cut
 from sftui.tokens.loading.probes import probe_strings
-from sftui.tokens.surface import BYTE_OF, BYTE_PIECE, METASPACE, Decoding, read_decoding, state_of, steps_of, surfacer
+from sftui.tokens.surface import BYTE_OF, BYTE_PIECE, METASPACE, Decoding, read_decoding, steps_around, surfacer
 
 _KEEPING = frozenset({"ByteLevel", "Split", "Digits", "Punctuation"})
 """Pre-tokenizers that cut a text and leave its characters as they are."""
@@ -266,10 +266,10 @@ def byte_offsets(backend: Any) -> ByteOffsets | None:
     model = backend.model
     if type(model).__name__ != "BPE" or model.continuing_subword_prefix or model.end_of_word_suffix or model.dropout:
         return None
-    states = [(part, state_of(part)) for part in (backend.normalizer, backend.pre_tokenizer, backend.post_processor)]
-    if any(part is not None and not state for part, state in states):
+    steps = steps_around(backend)
+    if steps is None:
         return None
-    normal, before, after = (steps_of(state) for _, state in states)
+    normal, before, after = steps
     if any(step.get("type") not in _AROUND for step in after):
         return None
     levels = [step for step in before if step.get("type") == "ByteLevel"]
@@ -287,19 +287,16 @@ def byte_offsets(backend: Any) -> ByteOffsets | None:
     )
 
 
-def _space_offsets(
-    backend: Any, normal: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any]]
-) -> SpaceOffsets | None:
+def _space_offsets(backend: Any, normal: list[dict[str, Any]], before: list[dict[str, Any]]) -> SpaceOffsets | None:
     """Those where a pre-tokenizer or a normalizer writes `▁` for a space."""
     added = backend.get_added_tokens_decoder().values()
     if any(token.normalized for token in added):  # found among what is put before
         return None
-    replaces = [*normal][-1:] == [_REPLACE]
     if not normal and [step.get("type") for step in before] == ["Metaspace"]:
         if before[0].get("replacement") != METASPACE:
             return None
         return SpaceOffsets(backend, before[0].get("prepend_scheme", "always"), doubled=False)
-    if replaces and [*normal][:-1] in ([], [_PREPEND]) and [*before] in ([], [_NOTHING]):
+    if normal in ([_REPLACE], [_PREPEND, _REPLACE]) and before in ([], [_NOTHING]):
         return SpaceOffsets(backend, "always" if len(normal) > 1 else "never", doubled=True)
     return None
 
