@@ -282,7 +282,7 @@ def _merged_markers(look: RowLook, response: str, instruction: str) -> Iterator[
     """BND011: the marker of a turn stands before it, but a token goes over an edge of it, so the scan misses it."""
     text, starts, ends = look.rendered.text, look.tokens.starts, look.tokens.ends
     begins = {span.message: span.start for span in reversed(look.rendered.spans) if span.part is Part.CONTENT}
-    for turn in look.turns if not getattr(look.recipe.own, "last_response_only", False) else ():
+    for turn in look.answers[-1:] if look.recipe.mask.turns == "last" else look.turns:
         answer = turn.role == "assistant"
         marker = response if answer else instruction if turn.role == "user" else ""
         if not marker or not turn.has_content or look.trains(turn.content) is answer:

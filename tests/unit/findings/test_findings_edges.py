@@ -61,7 +61,13 @@ def said(answer: Any, **more: Any) -> Case:
     return case(GOOD, chat("hi", {"role": "assistant", "content": answer, **more}))
 
 
+LAST_ONLY = replace(CODES["BND011"].bad, changes={**CODES["BND011"].bad.changes, "mask.turns": "last"})
+
 RAISED: dict[str, tuple[str, Case]] = {
+    "a marker that merges before the last answer": (
+        "BND011",
+        replace(LAST_ONLY, rows=(chat("hi?", "No.", "f", "Yes."),)),
+    ),
     "a replacement character that BERT's normalizer removes": (
         "CON008",
         case(chat("hi you two", "the cat\ufffds paw"), tokenizer="cleans"),
@@ -285,6 +291,10 @@ PASSED: dict[str, tuple[str, Case]] = {
         case(
             {"text": "Paris."}, {"text": ""}, tokenizer="gemma", preset="unsloth@2026.10", facts={"chat_templates": {}}
         ),
+    ),
+    "a marker that merges before an answer that is no last one": (
+        "BND011",
+        LAST_ONLY,
     ),
     "rows that do not fail for their own sake": (
         "ROW003",
