@@ -225,9 +225,9 @@ BND005 = major(
 
 BND011 = major(
     "marker-merged",
-    "a marker of the mask merges with its neighbour, so its turn is missed",
-    "The scan looks for the marker's own ids. Where a token takes its first or last characters and those beside it,"
-    " they do not stand there: the answer is not trained, or the question behind it is.",
+    "a marker of the mask merges with the text beside it, so the scan misses it",
+    "The scan looks for the marker's own ids. A token that spans an edge of the marker takes their place: an answer"
+    " behind it is not trained, a question behind it is.",
     data="leave both markers unset, or choose markers that begin and end with a control token",
     bad=case(
         chat("f", "Yes.", "hi?", "No."),
@@ -294,7 +294,7 @@ def _merged_markers(look: RowLook, response: str, instruction: str) -> Iterator[
         if where and (starts[where[0]] < at or ends[where[-1]] > at + len(marker)):
             edge = where[0] if starts[where[0]] < at else where[-1]
             outcome = "is not trained" if answer else "is trained"
-            why = f"the marker {shown(marker, 40)} before it merges into the token {look.spelling.token(edge)}"
+            why = f"its marker {shown(marker, 40)} merges into the token {look.spelling.token(edge)}"
             yield Fault(
                 f"message {turn.message} {outcome}: {why}",
                 message=turn.message,

@@ -22,8 +22,8 @@ _QUOTED = chatml(
 TOO007 = major(
     "call-rendered-broken",
     "a tool call is rendered as JSON that cannot be read",
-    "It begins as JSON and is none: a quote or bracket too many in the template, arguments in Python's writing, or"
-    " values that were put in without being written as JSON. What serves the model finds no call in it.",
+    "It begins as JSON and does not parse: the template writes a quote or bracket too many, arguments as Python prints"
+    " them, or values without tojson. What serves the model finds no call in it.",
     data="write the whole call with tojson in the template",
     leads_to=Consequence.GARBLED,
     bad=case(chat("Weather?", CALL), template=_QUOTED),
@@ -46,6 +46,6 @@ def broken(look: RowLook) -> Iterator[Fault]:
             except (ValueError, RecursionError) as error:
                 wrong = error.pos if isinstance(error, json.JSONDecodeError) else opened.end()
                 tail = shown(text[wrong : wrong + 12])
-                what = f"the call of {shown(name, 40)} in message {number} is not JSON from {tail}"
+                what = f"the call of {shown(name, 40)} in message {number} stops being JSON at {tail}"
                 yield Fault(what, shown(text[opened.start() : wrong + 12], 120), message=number)
                 return

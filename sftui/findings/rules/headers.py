@@ -43,4 +43,4 @@ def role_words(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault
         return
     names = " and ".join(f"`{shown(word, 20)}`" for word in words)
     severity = None if any(words.values()) else Severity.INFO
-    yield Fault(f"messages begin with {names}, the word of a role in another format", names, severity, of=rows)
+    yield Fault(f"messages begin with {names}, which another format writes before each turn", names, severity, of=rows)

@@ -15,9 +15,9 @@ _PAIR = {"prompt": "What is 0 + 3?", "completion": "It is 3."}
 TPL023 = minor(
     "strings-bypass-template",
     "prompt and completion are joined without the chat template",
-    "Of strings the trainer makes one text, with nothing between them. A chat model is asked through its template, so"
-    " it is trained on another text than it is served with; for a base model that completes texts this is right.",
-    data="give lists of messages in prompt and completion, which the trainer puts through the template",
+    "The trainer joins strings into one text with nothing between them. A chat model is asked through its template, so"
+    " it is served with another text than it was trained on; for a base model that completes texts this is right.",
+    data="give prompt and completion as lists of messages, which the trainer renders with the template",
     bad=case(_PAIR, preset="trl@1.16"),
     good=case(
         {"prompt": "<|im_start|>user\nWhat is 0 + 3?<|im_end|>\n<|im_start|>assistant\n", "completion": "3<|im_end|>"},

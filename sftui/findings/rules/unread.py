@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sftui.conversations.messages import KNOWN_ROLES
+from sftui.conversations.messages import parse_json, part_kind
 from sftui.conversations.refusals import MEDIA_COLUMNS
 from sftui.findings.checks import Fault, chats, setup_check
 from sftui.findings.context import FIRST_ANSWER, Context
@@ -16,6 +16,7 @@ from sftui.findings.rule import GOOD, TOOL, case, chat, chatml, major
 from sftui.findings.words import REASONING
 from sftui.model import Conversation, Inspection
 from sftui.text import many
+from sftui.trainers.traits import MessageKind
 
 ANSWERS = ("answer", "answers", "response", "output", "completion", "solution", "target", "generation", "reply")
 """Names of columns that hold an answer."""
@@ -23,16 +24,14 @@ THOUGHTS = (*REASONING, "thought", "thoughts", "rationale", "cot", "chain_of_tho
 """Those of columns that hold its reasoning."""
 PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff")
 
-UNHEARD = KNOWN_ROLES.difference(("system", "developer", "user", "assistant"))
-"""Roles of which no other finding tells what becomes of their messages."""
 ASKED = ({"role": "user", "content": "What?"}, {"role": "assistant", "content": "Wait."})
 OBSERVED = chat("hi", "Wait.", ("environment", "4 °C"), ("assistant", "It is cold."))
 
 CON015 = major(
     "column-unread",
-    "a column that nobody reads looks like a part of the conversation",
-    "The answer, its reasoning, the tools or the images stand in a column of their own that the trainer does not read"
-    " under this name: what the model should learn from, or be given, never reaches it.",
+    "a column that the trainer does not read looks like a part of the conversation",
+    "The answer, its reasoning, the tools or the images stand in a column of a name that the trainer does not read: the"
+    " model never sees them.",
     data="put it into the messages, or name the column as the trainer reads it",
     leads_to=Consequence.LOST,
     bad=case({**chat("What is the capital of France?"), "answer": "Paris.", "reasoning": "It is in Europe."}),
@@ -47,19 +46,19 @@ CON015 = major(
 @setup_check(CON015)
 def unread_columns(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     """CON015: columns of answers where no message is one, of tools where there are none, of images that are named."""
-    read, rows = set(context.detected.fields.values()), chats(sample)
-    answering = context.traits.answering
-    silent = [row for row in rows if answering.isdisjoint(one.role for one in _messages(row))]
-    without_tools = [row for row in rows if row.conversation is not None and not row.conversation.tools]
-    pictured = [row for row in rows if row.conversation is not None and _names_images(row.conversation)]
-    title = context.traits.title
+    title, read, answering = context.traits.title, set(context.detected.fields.values()), context.traits.answering
+    silent = [row for row in chats(sample) if answering.isdisjoint(_roles(row))]
     for some, looks, what in (
-        (silent, _is_answer, "no message is an answer, and {title} does not read {names}, where it may be"),
-        (without_tools, _is_tools, "{title} does not read {names}, which holds definitions of tools"),
+        (silent, _is_answer, "no message is an answer, and {title} does not read {names}, which may hold one"),
         (
-            pictured,
+            chats(sample, lambda said: not said.tools),
+            _is_tools,
+            "{title} does not read the definitions of tools in {names}",
+        ),
+        (
+            chats(sample, _names_images),
             _is_pictures,
-            "messages name images, and {title} does not read {names}, which holds some",
+            "messages name images, and {title} does not read those in {names}",
         ),
     ):
         columns = [
@@ -72,12 +71,12 @@ def unread_columns(context: Context, sample: Sequence[Inspection]) -> Iterator[F
             yield Fault(what.format(names=names, title=title) + of, names, of=found)
 
 
-def _messages(row: Inspection) -> Sequence[Any]:
-    return row.conversation.messages if row.conversation is not None else ()
+def _roles(row: Inspection) -> Sequence[str]:
+    return [message.role for message in row.conversation.messages] if row.conversation is not None else ()
 
 
 def _columns(row: Inspection) -> Iterator[tuple[str, Any]]:
-    data = row.row.data if isinstance(row.row.data, Mapping) else {}
+    data = row.row.data or {}
     return ((str(name), value) for name, value in data.items() if value not in (None, "", [], {}))
 
 
@@ -87,10 +86,7 @@ def _is_answer(name: str, value: Any) -> bool:
 
 def _is_tools(name: str, value: Any) -> bool:
     if isinstance(value, str) and value.lstrip().startswith("[") and '"parameters"' in value:
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            return False
+        value = parse_json(value)
     entries = value if isinstance(value, (list, tuple)) else ()
     return bool(entries) and all(
         isinstance(entry, Mapping) and isinstance(one := entry.get("function", entry), Mapping) and "parameters" in one
@@ -110,7 +106,7 @@ def _is_pictures(name: str, value: Any) -> bool:
 def _names_images(conversation: Conversation) -> bool:
     contents = [message.content for message in conversation.messages]
     parts = [part for content in contents if isinstance(content, (list, tuple)) for part in content]
-    typed = (part.get("type") in ("image", "image_url") for part in parts if isinstance(part, Mapping))
+    typed = (part_kind(part) in ("image", "image_url") for part in parts)
     return any(typed) or any("<image>" in content for content in contents if isinstance(content, str))
 
 
@@ -129,11 +125,10 @@ TPL022 = major(
 
 @setup_check(TPL022)
 def unwritten_roles(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
-    """TPL022: roles of which the template writes no message, tried on one of each."""
-    rows = chats(sample)
-    for role in dict.fromkeys(message.role for row in rows for message in _messages(row)):
-        said = {"role": role, "content": FIRST_ANSWER}
-        text = None if role not in UNHEARD else context.render([*ASKED, said, ASKED[1]])
+    """TPL022: roles of tool results (TOO002 in each row) of which the template writes no message, tried on one."""
+    rows, kind_of = chats(sample), context.traits.kind_of
+    for role in dict.fromkeys(role for row in rows for role in _roles(row) if kind_of(role) is MessageKind.RESULT):
+        text = context.render([*ASKED, {"role": role, "content": FIRST_ANSWER}, ASKED[1]])
         if text is not None and FIRST_ANSWER not in text:
-            found = [row for row in rows if role in (message.role for message in _messages(row))]
+            found = [row for row in rows if role in _roles(row)]
             yield Fault(f"the template writes no message of the role `{shown(role, 30)}`", shown(role, 30), of=found)
