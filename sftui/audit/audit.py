@@ -22,7 +22,7 @@ from sftui.flat import Ranges, covered, moved, overlap
 from sftui.model import Inspection, Part, RenderedText
 from sftui.text import visible
 
-COUNTS = (*("tokenized", "tokens", "trained", "received_tokens", "evaluation_rows", "evaluation_tokens"),)
+COUNTS = ("tokenized", "tokens", "trained", "received_tokens", "evaluation_rows", "evaluation_tokens")
 MOST_SOURCES = 5000
 NO_FINDINGS = "no findings"
 UNKNOWN_BRANCH = "not known who wrote what"

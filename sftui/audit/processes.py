@@ -64,7 +64,7 @@ def audit_in_processes(
     total: Callable[[], int | None] = lambda: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[AuditProgress]:
-    """Like `run_audit`, in `jobs` processes; the set-up must be checked already. `fork` as in `Crew`, SftuiError too.
+    """Like `run_audit`, in `jobs` processes; the set-up must be checked already. `fork` and SftuiError as in `Crew`.
 
     Chunks join in the order of the rows, so after each progress the audit holds the first `audit.rows` rows.
     """
