@@ -16,7 +16,7 @@ what each trainer says for itself: its table, what names the rows, and what it n
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -426,13 +426,6 @@ class KnownKeys:
     removed: frozenset[str] = frozenset()
     """Keys that the release refuses whatever they are set to."""
 
-    def unknown(self, path: str, value: Any, then: str, stops: bool = False) -> KeyNote:
-        """The note of a key that the record does not hold; `then` is what the trainer does with such a key."""
-        if self.stated:
-            near = hint(path.rpartition(".")[2], self.config | self.dataset)
-            return KeyNote(path, value, KeyUse.UNKNOWN, f"{self.title} {self.version} {then}{near}", stops)
-        return KeyNote(path, value, KeyUse.UNSURE, f"sftui knows {self.title} up to {self.version}")
-
     def stops(self, path: str, value: Any, error: str) -> KeyNote:
         """The note of a key at which the trainer raises `error`."""
         use = KeyUse.STOPS if self.stated else KeyUse.NEWEST_STOPS
@@ -476,7 +469,7 @@ class KeyRules:
     stops: bool = False
     later: Container[str] = ()
 
-    def note(self, key: str, value: Any, known: KnownKeys, names: Container[str], under: str = "") -> KeyNote:
+    def note(self, key: str, value: Any, known: KnownKeys, names: Collection[str], under: str = "") -> KeyNote:
         """The note of a key; `names` are those of the record, `under` is where it stands."""
         path = f"{under}{key}"
         for remark in self.remarks:
@@ -486,7 +479,10 @@ class KeyRules:
             return KeyNote(path, value, KeyUse.USED)
         if key in self.passed or key in names:
             return KeyNote(path, value, KeyUse.PASSED)
-        return known.unknown(path, value, self.unread, self.stops)
+        if not known.stated:
+            return KeyNote(path, value, KeyUse.UNSURE, f"sftui knows {known.title} up to {known.version}")
+        why = f"{known.title} {known.version} {self.unread}{hint(key, sorted(names))}"
+        return KeyNote(path, value, KeyUse.UNKNOWN, why, self.stops)
 
 
 def known_keys(trainer: str, title: str, asked: str | None) -> KnownKeys:

@@ -387,7 +387,7 @@ def _entry_note(name: str, key: str, value: Any) -> KeyNote:
         return KeyNote(path, value, KeyUse.UNSUPPORTED, "sftui does not model images, videos or audios")
     if key in ENTRY_KEYS:
         return KeyNote(path, value, KeyUse.USED)
-    return KeyNote(path, value, KeyUse.UNKNOWN, f"LLaMA-Factory reads it nowhere{hint(key, ENTRY_KEYS)}")
+    return KeyNote(path, value, KeyUse.UNKNOWN, f"LLaMA-Factory reads it nowhere{hint(key, sorted(ENTRY_KEYS))}")
 
 
 def _rows(draft: Draft) -> table.Keys:

@@ -193,7 +193,7 @@ def _entry_notes(entries: Any, known: KnownKeys) -> list[KeyNote]:
     """The keys of a mixture's entries (trl 1.16.0, scripts/utils.py DatasetConfig and get_dataset)."""
     rules = KeyRules(known.dataset, ENTRY_UNSUPPORTED, unread="stops at it", stops=True)
     return [
-        rules.note(str(key), value, known, (), f"datasets[{number}].")
+        rules.note(str(key), value, known, known.dataset, f"datasets[{number}].")
         for number, entry in enumerate(entries if isinstance(entries, list) else [])
         for key, value in (entry.items() if isinstance(entry, Mapping) else ())
     ]

@@ -48,6 +48,20 @@ def test_of_a_release_that_was_not_read_nothing_is_claimed(trainer: str, version
     assert told.use is KeyUse.UNSURE
 
 
+@pytest.mark.parametrize(
+    ("entry", "more", "path", "near"),
+    [
+        ("", "sequence_lem: 3", "sequence_lem", ", did you mean `sequence_len`?"),
+        (", sequence_lem: 3", "", "datasets[0].sequence_lem", ""),  # which no entry has
+        (", roles_to_trian: [user]", "", "datasets[0].roles_to_trian", ", did you mean `roles_to_train`?"),
+        ("", "roles_to_trian: [user]", "roles_to_trian", ""),
+    ],
+)
+def test_a_key_that_is_near_is_named_where_it_is_read(entry: str, more: str, path: str, near: str) -> None:
+    told = note("axolotl", AXOLOTL % (entry, more), path, RELEASES["axolotl"])
+    assert told.use is KeyUse.UNKNOWN and told.note.partition(", did")[1:] == near.partition(", did")[1:]
+
+
 def test_a_key_of_a_newer_release_in_a_dataset_is_not_called_unknown() -> None:
     told = note("axolotl", AXOLOTL % (", share: 2", ""), "datasets[0].share")
     assert told.use is KeyUse.UNSURE and told.note == "sftui knows Axolotl up to 0.21.0"
