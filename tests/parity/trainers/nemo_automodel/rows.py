@@ -30,6 +30,15 @@ def called(text: Any = "", *calls: Any, **more: Any) -> dict[str, Any]:
     return said(text, tool_calls=list(calls) or [CALL], **more)
 
 
+def thinking() -> Rows:
+    """Thoughts beside earlier answers and in them."""
+    first, last = said("Four.", reasoning_content="One."), said("", reasoning_content="Two")
+    return [
+        {"messages": [user(), first, user("And?"), last]},
+        {"messages": [user(), said("<think>\nCount.\n</think>\n\nFour."), user("And?"), said("Five.")]},
+    ]
+
+
 def _between(odd: Rows, plain: Rows) -> Rows:
     return [row for pair in zip(odd, plain) for row in pair] + plain[len(odd) :]
 
@@ -100,15 +109,7 @@ def chats() -> Rows:
         {"messages": [user(), said("Four.", reasoning_content=None)]},
         {"messages": [user(), said("Four.", reasoning_content=["Count."])]},
         {"messages": [user(reasoning_content=7), said("Four.", reasoning="Count.", thinking="More.")]},
-        {
-            "messages": [
-                user(),
-                said("Four.", reasoning_content="One."),
-                user("And?"),
-                said("", reasoning_content="Two"),
-            ]
-        },
-        {"messages": [user(), said("<think>\nCount.\n</think>\n\nFour."), user("And?"), said("Five.")]},
+        *thinking(),
         {"messages": [user(), called(reasoning_content="Look?"), result, said("4", reasoning_content="So.")]},
         {"messages": [user(), said("Four.", weight=0, train=False, name="me")]},
         {"messages": [user(), said()], "tools": []},
@@ -293,15 +294,7 @@ def edges() -> Rows:
     """Thoughts and what begins like the prompt of an answer, few of each."""
     return [
         {"messages": [user(), said("Four.", reasoning_content="Count.")]},
-        {
-            "messages": [
-                user(),
-                said("Four.", reasoning_content="One."),
-                user("And?"),
-                said("", reasoning_content="Two"),
-            ]
-        },
-        {"messages": [user(), said("<think>\nCount.\n</think>\n\nFour."), user("And?"), said("Five.")]},
+        *thinking(),
         {"messages": [system(), user(), said("<think>\n\n</think>\n\nFour.")]},
         {"messages": [system(), user(), said("")]},
         {"messages": [user(), said("It is four, " * 4), user("And?"), said("Five.")]},
