@@ -208,6 +208,15 @@ def stages(shape: str, tokenizer: Path, work: Path) -> Mapping[str, Mapping[str,
     return found
 
 
+def places(tokenizers: str, shapes: str) -> Iterator[tuple[str, Path, Path]]:
+    """Each shape with each tokenizer, of names with commas between, and a folder for what is made of both."""
+    compile_sftui()
+    for name in tokenizers.split(","):
+        for shape in shapes.split(","):
+            with tempfile.TemporaryDirectory() as folder:
+                yield shape, SHARED / "tokenizers" / name, Path(folder)
+
+
 def load() -> str:
     return f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
 
@@ -220,23 +229,19 @@ def main() -> None:
     parser.add_argument("--stages", action="store_true")
     parser.add_argument("--repeat", type=int, default=1)
     given = parser.parse_args()
-    compile_sftui()
-    for name in given.tokenizers.split(","):
-        for shape in given.shapes.split(","):
-            tokenizer = SHARED / "tokenizers" / name
-            with tempfile.TemporaryDirectory() as folder:
-                rows = Given(shape, tokenizer, Path(folder))
-                costs = measured(rows, given.ways.split(","), given.repeat)
-                shares = stages(shape, tokenizer, Path(folder)) if given.stages else {}
-            print(f"\n{name}, {shape}: µs a row, start-up off (median of {given.repeat}, {load()})")
-            named = {way.name: cost for way, cost in costs.items()}
-            for way, cost in costs.items():
-                other = named.get(way.against or "")
-                taken = f"{(rows.counts[1] - rows.counts[0]) * way.times:8,} rows"
-                told = f"   {other.processor / cost.processor:5.2f} times {way.against}" if other is not None else ""
-                print(f"  {way.name:36} {taken} {cost.processor:8.0f} CPU {cost.clock:8.0f} clock{told}")
-            for command, share in shares.items():
-                print(f"  stages of {command}: " + ", ".join(f"{stage} {part:.0%}" for stage, part in share.items()))
+    for shape, tokenizer, folder in places(given.tokenizers, given.shapes):
+        rows = Given(shape, tokenizer, folder)
+        costs = measured(rows, given.ways.split(","), given.repeat)
+        shares = stages(shape, tokenizer, folder) if given.stages else {}
+        print(f"\n{tokenizer.name}, {shape}: µs a row, start-up off (median of {given.repeat}, {load()})")
+        named = {way.name: cost for way, cost in costs.items()}
+        for way, cost in costs.items():
+            other = named.get(way.against or "")
+            taken = f"{(rows.counts[1] - rows.counts[0]) * way.times:8,} rows"
+            told = f"   {other.processor / cost.processor:5.2f} times {way.against}" if other is not None else ""
+            print(f"  {way.name:36} {taken} {cost.processor:8.0f} CPU {cost.clock:8.0f} clock{told}")
+        for command, share in shares.items():
+            print(f"  stages of {command}: " + ", ".join(f"{stage} {part:.0%}" for stage, part in share.items()))
 
 
 if __name__ == "__main__":

@@ -10,12 +10,9 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
-import tempfile
-from pathlib import Path
 
-from measure import compile_sftui
-from rows import SHAPES, SHARED
-from whole_datasets import PLAIN, TUTORIAL, Given, Way, load
+from rows import SHAPES
+from whole_datasets import PLAIN, TUTORIAL, Given, Way, load, places
 
 ROWS = "200,600,1319,2638,5276,20000"
 AT_ONCE = (
@@ -45,26 +42,21 @@ def main() -> None:
     parser.add_argument("--tutorial", action="store_true")
     parser.add_argument("--repeat", type=int, default=5)
     asked = parser.parse_args()
-    compile_sftui()
-    for name in asked.tokenizers.split(","):
-        for shape in asked.shapes.split(","):
-            with tempfile.TemporaryDirectory() as folder:
-                given = Given(shape, SHARED / "tokenizers" / name, Path(folder))
-                for command in asked.commands.split(","):
-                    some = ways(command, asked.tutorial)
-                    given.cost(some[0], 200)  # the tokenizer is proven once
-                    for rows in map(int, asked.rows.split(",")):
-                        found: dict[str, list[float]] = {way.name: [] for way in some}
-                        for _ in range(asked.repeat):
-                            for way in some:
-                                found[way.name].append(given.cost(way, rows).processor)
-                        costs = {way: statistics.median(seconds) for way, seconds in found.items()}
-                        ratio = costs["as it is"] / min(cost for way, cost in costs.items() if way != TUTORIAL)
-                        told = ", ".join(f"{way} {cost:.2f} s" for way, cost in costs.items())
-                        print(
-                            f"{name:20} {shape:6} {command:6} {rows:7,} rows: {told}; {ratio:.2f}×, {load()}",
-                            flush=True,
-                        )
+    for shape, tokenizer, folder in places(asked.tokenizers, asked.shapes):
+        given = Given(shape, tokenizer, folder)
+        for command in asked.commands.split(","):
+            some = ways(command, asked.tutorial)
+            given.cost(some[0], 200)  # the tokenizer is proven once
+            for rows in map(int, asked.rows.split(",")):
+                found: dict[str, list[float]] = {way.name: [] for way in some}
+                for _ in range(asked.repeat):
+                    for way in some:
+                        found[way.name].append(given.cost(way, rows).processor)
+                costs = {way: statistics.median(seconds) for way, seconds in found.items()}
+                ratio = costs["as it is"] / min(cost for way, cost in costs.items() if way != TUTORIAL)
+                told = ", ".join(f"{way} {cost:.2f} s" for way, cost in costs.items())
+                begins = f"{tokenizer.name:20} {shape:6} {command:6} {rows:7,} rows"
+                print(f"{begins}: {told}; {ratio:.2f}×, {load()}", flush=True)
 
 
 if __name__ == "__main__":
