@@ -120,7 +120,8 @@ def kept() -> Iterator[None]:
     read = lru_cache(load._builtin)
 
     def builtin(name: str, folder: Path) -> LoadedTokenizer:
-        return LoadedTokenizer(read(name, folder).facts, read(name, folder).engine)
+        one = read(name, folder)
+        return LoadedTokenizer(one.facts, one.engine)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sandbox, "_code", lru_cache(1000)(sandbox._code.__wrapped__))
