@@ -19,8 +19,7 @@ from sftui.recipe import Recipe, changed, diff
 from sftui.session.candidates import pairs, single_knobs, with_role
 from sftui.session.opened import OpenData
 from sftui.session.ready import Ready, under, waits
-from sftui.trainers import trainer_named
-from sftui.trainers.own_config import losses_of, row_keys
+from sftui.trainers.own_config import keys_between, losses_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +112,3 @@ def _tried(session: Ready, now: Inspection, token: int, recipe: Recipe) -> Label
 def trains(side: RowSide, token: int) -> bool:
     """Whether a token carries loss."""
     return side.gone is None and side.labels[token] not in (None, IGNORE_INDEX)
-
-
-def keys_between(before: Recipe, after: Recipe) -> tuple[tuple[str, Any], ...]:
-    """The keys of the trainer's config that say something else under another recipe, with what they say then; None for
-    one that goes, or says null."""
-    old, new = ({**trainer_named(one.preset).keys_of(one)[0], **row_keys(one)} for one in (before, after))
-    return tuple((key, new.get(key)) for key in dict.fromkeys((*old, *new)) if old.get(key) != new.get(key))

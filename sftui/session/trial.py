@@ -28,7 +28,7 @@ from sftui.session.ready import Ready, ready_under
 from sftui.text import visible
 from sftui.tokens.shortcuts.bulk import Bulk
 from sftui.trainers import traits_of
-from sftui.trainers.own_config import losses_of
+from sftui.trainers.own_config import keys_between, losses_of
 
 CONCERNED = 3
 """Rows that a finding names on which its cures are tried."""
@@ -115,8 +115,6 @@ def in_keys(recipe: Recipe, fix: Fix) -> Fix:
     if after.preset != recipe.preset:
         keys = f"{traits_of(after.preset).title} {after.version}"
     else:
-        from sftui.session.deciding import keys_between
-
         said = keys_between(recipe, after)
         keys = ", ".join(f"remove {key}" if value is None else f"{key}: {_value(value)}" for key, value in said)
     packs = any(change.path.startswith("pack.") for change in fix.changes)
@@ -183,8 +181,6 @@ def _recipes(session: Ready, finding: Finding, rows: Sequence[Inspection]) -> It
 def can_be_told(recipe: Recipe, other: Recipe) -> bool:
     """Whether the trainer's config says something else under another recipe; a loop written by hand does what it is
     given."""
-    from sftui.session.deciding import keys_between
-
     traits = traits_of(recipe.preset)
     return traits.by_hand or not traits.config or other.preset != recipe.preset or bool(keys_between(recipe, other))
 

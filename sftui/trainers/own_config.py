@@ -67,6 +67,13 @@ def losses_of(recipe: Recipe) -> tuple[str, ...]:
     return trainer_named(recipe.preset).keys_of(recipe)[1]
 
 
+def keys_between(before: Recipe, after: Recipe) -> tuple[tuple[str, Any], ...]:
+    """The keys of the trainer's config that say something else under another recipe, with what they say then; None for
+    one that goes, or says null."""
+    old, new = ({**trainer_named(one.preset).keys_of(one)[0], **row_keys(one)} for one in (before, after))
+    return tuple((key, new.get(key)) for key in dict.fromkeys((*old, *new)) if old.get(key) != new.get(key))
+
+
 def choices_of(recipe: Recipe, info: KnobInfo) -> tuple[Any, ...]:
     """The values of a knob with choices that the recipe's trainer can be told, the rest of the recipe as it stands.
 
