@@ -117,9 +117,9 @@ def in_keys(recipe: Recipe, fix: Fix) -> Fix:
     else:
         said = keys_between(recipe, after)
         keys = ", ".join(f"remove {key}" if value is None else f"{key}: {_value(value)}" for key, value in said)
-    packs = any(change.path.startswith("pack.") for change in fix.changes)
-    if keys and packs and traits_of(recipe.preset).packing.separates_by == "positions":
-        keys = f"{keys}, with FlashAttention, which alone keeps documents apart by their positions"
+    packs, packing = any(change.path.startswith("pack.") for change in fix.changes), traits_of(recipe.preset).packing
+    if keys and packs and packing.separates_by == "positions" and after.pack.strategy in packing.separates:
+        keys = f"{keys}, and train with FlashAttention, which alone keeps documents apart by their positions"
     if fix.template:
         keys = f"{keys}, with generation tags in the template, which `sftui template --add-generation-tags` puts there"
     keys = keys or fix.trainer_keys.get(recipe.trainer) or fix.title

@@ -24,6 +24,7 @@ SPEAKERS = ({"speaker": "human", "utterance": "So?"}, {"speaker": "bot", "uttera
     [
         ("llamafactory", {"query": "So?", "reply": "So."}, {}, "columns.prompt: query"),
         ("llamafactory", {"query": "So?", "reply": "So."}, {}, "columns.response: reply"),
+        ("llamafactory", {"query": "So?", "reply": "So."}, {"data.format": "sharegpt"}, "remove dataset_info.json"),
         ("llamafactory", {"conv": TURNS}, {"data.format": "sharegpt"}, "columns.messages: conv"),
         ("llamafactory", {"conv": TURNS}, {"data.format": "sharegpt"}, "tags.user_tag: user"),
         (
@@ -50,3 +51,4 @@ def test_what_makes_a_refused_set_be_read(
     assert opened.refused is not None
     found = way_in(opened)
     assert way in found and bool(way) is bool(found), found
+    assert not found.startswith("set remove "), found

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from sftui.audit.found import Filter
-from sftui.findings import Finding
-from sftui.recipe import Recipe, changed
+from sftui.findings import Finding, Fix
+from sftui.recipe import Recipe, changed, diff
 from sftui.session.checking import AuditSession
 from sftui.session.ready import Ready, open_data, tokenized
-from sftui.session.trial import with_cures
+from sftui.session.trial import in_keys, with_cures
 from sftui.trainers import preset
 from sftui.workspace import OpenOptions
 from sftui.workspace import events as ev
@@ -54,6 +54,13 @@ def shared_chat(turns: Sequence[tuple[str, str]]) -> dict[str, Any]:
 def chat(*contents: str) -> dict[str, Any]:
     roles = ("user", "assistant") * len(contents)
     return {"messages": [{"role": role, "content": text} for role, text in zip(roles, contents)]}
+
+
+@pytest.mark.parametrize(("strategy", "apart"), [("bfd", True), ("none", False)])
+def test_flash_attention_is_asked_for_where_positions_keep_documents_apart(strategy: str, apart: bool) -> None:
+    recipe = changed(preset("trl@1.16"), "pack.strategy", "wrapped")
+    fix = in_keys(recipe, Fix("", diff(recipe, changed(recipe, "pack.strategy", strategy))))
+    assert fix.trainer_keys["trl"] and ("FlashAttention" in fix.trainer_keys["trl"]) is apart
 
 
 def test_map_roles_is_offered_for_the_roles_alone_that_it_maps(tmp_path: Path) -> None:
