@@ -250,7 +250,7 @@ def _tagged(session: Ready) -> str:
         raise SftuiError("there is no chat template to put tags into")
     chats = [
         made.conversation
-        for made, _ in _before(session, _light(session.stored.sample))
+        for made, _ in _before(session, _light(session, session.stored.sample))
         if made.conversation is not None
     ]
     done = add_generation_tags(
@@ -345,15 +345,16 @@ def _mark(finding: Finding) -> tuple[object, ...]:
 
 def _rows(session: Ready, finding: Finding) -> list[Row]:
     """The rows as stored on which a cure is tried, those that the finding names first."""
-    named = [finding.row] if finding.row is not None else list(finding.rows[:CONCERNED])
-    rows, seen = list[Row](), set(named)
-    for number in named:
-        with suppress(IndexError):  # the file was cut since
-            rows.append(session.stored.source.row(number))
-    odd: Sequence[Row] = session.checks().memo.get(ODD, ())
     costly = _costly(session)
-    others = {row.index: row for row in _light((*session.stored.sample, *odd)) if row.index not in costly}
-    return [*rows, *(row for number, row in others.items() if number not in seen)]
+    concerned = (finding.row,) if finding.row is not None else finding.rows
+    rows = dict[int, Row]()
+    for number in islice((number for number in concerned if number not in costly), CONCERNED):
+        with suppress(IndexError):  # the file was cut since
+            rows[number] = session.stored.source.row(number)
+    odd: Sequence[Row] = session.checks().memo.get(ODD, ())
+    for row in _light(session, (*session.stored.sample, *odd)):
+        rows.setdefault(row.index, row)
+    return list(rows.values())
 
 
 def _costly(session: Ready) -> Collection[int]:
@@ -362,13 +363,15 @@ def _costly(session: Ready) -> Collection[int]:
     return costly
 
 
-def _light(rows: Sequence[Row]) -> list[Row]:
-    return [row for row in rows if row.size <= HEAVY]
+def _light(session: Ready, rows: Sequence[Row]) -> list[Row]:
+    """Those of some rows that cost little."""
+    costly = _costly(session)
+    return [row for row in rows if row.size <= HEAVY and row.index not in costly]
 
 
 def _set_up(session: Ready, rows: Iterable[Made]) -> tuple[Finding, ...]:
     """What is wrong with the set-up, by those of some rows that are of the sample."""
-    sampled = {row.index for row in _light(session.stored.sample)}
+    sampled = {row.index for row in _light(session, session.stored.sample)}
     return check_setup(session.checks(), [row for row, _ in rows if row.row.index in sampled and not row.row.left_out])
 
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from sftui.audit.found import Filter
-from sftui.findings import Finding, Fix
+from sftui.findings import Finding, Fix, Severity
 from sftui.recipe import Recipe, changed, diff
 from sftui.session.checking import AuditSession
 from sftui.session.ready import Ready, open_data, tokenized
-from sftui.session.trial import in_keys, with_cures
+from sftui.session.trial import COSTLY, in_keys, with_cures
 from sftui.trainers import preset
 from sftui.workspace import OpenOptions
 from sftui.workspace import events as ev
@@ -145,6 +145,17 @@ def test_a_fix_that_does_harm_is_told_as_that(tmp_path: Path) -> None:
     advice = checking.checked().advice_on("LAB002")
     assert not advice.tried and "row 1 would be dropped" in advice.sentence()
     assert advice.sentence().startswith("no fix: changing mask.rule")
+
+
+def test_rows_that_cost_too_much_are_tried_under_no_cure(tmp_path: Path) -> None:
+    """Neither where the template is tagged nor where a finding of the set-up names them."""
+    session = opened(tmp_path, [chat("Hello?", "Hi."), chat("And now?", "Bye."), chat("So?", "So.")], preset("trl"))
+    session.checks().memo[COSTLY] = frozenset({1})
+    (finding,) = tried(session, "LAB002")
+    assert finding.fix is not None and finding.fix.template is not None
+    for _ in with_cures(session, Finding("EOS008", Severity.WARNING, "", rows=(1, 2))):
+        pass
+    assert session.checks().once("as it is", dict[int, object]).keys() == {0, 2}
 
 
 def fix_of_trained_questions(checking: AuditSession) -> Sequence[Any]:
