@@ -177,11 +177,13 @@ def evaluation_options(options: OpenOptions, evaluation: str) -> OpenOptions:
 def _cured(audit: Audit, session: Ready, seconds: float) -> dict[tuple[object, ...], Finding]:
     """Findings with the cures that help, the worst first, as far as so many seconds go; of those whose fix is the same
     one, the first of which it helps."""
+    until, cured = time.process_time() + seconds, dict[tuple[object, ...], Finding]()
+    found = [kept.finding for code in audit.found.ordered() for kept in code.kept]
+    if not found:
+        return cured
     from sftui.findings.rules.rows import ROW007
     from sftui.session.trial import CONCERNED, COSTLY, ODD, helped, mended, with_cure_of, with_cures
 
-    until, cured = time.process_time() + seconds, dict[tuple[object, ...], Finding]()
-    found = [kept.finding for code in audit.found.ordered() for kept in code.kept]
     costly = audit.found.codes.get(ROW007.code)
     session.checks().memo[COSTLY] = frozenset(costly.rows if costly is not None else ())
     first = {one.code: one.row for one in reversed(found) if one.row is not None}

@@ -73,9 +73,8 @@ def with_cures(session: Ready, finding: Finding) -> Generator[None, None, Findin
         elif name != DROP:
             declined.append(f"{name} does not help: {why}")
     cured = replace(finding, fix=fix, repairs=tuple(helpful), declined=tuple(declined))
-    rows = [row for row, _ in _before(session, _rows(session, finding))]
     # where every row is lost, the fault is how they are read, and no repair of each of them is asked for
-    if not mended(cured) or (not (fix is not None and fix.changes) and all(row.example is None for row in rows)):
+    if not mended(cured) or (not (fix is not None and fix.changes) and _lost(_as_they_are(session, finding))):
         cured = replace(cured, fix=(yield from _searched(session, finding)) or fix)
     return cured
 
@@ -136,10 +135,8 @@ def _searched(session: Ready, finding: Finding) -> Generator[None, None, Fix | N
     key = ("searched", finding.code, finding.severity, finding.signature or finding.sentence)
     if key not in context.memo:
         best: tuple[int, int, Recipe] | None = None
-        rows = _rows(session, finding)
-        made = [was for was, _ in _before(session, rows)]
         said, seen = set(losses_of(session.recipe)), {""}
-        for number, (likely, other) in enumerate(islice(_recipes(session, finding, made), MOST_RECIPES)):
+        for number, (likely, other) in enumerate(islice(_recipes(session, finding), MOST_RECIPES)):
             change = str(diff(session.recipe, other) or "")
             if change in seen or not said.issuperset(losses_of(other)) or not can_be_told(session.requested, other):
                 continue
@@ -148,7 +145,8 @@ def _searched(session: Ready, finding: Finding) -> Generator[None, None, Fix | N
                 break
             why = yield from _under(session, finding, other)
             if not why:
-                turned = sum([_turned(was, now) for was, now in zip(made, context.memo.get("after", ()))])
+                made = zip(_as_they_are(session, finding), context.memo.get("after", ()))
+                turned = sum([_turned(was, now) for was, now in made])
                 best = min(best or (turned, number, other), (turned, number, other), key=itemgetter(0, 1))
                 if likely:
                     break
@@ -158,14 +156,15 @@ def _searched(session: Ready, finding: Finding) -> Generator[None, None, Fix | N
     return found
 
 
-def _recipes(session: Ready, finding: Finding, rows: Sequence[Inspection]) -> Iterator[tuple[bool, Recipe]]:
+def _recipes(session: Ready, finding: Finding) -> Iterator[tuple[bool, Recipe]]:
     """What is tried against a finding, whether it is likely to help: as the trainer's advice has it; single knobs;
     columns and keys that nobody reads; a newer release; two knobs at once."""
     recipe = session.recipe
     yield from ((True, other) for other in advised(recipe, finding.code))
     if finding.severity is Severity.INFO:
         return
-    lost = all(row.example is None for row in rows)
+    rows = _as_they_are(session, finding)
+    lost = _lost(rows)
     read = [(False, other) for other in mappings(recipe, session.detected, session.stored.sample, lost=lost)]
     yield from read if lost else ()
     yield from ((False, changed(recipe, path, value)) for path, value in single_knobs(recipe, rows))
@@ -380,6 +379,16 @@ def _before(session: Ready, rows: Sequence[Row]) -> list[Made]:
     missing = [row for row in rows if row.index not in known]
     known.update({made[0].row.index: made for made in _made(session, missing)})
     return [known[row.index] for row in rows]
+
+
+def _as_they_are(session: Ready, finding: Finding) -> list[Inspection]:
+    """The rows on which a cure is tried, as they are without one."""
+    return [row for row, _ in _before(session, _rows(session, finding))]
+
+
+def _lost(rows: Iterable[Inspection]) -> bool:
+    """Whether the trainer takes none of some rows."""
+    return all(row.example is None for row in rows)
 
 
 def _made(session: Ready, stored: Iterable[Row]) -> Iterator[Made]:
