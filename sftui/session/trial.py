@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections import Counter
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
@@ -11,7 +10,6 @@ from dataclasses import replace
 from itertools import chain, islice
 from operator import attrgetter, itemgetter
 from pathlib import Path
-from typing import Any
 
 from sftui.errors import SftuiError
 from sftui.findings import SCOPE_OF, DatasetChecks, Finding, Fix, Severity, check_dataset, check_setup
@@ -25,10 +23,10 @@ from sftui.session.candidates import advised, mappings, pairs, single_knobs
 from sftui.session.harm import harm_of
 from sftui.session.opened import HEAVY, OpenData
 from sftui.session.ready import Ready, ready_under
-from sftui.text import visible
 from sftui.tokens.shortcuts.bulk import Bulk
 from sftui.trainers import traits_of
 from sftui.trainers.own_config import keys_between, losses_of
+from sftui.views.knobs import value_text
 
 CONCERNED = 3
 """Rows that a finding names on which its cures are tried."""
@@ -115,7 +113,7 @@ def in_keys(recipe: Recipe, fix: Fix) -> Fix:
         keys = f"{traits_of(after.preset).title} {after.version}"
     else:
         said = keys_between(recipe, after)
-        keys = ", ".join(f"remove {key}" if value is None else f"{key}: {_value(value)}" for key, value in said)
+        keys = ", ".join(f"remove {key}" if value is None else f"{key}: {value_text(value)}" for key, value in said)
     packs, packing = any(change.path.startswith("pack.") for change in fix.changes), traits_of(recipe.preset).packing
     if keys and packs and packing.separates_by == "positions" and after.pack.strategy in packing.separates:
         keys = f"{keys}, and train with FlashAttention, which alone keeps documents apart by their positions"
@@ -123,10 +121,6 @@ def in_keys(recipe: Recipe, fix: Fix) -> Fix:
         keys = f"{keys}, with generation tags in the template, which `sftui template --add-generation-tags` puts there"
     keys = keys or fix.trainer_keys.get(recipe.trainer) or fix.title
     return replace(fix, trainer_keys={**fix.trainer_keys, recipe.trainer: keys})
-
-
-def _value(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=dict)
 
 
 def _searched(session: Ready, finding: Finding) -> Generator[None, None, Fix | None]:
@@ -187,8 +181,8 @@ def can_be_told(recipe: Recipe, other: Recipe) -> bool:
 def fix_to(session: OpenData, recipe: Recipe) -> Fix:
     """The fix that leads to another recipe."""
     changes = diff(session.requested, recipe)
-    title = ", ".join(f"set {change.path} to {_value(change.after)}" for change in changes)
-    return in_keys(session.requested, Fix(visible(title), changes))
+    title = ", ".join(f"set {change.path} to {value_text(change.after)}" for change in changes)
+    return in_keys(session.requested, Fix(title, changes))
 
 
 def _turned(was: Inspection, now: Inspection) -> int:
