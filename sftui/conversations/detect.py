@@ -354,7 +354,7 @@ MEDIA_PARTS = frozenset(
     {"image", "image_url", "input_image", "video", "video_url", "audio", "audio_url", "input_audio"}
 )
 _TRAINER_COLUMNS = ("messages", "conversations", "prompt", "completion", "text")
-_SYSTEM_COLUMNS = ("system", "system_prompt", "system_message")
+SYSTEM_COLUMNS = ("system", "system_prompt", "system_message")
 
 
 def notes_on(
@@ -382,7 +382,7 @@ def notes_on(
     pairs = [name for name in columns if name.lower() in {"chosen", "rejected"}]
     if len(pairs) == 2:
         notes.append("the columns `chosen` and `rejected` are not used")
-    column = find_column(columns, _SYSTEM_COLUMNS)
+    column = find_column(columns, SYSTEM_COLUMNS)
     chats = detected.format in {"messages", "sharegpt", "columns", "prompt_completion"}
     if column is not None and "system" not in detected.fields and chats:
         notes.append(f"the column `{column}` is not used; --field system={column} puts it first")

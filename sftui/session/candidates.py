@@ -11,9 +11,11 @@ from importlib import import_module
 from typing import Any
 
 from sftui.conversations import Detection
-from sftui.conversations.messages import FLAG_KEYS, KNOWN_ROLES, ROLE_ALIASES, WEIGHT_KEYS
+from sftui.conversations.detect import SYSTEM_COLUMNS
+from sftui.conversations.messages import CONTENT_KEYS, FLAG_KEYS, KNOWN_ROLES, ROLE_ALIASES, ROLE_KEYS, WEIGHT_KEYS
 from sftui.errors import SftuiError
 from sftui.findings.rules.truncation import round_up
+from sftui.findings.rules.unread import ANSWERS
 from sftui.model import NOWHERE, Inspection, Row
 from sftui.recipe import Recipe, changed, knobs_of
 from sftui.recipe_io import knob_at
@@ -27,15 +29,15 @@ DATA_FLAGS = ("train_flag", "train_detail", "weight")
 _TEXTS: Mapping[str, tuple[str, ...]] = {
     "text": ("text", "content", "body", "document"),
     "prompt": ("prompt", "question", "query", "problem", "instruction", "input"),
-    "completion": ("completion", "answer", "response", "output", "solution", "target", "reply"),
+    "completion": ANSWERS,
     "instruction": ("instruction", "prompt", "question", "query", "problem", "text"),
-    "output": ("output", "answer", "response", "completion", "solution", "target", "reply"),
-    "system": ("system", "system_prompt"),
+    "output": ANSWERS,
+    "system": SYSTEM_COLUMNS,
 }
 """Names under which a column of text is read as a field of ours."""
 _KEYS: Mapping[str, tuple[str, ...]] = {
-    "role": ("role", "from", "speaker", "author"),
-    "content": ("content", "value", "text", "message"),
+    "role": (*ROLE_KEYS, "author"),
+    "content": (*CONTENT_KEYS, "message"),
     "train_flag": FLAG_KEYS,
     "weight": WEIGHT_KEYS,
 }

@@ -33,6 +33,7 @@ SPEAKERS = ({"speaker": "human", "utterance": "So?"}, {"speaker": "bot", "uttera
             {},
             'data.fields to {"prompt": "query", "completion": "reply"}',
         ),
+        ("llamafactory", {"query": "So?", "generation": "So."}, {}, "columns.response: generation"),
         ("hf-trainer", {"dialog": SPEAKERS}, {}, 'data.message_keys to {"role": "speaker", "content": "utterance"}'),
         ("hf-trainer", {"dialog": SPEAKERS}, {}, '"bot": "assistant"'),
         ("trl", {"query": "So?", "reply": "So."}, {}, ""),  # it reads columns by fixed names
