@@ -78,10 +78,10 @@ class Bulk:
 
     def due(self, rows: int, texts: Sequence[ToEncode]) -> bool:
         """Whether, with so many rows more, of these texts, it is time to ask for `faster`, or to ask for it again."""
-        self._rows += rows
-        self._characters += sum([len(encode.text) for encode in texts if encode.other is None])
         if self.fast is not None:
             return self.fast.grown()
+        self._rows += rows
+        self._characters += sum([len(encode.text) for encode in texts if encode.other is None])
         if self._tried or self._plain is None or not texts or self._loads == "never":
             return False
         if self._loads == "soon":
