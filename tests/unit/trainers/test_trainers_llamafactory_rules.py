@@ -116,11 +116,8 @@ def test_answers_and_what_follows_them_are_trained(knobs: Mapping[str, Any], exp
     made = one(TURNS, knobs)
     assert trained_text(made) == expected
     recipe = with_knobs(preset("llamafactory@0.9"), {"render.template": "llamafactory/chatml", **knobs})
-    tools, detected = (
-        pipeline.make_toolbox(recipe, load_tokenizer("builtin:chatml")),
-        pipeline.detect([made.row], recipe),
-    )
-    (unplaced,) = pipeline.inspect_all([made.row], detected, recipe, tools, Bulk())
+    tools = pipeline.make_toolbox(recipe, load_tokenizer("builtin:chatml"))
+    (unplaced,) = pipeline.inspect_all([made.row], pipeline.detect([made.row], recipe), recipe, tools, Bulk())
     assert unplaced.example == made.example
 
 

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from sftui import pipeline
-from sftui.model import NOWHERE, Example, Inspection, Pack, Row
+from sftui.model import NOWHERE, Example, Inspection, Row
 from sftui.recipe import Recipe, changed
 from sftui.tokens import LoadedTokenizer, load_tokenizer
 from sftui.tokens.loaded import FastEngine, TextEncoding
 from sftui.tokens.shortcuts.bulk import Bulk
-from sftui.trainers import Trainer, preset, trainer_named
+from sftui.trainers import preset
 from sftui.trainers.llamafactory.registry import TEMPLATES
 from sftui.trainers.pieces import cut_by_tokenizer
 
@@ -178,11 +178,3 @@ def test_what_a_tokenizer_puts_around_a_text_outlives_its_cut(
     plain = load_tokenizer("builtin:chatml", mode="provisional")
     facts = replace(plain.facts, front=(1, 2), back=(3,), truncation_side=side)
     assert cut_by_tokenizer(count, LoadedTokenizer(facts, plain.engine), limit, special) == kept
-
-
-def test_packs_without_a_mask_are_seen_whole() -> None:
-    recipe = preset("hf-trainer")
-    tools = pipeline.make_toolbox(recipe, load_tokenizer("builtin:chatml", mode="provisional"))
-    packs = [Pack(((0, 0, n),), (7,) * n, (7,) * n) for n in (3, 2)]
-    batch = Trainer.collate_packs(trainer_named("hf-trainer"), packs, recipe, tools)
-    assert batch.attention_mask == ((1, 1, 1), (1, 1, 0))

@@ -104,7 +104,7 @@ def test_a_pack_without_a_mask_is_attended_whole(mask: tuple[int, ...] | None, a
     recipe, made = preset("hf-trainer"), (Pack((), (5, 6), (5, 6), None, mask), Pack((), (5, 6, 7), (5, 6, 7)))
     tools = pipeline.make_toolbox(recipe, load_tokenizer("builtin:chatml"))
     batch = trainer_named("hf-trainer").collate_packs(made, recipe, tools)
-    assert batch.attention_mask is not None and batch.attention_mask[0] == attention
+    assert batch.attention_mask == (attention, (1, 1, 1))
 
 
 @pytest.mark.parametrize(
