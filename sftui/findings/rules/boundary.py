@@ -291,7 +291,9 @@ def _merged_markers(look: RowLook, response: str, instruction: str) -> Iterator[
         at = text.rfind(marker, max(0, begin - len(marker) - _NEAR), begin)
         near = range(max(0, turn.content[0] - len(marker) - _NEAR), turn.content[0] + 1) if at >= 0 else ()
         where = [i for i in near if starts[i] < at + len(marker) and ends[i] > at]
-        if where and (starts[where[0]] < at or ends[where[-1]] > at + len(marker)):
+        if not where or not any(start <= where[0] and turn.content[0] < end for start, end in look.labels.kept):
+            continue  # what is cut off is not trained in any case
+        if starts[where[0]] < at or ends[where[-1]] > at + len(marker):
             edge = where[0] if starts[where[0]] < at else where[-1]
             outcome = "is not trained" if answer else "is trained"
             why = f"its marker {shown(marker, 40)} merges into the token {look.spelling.token(edge)}"

@@ -61,9 +61,18 @@ def said(answer: Any, **more: Any) -> Case:
     return case(GOOD, chat("hi", {"role": "assistant", "content": answer, **more}))
 
 
+def marked(row: dict[str, Any], limit: int) -> Case:
+    bad = CODES["BND011"].bad
+    return replace(bad, rows=(row,), changes={**bad.changes, "length.max": limit})
+
+
 LAST_ONLY = replace(CODES["BND011"].bad, changes={**CODES["BND011"].bad.changes, "mask.turns": "last"})
 
 RAISED: dict[str, tuple[str, Case]] = {
+    "a marker that merges before an answer of which the first token is left": (
+        "BND011",
+        marked(chat("hi?", "No.", "f", "Yes."), 16),
+    ),
     "a marker that merges before the last answer": (
         "BND011",
         replace(LAST_ONLY, rows=(chat("hi?", "No.", "f", "Yes."),)),
@@ -292,10 +301,8 @@ PASSED: dict[str, tuple[str, Case]] = {
             {"text": "Paris."}, {"text": ""}, tokenizer="gemma", preset="unsloth@2026.10", facts={"chat_templates": {}}
         ),
     ),
-    "a marker that merges before an answer that is no last one": (
-        "BND011",
-        LAST_ONLY,
-    ),
+    "a marker that merges before an answer that is no last one": ("BND011", LAST_ONLY),
+    "a marker that merges before an answer that is cut off": ("BND011", marked(chat("hi?", "No.", "f", "Yes."), 15)),
     "rows that do not fail for their own sake": (
         "ROW003",
         case(GOOD, template=chatml(before="{{ bos_token + 'x' }}"), facts={"bos_token": None}),
