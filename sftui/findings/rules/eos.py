@@ -445,10 +445,12 @@ def wrong_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault
 def _written_end(context: Context, sample: Sequence[Inspection]) -> int | None:
     """What trained answers end with under a trainer that renders no chat template, where generation stops on nothing
     that is trained behind any of them."""
+    stops = context.generation_stops
+    if not stops:
+        return None
     looks = [RowLook(row, context) for row in chats(sample) if row.tokens is not None and row.labels is not None]
     ids = [[look.tokens.ids[i] for i in ends] for look in looks for _, ends in trained_ends(look) if ends]
-    stops = context.generation_stops
-    return ids[0][0] if stops and ids and all(stops.isdisjoint(some) for some in ids) else None
+    return ids[0][0] if ids and all(stops.isdisjoint(some) for some in ids) else None
 
 
 def trained_ends(look: RowLook) -> Iterator[tuple[MessageTokens, Sequence[int]]]:
