@@ -246,8 +246,9 @@ def _tagged(session: Ready) -> str:
         for made, _ in _before(session, _light(session, session.stored.sample))
         if made.conversation is not None
     ]
+    special, options = dict(tools.special_tokens), session.recipe.render
     done = add_generation_tags(
-        template.source, template.name, dict(tools.special_tokens), chats, options=session.recipe.render
+        template.source, template.name, special, chats, options=options, rendering=template.rendering
     )
     if done.refused is not None:
         raise SftuiError(f"no tags can be put into {template.name}", why=done.refused)

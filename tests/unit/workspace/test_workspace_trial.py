@@ -11,6 +11,7 @@ import pytest
 
 from sftui.audit.found import Filter
 from sftui.findings import Finding, Fix, Severity
+from sftui.findings.rule import chatml
 from sftui.recipe import Recipe, changed, diff
 from sftui.session.checking import AuditSession
 from sftui.session.ready import Ready, open_data, tokenized
@@ -145,6 +146,15 @@ def test_a_fix_that_does_harm_is_told_as_that(tmp_path: Path) -> None:
     advice = checking.checked().advice_on("LAB002")
     assert not advice.tried and "row 1 would be dropped" in advice.sentence()
     assert advice.sentence().startswith("no fix: changing mask.rule")
+
+
+def test_tags_are_tried_as_the_transformers_of_the_recipe_renders(tmp_path: Path) -> None:
+    """5.22.2 and later refuse a name with an underscore in a namespace."""
+    template = tmp_path / "own.jinja"
+    template.write_text("{% set ns = namespace(_n=0) %}" + chatml())
+    recipe = changed(preset("trl"), "tokenizer.transformers", "5.20.0")
+    (finding,) = tried(opened(tmp_path, [chat("Hello?", "Hi.")], recipe, f"file:{template}"), "LAB002")
+    assert finding.fix is not None and finding.fix.template is not None, finding.declined
 
 
 def test_rows_that_cost_too_much_are_tried_under_no_cure(tmp_path: Path) -> None:
