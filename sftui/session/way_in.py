@@ -27,8 +27,8 @@ def way_in(opened: OpenData) -> str:
             continue
         try:
             read = under(opened, other)
-            early = [read.early(row) for row in rows if row.data is not None]
-            if read.refused is None and early and all(_is_answered(row, other) for row in early):
+            early = (read.early(row) for row in rows if row.data is not None)
+            if read.refused is None and all(_is_answered(row, other) for row in early):
                 keys = fix_to(opened, other).trainer_keys[recipe.trainer]
                 return keys if keys.startswith(("set ", "remove ")) else f"set {keys}"
         except SftuiError:
