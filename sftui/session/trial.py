@@ -290,7 +290,9 @@ def _judged(session: Ready, other: Ready, finding: Finding) -> Generator[None, N
         sum([one.count for one in some if one.code == finding.code and _as_grave(one, finding)])
         for some in (found, left)
     ]
-    return f"{finding.code} stays" if counted[1] and counted[1] >= counted[0] else ""
+    if not counted[0]:
+        return UNSEEN
+    return f"{finding.code} stays" if counted[1] >= counted[0] else ""
 
 
 def _all_left_out(session: Ready, finding: Finding) -> str:
