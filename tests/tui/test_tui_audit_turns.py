@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from sftui.model import Problem
 from sftui.trainers import preset
 from sftui.tui.commands import figures
 from sftui.tui.contexts import FIGURES
@@ -40,3 +41,12 @@ def test_an_event_of_the_audit_costs_at_most_one_painting(view: str | None, pain
         figures.on_audit(here, AuditReady(7, 1, None, rows))
     figures.on_audit(here, AuditReady(6, 1, None, 9))  # of an audit that nobody waits for any more
     assert (len(shown), said) == (paintings, [])
+
+
+def test_of_a_set_that_was_not_looked_at_nobody_says_that_it_has_no_findings() -> None:
+    for answer, words in (
+        (AuditReady(7, 1, None, 9, done=True), [" no findings"]),
+        (AuditReady(7, 1, Problem("it is not known which template ms-swift takes")), []),
+    ):
+        here: Any = SimpleNamespace(state=SimpleNamespace(audited=AuditState().answered(answer)))
+        assert [span.text for span in figures.sentence(here)] == words

@@ -255,7 +255,8 @@ def sentence(here: Inspector) -> Line:
         words = dict(ORDERS).get(now.chosen) or now.chosen.replace(":", "", 1)
         return line((" Enter", Role.KEY), (f" lists the rows: {visible(words)}", Role.DIM))
     if found is None:
-        return line((" no findings" + (" so far" if now.running else ""), Role.DIM)) if now.answer else ()
+        looked = now.answer is not None and now.answer.problem is None  # where the audit was refused, at nothing
+        return line((" no findings" + (" so far" if now.running else ""), Role.DIM)) if looked else ()
     if found.first is None:
         return line((f" {found.code} is about the set-up, not single rows:", Role.DIM), (" W", Role.KEY), " explains")
     which = "some rows" if found.examples else "all rows"
