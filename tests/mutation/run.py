@@ -5,11 +5,13 @@
     python tests/mutation/run.py sftui/labels.py:120 --apart
 
 The tests are collected and run once, to see which of them execute which line; a mutant is then a fork of that process,
-with the changed code in its functions and the tests of its line, those first that noticed others, until one fails. A
-value kept from before may hide a change: with --apart, what none of them noticed is tried once more in a process of its
-own. Prints each mutant that survives, as `file:line before → after`, those whose line no test executes apart, and how
-many there were of each file; exit 1 with survivors, 2 where the tests cannot be run. Who reads them judges each:
-equivalent, harmless, or a test that is missing. What stands outside of functions is not tried. Not part of CI.
+with the changed code in its functions and the tests of its line, those first that noticed others, until one fails: all
+cases of a test of which one executes it, since they may share what that one made. What sftui's and the tests' cached
+functions keep is emptied; another value kept from before may hide a change: with --apart, what none of them noticed is
+tried once more in a process of its own. Prints each mutant that survives, as `file:line before → after`, those whose
+line no test executes apart, and how many there were of each file; exit 1 with survivors, 2 where the tests cannot be
+run. Who reads them judges each: equivalent, harmless, or a test that is missing. What stands outside of functions is
+not tried. Not part of CI.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
@@ -49,10 +51,11 @@ SWAPPED: dict[type[ast.AST], type[ast.AST]] = {
     **{ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.And: ast.Or, ast.Or: ast.And},
     **{ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.FloorDiv, ast.FloorDiv: ast.Mult},
 }
-SECONDS = 20
+SECONDS = 40
 """Of tests a mutant may take in a fork; the slowest of those that execute its line are left out beyond it."""
 CLOCK, MEMORY = 60, 6 << 30
-"""Seconds and bytes with which a mutant counts as noticed: it does not end."""
+"""Seconds of a processor (ten times as many in all) and bytes with which a mutant counts as noticed: it does not
+end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +153,8 @@ class MutationRun:
         self.survivors: list[Mutant] = []
         self.bare: list[Mutant] = []
         self._apart = apart
-        self._tests: dict[tuple[str, int], list[pytest.Item]] = defaultdict(list)
+        self._tests: dict[tuple[str, int], set[pytest.Item]] = defaultdict(set)
+        self._cases: dict[str, list[pytest.Item]] = defaultdict(list)
         self._seconds: dict[pytest.Item, float] = {}
         self._noticed: Counter[pytest.Item] = Counter()
 
@@ -159,7 +163,7 @@ class MutationRun:
         self._trace(session.items)
         self._places = places(frozenset(str(REPO / mutant.file) for mutant in self.mutants))
         for number, mutant in enumerate(self.mutants):
-            tests = self._tests.get((str(REPO / mutant.file), mutant.line), [])
+            tests = self._tests.get((str(REPO / mutant.file), mutant.line), set())
             if not tests:
                 self.bare.append(mutant)
                 print("no test executes", mutant.sentence(), flush=True)
@@ -171,22 +175,27 @@ class MutationRun:
     def _trace(self, items: Sequence[pytest.Item]) -> None:
         """Notes the tests of each line; one that fails as it is counts for none."""
         lines = Lines(frozenset(str(REPO / mutant.file) for mutant in self.mutants))
-        passes = run(items)
+        passes, caches = run(items), caches_of(gc.get_objects(), "tests")
         for item in items:
             lines.seen.clear()
+            if not self._cases[_function(item)]:
+                for cache in caches:
+                    cache.cache_clear()
+            self._cases[_function(item)].append(item)
             began = sum(os.times()[:4])
             sys.settrace(lines)
             passed = next(passes)
             sys.settrace(None)
             self._seconds[item] = sum(os.times()[:4]) - began
             for line in lines.seen if passed else ():
-                self._tests[line].append(item)
+                self._tests[line].add(item)
             if not passed:
                 print("fails as it is:", item.nodeid, flush=True)
 
-    def _lives(self, mutant: Mutant, tests: Sequence[pytest.Item]) -> bool:
+    def _lives(self, mutant: Mutant, tests: Set[pytest.Item]) -> bool:
         """Whether every test of the mutant's line passes."""
-        quickest = sorted(tests, key=self._seconds.__getitem__)
+        cases = (case for function in {*map(_function, tests)} for case in self._cases[function])
+        quickest = sorted(cases, key=lambda item: (item not in tests, self._seconds[item]))
         together = itertools.accumulate(map(self._seconds.__getitem__, quickest[1:]), initial=0.0)
         chosen = [item for item, seconds in zip(quickest, together) if seconds <= SECONDS]
         chosen.sort(key=self._noticed.__getitem__, reverse=True)
@@ -196,9 +205,11 @@ class MutationRun:
             self._places.put_in(mutant)
             with contextlib.suppress(BaseException):
                 signal.signal(signal.SIGALRM, signal.SIG_DFL)
-                signal.alarm(CLOCK)
+                signal.alarm(10 * CLOCK)
+                resource.setrlimit(resource.RLIMIT_CPU, (CLOCK, CLOCK))
                 resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
-                os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+                for stream in (1, 2):
+                    os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
                 passed = sum(itertools.takewhile(bool, run(chosen)))
                 os.write(writes, str(passed).encode())
             os._exit(0)
@@ -210,15 +221,19 @@ class MutationRun:
         return passed == len(chosen) and (not self._apart or _passes(mutant, chosen))
 
 
+def _function(item: pytest.Item) -> str:
+    return item.nodeid.partition("[")[0]
+
+
 @dataclass(frozen=True)
 class Places:
-    """The functions of some files, and what sftui's functions keep."""
+    """The functions of some files, and what sftui's and the tests' functions keep."""
 
     functions: Sequence[FunctionType]
     kept: Sequence[functools._lru_cache_wrapper[Any]]
 
     def put_in(self, mutant: Mutant) -> None:
-        """Puts the changed code into the functions of this process, and empties what sftui's functions keep."""
+        """Puts the changed code into the functions of this process, and empties what functions keep."""
         name = str(REPO / mutant.file)
         before, after = (compile(source, name, "exec") for source in (mutant.whole, mutant.source()))
         changed = {_place(old): new for old, new in zip(_codes(before), _codes(after), strict=True)}
@@ -235,14 +250,17 @@ def places(files: frozenset[str]) -> Places:
     there = gc.get_objects()
     found = Places(
         [kept for kept in there if isinstance(kept, FunctionType) and kept.__code__.co_filename in files],
-        [
-            kept
-            for kept in there
-            if isinstance(kept, functools._lru_cache_wrapper) and kept.__module__.startswith("sftui")
-        ],
+        caches_of(there, "sftui", "tests"),
     )
     gc.freeze()
     return found
+
+
+def caches_of(there: Sequence[object], *folders: str) -> list[functools._lru_cache_wrapper[Any]]:
+    """The cached functions among some objects whose modules lie in folders of the repository."""
+    below = tuple(str(REPO / folder) for folder in folders)
+    cached = [one for one in there if isinstance(one, functools._lru_cache_wrapper)]
+    return [one for one in cached if (getattr(sys.modules.get(one.__module__), "__file__", "") or "").startswith(below)]
 
 
 def _place(code: CodeType) -> tuple[object, ...]:
@@ -265,7 +283,7 @@ def _passes(mutant: Mutant, items: Sequence[pytest.Item]) -> bool:
                 (Path(folder) / entry.name).symlink_to(entry)
         subprocess.run(["cp", "-r", REPO / "sftui", folder], check=True)
         (Path(folder) / mutant.file).write_bytes(mutant.source())
-        files = sorted({item.nodeid.partition("[")[0] for item in items})
+        files = sorted({*map(_function, items)})
         words = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-n", "0", *files]
         environment = {**os.environ, "PYTHONPATH": folder}
         try:

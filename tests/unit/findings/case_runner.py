@@ -257,11 +257,15 @@ def run(case: Case, recipe: Recipe | None = None) -> Outcome:
     return Outcome(tuple(found), inspections, context)
 
 
-_OUTCOMES: dict[int, tuple[Case, Outcome]] = {}
-
-
 def outcome_of(case: Case) -> Outcome:
     """What `run` makes of a rule's example, once in a process: many tests look at the same one, and change nothing."""
-    if id(case) not in _OUTCOMES:
-        _OUTCOMES[id(case)] = case, run(case)
-    return _OUTCOMES[id(case)][1]
+    outcomes = _outcomes()
+    if id(case) not in outcomes:
+        outcomes[id(case)] = case, run(case)
+    return outcomes[id(case)][1]
+
+
+@cache
+def _outcomes() -> dict[int, tuple[Case, Outcome]]:
+    """By a case's id; kept by a function, for tests/mutation to empty."""
+    return {}
