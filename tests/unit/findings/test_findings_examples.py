@@ -32,7 +32,8 @@ GOLDEN = Path(__file__).parents[2] / "golden" / "findings" / "examples.txt"
 
 
 def _places(outcome: Outcome, code: str) -> Iterator[str]:
-    """Each finding of a code, its words, and where it says it is: message, tokens, and the text of its span."""
+    """Each finding of a code, its words, where it says it is (message, tokens, and the text of its span), and its
+    fix."""
     texts = {inspection.row.index: inspection.rendered for inspection in outcome.inspections}
     for finding in outcome.of(code):
         yield f"  {finding.severity.value} row {finding.row} message {finding.message}: {finding.sentence}"
@@ -45,12 +46,18 @@ def _places(outcome: Outcome, code: str) -> Iterator[str]:
             yield f"    evidence {finding.evidence}"
         if finding.rows or finding.count > 1:
             yield f"    {finding.count} rows: {list(finding.rows)}"
+        if (fix := finding.fix) is not None and (fix.changes or fix.template):
+            changes = [f"{one.path} {one.after!r}" for one in fix.changes]
+            yield f"    fix {', '.join([*changes, *([fix.template] if fix.template else [])])}"
 
 
 def _section(code: str) -> str:
     lines: list[str] = []
     for number, example in enumerate((CODES[code].bad, *CODES[code].more)):
-        lines += [f"{code} {'more' if number else 'bad'}", *_places(outcome_of(example), code)]
+        made = outcome_of(example)
+        lines += [f"{code} {'more' if number else 'bad'}", *_places(made, code)]
+        if beside := sorted(made.codes - {code}):
+            lines.append(f"  beside {', '.join(beside)}")
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
