@@ -25,6 +25,8 @@ ROW = 5
 """Bytes of a row's number, the highest first: they then come in the order of the numbers."""
 EXAMPLES = 5
 EARLY, LONG = 3, 40
+SPOKEN, LONGEST = (Kind.CHAT, Kind.STRINGS), 1 << 17
+"""Rows that hold answers as texts, and the trained tokens from which on they are counted no more."""
 MOST_COLUMNS, RARE, ENOUGH_ROWS = 500, 0.05, 20
 _MEDIA = frozenset(MEDIA_COLUMNS)
 _PAIR = ("user", "assistant")
@@ -66,7 +68,7 @@ class DatasetChecks:
         self.same_row = identity if lasting else key_of
         self.totals = Totals()
         self.read = self.trained = self.refused = 0
-        self.over, self.lost = Counter[int](), Counter[int]()
+        self.over, self.lost, self.lengths = Counter[int](), Counter[int](), Counter[int]()
         self.seen = Hashes(ROW)
         # Of each prompt the first row that asks it, with the hash of its answer; of each other answer its first row,
         # with the hash of its prompt.
@@ -179,6 +181,8 @@ class DatasetChecks:
             self.cut.add(row)
         if not trained:
             return
+        if look.conversation.kind in SPOKEN and trained < LONGEST:
+            self.lengths[trained] += 1
         if trained == n:
             self.all_trained.add(row)
         elif trained * 100 < n:

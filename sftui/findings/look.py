@@ -142,7 +142,7 @@ T = TypeVar("T")
 SHOWN_TEXT, SHOWN_IDS = 80, 12
 CONTROL, WIDE = "\0", "\x80"
 """What stands for any control character, and for any that is not ASCII."""
-SIGNS = frozenset(("<", ">", "[", "]", "|", "\\", CONTROL, WIDE))
+SIGNS = frozenset(("<", ">", "[", "]", "|", "\\", "`", "{", "(", CONTROL, WIDE))
 """What a check may say that it looks for in the texts of a row (see `RowCheck`)."""
 _PLAIN = bytes(code for code in (*b"\t\n\r", *range(0x20, 0x7F)) if chr(code) not in SIGNS)
 _SIGN_OF = bytes(ord(CONTROL) if code < 0x20 or code == 0x7F else min(code, ord(WIDE)) for code in range(256))
@@ -267,6 +267,21 @@ class RowLook:
         return "\n".join(
             [*self.read.said, *[one for one in (found.prompt, found.completion, found.text) if one is not None]]
         )
+
+    @lazy
+    def written(self) -> Sequence[tuple[int, str]]:
+        """What the model says as content, with its message: of each answer of a chat, or of the completion."""
+        completion = self.conversation.completion
+        if completion is not None:
+            return ((1, completion),)
+        contents = [(number, self.messages[number].data.get("content")) for number in self.shape.order.answers]
+        return [(number, said) for number, said in contents if isinstance(said, str)]
+
+    def name(self, number: int | None) -> str:
+        """A message in words, or a text of a row without any."""
+        if number is None:
+            return "the text"
+        return f"message {number}" if self.messages else ("the prompt", "the completion")[number]
 
     @lazy
     def odd(self) -> bytes:

@@ -446,7 +446,7 @@ def broken_characters(look: RowLook) -> Iterator[Fault]:
                 serious = match.re is not _INVISIBLE
                 around = text[max(0, match.start() - 20) : match.end() + 20]
                 yield Fault(
-                    f"{_name(look, number)} holds {_what(match)} at character {match.start()}",
+                    f"{look.name(number)} holds {_what(match)} at character {match.start()}",
                     shown(around),
                     message=number,
                     severity=Severity.WARNING if serious or match.group() in "\u202e\u202d" else None,
@@ -458,7 +458,7 @@ def broken_characters(look: RowLook) -> Iterator[Fault]:
             if bare.count(_ESCAPED) > 1:
                 escaped = True
                 at = bare.index(_ESCAPED)
-                what = f"{_name(look, number)} holds the characters \\n {bare.count(_ESCAPED)} times and no line break"
+                what = f"{look.name(number)} holds the characters \\n {bare.count(_ESCAPED)} times and no line break"
                 yield Fault(what, shown(bare[max(0, at - 20) : at + 30]), message=number, rule=CON012)
 
 
@@ -502,9 +502,3 @@ def _what(match: re.Match[str]) -> str:
         return f"what looks like UTF-8 read as another encoding ({shown(match.group(), 20)})"
     code = ord(match.group())
     return f"{next(what for first, last, what in _KINDS if first <= code <= last)} U+{code:04X}"
-
-
-def _name(look: RowLook, number: int | None) -> str:
-    if number is None:
-        return "the text"
-    return f"message {number}" if look.messages else ("the prompt", "the completion")[number]
