@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from sftui.conversations.identity import FunctionMemo, identity
-from sftui.conversations.messages import tool_calls_in
+from sftui.conversations.messages import parse_json, tool_calls_in
 from sftui.findings.words import mappings, text_of, without_thoughts, words
 from sftui.model import Message
 from sftui.values import lazy, value_class
@@ -26,6 +27,24 @@ class Tools:
     known: frozenset[str]
     empty: tuple[str, ...]
     text: str
+
+    @lazy
+    def schemas(self) -> Mapping[str, Mapping[str, Any]]:
+        """The JSON schema of what each tool is given, by its name, where it names some properties."""
+        found: dict[str, Mapping[str, Any]] = {}
+        for tool in _entries(self.listed):
+            function = tool.get("function", tool) if isinstance(tool, Mapping) else None
+            some = (
+                [function.get(key) for key in ("parameters", "input_schema")] if isinstance(function, Mapping) else []
+            )
+            for schema in some:
+                if (
+                    isinstance(schema, Mapping)
+                    and isinstance(schema.get("properties"), Mapping)
+                    and schema["properties"]
+                ):
+                    found[_tool_name(tool)] = schema
+        return found
 
     @lazy
     def identity(self) -> bytes:
@@ -57,8 +76,7 @@ def declared(tools: Any) -> Tools:
 
 
 def _declared(tools: Any) -> Tools:
-    listed = tools if isinstance(tools, (list, tuple)) else ()
-    names = [name for tool in listed if isinstance(tool, Mapping) if (name := _tool_name(tool))]
+    names = [name for tool in _entries(tools) if isinstance(tool, Mapping) if (name := _tool_name(tool))]
     empty = [
         str(key)
         for level in mappings(tools)
@@ -69,6 +87,15 @@ def _declared(tools: Any) -> Tools:
 
 
 REPEATED = FunctionMemo(_declared)
+
+
+def _entries(tools: Any) -> Sequence[Any]:
+    """The tools of a list, or of the JSON text of one, as LLaMA-Factory has them."""
+    found = _parsed(tools) if isinstance(tools, str) else tools
+    return found if isinstance(found, (list, tuple)) else ()
+
+
+_parsed = lru_cache(maxsize=200)(parse_json)
 
 
 def _tool_name(tool: Mapping[str, Any]) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from sftui.findings.checks import Fault, chats, setup_check
+from sftui.findings.checks import CONVERSATION, Fault, chats, row_check, setup_check
 from sftui.findings.context import Context
-from sftui.findings.look import shown
+from sftui.findings.dataset import SPOKEN
+from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Severity
-from sftui.findings.rule import case, chat, major
-from sftui.findings.words import text_of
+from sftui.findings.rule import DROP, case, chat, major
+from sftui.findings.words import text_of, without_code
 from sftui.model import Inspection
 
 _WORD = re.compile(r"\s*(?:#{1,4} ?)?(?P<answer>Assistant|ASSISTANT|Chatbot)?(?(answer)|(?:Human|HUMAN|User|USER)) ?:")
@@ -44,3 +45,41 @@ def role_words(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault
     names = " and ".join(f"`{shown(word, 20)}`" for word in words)
     severity = None if any(words.values()) else Severity.INFO
     yield Fault(f"messages begin with {names}, which another format writes before each turn", names, severity, of=rows)
+
+
+_HEADER = re.compile(
+    r"^(?:#{2,4} ?(?:Human|User|Assistant|Instruction|Response|Input) ?:|\[/?INST\]|<start_of_turn>"
+    "|<\\|(?:user|assistant|system|prompter|im_start|start_header_id)\\|>|<\uff5c(?:User|Assistant)\uff5c>"
+    r"|(?P<word>Human|HUMAN|USER) ?:)",
+    re.MULTILINE,
+)
+_ANY = ("##", "INST]", "_turn>", "|>", "\uff5c", "Human", "HUMAN", "USER")
+"""Of which one stands in every text that holds such a header."""
+_SCRIPT = re.compile(r"^(?:Assistant|ASSISTANT|AI|Bot|Chatbot|Robot|Computer) ?:", re.MULTILINE)
+
+INJ003 = major(
+    "turn-header-in-answer",
+    "an answer goes on with a turn header of another format",
+    "Whoever wrote it ran past the end of its turn and wrote the next question as well. The model learns to do so.",
+    data="cut the answer before the header, or drop the row",
+    repair=(DROP,),
+    bad=case(chat("Who?", "Me.\n\n### Human: And who else?\n### Assistant: You.")),
+    good=case(chat("Who?", "Me.\n\n### Humans and others")),
+    more=(case(chat("Who?", "Me.\nHuman: And who else?")),),
+)
+
+
+@row_check(CONVERSATION, INJ003, kinds=SPOKEN, row=lambda look: any([mark in look.spoken for mark in _ANY]))
+def header_inside(look: RowLook) -> Iterator[Fault]:
+    """INJ003: at the beginning of a later line, in words where the answer is no script; a control token is INJ001's."""
+    tokenizer = look.context.tools.tokenizer
+    for number, text in look.written:
+        found = _HEADER.search(without_code(text), len(text) - len(text.lstrip()) + 1)
+        if found is None or (found["word"] and _SCRIPT.search(text)):
+            continue
+        token = tokenizer.token_id(found[0])
+        if token is None or not tokenizer.is_special(token):
+            what = f"{look.name(number)} goes on with {shown(found[0], 20)}, which begins a turn in another format"
+            severity = Severity.INFO if found["word"] else None
+            yield Fault(what, shown(text[max(0, found.start() - 30) : found.end() + 50]), severity, message=number)
+            return

@@ -31,7 +31,7 @@ def _calls(look: RowLook) -> Iterator[tuple[int, Call]]:
     return ((number, call) for number, calls in look.calls.items() for call in calls)
 
 
-def _tooled(shape: RowShape, context: Context) -> bool:
+def tooled(shape: RowShape, context: Context) -> bool:
     """Whether there are calls or results of tools."""
     kinds = map(context.traits.kind_of, shape.roles)
     return shape.manner.called or not {MessageKind.CALL, MessageKind.RESULT}.isdisjoint(kinds)
@@ -68,7 +68,7 @@ TOO001 = major(
 )
 
 
-@row_check(CONVERSATION, TOO001, of=lambda shape: shape.rendered, shape=_tooled)
+@row_check(CONVERSATION, TOO001, of=lambda shape: shape.rendered, shape=tooled)
 def double_encoded(look: RowLook) -> Iterator[Fault]:
     """TOO001: argument text that stands in the rendering with its quotes escaped."""
     written = [
@@ -105,7 +105,7 @@ TOO002 = fatal(
     CONVERSATION,
     TOO002,
     of=lambda shape: shape.rendered,
-    shape=lambda shape, context: _tooled(shape, context) or Quirk.DROPS_TOOL_CALLS in context.traits.quirks,
+    shape=lambda shape, context: tooled(shape, context) or Quirk.DROPS_TOOL_CALLS in context.traits.quirks,
 )
 def dropped(look: RowLook) -> Iterator[Fault]:
     """TOO002: the name of a call, the keys or the values it gives, or the text of a result are nowhere in the
@@ -273,7 +273,7 @@ TOO006 = major(
 )
 
 
-@row_check(CONVERSATION, TOO006, shape=_tooled)
+@row_check(CONVERSATION, TOO006, shape=tooled)
 def graph(look: RowLook) -> Iterator[Fault]:
     """TOO006: the first of malformed calls, calls of no tool and results without a call; else a call without a
     result."""

@@ -11,11 +11,17 @@ from typing import Any
 import pytest
 from case_runner import run
 
-from sftui.findings.rule import Case, chat
+from sftui.findings.model import Severity
+from sftui.findings.rule import CALLING, Case, chat, chatml
 from sftui.findings.rules.answers import CON019, CON020, CON021
+from sftui.findings.rules.call_schema import TOO008
+from sftui.findings.rules.call_text import TOO009, TOO010, TPL024
 from sftui.findings.rules.cut import CON017, CON018
+from sftui.findings.rules.headers import INJ003
+from sftui.findings.rules.reasoning import THK007
 
 Row = dict[str, Any]
+OWN = TOO009.bad.template or ""
 JSON_ONLY = "Who? Respond only with valid JSON."
 
 
@@ -141,6 +147,196 @@ def test_answers_that_must_be_json(row: Row, wrong: bool) -> None:
     assert (CON021.code in codes(row)) is wrong
 
 
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "city": {"type": "string"},
+        "days": {"type": "int"},
+        "unit": {"type": ["string", "null"], "enum": ["C", "F"]},
+        "at": {"type": "object", "properties": {"hour": {"type": "number"}}, "required": ["hour"]},
+        "tags": {"type": "array", "items": {"type": "string"}},
+    },
+    "required": ["city"],
+}
+"""Types as JSON Schema names them, and one as Python does."""
+
+
+def calling(arguments: Any, schema: Any = SCHEMA, name: str = "look") -> Row:
+    call = {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": name, "arguments": arguments}}]}
+    return chat("Weather?", call, tools=[{"type": "function", "function": {"name": "look", "parameters": schema}}])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        ({}, "has no `city`, which is required"),
+        ('{"days": 1}', "has no `city`, which is required"),
+        ({"city": 3}, "gives `city` as a number, declared is string"),
+        ({"city": "Rome", "days": "3"}, "gives `days` as text, declared is int"),
+        ({"city": "Rome", "days": True}, "gives `days` as true/false, declared is int"),
+        ({"city": "Rome", "days": 1.5}, "gives `days` as a number, declared is int"),
+        ({"city": "Rome", "unit": "K"}, "gives `unit` as K, which is none of its 2 choices"),
+        ({"city": "Rome", "at": {}}, "has no `hour` in `at`, which is required"),
+        ({"city": "Rome", "at": {"hour": "3"}}, "gives `hour` in `at` as text, declared is number"),
+        ({"city": "Rome", "tags": ["a", 1]}, "gives an entry of `tags` as a number, declared is string"),
+        ({"city": "Rome", "town": "Rome"}, "gives `town`, which is not declared"),
+    ],
+)
+def test_calls_against_their_schema(arguments: Any, what: str) -> None:
+    [found] = run(Case([calling(arguments)], template=CALLING)).of(TOO008.code)
+    assert found.sentence == f"the call of look in message 1 {what}"
+    assert (found.severity is Severity.INFO) == ("not declared" in what)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        calling({"city": "Rome", "days": 3.0, "unit": None, "at": {"hour": 1}, "tags": []}),
+        calling({"city": 3}, {"type": "object", "properties": {"city": {"type": "colour"}}}),
+        calling({"town": 3}, {"type": "object", "properties": {}}),
+        calling({"town": 3}, {"type": "object", "properties": {"city": {}}, "patternProperties": {"t.*": {}}}),
+        calling({}, name="other"),
+        calling("no JSON"),
+    ],
+)
+def test_calls_that_fit_or_are_not_declared(row: Row) -> None:
+    assert TOO008.code not in codes(row, template=CALLING)
+
+
+def test_an_argument_that_the_schema_excludes_is_a_warning() -> None:
+    row = calling({"city": "Rome", "x": 1}, {**SCHEMA, "additionalProperties": False})
+    assert [one.severity for one in run(Case([row], template=CALLING)).of(TOO008.code)] == [Severity.WARNING]
+
+
+@pytest.mark.parametrize(
+    ("said", "template", "foreign"),
+    [
+        ('<function=look>{"a": 1}</function>', OWN, True),
+        ("I call.\n<|python_tag|>look()", OWN, True),
+        ('[TOOL_CALLS]{"name": "look"}', OWN, False),
+        ("Qwen writes <tool_call> before it.", OWN, False),
+        ("```\n<tool_call>\n```", OWN, False),
+        ('<function=look>{"a": 1}</function>', chatml(), False),
+    ],
+)
+def test_calls_in_the_text(said: str, template: str, foreign: bool) -> None:
+    assert (TOO009.code in codes(chat("hi", said), template=template)) is foreign
+    asked = chat(("system", "Call with <function=NAME> or <|python_tag|>."), ("user", "hi"), ("assistant", said))
+    assert TOO009.code not in codes(asked, template=template)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "call", "python"),
+    [
+        ({"a": "b"}, "{{ c.function.arguments }}", True),
+        ({"a": "b"}, "{{ c.function.arguments | tojson }}", False),
+        ('{"a": "b"}', "{{ c.function.arguments }}", False),
+        ({"a": True}, '{"a": {{ c.function.arguments.a }}}', True),
+        ({"a": None}, '{"a": {{ c.function.arguments.a }}}', True),
+        ({"a": True}, "look(a={{ c.function.arguments.a }})", False),
+        ({"a": "None"}, '{"a": "{{ c.function.arguments.a }}"}', False),
+    ],
+)
+def test_calls_as_python_prints_them(arguments: Any, call: str, python: bool) -> None:
+    template = chatml("{% for c in m.tool_calls %}{{ c.function.name }}" + call + "{% endfor %}<|im_end|>")
+    assert (TOO010.code in codes(calling(arguments), template=template)) is python
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "template", "doubled"),
+    [
+        ("Why?", "<think>\nSo.\n</think>\nYes.", chatml("<think>{{ m.content }}<|im_end|>"), True),
+        ("Why?", "Yes.\n<end>", chatml("{{ m.content }}\n<end><|im_end|>"), True),
+        ("Why?", "<p><p>Yes.</p>", chatml("{{ m.content }}<|im_end|>"), False),
+        ("<b>Why</b>?", "<p>Yes.</p>", chatml("<think></think>{{ m.content }}<|im_end|>"), False),
+        ("Why?", "Yes.<|im_end|>", chatml("{{ m.content }}<|im_end|>"), False),
+    ],
+)
+def test_marks_that_data_and_template_bring(question: str, answer: str, template: str, doubled: bool) -> None:
+    assert (TPL024.code in codes(chat(question, answer), template=template)) is doubled
+
+
+THOUGHT = "<think>They ask who I am.</think>Me."
+
+
+def mixed(thinking: Row, plain: Row, count: int = 10, **more: Any) -> set[str]:
+    return codes(*[thinking] * count, *[plain] * count, **more)
+
+
+@pytest.mark.parametrize(
+    ("thinking", "plain"),
+    [
+        (chat("Who?", THOUGHT), chat("Who?", "Me.")),
+        (chat("Who?", "Me.", "Who?", THOUGHT), chat("What?", "Me.")),
+        (
+            chat("Who?", {"role": "assistant", "content": "Me.", "reasoning_content": "So."}),
+            chat(("system", "Be kind."), ("user", "Who?"), ("assistant", "Me.")),
+        ),
+    ],
+)
+def test_answers_that_think_or_not_by_chance(thinking: Row, plain: Row) -> None:
+    template = chatml("{% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}{{ m.content }}")
+    found = run(Case([thinking, plain] * 10 + [thinking] * 2, template=template)).of(THK007.code)
+    told = "system" in str(plain)
+    assert [one.severity for one in found] == ([] if told else [Severity.WARNING])
+
+
+@pytest.mark.parametrize(
+    ("thinking", "plain"),
+    [
+        (chat("Who? /think", THOUGHT), chat("Who? /no_think", "Me.")),
+        (chat("Who?", THOUGHT), chat("Who?", "Me.", enable_thinking=False)),
+        (chat("Think step by step. Who?", THOUGHT), chat("Who?", "Me.")),
+        (chat("Who?", "Me."), chat("Who?", "Me.")),
+        (chat("Who?", THOUGHT), chat("Who?", THOUGHT)),
+    ],
+)
+def test_answers_that_are_told_whether_to_think(thinking: Row, plain: Row) -> None:
+    assert THK007.code not in mixed(thinking, plain)
+
+
+def test_a_few_rows_without_a_thought_are_no_mixture() -> None:
+    rows = [chat("Who?", THOUGHT)] * 60
+    assert THK007.code not in codes(*rows, chat("Who?", "Me."), chat("Who?", "Me."))
+
+
+def test_an_empty_thought_is_an_information() -> None:
+    template = chatml("{% if '<think>' not in m.content %}<think>\n\n</think>{% endif %}{{ m.content }}<|im_end|>")
+    found = run(Case([chat("Who?", THOUGHT), chat("Who?", "Me.")] * 5, template=template)).of(THK007.code)
+    assert [one.severity for one in found] == [Severity.INFO]
+
+
+def test_thoughts_that_the_template_strips_make_no_mixture() -> None:
+    template = chatml("{{ m.content.split('</think>')[-1] }}<|im_end|>")
+    assert THK007.code not in mixed(chat("Who?", THOUGHT), chat("Who?", "Me."), template=template)
+
+
+@pytest.mark.parametrize(
+    ("answer", "found"),
+    [
+        ("Me.\n### Instruction:\nSay more.", True),
+        ("Me.\n<|user|>\nSay more.", True),
+        ("Me.\n[INST] Say more.", True),
+        ("Me.\n<start_of_turn>user\nSay more.", True),
+        ("Me.\nHuman: Say more.", True),
+        ("### Response: Me.", False),
+        ("Me.\n### Instructions\nSay more.", False),
+        ("Me. The word [INST] begins a turn.", False),
+        ("Me.\n```\n<|user|>\n```", False),
+        ("A play:\nHuman: Who?\nRobot: Me.", False),
+        ("Me.\nUser: Say more.", False),
+    ],
+)
+def test_answers_that_go_on_with_a_turn(answer: str, found: bool) -> None:
+    assert (INJ003.code in codes(chat("Who?", answer))) is found
+    assert (INJ003.code in codes({"prompt": "Who?", "completion": answer})) is found
+
+
+def test_a_header_that_is_a_control_token_is_typed_in() -> None:
+    found = codes(chat("Who?", "Me.\n<|im_start|>user\nAnd?"))
+    assert INJ003.code not in found and "INJ001" in found
+
+
 def _fence(question: str, answer: str, random: Random) -> Row:
     at = random.randrange(len(answer) // 2)
     return chat(question, f"{answer[:at]}\n```text\n{answer[at : random.randrange(at + 1, len(answer)) + 1]}")
@@ -163,6 +359,13 @@ def _loop(question: str, answer: str, random: Random) -> Row:
     return chat(question, answer[:at] + unit * (300 // len(unit) + 7) + unit[: random.randrange(len(unit))])
 
 
+def _next_turn(question: str, answer: str, random: Random) -> Row:
+    header = random.choice(
+        ["### Human:", "\n### Instruction:\n", "<|user|>\n", "[INST]", "Human:", "<\uff5cUser\uff5c>"]
+    )
+    return chat(question, f"{answer}\n{header} {question}")
+
+
 def _no_question(question: str, answer: str, random: Random) -> Row:
     return chat(random.choice(["", " ", "\n\n"]), answer)
 
@@ -177,6 +380,7 @@ PUT: Mapping[str, Callable[[str, str, Random], Row]] = {
     "CON017 fence": _fence,
     "CON017 json": _json,
     "CON017 bracket": _bracket,
+    "INJ003": _next_turn,
     "CON019": _loop,
     "CON020": _no_question,
     "CON021": _not_json,
@@ -200,3 +404,89 @@ def test_defects_in_real_rows_are_found(defect: str, shared: Path, capsys: pytes
         print(f"\n{defect}: {len(after)} of {len(wrong)}, {len(before)} before")
     assert not before
     assert len(after) >= 48, [row["messages"][1] for number, row in enumerate(wrong) if number not in after]
+
+
+def _calls(shared: Path) -> list[Row]:
+    """Rows of a question, a call and the tool it calls, of those that require something."""
+    rows = json.loads((shared / "testdata" / "datasets" / "glaive_toolcall_en_demo.json").read_text(encoding="utf-8"))
+    found = []
+    for row in rows:
+        turns = row["conversations"]
+        call = next((json.loads(one["value"]) for one in turns if one["from"] == "function_call"), None)
+        tools = json.loads(row["tools"] or "[]")
+        tool = next((one for one in tools if call and one["name"] == call["name"]), None)
+        if call and tool and tool["parameters"].get("required") and call["arguments"]:
+            asked = {"role": "assistant", "content": "", "tool_calls": [{"type": "function", "function": call}]}
+            found.append(chat(turns[0]["value"], asked, tools=[{"type": "function", "function": tool}]))
+    return found
+
+
+def _misfit(row: Row, random: Random) -> Row:
+    tool, call = row["tools"][0]["function"]["parameters"], row["messages"][1]["tool_calls"][0]["function"]
+    given, key = dict(call["arguments"]), random.choice(tool["required"])
+    if random.random() < 0.4:
+        del given[key]
+    else:
+        given[key] = {"deep": [1]} if tool["properties"][key]["type"] != "object" else "text"
+    return calling_again(row, given)
+
+
+def calling_again(row: Row, given: Any) -> Row:
+    function = row["messages"][1]["tool_calls"][0]["function"]
+    call = {**row["messages"][1], "tool_calls": [{"function": {**function, "arguments": given}}]}
+    return {**row, "messages": [row["messages"][0], call]}
+
+
+def _as_text(row: Row, random: Random) -> Row:
+    call = row["messages"][1]["tool_calls"][0]["function"]
+    forms = (
+        f"<tool_call>\n{json.dumps(call)}\n</tool_call>",
+        f"<function={call['name']}>{json.dumps(call['arguments'])}</function>",
+        f"I shall look.\n<|python_tag|>{json.dumps(call)}",
+        f"<functioncall> {json.dumps(call)}",
+    )
+    return {**row, "messages": [row["messages"][0], {"role": "assistant", "content": random.choice(forms)}]}
+
+
+def _same(row: Row, random: Random) -> Row:
+    return row
+
+
+OF_CALLS: Mapping[str, tuple[Callable[[Row, Random], Row], str, str]] = {
+    "TOO008": (_misfit, CALLING, CALLING),
+    "TOO009": (_as_text, OWN, OWN),
+    "TOO010": (_same, CALLING, TOO010.bad.template or ""),
+    "TPL024": (_same, chatml("{{ m.content }}<|im_end|>"), chatml("<think>\n{{ m.content }}<|im_end|>")),
+}
+"""What is put into a row that calls a tool, and the template before and after."""
+
+
+@pytest.mark.long
+@pytest.mark.shared
+@pytest.mark.parametrize("code", sorted(OF_CALLS))
+def test_defects_in_calls_are_found(code: str, shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    random = Random(code)
+    defect, template, other = OF_CALLS[code]
+    rows = random.sample(_calls(shared), 50)
+    if code == "TPL024":
+        rows = [chat(row["messages"][0]["content"], f"<think>\n{row['tools']}\n</think>\nSo.") for row in rows]
+    before = run(Case(rows, template=template)).of(code)
+    wrong = [defect(row, random) for row in rows]
+    after = {one.row for one in run(Case(wrong, template=other)).of(code)}
+    with capsys.disabled():
+        print(f"\n{code}: {len(after)} of {len(wrong)}, {len(before)} before")
+    assert len(before) == (code == "TOO008")  # a list of calories for a number, in the data as it comes
+    assert len(after) >= 48, [row for number, row in enumerate(wrong) if number not in after]
+
+
+@pytest.mark.long
+@pytest.mark.shared
+def test_mixed_sets_of_real_rows_are_found(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    random, rows, found = Random(7), json.loads((shared / "testdata/datasets/alpaca_en_demo.json").read_text()), 0
+    for _ in range(50):
+        some, share = random.sample(rows, 40), random.uniform(0.15, 0.85)
+        thoughts = (f"<think>{one['input'] or 'They ask.'}</think>" if random.random() < share else "" for one in some)
+        found += THK007.code in codes(*[chat(a["instruction"], b + a["output"]) for a, b in zip(some, thoughts)])
+    with capsys.disabled():
+        print(f"\nTHK007: {found} of 50")
+    assert found >= 48 and THK007.code not in codes(*[chat(one["instruction"], one["output"]) for one in rows[:40]])

@@ -1,0 +1,156 @@
+"""How calls and marks stand in the text: by another family's marks, as Python prints them, or twice."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+
+from sftui.findings.checks import CHATS, CONVERSATION, Fault, row_check
+from sftui.findings.context import FIRST_USER, Context
+from sftui.findings.look import RowLook, shown
+from sftui.findings.model import Consequence
+from sftui.findings.rule import CALL, CALLING, DROP, TOOL, case, chat, chatml, major
+from sftui.findings.rules.tools import parsed, places_of_calls
+from sftui.findings.words import TextMarks, mappings, text_of, without_code
+
+_FAMILIES: Mapping[str, str] = {
+    "<tool_call>": "Qwen and Hermes",
+    "<function=": "Llama 3.1 and Qwen3-Coder",
+    "<|python_tag|>": "Llama 3.1",
+    "[TOOL_CALLS]": "Mistral",
+    "<|tool_call|>": "Granite and Phi-4",
+    "<|tool_call>": "Gemma 4",
+    "<start_function_call>": "FunctionGemma",
+    "<|tool_call_start|>": "LFM2",
+    "<|tool▁calls▁begin|>": "DeepSeek",
+    "<\uff5ctool▁calls▁begin\uff5c>": "DeepSeek",
+    "<|tool_calls_section_begin|>": "Kimi",
+    "<functioncall>": "Glaive",
+}
+"""What begins calls, by the families whose templates write it."""
+_MARKS = TextMarks(_FAMILIES)
+_WRITTEN = re.compile("^[ \t]*(" + "|".join(map(re.escape, _FAMILIES)) + ")", re.MULTILINE)
+_SPOKEN = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n</tool_call>'
+_OWN = chatml(
+    "{% for c in m.tool_calls %}[TOOL_CALLS]{{ {'name': c.function.name, 'arguments': c.function.arguments} | tojson"
+    " }}{% endfor %}{{ m.content }}<|im_end|>",
+    before="{% if tools %}{{ tools | tojson }}{% endif %}",
+)
+
+TOO009 = major(
+    "call-of-another-family",
+    "a call is written in the text as another family writes it",
+    "The template writes calls with marks of its own. What serves the model looks for those and takes this call for"
+    " words.",
+    data="store the call as a tool call of the message, which the template writes",
+    repair=(DROP,),
+    bad=case(chat("Weather?", _SPOKEN, tools=[TOOL]), template=_OWN),
+    good=case(chat("Weather?", CALL, tools=[TOOL]), template=_OWN),
+)
+
+
+@row_check(CONVERSATION, TOO009, kinds=CHATS, signs=lambda *_: "<[", row=lambda look: _MARKS.in_(look.spoken))
+def foreign_call(look: RowLook) -> Iterator[Fault]:
+    """TOO009: at the beginning of a line, not in code, and not as the row itself says that calls are written."""
+    own = look.context.once("calls", lambda: _before_calls(look.context))
+    template = look.context.template
+    if own is None or template is None:
+        return
+    for number, text in look.written:
+        found = _WRITTEN.search(without_code(text))
+        if found is None or found[1] in own or found[1] in template.source:
+            continue
+        asked = (text_of(message) for message, role in zip(look.messages, look.roles) if role != "assistant")
+        if not any(found[1] in said for said in asked):
+            what = f"message {number} calls by {found[1]}, as {_FAMILIES[found[1]]} do; the template writes"
+            yield Fault(f"{what} {shown(own)}", shown(text[found.start() : found.start() + 80]), message=number)
+            return
+
+
+def _before_calls(context: Context) -> str | None:
+    """What the template writes before the name of a call; None where it writes no calls."""
+    call = {**CALL, "tool_calls": [{**one, "id": "sftuicall"} for one in CALL["tool_calls"]]}
+    text = context.render([{"role": "user", "content": FIRST_USER}, call], tools=[TOOL]) or ""
+    before, name, _ = text.rpartition(FIRST_USER)[2].partition("get_weather")
+    return before.strip().rpartition("\n")[2][-30:] if name else None
+
+
+_PRINTED = chatml("{% for c in m.tool_calls %}{{ c.function }}{% endfor %}{{ m.content }}<|im_end|>")
+_CITY = {**CALL, "tool_calls": [{"function": {"name": "get_weather", "arguments": {"city": "Paris", "now": True}}}]}
+
+TOO010 = major(
+    "printed-by-python",
+    "calls or tools stand in the text as Python prints them",
+    "Single quotes, True and None are no JSON: the template prints a mapping without tojson. The model learns calls"
+    " that nothing parses.",
+    data="write tools and arguments with tojson in the template",
+    leads_to=Consequence.GARBLED,
+    bad=case(chat("Weather?", _CITY), template=_PRINTED),
+    good=case(chat("Weather?", _CITY), template=CALLING),
+    more=(case(chat("Weather?", "Sunny.", tools=[TOOL]), template=chatml(before="{{ tools }}")),),
+)
+
+
+@row_check(
+    CONVERSATION,
+    TOO010,
+    of=lambda shape: shape.rendered,
+    shape=lambda shape, _: shape.tools or shape.manner.called,
+    row=lambda look: "{'" in look.rendered.text or ("True" in look.rendered.text or "None" in look.rendered.text),
+    kinds=CHATS,
+)
+def printed_by_python(look: RowLook) -> Iterator[Fault]:
+    """TOO010: the mapping of a tool, or what a call is given, as `str` has it; a value behind its key in quotes."""
+    text, places = look.rendered.text, places_of_calls(look)
+    for number, calls in look.calls.items():
+        start, end = places.get(number, (0, 0))
+        for name, arguments, _ in calls:
+            given, what = parsed(arguments), f"the call of {shown(name, 40)} in message {number}"
+            at = text.find(str(given), start, end) if given and "'" in str(given) else -1
+            for key, value in given.items() if at < 0 else ():
+                if isinstance(value, (bool, type(None))):
+                    at = max(at, text.find(f"{json.dumps(str(key))}: {value}", start, end))
+            if at >= 0:
+                yield Fault(f"{what} is printed by Python", shown(text[at : at + 80]), message=number)
+    for one in mappings(look.conversation.tools)[:_FIRST] if "{'" in text else ():
+        if one and str(one) in text and str(one) not in look.spoken:
+            yield Fault("the tools are printed by Python", shown(str(one)))
+            return
+
+
+_FIRST = 4
+"""Mappings of the tools of which one is printed, where the template prints them."""
+_MARK = re.compile(r"\s*(<[^<>\s]{1,40}>|\[/?[A-Z_]{2,20}\])")
+_LAST = re.compile(r"(<[^<>\s]{1,40}>|\[/?[A-Z_]{2,20}\])\s*\Z")
+_AROUND = 60
+"""Characters at the end of a message in which a mark is looked for."""
+
+TPL024 = major(
+    "mark-doubled",
+    "a mark stands twice, once from the data and once from the template",
+    "The message brings a mark, such as <think> or [INST], that the template writes around it as well.",
+    data="remove the mark from the data, or use a template without it",
+    repair=(DROP,),
+    leads_to=Consequence.GARBLED,
+    bad=case(chat("Why?", "<think>\nWell.\n</think>\nSo."), template=chatml("<think>\n{{ m.content }}<|im_end|>")),
+    good=case(chat("Why?", "<think>\nWell.\n</think>\nSo."), template=chatml()),
+)
+
+
+@row_check(CONVERSATION, TPL024, kinds=CHATS, signs=lambda *_: "<[", of=lambda shape: shape.rendered)
+def doubled_mark(look: RowLook) -> Iterator[Fault]:
+    """TPL024: what a message begins or ends with stands twice in a row where it is rendered; stops are EOS007's."""
+    places = dict[int, tuple[int, int]]()
+    for start, end, owner, _ in look.rendered.spans if look.known else ():
+        places[owner] = min(start, places.get(owner, (start,))[0]), end
+    tokenizer, text = look.context.tools.tokenizer, look.rendered.text
+    for number, message in enumerate(look.messages):
+        said = text_of(message)
+        for found in filter(None, (_MARK.match(said), _LAST.search(said[-_AROUND:]))):
+            twice = re.compile(rf"{re.escape(found[1])}\s*{re.escape(found[1])}")
+            doubled = twice.search(text, *places.get(number, (0, 0)))
+            if doubled and not twice.search(said) and tokenizer.token_id(found[1]) not in look.context.stops:
+                what = f"message {number} brings {shown(found[1])}, which the template writes there as well"
+                yield Fault(what, message=number, span=doubled.span())
+                return
