@@ -151,7 +151,7 @@ def _is_answer(was: Inspection, now: Inspection, message: int, answering: Contai
     if before.role != after.role:
         return None
     if False in (before.trained, after.trained) or 0 in (before.weight, after.weight):
-        return None
+        return False
     return before.role in answering
 
 
