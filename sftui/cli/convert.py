@@ -11,10 +11,10 @@ from typing import Any
 import click
 
 from sftui.cli.loading import DataNotes
-from sftui.cli.opening import open_options
-from sftui.cli.repair import opened_for, repairs_of, summary, targets_of, written
+from sftui.cli.opening import open_options, opening_words
+from sftui.cli.repair import opened_for, repairs_of, summary, targets_of
 from sftui.cli.terminal import narrate
-from sftui.cli.writing import may_write
+from sftui.cli.writing import may_write, rows_written
 from sftui.errors import ExportError
 from sftui.exports.plan import ExportPlan, check_target
 from sftui.repairs.rows import DROP_REASONS
@@ -67,7 +67,7 @@ def convert(
             plan = plan_config(made, target.path, folder)
             files = [file.path for file in plan.files if file.diff or not file.exists]
             may_write(files, inputs_of(options), force)
-        now = written(session, made.plan, target, journal)
+        now = rows_written(session, made.plan, target, journal)
         comparison = alike(made).sentence()
         notes.print()
     if now.lost:  # cannot be: a row that JSON does not carry is no row of messages
@@ -76,7 +76,8 @@ def convert(
     if comparison:
         narrate(comparison)
     if plan is not None and target is not None and target.path is not None:
-        _write_config(plan, opens_with(made, plan, target.path))
+        opening = opens_with(plan, made.to, made.opened.requested.tokenizer.name, target.path)
+        _write_config(plan, opening_words(opening))
     return 0
 
 

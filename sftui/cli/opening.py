@@ -110,14 +110,15 @@ def arguments(given: Mapping[str, Any]) -> Arguments:
 
 
 def opening_words(given: Mapping[str, Any]) -> tuple[str, ...]:
-    """The words of a command line that open the same again; none for what was read from stdin."""
+    """The words of a command line that open the same again, by the options that are given; none for what was read from
+    stdin."""
     from sftui.trainers.outside import OPTION, VARIABLE
 
     words = list(given["data"])
     if "-" in words:
         return ()
     for name, option in _DECLARED.items():
-        value = given[name]
+        value = given.get(name)
         for one in value if isinstance(value, tuple) else (value,):
             if one is not None:
                 words += [option.opts[0], str(one)]

@@ -125,7 +125,7 @@ def plan_export(to: str, folder: str, recipe: Recipe, base: Recipe, prepared: Ex
         contents = {RECIPE_FILE: recipe_text(converted, converted)}
     contents = {**_placed(_commented(config, line), Path(folder).absolute()), **contents}
     files = tuple(_planned(Path(folder) / name, text, before.get(name)) for name, text in contents.items())
-    left = () if before else tuple(_left_out(prepared))
+    left = () if before else tuple(left_out(prepared))
     versions = version_notes(converted or meant, prepared.tokenizer)
     notes = (*unwritten, *config.losses, *config.notes, *left, *versions)
     here = [str(Path(folder).absolute()), *(_absolute(path) for path in prepared.paths[:1])]
@@ -135,7 +135,7 @@ def plan_export(to: str, folder: str, recipe: Recipe, base: Recipe, prepared: Ex
     return ExportPlan(files, line, tuple(dict.fromkeys(notes)), converted)
 
 
-def _left_out(prepared: ExportInput) -> Iterator[str]:
+def left_out(prepared: ExportInput) -> Iterator[str]:
     """What a new config does not say of the data."""
     config = prepared.config
     if len(prepared.paths) > 1:
@@ -193,7 +193,7 @@ def _config_of(
         written = write_config(
             other if opened is not None else located(other), opened, facts_of(recipe, prepared, opened, folder)
         )
-        if opened is not None and prepared.repaired is not None:
+        if opened is not None and prepared.repaired is not None and not trainer.traits.data_file:
             written = _pointed_at(written, opened, prepared.repaired)
         stops = refuse_stopped(other, prepared.sample, trainer.title)
         return _losing(written, stops), other, other if other != recipe else None
@@ -314,7 +314,7 @@ def _commented(config: WrittenConfig, line: str) -> dict[str, str]:
 def _over_repaired(recipe: Recipe, prepared: ExportInput) -> tuple[Recipe, ExportInput, tuple[str, ...]]:
     """What is exported with the repaired file as its data, the recipe that reads it (rows that were converted are
     messages in it), and what there is to say where there is none."""
-    if not prepared.repairs:
+    if prepared.repaired is None and not prepared.repairs:
         return recipe, prepared, ()
     if prepared.repaired is None:
         count = len(prepared.repairs)

@@ -6,9 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from sftui.errors import ConversationError
 from sftui.exports.plan import RECIPE_FILE, ExportPlan, plan_export
+from sftui.exports.prepared import ExportInput
 from sftui.findings import CODES
 from sftui.findings.model import Consequence
 from sftui.findings.rule import TO_MESSAGES
@@ -20,10 +22,11 @@ from sftui.repairs.lines import row_of
 from sftui.repairs.run import RepairPlan, apply_plan, layout_after
 from sftui.repairs.to_messages import target_of, to_messages
 from sftui.session.opened import OpenData, few
+from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, tokenizer_of, under
 from sftui.session.repairing import conversion_way, reading_messages, session_plan
 from sftui.trainers import hand_written, preset, trainer_named
-from sftui.trainers.own_config import naming
+from sftui.trainers.own_config import can_name
 from sftui.trainers.recognise import recognise
 from sftui.trainers.training import leaves
 
@@ -69,41 +72,41 @@ def conversion(opened: OpenData, to: str | None, chosen: Sequence[str], without:
 def plan_config(made: Conversion, out: Path, folder: Path) -> ExportPlan:
     """The files by which the trainer reads the converted rows from `out`: its config, or the recipe alone for a loop
     written by hand. ExportError where it would stop at them."""
-    opened, recipe = made.opened, made.recipe
-    prepared = opened.prepared()
+    read = detect(made.sample, made.recipe)
+    prepared = replace(made.opened.prepared(), detected=read, sample=few(made.sample), repairs=made.chosen)
+    return plan_reading(made.opened.requested, made.to, made.opened.options, prepared, out, folder)
+
+
+def plan_reading(
+    recipe: Recipe, to: str, options: OpenOptions, prepared: ExportInput, out: Path | None, folder: Path
+) -> ExportPlan:
+    """The files by which the trainer `to` reads a file of rows (None: the data itself) under a recipe; ExportError."""
     config = prepared.config
-    named = config is not None and parse_yaml(config.text, config.path)
-    if config is not None and not naming(config.trainer, named, str(out), config.chosen):
-        config = None  # sftui cannot write there which data is meant, and a config of its own can say it
-    prepared = replace(
-        prepared,
-        detected=detect(made.sample, recipe),
-        sample=few(made.sample),
-        config=config,
-        repairs=made.chosen,
-        repaired=str(out.absolute()),
-    )
-    trainer = preset(made.to).trainer
-    target = "recipe" if trainer in hand_written() or not trainer_named(trainer).traits.config else made.to
-    return plan_export(target, str(folder), opened.requested, opened.options.base or opened.requested, prepared)
+    if config is not None and out is not None:
+        named = parse_yaml(config.text, config.path)
+        if not can_name(config.trainer, named, str(out), config.chosen):
+            config = None  # sftui cannot write there which data is meant, and a config of its own can say it
+    prepared = replace(prepared, config=config, repaired=None if out is None else str(out.absolute()))
+    trainer = preset(to).trainer
+    target = "recipe" if trainer in hand_written() or not trainer_named(trainer).traits.config else to
+    return plan_export(target, str(folder), recipe, options.base or options.recipe, prepared)
 
 
-def opens_with(made: Conversion, plan: ExportPlan, out: Path) -> tuple[str, ...]:
-    """The words after `sftui` that open the converted rows as the planned files say."""
+def opens_with(plan: ExportPlan, to: str, tokenizer: str | None, out: Path, config: str = "") -> dict[str, Any]:
+    """The options that open rows as the planned files say, by their names; `config` is the trainer's own that was
+    opened."""
     files = {file.path.name: file for file in plan.files}
     recipe = files.pop(RECIPE_FILE, None)
-    config = next((file for name, file in files.items() if name.endswith((".yaml", ".yml"))), None)
-    if config is None:
-        return (str(out),) if recipe is None else (str(out), "--recipe", str(recipe.path))
-    parsed = parse_yaml(config.content, config.path.name)
-    name = trainer_named(made.to).traits.data_name
-    if name and out.name != name and recipe is not None:
-        return (str(out), "--recipe", str(recipe.path))
-    known = isinstance(parsed, Mapping) and recognise(parsed).trainer == preset(made.to).trainer
-    tokenizer = made.opened.requested.tokenizer.name
+    main = next((one for name, one in files.items() if name.endswith((".yaml", ".yml")) or name == config), None)
+    by_recipe = {"data": (str(out),), **({} if recipe is None else {"recipe_file": str(recipe.path)})}
+    name = trainer_named(to).traits.data_name
+    if main is None or (name and out.name != name and recipe is not None):
+        return by_recipe
+    parsed = parse_yaml(main.content, main.path.name)
+    known = isinstance(parsed, Mapping) and recognise(parsed).trainer == preset(to).trainer
     there = tokenizer is None or any(value == tokenizer for _, value in leaves(parsed, ""))
-    given = () if there or tokenizer is None else ("-t", tokenizer)
-    return (str(config.path), *given, *(() if known else ("--trainer", made.to)))
+    given = {} if there else {"tokenizer": tokenizer}
+    return {"data": (str(main.path),), **given, **({} if known else {"trainer": to})}
 
 
 # — is it the same? —

@@ -102,6 +102,11 @@ class OpenedConfig:
         """The recipe of the dataset that is open."""
         return self.datasets[self.chosen].recipe
 
+    def moved_to(self, facts: Facts) -> str:
+        """The file that is the open dataset now, where it is another one than the config names; "" where it is not."""
+        named = self.datasets[self.chosen].paths[0]
+        return "" if facts.data in ("", named, str(Path(named).absolute())) else facts.data
+
     def stops(self, recipe: Recipe) -> tuple[str, ...]:
         """Why a run by a recipe stops at keys of the config, a sentence each; of a release whose keys were not read
         these are not known."""

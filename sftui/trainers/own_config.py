@@ -34,6 +34,11 @@ def naming(trainer: str, config: Any, data: str, number: int) -> dict[tuple[str 
     return name(config, data, number) if name is not None else {}
 
 
+def can_name(trainer: str, config: Any, data: str, number: int) -> bool:
+    """Whether dataset `number` of an opened config can be another file: by its own keys, or by the file beside it."""
+    return bool(traits_of(trainer).data_file or naming(trainer, config, data, number))
+
+
 def row_keys(recipe: Recipe) -> dict[str, Any]:
     """What a file beside the trainer's config says of the rows, by its keys; empty where it reads none."""
     keys = _of_config(recipe.trainer, "row_keys")

@@ -9,6 +9,7 @@ describes the dataset is written only if what it says of the data changed.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -208,6 +209,8 @@ STAGES: Mapping[str, str] = _TOLD["stages"]
 MEDIA = ("images", "videos", "audios")
 ELSEWHERE: Mapping[str, str] = _TOLD["elsewhere"]
 ENTRY_KEYS = frozenset((*_TOLD["entry"].split(), *ELSEWHERE))
+LOCATION = ("file_name", "hf_hub_url", "subset", "split", "folder")
+"""Keys of an entry that say where its rows are."""
 
 
 def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig:
@@ -410,10 +413,13 @@ def _rows(draft: Draft) -> table.Keys:
 
 def _changes(draft: Draft, opened: OpenedConfig, changes: table.Keys) -> table.Keys:
     """With `packing` and `neat_packing` set where the user's text has them, since either alone turns packing on; what
-    describes the dataset is written where what it says changed."""
-    recipe, before = draft.recipe, opened.recipe
-    if (recipe.data, _own(recipe).formatting) != (before.data, _own(before).formatting):
-        draft.files.append(_changed_info(recipe, opened))
+    describes the dataset is written where what it says changed, and named where it stands elsewhere."""
+    recipe, before, folder = draft.recipe, opened.recipe, draft.facts.folder
+    read = (recipe.data, _own(recipe).formatting) != (before.data, _own(before).formatting)
+    if read or opened.moved_to(draft.facts):
+        draft.files.append(_changed_info(recipe, opened, draft.facts))
+        if folder and os.path.realpath(folder) != os.path.realpath(str(opened.config.get("dataset_dir", "data"))):
+            changes = {**changes, ("dataset_dir",): folder}
     strategy = recipe.pack.strategy
     if strategy == before.pack.strategy:
         return changes
@@ -476,14 +482,21 @@ def row_keys(recipe: Recipe) -> dict[str, Any]:
     }
 
 
-def _changed_info(recipe: Recipe, opened: OpenedConfig) -> WrittenFile:
-    """The user's dataset_info.json with the first dataset's entry changed."""
-    info = dict(read_info(opened.config.get("dataset_dir", "data"), opened.path))
-    name = opened.datasets[opened.chosen].name
-    kept = {key: value for key, value in info[name].items() if key not in ("formatting", "columns", "tags")}
-    media = {key: value for key, value in (info[name].get("columns") or {}).items() if key not in COLUMNS}
-    entry = entry_of(recipe, Facts())
+def _changed_info(recipe: Recipe, opened: OpenedConfig, facts: Facts) -> WrittenFile:
+    """The user's dataset_info.json with the entry of the open dataset changed, which names the file of its rows; files
+    are named by their whole paths, from wherever it stands."""
+    held = opened.config.get("dataset_dir", "data")
+    info = {} if held == "ONLINE" else dict(read_info(held, opened.path))
+    for other, entry in info.items() if facts.folder else ():
+        if isinstance(entry, Mapping) and isinstance(entry.get("file_name"), str):
+            info[other] = {**entry, "file_name": os.path.abspath(os.path.join(str(held), entry["file_name"]))}
+    name, moved = opened.datasets[opened.chosen].name, opened.moved_to(facts)
+    said = info.get(name, {"hf_hub_url": name})
+    gone = {"formatting", "columns", "tags", *((*LOCATION, *ELSEWHERE) if moved else ())}
+    media = {key: value for key, value in (said.get("columns") or {}).items() if key not in COLUMNS}
+    entry = entry_of(recipe, facts)
     if media:
         entry["columns"] = {**entry.get("columns", {}), **media}
-    info[name] = {**kept, **entry}
+    file = {"file_name": moved} if moved else {}
+    info[name] = {**file, **{key: value for key, value in said.items() if key not in gone}, **entry}
     return WrittenFile(INFO, json.dumps(info, ensure_ascii=False, indent=2) + "\n")

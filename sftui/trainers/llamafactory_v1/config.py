@@ -21,7 +21,7 @@ from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml
 from sftui.side_files import read_side_bytes, reason
 from sftui.trainers import table
-from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenFile, refuse, text_at
+from sftui.trainers.config import DatasetRef, Facts, KeyNote, KeyUse, OpenedConfig, WrittenFile, refuse, text_at
 from sftui.trainers.llamafactory_v1 import LlamaFactoryV1Options
 from sftui.trainers.llamafactory_v1.formats import CONVERTERS, TITLE
 from sftui.trainers.table import Draft, Form, KeyRules, KnownKeys, Remark, inlined, unmodelled
@@ -232,10 +232,15 @@ def _rows(draft: Draft) -> table.Keys:
 
 def _changes(draft: Draft, opened: OpenedConfig, changes: table.Keys) -> table.Keys:
     """With what the strategy needs, and the dataset's converter in its own file."""
-    recipe, said = draft.recipe, opened.config
-    if _converter(recipe) != _converter(opened.recipe):
-        draft.files += _changed_info(recipe, opened)
-        if not draft.files:
+    recipe, said, facts, moved = draft.recipe, opened.config, draft.facts, opened.moved_to(draft.facts)
+    other = _converter(recipe, facts.format) != _converter(opened.recipe)
+    if other or moved:
+        draft.files += _changed_info(recipe, opened, facts)
+        if draft.files and facts.folder:
+            changes = {**changes, ("train_dataset",): str(Path(facts.folder) / draft.files[-1].name)}
+        elif moved:
+            changes = {**changes, ("train_dataset",): moved}
+        if not draft.files and other:
             draft.notes.append("train_dataset names the rows themselves: name a YAML with `converter` to read them so")
     needed = {place: value for place, value in _needed(recipe).items() if not _has(said, place[0], value)}
     return {**changes, **needed}
@@ -272,13 +277,17 @@ def _converter(recipe: Recipe, found: str | None = None) -> str | None:
     return next((name for name, ours in CONVERTERS.items() if ours == kind), None)
 
 
-def _changed_info(recipe: Recipe, opened: OpenedConfig) -> list[WrittenFile]:
-    """The user's dataset file with the converter of the open dataset changed."""
+def _changed_info(recipe: Recipe, opened: OpenedConfig, facts: Facts) -> list[WrittenFile]:
+    """The user's dataset file with the entry of the open dataset changed."""
     wanted = opened.config.get("train_dataset")
     if not isinstance(wanted, str) or not wanted.endswith(".yaml"):
         return []
-    name = opened.datasets[opened.chosen].name
-    held = Path(wanted).read_text(encoding="utf-8") if entries_of(wanted, opened.path) else ""
-    converter = _converter(recipe)
+    name, moved = opened.datasets[opened.chosen].name, opened.moved_to(facts)
+    entries = entries_of(wanted, opened.path)
+    held = Path(wanted).read_text(encoding="utf-8") if entries else ""
+    converter = _converter(recipe, facts.format)
     change: table.Keys = {(name, "converter"): converter if converter is not None else REMOVE}
+    if moved:
+        gone: table.Keys = {(name, "split"): REMOVE} if "split" in entries.get(name, ()) else {}
+        change = {**change, (name, "path"): moved, (name, "source"): "local", **gone}
     return [WrittenFile(Path(wanted).name, edit(held, change, wanted))]

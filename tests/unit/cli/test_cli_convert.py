@@ -133,7 +133,7 @@ def test_a_trainers_own_config_reads_the_new_file(sftui: Sftui, here: Path) -> N
     assert prepared(sftui, "conf/ax.yml") == before
 
 
-def test_a_config_that_cannot_name_the_data_is_written_anew(sftui: Sftui, here: Path) -> None:
+def test_a_config_names_the_new_data_in_the_file_beside_it(sftui: Sftui, here: Path) -> None:
     put("rows.jsonl", SHAREGPT)
     Path("dataset_info.json").write_text(json.dumps({"mine": {"file_name": "rows.jsonl", "formatting": "sharegpt"}}))
     Path("lf.yaml").write_text(
@@ -141,9 +141,16 @@ def test_a_config_that_cannot_name_the_data_is_written_anew(sftui: Sftui, here: 
     )
     before = prepared(sftui, "lf.yaml")
     done = sftui("convert", "lf.yaml", "-o", "new.jsonl")
-    assert done.code == 0 and opening(done) == ["new-config/llamafactory_sft.yaml", "-t", "tok"]
+    assert done.code == 0 and opening(done) == ["new-config/lf.yaml"]
     assert prepared(sftui, *opening(done)) == before
     assert "mine" in json.loads(Path("dataset_info.json").read_text())
+
+
+def test_a_config_that_cannot_name_the_data_is_written_anew(sftui: Sftui, here: Path) -> None:
+    put("rows.jsonl", SHAREGPT)
+    Path("verl.yaml").write_text("data:\n  train_files: rows.jsonl\n  max_length: 64\nmodel:\n  path: tok\n")
+    done = sftui("convert", "verl.yaml", "--trainer", "verl", "-o", "new.jsonl")  # which reads Parquet alone
+    assert done.code == 0 and opening(done)[0] == "new-config/verl_sft.yaml", done.err
 
 
 def test_calls_go_to_the_trainer_that_reads_them(sftui: Sftui, here: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sftui.exports.plan import plan_export
+from sftui.exports.plan import ExportPlan, plan_export
 from sftui.exports.prepared import ExportInput
 from sftui.sources.source import LINES, PARQUET
 from sftui.trainers import preset, trainer_named
@@ -35,9 +35,17 @@ LLAMAFACTORY = (
 )
 
 
+VERL = "data:\n  train_files: mine.jsonl\nmodel:\n  path: builtin:chatml\n"
+
+
 def written(tmp_path: Path, trainer: str, text: str, *, repaired: str | None) -> tuple[str, tuple[str, ...]]:
+    plan = plans(tmp_path, trainer, text, repaired=repaired)
+    return plan.files[0].content, plan.notes
+
+
+def plans(tmp_path: Path, trainer: str, text: str, *, repaired: str | None) -> ExportPlan:
     folder = tmp_path / "opened"
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     (folder / "mine.jsonl").write_text(
         '{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}\n'
     )
@@ -53,8 +61,7 @@ def written(tmp_path: Path, trainer: str, text: str, *, repaired: str | None) ->
     prepared = ExportInput(
         paths=(str(folder / "mine.jsonl"),), loading=LINES, config=opened, repairs=("trim",), repaired=repaired
     )
-    plan = plan_export(recipe.preset, str(tmp_path / "out"), recipe, recipe, prepared)
-    return plan.files[0].content, plan.notes
+    return plan_export(recipe.preset, str(tmp_path / "out"), recipe, recipe, prepared)
 
 
 @pytest.mark.parametrize(("trainer", "text"), [("axolotl", AXOLOTL), ("trl", TRL), ("trl", TRL_MIXTURE)])
@@ -69,8 +76,21 @@ def test_the_opened_config_names_the_repaired_file(tmp_path: Path, trainer: str,
 
 
 def test_a_config_whose_data_cannot_be_written_says_so(tmp_path: Path) -> None:
-    content, notes = written(tmp_path, "llamafactory", LLAMAFACTORY, repaired="new.jsonl")
+    content, notes = written(tmp_path, "verl", VERL, repaired="new.jsonl")  # which reads Parquet alone
     assert "new.jsonl" not in content and any("by hand: new.jsonl" in note for note in notes)
+
+
+def test_the_file_beside_a_config_names_the_repaired_one(tmp_path: Path) -> None:
+    new = tmp_path / "new.jsonl"
+    new.write_text("")
+    content, notes = written(tmp_path, "llamafactory", LLAMAFACTORY, repaired=str(new))
+    plan = plans(tmp_path, "llamafactory", LLAMAFACTORY, repaired=str(new))
+    plan.write()
+    assert notes == () and f"dataset_dir: {tmp_path / 'out'}" in content
+    again = trainer_named("llamafactory").read_config(str(tmp_path / "out" / "config.yml"), content)
+    opened = tmp_path / "opened" / "config.yml"
+    before = trainer_named("llamafactory").read_config(str(opened), opened.read_text())
+    assert again.datasets[0].paths == (str(new),) and again.recipe == before.recipe
 
 
 def test_repairs_that_are_in_no_file_are_told(tmp_path: Path) -> None:
