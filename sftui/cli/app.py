@@ -260,6 +260,7 @@ def compare() -> None:
     ("sftui check axolotl.yml", "what is wrong in a config and its data"),
     ("sftui check data.jsonl -t TOK --format json -o found.json", "for programs"),
     ("sftui check data.jsonl -t TOK --select TRU,LAB --fail-on warning", "some codes, for CI"),
+    ("sftui check axolotl.yml --fix fixed", "what helps, as new data and a new config, checked again"),
 )
 @serving_option
 @choice_option(WRITTEN, FORMATS, "text to read, or a format for programs", "--format", "form", default="text")
@@ -285,13 +286,27 @@ def compare() -> None:
 @output_option("ignore the findings recorded in FILE", "--baseline", group=FINDINGS)
 @flag(FINDINGS, "write the current findings to the --baseline file", "--write-baseline")
 @eval_option
+@output_option(
+    "put what was tried and helps in force: new data and a new config in this folder, checked again",
+    "--fix",
+    group=FINDINGS,
+    metavar="DIR",
+)
+@Option(
+    FINDINGS,
+    "WHAT",
+    "with --fix: leave out rows, as in sftui repair: unreadable, empty, no-answer, or codes of findings",
+    "--drop",
+    multiple=True,
+)
 @output_option("write there instead of to stdout", "-o", "--out")
 @force_option
 @jobs_option
 @engine_option
 @address_option
 def check() -> None:
-    """Find what is wrong in the set-up and in every row, and the key that fixes it; exit 1 if problems are found."""
+    """Find what is wrong in the set-up and in every row, and the key that fixes it; exit 1 if problems are found, with
+    --fix if any are left."""
 
 
 @data_command(

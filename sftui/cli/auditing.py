@@ -6,7 +6,7 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -35,7 +35,14 @@ SAVE_EVERY = 20.0
 """Seconds between two savings of an audit that can be resumed."""
 
 
-def audited(
+def audited(options: OpenOptions, wanted: Filter, **work: Any) -> AuditReport:
+    """The audit of the options' data under their recipe; see `auditing`."""
+    with auditing(options, wanted, **work) as (_, found):
+        return found
+
+
+@contextlib.contextmanager
+def auditing(
     options: OpenOptions,
     wanted: Filter,
     *,
@@ -46,9 +53,9 @@ def audited(
     looks: int = 0,
     opening: tuple[str, ...] = (),
     **rows: int | None,
-) -> AuditReport:
-    """The audit of the options' data under their recipe; `looks`: so many rows of each code are inspected again, for
-    drawing; `opening` are the words of a command that open the same. `rows` are `max_rows` and `sample`, as in
+) -> Iterator[tuple[Ready, AuditReport]]:
+    """The options' data open under their recipe, and its audit; `looks`: so many rows of each code are inspected again,
+    for drawing; `opening` are the words of a command that open the same. `rows` are `max_rows` and `sample`, as in
     `AuditSession`."""
     cluster = on_ray(engine, address)
     with contextlib.closing(loaded_session(options, unread=True)) as session:
@@ -70,13 +77,14 @@ def audited(
         _run(checking, files or session.source.cached)
         notes.print()
         there = [path for path in (*files, *options.paths) if os.path.exists(path) and _named(path) == path]
-        return checking.checked(
+        found = checking.checked(
             tuple(map(_named, options.paths)),
             looks=looks,
             files={label: file if _named(file) == file else label for label, file in labels_of(files).items()},
             tracked=repository_names(there),
             opening=opening,
         )
+        yield session, found
 
 
 def work_of(given: Mapping[str, Any]) -> dict[str, Any]:

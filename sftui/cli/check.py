@@ -5,18 +5,22 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import click
+
 from sftui.audit.found import Filter
-from sftui.cli.auditing import audited, work_of
+from sftui.cli.auditing import audited, auditing, work_of
+from sftui.cli.fix import fixed, refuse_folder
 from sftui.cli.opening import open_options, opening_words
-from sftui.cli.terminal import narrate
+from sftui.cli.terminal import LINE_WIDTH, narrate
 from sftui.cli.writing import STDOUT, outputs
-from sftui.errors import RecipeError
+from sftui.errors import RecipeError, SftuiError
 from sftui.exports.baseline import Baseline, baseline_text, may_replace, read_baseline
-from sftui.exports.formats_text import as_text
+from sftui.exports.formats_text import as_text, fix_lines
 from sftui.exports.report_model import AuditReport, counted_word
 from sftui.findings import Severity
 from sftui.session.arguments import codes_of
@@ -24,6 +28,8 @@ from sftui.session.inputs import inputs_of
 from sftui.text import many
 
 DEFAULT_WIDTH = 100
+FIXED = ("text", "json")
+"""Formats that say what --fix did; beside the others it is said on stderr."""
 LOOKS = 3
 """Rows of each code that the page of `sftui report` draws."""
 
@@ -36,14 +42,20 @@ def check(
     ignore: tuple[str, ...],
     baseline: str | None,
     write_baseline: bool,
+    fix: str | None,
+    drop: tuple[str, ...],
     out: str | None,
     force: bool,
     **given: Any,
 ) -> int:
     """Print or write what was found, and `also` as (format, file); 1 where something at or above `fail_on` stands, else
-    0."""
+    0. With `fix` what helps is put in force in that folder, and what stands is what a second check of it finds."""
     if write_baseline and baseline is None:
         raise RecipeError("--write-baseline does not say where", fix="name the file with --baseline FILE")
+    if fix is not None and write_baseline:
+        raise RecipeError("--fix mends what --write-baseline would let stand", fix="leave one of them out")
+    if fix is None and drop:
+        raise RecipeError("--drop says which rows --fix leaves out", fix="name a folder with --fix DIR")
     read, written = (None, baseline) if write_baseline else (baseline, None)
     known = Baseline(frozenset()) if read is None else read_baseline(Path(read))
     wanted = Filter(
@@ -60,7 +72,15 @@ def check(
     target, (memory, *others) = outputs(inputs, force, out or STDOUT, written, *more, ours=written)
     if memory is not None and memory.path is not None:
         may_replace(memory.path)
-    found = audited(options, wanted, **work_of(given), opening=opening_words(given))
+    refused: SftuiError | None = None
+    if fix is not None:
+        refuse_folder(fix, inputs)
+    with auditing(options, wanted, **work_of(given), opening=opening_words(given)) as (session, found):
+        if fix is not None:
+            try:
+                found = replace(found, fix=fixed(session, found, fix, drop, force, inputs, given, wanted))
+            except SftuiError as error:  # what was found is said all the same
+                refused = error
     other = known.other_ids(found.tokenizer) if read is not None else ""
     if other:
         narrate(f"{baseline} {other}: findings of tokens may be new to it; rewrite it with --write-baseline")
@@ -75,7 +95,12 @@ def check(
         counted = f"{counted_word(count, 'finding')} {'is' if count == 1 else 'are'}"
         narrate(f"{counted} known from now on, in {baseline}")
         return 0
-    worst = found.audit.found.worst()
+    if refused is not None:
+        raise refused
+    if found.fix is not None and form not in FIXED:
+        click.echo("\n".join(fix_lines(found, found.fix, LINE_WIDTH)), err=True)
+    stands = found if found.fix is None or found.fix.after is None else found.fix.after
+    worst = stands.audit.found.worst()
     if fail_on == "never" or worst is None:
         return 0
     return 1 if worst.rank <= Severity(fail_on).rank else 0

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import click
 
 from sftui.cli.loading import DataNotes, loaded_session, open_data
 from sftui.cli.opening import open_options
-from sftui.cli.writing import STDOUT, OutputTarget, Progress, targets
+from sftui.cli.writing import STDOUT, OutputTarget, rows_written, targets
 from sftui.errors import ExportError, RecipeError
 from sftui.findings.rule import TO_MESSAGES
 from sftui.repairs.catalogue import TITLES
 from sftui.repairs.rows import DROP_REASONS
-from sftui.repairs.run import DROPPING, RepairPlan, RunCounts, layout_of, make_plan
+from sftui.repairs.run import DROPPING, RunCounts, layout_of, make_plan
 from sftui.repairs.turns import own_names
 from sftui.session.arguments import words_of
 from sftui.session.encoding import refuse_half
@@ -25,7 +24,7 @@ from sftui.session.inputs import inputs_of
 from sftui.session.opened import OpenData
 from sftui.session.options import OpenOptions
 from sftui.session.ready import tokenizer_of
-from sftui.session.repairing import WriteProgress, check_targets, conversion_of, session_plan, write_repaired
+from sftui.session.repairing import check_targets, conversion_of, session_plan
 from sftui.side_files import read_side_file
 from sftui.text import many, visible
 from sftui.views.repairs import skipped_words
@@ -72,7 +71,7 @@ def repair(
         refuse_harm(session, chosen)
         conversion = conversion_of(session.stored, session.recipe, session.detected) if TO_MESSAGES in chosen else None
         plan = session_plan(tokenizer_of(session), chosen, marked, conversion=conversion)
-        now = written(session, plan, target, journal)
+        now = rows_written(session, plan, target, journal)
         notes.print()
     own = own_names(layout_of(session.detected)) if "map-roles" in chosen else ()
     click.echo(visible(summary(now.counts, now.lost, target, DROP_REASONS, own), newline="\n"), err=True)
@@ -126,10 +125,6 @@ def targets_of(
     return target, journal
 
 
-def _path(target: OutputTarget | None) -> contextlib.AbstractContextManager[Path | None]:
-    return contextlib.nullcontext() if target is None else target.as_path()
-
-
 def opened_for(options: OpenOptions, codes: bool, *, unread: bool = False) -> OpenData:
     """The data open, and the tokenizer where one is named or findings decide; ConversationError for what its trainer
     does not read, but where a conversion takes care of that (`unread`)."""
@@ -138,19 +133,6 @@ def opened_for(options: OpenOptions, codes: bool, *, unread: bool = False) -> Op
     opened = open_data(options)
     opened.accepted(unread=unread)
     return opened
-
-
-def written(
-    session: OpenData, plan: RepairPlan, target: OutputTarget | None, journal: OutputTarget | None
-) -> WriteProgress:
-    """Write the rows after a plan and the log, or count only, and print on stderr how far it is."""
-    progress = Progress(session.count_now())
-    now = WriteProgress(RunCounts())
-    with _path(target) as rows, _path(journal) as log:
-        for now in write_repaired(session, plan, rows, log):
-            progress.at(now.counts.rows)
-        progress.end()
-    return now
 
 
 def summary(

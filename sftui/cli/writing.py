@@ -8,10 +8,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import click
 
@@ -19,6 +19,11 @@ from sftui import bound
 from sftui.cli.terminal import clear_line, narrate, redraw
 from sftui.errors import ExportError
 from sftui.session.inputs import Inputs
+
+if TYPE_CHECKING:
+    from sftui.repairs.run import RepairPlan
+    from sftui.session.opened import OpenData
+    from sftui.session.repairing import WriteProgress
 
 STDOUT = "-"
 
@@ -114,6 +119,26 @@ def may_write(files: Sequence[Path], inputs: Inputs, force: bool, ours: str | No
     click.confirm(f"{names} {exist}; overwrite?", abort=True, err=True)
 
 
+@contextmanager
+def all_or_none(files: Sequence[Path]) -> Iterator[None]:
+    """Files that belong together, in folders that are made for them: of those that were not there before, none is left
+    where the block ends in an error."""
+    new = [file for file in files if not file.exists()]
+    folders = {one for file in new for one in (file.parent, *file.parent.parents) if not one.exists()}
+    for file in new:
+        bound.unfinished(str(file))
+        file.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        for file in new:
+            file.unlink(missing_ok=True)
+        for folder in sorted(folders, reverse=True):
+            with suppress(OSError):  # somebody else put something there
+                folder.rmdir()
+        raise
+
+
 def print_over_progress(sentence: str) -> None:
     """A sentence on stderr where a line of progress may stand."""
     clear_line()
@@ -139,3 +164,20 @@ class Progress:
     def end(self) -> None:
         """Take the line away."""
         clear_line()
+
+
+def rows_written(
+    session: OpenData, plan: RepairPlan, target: OutputTarget | None, journal: OutputTarget | None
+) -> WriteProgress:
+    """Write the rows after a plan and the log, or count only, and print on stderr how far it is."""
+    from sftui.repairs.run import RunCounts
+    from sftui.session.repairing import WriteProgress, write_repaired
+
+    progress = Progress(session.count_now())
+    now = WriteProgress(RunCounts())
+    with ExitStack() as files:
+        rows, log = (None if one is None else files.enter_context(one.as_path()) for one in (target, journal))
+        for now in write_repaired(session, plan, rows, log):
+            progress.at(now.counts.rows)
+        progress.end()
+    return now

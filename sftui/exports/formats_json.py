@@ -9,7 +9,7 @@ from sftui.audit.figures import Figures
 from sftui.audit.found import FoundFinding
 from sftui.audit.verdict import Verdict
 from sftui.exports.records import attributes
-from sftui.exports.report_model import Advice, AuditReport, findings_in_order
+from sftui.exports.report_model import Advice, AuditReport, FixOutcome, findings_in_order
 from sftui.findings import CODES, SCOPE_OF, Severity
 
 
@@ -49,6 +49,24 @@ def as_object(checked: AuditReport) -> dict[str, Any]:
         "verdict": [verdict_record(one, advice) for one, advice in checked.verdict],
         "findings": [finding_record(checked, finding) for finding in findings_in_order(checked)],
         "figures": figures_record(checked.audit.figures()),
+        **({} if checked.fix is None else {"fix": fix_record(checked, checked.fix)}),
+    }
+
+
+def fix_record(checked: AuditReport, fix: FixOutcome) -> dict[str, Any]:
+    """What was put in force against the findings, what it changed, and how often each code was found before and after;
+    without files where nothing was written."""
+    rows = None if fix.rows is None else attributes(fix.rows, "rows", "changed", "dropped", "skipped", "by_repair")
+    return {
+        "cures": [cure._asdict() for cure in fix.cures],
+        "left": [cure._asdict() for cure in fix.left],
+        "keys": [dict(zip(("key", "before", "after"), one)) for one in fix.keys],
+        "diff": fix.diff,
+        "rows": rows,
+        "samples": [sample._asdict() for sample in fix.samples],
+        "files": list(fix.files),
+        "run": fix.run,
+        "codes": [dict(zip(("became", "code", "before", "after"), one)) for one in fix.compared(checked)],
     }
 
 

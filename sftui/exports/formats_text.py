@@ -6,9 +6,10 @@ import textwrap
 from collections.abc import Iterator
 
 from sftui.audit.found import FoundCode, FoundFinding
-from sftui.exports.report_model import MARKS, SHOWN, Advice, AuditReport, counted, counted_word
-from sftui.findings import CODES, SCOPE_OF
-from sftui.text import visible
+from sftui.exports.report_model import MARKS, SHOWN, Advice, AuditReport, FixOutcome, counted, counted_word
+from sftui.findings import CODES, SCOPE_OF, Severity
+from sftui.text import clip, visible
+from sftui.trainers import traits_of
 
 SCOPES = {"setup": "Set-up", "dataset": "Dataset", "row": "Rows"}
 
@@ -29,6 +30,56 @@ def _lines(checked: AuditReport, width: int) -> Iterator[str]:
         yield ""
     yield from verdict_lines(checked, width)
     yield summary(checked)
+    if checked.fix is not None:
+        yield ""
+        yield from fix_lines(checked, checked.fix, width)
+
+
+def fix_lines(checked: AuditReport, fix: FixOutcome, width: int) -> Iterator[str]:
+    """What was put in force against the findings and what was not, what it changed, and what a second check says."""
+    yield from ("Fix", "")
+    for cure in (*fix.cures, *(one for one in fix.left if not one.drops)):
+        codes = f" ({', '.join(cure.codes)})" if cure.codes else ""
+        said = f"- not taken: {cure.text}{codes}: {cure.why}" if cure.why else f"✓ {cure.text}{codes}"
+        yield from _wrapped(visible(said), width, "  ")
+    if dropped := [f"{cure.codes[0]} {cure.drops:,}" for cure in fix.left if cure.drops]:
+        yield from _wrapped(f"- rows are left out only with --drop CODE: {', '.join(dropped)}", width, "  ")
+    if fix.after is None:
+        found = any(checked.audit.found.severities[one] for one in (Severity.ERROR, Severity.WARNING))
+        why = "no error and no warning has a cure that was tried, helps and leaves its rows in"
+        yield from _wrapped(
+            f"nothing is written: {why if found else 'there are no errors and no warnings'}", width, "  "
+        )
+        return
+    yield ""
+    for key, before, after in fix.keys if not fix.diff or traits_of(checked.recipe.preset).data_file else ():
+        yield from _wrapped(visible(f"{key}: {' → '.join(filter(None, (before, after)))}"), width, "    ", "  ")
+    yield from (visible(line) for line in fix.diff.splitlines())
+    yield from _row_lines(fix, width)
+    yield from _wrapped(visible(f"written: {', '.join(fix.files)}"), width, "  ")
+    yield f"checked again: {visible(fix.run)}"
+    compared = [*fix.compared(checked)]
+    for word, code, had, has in compared:
+        if word != "stays":
+            yield from _wrapped(f"  {word:<5} {code} {CODES[code].title}: {had:,} → {has:,}", width, "        ")
+    if stays := [f"{code} {has:,}" for word, code, _, has in compared if word == "stays"]:
+        yield from _wrapped(f"  stays {', '.join(stays)}", width, "        ")
+    yield summary(fix.after)
+
+
+def _row_lines(fix: FixOutcome, width: int) -> Iterator[str]:
+    """How many rows repairs change, which, and the first of them before and after."""
+    if fix.rows is None:
+        return
+    named = ", ".join(f"{name} {count:,}" for name, count in fix.rows.by_repair.most_common())
+    said = f"{fix.rows.changed:,} of {counted_word(fix.rows.rows, 'row')} changed, {fix.rows.dropped:,} left out"
+    yield from _wrapped(visible(f"{said}{named and ': '}{named}"), width, "  ")
+    for number, where, why in fix.rows.named:
+        yield from _wrapped(visible(f"row {number:,} ({where}) stays as it is: {why}"), width, "    ", "  ")
+    for one in fix.samples:
+        more = f" and {len(one.changes) - 1} more" if len(one.changes) > 1 else ""
+        yield from _wrapped(visible(f"row {one.row:,}: {one.changes[0]}{more}"), width, "    ", "  ")
+        yield from (clip(visible(f"  {mark} {text}"), width) for mark, text in (("-", one.before), ("+", one.after)))
 
 
 def _code(checked: AuditReport, one: FoundCode, width: int) -> Iterator[str]:

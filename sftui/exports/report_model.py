@@ -12,12 +12,13 @@ from sftui.audit.audit import Audit
 from sftui.audit.found import FoundCode, FoundFinding
 from sftui.audit.verdict import Verdict
 from sftui.errors import without_secrets
-from sftui.findings import Finding, Severity, fix_text
+from sftui.findings import Finding, Fix, Severity, fix_text
 from sftui.findings.catalogue import repair_command
 from sftui.findings.rule import DROP
 from sftui.model import Inspection, RecipeChange
 from sftui.recipe import Recipe
 from sftui.repairs.catalogue import TITLES
+from sftui.repairs.run import RunCounts
 from sftui.tokens.facts import TokenizerFacts
 
 MARKS = {Severity.ERROR: "✗ error", Severity.WARNING: "! warning", Severity.INFO: "· info"}
@@ -44,6 +45,55 @@ class Advice(NamedTuple):
         return "fix: " if self.tried else "" if self.text.startswith(NO_FIX) else "not tried: "
 
 
+class Cure(NamedTuple):
+    """What was tried and helps, in words, and the codes of the findings against which it is taken; `why` it is not,
+    where it is left out; how many rows it drops."""
+
+    text: str
+    codes: tuple[str, ...]
+    why: str = ""
+    drops: int = 0
+
+
+class RowSample(NamedTuple):
+    """A row that repairs change: its number, what they did, and a piece of it before and after."""
+
+    row: int
+    changes: tuple[str, ...]
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class FixOutcome:
+    """What `check --fix` did: the cures that it took and those it left out, the keys of the trainer's config with what
+    they said and say (`diff`: as lines of the user's own file), how many rows were changed or left out by which repair,
+    with some of them, and the files written. `run` checks them again, and `after` is what that found; None where there
+    was nothing to write."""
+
+    cures: tuple[Cure, ...] = ()
+    left: tuple[Cure, ...] = ()
+    keys: tuple[tuple[str, str, str], ...] = ()
+    diff: str = ""
+    rows: RunCounts | None = None
+    samples: tuple[RowSample, ...] = ()
+    files: tuple[str, ...] = ()
+    run: str = ""
+    after: AuditReport | None = None
+
+    def compared(self, before: AuditReport) -> Iterator[tuple[str, str, int, int]]:
+        """What became of each code: gone, fewer, stays, more or new; the code, and how often it was found before and
+        is now."""
+        if self.after is None:
+            return
+        had, has = (one.audit.found.codes for one in (before, self.after))
+        for code in dict.fromkeys((*had, *has)):
+            counts = [found[code].count if code in found else 0 for found in (had, has)]
+            word = "new" if not counts[0] else "gone" if not counts[1] else ""
+            word = word or ("stays", "more", "fewer")[(counts[1] > counts[0]) - (counts[1] < counts[0])]
+            yield word, code, counts[0], counts[1]
+
+
 @dataclass(frozen=True, slots=True)
 class AuditReport:
     """An audit with what was audited. `complete` is False where only some rows were looked at.
@@ -51,7 +101,8 @@ class AuditReport:
     `files` are the files of the data by what the source calls them, `tracked` their names in the repository, where they
     are in one; `opening` are the words of a command that open all of it again. `looks` are findings with their rows
     inspected once more, so that their tokens can be drawn. `cured`
-    are findings, by `tried_as`, with the cures that were tried on some rows and help.
+    are findings, by `tried_as`, with the cures that were tried on some rows and help; `fix` is what came of them where
+    they were to be put in force.
     """
 
     audit: Audit
@@ -67,6 +118,7 @@ class AuditReport:
     tracked: Mapping[str, str] = field(default_factory=dict)
     cured: Mapping[tuple[object, ...], Finding] = field(default_factory=dict)
     opening: tuple[str, ...] = ()
+    fix: FixOutcome | None = None
 
     @property
     def trainer(self) -> str:
@@ -79,15 +131,12 @@ class AuditReport:
         finding or its rule says, which nobody tried.
         """
         cured = self.cured.get(tried_as(finding))
-        fix = finding.fix if cured is None else cured.fix
-        if cured is not None and fix is not None and (fix.changes or fix.template):
-            return Advice(fix.trainer_keys.get(self.trainer) or fix.title, True)
-        repairs = (cured.repairs or ()) if cured is not None else ()
-        for name in repairs:
-            if name != DROP:
-                return Advice(TITLES[name], True, repair_command(name, finding.code))
+        for cure in cures_of(cured):
+            if isinstance(cure, Fix):
+                return Advice(cure.trainer_keys.get(self.trainer) or cure.title, True)
+            return Advice(TITLES[cure], True, repair_command(cure, finding.code))
         own = self._words(finding, cured)
-        if not repairs:
+        if cured is None or not cured.repairs:
             return Advice(own)
         rows = self.audit.found.codes[finding.code].in_rows()
         drop = f"leave out {'its row' if rows == 1 else f'its {rows:,} rows'}"
@@ -153,6 +202,15 @@ class AuditReport:
         if not found.where and self.files:
             file = next(iter(self.files.values()))
         return self.tracked.get(file, file), line
+
+
+def cures_of(cured: Finding | None) -> tuple[Fix | str, ...]:
+    """What was tried against a finding and helps: a fix of the recipe, repairs of the data that leave rows in."""
+    if cured is None:
+        return ()
+    fix = cured.fix
+    fixes = (fix,) if fix is not None and (fix.changes or fix.template) else ()
+    return (*fixes, *(name for name in cured.repairs or () if name != DROP))
 
 
 def tried_as(finding: Finding) -> tuple[object, ...]:

@@ -52,7 +52,7 @@ class AuditSession:
     ) -> None:
         self.session, self.prompts, self.jobs = session, prompts, jobs
         self.max_rows, self.sample = max_rows, sample
-        self.wanted = dataclasses.replace(wanted, waivers=session.waivers)
+        self.wanted = dataclasses.replace(wanted, waivers=wanted.waivers or session.waivers)
         self.audit: Audit = Audit(self.context, self.wanted, prompts)
         self.total = self.known()
         self._begun = time.process_time()
@@ -114,7 +114,8 @@ class AuditSession:
     def _chosen_rows(self) -> Iterator[Row]:
         from sftui.session.comparing import chosen_rows
 
-        return chosen_rows(self.session.source, self.max_rows, self.sample)
+        rows = map(self.session.over, chosen_rows(self.session.source, self.max_rows, self.sample))
+        return (row for row in rows if row.left_out is None)
 
     def _seconds(self) -> float:
         return max(LEAST_SECONDS, (time.process_time() - self._begun) / 10)

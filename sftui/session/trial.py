@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from itertools import chain, islice
@@ -18,7 +18,7 @@ from sftui.findings.fixes import newer
 from sftui.findings.look import RowLook
 from sftui.findings.rule import DROP
 from sftui.model import Inspection, Row
-from sftui.recipe import Recipe, changed, diff, with_changes
+from sftui.recipe import Recipe, changed, diff, get, with_changes
 from sftui.session.candidates import advised, mappings, pairs, single_knobs
 from sftui.session.harm import harm_of
 from sftui.session.opened import HEAVY, OpenData
@@ -199,7 +199,7 @@ def _tried(session: Ready, finding: Finding, cure: str | Fix) -> Generator[None,
     if key not in context.memo:
         with ExitStack() as files:
             try:
-                recipe, repairs = changed_by(session, cure, files)
+                recipe, repairs = changed_by(session, (cure,), files)
             except SftuiError as error:
                 context.memo[key] = str(error)
                 return str(error)
@@ -217,20 +217,30 @@ def _under(
     except SftuiError as error:
         return str(error)
     yield None
-    return (yield from _judged(session, other, finding))
+    return (yield from judged(session, other, finding))
 
 
-def changed_by(session: Ready, cure: str | Fix, files: ExitStack) -> tuple[Recipe, tuple[str, ...] | None]:
-    """The recipe and the repairs that a cure puts in force; SftuiError where it cannot be had."""
-    if isinstance(cure, str):
-        return session.requested, (*session.repairs, cure)
-    recipe = session.requested
-    if cure.template is not None:
-        folder = files.enter_context(tempfile.TemporaryDirectory(prefix="sftui-trial-"))
-        file = Path(folder, "chat_template.jinja")
-        file.write_text(_tagged(session), encoding="utf-8")
-        recipe = changed(recipe, "render.template", f"file:{file}")
-    return with_changes(recipe, cure.changes), None
+def changed_by(session: Ready, cures: Iterable[str | Fix], files: ExitStack) -> tuple[Recipe, tuple[str, ...]]:
+    """The recipe and the repairs that cures put in force together, the later ones over the earlier; SftuiError where
+    one cannot be had."""
+    recipe, repairs = session.requested, session.repairs
+    for cure in cures:
+        if isinstance(cure, str):
+            repairs = (*repairs, cure)
+            continue
+        if cure.template is not None:
+            folder = files.enter_context(tempfile.TemporaryDirectory(prefix="sftui-trial-"))
+            file = Path(folder, "tagged.jinja")
+            file.write_text(_tagged(session), encoding="utf-8")
+            recipe = changed(recipe, "render.template", f"file:{file}")
+        for change in cure.changes:
+            before, after = change.before, change.after
+            if isinstance(before, Mapping) and isinstance(after, Mapping):  # what others have put there stays
+                held = get(recipe, change.path).items()
+                stays = {key: value for key, value in held if key in after or key not in before}
+                after = {**stays, **{key: value for key, value in after.items() if before.get(key) != value}}
+            recipe = changed(recipe, change.path, after)
+    return recipe, repairs
 
 
 def _tagged(session: Ready) -> str:
@@ -255,7 +265,8 @@ def _tagged(session: Ready) -> str:
     return done.source
 
 
-def _judged(session: Ready, other: Ready, finding: Finding) -> Generator[None, None, str]:
+def judged(session: Ready, other: Ready, finding: Finding) -> Generator[None, None, str]:
+    """Why the same data, changed, is no better against a finding; "" where it helps and does no harm."""
     rows, answering = _rows(session, finding), traits_of(session.requested.preset).answering
     before, after = _before(session, rows), list[Made]()
     made = chain(

@@ -72,6 +72,8 @@ WORDS: dict[str, tuple[str, ...]] = {
     "convert": ("-t", "builtin:chatml"),
     "export": ("--to", "recipe", "-t", "builtin:chatml"),
 }
+FOLDERS = ("--config-dir", "--fix")
+"""Options that name a folder to write into."""
 BESIDE: dict[tuple[str, str], tuple[str, ...]] = {
     ("check", "--baseline"): ("--write-baseline",),
     ("repair", "--log"): ("--dry-run",),
@@ -215,8 +217,8 @@ def test_no_output_is_an_input(sftui: Sftui, folder: Path, command: str, option:
 
 @pytest.mark.parametrize(
     ("command", "option"),
-    [pair for pair in OPTIONS if pair[1].opts[-1] not in ("--baseline", "--config-dir") and pair[0] != "export"],
-    ids=[name for name in NAMES if not name.startswith("export") and not name.endswith(("--baseline", "--config-dir"))],
+    [pair for pair in OPTIONS if pair[1].opts[-1] not in ("--baseline", *FOLDERS) and pair[0] != "export"],
+    ids=[name for name in NAMES if not name.startswith("export") and not name.endswith(("--baseline", *FOLDERS))],
 )
 def test_a_file_that_is_there_is_not_overwritten_unasked(
     sftui: Sftui, folder: Path, command: str, option: click.Option

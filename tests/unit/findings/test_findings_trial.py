@@ -117,7 +117,7 @@ def test_what_is_offered_holds(tmp_path: Path, capsys: pytest.CaptureFixture[str
             told["offered a change" if fix.changes else "offered tags"] += 1
             try:
                 with ExitStack() as files:
-                    recipe, _ = changed_by(session, fix, files)
+                    recipe, _ = changed_by(session, (fix,), files)
                     after = Prepared.of(ready_under(session, recipe))
             except SftuiError as error:
                 wrong.append(f"{code} {case.preset}: {fix.title}: {error}")

@@ -1,0 +1,253 @@
+"""What was tried and helps, put in force together: new data and a new config, planned before anything is written."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from sftui.errors import SftuiError
+from sftui.exports.plan import TEMPLATE_FILE, ExportPlan, PlannedFile, left_out
+from sftui.exports.report_model import AuditReport, Cure, RowSample, cures_of
+from sftui.findings import Finding, Fix, Severity
+from sftui.findings.catalogue import REPAIR_OF
+from sftui.recipe import Recipe, changed, diff, get
+from sftui.repairs.catalogue import DEDUPLICATE, TITLES
+from sftui.repairs.run import DROPPING, RepairPlan
+from sftui.session.arguments import PARQUET
+from sftui.session.checking import AuditSession
+from sftui.session.converting import opens_with, plan_reading
+from sftui.session.ready import Ready, ready_under
+from sftui.session.repairing import check_targets
+from sftui.session.splitting import settle_split
+from sftui.session.trial import changed_by, judged
+from sftui.sources.files import format_of
+from sftui.text import many
+from sftui.trainers import traits_of
+from sftui.trainers.own_config import keys_between
+from sftui.views.knobs import value_text
+
+ROUNDS = 3
+"""So often it is looked for what shows once other findings are gone,"""
+ROUND_ROWS = 500
+"""in so many rows of all."""
+SAMPLES = 3
+"""Changed rows that are shown before and after."""
+SHOWN, LEAD = 100, 20
+"""Characters of each, and how many of them stand before the first that differs."""
+READING = ("split", "subset", "data_revision", "rows_in")
+"""Options that say which rows of the data there are."""
+STARTING = ("config", "recipe_file", "trainer", "dataset", "max_length", "data_format", "template", "tokenizer")
+"""Options that say how rows are prepared, which the files of a config say then."""
+
+
+Taken = tuple["Fix | str", list[str]]
+"""A cure that is in force, and the codes of the findings that it is taken against."""
+
+
+@dataclass(frozen=True, eq=False)
+class FixPlan:
+    """What is to be written against the findings of a session: `session` is the same data with the `cures` in force,
+    `data` the file of its rows and `log` what was changed in them (None: the data stays as it is), `config` the files
+    that read them (None: the same options do). `opening` are options, by their names, that open what is written in
+    place of those that opened the session; `keys` are those of the trainer's config that say something else, with what
+    they said and say."""
+
+    session: Ready
+    cures: list[Cure]
+    left: list[Cure]
+    data: Path | None
+    log: Path | None
+    config: ExportPlan | None
+    opening: dict[str, Any]
+    keys: tuple[tuple[str, str, str], ...]
+
+    @property
+    def rows(self) -> RepairPlan:
+        """What becomes of the rows."""
+        return RepairPlan() if self.session.overlay is None else self.session.overlay.plan
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Everything that is to be written."""
+        planned = () if self.config is None else (file.path for file in self.config.files)
+        return (*(file for file in (self.data, self.log) if file is not None), *planned)
+
+
+def plan_fix(session: Ready, checked: AuditReport, folder: Path, drop: Sequence[str]) -> FixPlan:
+    """The cures that help together, and what is to be written into `folder` for them: nothing where there are none.
+
+    `drop` are reasons and codes of rows to leave out, as `sftui repair` takes them. SftuiError where the trainer
+    would not read what is written.
+    """
+    with ExitStack() as files:
+        other, taken, left = _combined(session, checked, _leaving_out(drop), files)
+        recipe, prepared, config = other.requested, other.prepared(), session.options.config
+        cures = [*_in_force(taken, recipe), *(Cure(f"--drop {word}", ()) for word in drop)]
+        place, tagged = (
+            folder.absolute() / TEMPLATE_FILE,
+            any(isinstance(one, Fix) and one.template for one, _ in taken),
+        )
+        recipe = changed(recipe, "render.template", f"file:{place}") if tagged else recipe
+        keys = tuple(_keys(session.requested, recipe))
+        if not cures:
+            return FixPlan(other, cures, left, None, None, None, {}, ())
+        read = other.recipe != session.recipe or config is not None
+        data = log = planned = None
+        opening: dict[str, Any] = {}
+        traits, named = traits_of(recipe.preset), "" if config is None else Path(config.path).name
+        elsewhere = traits.data_name not in ("", Path(session.options.paths[0]).name) or any(left_out(prepared))
+        if other.repairs or (config is None and read and elsewhere):
+            stem = Path(next(iter(checked.files.values()), checked.title)).name.partition(".")[0] or "rows"
+            parquet = format_of(session.source.title) == "parquet" and config is None
+            ending = PARQUET if parquet or traits.stored_as_parquet else ".jsonl"
+            data = folder / (traits.data_name or f"{stem}{ending}")
+            log = data.with_name(f"{data.stem}.log.jsonl")
+            check_targets(session.options.paths, str(data), str(log))
+            opening = {"data": (str(data),), **dict.fromkeys(READING)}
+        if read:
+            planned = plan_reading(recipe, recipe.preset, session.options, prepared, data, folder)
+            planned = _with_template(planned, other, place) if tagged else planned
+            opening |= {**dict.fromkeys(STARTING), "knobs": (), "fields": ()}
+            rows = data or Path(session.options.paths[0])
+            opening |= opens_with(planned, recipe.preset, recipe.tokenizer.name, rows, named)
+            if config is not None and len(config.datasets) > 1:
+                opening["dataset"] = str(config.chosen)
+        return FixPlan(other, cures, left, data, log, planned, opening, keys)
+
+
+def _leaving_out(drop: Sequence[str]) -> tuple[str, ...]:
+    """The repairs that leave rows out for reasons and codes; of rows that stand twice one stays."""
+    twice = [DEDUPLICATE in REPAIR_OF.get(word.upper(), ()) for word in drop]
+    return tuple(DEDUPLICATE if double else f"{DROPPING}{word}" for word, double in zip(drop, twice))
+
+
+def _combined(
+    session: Ready, checked: AuditReport, dropping: Sequence[str], files: ExitStack
+) -> tuple[Ready, list[Taken], list[Cure]]:
+    """The same data with every cure that helps together with those before it, also of findings that only show once
+    others are gone; the cures, and those that are left out."""
+    other, taken, left, settled = session, list[Taken](), dict[tuple[str, ...], Cure](), list[tuple[Ready, Finding]]()
+    for _ in range(ROUNDS):
+        made, more, refused = _together(other, checked, settled, dropping, files)
+        taken += more
+        left |= {cure.codes if cure.drops else (cure.text, *cure.codes): cure for cure in refused}
+        if not more:
+            break
+        other = made
+        settle_split(other)
+        checking = AuditSession(other, checked.audit.found.wanted, sample=ROUND_ROWS)
+        deque(checking.steps(), maxlen=0)
+        checked = checking.checked()
+    if dropping:
+        other = ready_under(session, other.requested, (*other.repairs, *dropping))
+    return other, taken, [*left.values()]
+
+
+def _together(
+    session: Ready,
+    checked: AuditReport,
+    settled: list[tuple[Ready, Finding]],
+    dropping: Sequence[str],
+    files: ExitStack,
+) -> tuple[Ready, list[Taken], list[Cure]]:
+    """The same of what was found in a session, the worst and most frequent first; `settled` are findings, with the data
+    that had them, which no cure may bring back: those that are cured join them."""
+    found, title = checked.audit.found.codes, traits_of(session.requested.preset).title
+    wanted = [one for one in checked.cured.values() if one.severity is not Severity.INFO and one.code in found]
+    other, taken, left = session, list[Taken](), list[Cure]()
+    for finding in sorted(wanted, key=lambda one: (one.severity.rank, -found[one.code].count)):
+        cures, refused = cures_of(finding), list[Cure]()
+        for cure in cures:
+            why, kept = "", [one for one, _ in taken]
+            if kept and not _ended(judged(session, other, finding)):  # it is gone already
+                taken[kept.index(cure) if cure in kept else -1][1].append(finding.code)
+                break
+            if isinstance(cure, Fix) and any(change.path == "preset" for change in cure.changes):
+                why = f"it is another release of {title}, which no config names"
+            try:
+                made = ready_under(session, *changed_by(session, (*kept, cure), files))
+                whys = (_ended(judged(base, made, one)) for base, one in ((session, finding), *settled))
+                why = why or next(filter(None, whys), "")
+            except SftuiError as error:
+                why = str(error)
+            if not why:
+                other = made
+                taken.append((cure, [finding.code]))
+                settled.append((session, finding))
+                break
+            refused.append(Cure(_words(session.requested, cure), (finding.code,), why))
+        else:
+            left += refused
+            if not cures and finding.repairs and f"{DROPPING}{finding.code}" not in dropping:
+                rows, how = found[finding.code].in_rows(), f"--drop {finding.code} asks for it"
+                left.append(Cure(f"leave out {many(rows, 'row')}", (finding.code,), how, rows))
+    return other, taken, left
+
+
+def _in_force(taken: Sequence[Taken], recipe: Recipe) -> list[Cure]:
+    """The cures that a recipe still has; what one that was set otherwise later was taken against, the next cures."""
+    cures, waiting = list[Cure](), list[str]()
+    for cure, codes in taken:
+        changes = cure.changes if isinstance(cure, Fix) and not cure.template else ()
+        lost = [one for one in changes if get(recipe, one.path) != one.after and not isinstance(one.after, Mapping)]
+        waiting += codes
+        if not lost or len(lost) < len(changes):
+            cures.append(Cure(_words(recipe, cure), tuple(dict.fromkeys(waiting))))
+            waiting = []
+    return cures
+
+
+def _ended(steps: Generator[None, None, str]) -> str:
+    """What a generator returns."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as stop:
+            return str(stop.value)
+
+
+def _words(recipe: Recipe, cure: Fix | str) -> str:
+    if isinstance(cure, str):
+        return f"{cure}: {TITLES[cure]}"
+    keys = "" if traits_of(recipe.preset).by_hand else cure.trainer_keys.get(recipe.trainer, "")
+    return keys or cure.title
+
+
+def _keys(before: Recipe, after: Recipe) -> Iterator[tuple[str, str, str]]:
+    """What the trainer's config says otherwise under another recipe, or the recipe where it has none: key, before,
+    after; "" for what is not said."""
+    said = [(one.path, one.before, one.after) for one in diff(before, after)]
+    if traits_of(before.preset).config:
+        had = dict(keys_between(after, before))
+        said = [(key, had.get(key), value) for key, value in keys_between(before, after)]
+    for key, old, new in said:
+        yield key, "" if old is None else value_text(old), "" if new is None else value_text(new)
+
+
+def _with_template(planned: ExportPlan, other: Ready, place: Path) -> ExportPlan:
+    """The files with the template that was tried among them."""
+    if any(file.path.name == TEMPLATE_FILE for file in planned.files):
+        return planned
+    file = PlannedFile(place, other.prepared().template_source or "", "", place.exists())
+    return replace(planned, files=(*planned.files, file))
+
+
+def samples(plan: FixPlan) -> Iterator[RowSample]:
+    """The first rows that are changed, once they are written."""
+    if plan.log is None:
+        return
+    with open(plan.log, "rb") as lines:
+        entries = (json.loads(line) for line in lines)
+        for entry in islice((one for one in entries if one["changes"] and one["dropped"] is None), SAMPLES):
+            row = plan.session.source.row(entry["row"])
+            said = tuple(f"{one['place']}: {one['what']}".removeprefix(": ") for one in entry["changes"])
+            before, after = row.raw, plan.session.over(row).raw
+            same = next((at for at, (one, other) in enumerate(zip(before, after)) if one != other), 0)
+            start = max(0, same - LEAD)
+            yield RowSample(row.index, said, before[start : start + SHOWN], after[start : start + SHOWN])
