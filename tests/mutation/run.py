@@ -175,6 +175,7 @@ class MutationRun:
     def _trace(self, items: Sequence[pytest.Item]) -> None:
         """Notes the tests of each line; one that fails as it is counts for none."""
         lines = Lines(frozenset(str(REPO / mutant.file) for mutant in self.mutants))
+        gc.unfreeze()  # what stood when the tests were collected, too
         passes, caches = run(items), caches_of(gc.get_objects(), "tests")
         for item in items:
             lines.seen.clear()
