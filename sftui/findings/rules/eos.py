@@ -141,7 +141,8 @@ def unended(look: RowLook) -> Iterator[Fault]:
 
 
 def _may_go_on(look: RowLook) -> bool:
-    """Whether no special token that begins no turn stands between some answer and the next message."""
+    """Whether no special token that begins no turn stands between some answer and a later message: where the
+    last answer has no end, `unended` says nothing."""
     context, roles, ids, behind = look.context, look.roles, look.tokens.input_ids, None
     ending = context.once("ending", lambda: context.tools.tokenizer.special_ids - context.opening)
     for start, end, message, part in look.stretches:
@@ -149,7 +150,7 @@ def _may_go_on(look: RowLook) -> bool:
             if behind is not None and ending.isdisjoint(ids[behind:start]):
                 return True
             behind = end if roles[message] == "assistant" else None
-    return behind is not None and ending.isdisjoint(ids[behind:])
+    return False
 
 
 def is_prose(look: RowLook) -> bool:
