@@ -9,7 +9,9 @@ import pytest
 from case_runner import run, tokenizer_of
 
 from sftui.findings import CODES
+from sftui.findings.look import RowLook
 from sftui.findings.rule import CALLING, GOOD, IDS, STORED, Case, case, chat, chatml
+from sftui.findings.rules.eos import trained_ends
 from sftui.findings.words import walk
 
 PAD, EOS = tokenizer_of("chatml").facts.pad_id or 0, tokenizer_of("chatml").facts.eos_id or 0
@@ -66,6 +68,18 @@ def marked(row: dict[str, Any], limit: int) -> Case:
     return replace(bad, rows=(row,), changes={**bad.changes, "length.max": limit})
 
 
+BY_LINE = (
+    "{% for m in messages %}{% if m.role == 'user' %}{{ 'Q: ' + m.content + '\n' }}{% else %}{{ 'A: ' + m.content +"
+    " '<|im_end|>' }}{% endif %}{% endfor %}"
+)
+
+
+def scanned(row: dict[str, Any], question: str) -> Case:
+    """Unsloth's scan for `A: `, whose blank is a token of its own before a digit, and a part of one before a letter."""
+    markers = {"mask.instruction_marker": question, "mask.response_marker": "A: ", "mask.rule": "markers"}
+    return case(row, preset="unsloth@2026.10", template=BY_LINE, changes={**markers, "own.force_match": True})
+
+
 LAST_ONLY = replace(CODES["BND011"].bad, changes={**CODES["BND011"].bad.changes, "mask.turns": "last"})
 
 RAISED: dict[str, tuple[str, Case]] = {
@@ -76,6 +90,11 @@ RAISED: dict[str, tuple[str, Case]] = {
     "a marker that merges before the last answer": (
         "BND011",
         replace(LAST_ONLY, rows=(chat("hi?", "No.", "f", "Yes."),)),
+    ),
+    "a marker that merges with the answer itself": ("BND011", scanned(chat("hi?", "1.", "so", "Yes."), "Q:")),
+    "an answer that torchtune encodes behind its header": (
+        "BND003",
+        case(chat("hi", "\nHello."), preset="torchtune@0.7"),
     ),
     "a replacement character that BERT's normalizer removes": (
         "CON008",
@@ -302,6 +321,7 @@ PASSED: dict[str, tuple[str, Case]] = {
         ),
     ),
     "a marker that merges before an answer that is no last one": ("BND011", LAST_ONLY),
+    "a marker that merges before a question that is masked all the same": ("BND011", scanned(chat("hi?", "1."), "Q: ")),
     "a marker that merges before an answer that is cut off": ("BND011", marked(chat("hi?", "No.", "f", "Yes."), 15)),
     "rows that do not fail for their own sake": (
         "ROW003",
@@ -347,3 +367,18 @@ def test_each_cell_of_a_row_that_is_read_otherwise_is_told() -> None:
         replace(example, rows=({"prompt": 7, "completion": None},), cells=(("prompt", "007"), ("completion", "NA")))
     )
     assert [finding.sentence.split("`")[1] for finding in made.of("ROW018")] == ["prompt", "completion"]
+
+
+def test_the_ends_of_answers_are_special_tokens_that_are_trained() -> None:
+    for end, trained in (("train", ["<|im_end|>"]), ("mask", [])):
+        made = run(case(GOOD, changes={"mask.rule": "assistant", "mask.terminator": end, "mask.trailing": "train"}))
+        look = RowLook(made.inspections[0], made.context)
+        ((_, ends),) = trained_ends(look)
+        assert [look.spelling.piece(at) for at in ends] == trained
+
+
+def test_that_nothing_is_trained_is_laid_to_empty_answers_where_they_are_empty() -> None:
+    for answer in ("", "Hello."):
+        masked = case(chat("hi", answer, "so"), changes={"mask.rule": "assistant", "mask.terminator": "mask"})
+        (found,) = run(replace(masked, edit="masked")).of("LAB001")
+        assert ("the assistant says nothing" in found.sentence) is (not answer), found.sentence
