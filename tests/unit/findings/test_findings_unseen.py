@@ -174,6 +174,11 @@ RAISED: dict[str, tuple[str, int | None, Case]] = {
         1,
         case(MORE, template=OPEN_ENDED, changes={"mask.rule": "assistant"}),
     ),
+    "an earlier answer that nothing ends, in a row that begins with a special token": (
+        "EOS001",
+        1,
+        case(MORE, template="<|endoftext|>" + OPEN_ENDED, changes={"mask.rule": "assistant"}),
+    ),
     "a template that writes the time": ("TPL005", None, case(GOOD, template="{{ strftime_now('%H:%M') }}" + chatml())),
     "a template that draws lots": ("TPL005", None, case(GOOD, template="{{ range(100000) | random }}" + chatml())),
     "a config that stops elsewhere": ("EOS003", None, case(GOOD, model_config={"eos_token_id": 7})),
