@@ -13,8 +13,8 @@ from rich.color import ColorSystem
 from rich.style import Style
 from textual.color import Color
 from textual.strip import Strip
-from tui_driver import check_golden, running
-from words_worker import WordsWorker
+from tui_driver import check_golden
+from words_worker import WordsWorker, running
 
 from sftui.text import clip, prose, split_at
 from sftui.tui.ascii import Ascii

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tui_driver import running
-from words_worker import WordsWorker
+from words_worker import WordsWorker, running
 
 from sftui.model import Problem
 from sftui.trainers import preset

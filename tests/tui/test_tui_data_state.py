@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from tui_driver import running
-from words_worker import WordsWorker
+from words_worker import WordsWorker, running
 
 from sftui.model import Problem
 from sftui.tui.commands import search
@@ -56,7 +55,7 @@ async def test_a_shorter_file_shows_its_last_row() -> None:
 
 async def test_a_search_says_what_it_could_not_read() -> None:
     async with running((140, 45)) as driven:
-        driven.worker.answer_search = lambda query, start, forward=True: None  # type: ignore[method-assign]
+        driven.worker.answer_search = lambda query, start, forward=True: None
         await driven.press("/", *"nowhere", "enter")
         ticket = driven.main.state.searching.ticket or 0
         search.on_found(driven.main, ev.SearchFound(ticket, None, None, searched=41, finished=True, unread=3))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tui_driver import running
-from words_worker import WordsWorker
+from words_worker import WordsWorker, running
 
 from sftui.recipe import changed
 from sftui.trainers import preset, trainer_names, traits_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tui_driver import SIZES, check_golden, running
-from words_worker import WordsWorker
+from tui_driver import SIZES, check_golden
+from words_worker import WordsWorker, running
 
 from sftui.audit.figures import GroupFigure
 from sftui.recipe import changed
@@ -324,7 +324,7 @@ async def test_a_cursor_that_was_moved_meanwhile_stays() -> None:
     async with running((80, 24)) as driven:
         await driven.press("A")
         answers = driven.worker.answer_findings
-        driven.worker.answer_findings = lambda index: None  # type: ignore[method-assign]
+        driven.worker.answer_findings = lambda index: None
         await driven.press("enter", "home", "l")
         cursor = driven.main.panes.tokens.state.cursor
         answers(1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tui_driver import SIZES, Driven, running
-from words_worker import WordsWorker
+from tui_driver import SIZES, Driven
+from words_worker import WordsWorker, running
 
 from sftui.findings import Finding, Severity
 from sftui.recipe import changed

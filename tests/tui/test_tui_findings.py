@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tui_driver import SIZES, check_golden, running
-from words_worker import WordsWorker
+from tui_driver import SIZES, check_golden
+from words_worker import WordsWorker, running
 
 from sftui.findings import Severity
 from sftui.recipe import changed

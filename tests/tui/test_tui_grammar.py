@@ -139,12 +139,12 @@ async def test_no_letter_acts_on_what_is_not_on_screen(opened: tuple[str, ...], 
         await driven.press(*opened)
         here = driven.main
         before = (here.state.kept, here.state.compared, here.state.audited, here.panes.tokens.state)
-        recipe, asked = driven.workspace.recipe, list(driven.worker.asked)
+        recipe, asked = driven.workspace.recipe, list(driven.worker.sent)
         for key in keys:
             await driven.press(key)
             assert driven.said, f"{key} says why it does nothing"
             now = (here.state.kept, here.state.compared, here.state.audited, here.panes.tokens.state)
-            assert now == before and driven.workspace.recipe == recipe and driven.worker.asked == asked, key
+            assert now == before and driven.workspace.recipe == recipe and driven.worker.sent == asked, key
 
 
 def test_every_context_knows_the_keys_of_all() -> None:

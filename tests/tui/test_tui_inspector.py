@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from rows_worker import RowsWorker, chats, over, usual, write_chats
 from tui_driver import SIZES, Driven, check_golden, running
-from words_worker import WordsWorker, over
 
-from sftui.comparison import compare_row
-from sftui.model import Inspection, Problem, RowSummary, Stage
-from sftui.recipe import Recipe, changed
+from sftui.flat import flat
+from sftui.model import Problem, Stage
+from sftui.recipe import changed
 from sftui.settings import UserSettings
 from sftui.trainers import preset
 from sftui.tui.app import SftuiApp
+from sftui.tui.commands import compare
 from sftui.tui.commands.command import nothing
 from sftui.tui.commands.table import COMMANDS
 from sftui.tui.panes.row_list import RowList
 from sftui.tui.panes.token_pane import TokenPane
 from sftui.views.cells import plain
+from sftui.workspace import OpenOptions
 from sftui.workspace import events as ev
+from sftui.workspace import requests as rq
+from sftui.workspace.summaries import TOO_HEAVY
 
 STEPS = (
     ("opened", ()),
@@ -131,7 +136,7 @@ async def test_the_prompt_refuses_what_is_no_row_and_keeps_what_was_typed() -> N
 
 
 async def test_mask_changes_and_messages() -> None:
-    async with running() as driven:
+    async with running(recipe=changed(preset(), "mask.trailing", "mask")) as driven:
         table = driven.main.panes.tokens.table
         assert table is not None
         start = table.loss.index("█")
@@ -148,7 +153,7 @@ async def test_mask_changes_and_messages() -> None:
 
 async def test_search_goes_across_rows_and_back() -> None:
     async with running() as driven:
-        await driven.press("/", *"word399", "enter")
+        await driven.press("/", *"story", "enter")
         assert driven.main.state.status.row == 3
         assert driven.main.panes.tokens.state.cursor in driven.main.panes.tokens.state.hits
         await driven.press("n")
@@ -166,25 +171,24 @@ async def test_a_query_that_cannot_be_searched_is_refused(typed: str, word: str)
     async with running() as driven:
         text = await driven.press("/", *typed, "enter")
         assert word in text and driven.main.prompt.open
-        assert not any(name == "search" for name, _ in driven.worker.asked)
+        assert not driven.worker.asked(rq.SearchRequest)
 
 
 async def test_queries_by_prefix() -> None:
     async with running() as driven:
         for typed, kind in (("token:Paris", "token"), ("id:611", "id"), ("re:P.ris", "regex"), ("Paris", "text")):
             await driven.press("/", *typed, "enter")
-            query = [what[0] for name, what in driven.worker.asked if name == "search"][-1]
-            assert query.kind == kind
+            assert driven.worker.asked(rq.SearchRequest)[-1].query.kind == kind
 
 
 async def test_esc_and_ctrl_c_cancel_a_running_search() -> None:
-    worker = WordsWorker()
+    worker = RowsWorker()
     async with running(worker=worker) as driven:
         worker.hold = True
         await driven.press("/", *"word", "enter")
         assert "searching" in driven.said
         await driven.press("escape")
-        assert "cancelled" in driven.said and worker.asked[-1][0] == "cancel"
+        assert "cancelled" in driven.said and isinstance(worker.sent[-1], rq.Cancel)
         await driven.press("/", *"word", "enter")
         await driven.press("ctrl+c")
         assert "cancelled" in driven.said and driven.app.is_running
@@ -321,20 +325,22 @@ async def test_the_status_line_keeps_its_essential_part() -> None:
             await driven.settle()
             status = driven.lines[0]
             assert "0" in status and "≥12,345,678" in status
-            assert "completion" in status and "7/22" in status and "proven" in status
+            assert "completion" in status and "9/25" in status and "proven" in status
 
 
 async def test_what_the_tokenizer_does_is_told() -> None:
-    worker = WordsWorker()
-    worker.provisional = True
-    async with running(worker=worker) as driven:
+    async with running() as driven:
+        made = driven.worker.make(0)
+        driven.worker.show(replace(made, provisional=True))
         driven.main.heard(ev.TokenizerChanged("loading"))
         await driven.settle()
         assert "tokenizer …" in driven.lines[0]
         driven.main.heard(ev.TokenizerChanged("provisional"))
         await driven.settle()
         assert "provisional" in driven.lines[0] and "provisional" in driven.said
-        worker.corrected()
+        assert made.tokens is not None
+        driven.worker.emit(ev.TokenizerChanged("corrected", None, "the provisional tokenizer was wrong"))
+        driven.worker.show(replace(made, tokens=replace(made.tokens, ids=flat((7, 8, 9, *made.tokens.ids[3:])))))
         await driven.settle()
         assert driven.said == "corrected: 3 tokens of this row changed"
         assert "corrected" in driven.lines[0]
@@ -421,21 +427,16 @@ async def test_an_index_that_still_grows_is_honest() -> None:
         assert "≥20 (50 %)" in driven.lines[0]
 
 
-async def test_a_row_too_heavy_for_the_list_is_listed_with_its_figures_once_it_was_opened() -> None:
-    worker = WordsWorker()
-    whole = worker.summary
-
-    def summary(index: int) -> RowSummary:
-        return replace(whole(index), tokens=None, trained=None, cut=0) if index == 3 else whole(index)
-
-    worker.summary = summary  # type: ignore[method-assign]
-    async with running((80, 24), worker) as driven:
-        assert "415" not in driven.lines[4]
-        assert "3    415  97 %" in (await driven.press("3", "G")).splitlines()[4]
-        assert "3    415  97 %" in (await driven.press("j", "[")).splitlines()[4]
+async def test_a_row_too_heavy_for_the_list_is_listed_with_its_figures_once_it_was_opened(tmp_path: Path) -> None:
+    rows = chats(5)
+    rows[3] = (rows[3][0], "word " * (TOO_HEAVY // 5))
+    async with running((80, 24), options=OpenOptions((write_chats(tmp_path / "train.jsonl", rows),))) as driven:
+        assert "52,4" not in driven.lines[4]
+        assert "3 52,445 >99 %" in (await driven.press("3", "G")).splitlines()[4]
+        assert "3 52,445 >99 %" in (await driven.press("j", "[")).splitlines()[4]
         driven.workspace.change("mask.rule", "all")
         await driven.settle()
-        assert "415" not in driven.lines[4], "figures of another recipe are not kept"
+        assert "52,4" not in driven.lines[4], "figures of another recipe are not kept"
 
 
 async def test_keys_do_nothing_to_what_is_hidden() -> None:
@@ -457,10 +458,9 @@ async def test_a_tokenizer_that_does_not_load_is_told_with_what_to_press() -> No
         "the tokenizer cannot be loaded", "google/gemma-2b: huggingface.co did not answer within 3 s", "try again"
     )
     async with running((120, 36)) as driven:
-        inspection = driven.worker.make(0)
-        waiting = replace(inspection, tokens=None, labels=None, example=None, rendered=None, boundary=None)
-        ticket, version = driven.worker.last["row"][0], driven.workspace.version
-        driven.worker.emit(ev.RowReady(ticket, version, None, waiting))
+        made = driven.worker.make(0)
+        waiting = replace(made, tokens=None, labels=None, example=None, rendered=None, boundary=None)
+        driven.worker.show(waiting)
         told = "loading tokenizer google/gemma-2b … 12 s, 3.2 MB downloaded"
         driven.worker.emit(ev.TokenizerChanged("loading", None, told))
         await driven.settle()
@@ -468,58 +468,49 @@ async def test_a_tokenizer_that_does_not_load_is_told_with_what_to_press() -> No
         assert "K  another tokenizer" in driven.text and "q  quits" in driven.text, "what can be done meanwhile"
         stopped = replace(waiting, stopped_at=Stage.TOKENS, problem=problem)
         driven.worker.emit(ev.TokenizerChanged("failed", None, problem.sentence(), problem))
-        driven.worker.emit(ev.RowReady(ticket, version, None, stopped))
+        driven.worker.show(stopped)
         await driven.settle()
         assert "google/gemma-2b: huggingface.co did not answer" in driven.text and told not in driven.text
         assert "D  tries again to load the tokenizer" in driven.text and "K  another tokenizer" in driven.text
         await driven.press("D")
-        assert driven.worker.opened == 1
-        await driven.press("K", "ctrl+u", *"builtin:bytes", "enter")
-        assert driven.workspace.recipe.tokenizer.name == "builtin:bytes" and "u undoes it" in driven.said
+        assert driven.worker.asked(rq.SetRecipe)[-1].opened == 1
+        await driven.press("K", "ctrl+u", *"builtin:chatml", "enter")
+        assert driven.workspace.recipe.tokenizer.name == "builtin:chatml" and "u undoes it" in driven.said
 
 
-class Held(WordsWorker):
-    """Row 1 is set aside for evaluation."""
-
-    def make(self, index: int) -> Inspection:
-        return replace(super().make(index), evaluates=index == 1)
+HOLDING = changed(changed(preset("axolotl@0.19"), "own.val_set_size", 2), "own.shuffle_merged_datasets", False)
+"""The last two rows are set aside for evaluation."""
 
 
 async def test_an_evaluation_row_says_so_in_the_header_and_in_its_notes() -> None:
-    async with running((120, 36), Held()) as driven:
-        assert "evaluation row" not in driven.text and "eval " in driven.text
+    async with running((120, 36), recipe=HOLDING) as driven:
+        text = await driven.press("3", "9", "G", "[")
+        assert "evaluation row" not in text and "eval " in text and "ⓘ 2" in text.splitlines()[0]
         text = await driven.press("]")
         assert "· evaluation row ·" in text.splitlines()[0]
-        assert "ⓘ 1" in text.splitlines()[0]
+        assert "ⓘ 3" in text.splitlines()[0]
         assert "evaluation row: the trainer sets it aside and trains nothing of it" in await driven.press("i")
 
 
-class Unsettled(Held):
-    """Of the second recipe it is not known which rows evaluate."""
-
-    def answer_compare(self, index: int, recipe: Recipe, repairs: tuple[str, ...] | None = None) -> None:
-        self.asked.append(("comparison", index))
-        ticket, made = self.ticket, [self.make(index), self.make(index)]
-        told = compare_row(made, unsure=(1,))
-        self.emit(
-            ev.ComparisonReady(
-                ticket, self.version, None, told, made[1], unmarked=("", "held out (x): why"), recipe=recipe
-            )
-        )
-
-
-@pytest.mark.parametrize("kind", [Held, Unsettled])
-async def test_the_comparison_says_which_side_evaluates(kind: type[Held]) -> None:
-    async with running((120, 36), kind()) as driven:
-        await driven.press("]", "C", "enter")
+@pytest.mark.parametrize("settled", [True, False])
+async def test_the_comparison_says_which_side_evaluates(settled: bool) -> None:
+    """Without a seed it is not known of a split."""
+    async with running((120, 36), recipe=HOLDING) as driven:
+        other = usual() if settled else changed(driven.workspace.recipe, "own.shuffle_merged_datasets", True)
+        await driven.press("4", "0", "G")
+        compare.start(driven.main, other, "other")
+        await driven.settle()
         text = " ".join(plain(driven.main.panes.document.lines).split())
-        assert "A hf-trainer evaluation row, 4 of 17 carry loss B manual-shift 4 of 17 trained" in text
-        assert ("≠ label ~ token for evaluation on only some" in text) == (kind is Held)
-        assert ("B manual-shift: held out (x): why; its figures are of all rows" in text) == (kind is Unsettled)
+        assert (
+            f"A axolotl@0.19 evaluation row, 14 of 37 carry loss B other {16 if settled else 14} of 37 trained" in text
+        )
+        assert ("≠ label ~ token for evaluation on only some" in text) == settled
+        assert ("B other: rows set aside for evaluation (val_set_size) are not marked: " in text) != settled
+        assert "its figures are of all rows" in text or settled
 
 
 async def test_a_list_that_was_hidden_before_the_first_paint_fills_when_it_is_shown() -> None:
-    worker = WordsWorker()
+    worker = RowsWorker()
     workspace = over(worker)
     workspace.start()
     app = SftuiApp(workspace, UserSettings(), theme="dark")
@@ -527,14 +518,15 @@ async def test_a_list_that_was_hidden_before_the_first_paint_fills_when_it_is_sh
     async with app.run_test(size=(140, 45)) as pilot:
         driven = Driven(app, pilot, workspace, worker)
         await driven.settle()
-        assert ("summaries", (0, 41)) not in worker.asked
+        assert not worker.asked(rq.SummariesRequest)
         await driven.press("L")
-        assert driven.lines[3].startswith("   1     17  24 %") and len(driven.main.panes.rows.summaries) == 41
+        assert driven.lines[3].startswith("   1     68  56 %") and len(driven.main.panes.rows.summaries) == 41
 
 
-async def test_weights_stand_in_every_zoom_and_under_the_cursor() -> None:
+async def test_weights_stand_in_every_zoom_and_under_the_cursor(tmp_path: Path) -> None:
     recipe = changed(preset(), "loss.weights", "float")
-    async with running((80, 24), recipe=recipe, theme="mono") as driven:
+    options = OpenOptions((write_chats(tmp_path / "train.jsonl", chats(3), weight=0.3),), recipe=recipe)
+    async with running((80, 24), options=options, theme="mono") as driven:
         columns = driven.lines
         assert any(text.count("weight") and "0.3" in text for text in columns)
         assert any("▓" in text for text in columns) and "█" not in driven.text
@@ -551,28 +543,31 @@ async def test_where_a_trainer_has_no_weights_nothing_says_so() -> None:
             assert "▓" not in text and "weight" not in text and "⟧×" not in text
 
 
+CUT = changed(preset(), "length.max", 300)
+"""Row 1 is read otherwise than it says, of row 3 the end is cut."""
+
+
 @pytest.mark.parametrize(("width", "shares"), [(120, True), (80, False), (60, False)])
 async def test_the_header_says_what_the_findings_of_a_row_come_to(width: int, shares: bool) -> None:
-    worker = WordsWorker()
-    worker.verdicts = {0: ("error", "no answer reaches the model"), 2: ("warning", "no stop is learnt")}
-    async with running((width, 24), worker=worker) as driven:
-        assert "✗ no answer reaches the model" in driven.lines[0]
-        assert driven.said.startswith("✗ no answer reaches the model: f shows why"), "and its one next step"
+    async with running((width, 24), options=OpenOptions(("train.jsonl",), recipe=CUT, row=1)) as driven:
+        assert "✗ read otherwise than it says" in driven.lines[0]
+        assert driven.said.startswith("✗ read otherwise than it says: f shows why"), "and its one next step"
         assert (" trained " in driven.lines[0]) is shares, "the share makes room first"
         await driven.press("]")
         assert "✗" not in driven.lines[0] and " trained " in driven.lines[0]
         await driven.press("]")
         assert "! no stop is learnt" in driven.lines[0]
-        await driven.press("g", "g")
-        assert "✗ no answer reaches the model" in driven.lines[0] and not driven.said, "said once"
+        await driven.press("1", "g")
+        assert "✗ read otherwise than it says" in driven.lines[0] and not driven.said, "said once"
 
 
 async def test_the_audit_begins_with_what_it_comes_to() -> None:
-    worker = WordsWorker()
-    worker.verdicts = {0: ("error", "no answer reaches the model"), 2: ("warning", "no stop is learnt")}
-    async with running((120, 36), worker=worker) as driven:
-        text = await driven.press("A", "X")
-        first, second, found = (text.index(part) for part in ("✗ no answer reaches", "! no stop is", "Findings"))
+    async with running((120, 36), recipe=CUT) as driven:
+        text = await driven.press("A")
+        first, second, found = (
+            text.index(part)
+            for part in ("✗ the model reads another text", "! the model does not learn to stop", "Findings")
+        )
         assert first < second < found
 
 

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+from rows_worker import chats, write_chats
 from tui_driver import SIZES, check_golden, running
 
 from sftui.workspace import OpenOptions
@@ -68,7 +69,7 @@ async def test_marked_rows_are_gone_through_and_listed() -> None:
 
 async def test_marks_survive_and_tell_when_the_data_was_changed(tmp_path: Path) -> None:
     data = tmp_path / "train.jsonl"
-    data.write_text("{}\n")
+    write_chats(data, chats(2))
 
     options = OpenOptions((str(data),))
     async with running((80, 24), options=options) as driven:

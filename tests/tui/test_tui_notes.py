@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tui_driver import running
-from words_worker import WordsWorker
+from words_worker import WordsWorker, running
 
 from sftui.model import Inspection
 from sftui.workspace import events as ev

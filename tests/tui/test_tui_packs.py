@@ -7,8 +7,9 @@ from tui_driver import SIZES, check_golden, running
 
 from sftui.recipe import changed
 from sftui.trainers import preset
+from sftui.workspace import requests as rq
 
-PACKING = changed(changed(preset(), "pack.strategy", "bfd"), "length.max", 64)
+PACKING = changed(changed(preset("axolotl@0.19"), "pack.strategy", "multipack"), "length.max", 128)
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
@@ -22,7 +23,7 @@ async def test_pack_screens(size: tuple[int, int]) -> None:
 async def test_packs_begin_at_the_row_on_screen() -> None:
     async with running((140, 45), recipe=PACKING) as driven:
         await driven.press("P", "]")
-        assert driven.worker.asked[-1] == ("packs", 1) and "from row 1 on" in driven.text
+        assert driven.worker.asked(rq.PacksRequest)[-1].start == 1 and "from row 1 on" in driven.text
         await driven.press("P")
         assert driven.main.state.open.view is None
 

@@ -29,7 +29,7 @@ async def change_all(driven: Driven) -> None:
     """Two knobs, a repair, a waiver."""
     driven.workspace.change("mask.rule", "all")
     driven.workspace.change("length.max", 256)
-    await driven.press("R", "j", "enter", "f", "I", *"on purpose", "enter")
+    await driven.press("R", *"jjjj", "enter", "f", "I", *"on purpose", "enter")
 
 
 async def test_nothing_to_lose_quits_at_once() -> None:
@@ -47,7 +47,7 @@ async def test_what_is_in_no_file_is_named_before_it_goes(size: tuple[int, int])
         assert not has_quit(driven) and "2 unsaved recipe changes, 1 repair, 1 waiver" in text
         assert (
             "on purpose" in text
-            and "map-roles" in text
+            and "strip-tokens" in text
             and "256" in text
             and "a quits" in text
             and "x exports · Esc stays" in text
@@ -65,9 +65,9 @@ async def test_from_the_question_to_the_export() -> None:
         assert not has_quit(driven) and "recipe.yaml" in text
 
 
-async def test_what_was_taken_back_or_written_is_not_asked_about(tmp_path: Path) -> None:
+async def test_what_was_taken_back_or_written_is_not_asked_about(own_data: Path, tmp_path: Path) -> None:
     async with running((80, 24), kind=Planning) as driven:
-        await driven.press("R", "j", "enter", "u")
+        await driven.press("R", *"jjjj", "enter", "u")
         assert not own.lost(driven.main)
         await change_all(driven)
         await driven.press("escape", "x", "enter", "enter", "a")

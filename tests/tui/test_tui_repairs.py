@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tui_driver import SIZES, Driven, check_golden, running
-from words_worker import WordsWorker
+from tui_driver import SIZES, Driven, check_golden
+from words_worker import WordsWorker, running
 
 from sftui.findings import Finding, Severity
 from sftui.recipe import Recipe, changed

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from dataclasses import replace
+
 import pytest
 from tui_driver import SIZES, check_golden, running
 
 from sftui.workspace import events as ev
+from sftui.workspace import requests as rq
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
@@ -32,24 +36,33 @@ async def test_each_hit_says_its_place_among_all() -> None:
         assert "hit" not in driven.lines[-2], "beside a hit there is no place"
         await driven.press("N", "N")
         assert driven.said == "hit 18 of 18 · row 40, search wrapped around · n N"
-        assert [name for name, _ in driven.worker.asked].count("hits") == 1, "counted once"
+        assert len(driven.worker.asked(rq.HitsRequest)) == 1, "counted once"
+
+
+def in_two(counted: list[ev.HitsCounted]) -> tuple[ev.HitsCounted, ev.HitsCounted]:
+    """What was counted of all rows as if rows 0 to 19 had been a part of their own."""
+    (whole,) = counted
+    before = bisect_left(whole.rows, 20)
+    first = replace(whole, searched=20, rows=whole.rows[:before], hits=whole.hits[:before], done=False)
+    return first, replace(whole, first=20, rows=whole.rows[before:], hits=whole.hits[before:])
 
 
 async def test_while_rows_are_still_counted_it_says_so_far() -> None:
     async with running() as driven:
-        held: list[ev.Event] = []
+        held: list[ev.HitsCounted] = []
         send = driven.worker.emit
         driven.worker.emit = lambda event: (  # type: ignore[method-assign]
             held.append(event) if isinstance(event, ev.HitsCounted) else send(event)
         )
         await driven.press("/", *"capital", "enter")
         assert driven.said == "2 hits in row 0 · n N"
-        send(held[0])
+        first, rest = in_two(held)
+        send(first)
         await driven.settle()
         assert driven.said == "hit 1 of 8 so far · row 0 · n N"
         await driven.press("3", "0", "G", "n")
         assert driven.said == "2 hits in row 35 · n N", "which of all it is, is not known before row 35 is counted"
-        send(held[1])
+        send(rest)
         await driven.settle()
         assert driven.said == "hit 15 of 18 · row 35 · n N"
 
@@ -63,13 +76,18 @@ async def test_neighbouring_tokens_are_one_hit() -> None:
 async def test_another_query_and_another_recipe_are_counted_anew() -> None:
     async with running() as driven:
         await driven.press("/", *"capital", "enter")
-        await driven.press("/", *"word399", "enter")
+        await driven.press("/", *"story", "enter")
         assert driven.said == "hit 1 of 8 · row 3 · n N"
-        asked = [what.text for name, what in driven.worker.asked if name == "hits"]
-        assert asked == ["capital", "word399"] and "cancel" in [name for name, _ in driven.worker.asked]
+        asked = [request.query.text for request in driven.worker.asked(rq.HitsRequest)]
+        assert asked == ["capital", "story"] and driven.worker.cancelled
+        driven.worker.hold = True
         driven.workspace.change("mask.rule", "all")
         await driven.press("h", "l")
         assert "hit" not in driven.lines[-2], "what was counted under another recipe is forgotten"
+        driven.worker.release()
+        await driven.settle()
+        await driven.press("h", "l")
+        assert driven.lines[-2].startswith(" hit 1 of 8 · "), "and counted anew"
 
 
 async def test_escape_stops_the_counting_and_closes_what_it_closes_otherwise() -> None:
@@ -77,10 +95,10 @@ async def test_escape_stops_the_counting_and_closes_what_it_closes_otherwise() -
         await driven.press("/", *"capital", "enter", "o")
         assert driven.main.state.open.view is not None
         await driven.press("escape")
-        assert driven.main.state.open.view is None and driven.worker.asked[-1][0] == "cancel"
+        assert driven.main.state.open.view is None and isinstance(driven.worker.sent[-1], rq.Cancel)
 
 
 async def test_rows_with_findings_are_counted_as_rows() -> None:
     async with running() as driven:
-        await driven.press("/", *"finding:CON008", "enter")
+        await driven.press("/", *"finding:EOS012", "enter")
         assert driven.said == "row 1 has findings: f shows them · 1 of 14 rows · n N"

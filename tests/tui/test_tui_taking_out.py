@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from rows_worker import chats, write_chats
 from tui_driver import Driven, running
 
 from sftui.exports.plan import ExportPlan, PlannedFile
@@ -52,6 +53,7 @@ async def test_a_prefix_waits_and_is_shown() -> None:
 
 async def test_w_writes_and_asks_before_overwriting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    write_chats(Path("train.jsonl"), chats(2))
     async with running() as driven:
         text = await driven.press("w", "i")
         assert "file for the ids" in text and "row0-ids.json" in text

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from rows_worker import inspected
 from tui_driver import Driven, running
-from words_worker import WordsWorker
 
 from sftui.settings import UserSettings
 from sftui.tui.commands.table import BY_ID
@@ -83,7 +83,7 @@ def test_a_tour_waits_for_a_row_and_goes_on_by_what_is_seen(make_seen: TourState
     begun = after(Tour(0), make_seen)
     assert begun == Tour(0, make_seen) and after(begun, make_seen) == begun
     moved = make_seen._replace(cursor=3)
-    anew = moved._replace(shown=replace(WordsWorker().make(0)))
+    anew = moved._replace(shown=replace(make_seen.shown))
     assert after(begun, anew) == Tour(0, anew), "the tokens came anew, nobody moved"
     assert after(begun, moved) == Tour(1, moved)
     assert after(Tour(len(STEPS), moved), make_seen) == Tour(len(STEPS), moved)
@@ -94,4 +94,4 @@ def test_a_tour_waits_for_a_row_and_goes_on_by_what_is_seen(make_seen: TourState
 def make_seen() -> TourState:
     from sftui.trainers import preset
 
-    return TourState(WordsWorker().make(0), 0, None, preset())
+    return TourState(inspected(0), 0, None, preset())

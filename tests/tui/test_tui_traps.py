@@ -10,14 +10,15 @@ from pathlib import Path
 
 import pytest
 from rich.style import Style
+from rows_worker import RowsWorker, write_chats
 from textual.geometry import Region
 from textual.widget import Widget
 from tui_driver import running
-from words_worker import WordsWorker
 
 from sftui.tui.commands.copying import OSC52_LIMIT, copy_out, editor, read_only_copy, write_out
 from sftui.tui.themes import PALETTES, Styles
 from sftui.views.cells import Over, Role
+from sftui.workspace import OpenOptions
 from sftui.workspace import events as ev
 
 TUI = Path(__file__).resolve().parents[2] / "sftui" / "tui"
@@ -28,9 +29,13 @@ HOSTILE = [
 ]
 
 
-async def test_T1_markup_in_data_is_text_everywhere() -> None:
+def hostile(folder: Path) -> OpenOptions:
+    return OpenOptions((write_chats(folder / "train.jsonl", 2 * HOSTILE),))
+
+
+async def test_T1_markup_in_data_is_text_everywhere(tmp_path: Path) -> None:
     """No pane, prompt, dialog or bar hands data to a markup parser."""
-    async with running((140, 45), WordsWorker(rows=6, data=HOSTILE)) as driven:
+    async with running((140, 45), options=hostile(tmp_path)) as driven:
         for _ in range(3):
             for keys in (
                 ("z",),
@@ -84,8 +89,8 @@ def test_T1_no_source_file_builds_markup() -> None:
                 ), f"{path.name}:{node.lineno}"
 
 
-async def test_T2_no_control_character_reaches_a_cell() -> None:
-    async with running((140, 45), WordsWorker(rows=6, data=HOSTILE)) as driven:
+async def test_T2_no_control_character_reaches_a_cell(tmp_path: Path) -> None:
+    async with running((140, 45), options=hostile(tmp_path)) as driven:
         for keys in (
             ("z",),
             ("z",),
@@ -103,7 +108,7 @@ async def test_T2_no_control_character_reaches_a_cell() -> None:
 
 
 async def test_T3_stale_results_never_overwrite_newer_ones() -> None:
-    worker = WordsWorker()
+    worker = RowsWorker()
     async with running(worker=worker) as driven:
         worker.hold = True
         await driven.press("3", "]")
@@ -117,7 +122,7 @@ async def test_T3_stale_results_never_overwrite_newer_ones() -> None:
 
 
 async def test_T3_answers_of_an_older_recipe_are_dropped() -> None:
-    worker = WordsWorker()
+    worker = RowsWorker()
     async with running(worker=worker) as driven:
         worker.hold = True
         await driven.press("]")
@@ -134,7 +139,7 @@ async def test_T3_answers_of_an_older_recipe_are_dropped() -> None:
 
 
 async def test_T3_a_row_that_is_late_is_not_shown_under_another_number() -> None:
-    worker = WordsWorker()
+    worker = RowsWorker()
     async with running(worker=worker) as driven:
         worker.hold = True
         await driven.press("5", "]")
@@ -268,11 +273,11 @@ async def test_T10_lines_painted_before_are_what_textual_would_paint(
             assert painted and all(a is b for a, b in zip(painted, again, strict=True))
 
 
-async def test_T11_no_glyph_shifts_a_column() -> None:
+async def test_T11_no_glyph_shifts_a_column(tmp_path: Path) -> None:
     """Every line of the grid is as wide for Rich as for the terminal's own table of widths."""
     wcwidth = pytest.importorskip("wcwidth")
     odd = [("❤️ नमस्ते 👩‍👩‍👧 🇫🇷 ① ─ ﷽ ᄒ\u1161\u11ab", "é e\u0301 Z\u0351\u0352\u0353 ✈️ 각 한 ｆ ㊗️ 1️⃣")]
-    async with running((140, 30), WordsWorker(rows=2, data=odd)) as driven:
+    async with running((140, 30), options=OpenOptions((write_chats(tmp_path / "train.jsonl", odd),))) as driven:
         for _ in range(3):
             await driven.press("z")
             from rich.cells import cell_len

@@ -8,13 +8,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from rows_worker import chats, write_chats
 from tui_driver import Driven, running
 
 from sftui.exports.plan import ExportPlan, plan_export
 from sftui.recipe import changed
+from sftui.templates import builtin_template
 from sftui.tokens import builtin
 from sftui.trainers import preset
 from sftui.workspace import OpenOptions, Workspace
+from sftui.workspace import requests as rq
 
 WRITING = (("w", "w"), ("w", "i"), ("w", "l"), ("w", "t"), ("x", "enter"))
 INPUTS = ("train.jsonl", "t.jinja", "tok/tokenizer.json", "r.yaml", "other.yaml")
@@ -24,8 +27,9 @@ INPUTS = ("train.jsonl", "t.jinja", "tok/tokenizer.json", "r.yaml", "other.yaml"
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where data, a template, a tokenizer and two recipes are."""
     monkeypatch.chdir(tmp_path)
-    for name in ("train.jsonl", "t.jinja", "r.yaml"):
-        (tmp_path / name).write_text("{}\n")
+    write_chats(tmp_path / "train.jsonl", chats(3))
+    (tmp_path / "t.jinja").write_text(builtin_template("gemma").source)
+    (tmp_path / "r.yaml").write_text("{}\n")
     (tmp_path / "other.yaml").write_text("preset: hf-trainer\ntokenizer: {name: tok}\n")
     (tmp_path / "tok").mkdir()
     for file in builtin.folder("chatml").iterdir():
@@ -105,14 +109,15 @@ async def test_a_file_does_not_become_data_nor_a_folder_a_file(folder: Path) -> 
 
 
 async def test_a_tagged_template_is_not_written_over_its_own(folder: Path) -> None:
-    recipe = changed(preset(), "mask.rule", "generation_tag")
+    recipe = preset("trl@1.16")
+    before = (folder / "t.jinja").read_text(), (folder / "train.jsonl").read_text()
     options = OpenOptions(("train.jsonl",), recipe=recipe, base=changed(recipe, "render.template", "file:t.jinja"))
     async with running((80, 24), options=options) as driven:
         await driven.press("f", "a", "a")
         for name in ("t.jinja!", "train.jsonl!"):
             await driven.press("ctrl+u", "ctrl+k", *name, "enter")
             assert "files that are read here" in driven.said and driven.main.prompt.open
-        assert (folder / "t.jinja").read_text() == (folder / "train.jsonl").read_text() == "{}\n"
+        assert before == ((folder / "t.jinja").read_text(), (folder / "train.jsonl").read_text())
 
 
 async def test_an_export_refuses_a_link_to_an_input_but_writes_the_recipe_back(folder: Path) -> None:
@@ -122,7 +127,7 @@ async def test_an_export_refuses_a_link_to_an_input_but_writes_the_recipe_back(f
 
     from sftui.exports.prepared import ExportInput
 
-    prepared = ExportInput(("train.jsonl",))
+    prepared, before = ExportInput(("train.jsonl",)), (folder / "train.jsonl").read_text()
     options = OpenOptions(("train.jsonl",), recipe_file="out/recipe.yaml")
     (folder / "out").mkdir()
     (folder / "linked").mkdir()
@@ -133,14 +138,14 @@ async def test_an_export_refuses_a_link_to_an_input_but_writes_the_recipe_back(f
         await driven.press("x", "enter", "ctrl+u", "ctrl+k", *"out", "enter")
         assert "a overwrites" in driven.text
         await driven.press("a")
-        assert "wrote out/recipe.yaml" in driven.said and (folder / "train.jsonl").read_text() == "{}\n"
+        assert "wrote out/recipe.yaml" in driven.said and (folder / "train.jsonl").read_text() == before
 
 
 async def test_repaired_data_spares_every_input(folder: Path) -> None:
     os.link(folder / "train.jsonl", folder / "copy.jsonl")
     os.symlink(folder / "t.jinja", folder / "fresh.log.jsonl")
     async with running((80, 24), options=opened()) as driven:
-        await driven.press("R", "j", "enter")
+        await driven.press("R", *"jjjj", "enter")
         for name in ("copy.jsonl", "fresh.jsonl"):
             assert "files that are read here" in await named(driven, ("x", "enter"), name)
-        assert not any(asked == "write" for asked, _ in driven.worker.asked)
+        assert not driven.worker.asked(rq.WriteRequest)

@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from rows_worker import RowsWorker, over
 from textual import _wait
 from textual.pilot import Pilot
-from words_worker import WordsWorker, over
 
 from sftui.findings import Finding
 from sftui.recipe import Recipe
@@ -31,7 +31,7 @@ _wait.SLEEP_IDLE = _wait.SLEEP_GRANULARITY / 20
 class Driven:
     """The app under test: `press` takes keys as a user names them."""
 
-    def __init__(self, app: SftuiApp, pilot: Pilot[None], workspace: Workspace, worker: WordsWorker) -> None:
+    def __init__(self, app: SftuiApp, pilot: Pilot[None], workspace: Workspace, worker: RowsWorker) -> None:
         self.app, self.pilot, self.workspace, self.worker = app, pilot, workspace, worker
         self.main = app.main
 
@@ -91,7 +91,7 @@ class Driven:
 @asynccontextmanager
 async def running(
     size: tuple[int, int] = (80, 24),
-    worker: WordsWorker | None = None,
+    worker: RowsWorker | None = None,
     settings: UserSettings | None = None,
     theme: str | None = "dark",
     *,
@@ -100,8 +100,8 @@ async def running(
     kind: type[Workspace] = Workspace,
     in_ascii: bool = False,
 ) -> AsyncIterator[Driven]:
-    """The app over a real workspace whose worker works in this process."""
-    worker = worker or WordsWorker()
+    """The app over a real workspace whose worker works in this process; without options on `train.jsonl`."""
+    worker = worker or RowsWorker()
     made = over(worker, recipe, options, kind)
     made.start()
     app = SftuiApp(made, settings or UserSettings(), theme=theme, in_ascii=in_ascii)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pickle
 import re
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import lru_cache, partial
 from types import SimpleNamespace
@@ -40,8 +41,10 @@ from sftui.model import (
 from sftui.recipe import Recipe, changed, diff
 from sftui.runs import as_runs
 from sftui.session.deciding import LabelFlip
+from sftui.settings import UserSettings
 from sftui.starting import IdleWorker
 from sftui.trainers import preset
+from sftui.tui.app import SftuiApp
 from sftui.views.grid import hit_starts
 from sftui.views.strip import strip_of
 from sftui.workspace import OpenOptions, SearchQuery, Workspace
@@ -664,3 +667,32 @@ class WordsWorker(Link):
         assert made.tokens is not None
         other = replace(made.tokens, ids=flat((7, 8, 9, *made.tokens.ids[3:])))
         self.emit(ev.RowReady(ticket, self.version, None, replace(made, tokens=other)))
+
+
+@asynccontextmanager
+async def running(
+    size: tuple[int, int] = (80, 24),
+    worker: WordsWorker | None = None,
+    settings: UserSettings | None = None,
+    theme: str | None = "dark",
+    *,
+    recipe: Recipe | None = None,
+    options: OpenOptions | None = None,
+    kind: type[Workspace] = Workspace,
+    in_ascii: bool = False,
+) -> AsyncIterator[Any]:
+    """The app over a real workspace whose worker works in this process."""
+    from tui_driver import Driven
+
+    worker = worker or WordsWorker()
+    made = over(worker, recipe, options, kind)
+    made.start()
+    app = SftuiApp(made, settings or UserSettings(), theme=theme, in_ascii=in_ascii)
+    async with app.run_test(size=size) as pilot:
+        end: Any = worker
+        driven: Any = Driven(app, pilot, made, end)
+        await driven.settle()
+        try:
+            yield driven
+        finally:
+            made.close()
