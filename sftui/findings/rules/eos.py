@@ -286,19 +286,26 @@ def stop_as_pad(look: RowLook) -> Iterator[Fault]:
 EOS007 = minor(
     "doubled-stop-token",
     "two stop tokens follow each other",
-    "Data and template, or template and trainer, both add one. Some families do it on purpose.",
+    "Data and template, or template and trainer, both add one. Two of the template's own, which some families mean,"
+    " are left alone.",
     data="remove the stop token from the data",
     bad=case(chat("hi", "Hello.<|im_end|>")),
 )
 
 
+_PUT = (Part.CONTENT, Part.INJECTED)
+"""What the data or the trainer puts beside what the template writes."""
+
+
 @row_check(LABELLED, EOS007, shape=lambda shape, _: shape.trains)
 def doubled_stop(look: RowLook) -> Iterator[Fault]:
-    """EOS007: two trained stop tokens with nothing but white space between."""
-    ids, blank, places = look.tokens.ids, look.spelling.blank, look.special_trained
+    """EOS007: two trained stop tokens with nothing but white space between, not both by the template."""
+    ids, blank, places, parts = look.tokens.ids, look.spelling.blank, look.special_trained, look.tokens.parts
     if not look.context.stops <= look.context.tools.tokenizer.special_ids:
         places = [i for i, token in enumerate(ids) if token in look.row_stops]
     for before, i in pairwise(places):
+        if parts[before] not in _PUT and parts[i] not in _PUT:
+            continue
         apart = not all(map(blank, range(before + 1, i))) or i >= look.padding
         if not apart and {ids[before], ids[i]} <= look.row_stops and look.mask.drawn[before] and look.mask.drawn[i]:
             what = f"{look.spelling.token(before)} and {look.spelling.token(i)} follow each other and both are trained"

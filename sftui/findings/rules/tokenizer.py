@@ -11,7 +11,7 @@ from sftui.findings.context import Context
 from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Consequence
 from sftui.findings.rule import DROP, GOOD, case, chat, fatal, loud, major, minor
-from sftui.model import NOWHERE, Inspection, common_prefix
+from sftui.model import NOWHERE, Inspection, Part, common_prefix
 from sftui.text import visible
 from sftui.tokens import token_text
 from sftui.tokens.loaded import FastEngine
@@ -105,8 +105,7 @@ def lossy(look: RowLook) -> Iterator[Fault]:
     surfaces = [surface for surface, start in zip(look.spelling.surfaces, look.tokens.starts) if start != NOWHERE]
     if not surfaces or not all(surfaces):
         return
-    text = look.rendered.text.encode("utf-8", "surrogatepass")
-    joined = b"".join(surfaces)
+    text, joined = _kept(look), b"".join(surfaces)
     if joined == text or (look.facts.unk_id is not None and look.facts.unk_id in look.tokens.input_ids):
         return
     at = common_prefix(joined, text)
@@ -144,7 +143,58 @@ def _spelt(look: RowLook) -> bool:
         return False  # shown by what each token is in its place
     if NOWHERE in starts:
         ids = tuple([token for token, start in zip(ids, starts) if start != NOWHERE])
-    return tokenizer.spelling(ids) == look.rendered.text.encode("utf-8", "surrogatepass")
+    return tokenizer.spelling(ids) == _kept(look)
+
+
+def _swallowing(context: Context) -> frozenset[int]:
+    """The added tokens that take the white space beside them along."""
+
+    def found() -> frozenset[int]:
+        engine = context.tools.tokenizer.engine
+        added = engine.backend.get_added_tokens_decoder() if isinstance(engine, FastEngine) else {}
+        return frozenset([token for token, one in added.items() if one.lstrip or one.rstrip])
+
+    return context.once("swallowing", found)
+
+
+def _kept(look: RowLook) -> bytes:
+    """The text without the white space that added tokens take along."""
+    text, kept, at = look.rendered.text, bytearray(), 0
+    for i, start, end in _swallowed(look):
+        kept += text[at:start].encode("utf-8", "surrogatepass") + look.spelling.surface(i)
+        at = end
+    return bytes(kept + text[at:].encode("utf-8", "surrogatepass"))
+
+
+def _swallowed(look: RowLook) -> Iterator[tuple[int, int, int]]:
+    """The tokens of a row that take white space along, each with the characters that it lies on."""
+    taking, starts, ends = _swallowing(look.context), look.tokens.starts, look.tokens.ends
+    if not taking.isdisjoint(look.tokens.ids):
+        for i, token in enumerate(look.tokens.ids):
+            if token in taking and starts[i] != NOWHERE:
+                yield i, starts[i], ends[i]
+
+
+def _edged(look: RowLook) -> bool:
+    """Whether a message begins or ends with white space in the text."""
+    text = look.rendered.text
+    said = [span for span in look.rendered.spans if span.part is Part.CONTENT and span.start < span.end]
+    return any([text[span.start].isspace() or text[span.end - 1].isspace() for span in said])
+
+
+@row_check(LABELLED, TOK002, recipe=_swallowing, row=_edged, kinds=WRITTEN)
+def swallowed(look: RowLook) -> Iterator[Fault]:
+    """TOK002: white space of a message is in no token of its own, since an added token beside it takes it along."""
+    said = [span for span in look.rendered.spans if span.part is Part.CONTENT]
+    for i, start, end in _swallowed(look):
+        for span in said:
+            lost = min(end, span.end) - max(start, span.start)
+            if lost > 0:
+                what = f"{lost} character{'s' if lost > 1 else ''} of white space"
+                taken = f"{what} of message {span.message} {'are' if lost > 1 else 'is'} in no token of its own"
+                sentence = f"{taken}: {look.spelling.token(i)} takes what is beside it along"
+                yield Fault(sentence, message=span.message, tokens=(max(0, i - 1), i + 3))
+                return
 
 
 def _dropped(look: RowLook, joined: bytes) -> str:

@@ -6,7 +6,8 @@ They must come to the whole text, or it is encoded with real offsets (an added t
 Once it is proven that no two pieces share an id, such tokens are the text, cut (`model.Cut`), and need no spelling.
 
 Where `▁` stands for a space, so it is but for a `▁` that is put before the text, or before each stretch of it between
-two added tokens, and for the white space that these take along (`SpaceOffsets`).
+two added tokens, and for the white space that these take along (`SpaceOffsets`). A text that has a `▁` of its own is
+not told from one with a space there.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from array import array
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from itertools import accumulate
 from operator import add, itemgetter, sub
 from typing import Any
@@ -47,6 +49,9 @@ Offsets = tuple[tuple[int, ...], tuple[int, ...]]
 class ByteOffsets:
     """The offsets of texts under one byte-level tokenizer; make it with `byte_offsets`."""
 
+    _bytes: Collection[str] = BYTE_OF
+    """The piece of each byte."""
+
     def __init__(self, backend: Any, *, trims: bool, prefix_space: bool) -> None:
         self._backend = backend
         self._added = {i: token.content for i, token in backend.get_added_tokens_decoder().items()}
@@ -74,17 +79,29 @@ class ByteOffsets:
         then only joins the bytes of the text. Offsets that leave out white space tell something else.
         """
         model, decoding = self._backend.model, read_decoding(self._backend)
-        # NFC, the one normalizer that `byte_offsets` admits, leaves the texts whose places are told as they are.
-        if self._trims or decoding != Decoding(byte_level=True, normalizes=decoding.normalizes):
+        # A normalizer that `byte_offsets` admits leaves the texts whose places are told as they are.
+        if self._trims or not self._writes_text(replace(decoding, normalizes=False)):
             return False
-        if any(model.token_to_id(char) is None for char in BYTE_OF):
+        if any(model.token_to_id(piece) is None for piece in self._bytes):
             return False
         for token, content in self._added.items():
             piece = model.id_to_token(token)
-            if piece is not None and (piece != content or any(BYTE_OF.get(char) != ord(char) for char in piece)):
+            if piece is not None and (piece != content or not self._stands_alone(piece)):
                 return False
         pieces = sum(piece is not None for piece in map(model.id_to_token, range(len(self._characters))))
         return bool(pieces == self._backend.get_vocab_size(with_added_tokens=False))
+
+    def _writes_text(self, decoding: Decoding) -> bool:
+        """Whether pieces stand for the bytes of a text and nothing else."""
+        return decoding == Decoding(byte_level=True)
+
+    def _stands_alone(self, added: str) -> bool:
+        """Whether an added token that is a piece, too, stands for one text."""
+        return all(BYTE_OF.get(char) == ord(char) for char in added)
+
+    def _tells(self, text: str) -> bool:
+        """Whether tokens tell such a text from every other one."""
+        return True
 
     def spells(self, ids: Sequence[int], text: str, special: bool) -> bool:
         """Whether the bytes of the tokens are the text: what is claimed of all that are cut, looked up for some."""
@@ -105,7 +122,7 @@ class ByteOffsets:
             starts, ends = (*before, *starts, *behind), (*before, *ends, *behind)
         if self._due:
             self._due, self._cuts = False, self._proven()
-        return starts, Cut(ends) if self._cuts else ends
+        return starts, Cut(ends) if self._cuts and self._tells(text) else ends
 
     def _places(self, ids: Sequence[int], text: str) -> Offsets | None:
         """The same of a text with nothing around it."""
@@ -195,21 +212,50 @@ class SpaceOffsets(ByteOffsets):
     tokens, `first` before one that begins the text, `never`; `doubled`: also where that begins with a space.
     """
 
+    _bytes = [f"<0x{byte:02X}>" for byte in range(256)]
+
     def __init__(self, backend: Any, put: str, doubled: bool) -> None:
         super().__init__(backend, trims=False, prefix_space=False)
         self._put, self._doubled, self._wrong = put, doubled, False
+        self._surface = surfacer(read_decoding(backend), backend.id_to_token, self._literal)
         tokens = backend.get_added_tokens_decoder()
         self._taking = {i: (token.content, token.lstrip, token.rstrip) for i, token in tokens.items()}
         for token in tokens:
             self._characters[token] = _ADDED
 
     def prove(self) -> None:
-        """Look once whether they are right for the probe strings; else there are none."""
+        """The same, and whether they are right for the probe strings; else there are none."""
+        super().prove()
         for text in probe_strings(content for content, *_ in self._taking.values()):
             right = self._backend.encode(text, add_special_tokens=False)
             placed = self._places(right.ids, text)
             if placed is not None and [*zip(*placed)] != right.offsets:
                 self._wrong = True
+
+    def _writes_text(self, decoding: Decoding) -> bool:
+        falls_back = bool(self._backend.model.byte_fallback)
+        return falls_back and replace(decoding, dummy_prefix=False) == Decoding(byte_fallback=True, space=METASPACE)
+
+    def _stands_alone(self, added: str) -> bool:
+        return True  # where it is not meant, `_places` does not find it in the text
+
+    def _tells(self, text: str) -> bool:
+        return METASPACE not in text
+
+    def spells(self, ids: Sequence[int], text: str, special: bool) -> bool:
+        front, back = (self._front, self._back) if special else (0, 0)
+        placed = self._places(ids[front : len(ids) - back], text)
+        if placed is None:
+            return False
+        said = bytearray()
+        for token, start, end in zip(ids[front:], placed[0], (*placed[0][1:], len(text))):
+            here, surface = text[start:end].encode("utf-8", "surrogatepass"), self._surface(token)
+            if token in self._taking:
+                surface = here if here.strip() == surface else b"?"
+            elif surface[:1] == b" " and surface[1:] == here:  # a `▁` that was put there
+                surface = here
+            said += surface
+        return said == text.encode("utf-8", "surrogatepass")
 
     def _places(self, ids: Sequence[int], text: str) -> Offsets | None:
         if len(ids) < 2 or self._wrong:

@@ -105,14 +105,14 @@ EDITS: Mapping[str, Callable[[Inspection], Inspection]] = {
 """What `Case.edit` names."""
 
 
-ODD_TOKENIZERS = ("media", "adds-eos", "as-llama", "cleans")
+ODD_TOKENIZERS = ("media", "adds-eos", "as-llama", "cleans", "swallows")
 
 
 @cache
 def tokenizer_of(name: str) -> LoadedTokenizer:
     """A bundled tokenizer, or the bundled ChatML one with a token for images (`media`), one that adds EOS
-    (`adds-eos`), one that was built as Llama's class (`as-llama`), which has no piece for a space, or one that cleans
-    the text as BERT's does (`cleans`)."""
+    (`adds-eos`), one that was built as Llama's class (`as-llama`), which has no piece for a space, one that cleans
+    the text as BERT's does (`cleans`), or one whose end of a turn takes white space along (`swallows`)."""
     if name not in ODD_TOKENIZERS:
         return load_tokenizer(f"builtin:{name}")
     with TemporaryDirectory() as made:
@@ -120,6 +120,11 @@ def tokenizer_of(name: str) -> LoadedTokenizer:
         for file in folder("chatml").glob("*.json"):
             (place / file.name).write_bytes(file.read_bytes())
         backend = json.loads((place / "tokenizer.json").read_text(encoding="utf-8"))
+        if name == "swallows":
+            end = next(token for token in backend["added_tokens"] if token["content"] == "<|im_end|>")
+            end.update(lstrip=True, rstrip=True)
+            (place / "tokenizer.json").write_text(json.dumps(backend), encoding="utf-8")
+            return load_tokenizer(made, mode="provisional")
         if name == "adds-eos":
             eos = next(token for token in backend["added_tokens"] if token["content"] == "<|im_end|>")
             special = {"SpecialToken": {"id": eos["content"], "type_id": 0}}

@@ -204,6 +204,10 @@ RAISED: dict[str, tuple[str, Case]] = {
         case(GOOD, template=chatml(before="{{ bos_token + 'x' }}"), facts={"bos_token": None}),
     ),
     "offsets that go backwards": ("GEN007", case(GOOD, edit="backwards")),
+    "white space of an answer that the next token takes along": (
+        "TOK002",
+        case(chat("hi", "So it goes.  "), tokenizer="swallows"),
+    ),
     "a stop of another family behind a start of it": ("EOS012", said("<s>Hello.</s>")),
     "history that differs is another prompt, the same one is not": (
         "DUP001",
@@ -215,6 +219,11 @@ PASSED: dict[str, tuple[str, Case]] = {
     "a replacement character that BERT's normalizer removes": (
         "TOK005",
         case(chat("hi you two", "the cat\ufffds paw"), tokenizer="cleans"),
+    ),
+    "white space of the template that a token takes along": ("TOK002", case(GOOD, tokenizer="swallows")),
+    "two stops of the template's own": (
+        "EOS007",
+        case(GOOD, template=chatml().replace("<|im_end|>", "<|im_end|><|im_end|>")),
     ),
     "a stop token of the template's own": (
         "INJ001",

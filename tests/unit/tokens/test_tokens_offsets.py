@@ -227,6 +227,37 @@ def test_places_where_spaces_are_written_are_those_of_tokenizers(number: int) ->
 def test_places_of_wild_texts_where_spaces_are_written(number: int, parts: list[str]) -> None:
     text = "".join(parts).encode("utf-8", "replace").decode()
     assert differing(spaced(number), [text])[1] == 0
+    offsets, ids = byte_offsets(spaced(number)), spaced(number).encode(text, add_special_tokens=False).ids
+    assert offsets is not None
+    offsets._due = True
+    found = offsets.of(ids, text, False)
+    assert found is None or "▁" in text or offsets.spells(ids, text, False)
+
+
+@pytest.mark.parametrize("number", range(len(SPACES)))
+def test_tokens_are_told_to_be_the_text_where_spaces_are_written(number: int) -> None:
+    assert cut(spaced(number), "Hello two<|end|>\n é日 x <|tab|>") and not cut(spaced(number), "a▁b")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"byte_fallback": False},
+        {"decoder": {"type": "Fuse"}},
+        {"vocab": {"<0x41>": None}},
+        {"vocab": {"<0x41>": "<0x42>"}},
+    ],
+    ids=["no bytes", "fused", "byteless", "doubled"],
+)
+def test_tokens_are_not_told_to_be_the_text_where_pieces_are_lost(change: dict[str, Any]) -> None:
+    made = json.loads(spaced(0).to_str())
+    for piece, other in change.pop("vocab", {}).items():
+        known = made["model"]["vocab"]
+        del known[piece]
+        if other:
+            known[piece] = known[other]
+    made["model"] |= {key: value for key, value in change.items() if key != "decoder"}
+    assert not cut(Tokenizer.from_str(json.dumps({**made, "decoder": change.get("decoder", made["decoder"])})), "ab c")
 
 
 @pytest.mark.parametrize(
