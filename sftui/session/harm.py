@@ -82,15 +82,16 @@ def lost_of(was: Inspection, now: Inspection) -> str:
     return ""
 
 
-def harm_of(was: Inspection, now: Inspection, answering: Container[str]) -> str:
+def harm_of(was: Inspection, now: Inspection, answering: Container[str], *, asks: bool = True) -> str:
     """What a change does to a row that no cure may do, as a clause: the row is lost, cut or read as less than it is,
     less of an answer that its data asks for is trained, or more of what is no answer; "" where it does none of it, or
-    the row was to be left out."""
+    the row was to be left out. `asks`: the recipe still asks for the same mask, so that a row which had none gets what
+    all others have."""
     if now.row.left_out is not None:
         return ""
     if lost := lost_of(was, now) or _less_read(was, now, answering):
         return lost
-    if was.labels is None:  # what is trained of it now, the recipe says as of all others
+    if was.labels is None and asks:
         return ""
     if now.cut and not was.cut:
         return f"row {was.row.index} would be cut"

@@ -203,21 +203,22 @@ def _tried(session: Ready, finding: Finding, cure: str | Fix) -> Generator[None,
             except SftuiError as error:
                 context.memo[key] = str(error)
                 return str(error)
-            context.memo[key] = yield from _under(session, finding, recipe, repairs)
+            context.memo[key] = yield from _under(session, finding, recipe, repairs, own=True)
     return str(context.memo[key])
 
 
 def _under(
-    session: Ready, finding: Finding, recipe: Recipe, repairs: tuple[str, ...] | None = None
+    session: Ready, finding: Finding, recipe: Recipe, repairs: tuple[str, ...] | None = None, *, own: bool = False
 ) -> Generator[None, None, str]:
-    """Why another recipe, or other repairs, do not help against a finding; "" where they do."""
+    """Why another recipe, or other repairs, do not help against a finding; "" where they do; `own` as in
+    `judged`."""
     try:
         other = ready_under(session, recipe, repairs)  # the fix may be a version with another transformers
         other.checks()
     except SftuiError as error:
         return str(error)
     yield None
-    return (yield from judged(session, other, finding))
+    return (yield from judged(session, other, finding, own=own))
 
 
 def changed_by(session: Ready, cures: Iterable[str | Fix], files: ExitStack) -> tuple[Recipe, tuple[str, ...]]:
@@ -265,8 +266,9 @@ def _tagged(session: Ready) -> str:
     return done.source
 
 
-def judged(session: Ready, other: Ready, finding: Finding) -> Generator[None, None, str]:
-    """Why the same data, changed, is no better against a finding; "" where it helps and does no harm."""
+def judged(session: Ready, other: Ready, finding: Finding, *, own: bool = True) -> Generator[None, None, str]:
+    """Why the same data, changed, is no better against a finding; "" where it helps and does no harm. `own`: by the
+    cure of the finding itself, which may reveal what is wrong, too, with rows that it stopped."""
     rows, answering = _rows(session, finding), traits_of(session.requested.preset).answering
     before, after = _before(session, rows), list[Made]()
     made = chain(
@@ -275,9 +277,10 @@ def judged(session: Ready, other: Ready, finding: Finding) -> Generator[None, No
     for number, ((was, had), (now, has)) in enumerate(zip(before, made)):
         after.append((now, has))
         yield None
-        if why := harm_of(was, now, answering):
+        if why := harm_of(was, now, answering, asks=session.recipe.mask == other.recipe.mask):
             return why
-        if now.row.left_out is None and (new := _errors(has) - _errors(had)):
+        hidden = own and was.labels is None  # what was wrong with it could not be seen
+        if now.row.left_out is None and not hidden and (new := _errors(has) - _errors(had)):
             return f"row {was.row.index} then has {' and '.join(sorted(new))}"
         if number == 0 and finding.row is not None and (why := _still(finding, had, now, has)):
             return why

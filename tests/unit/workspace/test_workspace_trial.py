@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from sftui.audit.found import Filter
+from sftui.exports.report_model import Advice
 from sftui.findings import Finding, Fix, Severity
 from sftui.findings.rule import chatml
 from sftui.recipe import Recipe, changed, diff
@@ -155,6 +156,26 @@ def test_tags_are_tried_as_the_transformers_of_the_recipe_renders(tmp_path: Path
     recipe = changed(preset("trl"), "tokenizer.transformers", "5.20.0")
     (finding,) = tried(opened(tmp_path, [chat("Hello?", "Hi.")], recipe, f"file:{template}"), "LAB002")
     assert finding.fix is not None and finding.fix.template is not None, finding.declined
+
+
+def of_tags(tmp_path: Path, *rows: Any) -> Advice:
+    """What is advised where the mask needs tags that the template, which writes no calls, does not have."""
+    (file := tmp_path / "plain.jinja").write_text(chatml())
+    session = opened(tmp_path, rows, changed(preset("trl"), "mask.rule", "generation_tag"), f"file:{file}")
+    checking = AuditSession(session, Filter())
+    for _ in checking.steps():
+        pass
+    return checking.checked().advice_on("GEN001")
+
+
+CALLS = {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "look", "arguments": {"at": "Ulm"}}}]}
+
+
+@pytest.mark.parametrize("more", [[], [{"messages": [{"role": "user", "content": "Hm?"}, CALLS]}]])
+def test_rows_that_stop_are_cured_as_their_mask_asks(tmp_path: Path, more: list[Any]) -> None:
+    """Not by another mask, which would train their questions; what else is wrong with them is not held against it."""
+    advice = of_tags(tmp_path, chat("Hello?", "Hi."), *more)
+    assert advice.tried and "sftui template" in advice.text, advice
 
 
 def test_rows_that_cost_too_much_are_tried_under_no_cure(tmp_path: Path) -> None:
