@@ -142,7 +142,7 @@ T = TypeVar("T")
 SHOWN_TEXT, SHOWN_IDS = 80, 12
 CONTROL, WIDE = "\0", "\x80"
 """What stands for any control character, and for any that is not ASCII."""
-SIGNS = frozenset(("<", ">", "[", "]", "|", "\\", "`", "{", "(", CONTROL, WIDE))
+SIGNS = frozenset(("<", ">", "[", "]", "|", "\\", "`", "{", "(", "#", CONTROL, WIDE))
 """What a check may say that it looks for in the texts of a row (see `RowCheck`)."""
 _PLAIN = bytes(code for code in (*b"\t\n\r", *range(0x20, 0x7F)) if chr(code) not in SIGNS)
 _SIGN_OF = bytes(ord(CONTROL) if code < 0x20 or code == 0x7F else min(code, ord(WIDE)) for code in range(256))

@@ -75,6 +75,7 @@ class Rule:
     findings are repaired by generation tags in the chat template. `share`: which part of the rows has it is reported
     with its count. `moves` names where a fix of the recipe or the template may move labels, as the tests'
     `fix_proof.place_of` draws it. `aliases` are codes of the project's reference that are reported under this one.
+    `inherent`: it is in what the data says, and no setting helps, so that none is tried.
     `leads_to`: what its errors and warnings mean for what the model learns, of rules of rows and of the set-up. `bad`
     raises it and `good` does not; `more` raise it where another fix is offered, or where a repair has something to do.
     """
@@ -90,6 +91,7 @@ class Rule:
     share: bool = False
     moves: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
+    inherent: bool = False
     leads_to: Consequence | None = None
     bad: Case = field(kw_only=True)
     good: Case = FINE

@@ -12,7 +12,7 @@ from operator import attrgetter, itemgetter
 from pathlib import Path
 
 from sftui.errors import SftuiError
-from sftui.findings import SCOPE_OF, DatasetChecks, Finding, Fix, Severity, check_dataset, check_setup
+from sftui.findings import CODES, SCOPE_OF, DatasetChecks, Finding, Fix, Severity, check_dataset, check_setup
 from sftui.findings.catalogue import REPAIR_OF
 from sftui.findings.fixes import newer
 from sftui.findings.look import RowLook
@@ -72,6 +72,8 @@ def with_cures(session: Ready, finding: Finding) -> Generator[None, None, Findin
             declined.append(f"{name} does not help: {why}")
     cured = replace(finding, fix=fix, repairs=tuple(helpful), declined=tuple(declined))
     # where every row is lost, the fault is how they are read, and no repair of each of them is asked for
+    if CODES[finding.code].inherent:
+        return cured
     if not mended(cured) or (not (fix is not None and fix.changes) and _lost(_as_they_are(session, finding))):
         cured = replace(cured, fix=(yield from _searched(session, finding)) or fix)
     return cured
@@ -80,7 +82,7 @@ def with_cures(session: Ready, finding: Finding) -> Generator[None, None, Findin
 def with_cure_of(session: Ready, finding: Finding, others: Iterable[Finding]) -> Generator[None, None, Finding]:
     """A finding that has no cure, with the first of the cures of others that helps against it, too; as it is where none
     does. Yields as `with_cures`."""
-    for other in () if _untriable(session, finding) else others:
+    for other in () if CODES[finding.code].inherent or _untriable(session, finding) else others:
         fix = other.fix
         for name in other.repairs or ():
             if name != DROP and not (yield from _tried(session, finding, name)):

@@ -19,6 +19,7 @@ CON019 = major(
     "The model that wrote it ran in a circle, mostly until its limit. A model that is trained on this does it, too.",
     data="drop the row, or generate the answer again",
     repair=(DROP,),
+    inherent=True,
     bad=case(chat("Why?", "It is so. " + "And then it goes on. " * 40)),
     good=case(chat("Why?", "".join(f"It is so for reason {i}. " for i in range(40)))),
 )
@@ -63,6 +64,7 @@ CON020 = major(
     "There is no text and no picture, so the model learns to answer to nothing.",
     data="fill the message, or drop the row",
     repair=(DROP,),
+    inherent=True,
     bad=case(chat("", "Hello.")),
 )
 
@@ -92,6 +94,7 @@ CON021 = major(
     " parsed. Programs that read the answers stop at it.",
     data="write the answer as JSON, or drop the row",
     repair=(DROP,),
+    inherent=True,
     bad=case(chat("Name him. Reply only with valid JSON.", "{'name': 'Ann', 'old': True}")),
     good=case(chat("Name him. Reply only with valid JSON.", '```json\n{"name": "Ann"}\n```')),
     more=(case({**GOOD, "response_format": {"type": "json_object"}}),),

@@ -37,6 +37,7 @@ TOO008 = major(
     " argument. What runs the tools refuses such calls.",
     data="correct the call or the tool, or drop the row",
     repair=(DROP,),
+    inherent=True,
     bad=case(chat("Weather?", CALL, tools=[_declared(required=["city", "day"], properties={"city": {}, "day": {}})])),
     good=case(chat("Weather?", CALL, tools=[_declared()]), template=CALLING),
     more=(

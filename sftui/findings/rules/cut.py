@@ -28,6 +28,7 @@ CON017 = major(
     " and never closed. The model learns to stop in the middle.",
     data="drop the row, or generate the answer again with a higher limit",
     repair=(DROP,),
+    inherent=True,
     bad=case(chat("Sort it.", "Here:\n```python\nfor one in so")),
     good=case(chat("Sort it.", "Here:\n```python\nx.sort()\n```")),
     more=(
@@ -119,12 +120,13 @@ CON018 = major(
     "They reached the limit of what generated them and end in the middle. Answers that are whole have lengths of all"
     " kinds.",
     data="drop the rows of that length, or generate them again with a higher limit",
+    inherent=True,
     bad=Case([chat(f"Tell {n}.", "so it goes " * min(20 + n, 60)) for n in range(80)]),
     good=Case([chat(f"Tell {n}.", "so it goes " * (20 + n)) for n in range(80)]),
 )
-_LEAST, _ROWS, _KINDS, _NEAR, _TIMES = 64, 20, 30, 20, 10
-"""Tokens of such an answer, rows that have it, different lengths, and how many lengths below it rows have on average a
-tenth as often."""
+_LEAST, _ROWS, _KINDS, _NEAR, _TIMES = 64, 20, 30, 40, 10
+"""Tokens of such an answer, rows that have it, different lengths, and how many lengths below it have on average a
+tenth of its rows."""
 
 
 @dataset_check(CON018, parts=lambda checks, _: (str(size) for size, _ in _piled(checks.lengths)))
@@ -150,4 +152,6 @@ def _piled(lengths: Mapping[int, int]) -> Iterator[tuple[int, int]]:
 
 
 def _near(lengths: Mapping[int, int], length: int) -> float:
-    return sum(lengths.get(length - i, 0) for i in range(1, _NEAR + 1)) / _NEAR
+    """How many rows have each of the lengths just below, of those that some have: repeated rows have the same ones."""
+    some = [count for count in (lengths.get(length - i, 0) for i in range(1, _NEAR + 1)) if count]
+    return sum(some) / max(1, len(some))

@@ -50,11 +50,11 @@ def role_words(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault
 _HEADER = re.compile(
     r"^(?:#{2,4} ?(?:Human|User|Assistant|Instruction|Response|Input) ?:|\[/?INST\]|<start_of_turn>"
     "|<\\|(?:user|assistant|system|prompter|im_start|start_header_id)\\|>|<\uff5c(?:User|Assistant)\uff5c>"
-    r"|(?P<word>Human|HUMAN|USER) ?:)",
+    r"|(?P<word>Human) ?:)",
     re.MULTILINE,
 )
-_ANY = ("##", "INST]", "_turn>", "|>", "\uff5c", "Human", "HUMAN", "USER")
-"""Of which one stands in every text that holds such a header."""
+_ANY = ("##", "INST]", "_turn>", "|>", "\uff5c>")
+"""Of which one stands in every text that holds such a header, but for the word."""
 _SCRIPT = re.compile(r"^(?:Assistant|ASSISTANT|AI|Bot|Chatbot|Robot|Computer) ?:", re.MULTILINE)
 
 INJ003 = major(
@@ -63,13 +63,19 @@ INJ003 = major(
     "Whoever wrote it ran past the end of its turn and wrote the next question as well. The model learns to do so.",
     data="cut the answer before the header, or drop the row",
     repair=(DROP,),
+    inherent=True,
     bad=case(chat("Who?", "Me.\n\n### Human: And who else?\n### Assistant: You.")),
     good=case(chat("Who?", "Me.\n\n### Humans and others")),
     more=(case(chat("Who?", "Me.\nHuman: And who else?")),),
 )
 
 
-@row_check(CONVERSATION, INJ003, kinds=SPOKEN, row=lambda look: any([mark in look.spoken for mark in _ANY]))
+def _may_hold_header(look: RowLook) -> bool:
+    marked = not look.signs.isdisjoint("#<[") and any([mark in look.spoken for mark in _ANY])
+    return marked or "Human" in look.spoken
+
+
+@row_check(CONVERSATION, INJ003, kinds=SPOKEN, row=_may_hold_header)
 def header_inside(look: RowLook) -> Iterator[Fault]:
     """INJ003: at the beginning of a later line, in words where the answer is no script; a control token is INJ001's."""
     tokenizer = look.context.tools.tokenizer

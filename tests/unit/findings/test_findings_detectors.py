@@ -94,8 +94,9 @@ def test_what_rows_say_of_their_end(more: Row, cut: bool) -> None:
         [*range(30, 70), *[8] * 60],
         [*range(30, 90), *[60] * 40],
         [*[30, 40, 50] * 20, *[90] * 30],
+        [*[*range(30, 70)] * 6, *[69] * 18],
     ],
-    ids=["few", "all alike", "short ones", "in the middle", "few lengths"],
+    ids=["few", "all alike", "short ones", "in the middle", "few lengths", "repeated"],
 )
 def test_lengths_that_pile_up_for_no_limit(lengths: list[int]) -> None:
     assert CON018.code not in codes(*[chat(f"Tell {n}.", "so it goes " * n) for n in lengths])

@@ -56,6 +56,7 @@ SAID = st.lists(
             "```\n",
             '{"a',
             "(so",
+            "\n### Human:",
         ]
     ),
     max_size=5,
@@ -252,7 +253,7 @@ def test_marks_stand_in_a_text_where_one_of_them_does(marks: list[str], text: st
     assert all(sign_of(mark) in mark for mark in marks)
 
 
-SPOKEN = st.lists(st.text(max_size=8) | st.text("ab \t\n<>[]|\\`{(\x00\x7fé\ud83d", max_size=8), max_size=4)
+SPOKEN = st.lists(st.text(max_size=8) | st.text("ab \t\n<>[]|\\`{(#\x00\x7fé\ud83d", max_size=8), max_size=4)
 
 
 @given(SPOKEN)
@@ -262,7 +263,7 @@ def test_the_signs_of_a_row_are_those_of_its_texts(said: list[str]) -> None:
     look = RowLook(
         Inspection(Row(0, {}, "", "row 0"), conversation), cast(Context, SimpleNamespace(recipe=None, facts=None))
     )
-    plain = {chr(code) for code in (9, 10, 13, *range(0x20, 0x7F))} - set("<>[]|\\`{(")
+    plain = {chr(code) for code in (9, 10, 13, *range(0x20, 0x7F))} - set("<>[]|\\`{(#")
     odd = [char for text in said for char in text if char not in plain]
     assert look.odd.decode("utf-8", "surrogatepass") == "".join(odd)
     named = {WIDE if not char.isascii() else char if char in SIGNS else CONTROL for char in odd}

@@ -137,3 +137,13 @@ def test_what_is_offered_holds(tmp_path: Path, capsys: pytest.CaptureFixture[str
         print("\ncures:", ", ".join(f"{count} {what}" for what, count in told.items()))
     assert not wrong, "\n".join(wrong)
     assert told["offered a change"] >= 120 and told["offered tags"] >= 20
+
+
+@pytest.mark.parametrize("code", ["CON017", "CON001"])
+def test_no_setting_is_tried_against_what_the_data_says(code: str, tmp_path: Path) -> None:
+    session = opened(replace(CODES[code].bad, rows=[*CODES[code].bad.rows, *CODES[code].good.rows]), tmp_path)
+    finding = next(one for one in Prepared.of(session).findings if one.code == code)
+    made = cured(session, finding)
+    assert DROP in (made.repairs or ())
+    searched = {key[1] for key in session.checks().memo if isinstance(key, tuple) and key[0] == "searched"}
+    assert searched == (set() if CODES[code].inherent else {code})
