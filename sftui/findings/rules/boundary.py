@@ -247,8 +247,10 @@ def markers(look: RowLook) -> Iterator[Fault]:
     instruction = str(look.recipe.mask.instruction_marker or getattr(found, "instruction_text", ""))
     text = look.rendered.text
     if response and not look.mask.trained and response in text:
-        at = text.index(response)
+        at = text.rindex(response) if look.recipe.mask.turns == "last" else text.index(response)
         where = look.tokens_over(at, at + len(response))
+        if where and not any(start <= where[0] and where[-1] + 1 < end for start, end in look.labels.kept):
+            return  # it is cut off with all behind it: TRU001
         ids = look.tokens.input_ids[where[0] : where[-1] + 1] if where else ()
         what = f"the response marker stands in the text but its ids do not; here they are {list(ids)}"
         yield Fault(what, tokens=(where[0], where[-1] + 1) if where else None, rule=BND004)
