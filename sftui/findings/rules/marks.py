@@ -153,9 +153,18 @@ def unbalanced(look: RowLook) -> Iterator[Fault]:
         for names in _TAGS:
             what, at = _fault(plain, *names)
             # Backticks may be single ones that enclose a tag by chance: with the code in place it must be wrong too.
-            if what and _fault(text, *names)[0]:
+            if what and _fault(text, *names)[0] and not _balanced(look, number, names):
                 sentence = f"{f'message {number}' if look.messages else 'the completion'} {what}"
                 yield Fault(sentence, shown(text[max(0, at - 20) : at + 40]), message=number)
+
+
+def _balanced(look: RowLook, number: int, names: tuple[str, str]) -> bool:
+    """Whether the template writes the tags in turn all the same: Qwen3's opens what an answer only closes, and leaves
+    out the thoughts of earlier ones."""
+    if (rendered := look.inspection.rendered) is None:
+        return False
+    spans = [span for span in rendered.spans if span.message == number]
+    return bool(spans) and not _fault(rendered.text[spans[0].start : spans[-1].end], *names)[0]
 
 
 def _fault(text: str, opening: str, closing: str) -> tuple[str, int]:
