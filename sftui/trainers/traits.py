@@ -41,10 +41,11 @@ class Quirk(str, Enum):
     """What a trainer does otherwise than the others, whatever the recipe says; findings and conversions heed it."""
 
     PARSES_JSON_TEXT = "messages or tool arguments that are JSON text are parsed"
-    NAMED_KEYS_ONLY = "of a message only the keys that are named to it are kept"
+    NAMED_KEYS_ONLY = "of a message it reads only the keys that are named to it, or that it knows"
     FLAG_BY_KEY = "which key of a message says whether it is trained can be named (data.message_keys, `train_flag`)"
     READS_MASK_COLUMNS = "stored ids without labels may bring a mask of their own (completion_mask, assistant_masks)"
     REPEATS_CONTENT = "OpenAI messages whose content is null have the content of the message before"
+    REPLACES_WORDS = "`tool_calls` of a message take the place of its content"
     DROPS_TOOL_CALLS = "`tool_calls` of a message do not reach it"
     RENDERS_WITHOUT_TEMPLATE = "chats are rendered though neither tokenizer nor recipe has a template"
     THINKING_OPTION = (
@@ -63,6 +64,7 @@ class Effect(str, Enum):
     MASKS_OPENED = "masks what the template's generation prompt supplies at the start of an answer"
     TRAINS_END = "trains the special tokens behind answers that it names"
     DROPS_SYSTEM = "leaves the system message out"
+    DROPS_COPIES = "leaves out rows that become equal"
 
 
 class MessageKind(str, Enum):

@@ -70,7 +70,7 @@ TRAITS = Traits(
     options={Effect.MASKS_OPENED: "own.mask_generation_prompt"},
     packing=Packing(usual="sequential", separates=("sequential", "neat"), separates_by="numbers"),
     empty_stop="",
-    quirks=(Quirk.ENDS_TEXTS_ALONE, Quirk.AUTO_TRAINS_ANSWERS),
+    quirks=(Quirk.ENDS_TEXTS_ALONE, Quirk.AUTO_TRAINS_ANSWERS, Quirk.NAMED_KEYS_ONLY),
     config="sftui.trainers.nemo_automodel.config",
     claims=partial(places_named, key="_target_", package="nemo_automodel."),
 )
