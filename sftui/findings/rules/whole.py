@@ -11,7 +11,9 @@ from sftui.findings.dataset import EARLY, ENOUGH_ROWS, EXAMPLES, LIMITS, RARE, D
 from sftui.findings.look import shown
 from sftui.findings.rule import GOOD, IDS, LONG, ROUNDS, Case, case, chat, fatal, info, loud, major, minor
 from sftui.model import Inspection
+from sftui.recipe import get
 from sftui.text import share
+from sftui.trainers.traits import Effect
 
 RUN002 = loud(
     "run-stops",
@@ -62,7 +64,8 @@ DUP001 = minor(
 
 @dataset_check(DUP001, parts=lambda _, repeated: map(number_of, repeated))
 def repeated_rows(checks: DatasetChecks) -> Iterator[Fault]:
-    if checks.same.count:
+    drops = trainers.traits_of(checks.recipe.preset).options.get(Effect.DROPS_COPIES)
+    if checks.same.count and not (drops and get(checks.recipe, drops)):
         rest = f"; {checks.unremembered:,} rows were not compared" if checks.unremembered else ""
         yield Fault(f"{_rows(checks.same.count)} the same as an earlier one{rest}", tally=checks.same)
 

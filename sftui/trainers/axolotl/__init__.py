@@ -72,7 +72,11 @@ TRAITS = Traits(
     first=(0, 18),
     finds=Finds.DUMMY,
     rules={"assistant": "turn_content"},
-    options={Effect.TRAINS_END: "own.eot_tokens", Effect.DROPS_SYSTEM: "own.drop_system_message"},
+    options={
+        Effect.TRAINS_END: "own.eot_tokens",
+        Effect.DROPS_SYSTEM: "own.drop_system_message",
+        Effect.DROPS_COPIES: "own.dataset_exact_deduplication",
+    },
     packing=Packing(usual="multipack", separates=("multipack",), separates_by="numbers"),
     empty_stop="",  # not the same with and without sample_packing (utils/data/sft.py, utils/trainer.py)
     quirks=(Quirk.PARSES_JSON_TEXT, Quirk.NAMED_KEYS_ONLY, Quirk.FLAG_BY_KEY),
