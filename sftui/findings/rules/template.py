@@ -13,13 +13,14 @@ from sftui.findings.fixes import common_boundary
 from sftui.findings.look import RowLook, pieces_of, shown
 from sftui.findings.model import Consequence, Severity
 from sftui.findings.rule import DROP, GOOD, ROUNDS, case, chat, chatml, fatal, loud, major, minor
-from sftui.findings.rules.roles import TPL003
+from sftui.findings.rules.roles import TPL003, raw_message
 from sftui.findings.words import TextIndex, text_of, without_thoughts
 from sftui.model import Conversation, Inspection, Kind, Message, Part, common_prefix
 from sftui.recipe import TODAY, changed
 from sftui.templates import compile_template, families_for, variables_of
 from sftui.trainers import trainer_named
 from sftui.trainers.own_config import losses_of
+from sftui.trainers.traits import Quirk
 
 if TYPE_CHECKING:
     from sftui.tokens import LoadedTokenizer
@@ -81,13 +82,26 @@ TPL015 = fatal(
     LABELLED,
     TPL015,
     of=lambda shape: shape.known and not shape.dropped,
-    shape=lambda shape, _: shape.manner.beside or not shape.order.turns.difference(shape.manner.mute) <= shape.placed,
+    shape=lambda shape, context: (
+        shape.manner.beside
+        or Quirk.REPLACES_WORDS in context.traits.quirks
+        or not shape.order.turns.difference(shape.manner.mute) <= shape.placed
+    ),
     kinds=CHATS,
 )
 def left_out(look: RowLook) -> Iterator[Fault]:
     """TPL015: not one line of what a user or the assistant says stands anywhere in the rendering."""
     text = TextIndex(look.rendered.text)
+    replaces = Quirk.REPLACES_WORDS in look.context.traits.quirks
     for number, message in enumerate(look.messages):
+        if replaces and (held := raw_message(look, number)).get("tool_calls"):
+            said = held.get(look.recipe.data.message_keys.get("content", "content"))
+            if isinstance(said, str) and not text.any_line(said.strip()):
+                what = (
+                    f"{look.context.traits.title} puts the tool call of message {number} in the place of what it says"
+                )
+                yield Fault(what, shown(said), Severity.WARNING, message=number)
+            continue
         # Of reasoning that a template takes out THK001 and THK004 tell; a call that lost its words is the message's
         # other half.
         called = bool(message.data.get("tool_calls"))

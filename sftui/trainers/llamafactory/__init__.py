@@ -71,6 +71,7 @@ TRAITS = Traits(
     empty_stop="RuntimeError: Cannot find valid samples, check `data/README.md` for the data format.",
     quirks=(
         Quirk.NAMED_KEYS_ONLY,
+        Quirk.REPLACES_WORDS,  # data/converter.py OpenAIDatasetConverter
         Quirk.DROPS_TOOL_CALLS,
         Quirk.RENDERS_WITHOUT_TEMPLATE,  # its template `empty`
         Quirk.THINKING_OPTION,
