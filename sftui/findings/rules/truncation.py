@@ -77,8 +77,8 @@ _SAMPLED = {
 TRU010 = major(
     "sample-dropped",
     "the answer of a later turn is dropped",
-    "The trainer makes a sample for each answer, and drops those whose prompt alone fills the length limit: the later"
-    " turns of long conversations are never trained.",
+    "It lies behind the length limit, or the trainer makes a sample for each answer and drops those whose prompt alone"
+    " fills it: the later turns of long conversations are never trained.",
     repair=(DROP,),
     leads_to=Consequence.LOST,
     moves=("cut",),
@@ -118,7 +118,11 @@ def cut_row(look: RowLook) -> Iterator[Fault]:
             changes=changes,
             rule=TRU010,
         )
-    elif kept and kept[0][0] > 0:
+    elif len(kept) == 1 and not look.inspection.more and (lost := _answers_lost(look, kept[0][1])):
+        what = f"the cut at {kept[0][1]:,} leaves out {lost[0]} of the {lost[1]} trained answers"
+        at = kept[0][1]
+        yield Fault(what, tokens=(max(0, at - 4), min(n, at + 4)), severity=Severity.INFO, changes=changes, rule=TRU010)
+    if gone is None and kept and kept[0][0] > 0:
         yield Fault(f"the first {kept[0][0]} tokens are cut off", tokens=(0, kept[0][0]), changes=changes, rule=TRU004)
     for start, end in kept:
         if (
@@ -146,6 +150,13 @@ def cut_row(look: RowLook) -> Iterator[Fault]:
                 rule=TRU002,
             )
             break
+
+
+def _answers_lost(look: RowLook, end: int) -> tuple[int, int] | None:
+    """How many trained answers begin behind the cut, and of how many; None where all do, or none."""
+    begins = [turn.content[0] for turn in look.answers if turn.has_content and look.mask.drawn[turn.content[0]]]
+    lost = sum(begin >= end for begin in begins)
+    return (lost, len(begins)) if 0 < lost < len(begins) else None
 
 
 def _answers_behind(look: RowLook, end: int) -> int | None:
