@@ -18,8 +18,11 @@ from sftui.model import Conversation, Inspection
 from sftui.text import many
 from sftui.trainers.traits import MessageKind
 
-ANSWERS = ("answer", "answers", "response", "output", "completion", "solution", "target", "generation", "reply")
-"""Names of columns that hold an answer."""
+ANSWERS = (
+    *("answer", "answers", "response", "output", "completion", "solution", "target", "generation", "reply"),
+    *("positive", "positives", "chosen"),
+)
+"""Words in the names of columns that hold an answer, or those of a reranker and of preference pairs."""
 THOUGHTS = (*REASONING, "thought", "thoughts", "rationale", "cot", "chain_of_thought")
 """Those of columns that hold its reasoning."""
 PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff")
@@ -81,7 +84,8 @@ def _columns(row: Inspection) -> Iterator[tuple[str, Any]]:
 
 
 def _is_answer(name: str, value: Any) -> bool:
-    return isinstance(value, str) and name.lower() in (*ANSWERS, *THOUGHTS)
+    first = value[0] if isinstance(value, (list, tuple)) and value else value
+    return isinstance(first, str) and not {name.lower(), *name.lower().split("_")}.isdisjoint((*ANSWERS, *THOUGHTS))
 
 
 def _is_tools(name: str, value: Any) -> bool:
