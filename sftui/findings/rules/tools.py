@@ -127,7 +127,8 @@ def dropped(look: RowLook) -> Iterator[Fault]:
         for name, arguments, _ in look.calls.get(number, ()):
             lost = _lost(name, arguments, whole, place)
             if lost:
-                what = f"{lost} of message {number} does not appear in the rendered text"
+                escaped = ", which escapes it as HTML does" if _ESCAPE.search(place) else ""
+                what = f"{lost} of message {number} does not appear in the rendered text{escaped}"
                 yield Fault(what, shown(name), message=number)
         if look.context.traits.kind_of(role) is MessageKind.RESULT:
             text = text_of(message).strip()
@@ -137,6 +138,9 @@ def dropped(look: RowLook) -> Iterator[Fault]:
             if _bare(text) not in bare:
                 what = f"the tool result of message {number} does not appear in the rendered text"
                 yield Fault(what, shown(text), message=number)
+
+
+_ESCAPE = re.compile(r"&(?:#\d+|#x\w+|quot|lt|gt|amp);|\\u00(?:26|27|3c|3e)")
 
 
 def places_of_calls(look: RowLook) -> Mapping[int, tuple[int, int]]:
