@@ -80,9 +80,42 @@ def scanned(row: dict[str, Any], question: str) -> Case:
     return case(row, preset="unsloth@2026.10", template=BY_LINE, changes={**markers, "own.force_match": True})
 
 
+def cut(limit: int) -> Case:
+    """Two answers under Unsloth's markers of ChatML."""
+    good = CODES["BND005"].good
+    assert good is not None
+    return replace(good, rows=(chat("hi", "Hello.", "Bye.", "Bye!"),), changes={**good.changes, "length.max": limit})
+
+
+BOTH = case(chat("hi", "Hello.", "Bye.", "Bye!"), changes={"mask.rule": "assistant", "length.max": 40})
+FLAGGED = chat("hi", {"role": "assistant", "content": "Hm.", "trainable": False}, "hi?", "Hello.")
+UNOPENED = chat("hi", "They greet me.</think>Hello.")
+OPENING = chatml("{{ '<think>' if '</think>' in m.content and '<think>' not in m.content }}{{ m.content }}<|im_end|>")
+CALLED = chat("hi", {**call({"city": "Oslo"}), "content": "Let me look."}, ("tool", "sunny"), ("assistant", "Sunny."))
+OPENAI = {
+    "own.formatting": "openai",
+    "render.template": "llamafactory/qwen",
+    "data.format": "messages",
+    "data.fields": {"messages": "messages"},
+    "data.message_keys": {"role": "role", "content": "content"},
+    "data.role_map": {"user": "user", "assistant": "assistant", "tool": "observation", "function_call": "function"},
+}
+
+
 LAST_ONLY = replace(CODES["BND011"].bad, changes={**CODES["BND011"].bad.changes, "mask.turns": "last"})
 
 RAISED: dict[str, tuple[str, Case]] = {
+    "a second answer behind the cut": ("TRU010", replace(BOTH, changes={**BOTH.changes, "length.max": 20})),
+    "words that a converter puts a call in the place of": (
+        "TPL015",
+        case(CALLED, preset="llamafactory@0.9", changes=OPENAI),
+    ),
+    "a thought that only closes, as it stands": ("THK005", case(UNOPENED)),
+    "columns of a reranker": ("CON015", case({**chat("hi"), "positives": ["Hello."]}, preset="trl@1.16")),
+    **{
+        f"a flag that {preset} does not read": ("LAB010", case(FLAGGED, preset=preset, changes={"batch.size": 1}))
+        for preset in ("verl@0.9", "nemo-automodel@0.7")
+    },
     "a marker that merges before an answer of which the first token is left": (
         "BND011",
         marked(chat("hi?", "No.", "f", "Yes."), 16),
@@ -216,6 +249,29 @@ RAISED: dict[str, tuple[str, Case]] = {
 }
 
 PASSED: dict[str, tuple[str, Case]] = {
+    "a response marker that is cut off": ("BND004", cut(8)),
+    "a last answer whose marker is cut off": (
+        "BND004",
+        replace(cut(20), changes={**cut(20).changes, "mask.turns": "last"}),
+    ),
+    "a second answer within the limit": ("TRU010", BOTH),
+    "a call without words": (
+        "TPL015",
+        case(
+            chat("hi", call({"q": "x"}), ("tool", "sunny"), ("assistant", "Sunny.")),
+            preset="llamafactory@0.9",
+            changes=OPENAI,
+        ),
+    ),
+    "a thought that the template opens": ("THK005", case(UNOPENED, template=OPENING)),
+    "copies that the trainer leaves out": (
+        "DUP001",
+        case(GOOD, GOOD, preset="axolotl@0.21", changes={"own.dataset_exact_deduplication": True}),
+    ),
+    "columns of a reranker beside an answer": (
+        "CON015",
+        case({**GOOD, "positives": ["Hello."]}, preset="trl@1.16"),
+    ),
     "a replacement character that BERT's normalizer removes": (
         "TOK005",
         case(chat("hi you two", "the cat\ufffds paw"), tokenizer="cleans"),
@@ -351,6 +407,14 @@ def test_not_told(name: str) -> None:
     code, case = PASSED[name]
     found = run(case)
     assert code not in found.codes, found.of(code)[0].sentence
+
+
+def test_a_value_that_a_template_escapes_is_told_as_such() -> None:
+    escaping = NO_ARGUMENTS.replace(
+        "{{ c.function.name }}", "{{ c.function.name }}{{ c.function.arguments | tojson | e }}"
+    )
+    (lost,) = run(case(chat("hi", call({"q": "a < b"}), result("a")), template=escaping)).of("TOO002")
+    assert "the value of `q`" in lost.sentence and lost.sentence.endswith("which escapes it as HTML does")
 
 
 def test_padding_that_is_trained_is_no_wrong_end() -> None:
