@@ -1,0 +1,44 @@
+"""The cases of `tests/cases` under the real trainers: their labels are what is shown, or both stop (marker parity)."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from case import python_of
+
+from sftui.cli import main
+from sftui.tokens.builtin import folder
+
+sys.path.append(str(Path(__file__).parent.parent / "cases"))
+
+from test_cases import CASES, placed, read, words_of
+
+pytestmark = pytest.mark.parity
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_real_trainer_does_what_is_said_of_it(
+    name: str, shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    case = read(name)
+    trainer, _, version = case["trainer"].partition(" ")
+    python = python_of(trainer, version)
+    if not version or not python.exists():
+        pytest.skip(f"{trainer} has no environment: run tests/parity/environments.py")
+    for file, text in case["files"].items():
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    words = next(words_of(run) for run in case["runs"] if words_of(run)[0] == "check")
+    if "--select" in words:
+        del words[(at := words.index("--select")) : at + 2]
+    at = words.index("-t") + 1
+    # the trainer knows no tokenizer of ours by its name
+    words[at] = str(folder(words[at].removeprefix("builtin:"))) if ":" in words[at] else words[at]
+    with pytest.raises(SystemExit) as ended:
+        main(["verify", *(placed(word, shared / "testdata") for word in words[1:]), "--python", str(python)])
+    out, err = capsys.readouterr()
+    assert not ended.value.code, err + out
