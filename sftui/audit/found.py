@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING
@@ -61,6 +61,12 @@ class FoundCode:
     def in_rows(self) -> int:
         """How many rows have it, each counted once."""
         return len(set(self.rows))
+
+    def rate(self, rows: int) -> float:
+        """Which part of so many rows has it; 1 for a code of the set-up, which all rows have."""
+        if SCOPE_OF[self.code] == "setup" or not rows:
+            return 1.0
+        return min(1.0, (self.in_rows() or max(one.finding.count for one in self.kept)) / rows)
 
     def share_text(self, rows: int) -> str:
         """Which part of so many rows has it, `in 34 % of rows`; empty for a code of which that tells nothing."""
@@ -170,9 +176,10 @@ class FindingCounts:
             sorted(self.codes.values(), key=lambda one: (scopes.index(SCOPE_OF[one.code]), one.severity.rank, one.code))
         )
 
-    def worst(self) -> Severity | None:
-        """The worst severity that stands."""
-        return min(self.severities, key=lambda one: one.rank, default=None)
+    def worst(self, but: Collection[str] = ()) -> Severity | None:
+        """The worst severity that stands, of other codes than some."""
+        some = (one.severity for one in self.codes.values() if one.code not in but)
+        return min(some, key=lambda one: one.rank, default=None)
 
 
 def _order(found: FoundFinding) -> tuple[int, int, tuple[int, int]]:

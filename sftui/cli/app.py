@@ -279,6 +279,16 @@ def compare() -> None:
     "--fail-on",
     default="error",
 )
+@Option(
+    FINDINGS,
+    "CODE=RATE",
+    (
+        "exit 1 where more than this share of rows has the code, e.g. TRU=0.5%, and not below it, whatever --fail-on"
+        " says; CODE=baseline: the share recorded in the --baseline file; may be repeated"
+    ),
+    "--max-rate",
+    multiple=True,
+)
 @select_option
 @ignore_option
 @first_rows

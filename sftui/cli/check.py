@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from sftui.audit.found import Filter
+from sftui.audit.found import Filter, FindingCounts
 from sftui.cli.auditing import audited, auditing, work_of
 from sftui.cli.fix import fixed, refuse_folder
 from sftui.cli.opening import open_options, opening_words
@@ -22,7 +22,7 @@ from sftui.errors import RecipeError, SftuiError
 from sftui.exports.baseline import Baseline, baseline_text, may_replace, read_baseline
 from sftui.exports.formats_text import as_text, fix_lines
 from sftui.exports.report_model import AuditReport, counted_word
-from sftui.findings import Severity
+from sftui.findings import CODES, Severity
 from sftui.session.arguments import codes_of
 from sftui.session.inputs import inputs_of
 from sftui.text import many
@@ -38,6 +38,7 @@ def check(
     form: str,
     also: tuple[tuple[str, str], ...],
     fail_on: str,
+    max_rate: tuple[str, ...],
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     baseline: str | None,
@@ -48,8 +49,9 @@ def check(
     force: bool,
     **given: Any,
 ) -> int:
-    """Print or write what was found, and `also` as (format, file); 1 where something at or above `fail_on` stands, else
-    0. With `fix` what helps is put in force in that folder, and what stands is what a second check of it finds."""
+    """Print or write what was found, and `also` as (format, file); 1 where something at or above `fail_on` stands, or
+    more of a code than `max_rate` allows, else 0. With `fix` what helps is put in force in that folder, and what stands
+    is what a second check of it finds."""
     if write_baseline and baseline is None:
         raise RecipeError("--write-baseline does not say where", fix="name the file with --baseline FILE")
     if fix is not None and write_baseline:
@@ -57,7 +59,12 @@ def check(
     if fix is None and drop:
         raise RecipeError("--drop says which rows --fix leaves out", fix="name a folder with --fix DIR")
     read, written = (None, baseline) if write_baseline else (baseline, None)
-    known = Baseline(frozenset()) if read is None else read_baseline(Path(read))
+    asked = dict(limit for text in max_rate for limit in _limits(text))
+    known = Baseline(frozenset()) if read is None else read_baseline(Path(read), but=asked)
+    if None in asked.values() and known.rates is None:
+        why = "names no baseline" if read is None else f"finds no rates in {read}, which an earlier sftui wrote"
+        raise RecipeError(f"--max-rate {why}", fix="write one with --baseline FILE --write-baseline")
+    limits = {code: (known.rates or {}).get(code, 0.0) if most is None else most for code, most in asked.items()}
     wanted = Filter(
         codes_of(select, "--select"), codes_of(ignore, "--ignore"), (), known.known, remember=write_baseline
     )
@@ -89,7 +96,7 @@ def check(
         if place is not None:
             place.write(_writer(extra)(found))
     if memory is not None:
-        text, count = baseline_text(found.audit.found, found.tokenizer)
+        text, count = baseline_text(found.audit.found, found.tokenizer, found.audit.rows)
         with memory.open() as file:
             file.write(text.encode("ascii"))
         counted = f"{counted_word(count, 'finding')} {'is' if count == 1 else 'are'}"
@@ -100,10 +107,36 @@ def check(
     if found.fix is not None and form not in FIXED:
         click.echo("\n".join(fix_lines(found, found.fix, LINE_WIDTH)), err=True)
     stands = found if found.fix is None or found.fix.after is None else found.fix.after
-    worst = stands.audit.found.worst()
-    if fail_on == "never" or worst is None:
-        return 0
-    return 1 if worst.rank <= Severity(fail_on).rank else 0
+    over = _over(stands.audit.found, stands.audit.rows, limits)
+    for sentence in over:
+        narrate(sentence)
+    worst = stands.audit.found.worst(but=limits)
+    fails = fail_on != "never" and worst is not None and worst.rank <= Severity(fail_on).rank
+    return int(fails or bool(over))
+
+
+def _limits(text: str) -> Iterator[tuple[str, float | None]]:
+    """The codes that a --max-rate names, each with its rate, None for that of the baseline; RecipeError."""
+    name, _, rate = text.partition("=")
+    number = rate.removesuffix("%")
+    try:
+        most = None if rate == "baseline" else float(number) / (1 if number == rate else 100)
+    except ValueError:
+        most = -1.0
+    if most is not None and not 0 <= most <= 1:
+        raise RecipeError(f"--max-rate {text} is not understood", fix="say CODE=0.5%, CODE=0.005 or CODE=baseline")
+    prefixes = codes_of((name,), "--max-rate")
+    return ((code, most) for code in CODES if code.startswith(prefixes))
+
+
+def _over(found: FindingCounts, rows: int, limits: Mapping[str, float]) -> list[str]:
+    """The codes that more rows have than these rates allow, each in a sentence."""
+    rates = ((one.code, one.rate(rows), limits[one.code]) for one in found.ordered() if one.code in limits)
+    return [
+        f"{code} is in {rate:.3%} of rows, and --max-rate allows {most:.3%}"
+        for code, rate, most in rates
+        if rate > most
+    ]
 
 
 def _writer(form: str) -> Callable[[AuditReport], str]:

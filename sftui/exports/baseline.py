@@ -23,11 +23,13 @@ class Baseline:
     """What a baseline knows, and the codes of what it holds in an older form that is recognised no more.
 
     `tokenizer` says whose ids it was written with (see `_whose`); None where it is older than that.
+    `rates`: the share of rows that had each code; None where it is older than that, too.
     """
 
     known: frozenset[str]
     outdated: tuple[str, ...] = ()
     tokenizer: Mapping[str, str] | None = None
+    rates: Mapping[str, float] | None = None
 
     def other_ids(self, facts: TokenizerFacts) -> str:
         """What is to be said of a baseline whose ids are not known to be those of `facts`; empty where they are."""
@@ -43,8 +45,9 @@ class Baseline:
         return "was written with another tokenizer"
 
 
-def read_baseline(path: Path) -> Baseline:
-    """A baseline file; RecipeError where it is none, or of a later version."""
+def read_baseline(path: Path, but: Collection[str] = ()) -> Baseline:
+    """A baseline file, with what it knows of other codes than some; RecipeError where it is none, or of a later
+    version."""
     try:
         read = parse_json(read_side_bytes(path))
         codes, version = read["findings"], read["version"]
@@ -55,7 +58,10 @@ def read_baseline(path: Path) -> Baseline:
         outdated = tuple(sorted(code for code, marks in codes.items() if version == 1 and _outdated(code, marks)))
         whose = read.get("tokenizer")
         whose = {str(key): str(value) for key, value in whose.items()} if whose is not None else None
-        return Baseline(frozenset(str(mark) for marks in codes.values() for mark in marks), outdated, whose)
+        rates = read.get("rates")
+        rates = {str(code): float(rate) for code, rate in rates.items()} if rates is not None else None
+        known = frozenset(str(mark) for code, marks in codes.items() if code not in but for mark in marks)
+        return Baseline(known, outdated, whose, rates)
     except OSError as error:
         raise RecipeError(
             "the baseline cannot be read", where=str(path), why=reason(error), fix="write it with --write-baseline"
@@ -89,10 +95,11 @@ def may_replace(path: Path) -> None:
         )
 
 
-def baseline_text(found: FindingCounts, facts: TokenizerFacts) -> tuple[str, int]:
-    """Every finding that stands, by code, as plain ASCII, and how many different ones there are."""
+def baseline_text(found: FindingCounts, facts: TokenizerFacts, rows: int) -> tuple[str, int]:
+    """Every finding that stands in so many rows, by code, as plain ASCII, and how many different ones there are."""
     codes = {code: sorted(marks) for code, marks in sorted(found.fingerprints.items())}
-    contents = {"version": VERSION, "tokenizer": _whose(facts), "findings": codes}
+    rates = {code: one.rate(rows) for code, one in sorted(found.codes.items())}
+    contents = {"version": VERSION, "tokenizer": _whose(facts), "rates": rates, "findings": codes}
     return json.dumps(contents, indent=1) + "\n", sum(map(len, codes.values()))
 
 

@@ -194,3 +194,51 @@ def test_a_baseline_says_whose_ids_it_knows(sftui: Sftui, tmp_path: Path) -> Non
         done = sftui(*given)
         assert told in done.err and "rewrite it with --write-baseline" in done.err
         assert done.code == 0, "what is known stays known"
+
+
+OFTEN = [talk(f"Why {n}?", " Yes.") for n in range(3)] + [talk(f"Why {n}?") for n in range(3, 40)]
+CODE = ("--select", "CON004", "-t", "builtin:chatml", "--fail-on", "warning")
+
+
+@pytest.mark.parametrize(
+    ("rate", "fails"),
+    [
+        ("CON004=7.5%", False),
+        ("CON004=0.075", False),
+        ("CON004=100%", False),
+        ("CON004=7.4%", True),
+        ("CON=0", True),
+        ("TRU=100%", True),
+    ],
+)
+def test_a_code_fails_by_its_share_of_rows(sftui: Sftui, tmp_path: Path, rate: str, fails: bool) -> None:
+    data = lines(tmp_path / "rows.jsonl", *OFTEN)
+    done = sftui("check", data, *CODE, "--max-rate", rate)
+    assert done.code == int(fails)
+    assert ("CON004 is in 7.500% of rows, and --max-rate allows" in done.err) == (fails and rate[:3] == "CON")
+    assert sftui("check", data, *CODE, "--fail-on", "never", "--max-rate", rate).code == int(
+        fails and rate[:3] == "CON"
+    )
+
+
+@pytest.mark.parametrize("rate", ["CON004", "CON004=", "CON004=much", "CON004=-1%", "CON004=101%", "XYZ=1%", "=1%"])
+def test_a_rate_that_is_none_is_refused(sftui: Sftui, tmp_path: Path, rate: str) -> None:
+    done = sftui("check", lines(tmp_path / "rows.jsonl", *OFTEN), *CODE, "--max-rate", rate)
+    assert done.code == 2 and "--max-rate" in done.err
+
+
+def test_a_rate_is_held_against_the_baseline_whatever_the_rows(sftui: Sftui, tmp_path: Path) -> None:
+    """Rows that are all new have the code as often as those of the baseline, and then more often."""
+    data, baseline = lines(tmp_path / "rows.jsonl", *OFTEN), tmp_path / "known.json"
+    by_rate = ("--baseline", baseline, "--max-rate", "CON=baseline")
+    assert sftui("check", data, *CODE, "--baseline", baseline, "--write-baseline").code == 0
+    assert json.loads(baseline.read_text())["rates"] == {"CON004": 0.075}
+    lines(data, *[talk(f"How {n}?", "  No.") for n in range(3)], *[talk(f"How {n}?") for n in range(3, 40)])
+    assert sftui("check", data, *CODE, "--baseline", baseline).code == 1
+    assert sftui("check", data, *CODE, *by_rate).code == 0
+    lines(data, *OFTEN, talk("And?", " So."))
+    assert sftui("check", data, *CODE, *by_rate).code == 1
+    baseline.write_text(json.dumps({"version": 2, "findings": {}}))
+    refused = sftui("check", data, *CODE, *by_rate)
+    assert refused.code == 2 and "no rates" in refused.err
+    assert sftui("check", data, *CODE, "--max-rate", "CON=baseline").code == 2
