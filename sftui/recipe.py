@@ -500,12 +500,12 @@ def diff(before: Recipe, after: Recipe) -> tuple[RecipeChange, ...]:
     if before.preset != after.preset:
         changes.append(RecipeChange("preset", before.preset, after.preset))
     differing = tuple(f"{name}." for name, group in sections(after) if group != getattr(before, name))
-    for recipe in (after, before):
-        for info in knobs_of(recipe):
-            if info.path.startswith(differing) and (recipe is after or knob_named(after, info.path) != info):
-                a, b = value_of(before, info), value_of(after, info)
-                if a != b:
-                    changes.append(RecipeChange(info.path, a, b))
+    infos = knobs_of(after)
+    if type(before.own) is not type(after.own):
+        infos += tuple(info for info in knobs_of(before) if knob_named(after, info.path) != info)
+    for info in infos:
+        if info.path.startswith(differing) and (a := value_of(before, info)) != (b := value_of(after, info)):
+            changes.append(RecipeChange(info.path, a, b))
     return tuple(changes)
 
 

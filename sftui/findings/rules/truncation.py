@@ -12,6 +12,7 @@ from sftui.findings.rules.eos import is_prose
 from sftui.findings.rules.marks import media_ids
 from sftui.flat import covered
 from sftui.model import Reason
+from sftui.runs import together
 from sftui.trainers.traits import Quirk
 
 TRU001 = fatal(
@@ -134,12 +135,10 @@ def cut_row(look: RowLook) -> Iterator[Fault]:
             and not _continues(look, end)
         ):
             total = next(b for a, b in look.mask.runs if a < end <= b)
-            while (
-                total < n
-                and look.labels.reasons[total] is Reason.TRUNCATED
-                and look.tokens.messages[total] == look.tokens.messages[end]
-            ):
-                total += 1
+            for _, stop, reason, message in together(look.labels.reasons, look.tokens.messages):
+                if stop > total and (reason is not Reason.TRUNCATED or message != look.tokens.messages[end]):
+                    break
+                total = max(total, stop)
             what, severity = ("text", Severity.INFO) if is_prose(look) else ("answer", None)
             yield Fault(
                 f"the {what} is cut {total - end:,} {'token' if total - end == 1 else 'tokens'} before its end, without"
