@@ -21,6 +21,7 @@ from sftui.recipe import Recipe, changed, knobs_of
 from sftui.recipe_io import knob_at
 from sftui.trainers import fixes_of, traits_of
 from sftui.trainers.own_config import other_choices
+from sftui.trainers.remembering import last_asked
 
 DECIDING = ("mask", "own", "length", "loss")
 """The sections of a recipe in which a knob may decide a label and leave the ids as they are."""
@@ -75,17 +76,21 @@ def advised(recipe: Recipe, code: str) -> Iterator[Recipe]:
 
 
 def single_knobs(recipe: Recipe, rows: Sequence[Inspection]) -> Iterator[tuple[str, Any]]:
-    """What one knob may be set to: the length that the rows need, a choice, a flag of the data that is not read."""
+    """What one knob may be set to: the length that the rows need, and `settings`."""
     longest = max([len(row.tokens) for row in rows if row.tokens is not None], default=0)
     if recipe.length.max is not None and longest > recipe.length.max:
         yield "length.max", round_up(longest)
-    for info in knobs_of(recipe):
-        if info.path.partition(".")[0] in DECIDING:
-            yield from ((info.path, choice) for choice in other_choices(recipe, info))
+    yield from settings(recipe)
+
+
+@last_asked
+def settings(recipe: Recipe) -> tuple[tuple[str, Any], ...]:
+    """What one knob may be set to whatever the rows are: a choice, a flag of the data that is not read."""
+    deciding = [info for info in knobs_of(recipe) if info.path.partition(".")[0] in DECIDING]
+    found = [(info.path, choice) for info in deciding for choice in other_choices(recipe, info)]
     keys: Mapping[str, str] = recipe.data.message_keys
-    for flag in DATA_FLAGS:
-        if flag in keys:
-            yield "data.message_keys", {name: key for name, key in keys.items() if name != flag}
+    read = [flag for flag in DATA_FLAGS if flag in keys]
+    return (*found, *(("data.message_keys", {name: keys[name] for name in keys if name != flag}) for flag in read))
 
 
 def with_role(recipe: Recipe, now: Inspection, token: int) -> Iterator[tuple[str, Any]]:
@@ -102,15 +107,16 @@ def toggled(roles: tuple[str, ...], role: str) -> tuple[str, ...]:
     return tuple(one for one in roles if one != role) if role in roles else (*roles, role)
 
 
-def pairs(recipe: Recipe) -> Iterator[Recipe]:
+@last_asked
+def pairs(recipe: Recipe) -> tuple[Recipe, ...]:
     """The recipe with another mask rule and one more knob of the mask changed."""
     rules = next(info for info in knobs_of(recipe) if info.path == "mask.rule")
+    found: list[Recipe] = []
     for rule in other_choices(recipe, rules):
         first = changed(recipe, rules.path, rule)
-        for info in knobs_of(first):
-            if info.path.startswith("mask.") and info.path != rules.path:
-                for choice in other_choices(first, info):
-                    yield changed(first, info.path, choice)
+        more = [info for info in knobs_of(first) if info.path.startswith("mask.") and info.path != rules.path]
+        found += [changed(first, info.path, choice) for info in more for choice in other_choices(first, info)]
+    return tuple(found)
 
 
 def mappings(recipe: Recipe, detected: Detection, rows: Sequence[Row], *, lost: bool) -> Iterator[Recipe]:

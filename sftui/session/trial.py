@@ -131,10 +131,12 @@ def _searched(session: Ready, finding: Finding) -> Generator[None, None, Fix | N
     key = ("searched", finding.code, finding.severity, finding.signature or finding.sentence)
     if key not in context.memo:
         best: tuple[int, int, Recipe] | None = None
-        said, seen = set(losses_of(session.recipe)), {""}
+        said, told, seen = set(losses_of(session.recipe)), context.once("can be told", dict[str, bool]), {""}
         for number, (likely, other) in enumerate(islice(_recipes(session, finding), MOST_RECIPES)):
             change = str(diff(session.recipe, other) or "")
-            if change in seen or not said.issuperset(losses_of(other)) or not can_be_told(session.requested, other):
+            if change not in told:
+                told[change] = said.issuperset(losses_of(other)) and can_be_told(session.requested, other)
+            if change in seen or not told[change]:
                 continue
             seen.add(change)
             if best is not None and best[0] == 0 and not likely:
@@ -214,11 +216,16 @@ def _under(
 ) -> Generator[None, None, str]:
     """Why another recipe, or other repairs, do not help against a finding; "" where they do; `own` as in
     `judged`."""
+    known: dict[tuple[str, tuple[str, ...] | None], Ready] = session.checks().once("under other recipes", dict)
+    key = (str(diff(session.requested, recipe)), repairs)
     try:
-        other = ready_under(session, recipe, repairs)  # the fix may be a version with another transformers
-        other.checks()
+        if key not in known:
+            other = ready_under(session, recipe, repairs)  # the fix may be a version with another transformers
+            other.checks()
+            known[key] = other
     except SftuiError as error:
         return str(error)
+    other = known[key]
     yield None
     return (yield from judged(session, other, finding, own=own))
 
