@@ -189,30 +189,38 @@ class Answering:
         return 0
 
 
-@pytest.fixture(autouse=True)
-def proofs_here(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+_APART = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    item.session.stash[_APART] = item.get_closest_marker("processes") is not None
+
+
+@pytest.fixture(autouse=True, scope="session")
+def proofs_here(request: pytest.FixtureRequest) -> Iterator[None]:
     """Tokenizers are proven, and encode where they are not, by the transformers of this process, which spares a start
     of it each. Other environments and names of the Hub have processes, and all where a test is marked `processes`."""
-    if request.node.get_closest_marker("processes") is not None:
-        return
     from sftui.tokens.loading import locate, process, prove
 
-    start, run = process.TokenizerProcess._start, prove._run
+    start, run, stash = process.TokenizerProcess._start, prove._run, request.session.stash
 
     def start_here(self: process.TokenizerProcess) -> Any:
-        if not self.environment.own or self.place.kind == "hub" or self.script != process.SCRIPT:
+        if stash[_APART] or not self.environment.own or self.place.kind == "hub" or self.script != process.SCRIPT:
             return start(self)
         self._process = Answering()  # type: ignore[assignment]
         return self._process
 
     def run_here(request: Path, name: str) -> tuple[int, list[str]]:
-        if locate.locate(name).kind == "hub":
+        if stash[_APART] or locate.locate(name).kind == "hub":
             return run(request, name)
         prove.main([str(request)])
         return 0, []
 
-    monkeypatch.setattr(process.TokenizerProcess, "_start", start_here)
-    monkeypatch.setattr(prove, "_run", run_here)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(process.TokenizerProcess, "_start", start_here)
+        patch.setattr(prove, "_run", run_here)
+        yield
 
 
 @pytest.fixture

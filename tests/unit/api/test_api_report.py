@@ -15,6 +15,8 @@ import sftui
 
 REPO = Path(__file__).resolve().parents[3]
 DEFECTS = REPO / "sample_data" / "defects.jsonl"
+CHATS = DEFECTS.with_name("chat_messages.jsonl")
+"""Errors, warnings and information, in a quarter of the time."""
 GIVEN: dict[str, Any] = {"tokenizer": "builtin:chatml", "trainer": "unsloth"}
 HOSTILE = '<script>alert(1)</script><img src=x onerror=alert(2)>\x1b[2J"&\u202e</div></style>'
 
@@ -43,8 +45,12 @@ class Tags(HTMLParser):
         self.text += data
 
 
-def test_findings_come_worst_first_with_their_rows() -> None:
-    report = sftui.check(DEFECTS, **GIVEN)
+@pytest.fixture(scope="module")
+def report() -> sftui.Report:
+    return sftui.check(DEFECTS, **GIVEN)
+
+
+def test_findings_come_worst_first_with_their_rows(report: sftui.Report) -> None:
     ranks = [("error", "warning", "info").index(one.severity) for one in report.findings]
     assert ranks == sorted(ranks) and report.complete and report.figures.rows > 0
     assert sum(report.counts.values()) == sum(one.count for one in report.findings)
@@ -54,19 +60,29 @@ def test_findings_come_worst_first_with_their_rows() -> None:
     assert "1 row" not in repr(report) and str(report).splitlines()[-1].startswith(f"{report.counts['error']} errors")
 
 
-def test_raise_on_names_what_was_found() -> None:
-    report = sftui.check(DEFECTS, **GIVEN)
+def test_the_verdict_is_told_everywhere_alike(report: sftui.Report) -> None:
+    sentences = [one.sentence for one in report.verdict]
+    assert sentences[0] == "the trainer cannot take 9 of 67 rows: the row holds no conversation"
+    assert [one["sentence"] for one in report.as_dict()["verdict"]] == sentences
+    flat = " ".join(str(report).split())
+    assert all(" ".join(one.split()) in flat for one in sentences)
+    page = report._repr_html_()
+    assert all(one in page for one in sentences)
+
+
+def test_raise_on_names_what_was_found(report: sftui.Report) -> None:
     with pytest.raises(sftui.FindingsError) as raised:
         report.raise_on("error")
     assert raised.value.report is report and report.findings[0].code in str(raised.value)
     with pytest.raises(sftui.SftuiError, match="there is no severity bad; say error, warning, info"):
         report.raise_on("bad")
-    chosen = sftui.check(DEFECTS, **GIVEN, ignore=[one.code for one in report.findings if one.severity == "error"])
-    assert chosen.raise_on("error") is chosen and {one.severity for one in chosen.findings} == {"warning", "info"}
+    errors = [one.code for one in sftui.check(CHATS, **GIVEN).findings if one.severity == "error"]
+    chosen = sftui.check(CHATS, **GIVEN, ignore=errors)
+    assert errors and chosen.raise_on("error") is chosen
+    assert {one.severity for one in chosen.findings} == {"warning", "info"}
 
 
-def test_codes_are_chosen_as_on_the_command_line() -> None:
-    report = sftui.check(DEFECTS, **GIVEN)
+def test_codes_are_chosen_as_on_the_command_line(report: sftui.Report) -> None:
     code = report.findings[0].code
     assert [one.code for one in sftui.check(DEFECTS, **GIVEN, select=[code]).findings] == [code]
     with pytest.raises(sftui.SftuiError, match="select: there is no code `XYZ999`"):
@@ -74,11 +90,11 @@ def test_codes_are_chosen_as_on_the_command_line() -> None:
 
 
 def test_some_rows_an_evaluation_set_and_progress() -> None:
-    with sftui.open(DEFECTS, **GIVEN) as data:
+    with sftui.open(CHATS, **GIVEN) as data:
         told: list[tuple[int, int | None]] = []
         some = data.check(max_rows=3, progress=lambda done, all_rows: told.append((done, all_rows)))
         assert some.figures.rows == 3 and not some.complete and told[-1] == (3, 3)
-        leaked = data.check(evaluation=DEFECTS)
+        leaked = data.check(evaluation=CHATS)
         group = (
             next(one for one in leaked.figures.groups if "evaluation" in one.name)
             if hasattr(leaked.figures, "groups")
@@ -98,8 +114,7 @@ def test_processes_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
         assert data.check(jobs=2).as_dict() == data.check().as_dict()
 
 
-def test_the_page_is_written_whole(tmp_path: Path) -> None:
-    report = sftui.check(DEFECTS, **GIVEN)
+def test_the_page_is_written_whole(report: sftui.Report, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     report.to_html(page)
     assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")

@@ -13,7 +13,6 @@ from sftui.audit.verdict import Verdicts
 from sftui.findings import CODES, SCOPE_OF, Finding, Severity
 from sftui.findings.model import Consequence
 
-SAMPLES = Path(__file__).parents[3] / "sample_data"
 TURKISH, TOYS, GLAIVE = "turkish_daily_test.jsonl", "openai_toy_chat_fine_tuning.jsonl", "glaive_toolcall_en_demo.json"
 FASTCHAT, WWDC, PARTS = (
     "fastchat_dummy_conversation.json",
@@ -95,17 +94,6 @@ def test_nothing_is_told_of_a_right_set_up(
 ) -> None:
     report = checked(shared, data, tokenizer, trainer, knobs)
     assert report.verdict == () and report.as_dict()["verdict"] == []
-
-
-def test_the_sample_of_defects_is_told_everywhere_alike() -> None:
-    report = sftui.check(str(SAMPLES / "defects.jsonl"), tokenizer="builtin:chatml", trainer="unsloth")
-    sentences = [one.sentence for one in report.verdict]
-    assert sentences[0] == "the trainer cannot take 9 of 67 rows: the row holds no conversation"
-    assert [one["sentence"] for one in report.as_dict()["verdict"]] == sentences
-    flat = " ".join(str(report).split())
-    assert all(" ".join(one.split()) in flat for one in sentences)
-    page = report._repr_html_()
-    assert all(one in page for one in sentences)
 
 
 def finding(code: str, severity: Severity | None = None) -> Finding:

@@ -12,14 +12,13 @@ from sftui.findings import Finding, Severity
 from sftui.findings.rule import GOOD, case, stored_case
 from sftui.findings.rules.stored import DriftPlace, places
 from sftui.tokens import LoadedTokenizer, load_tokenizer
-from sftui.tokens.builtin import folder
 
 TEXT = "The quick brown fox jumps over the lazy dog, and Paris is the capital of France.\nNobody expected 1234 of them."
 
 
 @pytest.fixture(scope="module", params=["chatml", "llama3", "gemma"])
 def tokenizer(request: pytest.FixtureRequest) -> LoadedTokenizer:
-    return load_tokenizer(str(folder(request.param)))
+    return load_tokenizer(f"builtin:{request.param}")
 
 
 def split(ids: Sequence[int], at: int, tokenizer: LoadedTokenizer) -> list[int] | None:
@@ -68,7 +67,7 @@ def test_another_text_is_not_drift(tokenizer: LoadedTokenizer) -> None:
 
 @pytest.fixture(scope="module")
 def chatml() -> LoadedTokenizer:
-    return load_tokenizer(str(folder("chatml")))
+    return load_tokenizer("builtin:chatml")
 
 
 def drift_of(found: Sequence[Finding]) -> list[Finding]:
