@@ -6,12 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from case_runner import run, tokenizer_of
+from case_runner import open_case, run, tokenizer_of
 
-from sftui.findings import CODES
+from sftui.findings import CODES, check_row
 from sftui.findings.look import RowLook
 from sftui.findings.rule import CALLING, GOOD, IDS, STORED, Case, case, chat, chatml
 from sftui.findings.rules.eos import trained_ends
+from sftui.findings.rules.rows import _doubled
 from sftui.findings.words import walk
 
 PAD, EOS = tokenizer_of("chatml").facts.pad_id or 0, tokenizer_of("chatml").facts.eos_id or 0
@@ -203,6 +204,13 @@ RAISED: dict[str, tuple[str, Case]] = {
         "TOO002",
         case(chat("hi", call('{"city": "Paris"}'), tools=[schema(city={"type": "string"})]), template=NO_ARGUMENTS),
     ),
+    "a call that the template drops, whose name the list of tools has": (
+        "TOO002",
+        case(
+            chat("hi", call({"city": "Paris"}), tools=[schema(city={"type": "string"})]),
+            template=chatml(before="{% if tools %}{{ tools | tojson }}{% endif %}"),
+        ),
+    ),
     "values that the template drops": (
         "TOO002",
         case(chat("Weather in Paris?", call({"city": "Paris"})), template=KEYS_ONLY),
@@ -379,6 +387,7 @@ PASSED: dict[str, tuple[str, Case]] = {
     "an answer of no parts that calls": ("CON003", said([], tool_calls=call({})["tool_calls"])),
     "labels masked as the loss ignores them": ("LAB005", stored(IDS, [-1] * 10 + IDS[10:], mask__ignore_index=-1)),
     "HTML that strikes a word through": ("EOS012", said("It costs <s>12</s> 10 euros, was <s>15</s>")),
+    "labels of a row without ids and messages": ("LAB006", case(GOOD, {"messages": [], "labels": [1]})),
     "a row of its BOS alone": (
         "BOS002",
         case(
@@ -455,3 +464,19 @@ def test_that_nothing_is_trained_is_laid_to_empty_answers_where_they_are_empty()
         masked = case(chat("hi", answer, "so"), changes={"mask.rule": "assistant", "mask.terminator": "mask"})
         (found,) = run(replace(masked, edit="masked")).of("LAB001")
         assert ("the assistant says nothing" in found.sentence) is (not answer), found.sentence
+
+
+def test_a_refused_row_is_told_where_some_template_is_there() -> None:
+    refused = CODES["ROW003"].bad
+    context, rows = open_case(refused, refused.rows)
+    context = replace(context, template=None)
+    for templates in ({}, context.tools.templates):
+        made = replace(context, tools=replace(context.tools, templates=templates))
+        assert ("ROW003" in {one.code for one in check_row(rows[2], made)}) is bool(templates)
+
+
+def test_keys_that_stand_twice_are_named_with_their_columns() -> None:
+    told = "; the key `a` stands twice in the record{}, and the last one counts"
+    assert _doubled('{"b": 0, "a": 1, "a": 2}') == told.format(" (columns 10 and 18)")
+    assert _doubled('{"a": 1,\n"a": 2}') == told.format("")
+    assert _doubled('{"a": 1, "b": {"a": 2}}') == ""
