@@ -10,10 +10,14 @@ from case_runner import open_case, run, tokenizer_of
 
 from sftui.findings import CODES, check_row
 from sftui.findings.look import RowLook
-from sftui.findings.rule import CALLING, GOOD, IDS, STORED, Case, case, chat, chatml
+from sftui.findings.rule import CALLING, GOOD, IDS, SAMPLED, STORED, Case, case, chat, chatml, stored_case
 from sftui.findings.rules.eos import trained_ends
+from sftui.findings.rules.packing import _whole
 from sftui.findings.rules.rows import _doubled
+from sftui.findings.rules.tools import places_of_calls
+from sftui.findings.rules.unread import _is_pictures, _names_images
 from sftui.findings.words import walk
+from sftui.model import Conversation, Example, Kind, Message
 
 PAD, EOS = tokenizer_of("chatml").facts.pad_id or 0, tokenizer_of("chatml").facts.eos_id or 0
 OPEN = [one for one in IDS if one != EOS]
@@ -388,6 +392,25 @@ PASSED: dict[str, tuple[str, Case]] = {
     "labels masked as the loss ignores them": ("LAB005", stored(IDS, [-1] * 10 + IDS[10:], mask__ignore_index=-1)),
     "HTML that strikes a word through": ("EOS012", said("It costs <s>12</s> 10 euros, was <s>15</s>")),
     "labels of a row without ids and messages": ("LAB006", case(GOOD, {"messages": [], "labels": [1]})),
+    "a cut right behind a stop": ("TRU002", case(chat("hi", "Hello."), changes={"length.max": 15})),
+    "two null arguments of five": (
+        "CON009",
+        case(chat("hi", call({"a": None, "b": None, "c": 1, "d": 1, "e": 1}), result("a")), template=CALLING),
+    ),
+    "argument text that is written both ways": (
+        "TOO001",
+        case(
+            chat("hi", call('{"city": "Paris"}')),
+            template=chatml(
+                "{% for c in m.tool_calls %}{{ c.function.name }} {{ c.function.arguments }}"
+                " {{ c.function.arguments | tojson }}{% endfor %}{{ m.content }}<|im_end|>"
+            ),
+        ),
+    ),
+    "stored labels of a question that are other ids": (
+        "LAB002",
+        stored_case({"input_ids": SAMPLED, "labels": [*SAMPLED[:3], *[SAMPLED[0]] * 7, *SAMPLED[10:]]}),
+    ),
     "a row of its BOS alone": (
         "BOS002",
         case(
@@ -480,3 +503,33 @@ def test_keys_that_stand_twice_are_named_with_their_columns() -> None:
     assert _doubled('{"b": 0, "a": 1, "a": 2}') == told.format(" (columns 10 and 18)")
     assert _doubled('{"a": 1,\n"a": 2}') == told.format("")
     assert _doubled('{"a": 1, "b": {"a": 2}}') == ""
+
+
+def test_calls_have_no_place_where_nobody_knows_who_wrote_what() -> None:
+    context, (made,) = open_case(RAISED["values that the template drops"][1], [chat("hi", call({"city": "Paris"}))])
+    assert made.rendered is not None and list(places_of_calls(RowLook(made, context))) == [1]
+    unknown = replace(made, rendered=replace(made.rendered, exact=False))
+    assert places_of_calls(RowLook(unknown, context)) == {}
+
+
+def test_a_document_whose_labels_are_shifted_has_the_last_of_them_as_a_token() -> None:
+    for last, whole in ((9, (5, 6, 7, 9)), (-100, (5, 6, 7))):
+        assert _whole(Example((5, 6, 7), (6, 7, last), (1, 1, 1), shifted=True)) == whole
+        assert _whole(Example((5, 6, 7), (6, 7, last), (1, 1, 1))) == (5, 6, 7)
+
+
+def test_what_a_column_of_images_holds() -> None:
+    assert all(_is_pictures("imgs", value) for value in ("a.PNG", ["a.jpg", 3], {"path": "a"}, [{"bytes": b""}]))
+    assert not any(_is_pictures("imgs", value) for value in ("a cat", 3, [3], [], {"text": "a"}))
+    assert not _is_pictures("images", ["a.png"])  # trainers read it, or say that they do not
+
+
+def test_what_names_an_image() -> None:
+    for content, named in (
+        ("<image> a cat", True),
+        ("a cat", False),
+        ([{"type": "image"}], True),
+        ([{"type": "text"}], False),
+    ):
+        said = Conversation(Kind.CHAT, "messages", messages=(Message({"role": "user", "content": content}),))
+        assert _names_images(said) is named

@@ -136,6 +136,12 @@ RAISED: dict[str, tuple[str, int | None, Case]] = {
         ),
     ),
     "a result that comes twice": ("TOO006", 3, calls(called("a"), result("a"), result("a"))),
+    "a result of a call that one without an id has answered": (
+        "TOO006",
+        3,
+        calls(called("a", "b"), ("tool", "sunny"), result("a")),
+    ),
+    "a pad in a question": ("PAD004", 0, case(chat("so <|endoftext|> it goes", "Hello."))),
     "two calls of one id": ("TOO006", 1, calls(called("a", "a"), result("a"), result("a"))),
     "a call of a tool that the row does not have": (
         "TOO006",
