@@ -211,7 +211,7 @@ RAISED: dict[str, tuple[str, Case]] = {
     "a call that the template drops, whose name the list of tools has": (
         "TOO002",
         case(
-            chat("hi", call({"city": "Paris"}), tools=[schema(city={"type": "string"})]),
+            chat("hi", call({}), tools=[schema(city={"type": "string"})]),
             template=chatml(before="{% if tools %}{{ tools | tojson }}{% endif %}"),
         ),
     ),
