@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 from case_runner import open_case, run, tokenizer_of
 
-from sftui.findings import CODES, check_row
+from sftui.findings import CODES, Severity, check_row
 from sftui.findings.look import RowLook
 from sftui.findings.rule import CALLING, GOOD, IDS, SAMPLED, STORED, Case, case, chat, chatml, stored_case
+from sftui.findings.rules.content import _mojibake
 from sftui.findings.rules.eos import trained_ends
 from sftui.findings.rules.packing import _whole
+from sftui.findings.rules.roles import nearest_role
 from sftui.findings.rules.rows import _doubled
 from sftui.findings.rules.tools import places_of_calls
 from sftui.findings.rules.unread import _is_pictures, _names_images
@@ -215,6 +217,16 @@ RAISED: dict[str, tuple[str, Case]] = {
             template=chatml(before="{% if tools %}{{ tools | tojson }}{% endif %}"),
         ),
     ),
+    "two stops that are line breaks": (
+        "EOS007",
+        replace(
+            stored([*OPEN, NEWLINE, NEWLINE], [*OPEN, NEWLINE, NEWLINE]), generation_config={"eos_token_id": [NEWLINE]}
+        ),
+    ),
+    "a token that is the unknown one": (
+        "TOK001",
+        case(GOOD, facts={"unk_id": tokenizer_of("chatml").encode(" France").ids[0]}),
+    ),
     "values that the template drops": (
         "TOO002",
         case(chat("Weather in Paris?", call({"city": "Paris"})), template=KEYS_ONLY),
@@ -392,6 +404,7 @@ PASSED: dict[str, tuple[str, Case]] = {
     "labels masked as the loss ignores them": ("LAB005", stored(IDS, [-1] * 10 + IDS[10:], mask__ignore_index=-1)),
     "HTML that strikes a word through": ("EOS012", said("It costs <s>12</s> 10 euros, was <s>15</s>")),
     "labels of a row without ids and messages": ("LAB006", case(GOOD, {"messages": [], "labels": [1]})),
+    "a row without tokens": ("TOK003", case({"text": ""}, {"text": "Paris."}, model_config={"vocab_size": 100_000})),
     "a cut right behind a stop": ("TRU002", case(chat("hi", "Hello."), changes={"length.max": 15})),
     "two null arguments of five": (
         "CON009",
@@ -533,3 +546,32 @@ def test_what_names_an_image() -> None:
     ):
         said = Conversation(Kind.CHAT, "messages", messages=(Message({"role": "user", "content": content}),))
         assert _names_images(said) is named
+
+
+@pytest.mark.parametrize(
+    ("answer", "severity"),
+    [("Hello.\n", Severity.INFO), ("Hello.\n\n", Severity.WARNING), (" Hello.", Severity.WARNING)],
+)
+def test_a_line_break_at_the_end_of_an_answer_harms_nothing(answer: str, severity: Severity) -> None:
+    (found,) = run(case(chat("hi", answer))).of("CON004")
+    assert found.severity is severity
+
+
+def test_words_that_are_nearly_a_role() -> None:
+    near = {"Human": "user", "usar": "user", "asistant": "assistant", "asistnt": "assistant", "sistem": "system"}
+    assert {word: nearest_role(word) for word in near} == near
+    assert not any(map(nearest_role, ("use", "too", "usurp", "assists", "assistant_reply")))
+
+
+def test_a_text_is_mojibake_where_most_of_its_odd_letters_are() -> None:
+    assert _mojibake("Ã© and Ã©, ✓")
+    assert not _mojibake("Ã© ✓") and not _mojibake("Ã© and Ã©, ✓✓✓✓")
+
+
+def test_a_merging_prompt_is_told_with_the_tokens_that_it_shares() -> None:
+    (found,) = run(
+        case(
+            GOOD, template=BY_LINE + "{% if add_generation_prompt %}A: {% endif %}", changes={"mask.rule": "completion"}
+        )
+    ).of("BND002")
+    assert "the prompt's 14 tokens share only 13 " in found.sentence

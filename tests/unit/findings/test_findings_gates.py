@@ -46,6 +46,7 @@ SAID = st.lists(
             "</s>",
             "[EOS]",
             "<|im_end|>",
+            "<|endoftext|>",
             "<image>",
             "\\n",
             "â€™",
