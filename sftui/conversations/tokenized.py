@@ -138,8 +138,8 @@ MOVED = "moved"
 """What `given_labels` says of labels that are stored shifted, and moved back before training."""
 TARGETS_NOTE = "the labels are the targets of the loss, and are shown at the tokens that they are"
 UNKNOWN_SHIFT = (
-    "sftui does not know whether the stored labels are shifted: too few positions tell the two "
-    "apart; they are shown as stored (set data.given_labels if you know)"
+    "sftui does not know whether the stored labels are shifted: the positions that tell are few or contradict each "
+    "other; they are shown as stored (set data.given_labels if you know)"
 )
 
 

@@ -274,8 +274,9 @@ def stop_as_pad(look: RowLook) -> Iterator[Fault]:
         for i, one in enumerate(look.tokens.input_ids)
         if one == facts.eos_id and (attention is None or i >= len(attention) or attention[i])
     ]
-    drawn = look.mask.drawn
-    behind = [i for i in places if i > 0 and drawn[i - 1] and not drawn[i]]
+    drawn, ids, labels = look.mask.drawn, look.tokens.input_ids, conversation.labels
+    # Of labels that are another id than the one at their place nobody knows whether they are shifted.
+    behind = [i for i in places if i > 0 and drawn[i - 1] and labels[i - 1] == ids[i - 1] and not drawn[i]]
     if behind and not any(drawn[i] for i in places):
         same = facts.pad_id in (None, facts.eos_id)
         rule, more = (EOS002, "; pad and EOS are the same token") if same else (EOS004, "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
+from operator import eq
 from typing import Any, NamedTuple, TypeGuard
 
 from sftui.conversations.tensors import LATE
@@ -25,6 +26,7 @@ from sftui.findings.look import RowLook, quoted
 from sftui.findings.model import Consequence, Severity
 from sftui.findings.rule import DROP, GOOD, IDS, ROUNDS, SAMPLED, STORED, case, fatal, loud, major, stored_case
 from sftui.model import IGNORE_INDEX, Inspection, Kind, Stage, common_prefix
+from sftui.text import many
 from sftui.tokens import LoadedTokenizer
 from sftui.trainers.traits import Quirk
 
@@ -89,6 +91,47 @@ def shifted(look: RowLook) -> Iterator[Fault]:
             )
 
 
+LAB020 = major(
+    "shift-unclear",
+    "whether the stored labels are shifted is not clear",
+    "Most labels say so, some say otherwise, mostly where the documents of a pack meet. sftui does not guess: it shows"
+    " them as they are stored, and says nothing that rests on either reading.",
+    data="store labels aligned with input_ids, or -100 where documents meet",
+    moves=("row",),
+    bad=case({"input_ids": IDS * 3, "labels": [*IDS[1:], 999] * 3}, changes={"mask.rule": "given"}),
+    good=case({"input_ids": IDS * 3, "labels": [*IDS[1:], -100] * 3}, changes={"mask.rule": "given"}),
+    more=(case({"input_ids": IDS * 3, "labels": [999, *IDS[1:]] * 3}, changes={"mask.rule": "given"}),),
+)
+
+
+@setup_check(LAB020)
+def unclear_shift(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
+    """LAB020: many positions tell how labels stand to ids, and they contradict each other."""
+    rows = of_kind(sample, Kind.TOKENS, lambda row: row.labels is not None)
+    stored = [(one.input_ids, one.labels or ()) for row in rows if (one := row.conversation) is not None]
+    found = alignment(stored)
+    likely, most = max(("unshifted", found.unshifted), ("shifted", found.shifted), key=lambda one: one[1])
+    if context.detected.given_labels != "unknown" or found.positions < ENOUGH_POSITIONS or most < _KEPT:
+        return
+    ahead = int(likely == "shifted")
+    misses = [
+        (ids, at)
+        for ids, labels in stored
+        for at in range(len(ids) - 1)
+        if labels[at] != IGNORE_INDEX and labels[at] != ids[at + ahead] and ids[at] != ids[at + 1]
+    ]
+    borders = sum(not at or not context.stops.isdisjoint(ids[max(0, at - 2) : at + 3]) for ids, at in misses)
+    where = " where documents meet" if borders >= _SURE * len(misses) else ""
+    yield Fault(
+        f"{found.shifted:.1%} of the trained labels are the next id and {found.unshifted:.1%} the one at their place:"
+        f" they look {likely}, and {many(len(misses), 'label')}{where} say otherwise",
+        quoted(misses[0][0][max(0, misses[0][1] - 3) : misses[0][1] + 3], context.tools.tokenizer) if misses else "",
+        None if ahead else Severity.INFO,
+        changes=[("data.given_labels", likely)],
+        of=rows,
+    )
+
+
 LAB005 = loud(
     "label-out-of-range",
     "a label is no token id",
@@ -135,6 +178,36 @@ PAD002 = major(
     bad=stored_case({"input_ids": [300, 2, 301, 302], "labels": [300, 2, 301, 302], "attention_mask": [1, 0, 1, 1]}),
     good=stored_case({"input_ids": [300, 2, 301, 302], "labels": [300, 2, 301, 302], "attention_mask": [1, 1, 1, 1]}),
 )
+
+
+PAD006 = major(
+    "attention-is-a-copy",
+    "the attention mask is a copy of another column",
+    "It holds ids, or is 0 where labels are masked, so that the model sees the answer without the question. Trainers"
+    " that make a mask of their own are spared.",
+    data="make the mask from lengths",
+    leads_to=Consequence.GARBLED,
+    bad=stored_case({**STORED, "attention_mask": IDS}),
+    good=stored_case({**STORED, "attention_mask": [1] * 40}),
+    more=(stored_case({**STORED, "attention_mask": [0] * 4 + [1] * 36}),),
+)
+_HIDDEN = 3
+"""So many different ids are no padding."""
+
+
+@row_check(LABELLED, PAD006, kinds=TOKENIZED)
+def copied(look: RowLook) -> Iterator[Fault]:
+    """PAD006: the mask is the ids, or says of each position what the labels say; padding hides one id alone."""
+    mask, ids, labels = look.conversation.attention_mask, look.conversation.input_ids, look.conversation.labels
+    if not mask or len(mask) != len(ids) or min(mask) == 1 == max(mask):
+        return
+    hidden = {token for token, seen in zip(ids, mask) if not seen}
+    if len(set(mask)) >= _HIDDEN and sum(map(eq, mask, ids)) >= _SURE * len(ids):
+        yield Fault("the attention mask is a copy of the ids", tokens=(0, min(6, len(ids))))
+    elif labels is not None and len(hidden) >= _HIDDEN and mask == tuple([int(one != IGNORE_INDEX) for one in labels]):
+        at = mask.index(0)
+        what = f"the attention mask is 0 at {mask.count(0)} tokens, the very ones whose labels are masked"
+        yield Fault(what, tokens=(at, min(at + 6, len(ids))))
 
 
 @row_check(LABELLED, LAB007, PAD002, kinds=TOKENIZED, several=True)

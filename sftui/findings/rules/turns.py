@@ -51,6 +51,12 @@ def stored_turns(look: RowLook) -> Iterator[Fault]:
             severity=Severity.ERROR if piece else None,
             title="store labels that are -100 outside of the answers",
         )
+    elif not heard and sum(drawn) == look.mask.trained:
+        yield Fault(
+            f"no word of the {many(len(answers), 'answer')} is trained, only what stands around",
+            tokens=answers[0][1:3],
+            title="store the ids of the answers as their labels",
+        )
     ended = [turn for turn in heard if drawn[turn.end - 1]]
     stops = [turn.stop for turn in ended if turn.stop is not None]
     if not stops or len(stops) < len(ended) or any(look.mask.drawn[at] for at in stops) or stop_as_pad.holds(look):
