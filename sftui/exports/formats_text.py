@@ -53,7 +53,9 @@ def fix_lines(checked: AuditReport, fix: FixOutcome, width: int) -> Iterator[str
         return
     yield ""
     for key, before, after in fix.keys if not fix.diff or traits_of(checked.recipe.preset).data_file else ():
-        yield from _wrapped(visible(f"{key}: {' → '.join(filter(None, (before, after)))}"), width, "    ", "  ")
+        yield from _wrapped(
+            visible(f"{key}: {f'{before} → ' if before else ''}{after or 'removed'}"), width, "    ", "  "
+        )
     yield from (visible(line) for line in fix.diff.splitlines())
     yield from _row_lines(fix, width)
     yield from _wrapped(visible(f"written: {', '.join(fix.files)}"), width, "  ")

@@ -25,7 +25,7 @@ from sftui.session.converting import opens_with, plan_reading
 from sftui.session.ready import Ready, ready_under
 from sftui.session.repairing import check_targets
 from sftui.session.splitting import settle_split
-from sftui.session.trial import changed_by, judged
+from sftui.session.trial import changed_by, in_keys, judged, of_trial
 from sftui.sources.files import format_of
 from sftui.text import many
 from sftui.trainers import traits_of
@@ -88,11 +88,8 @@ def plan_fix(session: Ready, checked: AuditReport, folder: Path, drop: Sequence[
     with ExitStack() as files:
         other, taken, left = _combined(session, checked, _leaving_out(drop), files)
         recipe, prepared, config = other.requested, other.prepared(), session.options.config
-        cures = [*_in_force(taken, recipe), *(Cure(f"--drop {word}", ()) for word in drop)]
-        place, tagged = (
-            folder.absolute() / TEMPLATE_FILE,
-            any(isinstance(one, Fix) and one.template for one, _ in taken),
-        )
+        cures = [*_in_force(taken, session.requested, recipe), *(Cure(f"--drop {word}", ()) for word in drop)]
+        place, tagged = folder.absolute() / TEMPLATE_FILE, of_trial(recipe)
         recipe = changed(recipe, "render.template", f"file:{place}") if tagged else recipe
         keys = tuple(_keys(session.requested, recipe))
         if not cures:
@@ -190,17 +187,19 @@ def _together(
     return other, taken, left
 
 
-def _in_force(taken: Sequence[Taken], recipe: Recipe) -> list[Cure]:
-    """The cures that a recipe still has; what one that was set otherwise later was taken against, the next cures."""
-    cures, waiting = list[Cure](), list[str]()
+def _in_force(taken: Sequence[Taken], before: Recipe, after: Recipe) -> list[Cure]:
+    """The cures that a recipe has in the end; what one that was set otherwise later was taken against, the next has."""
+    cures, waiting = dict[str, list[str]](), list[str]()
     for cure, codes in taken:
-        changes = cure.changes if isinstance(cure, Fix) and not cure.template else ()
-        lost = [one for one in changes if get(recipe, one.path) != one.after and not isinstance(one.after, Mapping)]
+        changes = cure.changes if isinstance(cure, Fix) else ()
+        lost = [one for one in changes if get(after, one.path) != one.after and not isinstance(one.after, Mapping)]
         waiting += codes
-        if not lost or len(lost) < len(changes):
-            cures.append(Cure(_words(recipe, cure), tuple(dict.fromkeys(waiting))))
+        if isinstance(cure, Fix) and cure.template and not of_trial(after):
+            cure = in_keys(before, replace(cure, template=None))
+        if not changes or len(lost) < len(changes):
+            cures.setdefault(_words(before, cure), []).extend(waiting)
             waiting = []
-    return cures
+    return [Cure(text, tuple(dict.fromkeys(its))) for text, its in cures.items()]
 
 
 def _ended(steps: Generator[None, None, str]) -> str:

@@ -33,6 +33,8 @@ CONCERNED = 3
 UNSEEN = "the rows tried are too few to show it"
 SOON = 8
 """So many rows are prepared before it is looked again whether a cure does harm."""
+TRIAL = "sftui-trial-"
+"""Begins the name of the folder of a template that is tried."""
 ODD = "rows with other findings"
 """In the memo of the checks: the rows of the whole data, beside the first ones, on which a cure must do no harm."""
 COSTLY = "rows that cost too much"
@@ -239,7 +241,7 @@ def changed_by(session: Ready, cures: Iterable[str | Fix], files: ExitStack) -> 
             repairs = (*repairs, cure)
             continue
         if cure.template is not None:
-            folder = files.enter_context(tempfile.TemporaryDirectory(prefix="sftui-trial-"))
+            folder = files.enter_context(tempfile.TemporaryDirectory(prefix=TRIAL))
             file = Path(folder, "tagged.jinja")
             file.write_text(_tagged(session), encoding="utf-8")
             recipe = changed(recipe, "render.template", f"file:{file}")
@@ -251,6 +253,12 @@ def changed_by(session: Ready, cures: Iterable[str | Fix], files: ExitStack) -> 
                 after = {**stays, **{key: value for key, value in after.items() if before.get(key) != value}}
             recipe = changed(recipe, change.path, after)
     return recipe, repairs
+
+
+def of_trial(recipe: Recipe) -> bool:
+    """Whether the template of a recipe is one that `changed_by` put tags into."""
+    kind, _, file = recipe.render.template.partition(":")
+    return kind == "file" and Path(file).parent.name.startswith(TRIAL)
 
 
 def _tagged(session: Ready) -> str:

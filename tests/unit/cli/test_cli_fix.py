@@ -23,7 +23,10 @@ def chat(*turns: tuple[str, str]) -> dict[str, Any]:
 
 
 ROLES = [chat(("human", f"What is {n} + 1?"), ("gpt", f"It is {n + 1}.")) for n in range(6)]
-LONG = [chat(("user", f"Count to {n}."), ("assistant", "One, two. " * (30 if n == 2 else 3))) for n in range(6)]
+HOURS = " ".join(f"Hour {hour} has rain." for hour in range(24))
+LONG = [
+    chat(("user", f"And day {n}?"), ("assistant", f"{HOURS if n == 2 else 'It is'} {n + 20} warm.")) for n in range(6)
+]
 TEXTS = [{"messages": json.dumps(row["messages"])} for row in LONG]
 SILENT = chat(("user", "And?"))
 SHAREGPT = [
@@ -139,6 +142,16 @@ def test_data_without_a_config_gets_one_where_the_recipe_changes(sftui: Sftui, h
     assert (
         done.code == 0 and "fixed/axolotl.yml" in told["files"] and "rows.jsonl" in Path(told["files"][0]).read_text()
     )
+
+
+def test_a_template_of_the_trainer_s_own_is_no_file(sftui: Sftui, here: Path) -> None:
+    turns = chat(("user", "Rain?"), ("assistant", ""), ("tool", "dry"), ("assistant", "No."))["messages"]
+    turns[1]["tool_calls"] = [{"type": "function", "function": {"name": "look", "arguments": {"at": "sky"}}}]
+    put("rows.jsonl", [*LONG, {"messages": turns}])
+    words = ("rows.jsonl", *TOK, "--trainer", "llamafactory", "--select", "TPL016", "--fail-on", "warning")
+    done, told = fixed(sftui, *words)
+    assert done.code == 0 and told["keys"] == [{"key": "template", "before": "", "after": "chatml"}], done.err
+    assert became(told) == {"TPL016": "gone"} and not Path("fixed/chat_template.jinja").exists()
 
 
 def test_what_no_trainer_of_its_kind_reads_becomes_messages(sftui: Sftui, here: Path) -> None:

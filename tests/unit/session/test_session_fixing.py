@@ -57,7 +57,7 @@ def together(
     checked: Any = SimpleNamespace(audit=SimpleNamespace(found=counts), cured=cured)
     with ExitStack() as files:
         other, taken, left = fixing._together(session, checked, [], (), files)  # type: ignore[arg-type]
-    return other, fixing._in_force(taken, preset("trl")), left  # type: ignore[return-value]
+    return other, fixing._in_force(taken, preset("trl"), preset("trl")), left  # type: ignore[return-value]
 
 
 def codes(cures: list[Cure]) -> list[tuple[str, tuple[str, ...]]]:
@@ -132,9 +132,19 @@ def test_of_cures_that_set_one_knob_the_last_is_in_force() -> None:
         Fix(f"to {length}", (RecipeChange("length.max", 64, length),), trainer_keys={"trl": f"max_length: {length}"})
         for length in (512, 4096)
     )
-    recipe = changed(preset("trl"), "length.max", 4096)
+    before, after = preset("trl"), changed(preset("trl"), "length.max", 4096)
     taken: list[fixing.Taken] = [("trim", ["CON004"]), (shorter, ["TRU001"]), (longer, ["TRU002", "TRU001"])]
-    assert [cure[:2] for cure in fixing._in_force(taken, recipe)][1:] == [("max_length: 4096", ("TRU001", "TRU002"))]
+    made = fixing._in_force(taken, before, after)
+    assert [cure[:2] for cure in made][1:] == [("max_length: 4096", ("TRU001", "TRU002"))]
+
+
+def test_tags_that_went_with_their_template_are_not_told() -> None:
+    keys = {"trl": "assistant_only_loss: true, with generation tags in the template"}
+    tags = Fix("tags", (RecipeChange("mask.rule", "auto", "generation_tag"),), "generation_tags", trainer_keys=keys)
+    before, after = preset("trl"), changed(preset("trl"), "mask.rule", "generation_tag")
+    assert fixing._in_force([(tags, ["LAB002"])], before, after) == [Cure("assistant_only_loss: true", ("LAB002",))]
+    tagged = changed(after, "render.template", "file:/tmp/sftui-trial-x/tagged.jinja")
+    assert fixing._in_force([(tags, ["LAB002"])], before, tagged) == [Cure(keys["trl"], ("LAB002",))]
 
 
 def test_changes_of_one_mapping_are_joined() -> None:
