@@ -20,7 +20,7 @@ from sftui.recipe import TODAY, changed
 from sftui.templates import compile_template, families_for, variables_of
 from sftui.trainers import trainer_named
 from sftui.trainers.own_config import losses_of
-from sftui.trainers.traits import Quirk
+from sftui.trainers.traits import MessageKind, Quirk
 
 if TYPE_CHECKING:
     from sftui.tokens import LoadedTokenizer
@@ -84,7 +84,10 @@ TPL015 = fatal(
     of=lambda shape: shape.known and not shape.dropped,
     shape=lambda shape, context: (
         shape.manner.beside
-        or Quirk.REPLACES_WORDS in context.traits.quirks
+        or (
+            Quirk.REPLACES_WORDS in context.traits.quirks
+            and any(context.traits.kind_of(role) is MessageKind.CALL for role in shape.roles)
+        )
         or not shape.order.turns.difference(shape.manner.mute) <= shape.placed
     ),
     kinds=CHATS,
