@@ -74,13 +74,18 @@ def detect(
             "TRL takes it as the labels or the mask of the tokens it makes",
             "rename or remove the column",
         )
-    if "chat_template_kwargs" in columns and any(
-        isinstance(row.data, Mapping) and row.data.get("chat_template_kwargs") is None for row in rows
-    ):
+    variables = [row.data.get("chat_template_kwargs") for row in rows if isinstance(row.data, Mapping)]
+    if "chat_template_kwargs" in columns and None in variables:
         return refusal(
             "some rows have chat_template_kwargs and others do not",
             "datasets fills the gaps with null and TRL stops there with a TypeError",
             "give every row a mapping, {} where there is nothing to say",
+        )
+    if any(isinstance(one, str) for one in variables):
+        return refusal(
+            "chat_template_kwargs is stored as text",
+            "TRL unpacks what stands there and stops with TypeError: 'str' object is not a mapping",
+            "store it as a mapping",
         )
     if _from_value(first):
         reason = "TRL: from/value is renamed to role/content, the roles keep their names"

@@ -184,6 +184,13 @@ def test_kwargs_that_are_no_template_variables_are_refused(
     assert (one.problem is None) if words is None else (one.problem is not None and words in one.problem.what)
 
 
+def test_kwargs_as_text_stop_trl() -> None:
+    """`**example["chat_template_kwargs"]` raises TypeError: 'str' object is not a mapping."""
+    row = {"messages": TURNS, "chat_template_kwargs": '{"enable_thinking": false}'}
+    detected = pipeline.detect([Row(0, row, "", "")], preset("trl@1.16"))
+    assert detected.refused is not None and "stored as text" in detected.refused.what
+
+
 def test_tools_that_are_an_empty_text_stop_trl() -> None:
     empty, none = inspected([{"messages": TURNS, "tools": ""}, {"messages": TURNS, "tools": None}])
     assert none.problem is None and empty.problem is not None and "empty text" in empty.problem.what
