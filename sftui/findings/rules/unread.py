@@ -13,7 +13,7 @@ from sftui.findings.context import FIRST_ANSWER, Context
 from sftui.findings.look import shown
 from sftui.findings.model import Consequence
 from sftui.findings.rule import GOOD, TOOL, case, chat, chatml, major
-from sftui.findings.words import REASONING
+from sftui.findings.words import REASONING, text_of
 from sftui.model import Conversation, Inspection
 from sftui.text import many
 from sftui.trainers.traits import MessageKind
@@ -25,6 +25,7 @@ ANSWERS = (
 """Words in the names of columns that hold an answer, or those of a reranker and of preference pairs."""
 THOUGHTS = (*REASONING, "thought", "thoughts", "rationale", "cot", "chain_of_thought")
 """Those of columns that hold its reasoning."""
+INSTRUCTING = ("system", "developer")
 PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff")
 
 ASKED = ({"role": "user", "content": "What?"}, {"role": "assistant", "content": "Wait."})
@@ -48,11 +49,18 @@ CON015 = major(
 
 @setup_check(CON015)
 def unread_columns(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
-    """CON015: columns of answers where no message is one, of tools where there are none, of images that are named."""
+    """CON015: columns of answers where no message is one, of system texts, reasoning and tools where there are none, of
+    images that are named."""
     title, read, answering = context.traits.title, set(context.detected.fields.values()), context.traits.answering
     silent = [row for row in chats(sample) if answering.isdisjoint(_roles(row))]
     for some, looks, what in (
         (silent, _is_answer, "no message is an answer, and {title} does not read {names}, which may hold one"),
+        (
+            chats(sample, lambda said: not any(message.role in INSTRUCTING for message in said.messages)),
+            _is_system,
+            "{title} does not read the system text in {names}",
+        ),
+        (chats(sample, _thinks_nowhere), _is_thought, "{title} does not read the reasoning in {names}"),
         (
             chats(sample, lambda said: not said.tools),
             _is_tools,
@@ -71,7 +79,9 @@ def unread_columns(context: Context, sample: Sequence[Inspection]) -> Iterator[F
             names = " and ".join(f"`{shown(name, 30)}`" for name in dict.fromkeys(name for _, name in columns))
             found = list({id(row): row for row, _ in columns}.values())
             of = "" if len(found) == len(sample) else f" ({many(len(found), 'row')} of the {len(sample)} looked at)"
-            yield Fault(what.format(names=names, title=title) + of, names, of=found)
+            named = f"make messages with `sftui convert --field system={shown(columns[0][1], 30)}`"
+            advice = named if looks is _is_system else ""
+            yield Fault(what.format(names=names, title=title) + of, names, of=found, title=advice)
 
 
 def _roles(row: Inspection) -> Sequence[str]:
@@ -86,6 +96,21 @@ def _columns(row: Inspection) -> Iterator[tuple[str, Any]]:
 def _is_answer(name: str, value: Any) -> bool:
     first = value[0] if isinstance(value, (list, tuple)) and value else value
     return isinstance(first, str) and not {name.lower(), *name.lower().split("_")}.isdisjoint((*ANSWERS, *THOUGHTS))
+
+
+def _is_system(name: str, value: Any) -> bool:
+    return isinstance(value, str) and name.lower() in ("system", "system_prompt", "system_message")
+
+
+def _is_thought(name: str, value: Any) -> bool:
+    """More than a word: one may say how hard a model was to think."""
+    return isinstance(value, str) and name.lower() in THOUGHTS and " " in value.strip()
+
+
+def _thinks_nowhere(conversation: Conversation) -> bool:
+    answers = [message for message in conversation.messages if message.role == "assistant"]
+    kept = (not answer.data.keys().isdisjoint(REASONING) or "</think>" in text_of(answer) for answer in answers)
+    return bool(answers) and not any(kept)
 
 
 def _is_tools(name: str, value: Any) -> bool:

@@ -118,6 +118,8 @@ RAISED: dict[str, tuple[str, Case]] = {
         case(CALLED, preset="llamafactory@0.9", changes=OPENAI),
     ),
     "a thought that only closes, as it stands": ("THK005", case(UNOPENED)),
+    "a system text beside the messages": ("CON015", case({**GOOD, "system": "Be brief."})),
+    "reasoning beside the messages": ("CON015", case({**GOOD, "reasoning": "They greet me."})),
     "columns of a reranker": ("CON015", case({**chat("hi"), "positives": ["Hello."]}, preset="trl@1.16")),
     **{
         f"a flag that {preset} does not read": ("LAB010", case(FLAGGED, preset=preset, changes={"batch.size": 1}))
@@ -291,6 +293,15 @@ PASSED: dict[str, tuple[str, Case]] = {
     "copies that the trainer leaves out": (
         "DUP001",
         case(GOOD, GOOD, preset="axolotl@0.21", changes={"own.dataset_exact_deduplication": True}),
+    ),
+    "a system text that the messages have, too": (
+        "CON015",
+        case({**chat(("system", "Be brief."), ("user", "hi"), ("assistant", "Hello.")), "system": "Be brief."}),
+    ),
+    "how hard to think": ("CON015", case({**GOOD, "reasoning": "high"})),
+    "reasoning that the answer has, too": (
+        "CON015",
+        case({**chat("hi", "<think>They greet me.</think>Hello."), "reasoning": "They greet me."}),
     ),
     "columns of a reranker beside an answer": (
         "CON015",
