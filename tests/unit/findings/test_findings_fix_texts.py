@@ -76,8 +76,6 @@ ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     },
     "unsloth": {
         "tokenizer.eos_token": "transformers, PreTrainedTokenizerBase",
-        "train_on_responses_only": "unsloth.chat_templates",
-        "standardize_data_formats": "unsloth.chat_templates",
         "get_chat_template": "unsloth.chat_templates",
         "chat_template": "unsloth.chat_templates.get_chat_template",
         "instruction_part": "train_on_responses_only",
