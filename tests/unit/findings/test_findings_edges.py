@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from sftui.findings.look import RowLook
 from sftui.findings.rule import CALLING, GOOD, IDS, SAMPLED, STORED, Case, case, chat, chatml, stored_case
 from sftui.findings.rules.content import _mojibake
 from sftui.findings.rules.eos import trained_ends
+from sftui.findings.rules.headers import header_inside
 from sftui.findings.rules.packing import _whole
 from sftui.findings.rules.roles import nearest_role
 from sftui.findings.rules.rows import _doubled
@@ -109,6 +111,7 @@ OPENAI = {
 }
 
 
+METEO = {"name": "météo", "arguments": '{"city": "Paris"}'}
 LAST_ONLY = replace(CODES["BND011"].bad, changes={**CODES["BND011"].bad.changes, "mask.turns": "last"})
 
 RAISED: dict[str, tuple[str, Case]] = {
@@ -228,6 +231,13 @@ RAISED: dict[str, tuple[str, Case]] = {
     "a token that is the unknown one": (
         "TOK001",
         case(GOOD, facts={"unk_id": tokenizer_of("chatml").encode(" France").ids[0]}),
+    ),
+    "a broken call of a name that JSON may escape": (
+        "TOO007",
+        replace(
+            CODES["TOO007"].bad,
+            rows=[chat("hi", {"role": "assistant", "content": "", "tool_calls": [{"function": METEO}]})],
+        ),
     ),
     "values that the template drops": (
         "TOO002",
@@ -415,6 +425,18 @@ PASSED: dict[str, tuple[str, Case]] = {
     "labels masked as the loss ignores them": ("LAB005", stored(IDS, [-1] * 10 + IDS[10:], mask__ignore_index=-1)),
     "HTML that strikes a word through": ("EOS012", said("It costs <s>12</s> 10 euros, was <s>15</s>")),
     "labels of a row without ids and messages": ("LAB006", case(GOOD, {"messages": [], "labels": [1]})),
+    "a flag of Axolotl's that is no weight": (
+        "LAB016",
+        case(
+            chat("hi", {"role": "assistant", "content": "Hello.", "train": 0.5}),
+            preset="axolotl@0.19",
+            changes={"data.message_keys": {"role": "role", "content": "content", "train_flag": "train"}},
+        ),
+    ),
+    "strings in Alpaca's own format": (
+        "TPL023",
+        case({"instruction": "Say a", "input": "", "output": "b."}, preset="axolotl@0.19"),
+    ),
     "a row without tokens": ("TOK003", case({"text": ""}, {"text": "Paris."}, model_config={"vocab_size": 100_000})),
     "a cut right behind a stop": ("TRU002", case(chat("hi", "Hello."), changes={"length.max": 15})),
     "two null arguments of five": (
@@ -586,3 +608,11 @@ def test_a_merging_prompt_is_told_with_the_tokens_that_it_shares() -> None:
         )
     ).of("BND002")
     assert "the prompt's 14 tokens share only 13 " in found.sentence
+
+
+def test_a_header_that_is_a_control_token_is_no_text() -> None:
+    context, (made,) = open_case(CODES["INJ003"].bad, CODES["INJ003"].bad.rows)
+    for token, special, told in ((None, False, True), (7, False, True), (7, True, False)):
+        tokenizer: Any = SimpleNamespace(token_id=lambda _: token, is_special=lambda _: special)  # noqa: B023
+        look = RowLook(made, replace(context, tools=replace(context.tools, tokenizer=tokenizer)))
+        assert bool(list(header_inside(look))) is told
