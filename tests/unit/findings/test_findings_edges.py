@@ -437,6 +437,10 @@ PASSED: dict[str, tuple[str, Case]] = {
         "TPL023",
         case({"instruction": "Say a", "input": "", "output": "b."}, preset="axolotl@0.19"),
     ),
+    "thoughts in every answer, and questions without any": (
+        "THK007",
+        replace(CODES["THK007"].bad, rows=[*CODES["THK007"].bad.rows[:3], *[chat(f"Who? {n}") for n in range(3)]]),
+    ),
     "a row without tokens": ("TOK003", case({"text": ""}, {"text": "Paris."}, model_config={"vocab_size": 100_000})),
     "a cut right behind a stop": ("TRU002", case(chat("hi", "Hello."), changes={"length.max": 15})),
     "two null arguments of five": (

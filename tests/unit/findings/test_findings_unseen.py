@@ -141,6 +141,16 @@ RAISED: dict[str, tuple[str, int | None, Case]] = {
         3,
         calls(called("a", "b"), ("tool", "sunny"), result("a")),
     ),
+    "another format than the tokenizer's own, which takes no system message": (
+        "TPL016",
+        2,
+        case(
+            chat(("system", "Be kind."), ("user", "hi"), ("assistant", "Hello.")),
+            tokenizer="gemma",
+            preset="llamafactory@0.9",
+            changes={"render.template": "llamafactory/qwen"},
+        ),
+    ),
     "a pad in a question": ("PAD004", 0, case(chat("so <|endoftext|> it goes", "Hello."))),
     "two calls of one id": ("TOO006", 1, calls(called("a", "a"), result("a"), result("a"))),
     "a call of a tool that the row does not have": (

@@ -18,6 +18,7 @@ from gguf_files import served_as
 
 from sftui import pipeline
 from sftui.findings import Context, Finding, Severity, check_row
+from sftui.findings.rules.serving import sides
 from sftui.model import Inspection, Row
 from sftui.recipe import Recipe, changed
 from sftui.serving import ServedTemplate, load_served
@@ -365,3 +366,21 @@ def test_a_right_template_of_llamafactory_served_by_the_models_own(
                 _, findings = found(own, row, served, recipe)
                 told = [each.severity.value for each in findings if each.severity is not Severity.INFO]
                 assert told == [], (one, way, row, findings)
+
+
+@pytest.mark.parametrize(
+    ("name", "knobs"), [("hf-trainer", {}), ("llamafactory@0.9", {"render__template": "llamafactory/qwen"})]
+)
+def test_an_answer_that_merges_into_its_header_is_served_as_it_is_asked(name: str, knobs: Mapping[str, Any]) -> None:
+    """Rows that are encoded whole have other ids at the edge of the prompt, and those that are encoded in parts would
+    have them as a whole: of both other findings tell."""
+    row = {"messages": [{"role": "system", "content": "Be brief."}, ASKED, {**SAID, "content": "\nIt is 4."}]}
+    own = bundled("chatml")
+    assert found(own, row, load_served("builtin:chatml", own, "builtin:chatml"), recipe_of(name, **knobs))[1] == []
+
+
+def test_of_long_texts_what_differs_is_shown() -> None:
+    same, many = "abcdefgh" * 40, "ijklmnop" * 40
+    said = sides(f"{same}one{many}", f"{same}other words{many}")
+    assert "one" in said and "other words" in said and len(said) < 200
+    assert said.count("…") == 4 and "fghone" in said.replace("…", "") and "wordsijk" in said.replace("…", "")

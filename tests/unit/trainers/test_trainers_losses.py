@@ -30,3 +30,9 @@ WRITTEN = [name for name in trainers.preset_names() if name not in ("hf-trainer"
 def test_losses_are_those_of_the_written_config(preset: str, path: str, value: Any) -> None:
     recipe = changed(trainers.preset(preset), path, value)
     assert losses_of(recipe) == write_config(recipe, None).losses
+
+
+@pytest.mark.parametrize("preset", WRITTEN)
+def test_the_preset_of_each_release_loses_nothing(preset: str) -> None:
+    """It is held against the preset of its own release, which may do otherwise than the newest."""
+    assert trainers.trainer_named(preset).keys_of(trainers.preset(preset))[1] == ()
