@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from sftui.audit.verdict import Verdicts, of_row
-from sftui.cli.loading import DataNotes, load_tokenizer, open_data, print_notes, print_stops, print_versions
+from sftui.cli.loading import DataNotes, accept, load_tokenizer, open_data, print_notes, print_stops, print_versions
 from sftui.cli.opening import open_options
 from sftui.cli.terminal import narrate
 from sftui.cli.writing import STDOUT, Progress, may_write
@@ -46,7 +46,7 @@ def export(to: str, folder: str, force: bool, max_rows: int | None, **given: Any
     session = open_data(options, recipe)
     try:
         if to != "recipe":
-            session.accepted()
+            accept(session)
         if recipe.tokenizer.name is not None and to != "recipe":
             session = load_tokenizer(session).ready()
         DataNotes(session).look()

@@ -124,6 +124,19 @@ def open_data(options: OpenOptions, recipe: Recipe | None = None, seconds: float
     return opened
 
 
+def accept(opened: OpenData, *, unread: bool = False) -> None:
+    """ConversationError for data that its trainer does not read (`unread`: but may, see `OpenData.accepted`), with what
+    was tried and makes it read it."""
+    try:
+        opened.accepted(unread=unread)
+    except ConversationError as error:
+        from sftui.session.way_in import way_in
+
+        if way := way_in(opened):
+            error.fix = f"{way} (tried on the first rows)"
+        raise
+
+
 def load_tokenizer(opened: OpenData) -> OpenData:
     """Load the proven tokenizer and hold it against the first rows; what comes from the Hub is reported."""
     name = opened.recipe.tokenizer.name
@@ -138,14 +151,7 @@ def loaded_session(
     """Open the data and load the proven tokenizer; SftuiError where either cannot be. `notes`: the trainer's notes, see
     `print_notes`; `unread`: also data that the trainer does not read; `seconds`: see `open_data`."""
     opened = open_data(options, seconds=seconds)
-    try:
-        opened.accepted(unread=unread)
-    except ConversationError as error:
-        from sftui.session.way_in import way_in
-
-        if way := way_in(opened):
-            error.fix = f"{way} (tried on the first rows)"
-        raise
+    accept(opened, unread=unread)
     session = load_tokenizer(opened).ready()
     settle()
     print_versions([session])

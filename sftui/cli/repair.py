@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from sftui.cli.loading import DataNotes, loaded_session, open_data
+from sftui.cli.loading import DataNotes, accept, loaded_session, open_data
 from sftui.cli.opening import open_options
 from sftui.cli.writing import STDOUT, OutputTarget, rows_written, targets
 from sftui.errors import ExportError, RecipeError
@@ -131,7 +131,7 @@ def opened_for(options: OpenOptions, codes: bool, *, unread: bool = False) -> Op
     if codes or options.recipe.tokenizer.name is not None:
         return loaded_session(options, unread=unread)
     opened = open_data(options)
-    opened.accepted(unread=unread)
+    accept(opened, unread=unread)
     return opened
 
 

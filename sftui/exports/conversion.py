@@ -17,6 +17,8 @@ from sftui.errors import ExportError, SftuiError
 from sftui.model import Conversation, Problem, Row
 from sftui.pipeline import as_problem, detect, inspect_early
 from sftui.recipe import Recipe, changed, diff, get, with_changes
+from sftui.repairs.catalogue import REPAIRS
+from sftui.repairs.run import layout_of
 from sftui.trainers import Trainer, preset, trainer_named, traits_of
 from sftui.trainers.config import WrittenConfig
 from sftui.trainers.own_config import losses_of
@@ -146,7 +148,7 @@ def refused_export(title: str, problem: Problem) -> ExportError:
     return ExportError(
         f"nothing is written: {title} would stop at this data under this recipe",
         why=why,
-        fix=problem.fix or "change the recipe, or repair the data first",
+        fix=f"{problem.fix} (not tried)" if problem.fix else "`sftui check` says what helps",
     )
 
 
@@ -162,8 +164,12 @@ def unread(
     foreign = sorted(_roles(there) - _roles(here) - STANDARD)
     if there is None or here is None or not foreign:
         return ()
-    mapping = f"`sftui repair --trainer {recipe.trainer} --apply map-roles` maps them"
-    return (f"{title} leaves the roles {', '.join(foreign)} as they stand in the data: {mapping}",)
+    found = detect(rows, recipe)
+    mapped, _ = REPAIRS["map-roles"].apply(readable.data or {}, layout_of(found))
+    left = _roles(inspect_early(replace(readable, data=mapped), found, recipe).conversation) - STANDARD
+    command = f"`sftui repair --trainer {recipe.trainer} --apply map-roles` maps them"
+    mapping = "" if left & set(foreign) else f": {command} (tried on row {readable.index})"
+    return (f"{title} leaves the roles {', '.join(foreign)} as they stand in the data{mapping}",)
 
 
 def _roles(conversation: Conversation | None) -> set[str]:

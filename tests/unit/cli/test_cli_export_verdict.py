@@ -90,3 +90,27 @@ def test_the_first_rows_alone_are_looked_at_on_request(
     assert sftui(*command, "-o", "out").code == 0
     done = sftui(*command, "-o", "two", "--max-rows", "2")
     assert done.code == 1 and "in all 2 rows" in done.err and "(of the first 2 rows)" in done.err
+
+
+@pytest.mark.parametrize(("role", "maps"), [("human", True), ("poet", False)])
+def test_roles_that_another_trainer_leaves_are_told_with_what_was_tried(
+    sftui: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, role: str, maps: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    turns = [{"role": role, "content": "Why?"}, {"role": "assistant", "content": "Because it is so."}]
+    words = ("export", written(tmp_path, {"messages": turns}), "-t", "builtin:chatml", "--trainer", "hf-trainer")
+    done = sftui(*words, "--set", "data.role_map={human: user, poet: user}", "--to", "mlx-lm", "-o", "out", "--force")
+    assert f"mlx-lm leaves the roles {role} as they stand in the data" in done.err, done.err
+    assert ("--apply map-roles` maps them (tried on row 0)" in done.err) == maps
+
+
+def test_a_refused_export_says_what_was_tried_and_what_was_not(
+    sftui: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = written(tmp_path, {"dialog": GOOD["messages"]})
+    words = ("export", rows, "-t", "builtin:chatml", "--trainer", "axolotl", "--set", "data.format=messages")
+    done = sftui(*words, "--to", "axolotl", "-o", "out")
+    assert done.code == 2 and "set field_messages: dialog (tried on the first rows)" in done.err, done.err
+    done = sftui("export", written(tmp_path, ALIASES), "-t", "builtin:chatml", "--to", "nemo-automodel", "-o", "out")
+    assert done.code == 2 and "rename the role" in done.err and "(not tried)" in done.err, done.err
