@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,11 +15,11 @@ import click
 
 from sftui.audit.found import Filter, FindingCounts
 from sftui.cli.auditing import audited, auditing, work_of
-from sftui.cli.fix import fixed, refuse_folder
+from sftui.cli.fix import fixed, refuse_folder, with_way
 from sftui.cli.opening import open_options, opening_words
 from sftui.cli.terminal import LINE_WIDTH, narrate
 from sftui.cli.writing import STDOUT, outputs
-from sftui.errors import RecipeError, SftuiError
+from sftui.errors import ConversationError, RecipeError, SftuiError
 from sftui.exports.baseline import Baseline, baseline_text, may_replace, read_baseline
 from sftui.exports.formats_text import as_text, fix_lines
 from sftui.exports.report_model import AuditReport, counted_word
@@ -82,10 +83,19 @@ def check(
     refused: SftuiError | None = None
     if fix is not None:
         refuse_folder(fix, inputs)
-    with auditing(options, wanted, **work_of(given), opening=opening_words(given)) as (session, found):
+    with ExitStack() as opened:
+        way, work = None, {**work_of(given), "opening": opening_words(given)}
+        try:
+            session, found = opened.enter_context(auditing(options, wanted, **work))
+        except ConversationError as error:
+            options, way = (options, None) if fix is None else with_way(options)
+            if way is None:
+                raise
+            narrate(str(error))
+            session, found = opened.enter_context(auditing(options, wanted, **work))
         if fix is not None:
             try:
-                found = replace(found, fix=fixed(session, found, fix, drop, force, inputs, given, wanted))
+                found = replace(found, fix=fixed(session, found, fix, drop, way, force, inputs, given, wanted))
             except SftuiError as error:  # what was found is said all the same
                 refused = error
     other = known.other_ids(found.tokenizer) if read is not None else ""

@@ -79,22 +79,27 @@ class FixPlan:
         return (*(file for file in (self.data, self.log) if file is not None), *planned)
 
 
-def plan_fix(session: Ready, checked: AuditReport, folder: Path, drop: Sequence[str]) -> FixPlan:
+def plan_fix(
+    session: Ready, checked: AuditReport, folder: Path, drop: Sequence[str], way: Fix | None = None
+) -> FixPlan:
     """The cures that help together, and what is to be written into `folder` for them: nothing where there are none.
 
+    `way` is what was set already so that the data is read at all (see `way_in`).
     `drop` are reasons and codes of rows to leave out, as `sftui repair` takes them. SftuiError where the trainer
     would not read what is written.
     """
     with ExitStack() as files:
         other, taken, left = _combined(session, checked, _leaving_out(drop), files)
         recipe, prepared, config = other.requested, other.prepared(), session.options.config
-        cures = [*_in_force(taken, session.requested, recipe), *(Cure(f"--drop {word}", ()) for word in drop)]
+        before = session.requested if way is None else session.options.base or session.requested
+        ways = [] if way is None else [Cure(_words(before, way), ())]
+        cures = [*ways, *_in_force(taken, session.requested, recipe), *(Cure(f"--drop {word}", ()) for word in drop)]
         place, tagged = folder.absolute() / TEMPLATE_FILE, of_trial(recipe)
         recipe = changed(recipe, "render.template", f"file:{place}") if tagged else recipe
-        keys = tuple(_keys(session.requested, recipe))
+        keys = tuple(_keys(before, recipe))
         if not cures:
             return FixPlan(other, cures, left, None, None, None, {}, ())
-        read = other.recipe != session.recipe or config is not None
+        read = other.recipe != session.recipe or way is not None or config is not None
         data = log = planned = None
         opening: dict[str, Any] = {}
         traits, named = traits_of(recipe.preset), "" if config is None else Path(config.path).name

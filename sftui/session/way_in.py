@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sftui.conversations import Detection
 from sftui.errors import SftuiError
+from sftui.findings import Fix
 from sftui.model import Inspection
 from sftui.recipe import Recipe
 from sftui.session.candidates import mappings
@@ -18,8 +19,16 @@ MOST = 200
 
 
 def way_in(opened: OpenData) -> str:
-    """What to set so that every row looked at is read and has an answer, in keys of the trainer's config, or in knobs
-    where it has none; "" where nothing that was tried does."""
+    """What to set so that a set is read, in keys of the trainer's config, or in knobs where it has none; "" where
+    nothing that was tried does."""
+    fix = way_into(opened)
+    keys = "" if fix is None else fix.trainer_keys[opened.requested.trainer]
+    return keys if not keys or keys.startswith(("set ", "remove ")) else f"set {keys}"
+
+
+def way_into(opened: OpenData) -> Fix | None:
+    """The change of the recipe by which every row looked at is read and has an answer; None where none that was tried
+    does."""
     recipe, rows = opened.requested, opened.sample
     said = set(losses_of(recipe))
     for _, other in zip(range(MOST), mappings(recipe, Detection("auto"), rows, lost=True)):
@@ -29,11 +38,10 @@ def way_in(opened: OpenData) -> str:
             read = under(opened, other)
             early = (read.early(row) for row in rows if row.data is not None)
             if read.refused is None and all(_is_answered(row, other) for row in early):
-                keys = fix_to(opened, other).trainer_keys[recipe.trainer]
-                return keys if keys.startswith(("set ", "remove ")) else f"set {keys}"
+                return fix_to(opened, other)
         except SftuiError:
             continue
-    return ""
+    return None
 
 
 def _is_answered(row: Inspection, recipe: Recipe) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -158,6 +159,36 @@ def test_what_no_trainer_of_its_kind_reads_becomes_messages(sftui: Sftui, here: 
     put("rows.jsonl", TEXTS)
     done, told = fixed(sftui, "rows.jsonl", *TOK, "--trainer", "trl", "--select", "ROW")
     assert done.code == 0 and became(told)["ROW009"] == "gone" and rows_of("fixed/rows.jsonl") == LONG
+
+
+def test_what_makes_a_refused_set_be_read_is_the_first_cure(sftui: Sftui, here: Path) -> None:
+    put("rows.jsonl", [{"dialog": row["messages"]} for row in LONG])
+    words = ("rows.jsonl", *TOK, "--trainer", "axolotl", "--set", "data.format=messages", "--max-length", "64")
+    assert sftui("check", *words).code == 2
+    done, told = fixed(sftui, *words, "--fail-on", "warning")
+    assert done.code == 0 and [cure["codes"] for cure in told["cures"]] == [[], ["TRU006"]], done.err
+    assert told["cures"][0]["text"] == "field_messages: dialog" and "(tried on the first rows)" in done.err
+    assert "field_messages: dialog" in Path("fixed/axolotl.yml").read_text()
+    put("rows.jsonl", [{"chosen": "a", "rejected": "b"}] * 3)
+    done = sftui("check", *words, "--fix", "other")
+    assert done.code == 2 and "preference set" in done.err and not Path("other").exists()
+
+
+def test_keys_of_messages_are_named_in_a_new_dataset_info(sftui: Sftui, here: Path) -> None:
+    turns = [{"role": "human", "value": "Rain?"}, {"role": "gpt", "value": "No."}]
+    put("rows.jsonl", [{"conversations": turns}] * 6)
+    Path("dataset_info.json").write_text(json.dumps({"mine": {"file_name": "rows.jsonl", "formatting": "sharegpt"}}))
+    Path("lf.yaml").write_text(LLAMAFACTORY)
+    assert sftui("check", "lf.yaml").code == 2
+    done, told = fixed(sftui, "lf.yaml", "--ignore", "DUP")
+    assert done.code == 0 and "tags.role_tag: role" in told["cures"][0]["text"], done.err
+    assert json.loads(Path("fixed/dataset_info.json").read_text())["mine"]["tags"]["content_tag"] == "value"
+
+
+def test_what_comes_from_a_pipe_is_not_fixed(sftui: Sftui, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(ROLES[0]).encode())))
+    done = sftui("check", "-", *TOK, "--trainer", "trl", "--fix", "fixed")
+    assert done.code == 2 and "from a pipe cannot be fixed" in done.err and "ROL001" in done.out
 
 
 def test_rows_are_left_out_only_where_asked_for(sftui: Sftui, here: Path) -> None:
