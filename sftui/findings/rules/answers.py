@@ -11,6 +11,7 @@ from sftui.findings.checks import CHATS, CONVERSATION, Fault, row_check
 from sftui.findings.dataset import SPOKEN
 from sftui.findings.look import RowLook, shown
 from sftui.findings.rule import DROP, GOOD, case, chat, major
+from sftui.findings.rules.roles import raw_message
 from sftui.findings.words import text_of, without_code, without_thoughts
 
 CON019 = major(
@@ -71,16 +72,17 @@ CON020 = major(
 
 @row_check(CONVERSATION, CON020, shape=lambda shape, _: shape.manner.mute and "user" in shape.roles, kinds=CHATS)
 def asked_nothing(look: RowLook) -> Iterator[Fault]:
-    """CON020: a user's message of white space; null is CON001's."""
+    """CON020: a user's message of white space, in the row as well as to the trainer; null is CON001's."""
     for number in look.read.manner.mute:
-        message = look.messages[number]
-        if look.roles[number] == "user" and isinstance(message.content, (str, list, tuple)) and _bare(message.content):
+        content = look.messages[number].content
+        stored = raw_message(look, number).get("content", content if isinstance(content, str) else None)
+        if look.roles[number] == "user" and _bare(content) and _bare(stored):
             yield Fault(f"message {number} of the user is empty", message=number)
 
 
 def _bare(content: Any) -> bool:
     """Whether there is neither text nor anything else in it."""
-    parts = [content] if isinstance(content, str) else content
+    parts = content if isinstance(content, (list, tuple)) else [content]
     texts = [
         one.get("text") if isinstance(one, Mapping) and one.get("type") in (None, "text") else one for one in parts
     ]

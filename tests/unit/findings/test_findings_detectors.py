@@ -123,6 +123,16 @@ def test_questions_that_say_nothing(said: Any) -> None:
     assert CON020.code in codes(chat("hi", "Hello.", ("user", said), "Good."))
 
 
+def test_questions_that_say_nothing_in_another_format() -> None:
+    turns = [{"from": "human", "value": " "}, {"from": "gpt", "value": "Hello."}]
+    assert CON020.code in codes({"conversations": turns}, preset="llamafactory@0.9")
+
+
+def test_a_question_that_the_trainer_reads_nothing_of_is_none() -> None:
+    parts = [{"type": "text", "value": "Who?"}]
+    assert CON020.code not in codes(chat(("user", parts), "Me."), preset="nemo-automodel@0.7")
+
+
 @pytest.mark.parametrize("said", ["?", None, [{"type": "image"}], [{"type": "text", "text": "So?"}]])
 def test_questions_that_say_something(said: Any) -> None:
     assert CON020.code not in codes(chat("hi", "Hello.", ("user", said), "Good."))
