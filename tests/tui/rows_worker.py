@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 from threading import Event
 from typing import Any, TypeVar
@@ -16,7 +17,7 @@ from typing import Any, TypeVar
 from sftui import pipeline
 from sftui.bound import Overrun
 from sftui.conversations import Detection
-from sftui.model import Inspection, Row
+from sftui.model import Inspection, Row, TokenText
 from sftui.recipe import Recipe, changed
 from sftui.session import ready, versions
 from sftui.session.opened import OpenData, StoredData
@@ -28,7 +29,7 @@ from sftui.workspace import Workspace, worker
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 from sftui.workspace.inbox import Inbox
-from sftui.workspace.indexing import Indexer
+from sftui.workspace.indexing import Indexer, LookRequest
 from sftui.workspace.link import Link
 from sftui.workspace.loader import Loader
 from sftui.workspace.worker import Worker
@@ -195,6 +196,8 @@ class RowsWorker(Link):
         self.held: list[ev.Event] = []
         self.sent: list[rq.Request] = []
         """What was requested."""
+        self.lost: tuple[type, ...] = ()
+        """What never reaches the worker."""
 
     # — a connection —
 
@@ -211,10 +214,15 @@ class RowsWorker(Link):
 
     def send(self, request: rq.Request) -> bool:
         self.sent.append(request)
+        if isinstance(request, self.lost):
+            return True
         self._inbox.post(pickle.loads(pickle.dumps(request)))
+        self._serve()
+        return True
+
+    def _serve(self) -> None:
         with suppress(Nothing):
             self._here.run()
-        return True
 
     def write(self, payload: bytes) -> None:
         self.emit(pickle.loads(payload))
@@ -233,6 +241,13 @@ class RowsWorker(Link):
 
     def log_tail(self) -> str:
         return ""
+
+    def look(self) -> None:
+        """See what has become of the data."""
+        session = self._here._session
+        assert session is not None
+        self._inbox.post(LookRequest(session.source))
+        self._serve()
 
     # — what it tells —
 
@@ -279,6 +294,23 @@ class RowsWorker(Link):
         row = self._here._row
         assert row is not None
         self.emit(ev.RowReady(row.ticket, self._here._version, None, inspection))
+
+
+class Spelling(RowsWorker):
+    """Tokens are written as words that no bundled vocabulary has, one after the other."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        super().__init__()
+        self.words = words
+
+    def altered(self, event: Any) -> Any:
+        if not isinstance(event, ev.RowReady) or event.inspection.token_text is None:
+            return event
+        text, words = event.inspection.token_text, cycle(self.words)
+        pieces = tuple(piece if special else next(words) for piece, special in zip(text.pieces, text.special))
+        surfaces = tuple(piece.encode() for piece in pieces)
+        inspection = replace(event.inspection, token_text=TokenText(pieces, surfaces, text.special))
+        return replace(event, inspection=inspection)
 
 
 def usual(recipe: Recipe | None = None) -> Recipe:

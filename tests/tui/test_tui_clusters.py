@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
+from pathlib import Path
 
 import pyte
 import pytest
 from rich.cells import cell_len
 from rich.color import ColorSystem
 from rich.style import Style
+from rows_worker import Spelling, write_chats
 from textual.color import Color
 from textual.strip import Strip
-from tui_driver import check_golden
-from words_worker import WordsWorker, running
+from tui_driver import check_golden, running
 
 from sftui.text import clip, prose, split_at
 from sftui.tui.ascii import Ascii
@@ -23,6 +24,7 @@ from sftui.tui.on_screen import OnScreen
 from sftui.tui.sgr import in_place, padded
 from sftui.tui.themes import Styles
 from sftui.views.cells import Role, line, wrap
+from sftui.workspace import OpenOptions
 
 WORDS = [
     "मुझे भारत की राजधानी बताओ",
@@ -97,9 +99,11 @@ def test_a_cluster_is_not_torn() -> None:
 
 
 @pytest.mark.parametrize("size", [(80, 24), (170, 40)], ids=lambda size: f"{size[0]}x{size[1]}")
-async def test_lists_and_conversations_show_the_users_own_words(size: tuple[int, int]) -> None:
-    worker = WordsWorker(rows=len(WORDS), data=[(words, f"Re: {words}") for words in WORDS])
-    async with running(size, worker) as driven:
+async def test_lists_and_conversations_show_the_users_own_words(tmp_path: Path, size: tuple[int, int]) -> None:
+    asked = [(words, f"Re: {words}") for words in WORDS]
+    async with running(
+        size, Spelling(" ".join(WORDS).split(" ")), options=OpenOptions((write_chats(tmp_path / "train.jsonl", asked),))
+    ) as driven:
         await driven.press("tab", "j")
         check_golden(f"words-{size[0]}x{size[1]}-list", driven.text)
         if size[0] > 80:

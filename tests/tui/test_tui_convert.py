@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from words_worker import WordsWorker, running
+import json
+from pathlib import Path
+
+from tui_driver import running
 
 from sftui.model import Problem
+from sftui.recipe import Recipe
 from sftui.trainers import preset
+from sftui.workspace import OpenOptions
 from sftui.workspace import events as ev
 
-REFUSED = Problem(
-    "TRL cannot read these columns (`question`, `answer`): it raises KeyError: 'text'",
-    "it looks for messages, prompt, or `text`",
-    "make messages of the rows with `sftui convert`, or give TRL a formatting_func",
-)
+
+def questions(folder: Path, recipe: Recipe) -> OpenOptions:
+    (folder / "train.jsonl").write_text(json.dumps({"question": "Where?", "answer": "Here."}) + "\n")
+    return OpenOptions((str(folder / "train.jsonl"),), recipe=recipe)
 
 
-async def test_the_key_converts_and_then_writes() -> None:
-    async with running((120, 36), WordsWorker()) as driven:
-        driven.worker.emit(ev.SourceOpened("qa.jsonl", "auto", (), REFUSED, True))
-        await driven.settle()
+async def test_the_key_converts_and_then_writes(tmp_path: Path) -> None:
+    async with running((120, 36), options=questions(tmp_path, preset("trl@1.16"))) as driven:
         assert "KeyError: 'text'" in driven.said and driven.said.startswith("M makes messages of the rows · ")
         await driven.press("M")
         assert "to-messages" in driven.workspace.repairs
@@ -30,15 +32,15 @@ async def test_the_key_converts_and_then_writes() -> None:
 
 
 async def test_what_the_key_cannot_help_does_not_name_it() -> None:
-    async with running((120, 36), WordsWorker()) as driven:
+    async with running((120, 36)) as driven:
         told = Problem("the dataset has images", "TRL prepares vision rows in its collator", "change the dataset")
         driven.worker.emit(ev.SourceOpened("x.jsonl", "auto", (), told))
         await driven.settle()
         assert driven.said.startswith("the dataset has images")
 
 
-async def test_a_trainer_of_parquet_is_offered_parquet() -> None:
-    async with running((120, 36), WordsWorker(), recipe=preset("verl")) as driven:
+async def test_a_trainer_of_parquet_is_offered_parquet(tmp_path: Path) -> None:
+    async with running((120, 36), options=questions(tmp_path, preset("verl"))) as driven:
         await driven.press("M", "M")
         assert driven.main.prompt.text == "train-messages.parquet"
         text = " ".join((await driven.press("enter")).split())

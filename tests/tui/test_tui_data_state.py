@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from words_worker import WordsWorker, running
+from rows_worker import RowsWorker, chats, write_chats
+from tui_driver import running
 
 from sftui.model import Problem
 from sftui.tui.commands import search
@@ -13,7 +16,7 @@ from sftui.workspace import requests as rq
 
 BROKEN = "t.jsonl.gz cannot be read whole, because it ends before its time; 41 rows of it are read; copy it again"
 CHANGED = Problem(
-    "t.jsonl changed on disk: D reads it again",
+    "train.jsonl changed on disk: D reads it again",
     fix="another file has taken its place, and the rows are shown as they were",
 )
 
@@ -29,19 +32,19 @@ async def test_damage_is_told_and_stays_in_sight() -> None:
             assert "row 40 is the last row that can be read: t.jsonl.gz" in driven.said and "indexed" not in driven.said
 
 
-async def test_a_changed_file_is_told_until_it_is_read_again() -> None:
+async def test_a_changed_file_is_told_until_it_is_read_again(own_data: Path) -> None:
     async with running((140, 45)) as driven:
-        driven.worker.emit(ev.SourceChanged(CHANGED))
+        write_chats(own_data / "new.jsonl", chats(7))
+        (own_data / "new.jsonl").replace("train.jsonl")
+        driven.worker.look()
         await driven.settle()
         assert driven.said.strip() == CHANGED.sentence() and "✗ changed on disk" in driven.lines[0]
+        driven.worker.hold = True
         await driven.press("D")
-        assert driven.worker.opened == 1 and driven.said == "reloading the data"
-        driven.worker.emit(ev.SourceOpened("t.jsonl", "messages"))
+        assert driven.worker.asked(rq.SetRecipe)[-1].opened == 1 and driven.said == "reloading the data"
+        driven.worker.release()
         await driven.settle()
-        assert driven.said == "the data is as on disk now"
-        driven.worker.emit(ev.SourceChanged(None))
-        driven.worker.emit(ev.CountChanged(41, True, 1.0))
-        await driven.settle()
+        assert driven.said == "the data is as on disk now" and "row 0 of 7" in driven.lines[0]
         assert "✗" not in driven.lines[0]
 
 
@@ -55,7 +58,7 @@ async def test_a_shorter_file_shows_its_last_row() -> None:
 
 async def test_a_search_says_what_it_could_not_read() -> None:
     async with running((140, 45)) as driven:
-        driven.worker.answer_search = lambda query, start, forward=True: None
+        driven.worker.lost = (rq.SearchRequest,)
         await driven.press("/", *"nowhere", "enter")
         ticket = driven.main.state.searching.ticket or 0
         search.on_found(driven.main, ev.SearchFound(ticket, None, None, searched=41, finished=True, unread=3))
@@ -72,17 +75,10 @@ async def test_a_search_says_what_it_could_not_read() -> None:
         assert "no row has text nowhere in the rows that can be read" in driven.said
 
 
-class Downloading(WordsWorker):
-    """A dataset of the Hub that is on its way when the screen opens."""
-
-    def open(self, request: rq.OpenRequest) -> None:
-        self.hold = True
-        super().open(request)
-
-
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 36)])
 async def test_what_comes_from_the_hub_is_told_where_the_row_will_be(size: tuple[int, int]) -> None:
-    worker = Downloading()
+    worker = RowsWorker()
+    worker.hold = True  # as while a dataset of the Hub is on its way
     async with running(size, worker) as driven:
         assert "opening …" in driven.text
         told = "loading dataset org/set … 7 s, 4.5 MB downloaded"

@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from words_worker import WordsWorker, running
+from rows_worker import write_chats
+from tui_driver import running
 
 from sftui.recipe import changed
 from sftui.trainers import preset, trainer_names, traits_of
 from sftui.tui.commands.export import targets
+from sftui.workspace import OpenOptions
 
 
 def test_every_trainer_with_a_config_is_offered_once() -> None:
@@ -38,13 +40,15 @@ async def test_a_config_is_shown_before_it_is_written(tmp_path: Path, down: int)
 
 @pytest.mark.parametrize("lost", [True, False])
 async def test_the_export_begins_with_what_becomes_of_the_answers(tmp_path: Path, lost: bool) -> None:
-    recipe = changed(preset("trl@1.16"), "tokenizer.name", "builtin:chatml")
-    worker = WordsWorker()
-    worker.verdicts = {row: ("error", "no answer reaches the model") for row in range(0 if lost else 1, worker.rows)}
-    async with running((120, 36), worker, recipe=recipe) as driven:
+    recipe = changed(changed(preset("mlx-lm"), "mask.rule", "completion"), "length.max", 16)
+    rows = [("What is the capital of France, and of Spain, and of all others?", "Paris.")] * 4
+    data = write_chats(tmp_path / "train.jsonl", rows if lost else [("Where?", "Here."), *rows])
+    (tmp_path / "out").mkdir()
+    tmp_path = tmp_path / "out"
+    async with running((120, 36), options=OpenOptions((data,), recipe=recipe)) as driven:
         await driven.press("x", "enter")
         text = await driven.press("ctrl+u", "ctrl+k", *str(tmp_path), "enter")
-        assert ("✗ no answer reaches the model in all" in text) == lost, text
+        assert ("✗ no answer is trained in all" in text) == lost, text
         assert "rows looked at" in text or not lost
         await driven.press("a")
         assert list(tmp_path.iterdir()), "what is read may be written"

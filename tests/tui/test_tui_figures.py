@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
-from tui_driver import SIZES, check_golden
-from words_worker import WordsWorker, running
+from rows_worker import RowsWorker, write_chats
+from tui_driver import SIZES, check_golden, running
 
 from sftui.audit.figures import GroupFigure
 from sftui.recipe import changed
@@ -17,7 +20,9 @@ from sftui.tui.commands.compare import HINT, REPAIR_HINT
 from sftui.tui.commands.figures import worst_first
 from sftui.tui.contexts import FIGURES
 from sftui.tui.panes.document_pane import FiguresPane
-from sftui.workspace.events import AuditReady, CodeCount
+from sftui.workspace import OpenOptions, auditing
+from sftui.workspace import requests as rq
+from sftui.workspace.events import AuditReady, CodeCount, OrderReady
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
@@ -40,27 +45,30 @@ async def test_the_audit_goes_on_while_its_view_is_closed() -> None:
         await driven.press("A", "A")
         driven.worker.release()
         await driven.settle()
-        assert "audit done: 14 errors" in driven.said
-        assert "CON008" in await driven.press("A")
-        assert [name for name, _ in driven.worker.asked].count("audit") == 1
+        assert "audit done: the model reads another text than the data says in 14 of 41 rows" in driven.said
+        assert "EOS012" in await driven.press("A")
+        assert len(driven.worker.asked(rq.AuditRequest)) == 1
 
 
-async def test_the_audit_is_stopped_and_keeps_what_it_has() -> None:
-    worker = WordsWorker()
-    worker.audit_parts = True
+async def test_the_audit_is_stopped_and_keeps_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(auditing, "REPORT_EVERY", -1.0)
+    worker = RowsWorker()
     async with running((140, 45), worker) as driven:
         worker.hold = True
         await driven.press("A")
         assert "auditing" in driven.text
-        worker.held, late = worker.held[:1], worker.held[1:]
+        (part,) = (event for event in worker.held if isinstance(event, AuditReady) and event.rows == 20)
+        late, worker.held = worker.held[-1], [part]
         worker.release()
         await driven.settle()
         assert "auditing 20 of 41 rows" in driven.text and "X stops" in driven.text
         await driven.press("X")
         assert (
-            "stopped at 20 of 41 rows" in driven.text and "X resumes" in driven.text and worker.asked[-1][0] == "cancel"
+            "stopped at 20 of 41 rows" in driven.text
+            and "X resumes" in driven.text
+            and isinstance(worker.sent[-1], rq.Cancel)
         )
-        worker.emit(late[0])
+        worker.emit(late)
         await driven.settle()
         assert "stopped at 20 of 41 rows" in driven.text
         assert "20 rows" not in await driven.press("X")
@@ -86,7 +94,7 @@ async def test_rows_of_a_code_are_gone_through() -> None:
         await driven.press("A")
         await driven.press("F", *"8j", "enter")
         rows = driven.main.panes.rows
-        assert driven.main.state.status.row == 1 and rows.rows == 14 and "(CON008)" in driven.text
+        assert driven.main.state.status.row == 1 and rows.rows == 14 and "(EOS012)" in driven.text
         await driven.press("]")
         assert driven.main.state.status.row == 4
         await driven.press("5", "]")
@@ -96,14 +104,14 @@ async def test_rows_of_a_code_are_gone_through() -> None:
         await driven.press("1", "2", "G", "]")
         assert driven.main.state.status.row == 1, "a row that is not listed leads to the first that is"
         await driven.press("F", "enter")
-        assert rows.order is None and rows.rows == 41 and "(CON008)" not in driven.text
+        assert rows.order is None and rows.rows == 41 and "(EOS012)" not in driven.lines[0]
 
 
 async def test_a_row_that_is_not_listed_is_shown_and_said_to_be_none_of_them() -> None:
     async with running((80, 24)) as driven:
         await driven.press("A")
         await driven.press("F", *"8j", "enter", "5", "G")
-        assert driven.main.state.status.row == 5 and driven.said.startswith("row 5 is not in the list (CON008)")
+        assert driven.main.state.status.row == 5 and driven.said.startswith("row 5 is not in the list (EOS012)")
         await driven.press("]")
         assert driven.main.state.status.row == 1 and not driven.said
 
@@ -144,7 +152,7 @@ async def test_rows_are_sorted_and_summaries_asked_by_name() -> None:
         await driven.press("F", *"jjj", "enter")
         assert driven.main.state.status.row % 5 == 3
         await driven.press("tab", "tab")
-        assert [line for line in driven.lines[1:4] if " 415 " in line]
+        assert [line for line in driven.lines[1:4] if " 439 " in line]
         await driven.press("end")
         assert driven.main.state.status.row in driven.main.panes.rows.summaries
 
@@ -169,8 +177,9 @@ async def test_after_another_recipe_all_rows_can_be_had_again() -> None:
         assert driven.main.panes.rows.order is None
 
 
-async def test_nothing_found_says_so_and_changes_nothing() -> None:
-    async with running() as driven:
+async def test_nothing_found_says_so_and_changes_nothing(tmp_path: Path) -> None:
+    data = write_chats(tmp_path / "train.jsonl", [("Where?", "Here."), ("When?", "Now.")])
+    async with running(options=OpenOptions((data,))) as driven:
         await driven.press("A")
         await driven.press("F", "j", "j", "enter")
         assert driven.said == "no rows with a warning" and driven.main.panes.rows.order is None
@@ -180,12 +189,12 @@ async def test_nothing_found_says_so_and_changes_nothing() -> None:
 async def test_rows_of_a_group_are_gone_through(size: tuple[int, int]) -> None:
     async with running(size) as driven:
         await driven.press("A")
-        text = await driven.press("F", *"9j")
+        text = await driven.press("F", *(12 * "j"))
         assert "roles     " in text and "41 × user assistant" in text
         assert all(len(line) <= size[0] for line in text.splitlines())
         check_golden(f"{size[0]}x{size[1]}-orders-groups", text)
         text = await driven.press("enter")
-        assert ("order", "roles: user assistant") in driven.worker.asked
+        assert driven.worker.asked(rq.OrderRequest)[-1].by == "roles: user assistant"
         assert (
             driven.main.panes.rows.rows == 41
             and "(roles: user ass…)" in driven.lines[0]
@@ -194,21 +203,32 @@ async def test_rows_of_a_group_are_gone_through(size: tuple[int, int]) -> None:
         assert driven.said.startswith("roles: user assistant: 41 rows")
         check_golden(f"{size[0]}x{size[1]}-order-group", text)
         await driven.press("F", "end", "enter")
-        assert ("order", "findings: no findings") in driven.worker.asked
+        assert driven.worker.asked(rq.OrderRequest)[-1].by == "findings: CON008 TOK001"
+
+
+GROUPS = tuple(GroupFigure("user assistant " * 10 + f"{i}\x1b[31m", 90 - i, (i,)) for i in range(80))
+
+
+class Grouping(RowsWorker):
+    """Rows in many groups with long names."""
+
+    def altered(self, event: Any) -> Any:
+        if isinstance(event, AuditReady) and event.figures is not None:
+            return replace(event, figures=replace(event.figures, signatures=GROUPS))
+        if isinstance(event, OrderReady):
+            rows = next(one.rows for one in GROUPS if event.by == f"roles: {one.name}")
+            return replace(event, rows=array("L", rows), total=len(rows))
+        return event
 
 
 async def test_of_many_groups_the_largest_are_offered_and_long_names_stay_short() -> None:
-    worker = WordsWorker()
-    groups = tuple(GroupFigure("user assistant " * 10 + f"{i}\x1b[31m", 90 - i, (i,)) for i in range(80))
-    made = worker.figures
-    worker.figures = lambda rows: replace(made(rows), signatures=groups)  # type: ignore[method-assign]
-    worker.listed = lambda by: next(one.rows for one in groups if by == f"roles: {one.name}")  # type: ignore[method-assign]
+    worker = Grouping()
     async with running((80, 24), worker) as driven:
         await driven.press("A")
         text = await driven.press("F")
         assert "30 largest of 80 roles groups" in text and "\x1b" not in text
-        await driven.press(*"12j", "enter")
-        assert ("order", f"roles: {groups[3].name}") in worker.asked
+        await driven.press(*(15 * "j"), "enter")
+        assert worker.asked(rq.OrderRequest)[-1].by == f"roles: {GROUPS[3].name}"
         assert driven.main.state.status.row == 3 and driven.main.panes.rows.rows == 1
         assert driven.main.state.status.order == "roles: user ass…" and "\x1b" not in driven.said
 
@@ -216,32 +236,33 @@ async def test_of_many_groups_the_largest_are_offered_and_long_names_stay_short(
 async def test_a_finding_of_the_audit_leads_to_its_rows_and_their_tokens() -> None:
     async with running((80, 24)) as driven:
         text = await driven.press("A")
-        assert driven.main.state.open.context == "figures" and "▸✗ CON008" in text and "Enter goes to row 1" in text
+        assert driven.main.state.open.context == "figures" and "▸✗ EOS012" in text and "Enter goes to row 1" in text
         await driven.press("enter")
         tokens = driven.main.panes.tokens
         assert driven.main.state.open.context == "tokens" and tokens.display and driven.main.state.status.row == 1
-        assert driven.main.panes.rows.rows == 14 and driven.said.startswith("CON008: 14 rows")
-        assert tokens.state.hits == (6, 7, 8) and tokens.state.cursor == 6
+        assert driven.main.panes.rows.rows == 14 and driven.said.startswith("EOS012: 14 rows")
+        assert tokens.state.hits == (59, 60, 61, 62, 63, 64, 65) and tokens.state.cursor == 59
         await driven.press("]")
-        assert driven.main.state.status.row == 4 and tokens.state.hits == (6, 7, 8) and tokens.state.cursor == 6
+        assert driven.main.state.status.row == 4 and tokens.state.hits == (38, 39, 40, 41, 42, 43, 44)
+        assert tokens.state.cursor == 38
         await driven.press("A", "enter")
         assert driven.main.state.status.row == 7, "again goes on to the next row"
 
 
 async def test_the_mark_moves_over_findings_and_scrolls_past_them() -> None:
     async with running((80, 24)) as driven:
-        text = await driven.press("A", "j")
-        assert "▸i EOS008" in text and "▸✗" not in text
-        assert driven.lines[-2].startswith(" EOS008 is about the set-up") and "Enter" not in driven.lines[-1]
+        text = await driven.press("A", "j", "j")
+        assert "▸i EOS003" in text and "▸✗" not in text
+        assert driven.lines[-2].startswith(" EOS003 is about the set-up") and "Enter" not in driven.lines[-1]
         await driven.press("enter")
         assert driven.main.state.status.row == 0 and driven.main.panes.rows.order is None and "set-up" in driven.said
         await driven.press("9", "j")
         assert ": " in figures.marked(driven.main), "past the findings the numbers follow"
-        assert "▸i EOS008" in await driven.press("9", "k")
-        assert "▸✗ CON008" in await driven.press("up")
+        assert "▸i EOS003" in await driven.press("9", "k")
+        assert "▸! CON008" in await driven.press("up")
         await driven.press("end")
-        assert figures.marked(driven.main).startswith("source: ")
-        assert "▸✗ CON008" in await driven.press("home")
+        assert figures.marked(driven.main).startswith("findings: ")
+        assert "▸✗ EOS012" in await driven.press("home", "j"), "the verdict stands before it"
 
 
 async def test_each_number_of_rows_leads_to_them() -> None:
@@ -266,19 +287,16 @@ async def test_each_number_of_rows_leads_to_them() -> None:
 
 
 async def test_a_sentence_of_the_verdict_leads_to_its_rows() -> None:
-    worker = WordsWorker()
-    worker.verdicts = {3: ("error", "no answer is trained")}
-    worker.listed = lambda by: {"verdict: unread": [3]}[by]  # type: ignore[method-assign]
-    async with running((80, 24), worker) as driven:
+    async with running((80, 24)) as driven:
         await driven.press("A", "home", "enter")
-        assert driven.main.panes.rows.order is not None and list(driven.main.panes.rows.order) == [3]
-        assert driven.main.state.row == 3
+        assert driven.main.panes.rows.order is not None and list(driven.main.panes.rows.order) == [*range(1, 41, 3)]
+        assert driven.main.state.row == 1
 
 
 async def test_the_finding_that_was_chosen_stays_marked_while_the_audit_goes_on() -> None:
     async with running((80, 24)) as driven:
         await driven.press("A", "j", "A", "A")
-        assert "▸i EOS008" in driven.text
+        assert "▸! CON008" in driven.text
         assert driven.main.state.audited.answer is not None
         codes = driven.main.state.audited.answer.codes
         worse = (CodeCount("ROW002", "error", 3, 0, "x"), *codes)
@@ -286,12 +304,12 @@ async def test_the_finding_that_was_chosen_stays_marked_while_the_audit_goes_on(
         driven.main.put(driven.main.state.audited._replace(answer=answer))
         driven.main.paint_view(FIGURES)
         await driven.settle()
-        assert "▸i EOS008" in driven.text and " ✗ ROW002" in driven.text
+        assert "▸! CON008" in driven.text and " ✗ ROW002" in driven.text
 
 
 async def test_a_finding_that_names_examples_does_not_promise_all_its_rows() -> None:
     async with running((80, 24)) as driven:
-        assert "lists all rows with CON008" in await driven.press("A")
+        assert "lists all rows with EOS012" in await driven.press("A")
         audited = driven.main.state.audited
         assert audited.answer is not None
         codes = (CodeCount("DUP001", "error", 35, 6, "35 rows say the same as an earlier one", examples=True),)
@@ -305,7 +323,7 @@ async def test_a_finding_that_names_examples_does_not_promise_all_its_rows() -> 
 async def test_why_a_finding_of_the_audit_matters_is_explained() -> None:
     async with running((80, 24)) as driven:
         text = await driven.press("A", "W")
-        assert "│ CON008 " in text and "Esc closes" in text
+        assert "│ EOS012 " in text and "Esc closes" in text
         await driven.press("escape")
         assert driven.main.state.open.context == "figures"
 
@@ -323,10 +341,13 @@ async def test_the_mouse_marks_a_finding_of_the_audit() -> None:
 async def test_a_cursor_that_was_moved_meanwhile_stays() -> None:
     async with running((80, 24)) as driven:
         await driven.press("A")
-        answers = driven.worker.answer_findings
-        driven.worker.answer_findings = lambda index: None
+        driven.worker.lost = (rq.FindingsRequest,)
         await driven.press("enter", "home", "l")
         cursor = driven.main.panes.tokens.state.cursor
-        answers(1)
+        driven.worker.lost = ()
+        driven.worker.send(driven.worker.asked(rq.FindingsRequest)[-1])
         await driven.settle()
-        assert driven.main.panes.tokens.state.hits == (6, 7, 8) and driven.main.panes.tokens.state.cursor == cursor
+        assert (
+            driven.main.panes.tokens.state.hits == (59, 60, 61, 62, 63, 64, 65)
+            and driven.main.panes.tokens.state.cursor == cursor
+        )

@@ -3,35 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
-from tui_driver import SIZES, Driven
-from words_worker import WordsWorker, running
+from rows_worker import RowsWorker, chats, write_chats
+from tui_driver import SIZES, Driven, running
 
 from sftui.findings import Finding, Severity
 from sftui.recipe import changed
 from sftui.trainers import preset
+from sftui.workspace import OpenOptions
 from sftui.workspace import events as ev
 
 
-class Several(WordsWorker):
-    """Row 1 has three findings; the set-up has one, which comes later; a recipe with `all` adds one before them."""
+class Several(RowsWorker):
+    """The findings of the set-up may come later."""
 
     late = False
 
-    def findings(self, index: int) -> tuple[Finding, ...]:
-        made = [
-            Finding("CON003", Severity.WARNING, "message 1 is empty", index, 1),
-            Finding("LAB006", Severity.INFO, "few tokens are trained", index),
-            Finding("CON004", Severity.WARNING, "message 1 begins with white space", index, 1),
-        ]
-        if self.recipe.mask.rule == "all":
-            made.insert(0, Finding("CON008", Severity.ERROR, "a control character", index, 0, (1, 2)))
-        return tuple(one for one in made if f"drop {one.code}" not in self.repairs)
+    def altered(self, event: Any) -> Any:
+        return replace(event, setup=None) if self.late and isinstance(event, ev.FindingsReady) else event
 
-    def findings_event(self) -> ev.FindingsReady:
-        ready = super().findings_event()
-        return replace(ready, setup=None, waived=0) if self.late else ready
+
+@pytest.fixture
+def options(tmp_path: Path) -> OpenOptions:
+    """Row 1 has three findings, the second of which a repair trims away; a length of 40 adds another before them."""
+    rows = chats(3)
+    rows[1] = (rows[1][0], f" {rows[1][1]}")
+    return OpenOptions((write_chats(tmp_path / "train.jsonl", rows),))
 
 
 def several(driven: Driven) -> Several:
@@ -46,9 +46,9 @@ def marked(driven: Driven) -> str | None:
 
 @pytest.mark.one_of(3)
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-async def test_the_mark_stays_through_previews_pages_and_changes(size: tuple[int, int]) -> None:
-    async with running(size, Several()) as driven:
-        await driven.press("]", "f", "j", "j")
+async def test_the_mark_stays_through_previews_pages_and_changes(options: OpenOptions, size: tuple[int, int]) -> None:
+    async with running(size, Several(), options=options) as driven:
+        await driven.press("]", "f", "j")
         assert marked(driven) == "CON004"
         for keys in (
             ("d", "escape"),
@@ -60,19 +60,19 @@ async def test_the_mark_stays_through_previews_pages_and_changes(size: tuple[int
         ):
             await driven.press(*keys)
             assert marked(driven) == "CON004" and driven.main.state.open.context == "findings", keys
-        driven.workspace.change("mask.rule", "all")
+        driven.workspace.change("length.max", 40)
         await driven.settle()
-        assert marked(driven) == "CON004" and len(driven.main.panes.findings.findings) == 5, "one more stands before it"
+        assert marked(driven) == "CON004" and len(driven.main.panes.findings.findings) == 7, "there are others now"
         await driven.press("u")
         assert marked(driven) == "CON004"
         await driven.press("a")
         await driven.press("enter")
-        assert driven.workspace.repairs and "CON003" not in driven.workspace.repairs[0]
+        assert driven.workspace.repairs and driven.workspace.repairs[0] == "trim"
 
 
-async def test_nothing_is_marked_while_the_answer_is_on_its_way() -> None:
-    async with running((80, 24), Several()) as driven:
-        await driven.press("]", "f", "j", "j", "escape")
+async def test_nothing_is_marked_while_the_answer_is_on_its_way(options: OpenOptions) -> None:
+    async with running((80, 24), Several(), options=options) as driven:
+        await driven.press("]", "f", "j", "escape")
         driven.worker.hold = True
         await driven.press("f", "a")
         assert marked(driven) is None and "still checking" in driven.said and not driven.workspace.repairs
@@ -81,8 +81,8 @@ async def test_nothing_is_marked_while_the_answer_is_on_its_way() -> None:
         assert marked(driven) == "CON004"
 
 
-async def test_a_finding_of_the_set_up_is_waited_for() -> None:
-    async with running((80, 24), Several()) as driven:
+async def test_a_finding_of_the_set_up_is_waited_for(options: OpenOptions) -> None:
+    async with running((80, 24), Several(), options=options) as driven:
         await driven.press("]", "f", "end")
         assert marked(driven) == "EOS008"
         several(driven).late = True
@@ -94,35 +94,38 @@ async def test_a_finding_of_the_set_up_is_waited_for() -> None:
         assert marked(driven) == "EOS008"
 
 
-async def test_one_that_is_gone_gives_way_to_its_neighbour_and_comes_back() -> None:
-    async with running((80, 24), Several()) as driven:
-        await driven.press("]", "f", "j", "j")
-        driven.workspace.set_repairs(("drop CON004",))
+async def test_one_that_is_gone_gives_way_to_its_neighbour_and_comes_back(options: OpenOptions) -> None:
+    async with running((80, 24), Several(), options=options) as driven:
+        await driven.press("]", "f", "j")
+        driven.workspace.set_repairs(("trim",))
         await driven.settle()
-        assert marked(driven) == "EOS008"
+        assert marked(driven) == "CON008"
         await driven.press("u")
         assert marked(driven) == "CON004"
-        driven.workspace.set_repairs(("drop CON004",))
+        driven.workspace.set_repairs(("trim",))
         await driven.press("k")
-        assert marked(driven) == "LAB006"
+        assert marked(driven) == "EOS012"
         await driven.press("u")
-        assert marked(driven) == "LAB006", "it was chosen since"
+        assert marked(driven) == "EOS012", "it was chosen since"
 
 
-async def test_another_row_begins_at_its_first() -> None:
-    async with running((80, 24), Several()) as driven:
+async def test_another_row_begins_at_its_first(options: OpenOptions) -> None:
+    async with running((80, 24), Several(), options=options) as driven:
         await driven.press("f", "j", "j", "]")
-        assert marked(driven) == "CON003"
+        assert marked(driven) == "EOS012"
 
 
 async def test_the_mark_goes_with_tokens_that_moved() -> None:
-    class Moving(WordsWorker):
-        def findings(self, index: int) -> tuple[Finding, ...]:
-            at = 3 if self.recipe.mask.rule == "all" else 0
-            return tuple(
-                Finding("INJ001", Severity.ERROR, f"a marker at {at + i}", index, 0, (at + i, at + i + 1))
+    class Moving(RowsWorker):
+        def altered(self, event: Any) -> Any:
+            if not isinstance(event, ev.FindingsReady):
+                return event
+            at = 3 if driven.workspace.recipe.mask.rule == "all" else 0
+            found = [
+                Finding("INJ001", Severity.ERROR, f"a marker at {at + i}", event.index, 0, (at + i, at + i + 1))
                 for i in range(3)
-            )
+            ]
+            return replace(event, findings=tuple(found))
 
     async with running((80, 24), Moving(), recipe=changed(preset(), "mask.rule", "all")) as driven:
         await driven.press("f", "j")

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tui_driver import SIZES, check_golden
-from words_worker import WordsWorker, running
+from rows_worker import RowsWorker, usual
+from tui_driver import SIZES, check_golden, running
 
-from sftui.findings import Severity
+from sftui.findings import Fix, Severity
 from sftui.recipe import changed
 from sftui.trainers import preset
 from sftui.tui.commands import compare, figures
 from sftui.workspace import events as ev
+from sftui.workspace import requests as rq
 
-ALL = changed(preset(), "mask.rule", "all")
+ALL = usual(changed(preset(), "mask.rule", "all"))
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
@@ -23,7 +25,7 @@ async def test_findings_screens(size: tuple[int, int]) -> None:
     async with running(size, recipe=ALL) as driven:
         for name, keys in (
             ("findings", ("]", "f")),
-            ("finding-fix", ("j",)),
+            ("finding-fix", ("j", "j")),
             ("finding-why", ("W",)),
             ("fix-preview", ("escape", "d")),
         ):
@@ -37,31 +39,33 @@ async def test_a_finding_leads_to_its_tokens() -> None:
         await driven.press("]", "f", "enter")
         tokens = driven.main.panes.tokens
         assert (
-            driven.main.state.open.context == "tokens" and tokens.state.cursor == 6 and tokens.state.hits == (6, 7, 8)
+            driven.main.state.open.context == "tokens"
+            and tokens.state.cursor == 59
+            and tokens.state.hits == (59, 60, 61, 62, 63, 64, 65)
         )
         await driven.press("f")
-        assert driven.main.state.open.context == "findings" and driven.finding.code == "CON008"
+        assert driven.main.state.open.context == "findings" and driven.finding.code == "EOS012"
 
 
 async def test_a_finding_of_the_set_up_leads_to_a_row_that_shows_it() -> None:
     async with running((80, 24), recipe=ALL) as driven:
-        await driven.press("f", "end", "enter")
-        assert driven.main.state.status.row == 4 and "EOS008" in driven.said
+        await driven.press("5", "G", "f", "end", "enter")
+        assert driven.main.state.status.row == 0 and "EOS008" in driven.said
 
 
 async def test_the_fix_is_applied_and_taken_back() -> None:
     async with running((140, 45), recipe=ALL) as driven:
         before = driven.trained
         text = await driven.press("f", "a")
-        assert driven.workspace.recipe.mask.rule == "completion" and "u undoes it" in driven.said
+        assert driven.workspace.recipe.mask.rule == "assistant" and "u undoes it" in driven.said
         assert "LAB002" not in text and driven.trained < before
         assert "LAB002" in await driven.press("u")
         assert driven.workspace.recipe == ALL and driven.main.state.status.trained == before
 
 
 async def test_a_finding_without_a_knob_says_so() -> None:
-    async with running((80, 24)) as driven:
-        await driven.press("f", "a")
+    async with running((80, 24), recipe=ALL) as driven:
+        await driven.press("f", "end", "a")
         assert driven.finding.code == "EOS008" and "no recipe knob fixes EOS008" in driven.said
         await driven.press("d")
         assert driven.main.state.open.view == "findings"
@@ -70,23 +74,23 @@ async def test_a_finding_without_a_knob_says_so() -> None:
 async def test_n_goes_to_the_next_row_with_findings() -> None:
     async with running((80, 24)) as driven:
         text = await driven.press("f", ">")
-        assert driven.main.state.status.row == 1 and "CON008" in text and driven.main.state.open.context == "findings"
+        assert driven.main.state.status.row == 1 and "EOS012" in text and driven.main.state.open.context == "findings"
         await driven.press(">")
-        assert driven.main.state.status.row == 4
+        assert driven.main.state.status.row == 2
         await driven.press("<")
         assert driven.main.state.status.row == 1
         await driven.press("escape", ">")
-        assert driven.main.state.status.row == 4, "n goes on with it in the tokens too"
+        assert driven.main.state.status.row == 2, "n goes on with it in the tokens too"
 
 
 async def test_findings_follow_the_row_and_old_ones_are_not_shown() -> None:
     async with running((140, 45)) as driven:
-        assert "CON008" not in await driven.press("f")
+        assert "EOS012" not in await driven.press("f")
         driven.worker.hold = True
         await driven.press("]", "]")
         driven.worker.release()
         await driven.settle()
-        assert "row 2" in driven.text and "CON008" not in driven.text
+        assert "row 2" in driven.text and "EOS012" not in driven.text
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
@@ -142,12 +146,12 @@ async def test_closing_the_comparison_stops_the_count() -> None:
     async with running((80, 24)) as driven:
         compare.start(driven.main, ALL, "everything")
         await driven.press("escape")
-        assert driven.worker.asked[-1][0] == "cancel" and driven.main.state.open.view is None
+        assert isinstance(driven.worker.sent[-1], rq.Cancel) and driven.main.state.open.view is None
 
 
 async def test_closing_a_fixs_preview_goes_back_to_its_finding() -> None:
     async with running((80, 24), recipe=ALL) as driven:
-        await driven.press("]", "f", "j", "d")
+        await driven.press("]", "f", "j", "j", "d")
         assert driven.main.state.open.view == "compare"
         await driven.press("escape")
         assert driven.main.state.open.context == "findings" and driven.finding.code == "LAB002"
@@ -155,18 +159,30 @@ async def test_closing_a_fixs_preview_goes_back_to_its_finding() -> None:
         assert driven.main.state.open.view is None
 
 
+class Untagged(RowsWorker):
+    """GEN001 has no other fix than the tags."""
+
+    def altered(self, event: Any) -> Any:
+        if not isinstance(event, ev.FindingsReady) or event.setup is None:
+            return event
+        fix = Fix("add generation tags", template="generation_tags")
+        return replace(
+            event, setup=tuple(replace(one, fix=fix if one.code == "GEN001" else one.fix) for one in event.setup)
+        )
+
+
 async def test_a_template_gets_its_tags_is_shown_written_and_used(tmp_path: Path) -> None:
-    async with running((80, 24), recipe=changed(preset(), "mask.rule", "generation_tag")) as driven:
+    async with running((80, 24), Untagged(), recipe=changed(preset(), "mask.rule", "generation_tag")) as driven:
         text = await driven.press("f", "a")
-        assert "41 conversations" in text and "+{% generation %}x" in text and "a writes it" in text
+        assert "in 71 conversations" in text and "{% generation %}{{" in text and "a writes it" in text
         await driven.press("escape")
         assert driven.said == "nothing was written" and "d diff" in await driven.press("j", "k")
-        assert "+{% generation %}x" in await driven.press("d"), "the difference of a template is what it changes"
+        assert "{% generation %}{{" in await driven.press("d"), "the difference of a template is what it changes"
         await driven.press("escape")
         assert driven.said == "nothing was written"
         target = tmp_path / "tagged.jinja"
         await driven.press("a", "a", "ctrl+u", "ctrl+k", *str(target), "enter")
-        assert target.read_text() == "{% generation %}x{% endgeneration %}"
+        assert "{% generation %}{{ message.content | trim + '<end_of_turn>' }}{% endgeneration %}" in target.read_text()
         assert driven.workspace.recipe.render.template == f"file:{target}" and "GEN001" not in driven.text
         await driven.press("u")
         assert driven.workspace.recipe.render.template == "tokenizer"
@@ -176,11 +192,11 @@ async def test_a_template_gets_its_tags_is_shown_written_and_used(tmp_path: Path
 
 async def test_a_finding_is_waived_with_a_reason_and_taken_back() -> None:
     async with running((80, 24), recipe=ALL) as driven:
-        await driven.press("]", "f", "I", *"on purpose", "enter")
+        await driven.press("]", "]", "f", "I", *"on purpose", "enter")
         assert (
             "ignored: on purpose" in driven.said and "CON008" not in driven.lines[2] and "1 waived" in driven.lines[1]
         )
-        assert dict(driven.workspace.recipe.waivers[0]) == {"code": "CON008", "reason": "on purpose", "rows": 1}
+        assert dict(driven.workspace.recipe.waivers[0]) == {"code": "CON008", "reason": "on purpose", "rows": 2}
         text = await driven.press("u")
         assert "CON008" in text and "1 waived" not in text and not driven.workspace.recipe.waivers
         assert driven.said == "undo: waivers 1 → 0"
@@ -191,7 +207,7 @@ async def test_a_finding_is_waived_with_a_reason_and_taken_back() -> None:
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 async def test_the_side_that_is_shown_is_always_said(size: tuple[int, int]) -> None:
     async with running(size, recipe=ALL) as driven:
-        driven.workspace.set_repairs(("map-roles",))
+        driven.workspace.set_repairs(("strip-tokens",))
         await driven.press("A", "escape")
         figures.order(driven.main, "longest")
         await driven.settle()
@@ -247,9 +263,9 @@ async def test_a_second_recipe_that_is_not_on_screen_is_not_applied() -> None:
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 async def test_only_keys_that_work_for_the_finding_are_offered(size: tuple[int, int]) -> None:
     async with running(size, recipe=ALL) as driven:
-        text = await driven.press("]", "f", "j")
+        text = await driven.press("]", "f", "j", "j")
         detail, foot = text.splitlines()[-2:]
-        assert detail == " a applies mask.rule → completion" and "d diff" in foot and "a apply" in foot
+        assert detail == " a applies mask.rule → assistant" and "d diff" in foot and "a apply" in foot
         text = await driven.press("k")
         assert text.splitlines()[-2] == " a applies drop CON008"
         text = await driven.press("end")
@@ -274,19 +290,23 @@ async def test_before_the_findings_are_here_keys_say_that_they_are_on_their_way(
 
 
 async def test_no_cure_is_offered_before_it_was_tried() -> None:
-    class Trying(WordsWorker):
-        def findings_event(self) -> ev.FindingsReady:
-            return replace(super().findings_event(), tried=False)
+    class Trying(RowsWorker):
+        def altered(self, event: Any) -> Any:
+            if not isinstance(event, ev.FindingsReady):
+                return event
+            self.ready = event
+            return replace(event, tried=False)
 
-    async with running((140, 45), Trying()) as driven:
+    trying = Trying()
+    async with running((140, 45), trying) as driven:
         await driven.press("]", "f")
         await driven.press("a")
         assert driven.workspace.repairs == () and driven.said.startswith("still testing fixes")
-        ready = replace(WordsWorker.findings_event(driven.worker), tried=True)
         found = tuple(
-            replace(one, fix=None, repairs=(), declined=("trim does not help: it stays",)) for one in ready.findings
+            replace(one, fix=None, repairs=(), declined=("trim does not help: it stays",))
+            for one in trying.ready.findings
         )
-        driven.worker.emit(replace(ready, findings=found))
+        driven.worker.emit_now(replace(trying.ready, findings=found))
         await driven.settle()
         assert "trim does not help: it stays" in driven.text
         await driven.press("a")
@@ -294,12 +314,12 @@ async def test_no_cure_is_offered_before_it_was_tried() -> None:
 
 
 async def test_a_row_is_not_said_to_be_sound_beside_an_error_of_the_set_up() -> None:
-    class Stopped(WordsWorker):
-        def findings_event(self) -> ev.FindingsReady:
-            ready = super().findings_event()
-            return replace(
-                ready, findings=(), setup=tuple(replace(one, severity=Severity.ERROR) for one in ready.setup or ())
-            )
+    class Stopped(RowsWorker):
+        def altered(self, event: Any) -> Any:
+            if not isinstance(event, ev.FindingsReady):
+                return event
+            setup = tuple(replace(one, severity=Severity.ERROR) for one in event.setup or ())
+            return replace(event, findings=(), setup=setup)
 
     async with running((140, 45), Stopped(), recipe=ALL) as driven:
         text = await driven.press("f")

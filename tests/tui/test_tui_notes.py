@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
-from words_worker import WordsWorker, running
+from rows_worker import RowsWorker
+from tui_driver import running
 
-from sftui.model import Inspection
 from sftui.workspace import events as ev
 
 SIZES = ((60, 20), (80, 24), (120, 36), (200, 50))
 NOTES = (*(f"message {n} (human) does not appear in the rendered text" for n in range(30)), "Axolotl shuffles \x1b[31m")
 
 
-class Noting(WordsWorker):
+class Noting(RowsWorker):
     """Rows that have a note of each message, and data that has one itself."""
 
-    def make(self, index: int) -> Inspection:
-        made = super().make(index)
-        return replace(made, notes=NOTES) if index != 1 else made
+    def altered(self, event: Any) -> Any:
+        if isinstance(event, ev.RowReady) and event.inspection.row.index != 1:
+            return replace(event, inspection=replace(event.inspection, notes=NOTES))
+        return event
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)

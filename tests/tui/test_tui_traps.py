@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from rich.style import Style
-from rows_worker import RowsWorker, write_chats
+from rows_worker import RowsWorker, Spelling, write_chats
 from textual.geometry import Region
 from textual.widget import Widget
 from tui_driver import running
@@ -277,7 +277,8 @@ async def test_T11_no_glyph_shifts_a_column(tmp_path: Path) -> None:
     """Every line of the grid is as wide for Rich as for the terminal's own table of widths."""
     wcwidth = pytest.importorskip("wcwidth")
     odd = [("❤️ नमस्ते 👩‍👩‍👧 🇫🇷 ① ─ ﷽ ᄒ\u1161\u11ab", "é e\u0301 Z\u0351\u0352\u0353 ✈️ 각 한 ｆ ㊗️ 1️⃣")]
-    async with running((140, 30), options=OpenOptions((write_chats(tmp_path / "train.jsonl", odd),))) as driven:
+    options = OpenOptions((write_chats(tmp_path / "train.jsonl", odd),))
+    async with running((140, 30), Spelling(" ".join(odd[0]).split(" ")), options=options) as driven:
         for _ in range(3):
             await driven.press("z")
             from rich.cells import cell_len
