@@ -291,10 +291,22 @@ def _note(key: str, value: Any, known: KnownKeys, config: Mapping[str, Any]) -> 
         acting = [str(name) for name in value if name in ACTING]
         if acting:
             return KeyNote(key, value, KeyUse.UNSUPPORTED, f"{', '.join(acting)} is no variable of the template")
+    if key == "data.train_files" and not _own_class(config):
+        files = [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str)]
+        text = next((one for one in files if Path(one).suffix in (".json", ".jsonl", ".csv")), None)
+        if text is not None:  # utils/dataset/multiturn_sft_dataset.py, pandas.read_parquet
+            error = "ArrowInvalid: Parquet magic bytes not found in footer"
+            return known.stops(key, value, f"{error}; write {text} with `sftui convert {text} -o OUT.parquet`")
     if key == "data.truncation" and value == "left" and (config.get("data") or {}).get("pad_mode") != "right":
         return KeyNote(key, value, KeyUse.USED, CUT)
     other = key.partition(".")[0] not in ("data", "model") or key.startswith("model.override_config.")
     return RULES.note(key, value, known, (key,) if other else known.config)
+
+
+def _own_class(config: Mapping[str, Any]) -> bool:
+    """Whether a dataset class of the user's reads the files."""
+    named = (config.get("data") or {}).get("custom_cls")
+    return isinstance(named, Mapping) and bool(named.get("path"))
 
 
 def _dataset(config: Mapping[str, Any], recipe: Recipe, path: str) -> DatasetRef:

@@ -120,6 +120,18 @@ def test_the_rows_are_those_of_the_files(given: str, paths: tuple[str, ...]) -> 
     assert reference.paths == paths
 
 
+def test_a_file_of_another_kind_stops_it() -> None:
+    """pandas.read_parquet, whatever the name says; sftui knows the kind by the name alone."""
+    for given, stops in (
+        ("[a.parquet, b.jsonl]", True),
+        ("a.parquet", False),
+        ("b.jsonl, custom_cls: {path: mine.py}", False),
+    ):
+        notes = [note for note in read(base=f"data: {{train_files: {given}}}\n").keys if note.use.stops]
+        assert [note.path for note in notes] == ["data.train_files"] * stops
+        assert all("Parquet magic bytes not found" in note.note for note in notes)
+
+
 def test_without_files_those_of_its_own_config_are_meant() -> None:
     [reference] = read(base="data:\n  max_length: 5\n").datasets
     assert reference.paths == (str(Path("~/data/gsm8k/train.parquet").expanduser()),)
