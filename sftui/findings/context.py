@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from sftui.conversations import Detection
 from sftui.errors import SftuiError
+from sftui.model import common_prefix
 from sftui.recipe import Recipe
 from sftui.tokens.facts import TokenizerFacts
 from sftui.trainers import Toolbox, Traits, trainer_named, traits_of
@@ -167,6 +168,16 @@ class Context:
             for text in (whole, prompt)
         )
         return frozenset(after - before)
+
+    @cached_property
+    def header(self) -> str:
+        """What the template begins an answer with, without white space around; "" where no special token is in it."""
+        whole, prompt = self.render(_PLAIN[:1]), self.render(_PLAIN[:1], prompt=True)
+        return (
+            ""
+            if whole is None or prompt is None or not self.opening
+            else prompt[common_prefix(whole, prompt) :].strip()
+        )
 
     @property
     def generation_stops(self) -> frozenset[int]:

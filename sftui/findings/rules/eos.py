@@ -90,6 +90,9 @@ def no_stop(look: RowLook) -> Iterator[Fault]:
         return  # stored labels that end masked: another rule's business
     if look.chat and not look.known:
         return
+    header = look.context.header
+    if header and look.conversation.kind is Kind.TEXT and look.rendered.text.rstrip().endswith(header):
+        return  # TPL025: an end behind a header would be no cure
     appends = look.facts.eos_id is not None and not look.stored and look.context.traits.by_hand
     yield Fault(
         f"the row ends with {look.spelling.token(last)}, which is no stop token",

@@ -1,4 +1,4 @@
-"""Strings that a trainer joins as they are, past the chat template of the tokenizer."""
+"""Strings that a trainer takes as they are, past the chat template of the tokenizer, or behind it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from sftui.findings.checks import Fault, of_kind, setup_check
 from sftui.findings.context import Context
 from sftui.findings.look import shown
-from sftui.findings.rule import case, minor
+from sftui.findings.model import Consequence
+from sftui.findings.rule import case, major, minor
 from sftui.model import Conversation, Inspection, Kind
 
 _PAIR = {"prompt": "What is 0 + 3?", "completion": "It is 3."}
@@ -51,3 +52,36 @@ def _strings(pair: Conversation) -> tuple[str, str]:
 def _as_they_are(row: Inspection) -> bool:
     """Whether the row holds what is asked so, without a format of the trainer's around it (Alpaca's)."""
     return row.conversation is not None and row.conversation.prompt in (row.row.data or {}).values()
+
+
+_HEADED = "<|im_start|>user\nWhere?<|im_end|>\n<|im_start|>assistant\n"
+
+TPL025 = major(
+    "answer-header-left-over",
+    "a text ends with the header of an answer, or an answer begins with a second one",
+    "The text was rendered with add_generation_prompt=True, so it ends with the header of an answer that never comes,"
+    " or the completion brings the header that its prompt ends with. The model learns to say nothing, or the header.",
+    data="render texts to train on without the generation prompt, and completions without the header",
+    leads_to=Consequence.GARBLED,
+    bad=case({"text": f"{_HEADED}Here.<|im_end|>\n<|im_start|>assistant\n"}, preset="trl@1.16"),
+    good=case({"text": f"{_HEADED}Here.<|im_end|>\n"}, preset="trl@1.16"),
+    more=(case({"prompt": _HEADED, "completion": "<|im_start|>assistant\nHere.<|im_end|>"}, preset="trl@1.16"),),
+)
+
+
+@setup_check(TPL025)
+def headers_left(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
+    """TPL025: texts that end with what the template opens an answer with, and completions that begin with it anew."""
+    head = context.header
+    texts = of_kind(sample, Kind.TEXT, lambda said: head and (said.text or "").rstrip().endswith(head))
+    pairs = of_kind(sample, Kind.STRINGS, lambda said: head and _opened_twice(*_strings(said), head))
+    for rows, what in (
+        (texts, "the text of {} of {} rows looked at ends with {}, the header of an answer that never comes"),
+        (pairs, "the completion of {} of {} rows looked at begins with {}, with which its prompt ends"),
+    ):
+        if rows:
+            yield Fault(what.format(len(rows), len(sample), shown(head)), shown(head), of=rows)
+
+
+def _opened_twice(prompt: str, completion: str, head: str) -> bool:
+    return prompt.rstrip().endswith(head) and completion.lstrip().startswith(head)
