@@ -92,7 +92,10 @@ class Comparison:
     def _second(
         self, first: OpenData, recipe: Recipe, repairs: tuple[str, ...] | None
     ) -> Generator[None, None, OpenData]:
-        """The second session; its tokenizer is loaded on a thread where it is another one."""
+        """The second session; its tokenizer is loaded on a thread where it is another one, and not before that of the
+        first: until then nothing is compared."""
+        if waits(first):
+            return under(first, recipe, repairs)
         key = (recipe, repairs, first.source, first.overlay, tokenizer_of(first), first.recipe.tokenizer)
         if self._session is None or self._made_for != key:
             session = under(first, recipe, repairs)

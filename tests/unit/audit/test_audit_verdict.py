@@ -25,7 +25,7 @@ WRONG: tuple[tuple[str, str, str, dict[str, Any], tuple[str, ...]], ...] = (
     (FASTCHAT, QWEN, "trl", {}, ("unread 500/500 ROL001",)),
     ("axolotl_conversation_missingturns.json", QWEN, "trl", {}, ("unread 1/1 ROL001",)),
     (GLAIVE, LLAMA, "axolotl", {}, ("garbled 153/300 ROL001", "lost 191/300 TOO003", "dropped 92/300 TRU006")),
-    (GLAIVE, QWEN, "torchtune", {}, ("stops 153/300 ROW002",)),
+    (GLAIVE, QWEN, "torchtune", {}, ("stops 153/300 ROW002", "lost 300/300 CON015")),
     (PARTS, QWEN, "trl", {}, ("garbled 50/50 CON002",)),
     (PARTS, QWEN, "torchtune", {}, ("stops 50/50 ROW002",)),
     (TURKISH, QWEN, "llamafactory", {"render.template": "llamafactory/llama3"}, ("unserved 525/525 TPL016",)),
