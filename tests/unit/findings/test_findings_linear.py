@@ -59,7 +59,7 @@ SHAPES: dict[str, Callable[[int], dict[str, Any]]] = {
     "thoughts": lambda n: turns(n, lambda i: f"Q {i}", lambda i: f"<think>hm {i}</think>Yes {i}."),
     "control tokens": lambda n: turns(n, lambda i: f"q <|im_start|> {i}", lambda i: f"a <|im_end|> {i}"),
     "questions without answers": lambda n: {"messages": [*(user(f"Q {i}") for i in range(n)), answer("x")]},
-    "roles": lambda n: {"messages": [*({"role": f"r{i}", "content": "x"} for i in range(n)), answer("x")]},
+    "roles": lambda n: {"messages": [*({"role": f"r{i:03}", "content": "x"} for i in range(n)), answer("x")]},
     "tags": lambda n: {"messages": [user("q"), answer("<think>a</think> b " * n)]},
     "calls": lambda n: {
         "messages": [user("q"), {**answer(""), "tool_calls": [call(i) for i in range(n)]}, answer("done")],

@@ -197,20 +197,19 @@ def longer(value: Any) -> Any:
 
 
 def counted(one: Ready, other: Ready, rows: int) -> tuple[list[int], int]:
-    """Of each row how many tokens are trained otherwise, told apart from what counts it for the card; another length
-    may leave other ids of a row."""
+    """Of each row how many tokens are trained otherwise, told apart from what counts it for the card: of one that only
+    the other takes, cut to its length, all that it trains."""
     found = []
     for index in range(rows):
         now, then = one.inspect(index), other.inspect(index)
-        alike = now.tokens is not None and then.tokens is not None and now.tokens.input_ids == then.tokens.input_ids
-        longer_now = one.recipe.length.max != other.recipe.length.max
-        assert alike or longer_now or not (now.trained or then.trained), "the other rows keep their ids too"
+        if now.tokens is None or then.tokens is None or now.tokens.input_ids != then.tokens.input_ids:
+            longer_now = one.recipe.length.max != other.recipe.length.max
+            assert not now.trained and (longer_now or not then.trained), "the other rows keep their ids too"
+            found.append(then.trained)
+            continue
         known = now.labels is not None and then.labels is not None
-        found.append(
-            sum((trains(now, i), weight(now, i)) != (trains(then, i), weight(then, i)) for i in range(len(now.tokens)))
-            if alike and known and now.tokens is not None
-            else 0
-        )
+        places = range(len(now.tokens)) if known else ()
+        found.append(sum((trains(now, i), weight(now, i)) != (trains(then, i), weight(then, i)) for i in places))
     return found, sum(map(bool, found))
 
 
