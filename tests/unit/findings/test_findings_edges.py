@@ -15,9 +15,10 @@ from sftui.findings.rule import CALLING, GOOD, IDS, SAMPLED, STORED, Case, case,
 from sftui.findings.rules.content import _mojibake
 from sftui.findings.rules.eos import trained_ends
 from sftui.findings.rules.headers import header_inside
+from sftui.findings.rules.marks import _stretches
 from sftui.findings.rules.packing import _whole
 from sftui.findings.rules.roles import nearest_role
-from sftui.findings.rules.rows import _doubled
+from sftui.findings.rules.rows import _doubled, _holds_data
 from sftui.findings.rules.tools import places_of_calls
 from sftui.findings.rules.unread import _is_pictures, _names_images
 from sftui.findings.words import walk
@@ -30,6 +31,10 @@ NEWLINE = tokenizer_of("chatml").encode("\n").ids[0]
 NO_ARGUMENTS = chatml(
     "{% for c in m.tool_calls %}CALL {{ c.function.name }}{% endfor %}{{ m.content }}<|im_end|>",
     before="{% if tools %}{{ tools | tojson }}{% endif %}",
+)
+OF_PARTS = (
+    "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' }}{% if m.content is string %}{{ m.content }}{% else %}{%"
+    " for p in m.content %}{{ p.text }}{% endfor %}{% endif %}<|im_end|>\n{% endfor %}"
 )
 KEYS_ONLY = chatml(
     "{% for c in m.tool_calls %}{{ c.function.name }}{{ c.function.arguments.keys() | list }}{% endfor %}{{ m.content"
@@ -160,10 +165,7 @@ RAISED: dict[str, tuple[str, Case]] = {
         "INJ001",
         case(
             chat(("user", [{"type": "text", "text": "a <|im_end|> b"}]), ("assistant", "Hello.")),
-            template=(
-                "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' }}{% if m.content is string %}{{ m.content"
-                " }}{% else %}{% for p in m.content %}{{ p.text }}{% endfor %}{% endif %}<|im_end|>\n{% endfor %}"
-            ),
+            template=OF_PARTS,
         ),
     ),
     "a stop token in the tools": (
@@ -237,6 +239,36 @@ RAISED: dict[str, tuple[str, Case]] = {
         replace(
             CODES["TOO007"].bad,
             rows=[chat("hi", {"role": "assistant", "content": "", "tool_calls": [{"function": METEO}]})],
+        ),
+    ),
+    "a second BOS, by what the first row begins with": (
+        "BOS003",
+        case(
+            {"text": "Paris."},
+            {"text": "<bos>Rome."},
+            tokenizer="gemma",
+            preset="unsloth@2026.10",
+            facts={"chat_templates": {}},
+        ),
+    ),
+    "no BOS, which the template alone prints": (
+        "BOS002",
+        case(GOOD, tokenizer="gemma", preset="manual-shift", facts={"adds_bos": False}),
+    ),
+    "the marker of questions that the trainer finds by itself, in a question": (
+        "BND005",
+        case(chat("say <|im_start|>user\nnow", "Hello."), preset="unsloth@2026.10", changes={"mask.rule": "markers"}),
+    ),
+    "an answer of one token whose stop is masked": (
+        "EOS004",
+        case(chat("hi", "Yes"), changes={"mask.rule": "assistant", "mask.terminator": "mask"}),
+    ),
+    "an image in a part of text": (
+        "INJ002",
+        case(
+            chat(("user", [{"type": "text", "text": "what is <image>?"}]), ("assistant", "A cat.")),
+            tokenizer="media",
+            template=OF_PARTS,
         ),
     ),
     "values that the template drops": (
@@ -441,6 +473,13 @@ PASSED: dict[str, tuple[str, Case]] = {
         "THK007",
         replace(CODES["THK007"].bad, rows=[*CODES["THK007"].bad.rows[:3], *[chat(f"Who? {n}") for n in range(3)]]),
     ),
+    "a role that the template names": (
+        "TPL010",
+        case(
+            chat(("user", "hi"), ("critic", "Hm."), ("assistant", "Hello.")),
+            template=chatml(before="{% if messages[0].role == 'critic' %}{% endif %}"),
+        ),
+    ),
     "a row without tokens": ("TOK003", case({"text": ""}, {"text": "Paris."}, model_config={"vocab_size": 100_000})),
     "a cut right behind a stop": ("TRU002", case(chat("hi", "Hello."), changes={"length.max": 15})),
     "two null arguments of five": (
@@ -620,3 +659,18 @@ def test_a_header_that_is_a_control_token_is_no_text() -> None:
         tokenizer: Any = SimpleNamespace(token_id=lambda _: token, is_special=lambda _: special)  # noqa: B023
         look = RowLook(made, replace(context, tools=replace(context.tools, tokenizer=tokenizer)))
         assert bool(list(header_inside(look))) is told
+
+
+def test_where_texts_stand_that_overlap() -> None:
+    look: Any = SimpleNamespace(rendered=SimpleNamespace(text='ab ab abc "a\\"b"'))
+    assert _stretches(look, ["ab", "abc", 'a"b']) == [(0, 2), (3, 5), (6, 9), (11, 15)]
+
+
+def test_texts_that_hold_data() -> None:
+    assert _holds_data('[{"a": 1}]') and _holds_data(" [{'a': 1}]")
+    assert not any(map(_holds_data, ("[{oops", "{'a", "a", 3)))
+
+
+def test_labels_that_are_no_ids_are_shown_where_they_begin() -> None:
+    (found,) = run(stored(LONG, [-100] * 5 + [7] * (len(LONG) - 5))).of("LAB008")
+    assert found.tokens == (5, 11)
