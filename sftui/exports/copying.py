@@ -11,6 +11,7 @@ import ast
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import groupby, pairwise
 from typing import Any
 
@@ -27,7 +28,7 @@ def copied(source: str, config: object, constants: Mapping[str, Any]) -> str:
     module does not have.
     """
     assert source.isascii(), "places are counted in bytes"
-    module = _ScriptFill(source, {})
+    module = _read(source)
     values = {name: ast.literal_eval(node.value) for name, node in _constants(module.tree) if node.value}
     if unknown := constants.keys() - values.keys():
         raise KeyError(*unknown)
@@ -43,6 +44,11 @@ def copied(source: str, config: object, constants: Mapping[str, Any]) -> str:
     tops = [_assignment(name, values[name], comment) for name, comment in constant]
     texts = [filling.text_of(node) for node in body if node in kept]
     return "\n\n\n".join(["\n".join([*_imports(filling.tree, used), *tops]), *texts]) + "\n"
+
+
+@lru_cache(1)
+def _read(source: str) -> _ScriptFill:
+    return _ScriptFill(source, {})
 
 
 def _filled(source: str, values: Mapping[str, Any]) -> str:
