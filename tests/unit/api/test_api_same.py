@@ -144,7 +144,8 @@ def test_the_check_is_that_of_the_command(tmp_path: Path, capsys: pytest.Capture
 def test_findings_stand_in_the_files_that_the_command_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
-        (tmp_path / name / "rows.jsonl").write_bytes((SAMPLE / "chat_messages.jsonl").read_bytes())
+        lines = (SAMPLE / "chat_messages.jsonl").read_bytes().splitlines(keepends=True)
+        (tmp_path / name / "rows.jsonl").write_bytes(b"".join(lines[:12]))
     with pytest.raises(SystemExit):
         main(["check", str(tmp_path), "-t", str(CHATML), "--format", "json"])
     told = json.loads(capsys.readouterr().out)
