@@ -263,6 +263,15 @@ RAISED: dict[str, tuple[str, Case]] = {
         "EOS004",
         case(chat("hi", "Yes"), changes={"mask.rule": "assistant", "mask.terminator": "mask"}),
     ),
+    "a second system message, where the template takes the first": (
+        "TPL006",
+        case(
+            chat(("system", "Be kind."), ("user", "hi"), ("system", "Be brief."), ("assistant", "Hello.")),
+            template=chatml(
+                before="{% for m in messages[1:] if m.role == 'system' %}{{ raise_exception('not here') }}{% endfor %}"
+            ),
+        ),
+    ),
     "an image in a part of text": (
         "INJ002",
         case(
