@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from sftui.conversations.messages import FLAG_KEYS, ROLE_ALIASES, WEIGHT_KEYS
@@ -37,6 +38,7 @@ from sftui.trainers.traits import Finds, Quirk
 
 _OTHERS = ("user", "system", "tool", "developer")
 _FLAGS = (*FLAG_KEYS, *WEIGHT_KEYS)
+_FLAG_NAMES = frozenset(_FLAGS)
 
 
 LAB001 = fatal(
@@ -215,6 +217,7 @@ LAB010 = major(
     LABELLED,
     LAB010,
     shape=lambda shape, context: Quirk.NAMED_KEYS_ONLY in context.traits.quirks or shape.manner.flagged,
+    row=lambda look: look.read.manner.flagged or _may_flag(look),
     kinds=CHATS,
 )
 def flags_ignored(look: RowLook) -> Iterator[Fault]:
@@ -239,6 +242,14 @@ def flags_ignored(look: RowLook) -> Iterator[Fault]:
             changes=[("data.message_keys", {**keys, "train_flag": key})] if named else (),
             title="drop the row if the end of this answer is not to be learnt either" if heard else "",
         )
+
+
+def _may_flag(look: RowLook) -> bool:
+    """Whether some message, as the row holds it, has the key of a flag."""
+    try:
+        return not _FLAG_NAMES.isdisjoint(chain.from_iterable(look.raw_messages or ()))
+    except TypeError:  # some are none
+        return True
 
 
 def _flag(look: RowLook, number: int) -> tuple[bool | None, str, Any]:
