@@ -489,6 +489,7 @@ PASSED: dict[str, tuple[str, Case]] = {
             template=chatml(before="{% if messages[0].role == 'critic' %}{% endif %}"),
         ),
     ),
+    "a few tokens that are bytes": ("TOK001", case(chat("hi", "𓂀𓃀𓄿𓅓"))),
     "a row without tokens": ("TOK003", case({"text": ""}, {"text": "Paris."}, model_config={"vocab_size": 100_000})),
     "a cut right behind a stop": ("TRU002", case(chat("hi", "Hello."), changes={"length.max": 15})),
     "two null arguments of five": (
