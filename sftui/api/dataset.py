@@ -25,6 +25,8 @@ from sftui.session.versions import version_notes
 from sftui.tokens import TokenizerFacts
 
 if TYPE_CHECKING:
+    from sftui.audit.found import Filter
+    from sftui.exports.report_model import AuditReport
     from sftui.tokens.loading.given import LocalTokenizer
 
 T = TypeVar("T")
@@ -159,9 +161,21 @@ class OpenDataset:
         """
         from sftui.audit.found import Filter
         from sftui.session.arguments import codes_of
-        from sftui.session.checking import AuditSession, evaluation_options, prompts_of
 
         wanted = Filter(codes_of(select, "select"), codes_of(ignore, "ignore"))
+        return Report(self._checked(wanted, max_rows, sample, evaluation, jobs, progress))
+
+    def _checked(
+        self,
+        wanted: Filter,
+        max_rows: int | None,
+        sample: int | None,
+        evaluation: str | os.PathLike[str] | None,
+        jobs: int,
+        progress: Callable[[int, int | None], None] | None = None,
+    ) -> AuditReport:
+        from sftui.session.checking import AuditSession, evaluation_options, prompts_of
+
         with self._using() as ready:
             prompts = None
             if evaluation is not None:
@@ -173,7 +187,7 @@ class OpenDataset:
             if progress is not None:
                 progress(now.rows, now.total)
         with self._using():
-            return Report(checking.checked())
+            return checking.checked()
 
     # --- its end ----------------------------------------------------------------------------
 

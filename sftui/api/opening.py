@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, overload
 
 from sftui.api.dataset import OpenDataset
@@ -27,6 +27,8 @@ from sftui.trainers.versions import RUNNING
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from sftui.exports.report_model import AuditReport
+    from sftui.findings import Waiver
     from sftui.tokens.loading.given import LocalTokenizer
 
 
@@ -94,13 +96,34 @@ def check(
     sample: int | None = None,
     evaluation: str | os.PathLike[str] | None = None,
     jobs: int = 1,
+    fix: str | os.PathLike[str] | None = None,
+    drop: Sequence[str] = (),
+    overwrite: bool = False,
     **opening: Unpack[Opening],
 ) -> Report:
-    """What is wrong in the set-up, the dataset and its rows, with the figures; see `OpenDataset.check`. SftuiError."""
+    """What is wrong in the set-up, the dataset and its rows, with the figures; see `OpenDataset.check`. SftuiError.
+
+    `fix` is a folder: what was tried and helps is put in force there, as new data and a new config, and checked again
+    (`Report.fix`, `Report.after`). `drop` are codes and reasons of rows to leave out then.
+    """
+    from sftui.audit.found import Filter
+    from sftui.session.arguments import codes_of
+
+    wanted = Filter(codes_of(select, "select"), codes_of(ignore, "ignore"))
+    work = (max_rows, sample, evaluation, jobs)
     with open(data, **opening) as opened:
-        return opened.check(
-            select=select, ignore=ignore, max_rows=max_rows, sample=sample, evaluation=evaluation, jobs=jobs
-        )
+        found = opened._checked(wanted, *work)
+        if fix is None:
+            return Report(found)
+        from sftui.api.fixing import fixed
+
+        def again(written: Any, more: Mapping[str, Any], waivers: tuple[Waiver, ...]) -> AuditReport:
+            with open(written, **{**opening, **more}) as other:
+                return other._checked(replace(wanted, waivers=waivers), *work)
+
+        with opened._using() as ready:
+            named = opened._given is None
+            return Report(replace(found, fix=fixed(ready, found, os.fspath(fix), drop, overwrite, named, again)))
 
 
 def _data_of(data: Any) -> tuple[tuple[str, ...], Any]:

@@ -89,6 +89,18 @@ class Report:
         return self._checked.complete
 
     @property
+    def fix(self) -> Mapping[str, Any] | None:
+        """What was put in force, what it changed and what was written, as `fix` in JSON; None where it was not asked
+        for."""
+        return self.as_dict().get("fix")
+
+    @property
+    def after(self) -> Report | None:
+        """What the second check found in what was written; None where nothing was."""
+        made = self._checked.fix
+        return None if made is None or made.after is None else Report(made.after)
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What is to be known of how the data was read."""
         return tuple(dict.fromkeys(self._checked.notes))

@@ -14,18 +14,17 @@ from sftui.cli.auditing import audited, work_of
 from sftui.cli.loading import open_data
 from sftui.cli.opening import open_options, opening_words
 from sftui.cli.terminal import narrate
-from sftui.cli.writing import STDOUT, OutputTarget, all_or_none, may_write, rows_written
+from sftui.cli.writing import STDOUT, OutputTarget, may_write, rows_written
 from sftui.errors import ExportError
 from sftui.exports.report_model import AuditReport, FixOutcome
 from sftui.findings import Fix
 from sftui.recipe import with_changes
-from sftui.repairs.run import RunCounts
 from sftui.session.arguments import words_of
-from sftui.session.encoding import refuse_half
-from sftui.session.fixing import FixPlan, plan_fix, samples
+from sftui.session.fixing import plan_fix, put_in_force
 from sftui.session.inputs import Inputs
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready
+from sftui.session.repairing import WriteProgress
 from sftui.session.way_in import way_into
 
 
@@ -65,34 +64,17 @@ def fixed(
         raise ExportError("what comes from a pipe cannot be fixed", fix="write the rows to a file first, and name it")
     dropped = words_of(drop, "--drop", "reason and no code", "`sftui repair --list` lists them")
     plan = plan_fix(session, found, Path(folder), dropped, way)
-    made = FixOutcome(tuple(plan.cures), tuple(plan.left), plan.keys)
-    if not plan.files:
-        return made
-    refuse_half(session)
-    planned = () if plan.config is None else plan.config.files
-    same = [file.path for file in planned if file.exists and not file.diff]
-    may_write([file for file in plan.files if file not in same], inputs, force)
+    wanted = replace(wanted, waivers=session.waivers)
+    may_write(plan.written, inputs, force)
     again = {**given, **plan.opening}
-    with all_or_none(plan.files):
-        counts = _rows(plan)
-        if plan.config is not None:
-            narrate(*plan.config.notes)
-            plan.config.write(overwrite=True)
-        opening = opening_words(again)
-        run = shlex.join(("sftui", "check", *opening))
-        narrate(f"checks what was written: {run}")
-        wanted = replace(wanted, waivers=session.waivers)
-        after = audited(open_options(again), wanted, **work_of(given), opening=opening)
-    diff = "".join(file.diff for file in planned)
-    files = tuple(map(str, plan.files))
-    return replace(made, diff=diff, rows=counts, samples=tuple(samples(plan)), files=files, run=run, after=after)
+    opening = opening_words(again)
+    run = shlex.join(("sftui", "check", *opening))
 
+    def rows(data: Path, log: Path) -> WriteProgress:
+        return rows_written(plan.session, plan.rows, OutputTarget(data), OutputTarget(log))
 
-def _rows(plan: FixPlan) -> RunCounts | None:
-    """Write the rows, where they are to be written, and count what repairs did to them."""
-    if plan.data is None or plan.log is None:
-        return None
-    now = rows_written(plan.session, plan.rows, OutputTarget(plan.data), OutputTarget(plan.log))
-    if now.lost:
-        raise ExportError(f"{now.lost:,} rows could not be carried over", fix="leave them out with --drop unreadable")
-    return now.counts
+    def check() -> AuditReport:
+        narrate(*(plan.config.notes if plan.config is not None else ()), f"checks what was written: {run}")
+        return audited(open_options(again), wanted, **work_of(given), opening=opening)
+
+    return replace(put_in_force(plan, rows, check), run=run)

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -117,26 +117,6 @@ def may_write(files: Sequence[Path], inputs: Inputs, force: bool, ours: str | No
     if sys.stdin is None or not sys.stdin.isatty():
         raise ExportError(f"{names} {exist}", fix="overwrite with --force, or name another")
     click.confirm(f"{names} {exist}; overwrite?", abort=True, err=True)
-
-
-@contextmanager
-def all_or_none(files: Sequence[Path]) -> Iterator[None]:
-    """Files that belong together, in folders that are made for them: of those that were not there before, none is left
-    where the block ends in an error."""
-    new = [file for file in files if not file.exists()]
-    folders = {one for file in new for one in (file.parent, *file.parent.parents) if not one.exists()}
-    for file in new:
-        bound.unfinished(str(file))
-        file.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        yield
-    except BaseException:
-        for file in new:
-            file.unlink(missing_ok=True)
-        for folder in sorted(folders, reverse=True):
-            with suppress(OSError):  # somebody else put something there
-                folder.rmdir()
-        raise
 
 
 def print_over_progress(sentence: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, cast
 
@@ -49,6 +49,26 @@ def atomic_file(path: Path, folders: bool = True, private: bool = False) -> Iter
         if name:
             with contextlib.suppress(OSError):
                 os.unlink(name)
+
+
+@contextlib.contextmanager
+def all_or_none(files: Sequence[Path]) -> Iterator[None]:
+    """Files that belong together, in folders that are made for them: of those that were not there before, none is left
+    where the block ends in an error."""
+    new = [file for file in files if not file.exists()]
+    folders = {one for file in new for one in (file.parent, *file.parent.parents) if not one.exists()}
+    for file in new:
+        bound.unfinished(str(file))
+        file.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        for file in new:
+            file.unlink(missing_ok=True)
+        for folder in sorted(folders, reverse=True):
+            with contextlib.suppress(OSError):  # somebody else put something there
+                folder.rmdir()
+        raise
 
 
 def refuse_existing(path: Path, overwrite: bool) -> None:

@@ -59,7 +59,7 @@ def fix_lines(checked: AuditReport, fix: FixOutcome, width: int) -> Iterator[str
     yield from (visible(line) for line in fix.diff.splitlines())
     yield from _row_lines(fix, width)
     yield from _wrapped(visible(f"written: {', '.join(fix.files)}"), width, "  ")
-    yield f"checked again: {visible(fix.run)}"
+    yield f"checked again: {visible(fix.run)}".rstrip(": ")
     compared = [*fix.compared(checked)]
     for word, code, had, has in compared:
         if word != "stays":

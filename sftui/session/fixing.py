@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from sftui.errors import SftuiError
+from sftui.errors import ExportError, SftuiError
+from sftui.exports.files import all_or_none
 from sftui.exports.plan import TEMPLATE_FILE, ExportPlan, PlannedFile, left_out
-from sftui.exports.report_model import AuditReport, Cure, RowSample, cures_of
+from sftui.exports.report_model import AuditReport, Cure, FixOutcome, RowSample, cures_of
 from sftui.findings import Finding, Fix, Severity
 from sftui.findings.catalogue import REPAIR_OF
 from sftui.recipe import Recipe, changed, diff, get
@@ -22,8 +23,9 @@ from sftui.repairs.run import DROPPING, RepairPlan
 from sftui.session.arguments import PARQUET
 from sftui.session.checking import AuditSession
 from sftui.session.converting import opens_with, plan_reading
+from sftui.session.encoding import refuse_half
 from sftui.session.ready import Ready, ready_under
-from sftui.session.repairing import check_targets
+from sftui.session.repairing import WriteProgress, check_targets
 from sftui.session.splitting import settle_split
 from sftui.session.trial import changed_by, in_keys, judged, of_trial
 from sftui.sources.files import format_of
@@ -78,6 +80,13 @@ class FixPlan:
         planned = () if self.config is None else (file.path for file in self.config.files)
         return (*(file for file in (self.data, self.log) if file is not None), *planned)
 
+    @property
+    def written(self) -> tuple[Path, ...]:
+        """Those of them that are not there, just so, already."""
+        planned = () if self.config is None else self.config.files
+        same = [file.path for file in planned if file.exists and not file.diff]
+        return tuple(file for file in self.files if file not in same)
+
 
 def plan_fix(
     session: Ready, checked: AuditReport, folder: Path, drop: Sequence[str], way: Fix | None = None
@@ -103,7 +112,8 @@ def plan_fix(
         data = log = planned = None
         opening: dict[str, Any] = {}
         traits, named = traits_of(recipe.preset), "" if config is None else Path(config.path).name
-        elsewhere = traits.data_name not in ("", Path(session.options.paths[0]).name) or any(left_out(prepared))
+        paths = [Path(path) for path in session.options.paths]
+        elsewhere = not paths or traits.data_name not in ("", paths[0].name) or any(left_out(prepared))
         if other.repairs or (config is None and read and elsewhere):
             stem = Path(next(iter(checked.files.values()), checked.title)).name.partition(".")[0] or "rows"
             parquet = format_of(session.source.title) == "parquet" and config is None
@@ -116,8 +126,7 @@ def plan_fix(
             planned = plan_reading(recipe, recipe.preset, session.options, prepared, data, folder)
             planned = _with_template(planned, other, place) if tagged else planned
             opening |= {**dict.fromkeys(STARTING), "knobs": (), "fields": ()}
-            rows = data or Path(session.options.paths[0])
-            opening |= opens_with(planned, recipe.preset, recipe.tokenizer.name, rows, named)
+            opening |= opens_with(planned, recipe.preset, recipe.tokenizer.name, data or paths[0], named)
             if config is not None and len(config.datasets) > 1:
                 opening["dataset"] = str(config.chosen)
         return FixPlan(other, cures, left, data, log, planned, opening, keys)
@@ -242,7 +251,31 @@ def _with_template(planned: ExportPlan, other: Ready, place: Path) -> ExportPlan
     return replace(planned, files=(*planned.files, file))
 
 
-def samples(plan: FixPlan) -> Iterator[RowSample]:
+def put_in_force(
+    plan: FixPlan, rows: Callable[[Path, Path], WriteProgress], check: Callable[[], AuditReport]
+) -> FixOutcome:
+    """Write a plan, the `rows` to their file and log first, and `check` what was written. SftuiError where either
+    cannot be, and then nothing is left of it."""
+    made, counts = FixOutcome(tuple(plan.cures), tuple(plan.left), plan.keys), None
+    if not plan.files:
+        return made
+    refuse_half(plan.session)
+    with all_or_none(plan.files):
+        if plan.data is not None and plan.log is not None:
+            now = rows(plan.data, plan.log)
+            if now.lost:
+                what = f"{many(now.lost, 'row')} could not be carried over"
+                raise ExportError(what, fix="leave them out with --drop unreadable")
+            counts = now.counts
+        if plan.config is not None:
+            plan.config.write(overwrite=True)
+        after = check()
+    diff = "".join(file.diff for file in plan.config.files) if plan.config is not None else ""
+    files = tuple(map(str, plan.files))
+    return replace(made, diff=diff, rows=counts, samples=tuple(_samples(plan)), files=files, after=after)
+
+
+def _samples(plan: FixPlan) -> Iterator[RowSample]:
     """The first rows that are changed, once they are written."""
     if plan.log is None:
         return
