@@ -78,7 +78,14 @@ def read_tokenized(row: Mapping[str, Any], where: str, detected: Detection, move
     if not ids:
         raise ConversationError("`input_ids` is empty", where=where, fix="drop the row")
     labels = _optional(row, fields.get("labels", "labels"), where, len(ids), minimum=None)
-    mask = _optional(row, fields.get("attention_mask", "attention_mask"), where, len(ids), minimum=0)
+    attention = fields.get("attention_mask", "attention_mask")
+    try:
+        mask = _optional(row, attention, where, len(ids), minimum=0)
+    except ConversationError:
+        if labels is not None and row[attention] == [*labels]:
+            what = f"`{attention}` is a copy of the labels"
+            raise ConversationError(what, where=where, fix="make the mask from lengths") from None
+        raise
     extra: dict[str, Any] = {name: row[name] for name in MASK_COLUMNS if row.get(name) is not None}
     notes: list[str] = []
     weights = _weights(row, len(ids))

@@ -13,6 +13,7 @@ from sftui.conversations.refusals import MEDIA_COLUMNS
 from sftui.findings.context import Context
 from sftui.findings.hashes import HASH, Hashes, hash_of, hashes_of
 from sftui.findings.look import RowLook
+from sftui.findings.words import LEAST_JUDGED, ends_whole
 from sftui.flat import covered
 from sftui.model import Inspection, Kind, Reason
 from sftui.trainers.base import Totals
@@ -77,9 +78,9 @@ class DatasetChecks:
         self.elsewhere = Tally()
         self.same, self.leaked = Tally(), Tally()
         self.all_trained, self.few_trained, self.early, self.long_prompt = Tally(), Tally(), Tally(), Tally()
-        self.some_turns, self.cut = Tally(), Tally()
+        self.some_turns, self.cut, self.stopped_short = Tally(), Tally(), Tally()
         self.columns: dict[str, Tally] = {}
-        self.many_turns = self.unremembered = 0
+        self.many_turns = self.unremembered = self.ended = self.judged = 0
 
     @property
     def prompts(self) -> Hashes:
@@ -181,8 +182,8 @@ class DatasetChecks:
             self.cut.add(row)
         if not trained:
             return
-        if look.conversation.kind in SPOKEN and trained < LONGEST:
-            self.lengths[trained] += 1
+        if look.conversation.kind in SPOKEN:
+            self._end(row, look.written[-1][1] if look.written else "", trained)
         if trained == n:
             self.all_trained.add(row)
         elif trained * 100 < n:
@@ -199,9 +200,19 @@ class DatasetChecks:
             if not turns:
                 self.some_turns.add(row)
 
+    def _end(self, row: int, answer: str, trained: int) -> None:
+        """How the last answer of a row ends, and how long its answers are."""
+        if trained < LONGEST:
+            self.lengths[trained] += 1
+        whole = ends_whole(answer)
+        self.judged += len(answer) >= LEAST_JUDGED
+        self.ended += whole is True
+        if whole is False:
+            self.stopped_short.add(row)
+
     def merge(self, other: DatasetChecks) -> None:
         """Take in what another has gathered under the same recipe over other rows."""
-        for name in ("totals", "read", "trained", "many_turns", "unremembered", "refused"):
+        for name in ("totals", "read", "trained", "many_turns", "unremembered", "refused", "ended", "judged"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name, mine in vars(self).items():
             if isinstance(mine, Counter):

@@ -150,6 +150,25 @@ def without_code(text: str) -> str:
     return _CODE.sub(lambda match: "`" * len(match.group()), text) if "`" in text else text
 
 
+_LISTED = re.compile(r"\s*(?:[-*•#|>+]|\d+[.)])")
+LEAST_JUDGED, _WORDS, _SIGNED = 100, 6, 30
+"""Characters of a text, and words of its last line, from which on it is judged; who said a quotation takes so many."""
+
+
+def ends_whole(text: str) -> bool | None:
+    """Whether a text of several sentences ends with one; False where its last line is prose that stops in the middle,
+    None where that is not known, as of lists, code, links, numbers and quotations."""
+    said = text.rstrip()
+    if len(said) < LEAST_JUDGED:
+        return None
+    if not (said[-1].isalnum() or said[-1] in ",;("):
+        return True
+    line = said[said.rfind("\n") + 1 :]
+    odd = any(map(line.__contains__, "`=#/")) or any(map(said[-_SIGNED:].__contains__, '"”'))
+    prose = not odd and len(line.split(None, _WORDS)) >= _WORDS and not _LISTED.match(line)
+    return False if prose and not said[-1].isdigit() and ". " in said else None
+
+
 def spoken_of(text: str, start: int, end: int) -> bool:
     """Whether a mark at this place is quoted, or a word among the words of a sentence, and so only a mention."""
     before, after = text[:start].rpartition("\n")[2], text[end:].partition("\n")[0]

@@ -9,7 +9,7 @@ from sftui.findings.checks import CONVERSATION, Fault, dataset_check, row_check
 from sftui.findings.dataset import SPOKEN, DatasetChecks, Tally
 from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Severity
-from sftui.findings.rule import DROP, GOOD, Case, case, chat, major
+from sftui.findings.rule import DROP, GOOD, Case, case, chat, major, minor
 from sftui.findings.shapes import RowShape
 
 _REASONS = frozenset(("finish_reason", "finish_reasons", "stop_reason", "stop_reasons"))
@@ -18,6 +18,7 @@ _LENGTH = frozenset(("length", "max_tokens", "max_output_tokens", "max_length", 
 _FENCE = re.compile(r"^[ \t>]*(?:[-*+] |\d+[.)] )?(`{3,})([^`\n]*)$", re.MULTILINE)
 _JSON = re.compile(r'\s*(?:\{\s*"|\[\s*[\[{"])')
 _BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*("?)|[{}\[\]]', re.DOTALL)
+_PROSE = "It rained for a week. " * 5 + "Then the people of the town came out and said that it was"
 _TAIL = 2_000
 """Characters of a last line in which an open bracket is looked for."""
 
@@ -155,3 +156,24 @@ def _near(lengths: Mapping[int, int], length: int) -> float:
     """How many rows have each of the lengths just below, of those that some have: repeated rows have the same ones."""
     some = [count for count in (lengths.get(length - i, 0) for i in range(1, _NEAR + 1)) if count]
     return sum(some) / max(1, len(some))
+
+
+CON022 = minor(
+    "answers-stop-in-a-sentence",
+    "some answers stop in the middle of a sentence, where nearly all others end one",
+    "They may have been cut by the limit of what wrote them.",
+    data="look at the rows, and drop those that are cut",
+    inherent=True,
+    bad=Case([*[chat("hi", f"{_PROSE}.")] * 60, chat("hi", _PROSE)]),
+    good=Case([*[chat("hi", f"{_PROSE}.")] * 60, *[chat("hi", _PROSE)] * 20]),
+)
+_ENOUGH, _NEARLY_ALL = 50, 0.95
+
+
+@dataset_check(CON022)
+def stops_short(checks: DatasetChecks) -> Iterator[Fault]:
+    """CON022: only in sets of which nearly all longer answers end with a full stop, a fence or the like."""
+    found = checks.stopped_short
+    if found.count and checks.judged >= _ENOUGH and checks.ended >= _NEARLY_ALL * checks.judged:
+        what = f"{found.count:,} of {checks.judged:,} longer answers stop in the middle of a sentence"
+        yield Fault(f"{what}, and {checks.ended:,} end with one", tally=found)

@@ -104,6 +104,7 @@ def test_no_labels_and_other_masks() -> None:
         ({"input_ids": []}, "`input_ids` is empty"),
         ({"input_ids": None}, "`input_ids` is null"),
         ({"labels": [1]}, "no column `input_ids`"),
+        ({"input_ids": IDS, "labels": MASKED + IDS[20:], "attention_mask": MASKED + IDS[20:]}, "a copy of the labels"),
     ],
 )
 def test_ids_that_cannot_be_used(record: dict[str, Any], words: str) -> None:

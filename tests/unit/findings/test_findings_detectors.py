@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from random import Random
@@ -16,9 +17,11 @@ from sftui.findings.rule import CALLING, Case, chat, chatml
 from sftui.findings.rules.answers import CON019, CON020, CON021
 from sftui.findings.rules.call_schema import TOO008
 from sftui.findings.rules.call_text import TOO009, TOO010, TPL024
-from sftui.findings.rules.cut import CON017, CON018
+from sftui.findings.rules.cut import CON017, CON018, CON022, _piled
 from sftui.findings.rules.headers import INJ003
 from sftui.findings.rules.reasoning import THK007
+from sftui.findings.words import ends_whole
+from sftui.tokens import load_tokenizer
 
 Row = dict[str, Any]
 OWN = TOO009.bad.template or ""
@@ -501,3 +504,49 @@ def test_mixed_sets_of_real_rows_are_found(shared: Path, capsys: pytest.CaptureF
     with capsys.disabled():
         print(f"\nTHK007: {found} of 50")
     assert found >= 48 and THK007.code not in codes(*[chat(one["instruction"], one["output"]) for one in rows[:40]])
+
+
+@pytest.mark.long
+@pytest.mark.shared
+@pytest.mark.parametrize("file", ["alpaca_en_demo.json", "alpaca_zh_demo.json"])
+def test_limits_of_real_answers_are_found(file: str, shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of answers that are cut at a limit which a twentieth to a fifth of them reach, and never of whole ones."""
+    rows = json.loads((shared / "testdata" / "datasets" / file).read_text(encoding="utf-8"))
+    tokenizer, random, found = load_tokenizer("builtin:chatml"), Random(file), 0
+    lengths = [len(tokenizer.encode(row["output"]).ids) for row in rows]
+    for _ in range(50):
+        some = sorted(random.sample(lengths, 500))
+        limit = some[-random.randrange(25, 100)]
+        assert not list(_piled(Counter(some)))
+        found += [size for size, _ in _piled(Counter(min(limit, size) for size in some))] == [limit]
+    with capsys.disabled():
+        print(f"\nCON018: {found} of 50 in {file}")
+    assert found >= 48
+
+
+SENTENCE = "It rained for a week, and nobody left the house. "
+
+
+@pytest.mark.parametrize(
+    ("end", "whole"),
+    [
+        ("Then the people of the town came out and", False),
+        ("Then the people of the town came out,", False),
+        ("Then the people of the town came out.", True),
+        ("Then the people came out:\n```\nx\n```", True),
+        ("Then the number of the people was 4", None),
+        ("Then\n- the people of the town came out and", None),
+        ("Then the people of the town read https://example.org/a", None),
+        ('They said: "It rains." - The people of that town', None),
+    ],
+)
+def test_how_answers_end(end: str, whole: bool | None) -> None:
+    assert ends_whole(SENTENCE * 3 + end) is whole
+    assert ends_whole(end) is None
+
+
+def test_answers_that_stop_in_a_sentence_stand_out_where_the_others_end_one() -> None:
+    whole, cut = chat("hi", SENTENCE * 4), chat("hi", SENTENCE * 4 + "Then the people of the town came")
+    [found] = run(Case([*[whole] * 60, cut, cut])).of(CON022.code)
+    assert found.rows == (60, 61) and found.sentence.startswith("2 of 62 longer answers")
+    assert CON022.code not in codes(*[whole] * 40, cut) | codes(*[whole] * 60, *[cut] * 4)
