@@ -201,25 +201,14 @@ def under(preset: str, context: Mapping[str, Any]) -> Recipe:
     return recipe
 
 
-def effect(preset: str, path: str, value: Any, contexts: Sequence[Mapping[str, Any]]) -> str:
-    """`acts` where a knob set to `value` changes what is made of some row, `refused` where it only stops rows,
-    `nothing`."""
-    worst = "nothing"
+def changes_something(preset: str, path: str, value: Any, contexts: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a knob set to `value` changes what is made of some row, or stops one."""
     for tokens in TOKENIZERS:
         for context in contexts:
             before = under(preset, context)
             if get(before, path) == value:
                 continue
-            for data in DATASETS:
-                old, new = (
-                    _base(json.dumps(context), preset, data, tokens),
-                    outcome(changed(before, path, value), data, tokens),
-                )
-                if old == new:
-                    continue
-                # A row that stops tells so; one that comes out otherwise, with or against a refusal before, is an
-                # effect.
-                if any(one[0] != "refused" for one in new if one not in old):
-                    return "acts"
-                worst = "refused"
-    return worst
+            known, after = json.dumps(context), changed(before, path, value)
+            if any(_base(known, preset, data, tokens) != outcome(after, data, tokens) for data in DATASETS):
+                return True
+    return False
