@@ -12,9 +12,11 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from sftui.cli.app import inspect
@@ -108,20 +110,10 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     assert process.wait(30) in (0, 130) and process.stdout.read() == ""
 
 
-def below(parent: int) -> set[int]:
-    """The processes that a process started, and those that they did."""
-    shown = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
-    parents = {int(pid): int(of) for pid, of in map(str.split, shown.splitlines())}
-    found, last = {parent}, 0
-    while len(found) > last:
-        last = len(found)
-        found |= {pid for pid, of in parents.items() if of in found}
-    return found - {parent}
-
-
-def runs(pid: int) -> bool:
-    shown = subprocess.run(["ps", "-o", "state=", "-p", str(pid)], capture_output=True, text=True).stdout.strip()
-    return shown[:1] not in ("", "Z")
+def runs(process: psutil.Process) -> bool:
+    with suppress(psutil.NoSuchProcess):
+        return bool(process.status() != psutil.STATUS_ZOMBIE)
+    return False
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
@@ -141,7 +133,7 @@ async def test_no_page_outlives_its_server(how: signal.Signals, tmp_path: Path) 
                 while b"100 %" not in drawn:  # a page that shows its row, and does not answer when it is closed
                     given = await page.receive(timeout=60)
                     drawn += given.data if isinstance(given.data, bytes) else given.data.encode()
-            inspectors = below(server.pid)
+            inspectors = psutil.Process(server.pid).children(recursive=True)
             assert len(inspectors) >= 4  # each with its worker
             server.send_signal(how)
             ended = asyncio.get_running_loop().time() + 8  # two seconds on a machine that does nothing else

@@ -323,7 +323,7 @@ def test_ctrl_c_while_processes_start_is_no_lack_of_memory(rows: Path, after: fl
         # itself, what supervises it, and one of two more at least
         while subprocess.run([*shown, str(process.pid)], capture_output=True).stdout.count(b"sftui check") < 3:
             assert process.poll() is None
-            time.sleep(0.01)
+            time.sleep(0.05)
         time.sleep(after)
         os.killpg(process.pid, signal.SIGINT)
         _, err = process.communicate(timeout=60)
