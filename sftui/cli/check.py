@@ -15,7 +15,6 @@ import click
 
 from sftui.audit.found import Filter, FindingCounts
 from sftui.cli.auditing import audited, auditing, work_of
-from sftui.cli.fix import fixed, refuse_folder, with_way
 from sftui.cli.opening import open_options, opening_words
 from sftui.cli.terminal import LINE_WIDTH, narrate
 from sftui.cli.writing import STDOUT, outputs
@@ -82,6 +81,8 @@ def check(
         may_replace(memory.path)
     refused: SftuiError | None = None
     if fix is not None:
+        from sftui.cli.fix import fixed, refuse_folder, with_way
+
         refuse_folder(fix, inputs)
     with ExitStack() as opened:
         way, work = None, {**work_of(given), "opening": opening_words(given)}

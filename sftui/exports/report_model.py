@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from os.path import basename, splitext
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from sftui.audit.audit import Audit
 from sftui.audit.found import FoundCode, FoundFinding
@@ -18,8 +18,10 @@ from sftui.findings.rule import DROP
 from sftui.model import Inspection, RecipeChange
 from sftui.recipe import Recipe
 from sftui.repairs.catalogue import TITLES
-from sftui.repairs.run import RunCounts
 from sftui.tokens.facts import TokenizerFacts
+
+if TYPE_CHECKING:
+    from sftui.repairs.run import RunCounts
 
 MARKS = {Severity.ERROR: "✗ error", Severity.WARNING: "! warning", Severity.INFO: "· info"}
 NO_FIX = "no fix: "
