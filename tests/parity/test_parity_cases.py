@@ -10,7 +10,6 @@ import pytest
 from case import python_of
 
 from sftui.cli import main
-from sftui.tokens.builtin import folder
 
 sys.path.append(str(Path(__file__).parent.parent / "cases"))
 
@@ -35,9 +34,6 @@ def test_the_real_trainer_does_what_is_said_of_it(
     words = next(words_of(run) for run in case["runs"] if words_of(run)[0] == "check")
     if "--select" in words:
         del words[(at := words.index("--select")) : at + 2]
-    at = words.index("-t") + 1
-    # the trainer knows no tokenizer of ours by its name
-    words[at] = str(folder(words[at].removeprefix("builtin:"))) if ":" in words[at] else words[at]
     with pytest.raises(SystemExit) as ended:
         main(["verify", *(placed(word, shared / "testdata") for word in words[1:]), "--python", str(python)])
     out, err = capsys.readouterr()

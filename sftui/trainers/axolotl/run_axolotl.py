@@ -70,7 +70,8 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
 
 def configuration(request: Mapping[str, Any], work: Path, model_folder: Path) -> dict[str, Any]:
     """The whole YAML: what a run on this machine needs, the user's file, then the request's keys."""
-    given = file_keys(request)
+    named = ("tokenizer_config", "base_model_config")  # the tokenizer comes with the request
+    given = {key: value for key, value in file_keys(request).items() if key not in named}
     entries = given.get("datasets") or [{}]
     if brings_rows(request):
         dataset = {"type": "chat_template", **entries[0], **(request.get("dataset") or {})}
