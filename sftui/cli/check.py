@@ -80,6 +80,8 @@ def check(
     if memory is not None and memory.path is not None:
         may_replace(memory.path)
     refused: SftuiError | None = None
+    chosen = {"--select": select, "--ignore": ignore, "--baseline": read, "--eval": given["evaluation"]}
+    chosen |= {"--max-rows": given["max_rows"], "--sample": given["sample"]}
     if fix is not None:
         from sftui.cli.fix import fixed, refuse_folder, with_way
 
@@ -96,7 +98,7 @@ def check(
             session, found = opened.enter_context(auditing(options, wanted, **work))
         if fix is not None:
             try:
-                found = replace(found, fix=fixed(session, found, fix, drop, way, force, inputs, given, wanted))
+                found = replace(found, fix=fixed(session, found, fix, drop, way, force, inputs, given, wanted, chosen))
             except SftuiError as error:  # what was found is said all the same
                 refused = error
     other = known.other_ids(found.tokenizer) if read is not None else ""

@@ -57,9 +57,10 @@ def fixed(
     inputs: Inputs,
     given: Mapping[str, Any],
     wanted: Filter,
+    chosen: Mapping[str, Any],
 ) -> FixOutcome:
-    """Write what helps against what was found, and check it as the data was checked; SftuiError where that cannot be,
-    and then nothing is left of it."""
+    """Write what helps against what was found, and check it as the data was checked, by the same selection, which are
+    the options `chosen`; SftuiError where that cannot be, and then nothing is left of it."""
     if STDOUT in found.paths:
         raise ExportError("what comes from a pipe cannot be fixed", fix="write the rows to a file first, and name it")
     dropped = words_of(drop, "--drop", "reason and no code", "`sftui repair --list` lists them")
@@ -68,7 +69,10 @@ def fixed(
     may_write(plan.written, inputs, force)
     again = {**given, **plan.opening}
     opening = opening_words(again)
-    run = shlex.join(("sftui", "check", *opening))
+    several = (
+        (name, one) for name, value in chosen.items() for one in (value if isinstance(value, tuple) else [value])
+    )
+    run = shlex.join(("sftui", "check", *opening, *(word for name, one in several if one for word in (name, str(one)))))
 
     def rows(data: Path, log: Path) -> WriteProgress:
         return rows_written(plan.session, plan.rows, OutputTarget(data), OutputTarget(log))

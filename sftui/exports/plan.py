@@ -123,7 +123,8 @@ def plan_export(to: str, folder: str, recipe: Recipe, base: Recipe, prepared: Ex
     if converted is not None:
         line = f"{line}; converted from {recipe.preset} to {meant.preset}"
         contents = {RECIPE_FILE: recipe_text(converted, converted)}
-    contents = {**_placed(_commented(config, line), Path(folder).absolute()), **contents}
+    written = {file.name: file.content for file in config.files}
+    contents = {**_commented(_placed(written, Path(folder).absolute()), line), **contents}
     files = tuple(_planned(Path(folder) / name, text, before.get(name)) for name, text in contents.items())
     left = () if before else tuple(left_out(prepared))
     versions = version_notes(converted or meant, prepared.tokenizer)
@@ -299,16 +300,14 @@ def _placed(contents: dict[str, str], folder: Path) -> dict[str, str]:
     return {name: text.replace(TEMPLATE_FILE, forms.get(name, TEMPLATE_FILE)) for name, text in contents.items()}
 
 
-def _commented(config: WrittenConfig, line: str) -> dict[str, str]:
-    """The files of a config, YAML ones with the corrections as their first line, in place of an older such line."""
-    contents = {}
-    for file in config.files:
-        text = file.content
-        if file.name.endswith((".yaml", ".yml")):
-            first, _, rest = text.partition("\n")
-            text = f"# {line}\n{rest if first.startswith('# sftui: ') else text}"
-        contents[file.name] = text
-    return contents
+def _commented(contents: dict[str, str], line: str) -> dict[str, str]:
+    """The files, YAML ones with the corrections as their first line, in place of an older such line."""
+    made = {}
+    for name, text in contents.items():
+        first, _, rest = text.partition("\n")
+        older = first.startswith("# sftui: ")
+        made[name] = f"# {line}\n{rest if older else text}" if name.endswith((".yaml", ".yml")) else text
+    return made
 
 
 def _over_repaired(recipe: Recipe, prepared: ExportInput) -> tuple[Recipe, ExportInput, tuple[str, ...]]:

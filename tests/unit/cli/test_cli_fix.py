@@ -89,6 +89,7 @@ def test_a_config_of_trl_and_its_rows_are_fixed_in_rounds(sftui: Sftui, here: Pa
     config, template = Path("fixed/trl.yaml").read_text(), Path("fixed/chat_template.jinja").absolute()
     assert "# mine" in config and "# long" in config and str(Path("fixed/rows.jsonl").absolute()) in config
     assert f"chat_template_path: {template}" in config and "{% generation %}" in template.read_text()
+    assert f"//{Path('fixed').absolute()}" not in config and "render.template tokenizer -> file:/" in config
     assert "sftui-trial" not in "".join(file.read_text() for file in Path("fixed").iterdir())
     assert told["rows"]["changed"] == 6 and told["rows"]["by_repair"] == {"map-roles": 6}
     assert told["samples"][0]["before"].count("human") == 1 and told["samples"][0]["after"].count("user") == 1
@@ -131,7 +132,8 @@ def test_ms_swift_is_told_of_the_length_that_its_rows_need(sftui: Sftui, here: P
 def test_data_without_a_config_is_written_alone_where_rows_change_alone(sftui: Sftui, here: Path) -> None:
     put("rows.jsonl", ROLES)
     words = ("rows.jsonl", *TOK, "--trainer", "trl", "--set", "mask.rule=assistant", "--template", "builtin:chatml")
-    done, told = fixed(sftui, *words, "--select", "ROL001")
+    done, told = fixed(sftui, *words, "--select", "ROL001", "--max-rows", "5")
+    assert told["run"].endswith("--select ROL001 --max-rows 5") and told["codes"][0]["before"] == 10
     assert done.code == 0 and [*Path("fixed").iterdir()] and "--template builtin:chatml" in told["run"]
     assert sorted(file.name for file in Path("fixed").iterdir()) == ["rows.jsonl", "rows.log.jsonl"]
     assert "fixed/rows.jsonl" in told["run"] and "--trainer trl" in told["run"] and became(told) == {"ROL001": "gone"}
