@@ -38,7 +38,8 @@ class Context:
     """The recipe and the loaded things it names.
 
     `generation_config` and `model_config` are the parsed JSON files of the model's folder, None where it has
-    none: checks that need them then say nothing. `memo` holds what was worked out for a role signature or the
+    none: checks that need them then say nothing. `step_rows` are the rows of an optimizer step, None where no opened
+    config says it. `memo` holds what was worked out for a role signature or the
     template; it belongs to this context and its recipe.
     """
 
@@ -49,6 +50,7 @@ class Context:
     tools: Toolbox
     generation_config: Mapping[str, Any] | None = None
     model_config: Mapping[str, Any] | None = None
+    step_rows: int | None = None
     memo: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property

@@ -175,8 +175,12 @@ class Ready(TokenizedData):
     @cached_property
     def _checking(self) -> tuple[Context, tuple[Waiver, ...]]:
         from sftui.findings import Context, read_waivers
+        from sftui.trainers.training import rows_of_step
 
-        return Context.of(self.recipe, self.detected, self.tools), read_waivers(self.recipe.waivers)
+        context = Context.of(self.recipe, self.detected, self.tools)
+        if self.options.config is not None:
+            context = replace(context, step_rows=rows_of_step(self.recipe, self.options.config))
+        return context, read_waivers(self.recipe.waivers)
 
     def checks(self) -> Context:
         """What the checks of rows and of the set-up need; RecipeError for a waiver that makes no sense."""

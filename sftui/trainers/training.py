@@ -79,6 +79,16 @@ def read_training(opened: OpenedConfig) -> Training:
     return Training(traits_of(opened.trainer).title, found, dict(_left(opened, table)))
 
 
+def rows_of_step(recipe: Recipe, opened: OpenedConfig) -> int | None:
+    """The rows, or packs, of an optimizer step of an opened config on one device, or on all of them where the trainer
+    counts these; None where it is not known."""
+    known = _values(read_training(opened).settings)
+    whole, batches = known.get("global_batch_size"), known.get("accumulation")
+    if isinstance(whole, int) and whole > 0:
+        return whole
+    return recipe.batch.size * batches if isinstance(batches, int) and batches > 0 else None
+
+
 def with_training(written: WrittenConfig, preset: str, facts: Facts) -> WrittenConfig:
     """A config of rows and recipe with what is known of training."""
     main, *others = written.files

@@ -191,6 +191,10 @@ class Traits:
     options: Mapping[Effect, str] = field(default_factory=dict)
     """Its own knobs that have an effect which no knob of all trainers has."""
 
+    averages: Literal["", "batch", "step"] = ""
+    """Its loss is the mean over the trained tokens of a batch on one device, or of all batches of a step; empty: that
+    is not known."""
+
     moves_labels: tuple[int, ...] = ()
     """Since this release its datasets move labels, so that its loss shifts nothing; empty: they do not."""
 

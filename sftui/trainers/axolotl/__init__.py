@@ -71,6 +71,7 @@ TRAITS = Traits(
     versions=("0.21", "0.20", "0.19", "0.18"),
     first=(0, 18),
     finds=Finds.DUMMY,
+    averages="step",  # num_items_in_batch of transformers 5.24.0 (axolotl 0.21.0, core/trainers/base.py)
     rules={"assistant": "turn_content"},
     options={
         Effect.TRAINS_END: "own.eot_tokens",

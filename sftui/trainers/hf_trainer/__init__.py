@@ -8,4 +8,5 @@ TRAITS = Traits(
     about="transformers' Trainer as the tutorials use it: the prompt masked, rows padded",
     home="sftui.trainers.hf_trainer.trainer:HfTrainer",
     by_hand=True,
+    averages="step",  # num_items_in_batch (transformers 5.24.0, trainer.py, loss/loss_utils.py fixed_cross_entropy)
 )

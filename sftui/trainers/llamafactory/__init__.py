@@ -58,6 +58,7 @@ TRAITS = Traits(
     },
     renders_templates=False,
     finds=Finds.SLOTS,
+    averages="step",  # num_items_in_batch where there is no processor (0.9.5, train/sft/trainer.py)
     rules={"assistant": "parts"},
     packing=Packing(
         usual="knapsack",

@@ -37,6 +37,7 @@ TRAITS = Traits(
     first=(0, 9, 6),
     package="llamafactory",
     finds=Finds.PROMPTS,
+    averages="step",  # 0.9.6, v1/core/base_trainer.py (step_valid_tokens)
     rules={"assistant": "completion"},
     data_file="dataset_info.yaml",
     empty_stop="",  # it drops while it fills batches, and then trains on none

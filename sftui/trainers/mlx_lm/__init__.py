@@ -14,6 +14,7 @@ TRAITS = Traits(
     versions=("0.32",),
     first=(0, 32),
     finds=Finds.PROMPTS,
+    averages="batch",  # 0.32.2, tuner/trainer.py (default_loss, then the mean of the gradients)
     rules={"last": "completion"},
     empty_stop="ValueError: Training set not found or empty. Must provide training set for fine-tuning.",
     data_name="train.jsonl",

@@ -65,6 +65,7 @@ TRAITS = Traits(
     own_roles={"tool_call": MessageKind.CALL, "tool_response": MessageKind.RESULT},
     renders_templates=False,
     finds=Finds.SLOTS,
+    averages="step",  # num_items_in_batch (4.6.0, trainers/seq2seq_trainer.py compute_loss)
     rules={"assistant": "parts"},
     packing=Packing(
         usual="binpack",

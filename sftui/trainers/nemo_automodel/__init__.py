@@ -66,6 +66,7 @@ TRAITS = Traits(
     versions=("0.7",),
     first=(0, 7),
     finds=Finds.PROMPTS,
+    averages="step",  # num_label_tokens (0.7.0, recipes/llm/train_ft.py, components/loss/masked_ce.py)
     rules={"assistant": "auto"},
     options={Effect.MASKS_OPENED: "own.mask_generation_prompt"},
     packing=Packing(usual="sequential", separates=("sequential", "neat"), separates_by="numbers"),

@@ -42,6 +42,7 @@ TRAITS = Traits(
     first=(0, 6),
     renders_templates=False,
     finds=Finds.MESSAGES,
+    averages="step",  # 0.7.0, recipes/full_finetune_single_device.py (scale_grads by num_tokens)
     rules={"assistant": "turn_full"},
     moves_labels=(0, 7),
     packing=Packing(usual="sequential", separates=("bfd", "sequential")),

@@ -39,6 +39,7 @@ TRAITS = Traits(
     versions=("1.16", "1.14", "1.8"),
     first=(1, 0),
     finds=Finds.TAGS,
+    averages="step",  # num_items_in_batch (trl 1.16.0, trainer/sft_trainer.py compute_loss)
     rules={"assistant": "generation_tag", "completion": "completion"},
     packing=Packing(
         usual="bfd",

@@ -47,6 +47,7 @@ TRAITS = Traits(
     first=(2026, 8),
     package="unsloth_zoo",  # where its preparation is
     finds=Finds.MARKERS,
+    averages="step",  # num_items_in_batch (unsloth_zoo 2026.10.9, loss_utils.py)
     rules={"assistant": "markers", "completion": "completion"},
     packing=Packing(usual="bfd", separate=BEST_FIT, whole=BEST_FIT),
     training_arguments=(99,),

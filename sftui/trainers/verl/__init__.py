@@ -50,6 +50,7 @@ TRAITS = Traits(
     first=(0, 9),
     stored_as_parquet=True,
     finds=Finds.MESSAGES,
+    averages="step",  # batch_num_tokens of data.train_batch_size rows (0.9.1, workers/utils/losses.py sft_loss)
     empty_stop="ZeroDivisionError: integer division or modulo by zero (no batch of data.train_batch_size is full)",
     quirks=(Quirk.ENDS_TEXTS_ALONE, Quirk.NAMED_KEYS_ONLY),
     config="sftui.trainers.verl.config",
