@@ -5,12 +5,15 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable
+from fractions import Fraction
 from functools import lru_cache
+from math import isfinite
 
 from sftui.audit.bars import length_bar, share_bar
 from sftui.audit.figures import QUANTILES, Figures, GroupFigure, LimitFigure, SourceFigure
 from sftui.audit.found import Filter, FindingCounts, dataset_marks
 from sftui.audit.lengths import best_fit, quantiles
+from sftui.audit.loss import Amount, Averaging, LossTally, source_column
 from sftui.audit.tallies import Listing, Tallies, Weights, largest
 from sftui.audit.verdict import Verdict, Verdicts
 from sftui.findings import Context, DatasetChecks, Finding, Severity, check_dataset, check_row
@@ -63,6 +66,7 @@ class Audit:
         self.by_owner, self.by_special = Counter[tuple[str, int, str]](), Counter[int]()
         self._special = context.tools.tokenizer.special_pieces
         self.weights = Weights()
+        self.loss, self._averaging = LossTally(), Averaging.of(context)
         self.sources: dict[str, list[int]] = {}
         self.drops, self.stops = Tallies(), Tallies()
         self.signatures, self.branches, self.finding_sets = Tallies(), Tallies(), Tallies()
@@ -127,6 +131,7 @@ class Audit:
                 self._list("weight", self.weights.add(inspection.examples), row.index)
         if labels.dropped is None:
             self._budget(look)
+            self._account(look, source)
 
     def _tally(self, kind: str, tallies: Tallies, name: str, row: int) -> None:
         """Count a row under a name, and list it there."""
@@ -212,6 +217,36 @@ class Audit:
                 self.by_special[ids[i]] += 1
                 self._list("special", (self._special[ids[i]],), row)
 
+    def _account(self, look: RowLook, source: str) -> None:
+        """Whose loss it is: of each sequence what the model learns, its first token, which nothing predicts, aside."""
+        labels, owners, mask = look.labels, look.shape.owners, look.mask
+        row = look.inspection.row
+        where = [("file", source if source != row.where else ""), *source_column(row.data or {})]
+        for kept in [(one,) for one in labels.kept] if look.inspection.more else [labels.kept]:
+            if kept == ((0, mask.size),) and (not mask.runs or mask.runs[0][0]):
+                spans, drawn, trained, size = mask.runs, mask.trained_in, mask.trained, mask.size
+            else:
+                spans = overlap(mask.runs, tuple([(at + (not i), end) for i, (at, end) in enumerate(kept)]))
+                drawn, trained, size = trained_in(look.stretches, spans), covered(spans), covered(kept)
+            whole: Amount = trained
+            counts: dict[tuple[str, str], Amount] = {}
+            if labels.weights is None:
+                for at, count in drawn.items():
+                    key = ("role", owners[at][0])
+                    counts[key] = counts.get(key, 0) + count
+            else:
+                whole = 0
+                for start, end, weight in labels.weights.runs():
+                    weighed, exact = overlap(spans, ((start, end),)), Fraction(weight if isfinite(weight) else 0)
+                    whole += exact * covered(weighed)
+                    for at, count in trained_in(look.stretches, weighed).items():
+                        key = ("role", owners[at][0])
+                        counts[key] = counts.get(key, 0) + exact * count
+            for key in where:
+                counts[key] = whole
+            counts["length", _bar(size)] = whole
+            self.loss.add(trained, counts)
+
     def merge(self, other: Audit) -> None:
         """Take in an audit of other rows under the same recipe; `other` must not be used afterwards."""
         if self._marking:
@@ -222,7 +257,7 @@ class Audit:
         for name, mine in vars(self).items():
             if isinstance(mine, Counter):
                 mine.update(getattr(other, name))
-            elif isinstance(mine, (Tallies, FindingCounts, DatasetChecks, Verdicts, Weights)):
+            elif isinstance(mine, (Tallies, FindingCounts, DatasetChecks, Verdicts, Weights, LossTally)):
                 mine.merge(getattr(other, name))
         for source, theirs in other.sources.items():
             mine = self.sources.setdefault(source, [0, 0, 0, 0])
@@ -280,6 +315,7 @@ class Audit:
             self.evaluation_rows,
             self.evaluation_tokens,
             self.weights.figures(),
+            self.loss.figures(self._averaging, self.lengths) if packing else None,
         )
 
     def verdict(self) -> tuple[Verdict, ...]:
@@ -333,6 +369,9 @@ def _signature(roles: tuple[str, ...]) -> str:
 def _codes(findings: tuple[tuple[str, Severity], ...]) -> str:
     """The codes of a row's findings, each once."""
     return " ".join(sorted({code for code, _ in findings}))
+
+
+_bar = lru_cache(maxsize=1000)(length_bar)
 
 
 def _group(name: str, tally: Tally) -> GroupFigure:

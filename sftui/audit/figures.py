@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+from sftui.audit.bars import short
+from sftui.text import many, share
 
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0)
 
@@ -61,6 +65,79 @@ class WeightFigures:
 
 
 @dataclass(frozen=True, slots=True)
+class LossShare:
+    """Trained tokens of one `kind` (role, file, length, or a column that says the source) and `name`: how many they
+    are, or what their weights add up to, and their part of the loss where it is averaged over the tokens of a step, of
+    a batch on one device, and of each row."""
+
+    kind: str
+    name: str
+    tokens: float
+    step: float
+    batch: float
+    sample: float
+
+
+@dataclass(frozen=True, slots=True)
+class LossFigures:
+    """Whose loss it is, in the mean over all orders of the rows; the first token of a row is never learnt.
+
+    `over` is what the trainer averages over: `step`, `batch`, or empty where that is not known. `batch` and `step` are
+    their rows, or packs, on one device; with None steps are so large that each token weighs the same. `in_pack` are the
+    rows of a pack in the mean (1: none are packed), which are taken to meet there by chance. Of `rows` that reach the
+    trainer `unlabelled` have nothing to learn, and `without_label` is how likely all of a batch have not.
+    `of_row` maps how many tokens of a row are trained to its part of the loss, each weight 1; `heaviest` is that of the
+    1 % of rows that have most. Both, as `LossShare`, by step, batch and sample.
+    """
+
+    over: str
+    batch: int
+    step: int | None
+    in_pack: float
+    rows: int
+    unlabelled: int
+    without_label: float
+    of_row: Mapping[int, tuple[float, ...]]
+    heaviest: tuple[float, ...]
+    shares: tuple[LossShare, ...]
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What the trainer averages over, what is assumed, and how often a batch has nothing to learn."""
+        unit = "row" if self.in_pack == 1 else "pack"
+        step = "so large that all weigh the same" if self.step is None else many(self.step, unit)
+        batch, own = many(self.batch, unit), "* is the trainer's" if self.over else "the trainer's is not known"
+        said = [
+            f"parts of the loss as a mean over the trained tokens of a step ({step}), a batch ({batch}) or a row; {own}"
+        ]
+        if self.in_pack != 1:
+            said.append(f"about {self.in_pack:.1f} rows a pack, as if they met there by chance")
+        chance = f"{100 * self.without_label:.3g} % of the batches are" if self.without_label else "no batch is"
+        effect = ", and their loss is nan" if self.without_label and self.over == "batch" else ""
+        rows = f"{self.unlabelled:,} of {many(self.rows, 'row')} have no trained token"
+        return (*said, f"{rows}; {chance} without one{effect}")
+
+    @property
+    def compared(self) -> tuple[tuple[str, str, str, tuple[str, ...]], ...]:
+        """Kind, name, tokens and parts, as text, of each group that shares the loss with another of its kind, then of
+        the rows that have most of it."""
+        kinds = Counter(one.kind for one in self.shares)
+        found = [
+            (one.kind, one.name or "no message", short(round(one.tokens)), (one.step, one.batch, one.sample))
+            for one in self.shares
+            if kinds[one.kind] > 1
+        ]
+        every: list[tuple[str, str, str, tuple[float, ...]]] = [
+            *found,
+            ("", "1 % of rows with most", "", self.heaviest),
+        ]
+        return tuple(
+            (kind, name, tokens, tuple(share(round(1e6 * part), 1_000_000, 1) for part in parts))
+            for kind, name, tokens, parts in every
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Figures:
     """Everything counted. Token figures are before anything is cut, but those named `received`.
 
@@ -70,7 +147,7 @@ class Figures:
     `lengths` maps a length in tokens to how many rows have it; `shares` maps a whole per cent (rounded down) to
     how many rows have that part of their tokens trained. The loss budgets count trained tokens that reach the
     trainer: by role (`""`: no message), by message index (-1: none), by special token, by part. `weights` are None
-    where the trainer's loss has none.
+    where the trainer's loss has none, `loss` where nothing is trained or not everything is counted yet.
     """
 
     rows: int
@@ -100,3 +177,4 @@ class Figures:
     evaluation_rows: int = 0
     evaluation_tokens: int = 0
     weights: WeightFigures | None = None
+    loss: LossFigures | None = None

@@ -16,7 +16,7 @@ from sftui.text import cell_width, clip, fit, many, share, visible
 from sftui.views.cells import Line, Role, crop, line, wrap
 
 if TYPE_CHECKING:
-    from sftui.audit.figures import Figures, GroupFigure, WeightFigures
+    from sftui.audit.figures import Figures, GroupFigure, LossFigures, WeightFigures
 
 SHOWN = 8
 """Names of a list; more are counted together."""
@@ -69,6 +69,8 @@ def _blocks(figures: Figures, width: int) -> Iterator[Behind]:
     ):
         if counts:
             yield from _titled(title, _bars(kind, counts, width, SHOWN, named))
+    if figures.loss is not None:
+        yield from _titled("Whose loss it is", _loss(figures.loss, width))
     repeats = (figures.repeated, figures.answered_again, figures.leaked)
     for title, kind, groups in (
         ("Duplicates and overlap", "repeats", repeats),
@@ -142,6 +144,22 @@ def _titled(title: str, lines: Iterable[Behind]) -> Iterator[Behind]:
     yield (), ""
     yield line((title, Role.TITLE)), ""
     yield from lines
+
+
+def _loss(loss: LossFigures, width: int) -> Iterator[Behind]:
+    for words in loss.sentences:
+        yield from _behind("", wrap(line((words, Role.DIM)), width))
+    counted = width >= NARROW_TABLE  # else there is no room for how many tokens they are
+    names, seen = max(6, min(40, width - (34 if counted else 25))), Counter[str]()
+    heads = [f"{name}*" if name == loss.over else name for name in ("step", "batch", "row")]
+    yield line((" " * names + "  tokens " * counted + " " + " ".join(f"{head:>7}" for head in heads), Role.LABEL)), ""
+    for kind, name, tokens, parts in loss.compared:
+        seen[kind] += 1
+        if seen[kind] > SHOWN:
+            continue
+        named = (fit(visible(f"{kind} {name}".strip()), names), Role.KEY)
+        figures = f" {tokens:>7} " * counted + " " + " ".join(f"{part:>7}" for part in parts)
+        yield line(named, (figures, Role.NUMBER)), ""
 
 
 def _quantiles(quantiles: Mapping[float, int]) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby, islice
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError
@@ -171,4 +173,8 @@ def brief(figures: Figures, *, whole: bool = False) -> Figures:
     grouped = ("drops", "stops", "signatures", "branches", "finding_sets")
     shorter: dict[str, Any] = {name: groups(getattr(figures, name)) for name in grouped}
     shorter |= {name: counts(getattr(figures, name)) for name in ("by_role", "by_special")}
+    if figures.loss is not None:
+        kinds = groupby(figures.loss.shares, key=attrgetter("kind"))
+        kept = [share for _, shares in kinds for share in islice(shares, MOST_SENT)]
+        shorter["loss"] = replace(figures.loss, of_row={}, shares=tuple(kept))
     return replace(figures, sources=sources(figures.sources), **shorter)

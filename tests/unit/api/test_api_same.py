@@ -138,6 +138,8 @@ def test_the_check_is_that_of_the_command(tmp_path: Path, capsys: pytest.Capture
     memory = sftui.check(rows_of("chat_messages.jsonl") * 2, tokenizer=loaded(), trainer="trl")
     found = json.loads(json.dumps(memory.as_dict()))
     assert found["codes"] == told["codes"]
+    for figures in (found["figures"], told["figures"]):  # rows in memory are of no file
+        figures["loss"]["shares"] = [one for one in figures["loss"]["shares"] if one["kind"] != "file"]
     assert found["figures"] | {"sources": 0} == told["figures"] | {"sources": 0}
 
 

@@ -218,7 +218,10 @@ def test_figures_without_packing_are_the_same_otherwise() -> None:
     audit = Opened([talk(i) for i in range(5)]).audit()
     fast, whole = audit.figures(packing=False), audit.figures()
     assert all(one.packs is None for one in fast.limits) and all(one.packs == 1 for one in whole.limits)
-    assert all(getattr(fast, name) == getattr(whole, name) for name in Figures.__slots__ if name != "limits")
+    assert all(
+        getattr(fast, name) == getattr(whole, name) for name in Figures.__slots__ if name not in ("limits", "loss")
+    )
+    assert fast.loss is None and whole.loss is not None
 
 
 def test_the_figures_load_neither_checks_nor_trainers() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from sftui.audit.figures import Figures, GroupFigure, LimitFigure, SourceFigure
+from sftui.audit.figures import Figures, GroupFigure, LimitFigure, LossFigures, LossShare, SourceFigure
 from sftui.text import cell_width
 from sftui.views.cells import Line, plain
 from sftui.views.figures import apart, figure_lines
@@ -59,6 +59,15 @@ def figures() -> Figures:
         (GroupFigure("user assistant", 3900, (0, 1, 2, 3, 4)), GroupFigure("system user assistant", 112, (40,))),
         tuple(GroupFigure(f"branch {i}", 400 - i, (i,)) for i in range(11)),
         (GroupFigure("no findings", 3990, (0, 1)), GroupFigure("CON004", 22, (3,))),
+        loss=LossFigures(
+            *("batch", 4, 32, 3.25, 3970, 30, 1.25e-9, {}, (0.21, 0.11, 0.01)),
+            (
+                LossShare("role", "assistant", 470_000, 0.98, 0.97, 0.999_999),
+                LossShare("role", "", 8_000, 0.019, 0.03, 0.000_001),
+                LossShare("file", "part-0.jsonl", 480_900, 1, 1, 1),
+                *(LossShare("source", f"set\x1b {i}", 40_000, 1 / 12, 1 / 12, 1 / 12) for i in range(12)),
+            ),
+        ),
     )
 
 
