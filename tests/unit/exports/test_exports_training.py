@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ KNOWN_UNTOLD = {"axolotl": {"warmup", "bf16", "fp16", "tf32", "logging_steps"}}
 """What the settings of a bare config hang on data or machine for."""
 
 
+@cache
 def opened(trainer: str, text: str) -> OpenedConfig:
     return trainer_named(trainer).read_config("run.sh" if text.startswith("swift ") else "config.yaml", text)
 
