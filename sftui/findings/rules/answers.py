@@ -113,7 +113,6 @@ _UNLESS = re.compile(r"\b(?:if|when|unless|not|never|don't|tool|tools|function|f
 _FORMATS = ("json_object", "json_schema", "json")
 _LINES = re.compile(r"(?:\{.*\}[ \t]*\n)+\{.*\}")
 """A value on each line, as in JSON Lines."""
-_FENCED = re.compile(r"\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*", re.DOTALL | re.IGNORECASE)
 
 
 @row_check(
@@ -148,9 +147,10 @@ def _wants_json(text: str) -> bool:
 
 
 def _why_no_json(text: str) -> str:
-    text = without_thoughts(text)
-    fenced = _FENCED.fullmatch(text)
-    text = (fenced[1] if fenced else text).strip()
+    text = without_thoughts(text).strip()
+    named, _, inside = text.partition("\n")
+    if named.strip().lower() in ("```", "```json") and text.endswith("```"):
+        text = inside[:-3].strip()
     text = f"[{','.join(text.splitlines())}]" if _LINES.fullmatch(text) else text
     try:
         json.loads(text)

@@ -21,8 +21,9 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "object": (Mapping,),
 }
 _PYTHON = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "list": "array", "dict": "object"}
-_DEEP, _ENTRIES = 4, 50
-"""How deep a value is held against its schema, and how many entries of a list are."""
+_DEEP, _ENTRIES, _CHOICES = 4, 50, 200
+"""How deep a value is held against its schema, and how many entries of a list are; longer lists of choices
+are not looked through."""
 
 
 def _declared(**more: Any) -> dict[str, Any]:
@@ -89,7 +90,7 @@ def _wrong(value: Any, schema: Mapping[str, Any], name: str, deep: int) -> Itera
         return
     if None not in kinds and not any(kind is not None and _is(value, kind) for kind in kinds):
         yield f"gives {name} as {type_word(value)}, declared is {' or '.join(map(shown, names))}", None
-    elif isinstance(choices, (list, tuple)) and choices and value not in choices:
+    elif isinstance(choices, (list, tuple)) and 0 < len(choices) <= _CHOICES and value not in choices:
         yield f"gives {name} as {shown(str(value), 30)}, which is none of its {len(choices)} choices", None
     elif isinstance(value, Mapping) and isinstance(schema.get("properties"), Mapping):
         yield from _misfits(value, schema, name, deep + 1)
