@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,12 +25,12 @@ class Several(RowsWorker):
         return replace(event, setup=None) if self.late and isinstance(event, ev.FindingsReady) else event
 
 
-@pytest.fixture
-def options(tmp_path: Path) -> OpenOptions:
+@pytest.fixture(scope="module")
+def options(tmp_path_factory: pytest.TempPathFactory) -> OpenOptions:
     """Row 1 has three findings, the second of which a repair trims away; a length of 40 adds another before them."""
     rows = chats(3)
     rows[1] = (rows[1][0], f" {rows[1][1]}")
-    return OpenOptions((write_chats(tmp_path / "train.jsonl", rows),))
+    return OpenOptions((write_chats(tmp_path_factory.mktemp("several") / "train.jsonl", rows),))
 
 
 def several(driven: Driven) -> Several:
