@@ -20,7 +20,7 @@ from sftui.model import NOWHERE, Inspection, Row
 from sftui.recipe import Recipe, changed, knobs_of
 from sftui.recipe_io import knob_at
 from sftui.trainers import fixes_of, traits_of
-from sftui.trainers.own_config import other_choices
+from sftui.trainers.own_config import choices_of, other_choices
 from sftui.trainers.remembering import last_asked
 
 DECIDING = ("mask", "own", "length", "loss")
@@ -133,7 +133,7 @@ def mappings(recipe: Recipe, detected: Detection, rows: Sequence[Row], *, lost: 
         if other is not recipe:
             yield other
         if lost:
-            yield from _whole(other, columns)
+            yield from _whole(other, detected, columns)
         for name, value in columns.items():
             if name not in read:
                 for field in _fields_for(name, value):
@@ -142,14 +142,13 @@ def mappings(recipe: Recipe, detected: Detection, rows: Sequence[Row], *, lost: 
             if keys := _message_keys(turns, detected.message_keys):
                 named = changed(other, "data.message_keys", {**detected.message_keys, **keys})
                 yield named
-                if roles := _roles(turns, keys.get("role") or detected.message_keys.get("role", "role"), recipe):
-                    yield changed(named, "data.role_map", {**named.data.role_map, **roles})
+                role = keys.get("role") or detected.message_keys.get("role", "role")
+                yield from _renamed(named, turns, role, detected)
     for turns in columns.values():
-        if roles := _roles(turns, detected.message_keys.get("role", "role"), recipe):
-            yield changed(recipe, "data.role_map", {**recipe.data.role_map, **roles})
+        yield from _renamed(recipe, turns, detected.message_keys.get("role", "role"), detected)
 
 
-def _whole(recipe: Recipe, columns: Mapping[str, Any]) -> Iterator[Recipe]:
+def _whole(recipe: Recipe, detected: Detection, columns: Mapping[str, Any]) -> Iterator[Recipe]:
     """The recipe that reads a list of turns with its own keys and roles, or two columns of text as question and
     answer."""
     for name, turns in columns.items():
@@ -159,8 +158,7 @@ def _whole(recipe: Recipe, columns: Mapping[str, Any]) -> Iterator[Recipe]:
             yield made
             made = changed(made, "data.message_keys", keys)
             yield made
-            if roles := _roles(turns, keys["role"], recipe):
-                yield changed(made, "data.role_map", {**made.data.role_map, **roles})
+            yield from _renamed(made, turns, keys["role"], detected)
     texts = [name for name, value in columns.items() if isinstance(value, str)]
     asked, said = ([name for name in texts if name.lower() in _TEXTS[field]] for field in ("prompt", "completion"))
     for first, second in (("prompt", "completion"), ("instruction", "output")):
@@ -205,12 +203,24 @@ def _message_keys(turns: Any, known: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def _roles(turns: Any, key: str, recipe: Recipe) -> dict[str, str]:
-    """The roles of messages that no template knows, as those that they are elsewhere."""
+def _renamed(recipe: Recipe, turns: Any, key: str, detected: Detection) -> Iterator[Recipe]:
+    """The recipe with the roles of some turns that no template knows as those that they are elsewhere, beside the names
+    that it has, or in their place: some trainers take one each, and can be told where they are told the format."""
     if not _is_turns(turns):
-        return {}
-    named = {str(turn.get(key)) for turn in turns}.difference(KNOWN_ROLES, recipe.data.role_map)
-    return {role: ROLE_ALIASES[role.lower()] for role in sorted(named) if role.lower() in ROLE_ALIASES}
+        return
+    known: Mapping[str, str] = recipe.data.role_map
+    said = {str(turn.get(key)) for turn in turns}
+    meant = {role: ROLE_ALIASES.get(role.lower(), role.lower()) for role in sorted(said)}
+    roles = {role: ours for role, ours in meant.items() if ours in KNOWN_ROLES}
+    named = {role: ours for role, ours in roles.items() if role not in (ours, *known)}
+    if not named:
+        return
+    formats = choices_of(recipe, knob_at("data.format", recipe))
+    if recipe.data.format == "auto" and detected.format in formats:
+        recipe = changed(recipe, "data.format", detected.format)
+    yield changed(recipe, "data.role_map", {**known, **named})
+    others = {name: role for name, role in known.items() if role not in roles.values()}
+    yield changed(recipe, "data.role_map", {**others, **roles})
 
 
 def _is_turns(value: Any) -> bool:

@@ -7,7 +7,7 @@ may do none with another.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from sftui.errors import RecipeError, SftuiError
 from sftui.findings.rule import TO_MESSAGES
@@ -116,6 +116,10 @@ def harm_of(was: Inspection, now: Inspection, answering: Container[str], *, asks
 def _less_read(was: Inspection, now: Inspection, answering: Container[str]) -> str:
     """That a row is read as less than it is: a chat as plain text, or a message without what it says or calls."""
     before, after = was.conversation, now.conversation
+    if after is not None and after.kind is Kind.TEXT and (before is None or before.kind is not Kind.TEXT):
+        columns = was.row.data.values() if isinstance(was.row.data, Mapping) else ()
+        if any(isinstance(value, (list, tuple)) and value and isinstance(value[0], Mapping) for value in columns):
+            return f"row {was.row.index}, which has messages, would be read as {after.kind.value}"
     if before is None or after is None:
         return ""
     answers = (one for one in before.messages if one.role in answering)

@@ -117,7 +117,12 @@ def in_keys(recipe: Recipe, fix: Fix) -> Fix:
         keys = f"{traits_of(after.preset).title} {after.version}"
     else:
         said = keys_between(recipe, after)
-        keys = ", ".join(f"remove {key}" if value is None else f"{key}: {value_text(value)}" for key, value in said)
+        told, file = list[str](), ""
+        for key, value in said:
+            where, _, name = key.rpartition(" ")
+            shown, file = name if where and where == file else key, where  # a file is named once
+            told.append(f"remove {shown}" if value is None else f"{shown}: {value_text(value)}")
+        keys = ", ".join(told)
     packs, packing = any(change.path.startswith("pack.") for change in fix.changes), traits_of(recipe.preset).packing
     if keys and packs and packing.separates_by == "positions" and after.pack.strategy in packing.separates:
         keys = f"{keys}, and train with FlashAttention, which alone keeps documents apart by their positions"
@@ -299,6 +304,8 @@ def judged(session: Ready, other: Ready, finding: Finding, *, own: bool = True) 
         hidden = own and was.labels is None  # what was wrong with it could not be seen
         if now.row.left_out is None and not hidden and (new := _errors(has) - _errors(had)):
             return f"row {was.row.index} then has {' and '.join(sorted(new))}"
+        if not own and number == 0 and finding.row is not None and _lost((was, now)) and now.row.left_out is None:
+            return f"row {was.row.index} is lost as before"
         if number == 0 and finding.row is not None and (why := _still(finding, had, now, has)):
             return why
     session.checks().memo["after"] = [now for now, _ in after]

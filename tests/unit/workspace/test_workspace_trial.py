@@ -128,15 +128,29 @@ def test_a_cure_is_tried_on_rows_with_other_findings(tmp_path: Path) -> None:
 
 
 def test_findings_of_one_cause_have_one_cure(tmp_path: Path) -> None:
-    """LLaMA-Factory drops every row for a role that map-roles renames, and then has nothing to train."""
+    """LLaMA-Factory drops every row for a role that no tag of the set's entry names, and then has nothing to train."""
     turns = [{"role": "user", "content": "Hello?"}, {"role": "Assistant", "content": "Hi."}]
     rows = [{"messages": [turns[0], {**turns[1], "content": text}]} for text in ("Hi.", "Bye.", "No.")]
     checking = AuditSession(opened(tmp_path, rows, preset("llamafactory@0.9")), Filter())
     for _ in checking.steps():
         pass
     report = checking.checked()
-    runs = {code: report.advice_on(code).run for code in ("RUN001", "ROL002", "TRU006")}
-    assert runs == dict.fromkeys(runs, "sftui repair --apply map-roles"), runs
+    (advice,) = {report.advice_on(code) for code in ("RUN001", "ROL002", "TRU006")}
+    assert advice.tried and advice.text.startswith("dataset_info.json formatting: sharegpt, columns.messages: messages")
+    assert "tags.user_tag: user, tags.assistant_tag: Assistant" in advice.text
+
+
+def test_rows_of_messages_are_not_cured_by_reading_them_as_text(tmp_path: Path) -> None:
+    """As LLaMA-Factory's `stage: pt` would, where the entry of the set has `format` for `formatting`."""
+    rows = [chat("Hello?", "Hi."), chat("So?", "So.")]
+    wrong = changed(
+        changed(preset("llamafactory@0.9"), "data.format", "alpaca"), "data.fields", {"messages": "messages"}
+    )
+    checking = AuditSession(opened(tmp_path, rows, wrong), Filter())
+    for _ in checking.steps():
+        pass
+    advice = checking.checked().advice_on("RUN001")
+    assert advice.tried and "formatting" in advice.text and "stage" not in advice.text, advice
 
 
 def test_a_fix_that_does_harm_is_told_as_that(tmp_path: Path) -> None:
