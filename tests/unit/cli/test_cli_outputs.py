@@ -61,6 +61,7 @@ PLAIN = {
     "--probe-show",
     "--for",
     "--without",
+    "--max-rate",
 }
 """Options that take words and name no file."""
 WORDS: dict[str, tuple[str, ...]] = {
