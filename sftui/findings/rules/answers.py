@@ -106,7 +106,8 @@ _ASKED = re.compile(
     re.IGNORECASE,
 )
 _STRICT = re.compile(
-    r"\b(?:only|valid|strictly|exclusively|nothing but|just)\b[^.]{0,30}\bJSON\b|\bJSON\b[^.]{0,30}\b(?:only|alone)\b",
+    r"\b(?:only|valid|strictly|exclusively|nothing but|just)\b[^.]{0,30}\bJSON\b"
+    r"|\bJSON\b[^.]{0,30}\b(?:only|alone|nothing (?:else|more))\b",
     re.IGNORECASE,
 )
 _UNLESS = re.compile(r"\b(?:if|when|unless|not|never|don't|tool|tools|function|functions|each)\b", re.IGNORECASE)

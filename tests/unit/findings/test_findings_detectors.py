@@ -151,6 +151,7 @@ def test_questions_that_say_something(said: Any) -> None:
         (chat(("system", "You help. Always answer in JSON only, please."), ("user", "hi"), ("assistant", "Ann")), True),
         (chat(JSON_ONLY, "<think>Well: who?</think>\n[1]"), False),
         (chat(JSON_ONLY, '{"name": "Ann"}\n{"name": "Bo"}'), False),
+        (chat("Who? Answer with a JSON object and nothing else.", "It is Ann."), True),
         (chat("Who? Answer in JSON or as a text, not only JSON.", "It is Ann."), False),
         (chat("What is valid JSON?", "A text."), False),
         (chat(JSON_ONLY, "```\n[1]\n```\n"), False),
