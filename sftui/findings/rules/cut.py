@@ -40,13 +40,18 @@ CON017 = major(
 )
 
 
-@row_check(CONVERSATION, CON017, kinds=SPOKEN, row=lambda look: any(True for _ in _limits(look)))
+@row_check(CONVERSATION, CON017, kinds=SPOKEN, row=lambda look: _may_say(look))
 def limited(look: RowLook) -> Iterator[Fault]:
     """CON017: the row itself says that its answer reached a limit."""
     for where, value in _limits(look):
         yield Fault(
             f"`{where}` is {shown(value, 20)}: the answer reached the limit of what wrote it", f"{where}: {value}"
         )
+
+
+def _may_say(look: RowLook) -> bool:
+    data = look.inspection.row.data or {}
+    return not _REASONS.isdisjoint(data) or dict in map(type, data.values()) or not look.read.manner.plain
 
 
 def _limits(look: RowLook) -> Iterator[tuple[str, str]]:
