@@ -17,7 +17,7 @@ from typing import Any
 
 from sftui.flat import Flat, flat
 from sftui.model import NOWHERE
-from sftui.tokens.loaded import FastEngine, LoadedTokenizer, TextEncoding
+from sftui.tokens.loaded import FastEngine, LoadedTokenizer, TextEncoding, is_panic
 from sftui.tokens.release import give_back
 from sftui.tokens.shortcuts.quick import Form
 from sftui.tokens.surface import BYTE_OF, steps_of
@@ -158,8 +158,10 @@ class _EarlyPart:
                 )
                 for encoding in engine.encode_batch(texts, special)
             ]
-        except Exception:  # tokenizers raises bare Exception: what the whole says of the text counts
-            return None
+        except BaseException as error:  # tokenizers raises bare Exception, or panics: what the whole says counts
+            if isinstance(error, Exception) or is_panic(error):
+                return None
+            raise
 
     def _words_of(self, texts: Sequence[str]) -> set[str]:
         """The words of texts, each as the characters that stand for its bytes."""

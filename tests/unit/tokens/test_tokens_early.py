@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre
 
 from sftui.flat import flat
 from sftui.tokens import builtin, load_tokenizer
-from sftui.tokens.loaded import FastEngine
+from sftui.tokens.loaded import FastEngine, is_panic
 from sftui.tokens.loading import cache
 from sftui.tokens.loading.probes import probe_strings
 from sftui.tokens.shortcuts import early, quick
@@ -37,7 +38,8 @@ def engine_of(backend: Tokenizer, split: bool = False, otherwise: Callable[[], A
 
 
 def alike(backend: Tokenizer, texts: list[str], split: bool = False) -> int:
-    """How many texts a part encoded, each in an engine of its own; AssertionError where one is not as the whole's."""
+    """How many texts a part encoded, each in an engine of its own, or left to a whole that gives up, too;
+    AssertionError where one is not as the whole's."""
     whole, parts = (
         FastEngine(quick._taken_apart(quick.packed(backend.to_str()) or b"").whole(), split_special_tokens=split),
         0,
@@ -48,6 +50,7 @@ def alike(backend: Tokenizer, texts: list[str], split: bool = False) -> int:
         assert engine.added() == whole.added() and engine.decoding == whole.decoding
         for special in (False, True):
             if (part := engine._part) is None or (found := part.encode([text], special)) is None:
+                parts += gives_up(whole, text, special)
                 continue
             parts += 1
             assert found == whole.encode_batch([text], special)
@@ -57,6 +60,16 @@ def alike(backend: Tokenizer, texts: list[str], split: bool = False) -> int:
             for piece in (text, *(content for content, _ in whole.added().values())):
                 assert engine.token_id(piece) == whole.token_id(piece)
     return parts
+
+
+def gives_up(whole: FastEngine, text: str, special: bool) -> bool:
+    """Whether the whole has no tokens for a text."""
+    try:
+        whole.encode_batch([text], special)
+    except BaseException as error:
+        assert isinstance(error, Exception) or is_panic(error)
+        return True
+    return False
 
 
 WORDS = st.lists(st.text("ab \nĠé<|>", min_size=2, max_size=5), max_size=14, unique=True)
@@ -208,3 +221,20 @@ def test_a_damaged_quick_form_is_no_part(make_folder: Any, monkeypatch: pytest.M
     soon = load_tokenizer(folder, mode="provisional")
     assert type(soon.engine) is FastEngine and soon.encode("Hello", True).ids == ids
     assert quick.read_form(cache.cache_root() / "none") is None
+
+
+@pytest.mark.parametrize("base", [Exception, BaseException])
+def test_a_part_on_which_the_library_gives_up_leaves_the_text_to_the_whole(base: type) -> None:
+    """tokenizers raises Exception, and where Rust panics what is no Exception."""
+    raised = type("PanicException", (base,), {"__module__": "pyo3_runtime"})
+
+    def give_up(*_: Any) -> Any:
+        raise raised("as the test asked it to")
+
+    whole = load_tokenizer("builtin:chatml").engine
+    assert isinstance(whole, FastEngine)
+    engine = engine_of(whole.backend)
+    part = engine._part if engine is not None else None
+    assert part is not None and part.encode(["Hello"], False)
+    part._made = (SimpleNamespace(encode_batch=give_up), {})  # type: ignore[assignment]
+    assert part.encode(["Hello"], False) is None
