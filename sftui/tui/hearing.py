@@ -14,6 +14,7 @@ from sftui.tui.inspector import Inspector, View
 from sftui.tui.panes.document_pane import HINT
 from sftui.tui.panes.token_pane import changed_tokens
 from sftui.views.cells import Line, Role, line
+from sftui.views.grid import hit_starts
 from sftui.views.status import problem_lines
 from sftui.workspace import events as ev
 
@@ -29,7 +30,7 @@ def _row(here: Inspector, event: ev.RowReady) -> None:
     if reading.hits is not None:
         hits = reading.hits
         here.put(reading._replace(hits=None))
-        cursor = (hits[-1] if reading.backwards else hits[0]) if hits else None
+        cursor = hit_starts(hits)[-1 if reading.backwards else 0] if hits else None
     elif pane.inspection is None or pane.inspection.row.index != row:
         hits = ()
     pane.show(inspection, here.workspace.recipe, hits=hits, cursor=cursor)

@@ -39,6 +39,16 @@ async def test_each_hit_says_its_place_among_all() -> None:
         assert len(driven.worker.asked(rq.HitsRequest)) == 1, "counted once"
 
 
+async def test_backwards_a_row_is_entered_where_its_last_hit_begins() -> None:
+    async with running() as driven:
+        await driven.press("/", *"capital of", "enter", "n", "n")
+        assert len(driven.main.panes.tokens.state.hits) > 2, "a hit is of several tokens"
+        await driven.press("N")
+        assert driven.said == "hit 2 of 18 · row 0 · n N"
+        await driven.press("N")
+        assert driven.lines[-2].startswith(" hit 1 of 18 · ")
+
+
 def in_two(counted: list[ev.HitsCounted]) -> tuple[ev.HitsCounted, ev.HitsCounted]:
     """What was counted of all rows as if rows 0 to 19 had been a part of their own."""
     (whole,) = counted
