@@ -76,6 +76,12 @@ class History:
         self.now = chosen
         return True
 
+    def replace(self, chosen: RecipeChoice) -> None:
+        """Put `chosen` in the place of what is in force, to which undo does not return then."""
+        self.now = chosen
+        if self.past[-1:] == [chosen]:
+            self.past.pop()
+
     def undo(self) -> bool:
         return self._step(self.past, self.future)
 
@@ -348,6 +354,13 @@ class Workspace:
     def set_repairs(self, repairs: tuple[str, ...]) -> bool:
         """Put other data repairs in force, in the same history as recipes."""
         return self.choose(RecipeChoice(self.recipe, repairs))
+
+    def withdraw(self, repair: str) -> None:
+        """Take a repair out of force as if it had never been put there."""
+        with self._lock:
+            repairs = tuple(name for name in self.repairs if name != repair)
+            self._history.replace(RecipeChoice(self.recipe, repairs))
+            self._announce()
 
     def choose(self, chosen: RecipeChoice) -> bool:
         """Put a recipe and repairs in force, as one change."""
