@@ -32,6 +32,7 @@ from sftui.sources.files import format_of
 from sftui.text import many
 from sftui.trainers import traits_of
 from sftui.trainers.own_config import keys_between
+from sftui.trainers.traits import Quirk
 from sftui.views.knobs import value_text
 
 ROUNDS = 3
@@ -117,7 +118,7 @@ def plan_fix(
         if other.repairs or (config is None and read and elsewhere):
             stem = Path(next(iter(checked.files.values()), checked.title)).name.partition(".")[0] or "rows"
             parquet = format_of(session.source.title) == "parquet" and config is None
-            ending = PARQUET if parquet or traits.stored_as_parquet else ".jsonl"
+            ending = PARQUET if parquet or Quirk.PARQUET_ALONE in traits.quirks else ".jsonl"
             data = folder / (traits.data_name or f"{stem}{ending}")
             log = data.with_name(f"{data.stem}.log.jsonl")
             check_targets(session.options.paths, str(data), str(log))

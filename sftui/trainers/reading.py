@@ -12,7 +12,7 @@ The types are those of the first 10 MB, read in blocks of which each is typed on
 them. sftui takes them from the first rows, and tells every later row of another kind (late_kind). Fractions are rounded
 in a file that is one JSON list, too. Not modelled: a new column after the first 10 MB ends the load; a place that is
 empty in the first rows has the kind of no row; up to 4.6 fractions of a list lose what is beyond 15 digits. A trainer
-that reads Parquet alone (Traits.stored_as_parquet) is shown a JSON file as pandas stores it there, which keeps no place
+that reads Parquet alone (Quirk.PARQUET_ALONE) is shown a JSON file as pandas stores it there, which keeps no place
 of several kinds either.
 
 Whether a trainer reads a file as sftui does: by the ending of its name, and by how the file holds its rows. Source:
@@ -49,6 +49,7 @@ from sftui.sources.formats.saved import SPLITS_APART
 from sftui.sources.records import LIST_OF_LISTS, LISTED, MARKED, ONE_LIST, OVER_LINES, TABLE, WRITTEN, AsStored
 from sftui.text import visible
 from sftui.trainers.declared import traits_of
+from sftui.trainers.traits import Quirk
 from sftui.trainers.versions import at_least, parse, pins_of
 from sftui.values import value_class
 
@@ -80,7 +81,7 @@ def brought(preset: str) -> Reader | None:
     """The newest `datasets` that a preset admits, or the pandas that stores the rows for a trainer that reads Parquet
     alone; None where nothing is known of it."""
     pins = pins_of(preset)
-    library = "pandas" if traits_of(preset).stored_as_parquet else "datasets"
+    library = "pandas" if Quirk.PARQUET_ALONE in traits_of(preset).quirks else "datasets"
     version = pins.newest.get(library) if pins is not None else None
     if pins is None or version is None:
         return None
@@ -398,7 +399,7 @@ def refused_as_stored(rows: Sequence[Row], recipe: Recipe, trainer: Trainer) -> 
     found = None if first is None else _PLACE.fullmatch(first.where)
     if first is None or found is None or first.layout == WRITTEN:
         return None
-    if trainer.traits.by_hand or trainer.traits.stored_as_parquet:
+    if trainer.traits.by_hand or Quirk.PARQUET_ALONE in trainer.traits.quirks:
         return None
     stored = AsStored(visible(found[1]), first.layout, found[2], len(rows))
     apart = stored.layout == SPLITS_APART

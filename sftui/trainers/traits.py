@@ -55,6 +55,9 @@ class Quirk(str, Enum):
     ENDS_TEXTS_ALONE = "`tokenize.append_eos` holds for texts alone, not for rendered chats"
     AUTO_TRAINS_ANSWERS = "mask.rule `auto` trains of a chat its answers; else everything"
     MASKS_END = "the last token of a chat is masked as soon as length.max is set, whether anything is cut or not"
+    PARQUET_ALONE = (
+        "it reads Parquet alone: rows of a JSON file are shown as pandas stores them there, of one type a place"
+    )
     TEMPLATE_BY_SCRIPT = "its config does not name the chat template: the user's script, or the model's folder, sets it"
 
 
@@ -170,9 +173,6 @@ class Traits:
     """Roles that it alone has, or takes for something else than chat templates do."""
     answering: frozenset[str] = field(init=False)
     """The roles of what the model is to say: answers, and calls in messages of their own."""
-
-    stored_as_parquet: bool = False
-    """It reads Parquet alone: rows of a JSON file are shown as pandas stores them there, with one type a place."""
 
     endings: Mapping[str, str] = field(default_factory=dict)
     """The loader of `datasets` by which it reads a local file, by the ending of its name; it stops at any other. None:

@@ -26,8 +26,9 @@ def ask(here: Inspector, what: str = "repaired") -> None:
         return
     from sftui.session.repairing import PARQUET
     from sftui.trainers import traits_of
+    from sftui.trainers.traits import Quirk
 
-    ending = PARQUET if traits_of(here.workspace.recipe.preset).stored_as_parquet else ".jsonl"
+    ending = PARQUET if Quirk.PARQUET_ALONE in traits_of(here.workspace.recipe.preset).quirks else ".jsonl"
     name = file_next_to(here.workspace.options.paths[0], what, ending)
     here.ask("new file for the repaired data; the log of changes goes next to it", partial(_named, here), value=name)
 
