@@ -11,7 +11,7 @@ from sftui.text import many, visible
 from sftui.views.cells import Line, Role, line, wrap
 from sftui.views.knobs import value_text
 
-NAMES = {TRAINER: "the trainer's own code", DRAWN: "the tokenizer cuts the same text otherwise each time"}
+NAMES = {TRAINER: "trainer", DRAWN: "the tokenizer cuts the same text otherwise each time"}
 """What settings are called that are no keys."""
 
 
