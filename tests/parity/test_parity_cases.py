@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,13 @@ sys.path.append(str(Path(__file__).parent.parent / "cases"))
 from test_cases import CASES, placed, read, words_of
 
 pytestmark = pytest.mark.parity
+TRIED = CASES[:: int(os.environ.get("SFTUI_PARITY_EACH") or 1)]
+"""Each starts a trainer: of all the share that `SFTUI_PARITY_EACH` asks for."""
 KEPT = {"axolotl-exact-copies": "row 1: dropped by the trainer, kept by sftui"}
 """Where sftui shows more rows than are trained, which it says itself."""
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", TRIED)
 def test_the_real_trainer_does_what_is_said_of_it(
     name: str, shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
