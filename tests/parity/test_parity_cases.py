@@ -36,9 +36,11 @@ def test_the_real_trainer_does_what_is_said_of_it(
         (tmp_path / file).parent.mkdir(exist_ok=True)
         (tmp_path / file).write_text(text, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    words = next(words_of(run) for run in case["runs"] if words_of(run)[0] == "check")
-    if "--select" in words:
-        del words[(at := words.index("--select")) : at + 2]
+    runs = [words_of(run) for run in case["runs"]]
+    words = next((run for run in runs if run[0] == "check"), runs[0])
+    for option in ("--select", "--view"):
+        if option in words:
+            del words[(at := words.index(option)) : at + 2]
     with pytest.raises(SystemExit) as ended:
         main(["verify", *(placed(word, shared / "testdata") for word in words[1:]), "--python", str(python)])
     out, err = capsys.readouterr()
