@@ -62,7 +62,6 @@ NO_KEYS: Mapping[str, frozenset[str]] = {
             "chat_template_kwargs",
             "enable_thinking",
             "date_string",  # a column, and what it may hold
-            "keep_start",
             "embed_tokens",
             "lm_head",
         }
@@ -73,7 +72,6 @@ NO_KEYS: Mapping[str, frozenset[str]] = {
             "tokenizer_config",  # of the tokenizer's own file
             "tokenizer_default",
             "tokenizer_default_fallback_chatml",
-            "enable_thinking",
             "date_string",
             "embed_tokens",
             "lm_head",
@@ -83,7 +81,6 @@ NO_KEYS: Mapping[str, frozenset[str]] = {
     "torchtune": frozenset(),
     "unsloth": frozenset(
         {
-            "enable_thinking",  # a variable of the template
             "max_seq_length",  # of FastLanguageModel.from_pretrained, in the package `unsloth`
             "eos_token",
             "eos_token_id",
