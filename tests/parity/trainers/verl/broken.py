@@ -10,5 +10,5 @@ BROKEN = (
     Broken("verl@0.9", "ROL001", rows=ALIASES, repair="map-roles"),
     Broken("verl@0.9", "CON004", rows=SPACES, repair="trim"),
     Broken("verl@0.9", "INJ001", rows=CONTROL, repair="strip-tokens"),
-    Broken("verl@0.9", "CON001", rows=NOTHING, repair="fill-content", comes=("RUN001",)),
+    Broken("verl@0.9", "CON001", rows=NOTHING, repair="fill-content", comes=("CON020", "RUN001")),
 )
