@@ -67,27 +67,31 @@ class LossTally:
 
     def __init__(self) -> None:
         self.rows = Counter[int]()
-        self.names: dict[tuple[str, str], dict[int, Amount]] = {}
+        self.kinds: dict[str, dict[str, dict[int, Amount]]] = {}
 
     def add(self, trained: int, counts: Mapping[tuple[str, str], Amount]) -> None:
         """A sequence of so many trained tokens, and how many of them there are of each kind and name."""
         self.rows[trained] += 1
-        names = self.names
-        for key, count in counts.items():
-            held = names[key] if key in names else self._of(*key)
+        for (kind, name), count in counts.items():
+            held = self._of(kind, name)
             held[trained] = held.get(trained, 0) + count
 
     def merge(self, other: LossTally) -> None:
         self.rows.update(other.rows)
-        for (kind, name), counts in other.names.items():
-            held = self._of(kind, name)
-            for trained, count in counts.items():
-                held[trained] = held.get(trained, 0) + count
+        for kind, names in other.kinds.items():
+            for name, counts in names.items():
+                held = self._of(kind, name)
+                for trained, count in counts.items():
+                    held[trained] = held.get(trained, 0) + count
 
     def _of(self, kind: str, name: str) -> dict[int, Amount]:
-        held = self.names.get((kind, name))
+        """The amounts of a name, later ones beyond `MOST_NAMES` of a kind together."""
+        names = self.kinds.get(kind)
+        if names is None:
+            names = self.kinds[kind] = {}
+        held = names.get(name)
         if held is None:
-            held = self.names.setdefault((kind, name if len(self.names) < MOST_NAMES else OTHERS), {})
+            held = names.setdefault(name if len(names) < MOST_NAMES else OTHERS, {})
         return held
 
     def figures(self, averaging: Averaging, lengths: Histogram) -> LossFigures | None:
@@ -96,7 +100,7 @@ class LossTally:
         in_pack = averaging.rows_in_a_pack(lengths)
         of_step = None if averaging.step is None else averaging.step * in_pack
         ways = [token_weights(self.rows, among) for among in (of_step, averaging.batch * in_pack, 1.0)]
-        sources = [counts for (kind, _), counts in sorted(self.names.items()) if kind == "file"]
+        sources = [counts for _, counts in sorted(self.kinds.get("file", {}).items())]
         totals = [sum(_weigh(counts, way) for counts in sources) for way in ways]
         if not all(isfinite(total) and total > 0 for total in totals):
             return None
@@ -107,7 +111,8 @@ class LossTally:
         }
         shares = [
             LossShare(kind, name, float(sum(counts.values())), *[_weigh(counts, w) / t for w, t in zip(ways, totals)])
-            for (kind, name), counts in self.names.items()
+            for kind, names in self.kinds.items()
+            for name, counts in names.items()
         ]
         return LossFigures(
             averaging.over,

@@ -13,7 +13,8 @@ import pytest
 from audit_rows import Opened, chat, talk
 
 from sftui.audit.figures import LossFigures
-from sftui.audit.loss import token_weights, unlabelled_batch
+from sftui.audit.loss import Averaging, LossTally, token_weights, unlabelled_batch
+from sftui.audit.tallies import MOST_NAMES, OTHERS
 from sftui.exports.formats_json import figures_record
 from sftui.model import Row
 from sftui.trainers import trainer_named
@@ -110,6 +111,24 @@ def test_the_audit_equals_a_plain_loop(changes: dict[str, Any]) -> None:
             assert getattr(one, name) == pytest.approx(wanted, abs=1e-8), (key, name)
     for kind in ("source", "length", "role"):
         assert sum(one.sample for one in loss.shares if one.kind == kind) == pytest.approx(1)
+
+
+def test_names_are_bounded_for_each_kind_by_itself() -> None:
+    """A set of many sources still has the roles and lengths of its last rows."""
+    tally, halves = LossTally(), (LossTally(), LossTally())
+    for number in range(MOST_NAMES + 10):
+        counts = {("file", ""): 5, ("source", f"s{number}"): 5, ("length", "<16"): 5}
+        if number >= MOST_NAMES:
+            counts = {**counts, ("role", "tool"): 5, ("length", "<32"): 5}
+        for one in (tally, halves[number % 2]):
+            one.add(5, counts)
+    halves[0].merge(halves[1])
+    for one in (tally, halves[0]):
+        loss = one.figures(Averaging("step", 2), {20: MOST_NAMES + 10})
+        assert loss is not None
+        names = {kind: {one.name for one in loss.shares if one.kind == kind} for kind in ("source", "role", "length")}
+        assert len(names["source"]) == MOST_NAMES + 1 and OTHERS in names["source"]
+        assert (names["role"], names["length"]) == ({"tool"}, {"<16", "<32"})
 
 
 def test_weights_count() -> None:
