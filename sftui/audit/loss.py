@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from math import exp, isfinite, lgamma, log
+from math import exp, inf, lgamma, log
 from typing import Any
 
 from sftui.audit.figures import LossFigures, LossShare
@@ -27,6 +27,8 @@ HEAVIEST = 0.01
 EXACT, STABLE = 4000, 32
 """Up to so many rows times rows of a mean, rows are drawn without being put back, and up to so many rows where a mean
 goes over more than half of them; else as if each were drawn from all others (off by their spread, over the rows)."""
+LARGEST = 1e100
+"""Weights that add up to more, or cancel each other but for so small a part, say nothing of whose loss it is."""
 STEP, ENDS = 0.4, 30.0
 """The trapezoidal rule in log u, from exp(-ENDS) over the largest N to ENDS over the smallest: off by at most 1e-9."""
 
@@ -95,25 +97,29 @@ class LossTally:
         return held
 
     def figures(self, averaging: Averaging, lengths: Histogram) -> LossFigures | None:
-        """None where nothing is trained; `lengths`: how many rows have so many tokens."""
+        """None where nothing is trained, or by weights beyond all use; `lengths`: how many rows have so many tokens."""
         rows = sum(self.rows.values())
         in_pack = averaging.rows_in_a_pack(lengths)
         of_step = None if averaging.step is None else averaging.step * in_pack
         ways = [token_weights(self.rows, among) for among in (of_step, averaging.batch * in_pack, 1.0)]
         sources = [counts for _, counts in sorted(self.kinds.get("file", {}).items())]
         totals = [sum(_weigh(counts, way) for counts in sources) for way in ways]
-        if not all(isfinite(total) and total > 0 for total in totals):
+        if not all(total > 0 for total in totals):
             return None
+        even = {trained: trained * times for trained, times in self.rows.items()}
+        wholes = [_weigh(even, way) for way in ways]
         per_row = {
-            trained: tuple([trained * way[trained] / total for way, total in zip(ways, totals)])
+            trained: tuple([trained * way[trained] / whole for way, whole in zip(ways, wholes)])
             for trained in sorted(self.rows)
             if trained
         }
         shares = [
-            LossShare(kind, name, float(sum(counts.values())), *[_weigh(counts, w) / t for w, t in zip(ways, totals)])
+            LossShare(kind, name, _real(sum(counts.values())), *[_weigh(counts, w) / t for w, t in zip(ways, totals)])
             for kind, names in self.kinds.items()
             for name, counts in names.items()
         ]
+        if not all(abs(part) < LARGEST for one in shares for part in (one.tokens, one.step, one.batch, one.sample)):
+            return None
         return LossFigures(
             averaging.over,
             averaging.batch,
@@ -192,7 +198,15 @@ def unlabelled_batch(rows: int, unlabelled: int, among: float) -> float:
 
 
 def _weigh(counts: Mapping[int, Amount], way: Mapping[int, float]) -> float:
-    return float(sum(float(count) * way[trained] for trained, count in sorted(counts.items()) if trained))
+    return float(sum(_real(count) * way[trained] for trained, count in sorted(counts.items()) if trained))
+
+
+def _real(amount: Amount) -> float:
+    """The nearest float; infinite where there is none."""
+    try:
+        return float(amount)
+    except OverflowError:
+        return inf
 
 
 def _order(one: LossShare) -> tuple[int, str, float, str]:

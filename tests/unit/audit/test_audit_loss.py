@@ -131,15 +131,33 @@ def test_names_are_bounded_for_each_kind_by_itself() -> None:
         assert (names["role"], names["length"]) == ({"tool"}, {"<16", "<32"})
 
 
-def test_weights_count() -> None:
+def weighted(*weights: float) -> Opened:
+    """A row of each weight, alike otherwise."""
     said: list[dict[str, Any]] = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}]
     rows = [
         Row(i, {"messages": [said[0], {**said[1], "weight": w}], "source": f"w{w}"}, "{}", f"line {i}", 10)
-        for i, w in enumerate((0.25, 1.75))
+        for i, w in enumerate(weights)
     ]
-    _, loss = loss_of(rows, {"mask.rule": "assistant", "loss.weights": "float"})
+    return Opened(rows, changes={"mask.rule": "assistant", "loss.weights": "float"})
+
+
+def test_weights_count() -> None:
+    loss = weighted(0.25, 1.75).audit().figures().loss
+    assert loss is not None
     found = {one.name: (one.step, one.batch, one.sample) for one in loss.shares if one.kind == "source"}
     assert found == {"w0.25": pytest.approx((0.125,) * 3), "w1.75": pytest.approx((0.875,) * 3)}
+
+
+def test_the_part_of_a_row_is_that_without_weights() -> None:
+    loss = weighted(0.5, 0.5, 0.25).audit().figures().loss
+    assert loss is not None and loss.heaviest == pytest.approx((1 / 3,) * 3)
+    assert [*loss.of_row.values()] == [pytest.approx((1 / 3,) * 3)]
+    assert sum(one.step for one in loss.shares if one.kind == "source") == pytest.approx(1)
+
+
+@pytest.mark.parametrize("weights", [(1.7e308, 1.0), (1e308, -1e308, 1e-300), (1e90, -1e90, 1e-300)])
+def test_of_weights_beyond_all_use_nothing_is_said(weights: tuple[float, ...]) -> None:
+    assert weighted(*weights).audit().figures().loss is None
 
 
 def test_what_is_said_of_it() -> None:
