@@ -112,7 +112,8 @@ class LossFigures:
         ]
         if self.in_pack != 1:
             said.append(f"about {self.in_pack:.1f} rows a pack, as if they met there by chance")
-        chance = f"{100 * self.without_label:.3g} % of the batches are" if self.without_label else "no batch is"
+        percent = f"{100 * self.without_label:.3g}" if self.without_label >= 1e-5 else "<0.001"
+        chance = f"{percent} % of the batches are" if self.without_label else "no batch is"
         effect = ", and their loss is nan" if self.without_label and self.over == "batch" else ""
         rows = f"{self.unlabelled:,} of {many(self.rows, 'row')} have no trained token"
         return (*said, f"{rows}; {chance} without one{effect}")

@@ -171,6 +171,8 @@ def test_what_is_said_of_it() -> None:
     assert "Whose loss it is" in shown and " batch* " in shown and "step* " not in shown
     assert "2 of 5 rows have no trained token; 10 % of the batches are without one, and their loss is nan" in shown
     assert figures_record(figures)["loss"]["without_label"] == pytest.approx(0.1)
+    rarely = replace(loss, without_label=4.5e-25).sentences
+    assert rarely[-1] == "2 of 5 rows have no trained token; <0.001 % of the batches are without one"
     packed = loss_of(rows[:2], {"mask.rule": "assistant", "pack.strategy": "bfd", "length.max": 1024})[1]
     assert packed.in_pack == 2 and packed.shares[0].batch == pytest.approx(packed.shares[0].step)
     assert "about 2.0 rows a pack" in packed.sentences[1]
