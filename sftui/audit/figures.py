@@ -123,18 +123,15 @@ class LossFigures:
         """Kind, name, tokens and parts, as text, of each group that shares the loss with another of its kind, then of
         the rows that have most of it."""
         kinds = Counter(one.kind for one in self.shares)
-        found = [
+        groups: list[tuple[str, str, str, tuple[float, ...]]] = [
             (one.kind, one.name or "no message", short(round(one.tokens)), (one.step, one.batch, one.sample))
             for one in self.shares
             if kinds[one.kind] > 1
         ]
-        every: list[tuple[str, str, str, tuple[float, ...]]] = [
-            *found,
-            ("", "1 % of rows with most", "", self.heaviest),
-        ]
+        groups.append(("", "1 % of rows with most", "", self.heaviest))
         return tuple(
             (kind, name, tokens, tuple(share(round(1e6 * part), 1_000_000, 1) for part in parts))
-            for kind, name, tokens, parts in every
+            for kind, name, tokens, parts in groups
         )
 
 
