@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,7 @@ class Report:
         """How many findings there are of each severity."""
         return {severity.value: self._checked.audit.found.severities[severity] for severity in Severity}
 
-    @property
+    @cached_property
     def figures(self) -> Figures:
         """Lengths, trained tokens, drops, duplicates and more, over all rows that were looked at."""
         return self._checked.audit.figures()
