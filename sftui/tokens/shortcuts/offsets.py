@@ -251,7 +251,8 @@ class SpaceOffsets(ByteOffsets):
         for token, start, end in zip(ids[front:], placed[0], (*placed[0][1:], len(text))):
             here, surface = text[start:end].encode("utf-8", "surrogatepass"), self._surface(token)
             if token in self._taking:
-                surface = here if here.strip() == surface else b"?"
+                before, found, behind = text[start:end].partition(self._taking[token][0])
+                surface = here if found and _WHITE.fullmatch(before + behind) else b"?"
             elif surface[:1] == b" " and surface[1:] == here:  # a `▁` that was put there
                 surface = here
             said += surface

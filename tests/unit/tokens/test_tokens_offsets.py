@@ -239,6 +239,14 @@ def test_tokens_are_told_to_be_the_text_where_spaces_are_written(number: int) ->
     assert cut(spaced(number), "Hello two<|end|>\n é日 x <|tab|>") and not cut(spaced(number), "a▁b")
 
 
+@pytest.mark.parametrize("number", range(len(SPACES)))
+def test_white_space_of_any_kind_goes_along_with_an_added_token(number: int) -> None:
+    """And is one, where it is added itself."""
+    made = Tokenizer.from_str(spaced(number).to_str())
+    made.add_special_tokens([AddedToken("\n\n", normalized=False)])
+    assert all(cut(made, text) for text in ("Hello\u3000 <|tab|>", "<|end|>\u3000\x85x", "Hello\n\nthere", "x\n\n"))
+
+
 @pytest.mark.parametrize(
     "change",
     [
