@@ -106,7 +106,11 @@ class ByteOffsets:
     def spells(self, ids: Sequence[int], text: str, special: bool) -> bool:
         """Whether the bytes of the tokens are the text: what is claimed of all that are cut, looked up for some."""
         front, back = (self._front, self._back) if special else (0, 0)
-        return b"".join(map(self._surface, ids[front : len(ids) - back])) == text.encode("utf-8", "surrogatepass")
+        return self._spelt(ids[front : len(ids) - back], text) == text.encode("utf-8", "surrogatepass")
+
+    def _spelt(self, ids: Sequence[int], text: str) -> bytes | None:
+        """The bytes of the tokens of a text with nothing around it; None where these have no places in it."""
+        return b"".join(map(self._surface, ids))
 
     def of(self, ids: Sequence[int], text: str, special: bool) -> Offsets | None:
         """Where each token starts and ends, NOWHERE for those that were put around the text; None where the bytes of
@@ -242,13 +246,12 @@ class SpaceOffsets(ByteOffsets):
     def _tells(self, text: str) -> bool:
         return METASPACE not in text
 
-    def spells(self, ids: Sequence[int], text: str, special: bool) -> bool:
-        front, back = (self._front, self._back) if special else (0, 0)
-        placed = self._places(ids[front : len(ids) - back], text)
+    def _spelt(self, ids: Sequence[int], text: str) -> bytes | None:
+        placed = self._places(ids, text)
         if placed is None:
-            return False
+            return None
         said = bytearray()
-        for token, start, end in zip(ids[front:], placed[0], (*placed[0][1:], len(text))):
+        for token, start, end in zip(ids, placed[0], (*placed[0][1:], len(text))):
             here, surface = text[start:end].encode("utf-8", "surrogatepass"), self._surface(token)
             if token in self._taking:
                 before, found, behind = text[start:end].partition(self._taking[token][0])
@@ -256,7 +259,7 @@ class SpaceOffsets(ByteOffsets):
             elif surface[:1] == b" " and surface[1:] == here:  # a `▁` that was put there
                 surface = here
             said += surface
-        return said == text.encode("utf-8", "surrogatepass")
+        return bytes(said)
 
     def _places(self, ids: Sequence[int], text: str) -> Offsets | None:
         if len(ids) < 2 or self._wrong:
