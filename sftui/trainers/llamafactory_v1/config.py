@@ -238,7 +238,7 @@ def _changes(draft: Draft, opened: OpenedConfig, changes: table.Keys) -> table.K
         draft.files += _changed_info(recipe, opened, facts)
         if draft.files and facts.folder:
             changes = {**changes, ("train_dataset",): str(Path(facts.folder) / draft.files[-1].name)}
-        elif moved:
+        elif moved and not draft.files:
             changes = {**changes, ("train_dataset",): moved}
         if not draft.files and other:
             draft.notes.append("train_dataset names the rows themselves: name a YAML with `converter` to read them so")

@@ -177,6 +177,15 @@ def test_a_config_keeps_its_comments_and_its_other_keys() -> None:
     assert (listed.name, listed.content) == ("ds.yaml", LISTED + "  converter: alpaca\n")
 
 
+def test_the_file_of_datasets_names_other_rows_where_there_is_one() -> None:
+    opened = read(base="model: M\nmodel_class: llm\ntrain_dataset: ds.yaml\n")
+    main, listed = write_config(opened.recipe, opened, Facts(data="new.jsonl")).files
+    assert main.content == opened.text and "path: new.jsonl" in listed.content
+    opened = read(base="model: M\nmodel_class: llm\ntrain_dataset: rows.jsonl\n")
+    (main,) = write_config(opened.recipe, opened, Facts(data="new.jsonl")).files
+    assert main.content == opened.text.replace("rows.jsonl", "new.jsonl")
+
+
 @pytest.mark.parametrize(
     "knobs", [{"mask.rule": "assistant"}, {"pack.strategy": "bfd"}, {"data.fields": {"messages": "talk"}}]
 )
