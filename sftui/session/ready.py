@@ -175,10 +175,11 @@ class Ready(TokenizedData):
     @cached_property
     def _checking(self) -> tuple[Context, tuple[Waiver, ...]]:
         from sftui.findings import Context, read_waivers
-        from sftui.trainers.training import rows_of_step
 
         context = Context.of(self.recipe, self.detected, self.tools)
         if self.options.config is not None:
+            from sftui.trainers.training import rows_of_step
+
             context = replace(context, step_rows=rows_of_step(self.recipe, self.options.config))
         return context, read_waivers(self.recipe.waivers)
 
