@@ -296,7 +296,7 @@ def _note(key: str, value: Any, known: KnownKeys, config: Mapping[str, Any]) -> 
         text = next((one for one in files if Path(one).suffix in (".json", ".jsonl", ".csv")), None)
         if text is not None:  # utils/dataset/multiturn_sft_dataset.py, pandas.read_parquet
             error = "ArrowInvalid: Parquet magic bytes not found in footer"
-            return known.stops(key, value, f"{error}; write {text} with `sftui convert {text} -o OUT.parquet`")
+            return known.stops(key, value, f"{error}; store it as Parquet with `sftui convert {text} -o OUT.parquet`")
     if key == "data.truncation" and value == "left" and (config.get("data") or {}).get("pad_mode") != "right":
         return KeyNote(key, value, KeyUse.USED, CUT)
     other = key.partition(".")[0] not in ("data", "model") or key.startswith("model.override_config.")
