@@ -13,7 +13,7 @@ from sftui.audit.found import FoundCode, FoundFinding
 from sftui.audit.verdict import Verdict
 from sftui.errors import without_secrets
 from sftui.findings import Finding, Fix, Severity, fix_text
-from sftui.findings.catalogue import repair_command
+from sftui.findings.catalogue import cures_of, repair_command
 from sftui.findings.rule import DROP
 from sftui.model import Inspection, RecipeChange
 from sftui.recipe import Recipe
@@ -133,9 +133,10 @@ class AuditReport:
         finding or its rule says, which nobody tried.
         """
         cured = self.cured.get(tried_as(finding))
-        for cure in cures_of(cured):
-            if isinstance(cure, Fix):
-                return Advice(cure.trainer_keys.get(self.trainer) or cure.title, True)
+        cure = next(iter(cures_of(cured)), None)
+        if isinstance(cure, Fix):
+            return Advice(cure.trainer_keys.get(self.trainer) or cure.title, True)
+        if cure is not None:
             return Advice(TITLES[cure], True, repair_command(cure, finding.code))
         own = self._words(finding, cured)
         if cured is None or not cured.repairs:
@@ -157,9 +158,9 @@ class AuditReport:
     def _words(self, finding: Finding, cured: Finding | None) -> str:
         """What the finding or its rule says to do; "" for a fix of the recipe that was tried and does not help."""
         fix = finding.fix
-        if fix is not None and not fix.changes and fix.template is None:
+        if fix is not None and fix.in_words:
             return fix.title
-        if cured is not None and fix is not None and (fix.changes or fix.template):
+        if cured is not None and fix is not None:
             return f"{NO_FIX}{cured.declined[0]}" if cured.declined else ""
         return (fix.trainer_keys.get(self.trainer) if fix is not None else "") or fix_text(finding.code, self.trainer)
 
@@ -204,15 +205,6 @@ class AuditReport:
         if not found.where and self.files:
             file = next(iter(self.files.values()))
         return self.tracked.get(file, file), line
-
-
-def cures_of(cured: Finding | None) -> tuple[Fix | str, ...]:
-    """What was tried against a finding and helps: a fix of the recipe, repairs of the data that leave rows in."""
-    if cured is None:
-        return ()
-    fix = cured.fix
-    fixes = (fix,) if fix is not None and (fix.changes or fix.template) else ()
-    return (*fixes, *(name for name in cured.repairs or () if name != DROP))
 
 
 def tried_as(finding: Finding) -> tuple[object, ...]:

@@ -13,7 +13,7 @@ from types import ModuleType
 from sftui.errors import RecipeError
 from sftui.findings import rules
 from sftui.findings.checks import DatasetCheck, Parts, RowCheck, SetupCheck
-from sftui.findings.model import GRADES
+from sftui.findings.model import GRADES, Finding, Fix
 from sftui.findings.rule import DROP, NAMED, TO_MESSAGES, Rule
 from sftui.nearest import did_you_mean
 
@@ -94,6 +94,14 @@ REPAIR_OF: Mapping[str, tuple[str, ...]] = {one.code: one.repair for one in CODE
 def fix_text(code: str, trainer: str) -> str:
     """What to do against a code under a trainer (see `Rule.fix_text`)."""
     return CODES[code].fix_text(trainer)
+
+
+def cures_of(cured: Finding | None) -> tuple[Fix | str, ...]:
+    """What was tried against a finding and helps: a fix of the recipe, repairs of the data that leave rows in."""
+    if cured is None:
+        return ()
+    fixes = () if cured.fix is None or cured.fix.in_words else (cured.fix,)
+    return (*fixes, *(name for name in cured.repairs or () if name != DROP))
 
 
 def repair_command(name: str, code: str) -> str:

@@ -61,6 +61,11 @@ class Fix:
     repair: str | None = None
     trainer_keys: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def in_words(self) -> bool:
+        """Whether it only says what to do, so that it can be neither tried nor put in force."""
+        return not (self.changes or self.template)
+
 
 @value_class
 class Finding:

@@ -64,15 +64,14 @@ def _fix(finding: Finding, width: int, trainer: str) -> list[Line]:
     fix = finding.fix
     if fix is None:
         return []
-    words = not (fix.changes or fix.template)  # which no trial stands behind
-    head = f"{INDENT}{'not tried' if words else 'fix'}  "
+    head = f"{INDENT}{'not tried' if fix.in_words else 'fix'}  "
     lines = list(wrap(line((head, Role.KEY), (visible(fix.title), Role.PLAIN)), width, INDENT + "     "))
     for change in fix.changes:
         text = f"{change.path}: {visible(str(change.before))} → {visible(str(change.after))}"
         shown = clip(text, 3 * width)  # the value may be a whole template
         lines += wrap(line((f"{INDENT}     ", Role.PLAIN), (shown, Role.CHANGED)), width, INDENT + "     ")
     own = fix.trainer_keys.get(trainer, "")
-    if own and own != fix.title and not words:
+    if own and own != fix.title and not fix.in_words:
         lines += wrap(line((f"{INDENT}{trainer}  ", Role.KEY), (visible(own), Role.PLAIN)), width, INDENT + "     ")
     return lines
 

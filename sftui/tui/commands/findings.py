@@ -65,7 +65,7 @@ def _no_cure(here: Inspector) -> StatusMessage | None:
     if finding is None:
         return _none(here)
     own = finding.fix
-    if repairs.cures(here, finding) or (own is not None and bool(own.changes or own.template)):
+    if repairs.cures(here, finding) or (own is not None and not own.in_words):
         return None
     if answer is not None and not answer.tried:
         return StatusMessage(UNTRIED, Role.DIM)

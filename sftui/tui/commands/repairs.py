@@ -49,7 +49,7 @@ def cures(here: Inspector, finding: Finding, in_force: bool = False) -> list[tup
 def cure(here: Inspector, finding: Finding, verb: str, fix: Callable[[], None], repair: Callable[[str], None]) -> None:
     """The one cure that a finding has, or the one picked of several: the fix of its recipe or template, or a repair."""
     repairs = cures(here, finding)
-    own = finding.fix if finding.fix is not None and (finding.fix.changes or finding.fix.template) else None
+    own = finding.fix if finding.fix is not None and not finding.fix.in_words else None
     ways = [(("recipe" if own.changes else "template", own.title), fix)] if own is not None else []
     ways += [(entry, partial(repair, entry[0])) for entry in repairs]
     if not repairs:
