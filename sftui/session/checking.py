@@ -7,6 +7,8 @@ import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping
 from functools import cached_property
+from math import inf
+from typing import TypeVar
 
 from sftui.audit.audit import Audit
 from sftui.audit.found import Filter, FoundFinding
@@ -14,6 +16,7 @@ from sftui.audit.run import AuditProgress, check_head, run_audit
 from sftui.errors import without_secrets
 from sftui.exports.report_model import AuditReport, tried_as
 from sftui.findings import Context, DatasetChecks, Finding, Severity, damaged_files, refused_files
+from sftui.findings.catalogue import cures_of
 from sftui.findings.hashes import Hashes
 from sftui.findings.look import RowLook
 from sftui.model import Inspection, Row
@@ -24,6 +27,7 @@ from sftui.session.ready import Ready, with_tokenizer
 from sftui.tokens.shortcuts.bulk import fast_engine
 from sftui.trainers.own_config import notes_of
 
+T = TypeVar("T")
 FORKED, SPAWNED = 500, 2_500
 """Rows for which one more process pays, where it goes on from this one and where it loads the tokenizer again."""
 LEAST_SECONDS = 10.0
@@ -183,7 +187,7 @@ def _cured(audit: Audit, session: Ready, seconds: float) -> dict[tuple[object, .
     if not found:
         return cured
     from sftui.findings.rules.rows import ROW007
-    from sftui.session.trial import CONCERNED, COSTLY, ODD, helped, mended, with_cure_of, with_cures
+    from sftui.session.trial import CONCERNED, COSTLY, ODD, helped, with_cure_of, with_cures
 
     costly = audit.found.codes.get(ROW007.code)
     session.checks().memo[COSTLY] = frozenset(costly.rows if costly is not None else ())
@@ -196,28 +200,26 @@ def _cured(audit: Audit, session: Ready, seconds: float) -> dict[tuple[object, .
         if tries[alike] == CONCERNED or (before is not None and helped(before)):
             continue
         tries[alike] += 1
-        if not _in_time(with_cures(session, finding), until, cured, alike):
+        tried = result_of(with_cures(session, finding), until)
+        if tried is None:
             return cured
+        cured[alike] = tried
     for alike, finding in tuple(cured.items()):  # where rows fail for one cause, one cure helps against all of it
-        if finding.severity is not Severity.INFO and not mended(finding):
-            _in_time(with_cure_of(session, finding, tuple(cured.values())), until, cured, alike)
+        if finding.severity is not Severity.INFO and not cures_of(finding):
+            cured[alike] = result_of(with_cure_of(session, finding, tuple(cured.values())), until) or finding
     return cured
 
 
-def _in_time(
-    steps: Generator[None, None, Finding],
-    until: float,
-    cured: dict[tuple[object, ...], Finding],
-    alike: tuple[object, ...],
-) -> bool:
-    """Whether the cures of a finding are tried by some time of the processor, and put with the others then."""
-    try:
-        while time.process_time() < until:
+def result_of(steps: Generator[None, None, T], until: float = inf) -> T | None:
+    """What some work returns that yields after each of its steps; None where the processor's time reaches `until`
+    first."""
+    while time.process_time() < until:
+        try:
             next(steps)
-    except StopIteration as stop:
-        cured[alike] = stop.value
-        return True
-    return False
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+    return None
 
 
 def _looks(audit: Audit, session: Ready, each: int) -> Iterator[tuple[FoundFinding, Inspection]]:

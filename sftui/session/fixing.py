@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -14,14 +14,14 @@ from typing import Any
 from sftui.errors import ExportError, SftuiError
 from sftui.exports.files import all_or_none
 from sftui.exports.plan import TEMPLATE_FILE, ExportPlan, PlannedFile, left_out
-from sftui.exports.report_model import AuditReport, Cure, FixOutcome, RowSample, cures_of
+from sftui.exports.report_model import AuditReport, Cure, FixOutcome, RowSample
 from sftui.findings import Finding, Fix, Severity
-from sftui.findings.catalogue import REPAIR_OF
+from sftui.findings.catalogue import REPAIR_OF, cures_of
 from sftui.recipe import Recipe, changed, diff, get
 from sftui.repairs.catalogue import DEDUPLICATE, TITLES
 from sftui.repairs.run import DROPPING, RepairPlan
 from sftui.session.arguments import PARQUET
-from sftui.session.checking import AuditSession
+from sftui.session.checking import AuditSession, result_of
 from sftui.session.converting import opens_with, plan_reading
 from sftui.session.encoding import refuse_half
 from sftui.session.ready import Ready, ready_under
@@ -174,18 +174,17 @@ def _together(
     wanted = [one for one in checked.cured.values() if one.severity is not Severity.INFO and one.code in found]
     other, taken, left = session, list[Taken](), list[Cure]()
     for finding in sorted(wanted, key=lambda one: (one.severity.rank, -found[one.code].count)):
-        cures, refused = cures_of(finding), list[Cure]()
+        cures, refused, kept = cures_of(finding), list[Cure](), [cure for cure, _ in taken]
+        if cures and kept and not result_of(judged(session, other, finding)):  # it is gone already
+            taken[kept.index(cures[0]) if cures[0] in kept else -1][1].append(finding.code)
+            continue
         for cure in cures:
-            why, kept = "", [one for one, _ in taken]
-            if kept and not _ended(judged(session, other, finding)):  # it is gone already
-                taken[kept.index(cure) if cure in kept else -1][1].append(finding.code)
-                break
-            if isinstance(cure, Fix) and any(change.path == "preset" for change in cure.changes):
-                why = f"it is another release of {title}, which no config names"
             try:
+                if isinstance(cure, Fix) and any(change.path == "preset" for change in cure.changes):
+                    raise ExportError(f"it is another release of {title}, which no config names")
                 made = ready_under(session, *changed_by(session, (*kept, cure), files))
-                whys = (_ended(judged(base, made, one)) for base, one in ((session, finding), *settled))
-                why = why or next(filter(None, whys), "")
+                whys = (result_of(judged(base, made, one)) for base, one in ((session, finding), *settled))
+                why = next(filter(None, whys), "")
             except SftuiError as error:
                 why = str(error)
             if not why:
@@ -215,15 +214,6 @@ def _in_force(taken: Sequence[Taken], before: Recipe, after: Recipe) -> list[Cur
             cures.setdefault(_words(before, cure), []).extend(waiting)
             waiting = []
     return [Cure(text, tuple(dict.fromkeys(its))) for text, its in cures.items()]
-
-
-def _ended(steps: Generator[None, None, str]) -> str:
-    """What a generator returns."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as stop:
-            return str(stop.value)
 
 
 def _words(recipe: Recipe, cure: Fix | str) -> str:

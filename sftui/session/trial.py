@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sftui.errors import SftuiError
 from sftui.findings import CODES, SCOPE_OF, DatasetChecks, Finding, Fix, Severity, check_dataset, check_setup
-from sftui.findings.catalogue import REPAIR_OF
+from sftui.findings.catalogue import REPAIR_OF, cures_of
 from sftui.findings.fixes import newer
 from sftui.findings.look import RowLook
 from sftui.findings.rule import DROP
@@ -57,7 +57,7 @@ def with_cures(session: Ready, finding: Finding) -> Generator[None, None, Findin
         return finding
     declined: list[str] = []
     fix = finding.fix
-    if fix is not None and (fix.changes or fix.template):
+    if fix is not None and not fix.in_words:
         why = yield from _tried(session, finding, fix)
         if why:
             what = ", ".join(change.path for change in fix.changes) or "generation tags in the chat template"
@@ -76,7 +76,7 @@ def with_cures(session: Ready, finding: Finding) -> Generator[None, None, Findin
     # where every row is lost, the fault is how they are read, and no repair of each of them is asked for
     if CODES[finding.code].inherent:
         return cured
-    if not mended(cured) or (not (fix is not None and fix.changes) and _lost(_as_they_are(session, finding))):
+    if not cures_of(cured) or (not (fix is not None and fix.changes) and _lost(_as_they_are(session, finding))):
         cured = replace(cured, fix=(yield from _searched(session, finding)) or fix)
     return cured
 
@@ -101,13 +101,7 @@ def _untriable(session: Ready, finding: Finding) -> bool:
 
 def helped(finding: Finding) -> bool:
     """Whether a finding whose cures were tried has one."""
-    fix = finding.fix
-    return bool(finding.repairs) or (fix is not None and bool(fix.changes or fix.template))
-
-
-def mended(finding: Finding) -> bool:
-    """Whether one of its cures leaves its rows in."""
-    return helped(replace(finding, repairs=tuple(name for name in finding.repairs or () if name != DROP)))
+    return bool(finding.repairs or cures_of(finding))
 
 
 def in_keys(recipe: Recipe, fix: Fix) -> Fix:

@@ -26,6 +26,7 @@ from sftui.findings.rule import Case
 from sftui.model import Inspection
 from sftui.recipe import changed, knobs_of
 from sftui.repairs.catalogue import DROP
+from sftui.session.checking import result_of
 from sftui.session.harm import harm_of
 from sftui.session.ready import Ready, open_data, ready_under, tokenized
 from sftui.session.trial import changed_by, with_cures
@@ -83,13 +84,9 @@ def opened(case: Case, folder: Path) -> Ready:
 
 
 def cured(session: Ready, finding: Finding) -> Finding:
-    steps = with_cures(session, finding)
-    try:
-        while True:
-            next(steps)
-    except StopIteration as stop:
-        found: Finding = stop.value
-        return found
+    found = result_of(with_cures(session, finding))
+    assert found is not None
+    return found
 
 
 @pytest.mark.long

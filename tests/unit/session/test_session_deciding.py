@@ -16,6 +16,7 @@ from sftui.errors import SftuiError
 from sftui.model import IGNORE_INDEX, Inspection, Reason
 from sftui.recipe import Recipe, changed, get, knobs_of
 from sftui.session import deciding
+from sftui.session.checking import result_of
 from sftui.session.comparing import RecipeComparison
 from sftui.session.deciding import Decision, LabelFlip, decide
 from sftui.session.opened import OpenData
@@ -72,13 +73,9 @@ def opened_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def decided(session: Ready, token: int, row: int = 0) -> Decision:
-    steps = decide(session, row, token)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as stop:
-            found: Decision = stop.value
-            return found
+    found = result_of(decide(session, row, token))
+    assert found is not None
+    return found
 
 
 def one_of_each(now: Inspection) -> Sequence[int]:

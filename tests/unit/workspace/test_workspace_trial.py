@@ -14,7 +14,7 @@ from sftui.exports.report_model import Advice
 from sftui.findings import Finding, Fix, Severity
 from sftui.findings.rule import chatml
 from sftui.recipe import Recipe, changed, diff
-from sftui.session.checking import AuditSession
+from sftui.session.checking import AuditSession, result_of
 from sftui.session.ready import Ready, open_data, tokenized
 from sftui.session.trial import COSTLY, in_keys, with_cures
 from sftui.trainers import preset
@@ -36,17 +36,10 @@ def opened(tmp_path: Path, rows: Sequence[Any], recipe: Recipe | None = None, te
 
 
 def tried(session: Ready, code: str, row: int = 0) -> list[Finding]:
-    made = []
-    for finding in session.found(session.inspect(row)):
-        if finding.code == code:
-            steps = with_cures(session, finding)
-            try:
-                while True:
-                    next(steps)
-            except StopIteration as stop:
-                made.append(stop.value)
+    found = [one for one in session.found(session.inspect(row)) if one.code == code]
+    made = [result_of(with_cures(session, finding)) for finding in found]
     assert made, f"no {code} in row {row}"
-    return made
+    return [finding for finding in made if finding is not None]
 
 
 def shared_chat(turns: Sequence[tuple[str, str]]) -> dict[str, Any]:
