@@ -95,6 +95,8 @@ def harm_of(was: Inspection, now: Inspection, answering: Container[str], *, asks
         return ""
     if now.cut and not was.cut:
         return f"row {was.row.index} would be cut"
+    if was.dropped is not None and asks:  # so that it gets what those have that are kept
+        return ""
     before, after = _learned(was), _learned(now)
     whole_before, whole_after = _learned(was, whole=True), _learned(now, whole=True)
     same = was.tokens is not None and now.tokens is not None and was.tokens.ids == now.tokens.ids

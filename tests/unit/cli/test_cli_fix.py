@@ -109,6 +109,13 @@ def test_axolotl_gets_another_key_and_keeps_its_data(sftui: Sftui, here: Path) -
     )
 
 
+def test_a_row_too_long_gets_the_mask_that_is_asked_for(sftui: Sftui, here: Path) -> None:
+    put("rows.jsonl", LONG[2:3])
+    Path("axo.yml").write_text(AXOLOTL + "train_on_inputs: true\n")
+    done, told = fixed(sftui, "axo.yml", "--select", "TRU006", "--fail-on", "warning")
+    assert done.code == 0 and became(told) == {"TRU006": "gone"}, told["left"]
+
+
 def test_llamafactory_reads_its_rows_by_a_new_dataset_info(sftui: Sftui, here: Path) -> None:
     put("rows.jsonl", [{"messages": row["conversations"]} for row in SHAREGPT])
     info = {"mine": {"file_name": "rows.jsonl", "format": "sharegpt", "columns": {"messages": "messages"}}, "other": {}}
