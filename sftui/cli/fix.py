@@ -32,10 +32,12 @@ def refuse_folder(folder: str, inputs: Inputs) -> None:
     """ExportError for what no fix can be written into."""
     if folder == STDOUT:
         raise ExportError("a fix is several files, which stdout cannot take", fix="name a folder with --fix DIR")
-    if not Path(folder).is_dir():
-        inputs.refuse(Path(folder))
-        if Path(folder).exists():
-            raise ExportError(f"{folder} is a file, not a folder", fix="name a new folder with --fix DIR")
+    place = Path(folder)
+    there = next(one for one in (place, *place.parents) if one.exists())
+    if not there.is_dir():
+        raise ExportError(f"{there} is a file, not a folder", fix="name a new folder with --fix DIR")
+    if there != place:
+        inputs.refuse(place)
 
 
 def with_way(options: OpenOptions) -> tuple[OpenOptions, Fix | None]:

@@ -11,6 +11,7 @@ from typing import IO, cast
 from sftui import bound
 from sftui.errors import ExportError
 from sftui.part_files import begin_part
+from sftui.side_files import reason
 
 
 @contextlib.contextmanager
@@ -43,8 +44,8 @@ def atomic_file(path: Path, folders: bool = True, private: bool = False) -> Iter
             name = ""
         _sync_folder(target.parent)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise ExportError(f"{path} could not be written", why=reason, fix="nothing was left half-written") from error
+        why = reason(error)
+        raise ExportError(f"{path} could not be written", why=why, fix="nothing was left half-written") from error
     finally:
         if name:
             with contextlib.suppress(OSError):
@@ -54,13 +55,16 @@ def atomic_file(path: Path, folders: bool = True, private: bool = False) -> Iter
 @contextlib.contextmanager
 def all_or_none(files: Sequence[Path]) -> Iterator[None]:
     """Files that belong together, in folders that are made for them: of those that were not there before, none is left
-    where the block ends in an error."""
+    where the block ends in an error. ExportError where a folder cannot be made."""
     new = [file for file in files if not file.exists()]
     folders = {one for file in new for one in (file.parent, *file.parent.parents) if not one.exists()}
-    for file in new:
-        bound.unfinished(str(file))
-        file.parent.mkdir(parents=True, exist_ok=True)
     try:
+        for file in new:
+            bound.unfinished(str(file))
+            try:
+                file.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise ExportError(f"the folder {file.parent} cannot be made", why=reason(error)) from error
         yield
     except BaseException:
         for file in new:

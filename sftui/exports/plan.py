@@ -116,7 +116,7 @@ def plan_export(to: str, folder: str, recipe: Recipe, base: Recipe, prepared: Ex
         contents = {SCRIPT_FILE: script(recipe, base, prepared), **contents}
     if to == "recipe" or scripted:
         notes = unwritten if to == "recipe" else (*unwritten, *version_notes(recipe, prepared.tokenizer))
-        return ExportPlan(tuple(_planned(Path(folder) / name, text) for name, text in contents.items()), line, notes)
+        return ExportPlan(tuple(plan_file(Path(folder) / name, text) for name, text in contents.items()), line, notes)
     config, meant, converted = _config_of(to, recipe, prepared, Path(folder).absolute())
     opened, wanted = prepared.config, Preset.of(to).trainer
     before = {Path(opened.path).name: opened.text} if opened is not None and opened.trainer == wanted else {}
@@ -125,7 +125,7 @@ def plan_export(to: str, folder: str, recipe: Recipe, base: Recipe, prepared: Ex
         contents = {RECIPE_FILE: recipe_text(converted, converted)}
     written = {file.name: file.content for file in config.files}
     contents = {**_commented(_placed(written, Path(folder).absolute()), line), **contents}
-    files = tuple(_planned(Path(folder) / name, text, before.get(name)) for name, text in contents.items())
+    files = tuple(plan_file(Path(folder) / name, text, before.get(name)) for name, text in contents.items())
     left = () if before else tuple(left_out(prepared))
     versions = version_notes(converted or meant, prepared.tokenizer)
     notes = (*unwritten, *config.losses, *config.notes, *left, *versions)
@@ -164,7 +164,7 @@ def recipe_text(recipe: Recipe, base: Recipe) -> str:
     return dump_recipe(located(recipe), comment=correction_line(recipe, base))
 
 
-def _planned(path: Path, content: str, opened: str | None = None) -> PlannedFile:
+def plan_file(path: Path, content: str, opened: str | None = None) -> PlannedFile:
     """One file with its diff against what is there, or against the file that was opened."""
     try:
         before = read_side_bytes(path).decode("utf-8", "backslashreplace")

@@ -13,7 +13,7 @@ from typing import Any
 
 from sftui.errors import ExportError, SftuiError
 from sftui.exports.files import all_or_none
-from sftui.exports.plan import TEMPLATE_FILE, ExportPlan, PlannedFile, left_out
+from sftui.exports.plan import TEMPLATE_FILE, ExportPlan, left_out, plan_file
 from sftui.exports.report_model import AuditReport, Cure, FixOutcome, RowSample
 from sftui.findings import Finding, Fix, Severity
 from sftui.findings.catalogue import REPAIR_OF, cures_of
@@ -238,7 +238,7 @@ def _with_template(planned: ExportPlan, other: Ready, place: Path) -> ExportPlan
     """The files with the template that was tried among them."""
     if any(file.path.name == TEMPLATE_FILE for file in planned.files):
         return planned
-    file = PlannedFile(place, other.prepared().template_source or "", "", place.exists())
+    file = plan_file(place, other.prepared().template_source or "")
     return replace(planned, files=(*planned.files, file))
 
 

@@ -13,6 +13,7 @@ import pytest
 from sftui.cli import fix
 from sftui.errors import ExportError
 from sftui.exports.plan import ExportPlan
+from sftui.session import trial
 from sftui.tokens import builtin
 
 Sftui = Callable[..., Any]
@@ -272,6 +273,34 @@ def test_what_is_there_is_not_overwritten_unasked(sftui: Sftui, here: Path) -> N
     assert done.code == 2 and "fixed/rows.jsonl already exists" in done.err and rows_of("fixed/rows.jsonl") == LONG
     assert "ROL001" in done.out  # what was found is said all the same
     assert sftui(*words, "--force").code == 0 and rows_of("fixed/rows.jsonl") != LONG
+
+
+def test_a_template_that_is_there_is_not_overwritten_unasked(
+    sftui: Sftui, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put("rows.jsonl", LONG)
+    Path("fixed").mkdir()
+    template = Path("fixed/chat_template.jinja")
+    template.write_text("mine")
+    monkeypatch.setattr(trial, "MOST_RECIPES", 0)  # only the tags are tried
+    words = ("check", "rows.jsonl", *TOK, "--set", "mask.rule=generation_tag", "--select", "GEN", "--fix", "fixed")
+    done = sftui(*words)
+    assert done.code == 2 and f"{template.absolute()} already exists" in done.err, done.out
+    assert template.read_text() == "mine"
+    assert sftui(*words, "--force").code == 0 and "{% generation %}" in template.read_text()
+
+
+def test_a_folder_that_cannot_be_made_costs_no_report(
+    sftui: Sftui, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put("rows.jsonl", ROLES)
+    words = ("check", "rows.jsonl", *TOK, "--trainer", "trl", "--fix")
+    done = sftui(*words, "rows.jsonl/new/fixed")
+    assert done.code == 2 and "rows.jsonl is a file, not a folder" in done.err and done.out == ""
+    monkeypatch.setattr(Path, "mkdir", ends(PermissionError(13, "Permission denied")))
+    done = sftui(*words, "new/fixed")
+    assert done.code == 2 and "the folder new/fixed cannot be made, because permission denied" in done.err
+    assert "ROL001" in done.out
 
 
 def test_what_is_read_is_no_folder_for_a_fix(sftui: Sftui, here: Path) -> None:
