@@ -142,11 +142,7 @@ THK005 = major(
 @row_check(CONVERSATION, THK005, signs=lambda *_: "<[", row=lambda look: _MARKS.in_(look.spoken))
 def unbalanced(look: RowLook) -> Iterator[Fault]:
     """THK005: the tags of one answer do not open and close in turn; a mention in prose or code is none."""
-    completion = look.conversation.completion
-    answers = [
-        (number, text_of(message)) for number, message in enumerate(look.messages) if message.role == "assistant"
-    ]
-    for number, text in answers if completion is None else [(1, completion)]:
+    for number, text in look.written:
         if ("<" not in text and "[" not in text) or not _TAG.search(text):
             continue
         plain = without_code(text)
@@ -154,8 +150,7 @@ def unbalanced(look: RowLook) -> Iterator[Fault]:
             what, at = _fault(plain, *names)
             # Backticks may be single ones that enclose a tag by chance: with the code in place it must be wrong too.
             if what and _fault(text, *names)[0] and not _balanced(look, number, names):
-                sentence = f"{f'message {number}' if look.messages else 'the completion'} {what}"
-                yield Fault(sentence, shown(text[max(0, at - 20) : at + 40]), message=number)
+                yield Fault(f"{look.name(number)} {what}", shown(text[max(0, at - 20) : at + 40]), message=number)
 
 
 def _balanced(look: RowLook, number: int, names: tuple[str, str]) -> bool:
