@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -32,18 +32,10 @@ class Tools:
     def schemas(self) -> Mapping[str, Mapping[str, Any]]:
         """The JSON schema of what each tool is given, by its name, where it names some properties."""
         found: dict[str, Mapping[str, Any]] = {}
-        for tool in _entries(self.listed):
-            function = tool.get("function", tool) if isinstance(tool, Mapping) else None
-            some = (
-                [function.get(key) for key in ("parameters", "input_schema")] if isinstance(function, Mapping) else []
-            )
-            for schema in some:
-                if (
-                    isinstance(schema, Mapping)
-                    and isinstance(schema.get("properties"), Mapping)
-                    and schema["properties"]
-                ):
-                    found[_tool_name(tool)] = schema
+        for function in _functions(self.listed):
+            for schema in (function.get("parameters"), function.get("input_schema")):
+                if isinstance(schema, Mapping) and isinstance(named := schema.get("properties"), Mapping) and named:
+                    found[_name(function)] = schema
         return found
 
     @lazy
@@ -76,7 +68,7 @@ def declared(tools: Any) -> Tools:
 
 
 def _declared(tools: Any) -> Tools:
-    names = [name for tool in _entries(tools) if isinstance(tool, Mapping) if (name := _tool_name(tool))]
+    names = [name for function in _functions(tools) if (name := _name(function))]
     empty = [
         str(key)
         for level in mappings(tools)
@@ -89,16 +81,17 @@ def _declared(tools: Any) -> Tools:
 REPEATED = FunctionMemo(_declared)
 
 
-def _entries(tools: Any) -> Sequence[Any]:
-    """The tools of a list, or of the JSON text of one, as LLaMA-Factory has them."""
+def _functions(tools: Any) -> list[Mapping[str, Any]]:
+    """What each tool of a list declares, or of the JSON text of one, as LLaMA-Factory has them."""
     found = _parsed(tools) if isinstance(tools, str) else tools
-    return found if isinstance(found, (list, tuple)) else ()
+    entries = found if isinstance(found, (list, tuple)) else ()
+    inner = [tool.get("function", tool) for tool in entries if isinstance(tool, Mapping)]
+    return [function for function in inner if isinstance(function, Mapping)]
 
 
 _parsed = lru_cache(maxsize=200)(parse_json)
 
 
-def _tool_name(tool: Mapping[str, Any]) -> str:
-    function = tool.get("function", tool)
-    name = function.get("name") if isinstance(function, Mapping) else None
+def _name(function: Mapping[str, Any]) -> str:
+    name = function.get("name")
     return name if isinstance(name, str) else ""
