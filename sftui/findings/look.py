@@ -371,6 +371,14 @@ class RowLook:
         rendered = self.inspection.rendered
         return rendered is not None and rendered.exact and bool(rendered.spans)
 
+    @lazy
+    def message_spans(self) -> Mapping[int, tuple[int, int]]:
+        """The characters of the text from the first to the last that are proven to be of each message."""
+        found: dict[int, tuple[int, int]] = {}
+        for start, end, message, _ in self.rendered.spans if self.known else ():
+            found[message] = found.get(message, (start,))[0], end  # spans are in order
+        return found
+
     @property
     def cut(self) -> bool:
         """Whether the trainer receives fewer tokens than there are."""

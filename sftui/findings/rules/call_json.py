@@ -10,7 +10,7 @@ from sftui.findings.checks import CHATS, LABELLED, Fault, row_check
 from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Consequence
 from sftui.findings.rule import CALL, CALLING, case, chat, chatml, major
-from sftui.findings.rules.tools import parsed, places_of_calls
+from sftui.findings.rules.tools import parsed
 
 _OPEN = r'\{\s*"[^"{}]{1,40}"\s*:\s*"%s"'
 """How JSON of a call begins, its name first or behind a brace of its own."""
@@ -34,9 +34,9 @@ TOO007 = major(
 @row_check(LABELLED, TOO007, shape=lambda shape, _: shape.manner.called, kinds=CHATS)
 def broken(look: RowLook) -> Iterator[Fault]:
     """TOO007: the first call that opens as JSON in its message's place and does not close so."""
-    text, places = look.rendered.text, places_of_calls(look)
+    text = look.rendered.text
     for number, calls in look.calls.items():
-        at, end = places.get(number, (0, 0))
+        at, end = look.message_spans.get(number, (0, 0))
         for name, arguments, _ in calls:
             opened = re.compile(_OPEN % re.escape(json.dumps(name, ensure_ascii=False)[1:-1])).search(text, at, end)
             if opened is None or (isinstance(arguments, str) and arguments and not parsed(arguments)):

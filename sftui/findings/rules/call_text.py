@@ -11,7 +11,7 @@ from sftui.findings.context import FIRST_USER, Context
 from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Consequence
 from sftui.findings.rule import CALL, CALLING, DROP, TOOL, case, chat, chatml, major
-from sftui.findings.rules.tools import parsed, places_of_calls
+from sftui.findings.rules.tools import parsed
 from sftui.findings.words import TextMarks, mappings, text_of, without_code
 
 _FAMILIES: Mapping[str, str] = {
@@ -102,9 +102,9 @@ TOO010 = major(
 )
 def printed_by_python(look: RowLook) -> Iterator[Fault]:
     """TOO010: the mapping of a tool, or what a call is given, as `str` has it; a value behind its key in quotes."""
-    text, places = look.rendered.text, places_of_calls(look)
+    text = look.rendered.text
     for number, calls in look.calls.items():
-        start, end = places.get(number, (0, 0))
+        start, end = look.message_spans.get(number, (0, 0))
         for name, arguments, _ in calls:
             given, what = parsed(arguments), f"the call of {shown(name, 40)} in message {number}"
             at = text.find(str(given), start, end) if given and "'" in str(given) else -1
@@ -141,15 +141,12 @@ TPL024 = major(
 @row_check(CONVERSATION, TPL024, kinds=CHATS, signs=lambda *_: "<[", of=lambda shape: shape.rendered)
 def doubled_mark(look: RowLook) -> Iterator[Fault]:
     """TPL024: what a message begins or ends with stands twice in a row where it is rendered; stops are EOS007's."""
-    places = dict[int, tuple[int, int]]()
-    for start, end, owner, _ in look.rendered.spans if look.known else ():
-        places[owner] = min(start, places.get(owner, (start,))[0]), end
     tokenizer, text = look.context.tools.tokenizer, look.rendered.text
     for number, message in enumerate(look.messages):
         said = text_of(message)
         for found in filter(None, (_MARK.match(said), _LAST.search(said[-_AROUND:]))):
             twice = re.compile(rf"{re.escape(found[1])}\s*{re.escape(found[1])}")
-            doubled = twice.search(text, *places.get(number, (0, 0)))
+            doubled = twice.search(text, *look.message_spans.get(number, (0, 0)))
             if doubled and not twice.search(said) and tokenizer.token_id(found[1]) not in look.context.stops:
                 what = f"message {number} brings {shown(found[1])}, which the template writes there as well"
                 yield Fault(what, message=number, span=doubled.span())

@@ -111,7 +111,7 @@ def dropped(look: RowLook) -> Iterator[Fault]:
     """TOO002: the name of a call, the keys or the values it gives, or the text of a result are nowhere in the
     rendering."""
     whole = look.rendered.text
-    standing, places = TextIndex(whole), places_of_calls(look)
+    standing = TextIndex(whole)
     unread_by_trainer = Quirk.DROPS_TOOL_CALLS in look.context.traits.quirks
     bare: TextIndex | None = None
     for number, (message, role) in enumerate(zip(look.messages, look.roles)):
@@ -122,8 +122,7 @@ def dropped(look: RowLook) -> Iterator[Fault]:
                 shown(", ".join(name for name, _, _ in unread)),
                 message=number,
             )
-        start, end = places.get(number, (0, 0))
-        place = whole[start:end]
+        place = whole[slice(*look.message_spans.get(number, (0, 0)))]
         for name, arguments, _ in look.calls.get(number, ()):
             lost = _lost(name, arguments, whole, place)
             if lost:
@@ -141,16 +140,6 @@ def dropped(look: RowLook) -> Iterator[Fault]:
 
 
 _ESCAPE = re.compile(r"&(?:#\d+|#x\w+|quot|lt|gt|amp);|\\u00(?:26|27|3c|3e)")
-
-
-def places_of_calls(look: RowLook) -> Mapping[int, tuple[int, int]]:
-    """The characters from the first to the last that are proven to be of a message, of those that call tools."""
-    calls = look.calls
-    found: dict[int, tuple[int, int]] = {}
-    for start, end, message, _ in look.rendered.spans if look.known and calls else ():
-        if message in calls:
-            found[message] = found.get(message, (start,))[0], end  # spans are in order
-    return found
 
 
 def _lost(name: str, arguments: Any, text: str, place: str) -> str:

@@ -19,7 +19,6 @@ from sftui.findings.rules.marks import _stretches
 from sftui.findings.rules.packing import _whole
 from sftui.findings.rules.roles import nearest_role
 from sftui.findings.rules.rows import _doubled, _holds_data
-from sftui.findings.rules.tools import places_of_calls
 from sftui.findings.rules.unread import _is_pictures, _names_images
 from sftui.findings.words import walk
 from sftui.model import Conversation, Example, Kind, Message
@@ -604,11 +603,14 @@ def test_keys_that_stand_twice_are_named_with_their_columns() -> None:
     assert _doubled('{"a": 1, "b": {"a": 2}}') == ""
 
 
-def test_calls_have_no_place_where_nobody_knows_who_wrote_what() -> None:
+def test_messages_have_no_place_where_nobody_knows_who_wrote_what() -> None:
     context, (made,) = open_case(RAISED["values that the template drops"][1], [chat("hi", call({"city": "Paris"}))])
-    assert made.rendered is not None and list(places_of_calls(RowLook(made, context))) == [1]
+    assert made.rendered is not None
+    spans, text = RowLook(made, context).message_spans, made.rendered.text
+    assert "hi" in text[slice(*spans[0])] and text[slice(*spans[1])].startswith("<|im_start|>assistant")
+    assert all(one.start >= spans[one.message][0] and one.end <= spans[one.message][1] for one in made.rendered.spans)
     unknown = replace(made, rendered=replace(made.rendered, exact=False))
-    assert places_of_calls(RowLook(unknown, context)) == {}
+    assert RowLook(unknown, context).message_spans == {}
 
 
 def test_a_document_whose_labels_are_shifted_has_the_last_of_them_as_a_token() -> None:
