@@ -26,10 +26,10 @@ class Fault:
     """What a check finds wrong, of which a `Finding` is made: a sentence on it, safe or not, and what shows it (None:
     what stands at its place). `severity` where it is not the rule's, `rule` where it is not the check's first.
 
-    Of a row `message`, `tokens` and `span` say where; of the set-up `rows` which show it and `count` how many they are,
-    or `of` them themselves; of the whole dataset `tally`. `changes` are knobs with the values that repair it, `title`
-    says so in words and `template` names a surgery; `tags`: tags that are put anew do, where the mask is drawn from
-    them; `fix` is what does in place of all this.
+    Of a row `message`, `tokens` (as far as it has them) and `span` say where; of the set-up `rows` which show it and
+    `count` how many they are, or `of` them themselves; of the whole dataset `tally`. `changes` are knobs with the
+    values that repair it, `title` says so in words and `template` names a surgery; `tags`: tags that are put anew do,
+    where the mask is drawn from them; `fix` is what does in place of all this.
     """
 
     sentence: str
@@ -128,10 +128,12 @@ class RowCheck:
 def finding_of(look: RowLook, rule: Rule, fault: Fault) -> Finding:
     """The finding of a fault of a row."""
     tokens, span, evidence = fault.tokens, fault.span, fault.evidence
-    if tokens is not None and span is None and look.inspection.tokens is not None:
+    if tokens is not None and look.inspection.tokens is not None:
+        tokens = max(0, tokens[0]), min(tokens[1], len(look.tokens))
         starts, ends = look.tokens.starts[slice(*tokens)], look.tokens.ends[slice(*tokens)]
         placed = [start for start in starts if start != NOWHERE]
-        span = (min(placed), max([end for end in ends if end != NOWHERE])) if placed else None
+        if span is None and placed:
+            span = min(placed), max([end for end in ends if end != NOWHERE])
     if evidence is None and tokens is not None:
         evidence = look.spelling.quote(*tokens)
     elif evidence is None:

@@ -93,7 +93,7 @@ def bos_count(look: RowLook) -> Iterator[Fault]:
         changes.append(("tokenize.bos", "drop_second"))  # for the texts of the set that begin with it
     yield Fault(
         sentence,
-        tokens=(0, min(4, len(ids))),
+        tokens=(0, 4),
         changes=() if look.stored else changes,
         severity=Severity.ERROR if gemma_like(look) else None,
         rule=BOS002,
@@ -156,7 +156,7 @@ def merged(look: RowLook) -> Iterator[Fault]:
     if eos is not None and prompt_ids[-1] == eos and at == len(prompt_ids) - 1:
         yield Fault(
             "the prompt tokenized alone ends with EOS, so the mask is one token too long",
-            tokens=(max(0, at - 2), min(at + 2, len(look.tokens))),
+            tokens=(at - 2, at + 2),
             changes=_without_added(look) if look.recipe.tokenize.add_special_tokens else (),
             rule=BND008,
         )
@@ -174,7 +174,7 @@ def merged(look: RowLook) -> Iterator[Fault]:
         f"prompt and answer merge at token {at}: the prompt alone has {boundary.prompt_length} tokens, {at} of them"
         " shared",
         f"{alone} ≠ {look.spelling.quote(at, at + 4)}",
-        tokens=(max(0, at - 1), min(at + 3, len(look.tokens))),
+        tokens=(at - 1, at + 3),
         changes=changes,
         severity=None if changes else Severity.INFO,
         rule=BND001,
@@ -372,7 +372,7 @@ def pieces(look: RowLook) -> Iterator[Fault]:
             f"encoded as a whole the text has {len(whole)} tokens, in parts {len(ids)}; they differ from token"
             f" {at + shift}",
             f"{look.spelling.quote(at + shift, at + shift + 3)} ≠ {pieces_of(whole[at : at + 3], reader)}",
-            tokens=(max(0, at + shift - 2), at + shift + 3),
+            tokens=(at + shift - 2, at + shift + 3),
         )
 
 

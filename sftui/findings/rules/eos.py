@@ -96,7 +96,7 @@ def no_stop(look: RowLook) -> Iterator[Fault]:
     appends = look.facts.eos_id is not None and not look.stored and look.context.traits.by_hand
     yield Fault(
         f"the row ends with {look.spelling.token(last)}, which is no stop token",
-        tokens=(max(0, last - 5), n),
+        tokens=(last - 5, n),
         changes=[("tokenize.append_eos", "if_missing_ids")] if appends else (),
         severity=Severity.WARNING if is_prose(look) else None,
     )
@@ -139,7 +139,7 @@ def unended(look: RowLook) -> Iterator[Fault]:
         yield Fault(
             f"no stop token ends {some}, only the last answer",
             message=turn.message,
-            tokens=(max(turn.content[0], turn.content[1] - 4), min(turn.content[1] + 3, len(look.tokens))),
+            tokens=(max(turn.content[0], turn.content[1] - 4), turn.content[1] + 3),
         )
 
 
@@ -284,7 +284,7 @@ def stop_as_pad(look: RowLook) -> Iterator[Fault]:
         same = facts.pad_id in (None, facts.eos_id)
         rule, more = (EOS002, "; pad and EOS are the same token") if same else (EOS004, "")
         what = f"the label of {look.spelling.token(behind[0])} is masked behind a trained token{more}"
-        yield Fault(what, tokens=(max(0, behind[0] - 3), behind[0] + 1), rule=rule)
+        yield Fault(what, tokens=(behind[0] - 3, behind[0] + 1), rule=rule)
 
 
 EOS007 = minor(

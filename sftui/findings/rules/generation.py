@@ -239,7 +239,7 @@ def lost_or_spilled(look: RowLook) -> Iterator[Fault]:
             yield Fault(
                 f"the generation mask also trains message {turn.message} of the {turn.role}",
                 message=turn.message,
-                tokens=(max(0, first - 2), min(first + 4, len(drawn))),
+                tokens=(first - 2, first + 4),
                 tags=True,
                 rule=GEN005,
             )

@@ -260,7 +260,7 @@ def typed(look: RowLook) -> Iterator[Fault]:
         where = [i for i, one in enumerate(look.tokens.input_ids) if one in media]
         for i, place, message in _in_data(look, where):
             what = f"{look.spelling.token(i)} is typed in {place}, and the row has no media"
-            yield Fault(what, message=message, tokens=(max(0, i - 2), i + 3), rule=INJ002)
+            yield Fault(what, message=message, tokens=(i - 2, i + 3), rule=INJ002)
             break
     where = [i for i in look.spelling.special if look.tokens.input_ids[i] not in media]
     piece = look.spelling.piece
@@ -272,7 +272,7 @@ def typed(look: RowLook) -> Iterator[Fault]:
     who = f" of the {look.roles[message]}" if message is not None else ""
     more = f" ({count} control tokens in {'this message' if message is not None else 'them'})" if count > 1 else ""
     what = f"{look.spelling.token(i)} is typed in {place}{who} and becomes a control token{more}"
-    yield Fault(what, message=message, tokens=(max(0, i - 2), min(len(look.tokens), i + 4)), rule=INJ001)
+    yield Fault(what, message=message, tokens=(i - 2, i + 4), rule=INJ001)
 
 
 def _may_be_typed(look: RowLook) -> bool:
@@ -316,7 +316,7 @@ def _in_completion(look: RowLook) -> Iterator[Fault]:
         piece = look.spelling.piece(i)
         if i < last and piece in text and not any(word in piece.lower() for word in WANTED):
             what = f"{look.spelling.token(i)} is typed in the completion and becomes a control token"
-            yield Fault(what, message=1, tokens=(max(0, i - 2), i + 4), rule=INJ001)
+            yield Fault(what, message=1, tokens=(i - 2, i + 4), rule=INJ001)
             return
 
 

@@ -48,7 +48,7 @@ def pad_in_text(look: RowLook) -> Iterator[Fault]:
         if one == pad and look.tokens.parts[i] is Part.CONTENT and look.tokens.starts[i] != NOWHERE:
             number = look.tokens.messages[i]
             what = f"the pad token {look.spelling.token(i)} stands inside the text"
-            yield Fault(what, message=number if number >= 0 else None, tokens=(max(0, i - 2), i + 3))
+            yield Fault(what, message=number if number >= 0 else None, tokens=(i - 2, i + 3))
 
 
 def _may_be_in_text(look: RowLook) -> bool:

@@ -239,7 +239,7 @@ class _PromptedAnswer:
             f"{added if theirs else ''}",
             f"{look.spelling.quote(0, min(ours + 2, len(ids)))} ≠ {f'[{self._their_bos}]' * theirs or 'no BOS'}",
             Severity.WARNING,
-            tokens=(0, min(ours + 1, len(ids))),
+            tokens=(0, ours + 1),
         )
         yield SignatureFault(fault)
 

@@ -67,7 +67,7 @@ def shifted(look: RowLook) -> Iterator[Fault]:
         first = next((i for i, label in enumerate(conversation.labels) if i and label != IGNORE_INDEX), None)
         if first is not None:
             what = "the stored mask is moved one place to the right: each answer's first token is masked"
-            yield Fault(what, tokens=(first - 1, min(first + 6, len(conversation.input_ids))), rule=LAB008)
+            yield Fault(what, tokens=(first - 1, first + 6), rule=LAB008)
         return
     if look.recipe.loss.shift != "internal" or look.recipe.data.given_labels == "shifted":
         return
@@ -75,18 +75,18 @@ def shifted(look: RowLook) -> Iterator[Fault]:
     found = alignment([(ids, labels)])
     if "shifted" in (conversation.extra.get("given_labels"), found.convention):
         what = "the stored labels are shifted by one, and the model shifts them again"
-        yield Fault(what, tokens=(0, min(8, len(look.tokens))), changes=[("data.given_labels", "shifted")], rule=LAB003)
+        yield Fault(what, tokens=(0, 8), changes=[("data.given_labels", "shifted")], rule=LAB003)
     elif found.positions >= ENOUGH_POSITIONS and max(found.unshifted, found.shifted) < _LOW:
         before = sum(1 for i in range(1, len(ids)) if labels[i] != IGNORE_INDEX and labels[i] == ids[i - 1])
         if before >= _SURE * found.positions:
             what = "the stored labels are moved one place to the right: each is the id before its own"
-            yield Fault(what, tokens=(0, min(8, len(look.tokens))), rule=LAB008)
+            yield Fault(what, tokens=(0, 8), rule=LAB008)
         elif before < _LOW * found.positions:
             first = next(i for i, label in enumerate(labels) if label != IGNORE_INDEX and label != ids[i])
             yield Fault(
                 f"{found.unshifted:.0%} of the trained labels are the id at their place and {found.shifted:.0%} the"
                 " next one",
-                tokens=(first, min(first + 6, len(ids))),
+                tokens=(first, first + 6),
                 rule=LAB008,
             )
 
@@ -203,11 +203,11 @@ def copied(look: RowLook) -> Iterator[Fault]:
         return
     hidden = {token for token, seen in zip(ids, mask) if not seen}
     if len(set(mask)) >= _HIDDEN and sum(map(eq, mask, ids)) >= _SURE * len(ids):
-        yield Fault("the attention mask is a copy of the ids", tokens=(0, min(6, len(ids))))
+        yield Fault("the attention mask is a copy of the ids", tokens=(0, 6))
     elif labels is not None and len(hidden) >= _HIDDEN and mask == tuple([int(one != IGNORE_INDEX) for one in labels]):
         at = mask.index(0)
         what = f"the attention mask is 0 at {mask.count(0)} tokens, the very ones whose labels are masked"
-        yield Fault(what, tokens=(at, min(at + 6, len(ids))))
+        yield Fault(what, tokens=(at, at + 6))
 
 
 @row_check(LABELLED, LAB007, PAD002, kinds=TOKENIZED, several=True)
@@ -257,7 +257,7 @@ def positions(look: RowLook) -> Iterator[Fault]:
     wrong = [at for at in (0, *accumulate(lengths[:-1])) if places[at] != 0]
     if wrong:
         what = f"{len(wrong)} of {len(lengths)} packed documents do not start at position 0"
-        yield Fault(what, tokens=(wrong[0], min(wrong[0] + 4, len(look.tokens))))
+        yield Fault(what, tokens=(wrong[0], wrong[0] + 4))
 
 
 LAB011 = major(
@@ -325,7 +325,7 @@ def other_tokenizer(look: RowLook) -> Iterator[Fault]:
         yield Fault(
             f"encoded again the {len(ids)} ids become {len(again.ids)}, and only {borders_kept:.0%} of the borders"
             " stay",
-            tokens=(0, min(8, len(ids))),
+            tokens=(0, 8),
         )
 
 
@@ -380,7 +380,7 @@ def stale(look: RowLook) -> Iterator[Fault]:
     if known_ids(held, look.facts.vocab_size) and places(held, fresh, look.context.tools.tokenizer):
         return
     what = f"the stored ids part from what the recipe gives after {at} of {len(held)} tokens"
-    yield Fault(what, tokens=(max(0, at - 2), min(at + 4, len(look.tokens))))
+    yield Fault(what, tokens=(at - 2, at + 4))
 
 
 LAB004 = fatal(

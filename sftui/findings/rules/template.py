@@ -147,7 +147,7 @@ def prompt_no_prefix(look: RowLook) -> Iterator[Fault]:
     yield Fault(
         f"after {shared} characters the prompt goes on with `{shown(prompt[shared:], 30)}`, the whole text with "
         f"`{shown(look.rendered.text[shared : shared + 30], 30)}`",
-        tokens=(max(0, at - 3), min(at + 4, len(look.tokens))),
+        tokens=(at - 3, at + 4),
         changes=changes,
         severity=None if changes else Severity.INFO,
     )

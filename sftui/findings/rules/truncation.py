@@ -101,7 +101,7 @@ def cut_row(look: RowLook) -> Iterator[Fault]:
     first = first if unanswered is None else unanswered
     if first is not None and (unanswered is not None or not any(any(drawn[start:end]) for start, end in kept)):
         sentence = f"the answer begins at token {first} and the row is cut at {covered(kept)}"
-        yield Fault(sentence, tokens=(max(0, first - 3), min(n, first + 5)), changes=changes, rule=TRU001)
+        yield Fault(sentence, tokens=(first - 3, first + 5), changes=changes, rule=TRU001)
         return
     if look.labels.dropped is not None:
         return
@@ -115,14 +115,14 @@ def cut_row(look: RowLook) -> Iterator[Fault]:
         yield Fault(
             f"a sample's answer begins at its token {begins}, beyond length.max {look.recipe.length.max}: the sample is"
             " dropped",
-            tokens=(max(0, gone.start + begins - 3), min(n, gone.start + begins + 5)),
+            tokens=(gone.start + begins - 3, gone.start + begins + 5),
             changes=changes,
             rule=TRU010,
         )
     elif len(kept) == 1 and not look.inspection.more and (lost := _answers_lost(look, kept[0][1])):
         what = f"the cut at {kept[0][1]:,} leaves out {lost[0]} of the {lost[1]} trained answers"
         at = kept[0][1]
-        yield Fault(what, tokens=(max(0, at - 4), min(n, at + 4)), severity=Severity.INFO, changes=changes, rule=TRU010)
+        yield Fault(what, tokens=(at - 4, at + 4), severity=Severity.INFO, changes=changes, rule=TRU010)
     if gone is None and kept and kept[0][0] > 0:
         yield Fault(f"the first {kept[0][0]} tokens are cut off", tokens=(0, kept[0][0]), changes=changes, rule=TRU004)
     for start, end in kept:
@@ -143,7 +143,7 @@ def cut_row(look: RowLook) -> Iterator[Fault]:
             yield Fault(
                 f"the {what} is cut {total - end:,} {'token' if total - end == 1 else 'tokens'} before its end, without"
                 " a stop token",
-                tokens=(max(start, end - 4), min(n, end + 2)),
+                tokens=(max(start, end - 4), end + 2),
                 changes=changes,
                 severity=severity,
                 rule=TRU002,

@@ -613,6 +613,20 @@ def test_messages_have_no_place_where_nobody_knows_who_wrote_what() -> None:
     assert RowLook(unknown, context).message_spans == {}
 
 
+@pytest.mark.parametrize(
+    ("code", "wrong"),
+    [
+        ("TOK002", case(chat("hi", "So it goes.  "), tokenizer="swallows")),
+        ("PAD006", stored_case({"input_ids": IDS[:4], "labels": IDS[:4], "attention_mask": IDS[:4]})),
+    ],
+)
+def test_a_finding_lies_on_tokens_that_the_row_has(code: str, wrong: Case) -> None:
+    made = run(wrong)
+    [found], [row] = made.of(code), made.inspections
+    assert found.tokens is not None and row.tokens is not None
+    assert found.tokens[1] == len(row.tokens)
+
+
 def test_a_document_whose_labels_are_shifted_has_the_last_of_them_as_a_token() -> None:
     for last, whole in ((9, (5, 6, 7, 9)), (-100, (5, 6, 7))):
         assert _whole(Example((5, 6, 7), (6, 7, last), (1, 1, 1), shifted=True)) == whole
