@@ -119,16 +119,17 @@ _LINES = re.compile(r"(?:\{.*\}[ \t]*\n)+\{.*\}")
 @row_check(
     CONVERSATION,
     CON021,
+    of=lambda shape: not shape.tools,
     kinds=CHATS,
     row=lambda look: "JSON" in look.spoken or "response_format" in (look.inspection.row.data or ()),
 )
 def no_json(look: RowLook) -> Iterator[Fault]:
     """CON021: of answers that call nothing, those that a sentence or the row's response_format wants as JSON."""
+    if look.calls:
+        return
     form = (look.inspection.row.data or {}).get("response_format")
     form = form.get("type") if isinstance(form, Mapping) else form
     always = asked = form in _FORMATS
-    if look.conversation.tools or look.calls:
-        return
     for number, (role, message) in enumerate(zip(look.roles, look.messages)):
         said = text_of(message)
         if role == "system":

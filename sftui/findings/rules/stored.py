@@ -107,11 +107,13 @@ LAB020 = major(
 @setup_check(LAB020)
 def unclear_shift(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     """LAB020: many positions tell how labels stand to ids, and they contradict each other."""
+    if context.detected.given_labels != "unknown":
+        return
     rows = of_kind(sample, Kind.TOKENS, lambda row: row.labels is not None)
     stored = [(one.input_ids, one.labels or ()) for row in rows if (one := row.conversation) is not None]
     found = alignment(stored)
     likely, most = max(("unshifted", found.unshifted), ("shifted", found.shifted), key=lambda one: one[1])
-    if context.detected.given_labels != "unknown" or found.positions < ENOUGH_POSITIONS or most < _KEPT:
+    if found.positions < ENOUGH_POSITIONS or most < _KEPT:
         return
     ahead = int(likely == "shifted")
     misses = [
@@ -199,7 +201,7 @@ _HIDDEN = 3
 def copied(look: RowLook) -> Iterator[Fault]:
     """PAD006: the mask is the ids, or says of each position what the labels say; padding hides one id alone."""
     mask, ids, labels = look.conversation.attention_mask, look.conversation.input_ids, look.conversation.labels
-    if not mask or len(mask) != len(ids) or min(mask) == 1 == max(mask):
+    if not mask or len(mask) != len(ids) or mask.count(1) == len(mask):
         return
     hidden = {token for token, seen in zip(ids, mask) if not seen}
     if len(set(mask)) >= _HIDDEN and sum(map(eq, mask, ids)) >= _SURE * len(ids):
