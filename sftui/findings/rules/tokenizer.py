@@ -12,7 +12,7 @@ from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Consequence
 from sftui.findings.rule import DROP, GOOD, case, chat, fatal, loud, major, minor
 from sftui.model import NOWHERE, Inspection, Part, common_prefix
-from sftui.text import visible
+from sftui.text import many, visible
 from sftui.tokens import token_text
 from sftui.tokens.loaded import FastEngine
 
@@ -39,23 +39,23 @@ def unknown(look: RowLook) -> Iterator[Fault]:
         if start != NOWHERE:
             count, text = ids.count(unk), "" if look.stored else look.rendered.text[start:end]
             what = f"{count} token{'s are' if count > 1 else ' is'} unknown to the tokenizer"
-            yield Fault(what, shown(text) or None, tokens=(max(0, at - 2), at + 3))
+            yield Fault(what, shown(text) or None, tokens=(at - 2, at + 3))
             return
     if len(ids) < _ENOUGH or look.rendered.text.isascii() or not _may_be_bytes(look):
         return
     pieces = token_text(look.tokens, look.rendered, look.context.tools.tokenizer).pieces
-    many = [i for i, piece in enumerate(pieces) if piece[:3] == "<0x" and _BYTE.match(piece)]
-    if not many:  # byte-level vocabularies: tokens that end inside a character
-        many = [i for i in range(1, len(ids)) if look.inside_character(i)]
-    if len(many) > _MUCH * len(ids):
-        yield Fault(f"{len(many)} of {len(ids)} tokens are single bytes", tokens=(many[0], min(many[0] + 6, len(ids))))
+    single = [i for i, piece in enumerate(pieces) if piece[:3] == "<0x" and _BYTE.match(piece)]
+    if not single:  # byte-level vocabularies: tokens that end inside a character
+        single = [i for i in range(1, len(ids)) if look.inside_character(i)]
+    if len(single) > _MUCH * len(ids):
+        yield Fault(f"{len(single)} of {len(ids)} tokens are single bytes", tokens=(single[0], single[0] + 6))
 
 
 TOK002 = minor(
     "lossy-tokenizer",
     "the text changes when it is tokenized",
-    "A normalizer rewrites characters before tokenizing, a pre-tokenizer leaves white space out, or an id is that of"
-    " two tokens: what the ids spell is not the text of the data.",
+    "A normalizer rewrites characters before tokenizing, a pre-tokenizer leaves white space out or an added token takes"
+    " it along, or an id is that of two tokens: what the ids spell is not the text of the data.",
     data="normalise the data yourself, or choose a tokenizer that keeps it",
     bad=case(chat("hi", "e\u0301te\u0301")),
     good=case(chat("hi", "\u00e9t\u00e9")),
@@ -159,11 +159,11 @@ def _swallowing(context: Context) -> frozenset[int]:
 
 def _kept(look: RowLook) -> bytes:
     """The text without the white space that added tokens take along."""
-    text, kept, at = look.rendered.text, bytearray(), 0
+    text, kept, at = look.rendered.text, list[bytes](), 0
     for i, start, end in _swallowed(look):
-        kept += text[at:start].encode("utf-8", "surrogatepass") + look.spelling.surface(i)
+        kept += text[at:start].encode("utf-8", "surrogatepass"), look.spelling.surface(i)
         at = end
-    return bytes(kept + text[at:].encode("utf-8", "surrogatepass"))
+    return b"".join([*kept, text[at:].encode("utf-8", "surrogatepass")])
 
 
 def _swallowed(look: RowLook) -> Iterator[tuple[int, int, int]]:
@@ -184,16 +184,15 @@ def _edged(look: RowLook) -> bool:
 
 @row_check(LABELLED, TOK002, recipe=_swallowing, row=_edged, kinds=WRITTEN)
 def swallowed(look: RowLook) -> Iterator[Fault]:
-    """TOK002: white space of a message is in no token of its own, since an added token beside it takes it along."""
+    """TOK002: white space of a message has no token, since an added token beside it takes it along."""
     said = [span for span in look.rendered.spans if span.part is Part.CONTENT]
     for i, start, end in _swallowed(look):
         for span in said:
             lost = min(end, span.end) - max(start, span.start)
             if lost > 0:
-                what = f"{lost} character{'s' if lost > 1 else ''} of white space"
-                taken = f"{what} of message {span.message} {'are' if lost > 1 else 'is'} in no token of its own"
-                sentence = f"{taken}: {look.spelling.token(i)} takes what is beside it along"
-                yield Fault(sentence, message=span.message, tokens=(max(0, i - 1), i + 3))
+                what = f"message {span.message} loses {many(lost, 'character')} of white space beside"
+                sentence = f"{what} {look.spelling.token(i)}, which takes it along"
+                yield Fault(sentence, message=span.message, tokens=(i - 1, i + 3))
                 return
 
 
