@@ -1,4 +1,4 @@
-"""What answers say: the same over and over, no JSON where it is asked for, turns of another format, or to nothing."""
+"""What answers say: the same over and over, no JSON where it is asked for, or something to an empty question."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sftui.findings.words import text_of, without_code, without_thoughts
 CON019 = major(
     "answer-in-a-loop",
     "an answer says the same over and over",
-    "The model that wrote it ran in a circle, mostly until its limit. A model that is trained on this does it, too.",
+    "Models run in circles like this until they reach their limit, and one that is trained on it learns to.",
     data="drop the row, or generate the answer again",
     repair=(DROP,),
     inherent=True,

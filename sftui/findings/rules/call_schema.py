@@ -35,7 +35,7 @@ TOO008 = major(
     "call-against-schema",
     "a tool call does not fit what its tool declares",
     "A required argument is missing, a value has another type or is none of the choices, or the tool has no such"
-    " argument. What runs the tools refuses such calls.",
+    " argument. What runs the tools may refuse such calls.",
     data="correct the call or the tool, or drop the row",
     repair=(DROP,),
     inherent=True,

@@ -24,9 +24,9 @@ _TAIL = 2_000
 
 CON017 = major(
     "answer-cut",
-    "an answer was cut before it was in the data",
-    "The generator says that it reached its limit (finish_reason: length), or a code block, JSON or a bracket is opened"
-    " and never closed. The model learns to stop in the middle.",
+    "an answer looks cut off in the data itself",
+    "The row says that its generator reached the limit (finish_reason: length), or the answer opens a code block, JSON"
+    " or a bracket and never closes it. The model learns to stop in the middle.",
     data="drop the row, or generate the answer again with a higher limit",
     repair=(DROP,),
     inherent=True,
@@ -45,7 +45,7 @@ def limited(look: RowLook) -> Iterator[Fault]:
     """CON017: the row itself says that its answer reached a limit."""
     for where, value in _limits(look):
         yield Fault(
-            f"`{where}` is {shown(value, 20)}: the answer reached the limit of what wrote it", f"{where}: {value}"
+            f"`{where}` is {shown(value, 20)}: the answer was cut at the limit of its generator", f"{where}: {value}"
         )
 
 
@@ -123,7 +123,7 @@ def _open_bracket(text: str) -> bool:
 CON018 = major(
     "answers-cut-at-one-length",
     "many answers have the very same length in tokens, and hardly any is longer",
-    "They reached the limit of what generated them and end in the middle. Answers that are whole have lengths of all"
+    "They probably reached the limit of their generator and end in the middle: whole answers have lengths of all"
     " kinds.",
     data="drop the rows of that length, or generate them again with a higher limit",
     inherent=True,

@@ -290,8 +290,8 @@ def stop_as_pad(look: RowLook) -> Iterator[Fault]:
 EOS007 = minor(
     "doubled-stop-token",
     "two stop tokens follow each other",
-    "Data and template, or template and trainer, both add one. Two of the template's own, which some families mean,"
-    " are left alone.",
+    "Data and template, or template and trainer, both add one. Two that the template itself writes are not reported:"
+    " some families mean them.",
     data="remove the stop token from the data",
     bad=case(chat("hi", "Hello.<|im_end|>")),
 )

@@ -59,8 +59,8 @@ _HEADED = "<|im_start|>user\nWhere?<|im_end|>\n<|im_start|>assistant\n"
 TPL025 = major(
     "answer-header-left-over",
     "a text ends with the header of an answer, or an answer begins with a second one",
-    "The text was rendered with add_generation_prompt=True, so it ends with the header of an answer that never comes,"
-    " or the completion brings the header that its prompt ends with. The model learns to say nothing, or the header.",
+    "A text that was rendered with add_generation_prompt=True ends with the header of an answer that never comes, or a"
+    " completion repeats the header that its prompt ends with. The model learns to say nothing, or the header.",
     data="render texts to train on without the generation prompt, and completions without the header",
     leads_to=Consequence.GARBLED,
     bad=case({"text": f"{_HEADED}Here.<|im_end|>\n<|im_start|>assistant\n"}, preset="trl@1.16"),

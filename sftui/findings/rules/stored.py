@@ -94,8 +94,8 @@ def shifted(look: RowLook) -> Iterator[Fault]:
 LAB020 = major(
     "shift-unclear",
     "whether the stored labels are shifted is not clear",
-    "Most labels say so, some say otherwise, mostly where the documents of a pack meet. sftui does not guess: it shows"
-    " them as they are stored, and says nothing that rests on either reading.",
+    "Most labels say one thing and some the other, mostly where the documents of a pack meet. sftui does not guess: it"
+    " shows them as they are stored, and reports nothing that rests on either reading.",
     data="store labels aligned with input_ids, or -100 where documents meet",
     moves=("row",),
     bad=case({"input_ids": IDS * 3, "labels": [*IDS[1:], 999] * 3}, changes={"mask.rule": "given"}),
@@ -186,7 +186,7 @@ PAD006 = major(
     "attention-is-a-copy",
     "the attention mask is a copy of another column",
     "It holds ids, or is 0 where labels are masked, so that the model sees the answer without the question. Trainers"
-    " that make a mask of their own are spared.",
+    " that make a mask of their own do not read it.",
     data="make the mask from lengths",
     leads_to=Consequence.GARBLED,
     bad=stored_case({**STORED, "attention_mask": IDS}),

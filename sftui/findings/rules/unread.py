@@ -34,8 +34,8 @@ OBSERVED = chat("hi", "Wait.", ("environment", "4 °C"), ("assistant", "It is co
 CON015 = major(
     "column-unread",
     "a column that the trainer does not read looks like a part of the conversation",
-    "The answer, its reasoning, the tools or the images stand in a column of a name that the trainer does not read: the"
-    " model never sees them.",
+    "The answer, its reasoning, the system text, the tools or the images stand in a column that the trainer does not"
+    " read, so the model never sees them.",
     data="put it into the messages, or name the column as the trainer reads it",
     leads_to=Consequence.LOST,
     bad=case({**chat("What is the capital of France?"), "answer": "Paris.", "reasoning": "It is in Europe."}),
