@@ -75,26 +75,20 @@ class LossTally:
         """A sequence of so many trained tokens, and how many of them there are of each kind and name."""
         self.rows[trained] += 1
         for (kind, name), count in counts.items():
-            held = self._of(kind, name)
-            held[trained] = held.get(trained, 0) + count
+            self._put(kind, name, trained, count)
 
     def merge(self, other: LossTally) -> None:
         self.rows.update(other.rows)
         for kind, names in other.kinds.items():
             for name, counts in names.items():
-                held = self._of(kind, name)
                 for trained, count in counts.items():
-                    held[trained] = held.get(trained, 0) + count
+                    self._put(kind, name, trained, count)
 
-    def _of(self, kind: str, name: str) -> dict[int, Amount]:
-        """The amounts of a name, later ones beyond `MOST_NAMES` of a kind together."""
-        names = self.kinds.get(kind)
-        if names is None:
-            names = self.kinds[kind] = {}
-        held = names.get(name)
-        if held is None:
-            held = names.setdefault(name if len(names) < MOST_NAMES else OTHERS, {})
-        return held
+    def _put(self, kind: str, name: str, trained: int, count: Amount) -> None:
+        """Later names beyond `MOST_NAMES` of a kind are counted together."""
+        names = self.kinds.setdefault(kind, {})
+        held = names.setdefault(name if name in names or len(names) < MOST_NAMES else OTHERS, {})
+        held[trained] = held.get(trained, 0) + count
 
     def figures(self, averaging: Averaging, lengths: Histogram) -> LossFigures | None:
         """None where nothing is trained, or by weights beyond all use; `lengths`: how many rows have so many tokens."""
