@@ -159,27 +159,30 @@ class Context:
         return next((i for i in tokenizer.encode(tail).ids if tokenizer.is_special(i)), None) if tail.strip() else None
 
     @cached_property
+    def _asked(self) -> tuple[str, str] | None:
+        """A question as the template renders it, without and with the generation prompt; None where it does not."""
+        whole, prompt = self.render(_PLAIN[:1]), self.render(_PLAIN[:1], prompt=True)
+        return None if whole is None or prompt is None else (whole, prompt)
+
+    @cached_property
     def opening(self) -> frozenset[int]:
         """The special tokens with which the template begins an answer: they may follow an answer, and end none."""
-        whole, prompt = self.render(_PLAIN[:1]), self.render(_PLAIN[:1], prompt=True)
-        if whole is None or prompt is None:
+        if self._asked is None:
             return frozenset()
         tokenizer = self.tools.tokenizer
         before, after = (
             {token for token in tokenizer.encode(text.rpartition(FIRST_USER)[2]).ids if tokenizer.is_special(token)}
-            for text in (whole, prompt)
+            for text in self._asked
         )
         return frozenset(after - before)
 
     @cached_property
     def header(self) -> str:
         """What the template begins an answer with, without white space around; "" where no special token is in it."""
-        whole, prompt = self.render(_PLAIN[:1]), self.render(_PLAIN[:1], prompt=True)
-        return (
-            ""
-            if whole is None or prompt is None or not self.opening
-            else prompt[common_prefix(whole, prompt) :].strip()
-        )
+        if self._asked is None or not self.opening:
+            return ""
+        whole, prompt = self._asked
+        return prompt[common_prefix(whole, prompt) :].strip()
 
     @property
     def generation_stops(self) -> frozenset[int]:
