@@ -76,6 +76,8 @@ def _before_calls(context: Context) -> str | None:
     return before.strip().rpartition("\n")[2][-30:] if name else None
 
 
+_FIRST = 4
+"""Mappings of the tools of which one is printed, where the template prints them."""
 _PRINTED = chatml("{% for c in m.tool_calls %}{{ c.function }}{% endfor %}{{ m.content }}<|im_end|>")
 _CITY = {**CALL, "tool_calls": [{"function": {"name": "get_weather", "arguments": {"city": "Paris", "now": True}}}]}
 
@@ -97,7 +99,7 @@ TOO010 = major(
     TOO010,
     of=lambda shape: shape.rendered,
     shape=lambda shape, _: shape.tools or shape.manner.called,
-    row=lambda look: "{'" in look.rendered.text or ("True" in look.rendered.text or "None" in look.rendered.text),
+    row=lambda look: any([sign in look.rendered.text for sign in ("{'", "True", "None")]),
     kinds=CHATS,
 )
 def printed_by_python(look: RowLook) -> Iterator[Fault]:
@@ -119,8 +121,6 @@ def printed_by_python(look: RowLook) -> Iterator[Fault]:
             return
 
 
-_FIRST = 4
-"""Mappings of the tools of which one is printed, where the template prints them."""
 _MARK = re.compile(r"\s*(<[^<>\s]{1,40}>|\[/?[A-Z_]{2,20}\])")
 _LAST = re.compile(r"(<[^<>\s]{1,40}>|\[/?[A-Z_]{2,20}\])\s*\Z")
 _AROUND = 60

@@ -10,7 +10,6 @@ from sftui.findings.dataset import SPOKEN, DatasetChecks, Tally
 from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Severity
 from sftui.findings.rule import DROP, GOOD, Case, case, chat, major, minor
-from sftui.findings.shapes import RowShape
 
 _REASONS = frozenset(("finish_reason", "finish_reasons", "stop_reason", "stop_reasons"))
 _LENGTH = frozenset(("length", "max_tokens", "max_output_tokens", "max_length", "model_length"))
@@ -40,18 +39,18 @@ CON017 = major(
 )
 
 
-@row_check(CONVERSATION, CON017, kinds=SPOKEN, row=lambda look: _may_say(look))
+def _may_say(look: RowLook) -> bool:
+    data = look.inspection.row.data or {}
+    return not _REASONS.isdisjoint(data) or dict in map(type, data.values()) or not look.read.manner.plain
+
+
+@row_check(CONVERSATION, CON017, kinds=SPOKEN, row=_may_say)
 def limited(look: RowLook) -> Iterator[Fault]:
     """CON017: the row itself says that its answer reached a limit."""
     for where, value in _limits(look):
         yield Fault(
             f"`{where}` is {shown(value, 20)}: the answer was cut at the limit of its generator", f"{where}: {value}"
         )
-
-
-def _may_say(look: RowLook) -> bool:
-    data = look.inspection.row.data or {}
-    return not _REASONS.isdisjoint(data) or dict in map(type, data.values()) or not look.read.manner.plain
 
 
 def _limits(look: RowLook) -> Iterator[tuple[str, str]]:
@@ -65,11 +64,7 @@ def _limits(look: RowLook) -> Iterator[tuple[str, str]]:
                 yield from ((key, one) for one in values if isinstance(one, str) and one.lower() in _LENGTH)
 
 
-def _left_open(shape: RowShape, _: object) -> str:
-    return "`{[("
-
-
-@row_check(CONVERSATION, CON017, kinds=SPOKEN, signs=_left_open, several=True)
+@row_check(CONVERSATION, CON017, kinds=SPOKEN, signs=lambda *_: "`{[(", several=True)
 def open_ended(look: RowLook) -> Iterator[Fault]:
     """CON017: what an answer opens and never closes, with the words at its end."""
     for number, text in look.written:
