@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 
 from sftui.audit.bars import short
 from sftui.text import many, share
@@ -118,20 +119,20 @@ class LossFigures:
         rows = f"{self.unlabelled:,} of {many(self.rows, 'row')} have no trained token"
         return (*said, f"{rows}; {chance} without one{effect}")
 
-    @property
-    def compared(self) -> tuple[tuple[str, str, str, tuple[str, ...]], ...]:
-        """Kind, name, tokens and parts, as text, of each group that shares the loss with another of its kind, then of
-        the rows that have most of it."""
-        kinds = Counter(one.kind for one in self.shares)
-        groups: list[tuple[str, str, str, tuple[float, ...]]] = [
-            (one.kind, one.name or "no message", short(round(one.tokens)), (one.step, one.batch, one.sample))
-            for one in self.shares
-            if kinds[one.kind] > 1
+    def compared(self, most: int) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
+        """Name, tokens and parts, as text, of the first so many groups of each kind that share the loss with another of
+        it, then of the rows that have most of it."""
+        kinds = [[*alike] for _, alike in groupby(self.shares, key=attrgetter("kind"))]
+        groups: list[tuple[str, str, tuple[float, ...]]] = [
+            (f"{one.kind} {one.name or 'no message'}", short(round(one.tokens)), (one.step, one.batch, one.sample))
+            for alike in kinds
+            for one in alike[:most]
+            if len(alike) > 1
         ]
-        groups.append(("", "1 % of rows with most", "", self.heaviest))
+        groups.append(("1 % of rows with most", "", self.heaviest))
         return tuple(
-            (kind, name, tokens, tuple(share(round(1e6 * part), 1_000_000, 1) for part in parts))
-            for kind, name, tokens, parts in groups
+            (name, tokens, tuple(share(round(1e6 * part), 1_000_000, 1) for part in parts))
+            for name, tokens, parts in groups
         )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import islice
 from typing import Any
 
 from sftui import __version__
@@ -93,9 +92,9 @@ def figure_sections(figures: Figures) -> Iterator[tuple[str, str, Any]]:
         yield "budget", "Where the loss goes", _budget(figures)
     if figures.loss is not None:
         head = ("Of", "Trained tokens", "Mean over a step", "Over a batch", "Over each row")
-        listed = ((f"{kind} {name}".strip(), count, *shares) for kind, name, count, shares in figures.loss.compared)
+        listed = ((name, count, *shares) for name, count, shares in figures.loss.compared(2 * LISTED))
         caption = ". ".join(figures.loss.sentences)
-        yield "loss", "Whose loss it is", table(caption, head, islice(listed, 5 * LISTED))
+        yield "loss", "Whose loss it is", table(caption, head, listed)
     if figures.tokenized:
         yield "limits", "Effect of a length limit", _limits(figures)
     repeats = (figures.repeated, figures.answered_again, figures.leaked)

@@ -150,14 +150,11 @@ def _loss(loss: LossFigures, width: int) -> Iterator[Behind]:
     for words in loss.sentences:
         yield from _behind("", wrap(line((words, Role.DIM)), width))
     counted = width >= NARROW_TABLE  # else there is no room for how many tokens they are
-    names, seen = max(6, min(40, width - (34 if counted else 25))), Counter[str]()
+    names = max(6, min(40, width - (34 if counted else 25)))
     heads = [f"{name}*" if name == loss.over else name for name in ("step", "batch", "row")]
     yield line((" " * names + "  tokens " * counted + " " + " ".join(f"{head:>7}" for head in heads), Role.LABEL)), ""
-    for kind, name, tokens, parts in loss.compared:
-        seen[kind] += 1
-        if seen[kind] > SHOWN:
-            continue
-        named = (fit(visible(f"{kind} {name}".strip()), names), Role.KEY)
+    for name, tokens, parts in loss.compared(SHOWN):
+        named = (fit(visible(name), names), Role.KEY)
         figures = f" {tokens:>7} " * counted + " " + " ".join(f"{part:>7}" for part in parts)
         yield line(named, (figures, Role.NUMBER)), ""
 

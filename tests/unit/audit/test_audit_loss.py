@@ -16,6 +16,7 @@ from sftui.audit.figures import LossFigures
 from sftui.audit.loss import Averaging, LossTally, token_weights, unlabelled_batch
 from sftui.audit.tallies import MOST_NAMES, OTHERS
 from sftui.exports.formats_json import figures_record
+from sftui.exports.report import figure_sections
 from sftui.model import Row
 from sftui.trainers import trainer_named
 from sftui.trainers.training import rows_of_step
@@ -176,6 +177,19 @@ def test_what_is_said_of_it() -> None:
     packed = loss_of(rows[:2], {"mask.rule": "assistant", "pack.strategy": "bfd", "length.max": 1024})[1]
     assert packed.in_pack == 2 and packed.shares[0].batch == pytest.approx(packed.shares[0].step)
     assert "about 2.0 rows a pack" in packed.sentences[1]
+
+
+def test_of_many_files_the_first_are_shown_and_what_comes_after_them() -> None:
+    one = loss_of([talk(i, 3) for i in range(3)], {"mask.rule": "assistant"})[1].shares[0]
+    shares = [replace(one, kind=kind, name=f"{kind}{i}") for kind in ("file", "source") for i in range(100)]
+    figures = loss_of([talk(0, 3)], {"mask.rule": "assistant"})[0].audit().figures()
+    assert figures.loss is not None
+    figures = replace(figures, loss=replace(figures.loss, shares=tuple(shares)))
+    page = next(str(markup) for name, _, markup in figure_sections(figures) if name == "loss")
+    shown = plain([cells for cells, _ in figure_lines(figures, 100)])
+    for text, most in ((page, 24), (shown, 8)):
+        assert all(f"{kind} {kind}{most - 1}" in text for kind in ("file", "source")), text
+        assert f"file{most}" not in text and "1 % of rows with most" in text
 
 
 def test_the_rows_of_a_step_are_those_of_the_config() -> None:
