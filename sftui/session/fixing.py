@@ -172,11 +172,12 @@ def _together(
     that had them, which no cure may bring back: those that are cured join them."""
     found, title = checked.audit.found.codes, traits_of(session.requested.preset).title
     wanted = [one for one in checked.cured.values() if one.severity is not Severity.INFO and one.code in found]
-    other, taken, left = session, list[Taken](), list[Cure]()
+    stages, taken, left = list[Ready](), list[Taken](), list[Cure]()
     for finding in sorted(wanted, key=lambda one: (one.severity.rank, -found[one.code].count)):
         cures, refused, kept = cures_of(finding), list[Cure](), [cure for cure, _ in taken]
-        if cures and kept and not result_of(judged(session, other, finding)):  # it is gone already
-            taken[kept.index(cures[0]) if cures[0] in kept else -1][1].append(finding.code)
+        if cures and stages and not result_of(judged(session, stages[-1], finding)):  # it is gone already
+            whys = (result_of(judged(session, stage, finding)) for stage in stages)
+            taken[next(number for number, why in enumerate(whys) if not why)][1].append(finding.code)
             continue
         for cure in cures:
             try:
@@ -188,7 +189,7 @@ def _together(
             except SftuiError as error:
                 why = str(error)
             if not why:
-                other = made
+                stages.append(made)
                 taken.append((cure, [finding.code]))
                 settled.append((session, finding))
                 break
@@ -198,7 +199,7 @@ def _together(
             if not cures and finding.repairs and f"{DROPPING}{finding.code}" not in dropping:
                 rows, how = found[finding.code].in_rows(), f"--drop {finding.code} asks for it"
                 left.append(Cure(f"leave out {many(rows, 'row')}", (finding.code,), how, rows))
-    return other, taken, left
+    return stages[-1] if stages else session, taken, left
 
 
 def _in_force(taken: Sequence[Taken], before: Recipe, after: Recipe) -> list[Cure]:

@@ -117,6 +117,20 @@ def test_a_row_too_long_gets_the_mask_that_is_asked_for(sftui: Sftui, here: Path
     assert done.code == 0 and became(told) == {"TRU006": "gone"}, told["left"]
 
 
+def test_what_is_gone_already_is_of_the_cure_that_ended_it(sftui: Sftui, here: Path) -> None:
+    ends = ["\n \t" * 200 if n == 2 else " " for n in range(6)]
+    put(
+        "rows.jsonl", [chat(("user", f"And day {n}?"), ("assistant", f"It is {n}.{end}")) for n, end in enumerate(ends)]
+    )
+    Path("axo.yml").write_text(AXOLOTL + "train_on_inputs: true\n")
+    _, told = fixed(sftui, "axo.yml", "--select", "TRU006,CON004,LAB002")
+    codes = {cure["text"]: cure["codes"] for cure in told["cures"]}
+    assert codes == {
+        "trim: cut white space at the edges of messages": ["CON004", "TRU006"],
+        "remove train_on_inputs": ["LAB002"],
+    }
+
+
 def test_llamafactory_reads_its_rows_by_a_new_dataset_info(sftui: Sftui, here: Path) -> None:
     put("rows.jsonl", [{"messages": row["conversations"]} for row in SHAREGPT])
     info = {"mine": {"file_name": "rows.jsonl", "format": "sharegpt", "columns": {"messages": "messages"}}, "other": {}}
