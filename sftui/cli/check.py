@@ -62,8 +62,10 @@ def check(
     asked = dict(limit for text in max_rate for limit in _limits(text))
     known = Baseline(frozenset()) if read is None else read_baseline(Path(read), but=asked)
     if None in asked.values() and known.rates is None:
-        why = "names no baseline" if read is None else f"finds no rates in {read}, which an earlier sftui wrote"
-        raise RecipeError(f"--max-rate {why}", fix="write one with --baseline FILE --write-baseline")
+        if read is None:
+            raise RecipeError("--max-rate CODE=baseline has no baseline to read", fix="name it with --baseline FILE")
+        why = "an earlier sftui wrote it"
+        raise RecipeError(f"{read} has no rates for --max-rate", why=why, fix="write it again with --write-baseline")
     limits = {code: (known.rates or {}).get(code, 0.0) if most is None else most for code, most in asked.items()}
     wanted = Filter(
         codes_of(select, "--select"), codes_of(ignore, "--ignore"), (), known.known, remember=write_baseline

@@ -60,8 +60,9 @@ def with_cures(session: Ready, finding: Finding) -> Generator[None, None, Findin
     if fix is not None and not fix.in_words:
         why = yield from _tried(session, finding, fix)
         if why:
-            what = ", ".join(change.path for change in fix.changes) or "generation tags in the chat template"
-            declined.append(f"changing {what} does not help: {why}")
+            paths = ", ".join(change.path for change in fix.changes)
+            what = f"changing {paths}" if paths else "putting generation tags into the chat template"
+            declined.append(f"{what} does not help: {why}")
             fix = None
         elif fix.changes:
             fix = in_keys(session.requested, fix)

@@ -241,4 +241,5 @@ def test_a_rate_is_held_against_the_baseline_whatever_the_rows(sftui: Sftui, tmp
     baseline.write_text(json.dumps({"version": 2, "findings": {}}))
     refused = sftui("check", data, *CODE, *by_rate)
     assert refused.code == 2 and "no rates" in refused.err
-    assert sftui("check", data, *CODE, "--max-rate", "CON=baseline").code == 2
+    refused = sftui("check", data, *CODE, "--max-rate", "CON=baseline")
+    assert refused.code == 2 and "has no baseline to read" in refused.err
