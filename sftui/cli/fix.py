@@ -12,7 +12,7 @@ from typing import Any
 from sftui.audit.found import Filter
 from sftui.cli.auditing import audited, work_of
 from sftui.cli.loading import open_data
-from sftui.cli.opening import open_options, opening_words
+from sftui.cli.opening import open_options, opening_words, option_words
 from sftui.cli.terminal import narrate
 from sftui.cli.writing import STDOUT, OutputTarget, may_write, rows_written
 from sftui.errors import ExportError
@@ -71,10 +71,7 @@ def fixed(
     may_write(plan.written, inputs, force)
     again = {**given, **plan.opening}
     opening = opening_words(again)
-    several = (
-        (name, one) for name, value in chosen.items() for one in (value if isinstance(value, tuple) else [value])
-    )
-    run = shlex.join(("sftui", "check", *opening, *(word for name, one in several if one for word in (name, str(one)))))
+    run = shlex.join(("sftui", "check", *opening, *option_words(chosen.items())))
 
     def rows(data: Path, log: Path) -> WriteProgress:
         return rows_written(plan.session, plan.rows, OutputTarget(data), OutputTarget(log))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import Field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -117,14 +117,18 @@ def opening_words(given: Mapping[str, Any]) -> tuple[str, ...]:
     words = list(given["data"])
     if "-" in words:
         return ()
-    for name, option in _DECLARED.items():
-        value = given.get(name)
-        for one in value if isinstance(value, tuple) else (value,):
-            if one is not None:
-                words += [option.opts[0], str(one)]
+    words += option_words((option.opts[0], given.get(name)) for name, option in _DECLARED.items())
     if packages := os.environ.get(VARIABLE):
         words += [OPTION, packages]
     return tuple(words)
+
+
+def option_words(options: Iterable[tuple[str, Any]]) -> Iterator[str]:
+    """Options with what they say, each as often as it says something."""
+    for option, value in options:
+        for one in value if isinstance(value, tuple) else (value,):
+            if one is not None:
+                yield from (option, str(one))
 
 
 def data_paths(words: tuple[str, ...]) -> tuple[str, ...]:
