@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from row_files import chat
 
 from sftui.cli import main
+from sftui.tokens import builtin
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,15 @@ def sftui(capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
     return run
 
 
-def chat(*turns: tuple[str, str]) -> dict[str, Any]:
-    return {"messages": [{"role": role, "content": text} for role, text in turns]}
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of its own, with a tokenizer in it: a config names a folder."""
+    folder = tmp_path / "here"
+    (folder / "tok").mkdir(parents=True)
+    for file in builtin.folder("chatml").iterdir():
+        (folder / "tok" / file.name).write_bytes(file.read_bytes())
+    monkeypatch.chdir(folder)
+    return folder
 
 
 @pytest.fixture

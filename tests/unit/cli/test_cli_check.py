@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 
 import pytest
 from markdown_it import MarkdownIt
+from row_files import chat
 
 from sftui.audit.run import AuditProgress
 from sftui.findings import CODES
@@ -25,10 +26,6 @@ Sftui = Callable[..., Any]
 def lines(path: Path, *rows: Any) -> Path:
     path.write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows))
     return path
-
-
-def chat(*turns: tuple[str, Any]) -> dict[str, Any]:
-    return {"messages": [{"role": role, "content": text} for role, text in turns]}
 
 
 GOOD = chat(("user", "What is two plus two?"), ("assistant", "Four."))

@@ -10,8 +10,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from row_files import put, rows_of
 
-from sftui.tokens import builtin
 from sftui.trainer_names import TRAINERS
 
 Sftui = Callable[..., Any]
@@ -34,26 +34,6 @@ CALLS = [
     }
 ]
 PAIRS = [{"question": f"1 + {n}?", "answer": str(1 + n)} for n in range(6)]
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of its own, with a tokenizer in it: a config names a folder."""
-    folder = tmp_path / "here"
-    (folder / "tok").mkdir(parents=True)
-    for file in builtin.folder("chatml").iterdir():
-        (folder / "tok" / file.name).write_bytes(file.read_bytes())
-    monkeypatch.chdir(folder)
-    return folder
-
-
-def put(name: str, rows: list[Any]) -> str:
-    Path(name).write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return name
-
-
-def rows_of(name: str) -> list[Any]:
-    return [json.loads(line) for line in Path(name).read_text().splitlines()]
 
 
 def opening(done: Any) -> list[str]:

@@ -9,19 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from row_files import chat, put, rows_of
 
 from sftui.cli import fix
 from sftui.errors import ExportError
 from sftui.exports.plan import ExportPlan
 from sftui.session import trial
-from sftui.tokens import builtin
 
 Sftui = Callable[..., Any]
 TOK = ("-t", "builtin:chatml")
-
-
-def chat(*turns: tuple[str, str]) -> dict[str, Any]:
-    return {"messages": [{"role": role, "content": text} for role, text in turns]}
 
 
 ROLES = [chat(("human", f"What is {n} + 1?"), ("gpt", f"It is {n + 1}.")) for n in range(6)]
@@ -34,26 +30,6 @@ SILENT = chat(("user", "And?"))
 SHAREGPT = [
     {"conversations": [{"from": "human", "value": f"hi {n}"}, {"from": "gpt", "value": "Hello."}]} for n in range(6)
 ]
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of its own, with a tokenizer in it: a config names a folder."""
-    folder = tmp_path / "here"
-    (folder / "tok").mkdir(parents=True)
-    for file in builtin.folder("chatml").iterdir():
-        (folder / "tok" / file.name).write_bytes(file.read_bytes())
-    monkeypatch.chdir(folder)
-    return folder
-
-
-def put(name: str, rows: list[Any]) -> str:
-    Path(name).write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return name
-
-
-def rows_of(name: str) -> list[Any]:
-    return [json.loads(line) for line in Path(name).read_text().splitlines()]
 
 
 def contents(folder: Path) -> dict[str, bytes]:
