@@ -143,8 +143,7 @@ class Dialog(ModalScreen[DialogAnswer], inherit_bindings=False):
         key = event.character if event.character and event.is_printable and event.character != " " else event.key
         stroke = self.reader.feed(key, DIALOG)
         if stroke.unknown:
-            moved = self.reader.keymap.went(DIALOG, stroke.sequence)
-            self.foot.show(line((f" {moved or self.keys()}", Role.DIM)))
+            self.foot.show(line((f" {self.keys()}", Role.DIM)))
         if stroke.command is not None and stroke.command.context == DIALOG:
             self.obey(stroke.command.id.removeprefix("dialog."), stroke.count or 1)
 

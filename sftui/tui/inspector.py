@@ -173,14 +173,13 @@ class Inspector(Screen[None], inherit_bindings=False):
 
     # — saying and asking —
 
-    def run_command(self, command: Command, count: int | None = None) -> bool:
-        """What the command does, or why it comes to nothing now; False in that case."""
+    def run_command(self, command: Command, count: int | None = None) -> None:
+        """Run the command, or say why it does nothing now."""
         why = command.when(self)
         if why is not None and why.text:
             self.put(why)
-            return False
+            return
         self.attempt(lambda: command.run(self, count))
-        return True
 
     @property
     def terminal(self) -> KeyedApp[None]:

@@ -6,8 +6,8 @@ Pure. Textual's own keymaps silently drop a binding that clashes and ignore an u
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import combinations, product
 
@@ -33,24 +33,21 @@ class Stroke:
     """What a key press came to: a command with its count, or what is still awaited.
 
     `pending` is what has been typed so far, for the status line; `unknown` is a key (or a prefix
-    with a key) that means nothing here, `sequence` the keys of either.
+    with a key) that means nothing here.
     """
 
     command: Command | None = None
     count: int | None = None
     pending: str = ""
     unknown: str = ""
-    sequence: str = ""
 
 
 @dataclass(frozen=True, eq=False)
 class Keymap:
-    """Command by (context, key sequence); `prefixes` are first keys that await a second one, `moved` the commands by
-    the pane and the keys they had in the last release."""
+    """Command by (context, key sequence); `prefixes` are first keys that await a second one."""
 
     commands: Mapping[tuple[str, str], Command]
     prefixes: frozenset[tuple[str, str]]
-    moved: Mapping[tuple[str, str], Command] = field(default_factory=dict)
 
     def find(self, context: str, sequence: str) -> Command | None:
         own = self.commands.get((context, sequence))
@@ -59,17 +56,6 @@ class Keymap:
     def awaits(self, context: str, key: str) -> bool:
         anywhere = context != DIALOG and (context, key) not in self.commands and (ANY, key) in self.prefixes
         return (context, key) in self.prefixes or anywhere
-
-    def went(self, context: str, sequence: str, now: Command | None = None) -> str:
-        """Where what some keys did in a pane went; empty where they did nothing else there, or still do. `now`: the
-        command that they are now."""
-        was = self.moved.get((context, sequence))
-        if was is None and context != DIALOG and (now is None or now.context == ANY):
-            was = self.moved.get((ANY, sequence))
-        if was is None or was is now or sequence in self.keys_of(was.id):
-            return ""
-        keys = " ".join(show_key(one) for one in self.keys_of(was.id))
-        return f"{show_key(sequence)} was {was.title}: that is {keys or f'in the palette (: {was.title})'} now"
 
     def keys_of(self, command_id: str) -> tuple[str, ...]:
         return self._keys.get(command_id, ())
@@ -125,8 +111,8 @@ class KeyReader:
         count = min(int(self._digits), MOST) if self._digits else None
         self.clear()
         if command is None:
-            return Stroke(unknown=show_key(sequence), sequence=sequence)
-        return Stroke(command, count, sequence=sequence)
+            return Stroke(unknown=show_key(sequence))
+        return Stroke(command, count)
 
 
 def build_keymap(table: Sequence[Command], overrides: Mapping[str, Sequence[str]] | None = None) -> Keymap:
@@ -135,31 +121,9 @@ def build_keymap(table: Sequence[Command], overrides: Mapping[str, Sequence[str]
     problems = keymap_problems(table, chosen)
     if problems:
         raise KeymapError("the keymap cannot be used", why="; ".join(problems), fix="correct it in the settings file")
-    taken = [(c, key) for c in table if c.id in chosen for key in chosen[c.id]]
-    own = ((c, key) for c in table if c.id not in chosen for key in c.keys)
-    found = {(c.context, key): c for c, key in own if not _given_away(c, key, taken)}
-    found |= {(c.context, key): c for c, key in taken}
+    found = {(c.context, key): c for c in table for key in chosen.get(c.id, c.keys)}
     prefixes = frozenset((context, seq.split(" ")[0]) for context, seq in found if " " in seq)
-    return Keymap(found, prefixes, _moved(table, {prefix for _, prefix in prefixes}))
-
-
-def _moved(table: Sequence[Command], prefixes: Collection[str]) -> dict[tuple[str, str], Command]:
-    """Commands by the pane and the keys they had; of a prefix that is none any more by itself."""
-    found: dict[tuple[str, str], Command] = {}
-    for command in table:
-        for key in command.was or ():
-            first = key.split(" ")[0]
-            if key not in command.keys:
-                found.setdefault((command.was_in or command.context, key if first in prefixes else first), command)
-    return found
-
-
-def _given_away(command: Command, key: str, taken: Sequence[tuple[Command, str]]) -> bool:
-    """Whether a user gave a key that a command did not have in the last release to another command."""
-    return key not in (command.keys if command.was is None else command.was) and any(
-        clash(key, other) and (command.context == one.context or ANY in (command.context, one.context))
-        for one, other in taken
-    )
+    return Keymap(found, prefixes)
 
 
 def keymap_problems(table: Sequence[Command], keymap: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
@@ -168,8 +132,7 @@ def keymap_problems(table: Sequence[Command], keymap: Mapping[str, Sequence[str]
     A clash is two commands that answer to one key in the same context or where one of them works everywhere (a dialog
     knows its own keys alone), or a key that begins another's sequence. Clashes among the default keys are the table's
     own business: a pane's command may win over one that works everywhere. So only pairs that the keymap touches are
-    reported, and of these none where a user gave a command a key that the other one did not have in the release
-    before: it is not the other's then.
+    reported.
     """
     if not keymap:
         return ()
@@ -185,24 +148,13 @@ def keymap_problems(table: Sequence[Command], keymap: Mapping[str, Sequence[str]
         if not together or not (one.id in keymap or other.id in keymap):
             continue
         for a, b in product(keymap.get(one.id, one.keys), keymap.get(other.id, other.keys)):
-            if _given(one, other, b, keymap) or _given(other, one, a, keymap):
-                continue
-            if clash(a, b) and not (_was(one, a) and _was(other, b)):
+            if clash(a, b) and not (a in one.keys and b in other.keys):
                 problems.append(
                     f"`{a}` is the key of both `{one.id}` and `{other.id}`"
                     if a == b
                     else f"`{a}` of `{one.id}` and `{b}` of `{other.id}` begin the same"
                 )
     return (*problems, *(p for name, keys in keymap.items() for key in keys for p in _unreachable(name, key)))
-
-
-def _was(command: Command, key: str) -> bool:
-    return key in command.keys or key in (command.was or ())
-
-
-def _given(one: Command, other: Command, key: str, keymap: Mapping[str, Sequence[str]]) -> bool:
-    """Whether a user gave `one` a key that `other` did not have before, which is then not the other's."""
-    return one.id in keymap and other.id not in keymap and other.was is not None and key not in other.was
 
 
 def clash(a: str, b: str) -> bool:

@@ -44,7 +44,6 @@ class MainScreen(Inspector, inherit_bindings=False):
     def __init__(self, workspace: Workspace, keymap: Keymap, look: Styles) -> None:
         super().__init__(workspace, keymap, look)
         self.reader = KeyReader(keymap)
-        self.said_moved: set[str] = set()
         self.notes = Memo(0)
         self.panes.figures.marked = lambda: figures.marked(self)
         self.panes.figures.mark = lambda by: figures.choose(self, by)
@@ -155,15 +154,10 @@ class MainScreen(Inspector, inherit_bindings=False):
             self.say("")
         if stroke.pending and (awaited := self.reader.awaited(context)):
             self.say(awaited, Role.DIM)
-        moved = self.keymap.went(context, stroke.sequence, stroke.command)
         if stroke.command is not None:
-            did = self.run_command(stroke.command, stroke.count)
-            if moved and not (did and moved in self.said_moved):
-                self.said_moved.add(moved)
-                said = self.state.said
-                self.say(f"{said.text} · {moved}" if said.text else moved, said.role if said.text else Role.DIM)
+            self.run_command(stroke.command, stroke.count)
         elif stroke.unknown and not (had_pending and key == "escape"):
-            self.say(moved or f"{stroke.unknown} does nothing here; ? shows the keys", Role.DIM)
+            self.say(f"{stroke.unknown} does nothing here; ? shows the keys", Role.DIM)
 
     def on_line_view_clicked(self, message: LineView.Clicked) -> None:
         """The mouse: a row, a knob, or simply the keys."""

@@ -1,4 +1,4 @@
-"""One grammar of keys: a key means one thing wherever it works, and one that moved says where it went."""
+"""One grammar of keys: a key means one thing wherever it works."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from itertools import product
 import pytest
 from tui_driver import check_golden, running
 
-from sftui.tui.commands.command import MEANS, show_key
+from sftui.tui.commands.command import MEANS
 from sftui.tui.commands.table import COMMANDS
-from sftui.tui.contexts import ANY, CONTEXTS, DIALOG, DOCUMENT, FIGURES, FINDINGS, LIST, RECIPE, TOKENS
-from sftui.tui.keys import build_keymap, keymap_problems
+from sftui.tui.contexts import ANY, CONTEXTS, DIALOG, DOCUMENT, LIST, TOKENS
+from sftui.tui.keys import build_keymap
 
 
 def keys_by_meaning() -> dict[str, dict[str, list[tuple[str, str]]]]:
@@ -59,71 +59,6 @@ def test_the_table_of_keys() -> None:
 def test_what_is_in_the_palette_alone_has_no_key() -> None:
     keyless = {command.id for command in COMMANDS if not command.keys}
     assert keyless == {"theme", "mouse", "help.pages", "print.row", "print.ids", "print.labels", "print.text"}
-
-
-MOVED = {
-    (ANY, "t"): "theme", (ANY, "m"): "mouse", (ANY, "b"): "boundary", (ANY, "H"): "help.pages", (ANY, "V"): "zoom.back",
-    (ANY, "v"): "zoom", (ANY, "+"): "compare.take", (ANY, "a"): "compare.toggle", (ANY, "p"): "print.row",
-    (FINDINGS, "?"): "findings.explain", (FINDINGS, "i"): "findings.waive", (FINDINGS, "n"): "findings.next",
-    (FINDINGS, "N"): "findings.previous", (FINDINGS, "l"): "findings.tokens", (FINDINGS, "right"): "findings.tokens",
-    (FIGURES, "?"): "figures.explain", (FIGURES, "l"): "figures.rows", (FIGURES, "right"): "figures.rows",
-    (RECIPE, "d"): "recipe.reset", (DIALOG, "y"): "dialog.yes",
-}  # fmt: skip
-
-
-def test_every_key_that_moved_is_known() -> None:
-    keymap = build_keymap(COMMANDS)
-    moved = {place: command.id for place, command in keymap.moved.items() if keymap.went(*place, keymap.find(*place))}
-    assert moved == MOVED
-
-
-@pytest.mark.one_of(4)
-@pytest.mark.parametrize(("place", "ident"), MOVED.items(), ids=str)
-async def test_a_key_that_moved_says_where_it_went(place: tuple[str, str], ident: str) -> None:
-    context, key = place
-    command = next(one for one in COMMANDS if one.id == ident)
-    async with running((140, 45)) as driven:
-        opening = {FINDINGS: ("f",), FIGURES: ("A",), RECIPE: ("c",), DIALOG: ("x",)}.get(context, ())
-        await driven.press(*opening, key)
-        if driven.app.screen is not driven.main and context != DIALOG:
-            await driven.press("escape")
-        told = driven.text
-        assert f"was {command.title}" in told, told
-        where = " ".join(map(show_key, command.keys)) if command.keys else f": {command.title}"
-        assert where.split(" ")[0] in told
-
-
-async def test_where_it_went_is_said_once_where_the_key_does_something_now() -> None:
-    async with running((140, 45)) as driven:
-        await driven.press("f", "i", "escape")
-        assert "was waive it" in driven.said
-        await driven.press("i", "escape")
-        assert "was" not in driven.said
-
-
-OLD_KEYMAPS = (
-    {"theme": ("t",), "mouse": ("m",)},
-    {"compare.toggle": ("a",), "compare.take": ("+",)},
-    {"findings.next": ("n",), "findings.waive": ("i",), "findings.explain": ("?",)},
-    {"row.next": ("i",), "row.previous": ("I",)},
-    {"zoom": ("v",), "zoom.back": ("V",)},
-    {"row.next": (">",), "row.previous": ("<",)},
-    {"dialog.yes": ("y",), "dialog.close": ("q", "escape")},
-    {"print.row": ("p p",), "boundary": ("b",), "recipe.reset": ("d",)},
-    {"export": ("W",), "help.pages": ("H",)},
-)
-
-
-@pytest.mark.parametrize("chosen", OLD_KEYMAPS, ids=str)
-def test_keymaps_of_the_last_release_still_work(chosen: dict[str, tuple[str, ...]]) -> None:
-    """What was good before the keys moved is, and does what it says."""
-    assert keymap_problems(COMMANDS, chosen) == ()
-    keymap = build_keymap(COMMANDS, chosen)
-    for name, keys in chosen.items():
-        command = next(one for one in COMMANDS if one.id == name)
-        for key in keys:
-            found = keymap.find(command.context, key)
-            assert found is command, f"{key} is {found}"
 
 
 UNSEEN = (

@@ -32,8 +32,7 @@ class Command:
     `keys` are alternatives; a key that follows a prefix is written with a space (`y i`). `help` is
     one sentence. `counted` says that a count typed before the key means something. While `when` says why not, the key
     says that and the footer leaves it out; a reason without words does no more than that. `means` names what the keys
-    mean in several panes (`MEANS`), where that is more than the title: a key means one thing. `was`: the keys of the
-    last release, where they were others, and `was_in` where they worked; such a key says where it went.
+    mean in several panes (`MEANS`), where that is more than the title: a key means one thing.
     """
 
     id: str
@@ -46,8 +45,6 @@ class Command:
     run: Run = field(default=nothing, compare=False)
     when: When = field(default=always, compare=False)
     means: str = ""
-    was: tuple[str, ...] | None = None
-    was_in: str = ""
 
     def __call__(self, run: Run) -> Command:
         return replace(self, run=run, help=" ".join((run.__doc__ or "").split()))
@@ -73,8 +70,6 @@ MEANS = {
     "close": "closes or cancels",
 }
 """What keys mean that work in several panes."""
-WENT_RIGHT = ("enter", "l", "right")
-"""Keys of the last release that went from what is marked to the tokens right of it."""
 Move: TypeAlias = Callable[[Any, str, int], None]
 """Moves in a pane by so many of the STEPS."""
 

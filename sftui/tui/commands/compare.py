@@ -220,7 +220,7 @@ def stop_counting(here: Inspector) -> None:
     here.put(here.state.compared._replace(counting=None))
 
 
-@Command("compare.toggle", ("v",), "A/B", "Look", when=lambda here: _no_b(here, "nothing to compare with"), was=("a",))
+@Command("compare.toggle", ("v",), "A/B", "Look", when=lambda here: _no_b(here, "nothing to compare with"))
 def toggle(here: Inspector, count: int | None) -> None:
     """Switches between the tokens under A and under B."""
     now = here.state.compared
@@ -308,7 +308,7 @@ def _b_hidden(here: Inspector) -> StatusMessage | None:
     return unless(shown, "nothing to apply here: f lists findings and their fixes, C compares") or _no_b(here)
 
 
-@Command("compare.take", ("a",), "use recipe B", "Recipe", when=_b_hidden, means="apply", was=("+",))
+@Command("compare.take", ("a",), "use recipe B", "Recipe", when=_b_hidden, means="apply")
 def take(here: Inspector, count: int | None) -> None:
     """Makes recipe B, while it is compared or shown, the current one; u undoes it."""
     now = here.state.compared

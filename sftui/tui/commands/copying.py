@@ -156,8 +156,8 @@ WHAT = {"row": "the row as JSON", "ids": "input_ids", "labels": "labels", "text"
 
 def _taking(verb: str, what: str, key: str, out: Out, title: str, words: str, shown: bool = True) -> Command:
     """One way out for a subject; not `shown`: in the palette alone."""
-    run, was = partial(_take, out, what), None if shown else (key,)
-    return Command(f"{verb}.{what}", (key,) if shown else (), title, "Copy", help=words, run=run, was=was)
+    keys = (key,) if shown else ()
+    return Command(f"{verb}.{what}", keys, title, "Copy", help=words, run=partial(_take, out, what))
 
 
 def _way(verb: str, key: str, out: Out, after: str, help_text: str, shown: bool = True) -> tuple[Command, ...]:

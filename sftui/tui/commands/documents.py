@@ -29,7 +29,7 @@ def open_row(here: Inspector, count: int | None) -> None:
     here.hold_keys(TOKENS)
 
 
-@Command("row_list.right", ("l", "right"), "to the right", "Move", LIST, means="right", was=())
+@Command("row_list.right", ("l", "right"), "to the right", "Move", LIST, means="right")
 def from_list(here: Inspector, count: int | None) -> None:
     """Goes from the list to the tokens, which stand right of it."""
     here.hold_keys(TOKENS)
@@ -61,15 +61,15 @@ ACROSS = both_ways(
 )
 
 
-def _answer(name: str, key: str, title: str, words: str, means: str, was: tuple[str, ...] | None = None) -> Command:
-    return Command(f"dialog.{name}", (key,), title, "Move", DIALOG, words, means=means, was=was)
+def _answer(name: str, key: str, title: str, words: str, means: str) -> Command:
+    return Command(f"dialog.{name}", (key,), title, "Move", DIALOG, words, means=means)
 
 
 DIALOG_MOVES = moves(DIALOG, "line")
 ANSWERS = (
     _answer("accept", "enter", "accept", "Accepts the selected line.", "enter"),
-    _answer("yes", "a", "apply", "Does what the dialog offers.", "apply", ("y",)),
+    _answer("yes", "a", "apply", "Does what the dialog offers.", "apply"),
     _answer("export", "x", "export instead", "Goes to the export, where the dialog offers that.", "export"),
     _answer("close", "escape", "close the dialog", "Closes the dialog and changes nothing.", "close"),
-    _answer("leave", "q", "leave the dialog", "Closes the dialog and changes nothing, as in less.", "leave", ()),
+    _answer("leave", "q", "leave the dialog", "Closes the dialog and changes nothing, as in less.", "leave"),
 )

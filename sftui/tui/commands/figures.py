@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from sftui.text import clip, many, visible
 from sftui.tui.commands import findings, marks, repairs, rows
-from sftui.tui.commands.command import WENT_RIGHT, Command, in_pane, moves
+from sftui.tui.commands.command import Command, in_pane, moves
 from sftui.tui.contexts import FIGURES, FINDINGS, TOKENS
 from sftui.tui.inspector import Inspector
 from sftui.tui.panes.document_pane import Owned
@@ -266,9 +266,7 @@ def sentence(here: Inspector) -> Line:
 MOVES = moves(FIGURES, "line", in_pane, lambda here: None if marked(here) else StatusMessage())
 
 
-@Command(
-    "figures.rows", ("enter",), "rows behind it", "Findings", FIGURES, when=_no_rows, means="enter", was=WENT_RIGHT
-)
+@Command("figures.rows", ("enter",), "rows behind it", "Findings", FIGURES, when=_no_rows, means="enter")
 def to_rows(here: Inspector, count: int | None) -> None:
     """Goes to the first row of a finding or a number and lists the others; again goes to the next."""
     by, pane, now = marked(here), here.panes.rows, here.state.audited
@@ -277,7 +275,7 @@ def to_rows(here: Inspector, count: int | None) -> None:
     here.workspace.ask(rq.OrderRequest, by)
 
 
-@Command("figures.explain", ("W",), "why it matters", "Findings", FIGURES, when=_no_finding, means="why", was=("?",))
+@Command("figures.explain", ("W",), "why it matters", "Findings", FIGURES, when=_no_finding, means="why")
 def explain(here: Inspector, count: int | None) -> None:
     """Explains the finding."""
     findings.explain_code(here, marked(here))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from sftui.recipe import Recipe, changed, with_changes
 from sftui.text import visible
 from sftui.tui.commands import compare, repairs, rows, search
-from sftui.tui.commands.command import WENT_RIGHT, Command, both_ways, moves
+from sftui.tui.commands.command import Command, both_ways, moves
 from sftui.tui.commands.copying import write
 from sftui.tui.contexts import FINDINGS, TOKENS
 from sftui.tui.inspector import Inspector
@@ -106,9 +106,7 @@ def sentence(here: Inspector) -> Line:
 # — to the tokens —
 
 
-@Command(
-    "findings.tokens", ("enter",), "to its tokens", "Findings", FINDINGS, when=_none, means="enter", was=WENT_RIGHT
-)
+@Command("findings.tokens", ("enter",), "to its tokens", "Findings", FINDINGS, when=_none, means="enter")
 def to_tokens(here: Inspector, count: int | None) -> None:
     """Goes to the tokens of the finding."""
     finding = _marked(here)
@@ -153,7 +151,7 @@ def _mark(here: Inspector, finding: Finding) -> None:
 # — why —
 
 
-@Command("findings.explain", ("W",), "why it matters", "Findings", FINDINGS, when=_none, means="why", was=("?",))
+@Command("findings.explain", ("W",), "why it matters", "Findings", FINDINGS, when=_none, means="why")
 def explain(here: Inspector, count: int | None) -> None:
     """Explains the finding and its fix in every trainer."""
     finding = _marked(here)
@@ -269,7 +267,7 @@ def _write(here: Inspector, finding: Finding, source: str, name: str) -> None:
     here.say(f"{written}; the recipe uses it now · u undoes that, x exports")
 
 
-@Command("findings.waive", ("I",), "waive it", "Findings", FINDINGS, when=_none, was=("i",))
+@Command("findings.waive", ("I",), "waive it", "Findings", FINDINGS, when=_none)
 def waive(here: Inspector, count: int | None) -> None:
     """Ignores the finding, with a reason that the recipe keeps; u undoes it."""
     finding = _marked(here)
@@ -294,15 +292,15 @@ def _waive(here: Inspector, finding: Finding, reason: str) -> None:
 ANY_FINDING = SearchQuery("finding", "any")
 
 
-def _other_row(name: str, key: str, was: str) -> Command:
+def _other_row(name: str, key: str) -> Command:
     title, words = f"{name} row with findings", f"Goes to the {name} row with an error or a warning."
-    return Command(f"findings.{name}", (key,), title, "Findings", help=words, was=(was,), was_in=FINDINGS)
+    return Command(f"findings.{name}", (key,), title, "Findings", help=words)
 
 
 OTHER_ROWS = both_ways(
     lambda here, step: search.start(here, ANY_FINDING, step > 0),
-    _other_row("next", ">", "n"),
-    _other_row("previous", "<", "N"),
+    _other_row("next", ">"),
+    _other_row("previous", "<"),
 )
 
 

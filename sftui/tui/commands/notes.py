@@ -42,7 +42,7 @@ def count(here: Inspector, counted: Memo[int]) -> int:
     return counted.of(key, lambda: sum(len(texts) for _, texts in _notes(here)))
 
 
-@Command("notes", ("i",), "notes", "Look", was=())
+@Command("notes", ("i",), "notes", "Look")
 def read(here: Inspector, count: int | None) -> None:
     """Shows the notes on this row, the data and the recipe that ⓘ counts."""
     here.read("notes", partial(note_lines, _notes(here)))

@@ -38,7 +38,7 @@ def show_help(here: Inspector, count: int | None) -> None:
     here.open_help(lambda answer: _pages(here) if answer == "accept" else None)
 
 
-@Command("help.pages", (), "pages of help", "Help", was=("H",))
+@Command("help.pages", (), "pages of help", "Help")
 def help_pages(here: Inspector, count: int | None) -> None:
     """Lists the pages of help: labels, templates, trainers, …"""
     _pages(here)
@@ -59,7 +59,7 @@ def _pages(here: Inspector, marked: str = "") -> None:
     here.pick("help", [(topic.title, topic.line) for topic in found], picked, marked=marked)
 
 
-@Command("theme", (), "theme", "Help", was=("t",))
+@Command("theme", (), "theme", "Help")
 def theme(here: Inspector, count: int | None) -> None:
     """Neutral dark, neutral light, ansi (your palette), mono."""
     names = list(TITLES)
@@ -68,7 +68,7 @@ def theme(here: Inspector, count: int | None) -> None:
     here.say(f"theme: {TITLES[name]}")
 
 
-@Command("mouse", (), "mouse", "Help", was=("m",))
+@Command("mouse", (), "mouse", "Help")
 def mouse(here: Inspector, count: int | None) -> None:
     """Turns sftui's use of the mouse on or off."""
     # Textual asks for the mouse at the start; giving it back makes the terminal's own selection work.

@@ -69,7 +69,7 @@ def edit(here: Inspector, count: int | None) -> None:
     here.ask(f"{info.path}: {info.doc}", partial(_typed, here, info.path), value=text, raw=True)
 
 
-@Command("recipe.reset", ("backspace",), "reset the knob", "Recipe", RECIPE, was=("backspace", "d"))
+@Command("recipe.reset", ("backspace",), "reset the knob", "Recipe", RECIPE)
 def reset(here: Inspector, count: int | None) -> None:
     """Resets the knob to its value when opened."""
     info = here.panes.recipe.knob

@@ -188,7 +188,7 @@ def lines(here: Inspector, width: int) -> tuple[Line, ...]:
 # — rows of another shape as messages —
 
 
-@Command("convert", ("M",), "make messages of the rows", "Recipe", was=())
+@Command("convert", ("M",), "make messages of the rows", "Recipe")
 def convert(here: Inspector, count: int | None) -> None:
     """Shows the rows as messages with tool_calls and tools; pressed again, it writes them to a new file."""
     from sftui.findings.rule import TO_MESSAGES

@@ -193,7 +193,7 @@ def _no_way(here: Inspector) -> StatusMessage | None:
     )
 
 
-@Command("why.turn", ("t",), "train or mask it", "Look", when=_no_way, was=())
+@Command("why.turn", ("t",), "train or mask it", "Look", when=_no_way)
 def turn(here: Inspector, count: int | None) -> None:
     """Trains the token that is explained, or masks it, by the change that the card names; u takes it back."""
     now, table = here.state.why, here.panes.tokens.table

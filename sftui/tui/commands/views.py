@@ -22,8 +22,8 @@ def _zoom(here: Inspector, step: int) -> None:
 
 ZOOMS = both_ways(
     _zoom,
-    Command("zoom", ("z",), "zoom", "Look", help="Zooms in: text, columns, rows.", when=unseen, was=("z", "v")),
-    Command("zoom.back", ("Z",), "zoom back", "Look", help="Zooms out.", when=unseen, was=("Z", "V")),
+    Command("zoom", ("z",), "zoom", "Look", help="Zooms in: text, columns, rows.", when=unseen),
+    Command("zoom.back", ("Z",), "zoom back", "Look", help="Zooms out.", when=unseen),
 )
 
 
@@ -52,22 +52,20 @@ def cycle(here: Inspector, count: int | None) -> None:
         here.open_view(following)
 
 
-def _opening(name: str, key: str, view: str, words: str, was: tuple[str, ...] | None = None) -> Command:
+def _opening(name: str, key: str, view: str, words: str) -> Command:
     """What opens a view that is called as it is."""
-    return Command(name, (key,), view, "Look", help=words, run=lambda here, count: here.open_view(view), was=was)
+    return Command(name, (key,), view, "Look", help=words, run=lambda here, count: here.open_view(view))
 
 
 OPENING = (
     _opening("pane.conversation", "O c", CONVERSATION, "Shows the messages as the chat template receives them."),
     _opening("pane.rendered", "O t", RENDERED, "Shows the text the chat template made."),
     _opening("pane.raw", "O r", RAW, "Shows the row as it is stored."),
-    _opening(
-        "boundary", "O e", BOUNDARY, "Shows where the prompt tokenized alone ends, and differs from the whole.", ("b",)
-    ),
+    _opening("boundary", "O e", BOUNDARY, "Shows where the prompt tokenized alone ends, and differs from the whole."),
 )
 
 
-@Command("pane.alone", ("m",), "this pane alone", "Look", was=())
+@Command("pane.alone", ("m",), "this pane alone", "Look")
 def alone(here: Inspector, count: int | None) -> None:
     """Gives the whole screen to the pane that has the keys; again brings the others back."""
     now = here.state.open
@@ -84,7 +82,7 @@ def _resizing(word: str, key: str, cells: int, lines: int) -> Command:
             here.say("no room for that" if cells + lines > 0 else "no pane next to it to give that to", Role.DIM)
 
     sentence = f"Makes the pane that has the keys {word}."
-    return Command(f"pane.{word}", (f"O {key}",), word, "Look", help=sentence, counted=True, run=resize, was=())
+    return Command(f"pane.{word}", (f"O {key}",), word, "Look", help=sentence, counted=True, run=resize)
 
 
 WIDER, NARROWER = _resizing("wider", ">", CELLS, 0), _resizing("narrower", "<", -CELLS, 0)
