@@ -120,7 +120,7 @@ def in_keys(recipe: Recipe, fix: Fix) -> Fix:
         keys = ", ".join(told)
     packs, packing = any(change.path.startswith("pack.") for change in fix.changes), traits_of(recipe.preset).packing
     if keys and packs and packing.separates_by == "positions" and after.pack.strategy in packing.separates:
-        keys = f"{keys}, and train with FlashAttention, which alone keeps documents apart by their positions"
+        keys = f"{keys}; needs FlashAttention to keep documents apart"
     if fix.template:
         keys = f"{keys}, with generation tags in the template, which `sftui template --add-generation-tags` puts there"
     keys = keys or fix.trainer_keys.get(recipe.trainer) or fix.title

@@ -36,7 +36,7 @@ TOO008 = major(
     "a tool call does not fit what its tool declares",
     "A required argument is missing, a value has another type or is none of the choices, or the tool has no such"
     " argument. What runs the tools may refuse such calls.",
-    data="correct the call or the tool, or drop the row",
+    data="correct the call or the tool",
     repair=(DROP,),
     inherent=True,
     bad=case(chat("Weather?", CALL, tools=[_declared(required=["city", "day"], properties={"city": {}, "day": {}})])),

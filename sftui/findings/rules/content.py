@@ -60,7 +60,7 @@ CON003 = major(
     "answer-empty",
     "an answer or a text says nothing",
     "There is no text, no tool call and no reasoning: the model is taught to end its turn at once.",
-    data="drop the message or the row",
+    data="drop the message",
     repair=(DROP,),
     bad=case(chat("hi", "")),
 )

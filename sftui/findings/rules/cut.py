@@ -26,7 +26,7 @@ CON017 = major(
     "an answer looks cut off in the data itself",
     "The row says that its generator reached the limit (finish_reason: length), or the answer opens a code block, JSON"
     " or a bracket and never closes it. The model learns to stop in the middle.",
-    data="drop the row, or generate the answer again with a higher limit",
+    data="generate the answer again with a higher limit",
     repair=(DROP,),
     inherent=True,
     bad=case(chat("Sort it.", "Here:\n```python\nfor one in so")),

@@ -61,7 +61,7 @@ INJ003 = major(
     "turn-header-in-answer",
     "an answer goes on with a turn header of another format",
     "Whoever wrote it ran past the end of its turn and wrote the next question as well. The model learns to do so.",
-    data="cut the answer before the header, or drop the row",
+    data="cut the answer before the header",
     repair=(DROP,),
     inherent=True,
     bad=case(chat("Who?", "Me.\n\n### Human: And who else?\n### Assistant: You.")),

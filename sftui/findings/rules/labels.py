@@ -45,7 +45,7 @@ LAB001 = fatal(
     "nothing-trained",
     "no token of the row is trained",
     "All labels are -100: the loss is NaN or zero, or the row is dropped without a count. The finding names the cause.",
-    data="repair the cause, or drop the row",
+    data="repair the cause",
     repair=(DROP,),
     leads_to=Consequence.UNTRAINED,
     bad=case({"input_ids": [300, 301, 302], "labels": [-100] * 3}, changes={"mask.rule": "given"}),

@@ -132,7 +132,7 @@ THK005 = major(
     "opening and closing think tags do not match",
     "A lone </think> comes from text whose opening tag stood in the prompt; templates then add an empty block"
     " before it. A lone <think> teaches reasoning that never ends.",
-    data="add the missing tag, or drop the row",
+    data="add the missing tag",
     repair=(DROP,),
     bad=case(chat("hi", "They greet me.</think>\nHello.")),
     good=case(chat("hi", "<think>They greet me.</think>\nHello.")),

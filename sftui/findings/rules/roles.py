@@ -266,7 +266,7 @@ LAB012 = fatal(
     "last-message-not-assistant",
     "the last message is not the assistant's",
     "There is no answer to learn, or the user's turn ends the sample. LLaMA-Factory drops such rows.",
-    data="trim the row to its last answer, or drop it",
+    data="trim the row to its last answer",
     repair=(DROP,),
     bad=case(chat("hi", "Hello.", "Bye.")),
 )

@@ -36,7 +36,7 @@ ROW001 = loud(
     "row-unreadable",
     "the row cannot be read",
     "The record is no JSON object or no valid UTF-8. Loaders stop at it, or skip it without a word.",
-    data="correct or remove the record; the finding names the line",
+    data="correct the record; the finding names the line",
     repair=(DROP,),
     bad=case(GOOD, "line 2 is not valid JSON"),
 )
@@ -71,7 +71,7 @@ ROW002 = loud(
     "the row holds no conversation",
     "The column with the conversation is missing, empty or of another type than in the other rows, so nothing can"
     " be trained on it.",
-    data="drop the row or fill the column",
+    data="fill the column",
     repair=(DROP,),
     bad=case(GOOD, GOOD, {"messages": []}),
 )

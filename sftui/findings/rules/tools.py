@@ -260,7 +260,7 @@ TOO006 = major(
     "tool-graph-broken",
     "tool calls and results do not fit together",
     "Arguments that are no JSON, a result without a call, a call without a result, or ids that do not match.",
-    data="correct the calls, or drop the row",
+    data="correct the calls",
     repair=(DROP,),
     bad=case(chat("hi", ("tool", "{}"), ("assistant", "Hello."))),
 )

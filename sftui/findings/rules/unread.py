@@ -36,7 +36,7 @@ CON015 = major(
     "a column that the trainer does not read looks like a part of the conversation",
     "The answer, its reasoning, the system text, the tools or the images stand in a column that the trainer does not"
     " read, so the model never sees them.",
-    data="put it into the messages, or name the column as the trainer reads it",
+    data="put it into the messages, or rename the column as the trainer reads it",
     leads_to=Consequence.LOST,
     bad=case({**chat("What is the capital of France?"), "answer": "Paris.", "reasoning": "It is in Europe."}),
     more=(

@@ -34,7 +34,7 @@ COMMAND = re.compile(r"\bsftui ([a-z-]+)")
 DOING = re.compile(
     "(do not )?("
     "add|append|apply|break|check|choose|close|convert|copy|correct|cut|delete|draw|drop|encode|end|fill|filter|"
-    "fold|give|include|join|keep|leave|load|look|make|map|mask|match|mend|merge|move|name|normalise|pad|parse|"
+    "fold|generate|give|include|join|keep|leave|load|look|make|map|mask|match|mend|merge|move|name|normalise|pad|parse|"
     "pass|prefer|put|raise|remove|rename|render|repair|replace|reset|resize|save|search|serve|set|split|start|"
     "store|strip|tokenize|train|trim|upgrade|use|verify|wrap|write"
     r")\b"
