@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, groupby
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from sftui.model import NOWHERE, Part, Reason
@@ -81,14 +81,17 @@ def _by_expressions(text: str, expressions: Sequence[str], weights: Mapping[str,
 
 QUERY, SYSTEM, ROUNDS = "{{QUERY}}", "{{SYSTEM}}", ("{{ROUND0}}", "{{ROUND1}}")
 RESPONSE = "{{RESPONSE}}"
+UNANSWERED = (Reason.PROMPT, Reason.HEADER)
+"""Why what is no answer is masked."""
 
 
 class WeighedContext(NamedTuple):
-    """A context with its weight, and why it has it."""
+    """A context with its weight, and why it has it; `masked` are messages in it with a reason of their own."""
 
     context: Context
     weight: float
     reason: Reason
+    masked: tuple[tuple[int, Reason], ...] = ()
 
 
 class TypedContext(NamedTuple):
@@ -317,5 +320,7 @@ def _merged(found: Iterable[WeighedContext]) -> Iterator[WeighedContext]:
         if ids:
             yield from some
         else:
-            contexts: list[Any] = [one.context for one in some]
-            yield WeighedContext(tuple(chain.from_iterable(contexts)), weight, some[0].reason)
+            runs: list[tuple[Any, Reason]] = [(run, one.reason) for one in some for run in one.context]
+            masked = dict((run.message, reason) for run, reason in runs if not weight and reason not in UNANSWERED)
+            reason = next((reason for _, reason in runs if reason in UNANSWERED), runs[0][1])
+            yield WeighedContext(tuple(run for run, _ in runs), weight, reason, tuple(masked.items()))

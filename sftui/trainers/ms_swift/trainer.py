@@ -66,10 +66,11 @@ IGNORED_SCALE = (
 
 @value_class
 class WeighedPiece(Piece):
-    """A piece with its loss weight, and why it has it."""
+    """A piece with its loss weight, and why it has it; `masked` as in `contexts.WeighedContext`."""
 
     weight: float = 0.0
     reason: Reason = Reason.PROMPT
+    masked: tuple[tuple[int, Reason], ...] = ()
 
 
 class MsSwift(Trainer):
@@ -257,7 +258,9 @@ class MsSwift(Trainer):
         firsts = {0, *(start for start, _ in (ranges if recipe.length.over == "split" else ranges[:1]))}
         ranges_of_firsts = [(first, first + 1) for first in sorted(firsts)]  # of the row, and of each part that is left
         found = _changed(found, ranges_of_firsts, lambda on, _, reason: (False, 0.0, Reason.FORCED if on else reason))
-        flags, reasons = label_rules.drawn(_verdicts(found, tokens))
+        pieces: Sequence[Any] = rendered.pieces
+        masked = dict(one for piece in pieces for one in piece.masked)
+        flags, reasons = label_rules.drawn(_verdicts(found, tokens, masked))
         weights = joined((end - start, weight) for start, end, _, weight, _ in found)
         return tokens, label_rules.on_ids(tokens, (flags, reasons), ranges, weights=weights)
 
@@ -446,13 +449,15 @@ def _rendered(found: Sequence[contexts.WeighedContext], spans: bool) -> Rendered
     pieces: list[Piece] = []
     placed: list[Span] = []
     at = 0
-    for context, weight, reason in found:
+    for context, weight, reason, masked in found:
         if isinstance(context, InsertedIds):
             text, message, part, ids = context.text, context.message, context.part, context.ids
             runs: Sequence[Any] = (context[1:],)
         else:
             text, message, part, ids, runs = said(context), context[0].message, context[0].part, None, context
-        pieces.append(WeighedPiece(text, message, part, weight > 0, False, ids, weight=weight, reason=reason))
+        pieces.append(
+            WeighedPiece(text, message, part, weight > 0, False, ids, weight=weight, reason=reason, masked=masked)
+        )
         if spans:
             for one, owner, own in runs:
                 if one:
@@ -510,18 +515,32 @@ def _changed(
     return [stretch for stretch in made if stretch[1] > stretch[0]]
 
 
-def _verdicts(found: Sequence[Stretch], tokens: Tokens) -> Iterator[tuple[int, tuple[bool, Reason]]]:
-    """The mask, with the parts of tokens told where they are known."""
+def _verdicts(
+    found: Sequence[Stretch], tokens: Tokens, masked: Mapping[int, Reason]
+) -> Iterator[tuple[int, tuple[bool, Reason]]]:
+    """The mask, with the parts of tokens told where they are known, and why messages are masked by themselves."""
     if not tokens.placed:
         yield from ((end - start, (on, reason)) for start, end, on, _, reason in found)
         return
     verdicts = joined((end - start, (on, reason)) for start, end, on, _, reason in found)
-    for start, end, (on, reason), part in together(verdicts, tokens.parts):
-        if on and part is Part.TERMINATOR:
-            reason = Reason.TERMINATOR
-        elif not on and reason in (Reason.PROMPT, Reason.HEADER):
-            reason = Reason.HEADER if part in (Part.HEADER, Part.BOS, Part.TERMINATOR) else Reason.PROMPT
-        yield end - start, (on, reason)
+    stretches = together(verdicts, tokens.parts)
+    if masked:
+        parted = joined((end - start, (verdict, part)) for start, end, verdict, part in stretches)
+        for start, end, ((on, reason), part), message in together(parted, tokens.messages):
+            own = not on and reason in contexts.UNANSWERED and part in (Part.CONTENT, Part.TERMINATOR)
+            yield end - start, (on, masked[message]) if own and message in masked else _verdict(on, reason, part)
+        return
+    for start, end, (on, reason), part in stretches:
+        yield end - start, _verdict(on, reason, part)
+
+
+def _verdict(on: bool, reason: Reason, part: Part) -> tuple[bool, Reason]:
+    """Whether a part of a message is trained, and why."""
+    if on and part is Part.TERMINATOR:
+        reason = Reason.TERMINATOR
+    elif not on and reason in contexts.UNANSWERED:
+        reason = Reason.HEADER if part in (Part.HEADER, Part.BOS, Part.TERMINATOR) else Reason.PROMPT
+    return on, reason
 
 
 def _kept(ids: Sequence[int], recipe: Recipe, most: int | None, protected: frozenset[int]) -> tuple[Ranges, str | None]:

@@ -13,7 +13,7 @@ import pytest
 
 from sftui import pipeline
 from sftui.errors import RecipeError, SftuiError
-from sftui.model import Inspection, Pack, Problem, Reason, Row
+from sftui.model import Inspection, Pack, Part, Problem, Reason, Row
 from sftui.recipe import Recipe, changed
 from sftui.tokens import load_tokenizer
 from sftui.trainers import Toolbox, preset, trainer_named
@@ -329,6 +329,15 @@ def test_why_an_answer_is_trained(answer: dict[str, Any], knobs: dict[str, Any],
     assert made.labels is not None
     seen = list(dict.fromkeys(made.labels.reasons))
     assert [one for one in seen if one not in (Reason.PROMPT, Reason.HEADER)] == reasons
+
+
+def test_an_answer_that_is_masked_by_itself_says_so() -> None:
+    first, second = CHATS["messages"][:2], CHATS["messages"][2:]
+    made = inspected({"messages": [first[0], {**first[1], "loss": False}, *second]})
+    assert made.labels is not None and made.tokens is not None
+    why = dict(zip(zip(made.tokens.messages, made.tokens.parts), made.labels.reasons))
+    assert why[1, Part.CONTENT] == why[1, Part.TERMINATOR] == Reason.FLAG_OFF
+    assert why[2, Part.CONTENT] == why[0, Part.CONTENT] == Reason.PROMPT and why[3, Part.CONTENT] == Reason.ASSISTANT
 
 
 @pytest.mark.parametrize(
