@@ -30,7 +30,7 @@ def knob(
 
 
 READ_AS = {
-    "auto": "found from the columns of the rows",
+    "auto": "detected from the columns of the rows",
     "messages": "a list of messages with role and content",
     "sharegpt": "a list of turns with from and value",
     "alpaca": "instruction, input and output",
@@ -55,37 +55,35 @@ class Data:
     format: str = knob("auto", "how a row is read", choices=READ_AS)
     fields: Mapping[str, str] = knob(
         {},
-        "field of sftui → the dataset's column (messages, prompt, completion, text, instruction, input, output,"
-        " history, system, tools, template_kwargs, input_ids, labels)",
+        "sftui field → dataset column (messages, prompt, completion, text, instruction, input, output, history,"
+        " system, tools, template_kwargs, input_ids, labels)",
     )
     message_keys: Mapping[str, str] = knob(
-        {}, "field of sftui → the message's key (role, content, reasoning, train_flag, train_detail, weight)"
+        {}, "sftui field → message key (role, content, reasoning, train_flag, train_detail, weight)"
     )
-    role_map: Mapping[str, str] = knob(
-        {"human": "user", "gpt": "assistant"}, "role in the data → role the template sees"
-    )
+    role_map: Mapping[str, str] = knob({"human": "user", "gpt": "assistant"}, "role in the data → role in the template")
     strings: str = knob(
         "chat",
-        "a prompt/completion pair of strings becomes",
+        "what a prompt/completion pair of strings becomes",
         choices={
-            "chat": "a conversation of user and assistant, through the chat template",
-            "plain": "the two texts one after the other, without a template",
+            "chat": "a user/assistant conversation, rendered with the chat template",
+            "plain": "the two texts concatenated, without a template",
         },
     )
     alpaca_prompt: str = knob(
         "stanford",
-        "how instruction and input become the user's message",
+        "how instruction and input become the user message",
         choices={
-            "stanford": "Stanford Alpaca's text: Below is an instruction …",
-            "newline": "instruction and input with a line break between them",
-            "blank_line": "instruction and input with an empty line between them",
+            "stanford": "the Stanford Alpaca prompt: Below is an instruction …",
+            "newline": "instruction and input joined by a newline",
+            "blank_line": "instruction and input joined by an empty line",
         },
     )
     function_calls: str = knob(
         "text",
-        "a ShareGPT function_call turn becomes",
+        "what a ShareGPT function_call turn becomes",
         choices={
-            "text": "an assistant message whose content is the call as text",
+            "text": "an assistant message with the call as text",
             "tool_calls": "an assistant message with tool_calls",
         },
     )
@@ -102,7 +100,7 @@ class Data:
         "auto",
         "how stored labels are aligned",
         choices={
-            "auto": "found from the ids and labels of the first rows",
+            "auto": "detected from the ids and labels of the first rows",
             "unshifted": "labels[i] belongs to input_ids[i]",
             "shifted": "labels[i] belongs to input_ids[i + 1]",
         },
@@ -118,9 +116,9 @@ class Tokenizer:
     eos_token: str | None = knob(None, "replaces the tokenizer's EOS token")
     pad_token: str | None = knob(None, "replaces the tokenizer's pad token")
     bos_token: str | None = knob(None, "replaces the tokenizer's BOS token")
-    type: str | None = knob(None, "class of transformers that loads it; null: the one that AutoTokenizer chooses")
+    type: str | None = knob(None, "transformers class that loads it; null: the one AutoTokenizer chooses")
     transformers: str | None = knob(
-        None, "whose tokenization is shown: a version of transformers, running, or null for what the preset brings"
+        None, "whose tokenization is shown: a transformers version, running, or null for the preset's own"
     )
 
 
@@ -132,8 +130,8 @@ class Render:
         "tokenizer", "tokenizer, file:PATH, builtin:NAME, or a trainer's own registry as NAME/TEMPLATE"
     )
     kwargs: Mapping[str, Any] = knob({}, "extra variables for the chat template, e.g. enable_thinking")
-    inject_system: str | None = knob(None, "system text added where a row has none")
-    date: str = knob(TODAY, "the day that templates write: today, or one such as 2026-11-22 (its hours are 00:00)")
+    inject_system: str | None = knob(None, "system prompt added to rows that have none")
+    date: str = knob(TODAY, "the date that templates write: today, or one such as 2026-11-22 (at 00:00)")
 
 
 @value_class
@@ -142,31 +140,31 @@ class Tokenize:
 
     mode: str = knob(
         "prompt_and_full",
-        "what is tokenized in one go",
+        "what is tokenized in one call",
         choices={
             "whole": "the whole text, once",
             "prompt_and_full": "the whole text, and the prompt alone to find where it ends",
-            "per_part": "each part alone, then joined: ids at the joints may differ",
+            "per_part": "each part separately, then concatenated: ids at the joins may differ",
         },
     )
     add_special_tokens: bool = knob(False, "the tokenizer adds its own BOS/EOS to the rendered text")
     bos: str = knob(
         "keep",
-        "what happens to the BOS text of the template",
+        "what happens to the BOS text that the template writes",
         choices={
             "keep": "it stays in the text",
-            "strip_text": "it is cut from the text before tokenizing",
-            "drop_second": "of two BOS tokens at the start one is dropped",
+            "strip_text": "it is removed from the text before tokenization",
+            "drop_second": "if the sequence starts with two BOS tokens, one is dropped",
         },
     )
     append_eos: str = knob(
         "never",
-        "when EOS is added at the end",
+        "when EOS is appended",
         choices={
-            "never": "no EOS is added",
-            "if_missing_text": "where the text does not end with it",
-            "if_missing_ids": "where the last id is not EOS",
-            "always": "also where one already exists",
+            "never": "never",
+            "if_missing_text": "if the text does not end with it",
+            "if_missing_ids": "if the last id is not EOS",
+            "always": "always, even if one is already there",
         },
     )
 
@@ -179,25 +177,25 @@ class Mask:
         "completion",
         "which tokens are trained",
         choices={
-            "auto": "as the trainer decides from the data",
-            "all": "every token, the prompt too",
-            "completion": "what comes after the prompt: the last answer, or the completion column",
+            "auto": "the trainer decides from the data",
+            "all": "every token, including the prompt",
+            "completion": "everything after the prompt: the last answer, or the completion column",
             "assistant": "the content of every message of mask.roles",
-            "generation_tag": "what stands between {% generation %} tags of the chat template",
+            "generation_tag": "everything between {% generation %} tags of the chat template",
             "turn_content": "the turns of mask.roles, as Axolotl finds them in the template's text",
-            "turn_full": "whole messages of mask.roles, their headers included",
-            "parts": "the answers, each turn encoded by itself",
-            "markers": "what stands after mask.response_marker, up to the next instruction",
+            "turn_full": "whole messages of mask.roles, including their headers",
+            "parts": "the answers, each turn encoded separately",
+            "markers": "everything from mask.response_marker up to the next instruction",
             "segments": "the segments that the data marks as trained",
-            "given": "the labels that stand in the data",
+            "given": "the labels stored in the data",
         },
     )
     boundary: str = knob(
         "prompt_length",
-        "where a completion begins",
+        "how the start of a completion is found",
         choices={
-            "prompt_length": "after as many tokens as the prompt alone has",
-            "common_prefix": "where the ids of the prompt alone and of the whole part",
+            "prompt_length": "at the token count of the prompt alone",
+            "common_prefix": "by the first id where the prompt alone and the whole row differ",
         },
     )
     prompt: str = knob(
@@ -214,23 +212,23 @@ class Mask:
         "which of those messages are trained",
         choices={
             "all": "every one of them",
-            "last": "the last one only",
+            "last": "only the last one",
         },
     )
     terminator: str = knob(
         "train",
-        "the end-of-turn token of a trained message",
+        "what happens to the end-of-turn token of a trained message",
         choices={
-            "train": "is trained: the model learns to stop",
-            "mask": "is masked: the model never sees it",
+            "train": "trained: the model learns to stop",
+            "mask": "masked: the model does not learn it",
         },
     )
     trailing: str = knob(
         "train",
-        "white space after the terminator",
+        "what happens to white space after the terminator",
         choices={
-            "train": "is trained with it",
-            "mask": "is masked",
+            "train": "trained with it",
+            "mask": "masked",
         },
     )
     instruction_marker: str | None = knob(None, "text that opens an instruction (rule markers)")
@@ -265,21 +263,21 @@ class Own:
 class Length:
     """What happens to long, short and unlabelled rows."""
 
-    max: int | None = knob(None, "longest row in tokens; null: no limit", minimum=1)
+    max: int | None = knob(None, "length limit in tokens; null: no limit", minimum=1)
     over: str = knob(
         "cut_right",
         "what happens to a longer row",
         choices={
-            "cut_right": "its end is cut off",
-            "cut_left": "its start is cut off",
+            "cut_right": "it is cut at the end",
+            "cut_left": "it is cut at the start",
             "drop": "it is dropped",
             "split": "it becomes several rows",
-            "proportional": "prompt and answer are cut in proportion to their lengths (LLaMA-Factory)",
+            "proportional": "prompt and answer are both cut, in proportion to their lengths (LLaMA-Factory)",
             "error": "it stops with an error",
         },
     )
-    drop_unlabelled: bool = knob(False, "rows with nothing trained are dropped")
-    min_tokens: int = knob(0, "shorter rows are dropped", minimum=0)
+    drop_unlabelled: bool = knob(False, "drop rows without trained tokens")
+    min_tokens: int = knob(0, "drop rows shorter than this", minimum=0)
 
 
 @value_class
@@ -291,35 +289,35 @@ class Pack:
         "how rows are packed into one sequence",
         choices={
             "none": "one row, one sequence",
-            "bfd": "best fit decreasing: whole rows where they fit, the overlong cut (TRL)",
-            "bfd_split": "best fit decreasing, the overlong split instead of cut (TRL)",
-            "wrapped": "one stream of tokens, cut into equal lengths wherever that falls (TRL)",
-            "multipack": "first fit decreasing within groups of rows, while batches are drawn (Axolotl)",
+            "bfd": "best fit decreasing: rows stay whole where they fit, longer ones are cut (TRL)",
+            "bfd_split": "best fit decreasing, longer rows are split instead of cut (TRL)",
+            "wrapped": "one stream of tokens, cut into equal lengths regardless of rows (TRL)",
+            "multipack": "first fit decreasing within groups of rows, as batches are drawn (Axolotl)",
             "knapsack": "greedy knapsack within groups of rows (LLaMA-Factory packing)",
-            "neat": "greedy knapsack, rows kept apart in attention (LLaMA-Factory neat_packing)",
+            "neat": "greedy knapsack, rows separated in attention (LLaMA-Factory neat_packing)",
             "sequential": "rows in order until a sequence is full (torchtune, ms-swift)",
-            "binpack": "the longest first, each into the emptiest sequence with room for it (ms-swift)",
+            "binpack": "longest first, each into the emptiest sequence with room for it (ms-swift)",
         },
     )
     isolate: bool = knob(False, "documents of a pack do not attend to each other")
-    group: int = knob(1000, "rows packed together at a time", minimum=1)
+    group: int = knob(1000, "number of rows that are packed together", minimum=1)
 
 
 @value_class
 class Batch:
     """How rows become a rectangle."""
 
-    size: int = knob(4, "rows in a batch", minimum=1)
+    size: int = knob(4, "rows per batch", minimum=1)
     pad_side: str = knob(
         "tokenizer",
-        "where padding goes",
+        "padding side",
         choices={
-            "tokenizer": "where the tokenizer pads",
-            "right": "after the row",
-            "left": "before the row",
+            "tokenizer": "the tokenizer's side",
+            "right": "right, after the row",
+            "left": "left, before the row",
         },
     )
-    pad_token: str = knob("auto", "auto: the tokenizer's pad token, else EOS as the tutorials set it; or a token")
+    pad_token: str = knob("auto", "auto: the tokenizer's pad token, or EOS as in the tutorials; or a token")
     pad_to: str = knob(
         "longest",
         "padded length",
@@ -328,18 +326,18 @@ class Batch:
             "max": "length.max",
         },
     )
-    multiple: int | None = knob(None, "padded length is a multiple of this", minimum=1)
+    multiple: int | None = knob(None, "pad to a multiple of this", minimum=1)
     attention: str = knob(
         "ones",
-        "the attention mask the model gets",
+        "the attention mask that the model gets",
         choices={
             "ones": "1 for every token, 0 for padding",
-            "doc_ids": "the number of the document in its pack, 0 for padding",
-            "none": "none is handed over",
+            "doc_ids": "the document's number within its pack, 0 for padding",
+            "none": "none",
         },
     )
     flatten: bool = knob(False, "rows are joined into one without padding, with position ids (padding-free)")
-    labels_pad: int = knob(IGNORE_INDEX, "the label at padding")
+    labels_pad: int = knob(IGNORE_INDEX, "the label of padding")
 
 
 @value_class
@@ -348,9 +346,9 @@ class Loss:
 
     shift: str = knob(
         "internal",
-        "who shifts labels by one: the model, or the stored data",
+        "what shifts labels by one: the model, or the stored data",
         choices={
-            "internal": "the model shifts: labels are stored as they stand",
+            "internal": "the model shifts: labels are stored unshifted",
             "preshifted": "the data is stored shifted: labels[i] is the token after input_ids[i]",
         },
     )
@@ -358,8 +356,8 @@ class Loss:
         "none",
         "loss weight per token",
         choices={
-            "none": "every trained token counts alike",
-            "float": "each message's weight counts",
+            "none": "every trained token counts the same",
+            "float": "each message's weight applies to its tokens",
         },
     )
 

@@ -37,11 +37,11 @@ WELCOME = """\
 sftui shows exactly what your trainer trains on, token for token.
 
   sftui demo                                try it now: bundled data and tokenizers, offline
-  sftui data.jsonl -t Qwen/Qwen2.5-0.5B     open your own data with a tokenizer of the Hub
-  sftui axolotl.yml                         open a trainer's own config: data, tokenizer and all
-  sftui show data.jsonl -t TOK --row 3      print one row instead of opening it
-  sftui help                                the pages of help: labels, templates, trainers, findings, …
-  sftui --help                              every command and option
+  sftui data.jsonl -t Qwen/Qwen2.5-0.5B     open your own data with a Hub tokenizer
+  sftui axolotl.yml                         open a trainer's config: its data, tokenizer and settings
+  sftui show data.jsonl -t TOK --row 3      print one row instead of opening the inspector
+  sftui help                                list the help pages: labels, templates, trainers, findings, …
+  sftui --help                              list every command and option
 """
 
 EPILOG = """\
@@ -72,30 +72,45 @@ def output_option(text: str, *names: str, group: str = WRITTEN, metavar: str = "
 
 
 first_row = number_option(USUAL, "the row to show first, from 0", "--row", default=0, least=0)
-theme_option = choice_option(OTHER, ["dark", "light", "ansi", "mono"], "colours; default: by the terminal", "--theme")
-no_mouse = flag(OTHER, "leave the mouse to the terminal", "--no-mouse")
+theme_option = choice_option(
+    OTHER, ["dark", "light", "ansi", "mono"], "colour theme; default: chosen from the terminal", "--theme"
+)
+no_mouse = flag(OTHER, "do not capture the mouse", "--no-mouse")
 text_or_json = choice_option(
-    WRITTEN, ["text", "json"], "text to read, or json for programs", "--format", "form", default="text"
+    WRITTEN, ["text", "json"], "text for people, or json for programs", "--format", "form", default="text"
 )
-width_option = number_option(WRITTEN, "columns of the output; default: the terminal, or 80", "--width", least=20)
+width_option = number_option(
+    WRITTEN, "width of the output in columns; default: the terminal's, or 80", "--width", least=20
+)
 force_option = flag(WRITTEN, "overwrite without asking", "--force")
-first_rows = number_option(ROWS, "only the first N rows", "--max-rows")
-sampled = number_option(ROWS, "only N rows, evenly spaced", "--sample")
+first_rows = number_option(ROWS, "read only the first N rows", "--max-rows")
+sampled = number_option(ROWS, "read only N rows, evenly spaced", "--sample")
 select_option = Option(
-    FINDINGS, "CODES", "only these codes or code prefixes, e.g. TRU,LAB001", "--select", multiple=True
+    FINDINGS, "CODES", "report only these codes or code prefixes, e.g. TRU,LAB001", "--select", multiple=True
 )
-ignore_option = Option(FINDINGS, "CODES", "all but these codes or code prefixes", "--ignore", multiple=True)
+ignore_option = Option(FINDINGS, "CODES", "skip these codes or code prefixes", "--ignore", multiple=True)
 eval_option = Option(
-    FINDINGS, "DATA", "the evaluation set, to find its prompts in the training data", "--eval", "evaluation"
+    FINDINGS,
+    "DATA",
+    "the evaluation set: report its prompts that also appear in the training data",
+    "--eval",
+    "evaluation",
 )
 jobs_option = number_option(
-    WORK, "processes; default: one fewer than the machine has cores, or with ray all that the cluster has", "--jobs"
+    WORK,
+    "number of processes; default: one fewer than the machine has cores, or with ray one per processor of the cluster",
+    "--jobs",
 )
-ENGINE = "where the work is done: here, or on a Ray cluster; default: local"
+ENGINE = "where to run: on this machine, or on a Ray cluster; default: local"
 engine_option = choice_option(WORK, [LOCAL, RAY], ENGINE, "--engine", default=LOCAL)
-address_option = Option(WORK, "ADDRESS", "the Ray cluster, e.g. auto; default: one of this machine", "--address")
-new_file_option = output_option("OUT.jsonl or OUT.parquet, a new file", "-o", "--out")
-log_option = output_option("LOG.jsonl: every change, row by row; default: OUT.log.jsonl", "--log")
+address_option = Option(
+    WORK,
+    "ADDRESS",
+    "address of the Ray cluster, e.g. auto; default: RAY_ADDRESS, or start one here",
+    "--address",
+)
+new_file_option = output_option("the new file, OUT.jsonl or OUT.parquet", "-o", "--out")
+log_option = output_option("log of every change, row by row; default: OUT.log.jsonl", "--log")
 
 
 def command(
@@ -135,9 +150,9 @@ def data_command(*words: Any, **more: Any) -> Callable[[Callable[[], None]], Hel
     epilog=EPILOG,
     examples=(
         ("sftui demo", "a tour over bundled data, offline"),
-        ("sftui data.jsonl -t Qwen/Qwen2.5-0.5B --trainer trl", "your data, as TRL takes it"),
-        ("sftui axolotl.yml", "a trainer's own config"),
-        ("sftui check axolotl.yml", "everything that is wrong with it"),
+        ("sftui data.jsonl -t Qwen/Qwen2.5-0.5B --trainer trl", "your data, as TRL prepares it"),
+        ("sftui axolotl.yml", "a trainer's config"),
+        ("sftui check axolotl.yml", "everything that is wrong with a config and its data"),
     ),
 )
 @opening_options
@@ -149,7 +164,7 @@ def data_command(*words: Any, **more: Any) -> Callable[[Callable[[], None]], Hel
 @click.pass_obj
 def inspect(started: IdleWorker | None, /, row: int, theme: str | None, no_mouse: bool, **given: Any) -> int:
     """Open the inspector on DATA: .jsonl .json .csv .parquet (also .gz .zst), a saved folder, a folder
-    or glob of shards, a Hub dataset name, or - for stdin; or on CONFIG, a trainer's own .yaml, .yml or .json."""
+    or glob of shards, a Hub dataset name, or - for stdin; or on CONFIG, a trainer's .yaml, .yml or .json."""
     from sftui.cli.inspector import ScreenOptions, can_pick, open_inspector
 
     if not given["data"] and given["config"] is None and not can_pick():
@@ -167,29 +182,29 @@ def inspect(started: IdleWorker | None, /, row: int, theme: str | None, no_mouse
     module="inspector",
 )
 @click.argument("name", required=False)
-@Option(USUAL, "NAME", "another tokenizer than the sample's own", "-t", "--tokenizer")
+@Option(USUAL, "NAME", "use this tokenizer instead of the sample's own", "-t", "--tokenizer")
 @theme_option
 @no_mouse
-@flag(OTHER, "show a full trace when something fails", "--debug")
+@flag(OTHER, "show the full traceback when something fails", "--debug")
 def demo() -> None:
-    """Open the inspector on bundled sample data, offline; without NAME with a tour through rows with defects."""
+    """Open the inspector on bundled sample data, offline; without NAME, start a tour of rows with defects."""
 
 
 @data_command(
     LOOK,
-    "the inspector in a browser, for this machine alone",
+    "open the inspector in a browser, on this machine only",
     ("sftui serve data.jsonl -t TOK", "prints the address to open"),
-    ("sftui serve axolotl.yml --port 8080", "at a port of your choice"),
+    ("sftui serve axolotl.yml --port 8080", "on a port you choose"),
 )
 @serving_option
 @first_row
-@Option(USUAL, "N", "default: one that is free", "--port", type=click.IntRange(0, 65535), default=0)
-@Option(USUAL, "ADDRESS", "default: 127.0.0.1, this machine alone", "--host", default="127.0.0.1")
-@flag(USUAL, "also a --host that other machines reach; nothing is encrypted", "--public")
-@choice_option(OTHER, ["dark", "light", "ansi", "mono"], "colours; default: dark", "--theme")
+@Option(USUAL, "N", "port to listen on; default: a free one", "--port", type=click.IntRange(0, 65535), default=0)
+@Option(USUAL, "ADDRESS", "address to listen on; default: 127.0.0.1, this machine only", "--host", default="127.0.0.1")
+@flag(USUAL, "allow a --host that other machines can reach; the connection is not encrypted", "--public")
+@choice_option(OTHER, ["dark", "light", "ansi", "mono"], "colour theme; default: dark", "--theme")
 def serve() -> None:
-    """Open the inspector on DATA in a browser: print an address that only who has it can open. Needs pip install
-    'sftui[serve]'."""
+    """Open the inspector on DATA in a browser. Prints a secret address: only those who have it can open the inspector.
+    Needs pip install 'sftui[serve]'."""
 
 
 @data_command(
@@ -200,7 +215,7 @@ def serve() -> None:
     ("sftui show data.jsonl -t TOK --format json", "for programs"),
 )
 @number_option(USUAL, "the row to print, from 0", "--row", default=0, least=0)
-@flag(WRITTEN, "the input token at each position, and the token to predict from it", "--shift")
+@flag(WRITTEN, "show the input token at each position and the token to predict from it", "--shift")
 @choice_option(WRITTEN, ["text", "columns", "rows"], "how the tokens are laid out", "--view", default="rows")
 @text_or_json
 @flag(WRITTEN, "json: add tokens, reasons and spans", "--explain")
@@ -211,18 +226,18 @@ def show() -> None:
 
 @data_command(
     LOOK,
-    "where trainers, recipes, templates or tokenizers differ",
+    "show where trainers, recipes, templates or tokenizers differ",
     ("sftui compare axolotl.yml --with trl@1.16", "the same rows under another trainer"),
     ("sftui compare data.jsonl -t TOK --trainer trl@1.16 --with trl@1.14", "two releases"),
     ("sftui compare data.jsonl -t TOK --with mask.rule=assistant", "one knob"),
-    ("sftui compare batches.parquet --against axolotl.yml", "what a real run had, beside what sftui says"),
+    ("sftui compare batches.parquet --against axolotl.yml", "what a real run received, next to what sftui computes"),
 )
 @Option(
     USUAL,
     "OTHER",
     (
-        "a recipe, a trainer's config, a preset (trl@1.14), tokenizer=NAME, template=NAME or KNOB=VALUE; "
-        "several changes in quotes; may be repeated"
+        "what to compare with: a recipe, a trainer's config, a preset (trl@1.14), tokenizer=NAME, template=NAME"
+        " or KNOB=VALUE; quote several changes together; may be repeated"
     ),
     "--with",
     "others",
@@ -232,17 +247,17 @@ def show() -> None:
     USUAL,
     "CONFIG|DATA",
     (
-        "look for each sequence of captured batches, or of stored ids, in this dataset, prepared by a config or by the"
-        " other options (--recipe, --trainer, …); what they leave open is as in the run"
+        "look up each captured sequence, or each row of stored ids, in this dataset, prepared by a config or by"
+        " the other options (--recipe, --trainer, …); settings they leave out are those of the run"
     ),
     "--against",
 )
 @first_rows
 @sampled
-@number_option(ROWS, "differing rows to print; default: 3", "--show", "shown", default=3, least=0)
+@number_option(ROWS, "number of differing rows to print; default: 3", "--show", "shown", default=3, least=0)
 @number_option(
     ROWS,
-    "differing rows, evenly spaced, of which is found out why they differ; default: 200",
+    "number of differing rows, evenly spaced, to find the cause for; default: 200",
     "--causes",
     default=200,
     least=0,
@@ -250,24 +265,24 @@ def show() -> None:
 @text_or_json
 @width_option
 def compare() -> None:
-    """Show where two or more recipes, trainers, templates or tokenizers differ, or a real run from sftui, and why; exit
-    1 if any row differs, 2 if none could be compared."""
+    """Show where two or more recipes, trainers, templates or tokenizers differ, or where a real run differs from sftui,
+    and why; exit 1 if any row differs, 2 if none could be compared."""
 
 
 @data_command(
     CHECK,
-    "what is wrong in the set-up and in every row, and the fix",
+    "find what is wrong in the setup and in every row, and how to fix it",
     ("sftui check axolotl.yml", "what is wrong in a config and its data"),
     ("sftui check data.jsonl -t TOK --format json -o found.json", "for programs"),
-    ("sftui check data.jsonl -t TOK --select TRU,LAB --fail-on warning", "some codes, for CI"),
-    ("sftui check axolotl.yml --fix fixed", "what helps, as new data and a new config, checked again"),
+    ("sftui check data.jsonl -t TOK --select TRU,LAB --fail-on warning", "selected codes, for CI"),
+    ("sftui check axolotl.yml --fix fixed", "apply what helps to new data and a new config, and check again"),
 )
 @serving_option
-@choice_option(WRITTEN, FORMATS, "text to read, or a format for programs", "--format", "form", default="text")
+@choice_option(WRITTEN, FORMATS, "text for people, or a format for programs", "--format", "form", default="text")
 @Option(
     WRITTEN,
     "FORMAT FILE",
-    "write another format to FILE, of the same run; may be repeated",
+    "also write this format to FILE; may be repeated",
     "--also",
     multiple=True,
     type=(click.Choice(FORMATS), OUTPUT),
@@ -275,7 +290,7 @@ def compare() -> None:
 @choice_option(
     FINDINGS,
     ["error", "warning", "never"],
-    "exit 1 from this severity on; default: error",
+    "exit 1 at this severity or above; default: error",
     "--fail-on",
     default="error",
 )
@@ -283,8 +298,8 @@ def compare() -> None:
     FINDINGS,
     "CODE=RATE",
     (
-        "exit 1 where more than this share of rows has the code, e.g. TRU=0.5%, and not below it, whatever --fail-on"
-        " says; CODE=baseline: the share recorded in the --baseline file; may be repeated"
+        "exit 1 if more than this share of rows has the code, e.g. TRU=0.5%, and not below it, whatever"
+        " --fail-on says; CODE=baseline uses the share recorded in the --baseline file; may be repeated"
     ),
     "--max-rate",
     multiple=True,
@@ -297,7 +312,7 @@ def compare() -> None:
 @flag(FINDINGS, "write the current findings to the --baseline file", "--write-baseline")
 @eval_option
 @output_option(
-    "put what was tried and helps in force: new data and a new config in this folder, checked again",
+    "write new data and a new config to this folder, with every fix that was tried and helps, and check them again",
     "--fix",
     group=FINDINGS,
     metavar="DIR",
@@ -305,23 +320,23 @@ def compare() -> None:
 @Option(
     FINDINGS,
     "WHAT",
-    "with --fix: leave out rows, as in sftui repair: unreadable, empty, no-answer, or codes of findings",
+    "with --fix: drop rows, as in sftui repair: unreadable, empty, no-answer, or finding codes",
     "--drop",
     multiple=True,
 )
-@output_option("write there instead of to stdout", "-o", "--out")
+@output_option("write to this file instead of stdout", "-o", "--out")
 @force_option
 @jobs_option
 @engine_option
 @address_option
 def check() -> None:
-    """Find what is wrong in the set-up and in every row, and the key that fixes it; exit 1 if problems are found, with
-    --fix if any are left."""
+    """Find what is wrong in the setup and in every row, and the key that fixes it; exit 1 if there are problems, with
+    --fix if any remain."""
 
 
 @data_command(
     CHECK,
-    "figures, plots and findings as one HTML page",
+    "write figures, plots and findings as one HTML page",
     ("sftui report axolotl.yml -o report.html", "of the whole dataset"),
     module="check",
 )
@@ -342,201 +357,209 @@ def report() -> None:
 
 @data_command(
     CHECK,
-    "run your installed trainer and print where sftui differs",
+    "run your installed trainer and show where sftui differs",
     ("sftui verify axolotl.yml --python ~/train/bin/python", "50 rows through the Axolotl of that environment"),
 )
-@Option(USUAL, "PATH", "the python of an environment that has the trainer installed", "--python", required=True)
-@number_option(ROWS, "number of rows, evenly spaced; default: 50", "--rows", default=50)
+@Option(USUAL, "PATH", "the Python of an environment with the trainer installed", "--python", required=True)
+@number_option(ROWS, "number of rows to compare, evenly spaced; default: 50", "--rows", default=50)
 def verify() -> None:
-    """Run the real, installed trainer on some rows and print where sftui's labels differ; exit 1 if any do."""
+    """Run the installed trainer on some rows and show where sftui's labels differ; exit 1 if any do."""
 
 
 @command(
     CHECK,
-    "run your training up to its first step, keep its batches",
+    "run your training up to its first step and keep the batches",
     ("sftui capture -o batches.parquet -- python train.py", "the first 8 batches, as the model receives them"),
-    ("sftui capture -o batches.parquet --batches 2 -- axolotl train axolotl.yml", "of any trainer"),
+    ("sftui capture -o batches.parquet --batches 2 -- axolotl train axolotl.yml", "works with any trainer"),
     ("sftui batches.parquet", "look at them"),
 )
 @click.argument("command", nargs=-1, required=True, metavar="-- COMMAND…", type=click.UNPROCESSED)
-@output_option("OUT.parquet, which only you may read", "-o", "--out", required=True)
+@output_option("the file to write, OUT.parquet; only you can read it", "-o", "--out", required=True)
 @number_option(
     USUAL,
-    "so many; what the first optimizer step leaves over comes from the data loader; default: 8",
+    "number of batches; those the first optimizer step does not use come from the data loader; default: 8",
     "--batches",
     default=8,
 )
 @flag(
     USUAL,
-    "take them from the data loader, without running or loading a model: transformers' models get no weights",
+    "take the batches from the data loader without running or loading a model: transformers models get no weights",
     "--no-model",
 )
-@number_option(WRITTEN, "keep N tokens of each sequence", "--clip")
+@number_option(WRITTEN, "keep only N tokens of each sequence", "--clip")
 @force_option
 def capture() -> None:
-    """Run COMMAND, your own training command, in your environment, keep its first batches as the model receives them,
-    and end it before its first optimizer step. This runs your code; nothing is installed, no optimizer makes a step.
+    """Run COMMAND, your training command, in your environment, keep its first batches as the model receives them, and
+    stop it before its first optimizer step. This runs your code; nothing is installed, and no weights are updated.
     """
 
 
 @data_command(
     CHECK,
     "print, tag or probe the chat template in use",
-    ("sftui template -t TOK --probe", "what goes wrong with it, without data"),
+    ("sftui template -t TOK --probe", "problems with the template, found without data"),
     ("sftui template data.jsonl -t TOK --add-generation-tags -o tagged.jinja", "a copy with generation tags"),
 )
 @flag(
     USUAL,
-    "put {% generation %} tags around the assistant's answers, with proof over DATA",
+    "put {% generation %} tags around the assistant's answers, and prove the result on DATA",
     "--add-generation-tags",
     "tags",
 )
-@flag(USUAL, "try it on shapes of conversation that no data need hold; without DATA", "--probe")
-@Option(USUAL, "SHAPE", "print one of these conversations, its text, what is wrong", "--probe-show", "shown")
-@choice_option(WRITTEN, ["text", "json"], "of --probe: text, or json for programs", "--format", "form", default="text")
+@flag(USUAL, "try the template on typical conversations, without DATA", "--probe")
+@Option(
+    USUAL,
+    "SHAPE",
+    "print one of these conversations, its rendered text and what is wrong with it",
+    "--probe-show",
+    "shown",
+)
+@choice_option(
+    WRITTEN, ["text", "json"], "with --probe: text for people, or json for programs", "--format", "form", default="text"
+)
 @width_option
-@output_option("write it, e.g. to chat_template.jinja", "-o", "--out")
+@output_option("write the template, e.g. to chat_template.jinja", "-o", "--out")
 @force_option
-@number_option(ROWS, "prove over the first N rows only", "--max-rows")
+@number_option(ROWS, "prove it on the first N rows only", "--max-rows")
 def template() -> None:
-    """Print the chat template in use, what generation tags change in it, or what goes wrong with it; exit 1 where
-    tags cannot be proven or the probe finds errors."""
+    """Print the chat template in use, what generation tags change in it, or what is wrong with it; exit 1 if the tags
+    cannot be proven or the probe finds errors."""
 
 
 @data_command(
     WRITE,
-    "what reaches the model: ids, labels and masks as JSONL or Parquet",
+    "write what reaches the model: ids, labels and masks as JSONL or Parquet",
     ("sftui encode axolotl.yml -o encoded.parquet", "every row, or every pack"),
     ("sftui encode data.jsonl -t TOK -o - --explain", "JSON lines with tokens and reasons"),
 )
-@output_option("OUT.jsonl or OUT.parquet; - writes JSON lines to stdout", "-o", "--out", required=True)
-@flag(WRITTEN, "add tokens, reasons and spans of every row", "--explain")
-@flag(WRITTEN, "one record per row, even if the recipe packs", "--unpacked")
+@output_option(
+    "the file to write, OUT.jsonl or OUT.parquet; - writes JSON lines to stdout", "-o", "--out", required=True
+)
+@flag(WRITTEN, "add the tokens, reasons and spans of every row", "--explain")
+@flag(WRITTEN, "write one record per row, even if the recipe packs", "--unpacked")
 @force_option
-@number_option(WORK, "with ray: its workers; default: all that the cluster has", "--jobs")
+@number_option(WORK, "with ray: number of workers; default: one per processor of the cluster", "--jobs")
 @engine_option
 @address_option
 def encode() -> None:
-    """Write what the trainer would train on: one record per row, or per pack if the recipe packs."""
+    """Write what the trainer would train on: one record per row, or one per pack if the recipe packs."""
 
 
 @data_command(
     WRITE,
-    "the recipe, a script, or a trainer's config with what you changed",
+    "write the recipe, a script, or a trainer's config with your changes",
     ("sftui export data.jsonl -t TOK --trainer trl --to trl -o config", "a config for TRL"),
-    ("sftui export axolotl.yml --to preprocess -o script", "a script that prepares the data alike"),
+    ("sftui export axolotl.yml --to preprocess -o script", "a script that prepares the data the same way"),
 )
-@Option(USUAL, "WHAT", "recipe, preprocess, or a trainer's name", "--to", required=True)
-@output_option("the folder to write into", "-o", "--out", "folder", required=True, metavar="DIR")
+@Option(USUAL, "WHAT", "what to export: recipe, preprocess, or a trainer's name", "--to", required=True)
+@output_option("the folder to write to", "-o", "--out", "folder", required=True, metavar="DIR")
 @force_option
-@number_option(
-    ROWS, "for another trainer than the recipe's: count changed labels over the first N rows only", "--max-rows"
-)
+@number_option(ROWS, "exporting to another trainer: count changed labels over the first N rows only", "--max-rows")
 def export() -> None:
-    """Write the recipe, a stand-alone script that prepares the data the same way, or a trainer's config; exit 1 and
-    nothing written, but with --force, where no answer of the data reaches the model."""
+    """Write the recipe, a stand-alone script that prepares the data the same way, or a trainer's config. If no answer
+    in the data reaches the model, exit 1 and write nothing, unless --force is given."""
 
 
 @data_command(
     WRITE,
-    "a repaired copy of the data, never in place",
-    ("sftui repair --list", "the repairs"),
-    ("sftui repair data.jsonl --apply map-roles,trim -o repaired.jsonl", "two of them"),
+    "write a repaired copy of the data, never in place",
+    ("sftui repair --list", "list the repairs"),
+    ("sftui repair data.jsonl --apply map-roles,trim -o repaired.jsonl", "apply two of them"),
 )
-@Option(USUAL, "NAMES", "repairs to make, e.g. map-roles,trim,deduplicate; see --list", "--apply", multiple=True)
-@Option(USUAL, "WHAT", "leave out rows: unreadable, empty, no-answer, or codes of findings", "--drop", multiple=True)
-@Option(ROWS, "FILE", "MARKS.jsonl of the inspector: leave out the rows marked drop", "--marks")
+@Option(USUAL, "NAMES", "repairs to apply, e.g. map-roles,trim,deduplicate; see --list", "--apply", multiple=True)
+@Option(USUAL, "WHAT", "drop rows: unreadable, empty, no-answer, or finding codes", "--drop", multiple=True)
+@Option(ROWS, "FILE", "MARKS.jsonl from the inspector: drop the rows marked drop", "--marks")
 @new_file_option
 @log_option
-@flag(WRITTEN, "count what would change, write no data", "--dry-run")
+@flag(WRITTEN, "count what would change without writing data", "--dry-run")
 @flag(OTHER, "list the repairs", "--list", "listing")
 @force_option
 def repair() -> None:
-    """Write DATA with repairs to a new file, never in place; rows that need none keep every byte."""
+    """Write a repaired copy of DATA to a new file, never in place; rows that need no repair keep every byte."""
 
 
 @data_command(
     WRITE,
-    "rows of another shape as messages, and the config for them",
+    "write rows of another shape as messages, and the config that reads them",
     ("sftui convert sharegpt.json --for trl -o messages.jsonl", "for TRL, with its config"),
     ("sftui convert alpaca.json --for trl -o messages.jsonl --dry-run", "only count what would change"),
 )
-@Option(USUAL, "TRAINER", "the trainer that is to read them; default: the one named", "--for", "reader")
-@Option(ROWS, "NAMES", "repairs to make as well, see sftui repair --list", "--apply", multiple=True)
-@Option(ROWS, "WHAT", "leave out rows, as in sftui repair: unreadable, empty, …", "--drop", multiple=True)
-@Option(ROWS, "COLUMNS", "leave out columns that would be read instead", "--without", multiple=True)
+@Option(USUAL, "TRAINER", "the trainer that will read the rows; default: the one given by --trainer", "--for", "reader")
+@Option(ROWS, "NAMES", "repairs to apply as well; see sftui repair --list", "--apply", multiple=True)
+@Option(ROWS, "WHAT", "drop rows, as in sftui repair: unreadable, empty, …", "--drop", multiple=True)
+@Option(ROWS, "COLUMNS", "drop columns that the trainer would read instead of the messages", "--without", multiple=True)
 @new_file_option
-@output_option("folder of the config that reads it; default: OUT-config", "--config-dir", metavar="DIR")
+@output_option("folder for the config that reads the new file; default: OUT-config", "--config-dir", metavar="DIR")
 @log_option
-@flag(WRITTEN, "count what would change, write nothing", "--dry-run")
+@flag(WRITTEN, "count what would change without writing anything", "--dry-run")
 @force_option
 def convert() -> None:
-    """Write DATA of another shape as messages, with tool_calls and tools, to a new file; beside it the config that
+    """Write DATA of another shape as messages, with tool_calls and tools, to a new file, along with the config that
     reads it. Shapes: ShareGPT, Alpaca, question and answer, prompt and completion, function_call turns, calls as text.
     """
 
 
 @command(
     LEARN,
-    "the trainers and their releases",
-    ("sftui trainers", "what each is, finds and packs"),
+    "list the trainers and their releases",
+    ("sftui trainers", "what each one is, how it finds answers and packs"),
     ("sftui trainers --format json", "for programs"),
 )
 @TRAINERS_FROM
 @text_or_json
 def trainers() -> None:
-    """List the trainers: what each is, its releases, how it finds answers, packs, and which transformers it brings."""
+    """List the trainers: what each one is, its releases, how it finds answers, how it packs, and its transformers."""
 
 
 @command(
     LEARN,
-    "every setting of the recipe, its choices, its keys",
+    "explain the settings of the recipe, their choices and config keys",
     ("sftui knobs", "all of them"),
-    ("sftui knobs mask.rule --trainer trl", "one, as TRL knows it"),
-    ("sftui knobs loss", "those that contain a word"),
-    ("sftui knobs assistant_only_loss", "what a trainer's key is here"),
+    ("sftui knobs mask.rule --trainer trl", "one knob, as TRL uses it"),
+    ("sftui knobs loss", "the knobs that contain a word"),
+    ("sftui knobs assistant_only_loss", "the knob behind a trainer's key"),
 )
 @click.argument("name", required=False)
-@Option(USUAL, "NAME[@VERSION]", "its options too, with its defaults and its config's keys", "--trainer")
+@Option(USUAL, "NAME[@VERSION]", "include this trainer's options, defaults and config keys", "--trainer")
 @TRAINERS_FROM
 @text_or_json
 def knobs() -> None:
-    """Explain a knob of the recipe, a setting that decides labels: NAME is its name, a word in it, or a trainer's own
-    key; without NAME, the list of all."""
+    """Explain a knob: a setting of the recipe that decides labels. NAME is its name, a word in it, or a trainer's
+    config key; without NAME, list all knobs."""
 
 
 @command(
     LEARN,
-    "what the code of a finding means",
+    "explain the code of a finding",
     ("sftui explain TRU001", "one code"),
     ("sftui explain", "all of them"),
     module="help",
 )
 @click.argument("code", required=False)
 def explain() -> None:
-    """What CODE means, when it is harmless and what repairs it; without CODE, the list of all."""
+    """Explain what CODE means, when it is harmless and what repairs it; without CODE, list all codes."""
 
 
 @command(
     LEARN,
-    "the pages of help, offline",
+    "read the help pages, offline",
     ("sftui help labels", "a page"),
     ("sftui help check", "the options of a command"),
     module="help",
 )
 @click.argument("topic", nargs=-1)
 def help_() -> None:
-    """The pages of help, offline: TOPIC is a page, a command or the code of a finding; without it, the list."""
+    """Read a help page, offline. TOPIC is a page, a command or the code of a finding; without it, list the pages."""
 
 
 @command(
     LEARN,
-    "what a coding agent needs to know, as a SKILL.md",
+    "print a SKILL.md for coding agents",
     ("sftui skill", "for .claude/skills/sftui/SKILL.md, or where your agent looks"),
     module="help",
 )
 def skill() -> None:
-    """Print a SKILL.md for coding agents: when to ask sftui, which commands, and how to read what they print."""
+    """Print a SKILL.md for coding agents: when to ask sftui, which commands to run, and how to read their output."""
 
 
 @click.command("remove", cls=HelpCommand)
@@ -563,13 +586,13 @@ def envs() -> None:
 
 @data_command(
     LEARN,
-    "what a bug report needs, as Markdown to paste",
-    ("sftui bug-report axolotl.yml", "of the command that went wrong"),
+    "print what a bug report needs, as Markdown to paste",
+    ("sftui bug-report axolotl.yml", "for the command that went wrong"),
 )
 def bug_report() -> None:
     """Print what a bug report needs, as Markdown to paste: versions, engine, recipe; no data, paths or secrets.
 
-    Name DATA or CONFIG and the options as in the command that went wrong; the data is not read."""
+    Use the same DATA or CONFIG and options as the command that failed; the data is not read."""
 
 
 inspect.commands = COMMANDS
@@ -586,7 +609,7 @@ def run(words: list[str], *, watched: bool = False, debug: bool = False, started
     if words and words[0] in COMMANDS:
         command, rest = COMMANDS[words[0]], words[1:]
         if os.path.exists(words[0]):
-            narrate(f"`{words[0]}` is the command; to open the file say ./{words[0]}")
+            narrate(f"`{words[0]}` is a command; to open the file, use ./{words[0]}")
     if started is not None and command not in (inspect, demo):
         started.end()
 
@@ -611,7 +634,7 @@ def _ended(work: Callable[[], object]) -> int:
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.Abort:
-        narrate("stopped, nothing was written")
+        narrate("stopped; nothing was written")
         return 2
     except click.ClickException as error:
         error.show(sys.stderr)

@@ -18,7 +18,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 ROWS = "Which rows"
 WRITTEN = "Output"
-WORK = "Where the work is done"
+WORK = "Where to run"
 GROUPS = (USUAL, ROWS, FINDINGS, WRITTEN, DATA, TOKENIZER, RECIPE, WORK, OTHER)
 """The groups of options in the order of the help."""
 
@@ -142,7 +142,7 @@ def _about_format(words: list[str], error: click.UsageError) -> str:
     given = next((two for one, two in pairwise(words) if one == "--format"), "")
     given = next((word.partition("=")[2] for word in words if word.startswith("--format=")), given)
     if given in FORMATS:
-        return f"--format is that of the output; how rows are read is --data-format: say --data-format {given}"
+        return f"--format sets the format of the output; use --data-format {given} to say how rows are read"
     if isinstance(error, click.NoSuchOption):
-        return "no such option: --format, which is that of the output; how rows are read is --data-format"
+        return "no such option: --format sets the format of the output; use --data-format to say how rows are read"
     return ""

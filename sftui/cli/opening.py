@@ -32,7 +32,7 @@ def _enable(context: click.Context, option: click.Parameter, packages: tuple[str
 TRAINERS_FROM = Option(
     RECIPE,
     "PACKAGE",
-    "also the trainers of this installed package, whose code is run",
+    "also load the trainers of this installed package; this runs its code",
     "--trainers-from",
     multiple=True,
     callback=_enable,
@@ -134,14 +134,14 @@ def option_words(options: Iterable[tuple[str, Any]]) -> Iterator[str]:
 def data_paths(words: tuple[str, ...]) -> tuple[str, ...]:
     """The paths to open; `-` is stdin, spooled to a temporary file that goes when we do."""
     if not words:
-        raise SourceError("no data was named", fix="name a file, a folder or a Hub dataset, or try `sftui demo`")
+        raise SourceError("no data was given", fix="give a file, a folder or a Hub dataset, or try `sftui demo`")
     return tuple(_spooled() if word == "-" else word for word in words)
 
 
 def _spooled() -> str:
     """Everything on stdin as a file, because a pipe cannot be read twice nor at row 10,000."""
     if sys.stdin is None or sys.stdin.isatty():
-        raise SourceError("`-` reads the data from a pipe, and there is none", fix="try `cat data.jsonl | sftui - …`")
+        raise SourceError("`-` reads data from a pipe, but nothing is piped in", fix="try `cat data.jsonl | sftui - …`")
     import atexit
     import shutil
     import tempfile
@@ -162,9 +162,9 @@ def _spooled() -> str:
             shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
     except OSError as error:
         raise SourceError(
-            "stdin cannot be kept in a temporary file",
+            "cannot keep stdin in a temporary file",
             why=(error.strerror or str(error)).lower(),
-            fix="set TMPDIR to a folder with room",
+            fix="set TMPDIR to a folder with enough room",
         ) from error
     return path
 

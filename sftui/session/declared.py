@@ -48,7 +48,7 @@ class OptionDeclaration:
         f"start from a trainer's preset, e.g. trl@1.16: {TRAINERS[0]} (the default), {', '.join(TRAINERS[1:-1])} or"
         f" {TRAINERS[-1]}",
     )
-    max_length: int | None = option(USUAL, "N", "longest row in tokens")
+    max_length: int | None = option(USUAL, "N", "length limit in tokens")
     knobs: tuple[tuple[str, Any], ...] = option(
         USUAL,
         "KNOB=VALUE",
@@ -59,7 +59,7 @@ class OptionDeclaration:
         multiple=True,
     )
     data_format: str | None = option(
-        DATA, "FORMAT", "how a row is read: messages, sharegpt, alpaca, text, …; default: found from the rows"
+        DATA, "FORMAT", "how to read a row: messages, sharegpt, alpaca, text, …; default: detected from the rows"
     )
     fields: Mapping[str, str] = option(
         DATA,
@@ -70,33 +70,37 @@ class OptionDeclaration:
         factory=dict,
         multiple=True,
     )
-    split: str | None = option(DATA, "NAME", "the split of a Hub dataset or a saved folder", opens=True)
-    subset: str | None = option(DATA, "NAME", "the configuration of a Hub dataset", opens=True)
+    split: str | None = option(DATA, "NAME", "split of a Hub dataset or a saved folder", opens=True)
+    subset: str | None = option(DATA, "NAME", "configuration of a Hub dataset", opens=True)
     data_revision: str | None = option(DATA, "REV", "branch, tag or commit of a Hub dataset", opens=True)
-    rows_in: str | None = option(DATA, "KEY", "the key whose list holds the rows of a JSON file", opens=True)
-    row_limit: int | None = option(DATA, "MB", "longest row that is read, in megabytes; default 16")
-    template: str | None = option(TOKENIZER, "NAME|FILE", "another chat template: a built-in name or a file")
+    rows_in: str | None = option(DATA, "KEY", "the key that holds the list of rows in a JSON file", opens=True)
+    row_limit: int | None = option(DATA, "MB", "longest row to read, in megabytes; default: 16")
+    template: str | None = option(TOKENIZER, "NAME|FILE", "use another chat template: a built-in name or a file")
     tokenizer_revision: str | None = option(TOKENIZER, "REV", "branch, tag or commit of a Hub tokenizer")
     env: str | None = option(
-        TOKENIZER, "PATH", "the Python environment you train in: ids as its transformers makes them", opens=True
+        TOKENIZER, "PATH", "the Python environment you train in: sftui shows the ids of its transformers", opens=True
     )
     transformers: str | None = option(
         TOKENIZER,
         "VERSION",
-        "ids as this version makes them; a small environment is made for it where none is at hand",
+        "show the ids of this version; sftui makes a small environment for it if none is available",
     )
     recipe_file: str | None = option(RECIPE, "FILE", "a saved recipe", "--recipe", "recipe_file", opens=True)
     config: str | None = option(
-        RECIPE, "FILE", "a trainer's own config: data, tokenizer and every knob are taken from it"
+        RECIPE, "FILE", "a trainer's config; sftui takes the data, the tokenizer and every setting from it"
     )
-    dataset: str | None = option(RECIPE, "N|NAME", "which dataset of the config, from 0")
+    dataset: str | None = option(
+        RECIPE, "N|NAME", "which dataset of the config to open: its number, from 0, or its name"
+    )
     serve: str | None = option(
         FINDINGS,
         "FILE|NAME",
-        "what you will serve with: a template file, a tokenizer, a bundled name or a .gguf; prompts are compared",
+        "what you will serve with, to compare prompts: a template file, a tokenizer, a bundled name or a .gguf",
         opens=True,
     )
-    debug: bool = option(OTHER, None, "show a full trace when something fails", factory=bool, opens=True, is_flag=True)
+    debug: bool = option(
+        OTHER, None, "show the full traceback when something fails", factory=bool, opens=True, is_flag=True
+    )
 
 
 class Opening(TypedDict, total=False):

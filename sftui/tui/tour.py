@@ -20,37 +20,41 @@ class Step(NamedTuple):
 
 STEPS = (
     Step(
-        "One row of chat data. The row `loss` marks with █ what is trained, with ░ what is not. Press {tokens.right} or"
-        " {tokens.left}: the line at the bottom says why each token is.",
+        "One row of chat data: █ marks trained tokens, ░ masked ones. Press {tokens.right} or {tokens.left} to"
+        " move along the tokens.",
         lambda was, now: now.shown is was.shown and now.cursor != was.cursor,
     ),
     Step(
-        "The list holds every row, with the share that is trained; ! and ✗ count what is wrong. Press {row.next} for"
-        " the next row, {row.previous} for the one before.",
+        "The line at the bottom says why this token is trained or masked. The list shows every row with its share of"
+        " trained tokens; ! and ✗ count what is wrong. Press {row.next} for the next row, {row.previous} for the"
+        " previous one.",
         lambda was, now: now.shown.row.index != was.shown.row.index,
     ),
     Step(
-        "Each of these rows has a defect. Press {findings}: what is wrong with this row and the set-up, with its"
-        " evidence and a fix.",
+        "Each of these rows has a defect; the first line says what it does to the model. Press {findings} to see"
+        " what is wrong with this row and the setup.",
         lambda was, now: now.view == FINDINGS,
     ),
     Step(
-        "Settings decide what is trained. Press {recipe}, find mask.terminator with {recipe.find}, and change it with"
-        " {recipe.next}: tokens, labels and findings follow at once.",
+        "Each finding shows its evidence and, where there is one, the fix. Settings decide what is trained: press"
+        " {recipe}, find mask.terminator with {recipe.find}, and change it with {recipe.next}.",
         lambda was, now: now.recipe != was.recipe,
     ),
     Step(
-        "Nothing is lost, and no file was touched. Press {undo}: the change is undone.",
+        "Look at the tokens: labels and findings have followed the setting. No file was touched. Press {undo} to undo"
+        " the change.",
         lambda was, now: now.recipe != was.recipe,
     ),
     Step(
-        "Press {figures}: all rows are checked in the background, with figures, plots and findings, the worst first.",
+        "The labels are as before. Press {figures} to check all rows in the background: figures, plots and findings,"
+        " worst first.",
         lambda was, now: now.view == FIGURES,
     ),
 )
 ENDED = (
-    "That was the tour. {help} lists the keys and {help.pages} the pages of help, {export} writes what you changed,"
-    " {quit} quits; `sftui` alone asks for data of your own."
+    "That was the tour. The figures fill in as the audit runs. Now open your own data: {quit} quits, then run `sftui`"
+    " in its folder, or `sftui data.jsonl -t TOKENIZER`. {help} lists the keys, {help.pages} the help pages, {export}"
+    " writes your changes."
 )
 
 

@@ -71,7 +71,7 @@ def test_open_move_zoom_shift_edit_export_quit(tmp_path: Path, columns: int, lin
         terminal.send("\r")
         terminal.until("folder for recipe.yaml")
         terminal.send("\r")
-        terminal.until("nothing is written yet")
+        terminal.until("nothing written yet")
         terminal.until("mask")
         assert not (tmp_path / "sftui-export").exists()
         terminal.send("a")

@@ -54,7 +54,7 @@ def test_marks_survive_sigterm_and_repairs_go_to_a_new_file(tmp_path: Path) -> N
         terminal.send("x\r")
         terminal.until("train-repaired.jsonl")
         terminal.send("\r")
-        terminal.until("nothing is written yet")
+        terminal.until("nothing written yet")
         assert not (tmp_path / "train-repaired.jsonl").exists()
         terminal.send("a")
         terminal.until("59 of 60 rows, 1 changed")

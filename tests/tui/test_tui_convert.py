@@ -21,7 +21,7 @@ def questions(folder: Path, recipe: Recipe) -> OpenOptions:
 
 async def test_the_key_converts_and_then_writes(tmp_path: Path) -> None:
     async with running((120, 36), options=questions(tmp_path, preset("trl@1.16"))) as driven:
-        assert "KeyError: 'text'" in driven.said and driven.said.startswith("M makes messages of the rows · ")
+        assert "KeyError: 'text'" in driven.said and driven.said.startswith("M converts the rows to messages · ")
         await driven.press("M")
         assert "to-messages" in driven.workspace.repairs
         assert "M writes" in driven.said
@@ -44,5 +44,5 @@ async def test_a_trainer_of_parquet_is_offered_parquet(tmp_path: Path) -> None:
         await driven.press("M", "M")
         assert driven.main.prompt.text == "train-messages.parquet"
         text = " ".join((await driven.press("enter")).split())
-        assert "train-messages.parquet new · the rows as repaired; each place of one type" in text
+        assert "train-messages.parquet new · the repaired rows; each column with one type" in text
         assert "train-messages.log.jsonl new" in text

@@ -29,7 +29,7 @@ async def test_damage_is_told_and_stays_in_sight() -> None:
             assert driven.said.strip().startswith(BROKEN[:50]) and "≥" not in driven.lines[0]
             assert ("✗ damaged" if size[0] > 60 else "✗") in driven.lines[0]
             await driven.press("G", "]")
-            assert "row 40 is the last row that can be read: t.jsonl.gz" in driven.said and "indexed" not in driven.said
+            assert "row 40 is the last readable row: t.jsonl.gz" in driven.said and "indexed" not in driven.said
 
 
 async def test_a_changed_file_is_told_until_it_is_read_again(own_data: Path) -> None:
@@ -72,7 +72,7 @@ async def test_a_search_says_what_it_could_not_read() -> None:
                 ev.SearchFound(driven.main.state.searching.ticket or 0, None, None, searched=41, finished=True),
             )
         await driven.settle()
-        assert "no row has text nowhere in the rows that can be read" in driven.said
+        assert "no row has text nowhere in the readable rows" in driven.said
 
 
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 36)])

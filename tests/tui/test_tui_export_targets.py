@@ -19,7 +19,10 @@ def test_every_trainer_with_a_config_is_offered_once() -> None:
     assert names[:2] == ["recipe", "trl@1.14"]
     others = [name for name in trainer_names() if traits_of(name).config and name != "trl"]
     assert [name.partition("@")[0] for name in names[2:-1]] == others
-    assert targets("trl@1.14")[-1] == ("preprocess", "preprocess.py: not for trl, which prepares the rows itself")
+    assert targets("trl@1.14")[-1] == (
+        "preprocess",
+        "preprocess.py: not available for trl, which prepares the rows itself",
+    )
     assert [name for name, _ in targets("hf-trainer")][:2] == ["recipe", "preprocess"]
     assert "trl" in {name.partition("@")[0] for name, _ in targets("hf-trainer")}
 
@@ -52,6 +55,6 @@ async def test_the_export_begins_with_what_becomes_of_the_answers(tmp_path: Path
         await driven.press("x", "enter")
         text = await driven.press("ctrl+u", "ctrl+k", *str(tmp_path), "enter")
         assert ("✗ no answer is trained in all" in text) == lost, text
-        assert "rows looked at" in text or not lost
+        assert "rows checked" in text or not lost
         await driven.press("a")
         assert list(tmp_path.iterdir()), "what is read may be written"

@@ -161,7 +161,7 @@ async def test_without_an_audit_it_is_begun() -> None:
     async with running() as driven:
         driven.worker.hold = True
         await driven.press("F")
-        assert driven.main.state.audited.running and "auditing; press F again" in driven.said
+        assert driven.main.state.audited.running and "the audit is running; press F again" in driven.said
 
 
 async def test_after_another_recipe_all_rows_can_be_had_again() -> None:
@@ -253,7 +253,7 @@ async def test_the_mark_moves_over_findings_and_scrolls_past_them() -> None:
     async with running((80, 24)) as driven:
         text = await driven.press("A", "j", "j")
         assert "▸i EOS003" in text and "▸✗" not in text
-        assert driven.lines[-2].startswith(" EOS003 is about the set-up") and "Enter" not in driven.lines[-1]
+        assert driven.lines[-2].startswith(" EOS003 is about the setup") and "Enter" not in driven.lines[-1]
         await driven.press("enter")
         assert driven.main.state.status.row == 0 and driven.main.panes.rows.order is None and "set-up" in driven.said
         await driven.press("9", "j")

@@ -139,7 +139,7 @@ async def test_the_second_recipe_is_taken_and_undone() -> None:
 async def test_bands_are_hidden_only_where_they_are_seen() -> None:
     async with running((80, 24)) as driven:
         await driven.press("-")
-        assert driven.said == "no comparison; press C to open one" and not driven.main.state.compared.differing
+        assert driven.said == "no comparison; press C to start one" and not driven.main.state.compared.differing
 
 
 async def test_closing_the_comparison_stops_the_count() -> None:
@@ -201,7 +201,7 @@ async def test_a_finding_is_waived_with_a_reason_and_taken_back() -> None:
         assert "CON008" in text and "1 waived" not in text and not driven.workspace.recipe.waivers
         assert driven.said == "undo: waivers 1 → 0"
         await driven.press("I", "enter")
-        assert not driven.workspace.recipe.waivers and driven.said == "CON008 is not ignored: a reason is needed"
+        assert not driven.workspace.recipe.waivers and driven.said == "CON008 is not ignored: give a reason"
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
@@ -301,7 +301,7 @@ async def test_no_cure_is_offered_before_it_was_tried() -> None:
     async with running((140, 45), trying) as driven:
         await driven.press("]", "f")
         await driven.press("a")
-        assert driven.workspace.repairs == () and driven.said.startswith("still testing fixes")
+        assert driven.workspace.repairs == () and driven.said.startswith("still trying fixes")
         found = tuple(
             replace(one, fix=None, repairs=(), declined=("trim does not help: it stays",))
             for one in trying.ready.findings

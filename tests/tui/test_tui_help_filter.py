@@ -21,7 +21,7 @@ async def test_the_help_looks_as_before(size: tuple[int, int]) -> None:
 async def test_letters_filter_and_are_no_keys() -> None:
     async with running(theme="mono") as driven:
         opened = await driven.press("?")
-        assert "IN THE TOKENS" in opened and "Shows why the token" in opened.splitlines()[5]
+        assert "IN THE TOKENS" in opened and "Show why the token" in opened.splitlines()[5]
         text = await driven.press("q", "u", "i", "t")
         assert "Quits; asks once" in text and "Shows the next row" not in text
         assert driven.app.screen is not driven.main, "q was typed"

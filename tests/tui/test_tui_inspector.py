@@ -210,8 +210,6 @@ async def test_the_recipe_is_edited_live_with_undo() -> None:
         assert "undo: mask.rule all → completion" in driven.said
         await driven.press("U")
         assert driven.workspace.recipe.mask.rule == "all"
-        await driven.press("d")
-        assert driven.workspace.recipe.mask.rule == "all" and "⌫" in driven.said, "it was this key"
         await driven.press("backspace")
         assert driven.workspace.recipe.mask.rule == "completion"
 
@@ -267,7 +265,9 @@ async def test_a_knob_is_offered_what_its_trainer_can_be_told() -> None:
         while driven.main.panes.recipe.knob.path != "mask.turns":
             await driven.press("j")
         await driven.press("l")
-        assert "mask.turns: trl@1.16 has no other value" in driven.said and driven.workspace.recipe.mask.turns == "all"
+        assert (
+            "mask.turns: trl@1.16 allows no other value" in driven.said and driven.workspace.recipe.mask.turns == "all"
+        )
 
 
 async def test_another_preset_keeps_data_and_tokenizer() -> None:
@@ -444,7 +444,7 @@ async def test_keys_do_nothing_to_what_is_hidden() -> None:
         before = driven.main.panes.tokens.state
         for key in ("s", "z", "Z"):
             await driven.press("f", key)
-            assert driven.said == "the tokens are not on screen; Esc goes back to them"
+            assert driven.said == "the tokens are not on screen; Esc returns to them"
             assert driven.main.panes.tokens.state == before
             await driven.press("escape")
         await driven.press("s")

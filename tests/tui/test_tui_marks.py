@@ -38,7 +38,7 @@ async def test_a_mark_is_set_replaced_and_cleared_by_the_same_key() -> None:
 async def test_a_note_is_typed_shown_and_emptied() -> None:
     async with running((80, 24)) as driven:
         text = await driven.press("r", "n", *"too short", "enter")
-        assert "N note" in driven.lines[0] and "ⓘ 1" in driven.lines[0] and "row 0: noted" in text
+        assert "N note" in driven.lines[0] and "ⓘ 1" in driven.lines[0] and "row 0: note saved" in text
         assert "too short" not in await driven.press("]")
         assert "N too short" in await driven.press("["), "told once the row is there again"
         await driven.press("r", "n")
@@ -80,7 +80,7 @@ async def test_marks_survive_and_tell_when_the_data_was_changed(tmp_path: Path) 
         assert "D drop" in driven.lines[0]
     os.utime(data, ns=(1, 1))
     async with running((80, 24), options=options) as driven:
-        assert "was changed after its rows were marked" in driven.said and "D drop" in driven.lines[0]
+        assert "the data changed after its rows were marked" in driven.said and "D drop" in driven.lines[0]
     other = OpenOptions((str(tmp_path / "other.jsonl"),))
     async with running((80, 24), options=other) as driven:
         assert not driven.main.state.kept.marks
@@ -100,7 +100,7 @@ async def test_marks_are_exported_as_lines(tmp_path: Path) -> None:
     async with running((80, 24)) as driven:
         await driven.press("r", "f", "]", "r", "n", *"odd", "enter")
         target = tmp_path / "marks.jsonl"
-        assert "the review marks as lines of JSON" in await driven.press("x")
+        assert "the review marks as JSON lines" in await driven.press("x")
         await driven.press("enter")
         assert driven.main.prompt.text == "train-marks.jsonl"
         await driven.press("ctrl+u", "ctrl+k", *str(target), "enter")

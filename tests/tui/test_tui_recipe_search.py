@@ -32,7 +32,7 @@ async def test_a_knob_is_found_by_name_meaning_or_choice_and_n_goes_round() -> N
 async def test_choices_are_explained_where_they_are_chosen() -> None:
     async with running((200, 50)) as driven:
         await driven.press("c", "/", *"mask.rule", "enter")
-        assert "· completion: what comes after the prompt" in await driven.press("j", "k")
+        assert "· completion: everything after the prompt" in await driven.press("j", "k")
         text = await driven.press("enter")
         assert "what stands between {% generation %} tags" in text and "every token, the prompt too" in text
 

@@ -105,7 +105,7 @@ async def test_every_repair_can_be_put_in_and_taken_out(tmp_path: Path) -> None:
 async def test_the_rows_that_repairs_change_are_listed_without_an_audit() -> None:
     async with running((80, 24)) as driven:
         await driven.press("R", *"jjjj", "enter")
-        assert "repaired  19 × rows that a repair changes" in await driven.press("F")
+        assert "repaired  19 × rows changed by a repair" in await driven.press("F")
         await driven.press("j", "enter")
         assert (
             driven.main.panes.rows.order is not None
@@ -122,15 +122,15 @@ async def test_the_repaired_data_is_written_after_it_was_said(own_data: Path) ->
         await driven.press("escape", "R", *"jjjj", "enter", "r", "d")
         text = await driven.press("x")
         assert (
-            "a new file with the rows as repaired (strip-tokens, without 1 marked drop)" in text
+            "a new file with the repaired rows (strip-tokens, without 1 marked drop)" in text
             or "a new file with the rows" in text
         )
         await driven.press("enter")
         assert driven.main.prompt.text == "train-repaired.jsonl"
         text = await driven.press("enter")
         assert (
-            "nothing is written yet" in text
-            and "train.jsonl stays as it is" in text
+            "nothing written yet" in text
+            and "train.jsonl stays unchanged" in text
             and "1 row is left out too: 0" in text
         )
         assert not driven.worker.asked(rq.WriteRequest) and len([*own_data.iterdir()]) == 1
@@ -179,7 +179,7 @@ async def test_a_write_goes_on_beside_everything_and_can_be_stopped() -> None:
         assert asked.ticket in driven.worker.cancelled
         driven.worker.emit(ev.RepairsWritten(asked.ticket, None, None))
         await driven.settle()
-        assert driven.said == "stopped: nothing was written" and driven.main.state.kept.writing is None
+        assert driven.said == "stopped; nothing was written" and driven.main.state.kept.writing is None
 
 
 async def test_a_config_written_before_the_data_says_so() -> None:
@@ -199,13 +199,13 @@ async def test_what_leaves_the_program_says_that_it_is_repaired() -> None:
         await driven.press("R", *"jjjj", "enter", ":", *"print the row", "enter")
         assert "repaired" not in driven.said
         await driven.press("]", ":", *"print the row", "enter")
-        assert driven.said.endswith("as repaired, not as the file has it")
+        assert driven.said.endswith("as repaired; the file still has the original")
 
 
 async def test_rows_with_an_audited_finding_can_be_left_out() -> None:
     async with running((80, 24)) as driven:
         await driven.press("A", "R")
-        assert "[ ] drop CON008" in driven.text and "leave out 2 × message 1" in driven.text
+        assert "[ ] drop CON008" in driven.text and "drop 2 × message 1" in driven.text
         await driven.press("end", "enter")
         assert list(driven.workspace.repairs) == [DROP]
 
@@ -234,7 +234,7 @@ async def test_a_repair_that_cannot_help_says_so() -> None:
 
     async with running((80, 24), Stubborn()) as driven:
         await driven.press("f", "a", "a")
-        assert driven.said == "drop CON008 is applied already and cannot fix CON008 here" and list(
+        assert driven.said == "drop CON008 is already applied and cannot fix CON008 here" and list(
             driven.workspace.repairs
         ) == [DROP]
 

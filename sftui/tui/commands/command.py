@@ -59,15 +59,15 @@ MEANS = {
     "end": "to the end",
     "right": "right",
     "left": "left",
-    "enter": "opens or takes what is marked",
-    "apply": "applies what is shown",
+    "enter": "open or take the selected line",
+    "apply": "apply what is shown",
     "why": "why it matters",
-    "search": "searches what the pane shows",
+    "search": "search what the pane shows",
     "next": "next match",
     "previous": "previous match",
     "export": "export",
-    "leave": "leaves what is open",
-    "close": "closes or cancels",
+    "leave": "leave what is open",
+    "close": "close or cancel",
 }
 """What keys mean that work in several panes."""
 Move: TypeAlias = Callable[[Any, str, int], None]
@@ -85,12 +85,12 @@ def moves(context: str, what: str, move: Move = in_pane, when: When = always) ->
     name = "document" if context == DOCUMENT else context.replace(" ", "_")
     last = ("end", "G") if context == DIALOG else ("end",)
     declared = (
-        ("down", ("j", "down"), f"{what} down", f"Moves one {what} down."),
-        ("up", ("k", "up"), f"{what} up", f"Moves one {what} up."),
-        ("page_down", ("pagedown", "space", "ctrl+f"), "page down", "Moves one page down."),
-        ("page_up", ("pageup",), "page up", "Moves one page up."),
-        ("home", ("home",), "to the start", "Goes to the first one."),
-        ("end", last, "to the end", "Goes to the last one."),
+        ("down", ("j", "down"), f"{what} down", f"Move one {what} down."),
+        ("up", ("k", "up"), f"{what} up", f"Move one {what} up."),
+        ("page_down", ("pagedown", "space", "ctrl+f"), "page down", "Move one page down."),
+        ("page_up", ("pageup",), "page up", "Move one page up."),
+        ("home", ("home",), "to the start", "Go to the first line."),
+        ("end", last, "to the end", "Go to the last line."),
     )
     made = []
     for kind, keys, title, sentence in declared:

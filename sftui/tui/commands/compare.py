@@ -31,7 +31,7 @@ Repairs = tuple[str, ...] | None
 """Other repairs of the data than those in force; None: the same."""
 HINT = "v A/B · - differing · = other · a takes B"
 REPAIR_HINT = "v A/B · - differing · a applies it"
-REPAIR_NAMES = ("as it stands", "repaired")
+REPAIR_NAMES = ("as opened", "repaired")
 
 
 def _hint(here: Inspector) -> str:
@@ -43,7 +43,7 @@ def _hint(here: Inspector) -> str:
 
 @Command("compare", ("C",), "compare", "Look")
 def open_or_close(here: Inspector, count: int | None) -> None:
-    """Compares the row under a second recipe, preset or template, and counts differences over the dataset."""
+    """Compare the row under a second recipe, preset or template, and count differences over the dataset."""
     now = here.state.compared
     if here.state.open.view == COMPARE:
         here.close_view()
@@ -56,7 +56,7 @@ def open_or_close(here: Inspector, count: int | None) -> None:
 
 @Command("compare.pick", ("=",), "compare with another", "Look")
 def pick(here: Inspector, count: int | None) -> None:
-    """Picks another recipe to compare with."""
+    """Choose another recipe to compare with."""
     # A preset, the recipe as opened, a chat template, or a recipe file.
     from sftui.templates import builtin_names
 
@@ -64,12 +64,12 @@ def pick(here: Inspector, count: int | None) -> None:
     entries: list[tuple[str, str]] = []
     if here.workspace.base_recipe != now:
         entries.append(("as opened", "the recipe before your changes"))
-    words = "with its defaults; data, tokenizer and template as here"
+    words = "with its defaults, and the current data, tokenizer and template"
     entries += [(name, words) for name in preset_names() if name != now.preset]
     if now.preset in preset_names() and preset_like(now, now.preset) != now:
         entries.append((now.preset, "this trainer with its defaults"))
     entries += [(f"template builtin:{name}", "this recipe with another chat template") for name in builtin_names()]
-    entries.append(("file:", "a recipe file you name"))
+    entries.append(("file:", "choose a recipe file"))
     here.pick("compare with", entries, lambda number: _picked(here, entries[number][0]))
 
 
@@ -165,8 +165,8 @@ def _row(here: Inspector, answer: ev.ComparisonReady, names: tuple[str, str], wi
 
     def make() -> tuple[Line, ...]:
         text = (
-            f"a long row: {len(compared.columns):,} tokens from the first difference on are shown, "
-            f"{answer.left_out:,} are not; {answer.differing:,} differ in all"
+            f"long row: shows {len(compared.columns):,} tokens from the first difference on and hides"
+            f" {answer.left_out:,}; {answer.differing:,} differ in total"
         )
         head = warned(text, width) if answer.left_out else ()
         return (*head, *compare_lines(compared, names, width, differing=now.differing))
@@ -181,7 +181,7 @@ def _counted(here: Inspector, width: int, names: tuple[str, str]) -> list[Line]:
     count = now.counted
     if count is None or count.count is None:
         problem = count.problem if count is not None else None
-        text = "over the dataset: counting …" if problem is None else f"✗ {problem.sentence()}"
+        text = "counting over the dataset …" if problem is None else f"✗ {problem.sentence()}"
         return list(text_lines(text, width, Role.DIM))
     found = list(count_lines(count.count, names, width))
     if count.causes is not None and now.other is not None:
@@ -222,7 +222,7 @@ def stop_counting(here: Inspector) -> None:
 
 @Command("compare.toggle", ("v",), "A/B", "Look", when=lambda here: _no_b(here, "nothing to compare with"))
 def toggle(here: Inspector, count: int | None) -> None:
-    """Switches between the tokens under A and under B."""
+    """Switch between the tokens under A and under B."""
     now = here.state.compared
     if now.other is None:
         return
@@ -242,12 +242,12 @@ def toggle(here: Inspector, count: int | None) -> None:
 
 
 def _closed(here: Inspector) -> StatusMessage | None:
-    return unless(here.state.open.view == COMPARE, "no comparison; press C to open one")
+    return unless(here.state.open.view == COMPARE, "no comparison; press C to start one")
 
 
-@Command("compare.differing", ("-",), "only what differs", "Look", when=_closed)
+@Command("compare.differing", ("-",), "only differences", "Look", when=_closed)
 def hide_equal(here: Inspector, count: int | None) -> None:
-    """Hides what is equal in the comparison."""
+    """Show or hide what is equal in the comparison."""
     now = here.state.compared
     here.put(now._replace(differing=not now.differing))
     here.paint_view(COMPARE)
@@ -258,7 +258,7 @@ def hide_equal(here: Inspector, count: int | None) -> None:
 
 
 def _no_b(here: Inspector, missing: str = "no comparison") -> StatusMessage | None:
-    return unless(here.state.compared.other is not None, f"{missing}; press C to pick a second recipe")
+    return unless(here.state.compared.other is not None, f"{missing}; press C to choose a second recipe")
 
 
 def _show_b(here: Inspector) -> None:
@@ -310,7 +310,7 @@ def _b_hidden(here: Inspector) -> StatusMessage | None:
 
 @Command("compare.take", ("a",), "use recipe B", "Recipe", when=_b_hidden, means="apply")
 def take(here: Inspector, count: int | None) -> None:
-    """Makes recipe B, while it is compared or shown, the current one; u undoes it."""
+    """Make recipe B the current one while it is compared or shown; u undoes it."""
     now = here.state.compared
     if now.other is None:
         return

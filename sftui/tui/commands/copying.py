@@ -54,7 +54,7 @@ def text_of(here: Inspector, what: str) -> str | None:
         elif what == "template":
             text = _template(here)
     if text is None:
-        here.say(f"this row has no {what}: there is nothing to take", Role.WARNING)
+        here.say(f"this row has no {what}", Role.WARNING)
     return text
 
 
@@ -63,7 +63,7 @@ def _caveat(here: Inspector, what: str) -> str:
     inspection = here.panes.tokens.inspection
     row = inspection.row if inspection is not None and what != "template" else None
     repaired = row is not None and row.repairs and row.left_out is None
-    return " · as repaired, not as the file has it" if repaired else ""
+    return " · as repaired; the file still has the original" if repaired else ""
 
 
 def _template(here: Inspector) -> str | None:
@@ -122,7 +122,7 @@ def _write(here: Inspector, what: str, text: str) -> None:
 
 def _print_on_exit(here: Inspector, what: str, text: str) -> None:
     here.put(here.state.kept._replace(to_print=(*here.state.kept.to_print, text)))
-    here.say(f"the {what} of row {here.state.row:,} will be printed once sftui has quit{_caveat(here, what)}")
+    here.say(f"the {what} of row {here.state.row:,} will be printed when sftui quits{_caveat(here, what)}")
 
 
 def _edit(here: Inspector, what: str, text: str) -> None:
@@ -134,10 +134,10 @@ def _edit(here: Inspector, what: str, text: str) -> None:
         with read_only_copy(text, _file_name(here, what)) as path, here.terminal.suspend():
             code = subprocess.run([*words, str(path)], check=False).returncode
     except SuspendNotSupported:
-        here.say("no editor can run in this terminal; press w to write a file", Role.WARNING)
+        here.say("this terminal cannot run an editor; press w to write a file", Role.WARNING)
     else:
         back = "back from the editor (read-only copy, nothing changed here)"
-        here.say(back if code == 0 else f"the editor ended with code {code}", Role.DIM)
+        here.say(back if code == 0 else f"the editor exited with code {code}", Role.DIM)
     finally:
         here.redraw()
 
@@ -170,10 +170,10 @@ def _way(verb: str, key: str, out: Out, after: str, help_text: str, shown: bool 
 
 
 COPY = _way("copy", "y", _copy, "", "Copies {}{}.")
-WRITE = _way("write", "w", _write, "", "Writes {} to a file you name.")
-PRINT = _way("print", "p", _print_on_exit, " on exit", "Prints {} once sftui has quit.", shown=False)
+WRITE = _way("write", "w", _write, "", "Write {} to a file you name.")
+PRINT = _way("print", "p", _print_on_exit, " on exit", "Print {} when sftui quits.", shown=False)
 EDIT = tuple(
-    _taking("edit", what, f"e {letter}", _edit, f"{what} in the editor", f"Opens a read-only copy of the {words}.")
+    _taking("edit", what, f"e {letter}", _edit, f"{what} in the editor", f"Open a read-only copy of the {words}.")
     for what, letter, words in (
         ("row", "e", "row in $VISUAL or $EDITOR"),
         ("text", "t", "rendered text"),
@@ -201,7 +201,7 @@ def copy_out(text: str, write: Callable[[str], None], environment: Mapping[str, 
         except (OSError, subprocess.SubprocessError):
             pass
     if len(data) > OSC52_LIMIT:
-        return f"{size} are too many for the clipboard; press w to write a file"
+        return f"{size} is too much for the clipboard; press w to write a file"
     write(f"\x1b]52;c;{base64.b64encode(data).decode('ascii')}\x07")
     return f"sent {size} to the terminal's clipboard (OSC 52); if nothing arrives, press w to write a file"
 
@@ -225,15 +225,15 @@ def editor(environment: Mapping[str, str]) -> list[str]:
         try:
             words = shlex.split(environment.get(name, ""))
         except ValueError as error:
-            raise SftuiError(f"${name} cannot be read", why=str(error), fix="fix its quotes") from error
+            raise SftuiError(f"${name} cannot be read", why=str(error), fix="fix its quoting") from error
         if words:
             if shutil.which(words[0]) is None:
-                raise SftuiError(f"${name} names {words[0]}, which is not there", fix="set it to an editor that is")
+                raise SftuiError(f"${name} names {words[0]}, which does not exist", fix="set it to an installed editor")
             return words
     for fallback in ("nano", "vim", "vi"):
         if shutil.which(fallback):
             return [fallback]
-    raise SftuiError("there is no editor", fix="set $VISUAL or $EDITOR")
+    raise SftuiError("no editor is set", fix="set $VISUAL or $EDITOR")
 
 
 @contextmanager

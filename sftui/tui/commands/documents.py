@@ -25,13 +25,13 @@ LIST_MOVES = moves(LIST, "row", _move_in_list)
 
 @Command("row_list.enter", ("enter",), "to the tokens", "Move", LIST, means="enter")
 def open_row(here: Inspector, count: int | None) -> None:
-    """Goes from the list to the tokens of the row."""
+    """Focus the tokens of the selected row."""
     here.hold_keys(TOKENS)
 
 
 @Command("row_list.right", ("l", "right"), "to the right", "Move", LIST, means="right")
 def from_list(here: Inspector, count: int | None) -> None:
-    """Goes from the list to the tokens, which stand right of it."""
+    """Focus the tokens, to the right of the list."""
     here.hold_keys(TOKENS)
 
 
@@ -56,8 +56,8 @@ def _sideways(name: str, key: str, words: str) -> Command:
 MOVES = moves(DOCUMENT, "line")
 ACROSS = both_ways(
     _across,
-    _sideways("right", "l", "Scrolls a wide pane to the right; on a token's card, goes to the next token."),
-    _sideways("left", "h", "Scrolls a wide pane back to the left; on a token's card, goes to the previous token."),
+    _sideways("right", "l", "Scroll a wide pane to the right; on a token's card, go to the next token."),
+    _sideways("left", "h", "Scroll a wide pane back to the left; on a token's card, go to the previous token."),
 )
 
 
@@ -67,9 +67,9 @@ def _answer(name: str, key: str, title: str, words: str, means: str) -> Command:
 
 DIALOG_MOVES = moves(DIALOG, "line")
 ANSWERS = (
-    _answer("accept", "enter", "accept", "Accepts the selected line.", "enter"),
-    _answer("yes", "a", "apply", "Does what the dialog offers.", "apply"),
-    _answer("export", "x", "export instead", "Goes to the export, where the dialog offers that.", "export"),
-    _answer("close", "escape", "close the dialog", "Closes the dialog and changes nothing.", "close"),
-    _answer("leave", "q", "leave the dialog", "Closes the dialog and changes nothing, as in less.", "leave"),
+    _answer("accept", "enter", "accept", "Accept the selected line.", "enter"),
+    _answer("yes", "a", "apply", "Do what the dialog offers.", "apply"),
+    _answer("export", "x", "export instead", "Go to the export, if the dialog offers it.", "export"),
+    _answer("close", "escape", "close the dialog", "Close the dialog without changing anything.", "close"),
+    _answer("leave", "q", "leave the dialog", "Close the dialog without changing anything, as in less.", "leave"),
 )

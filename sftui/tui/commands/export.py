@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sftui.exports.plan import ExportPlan
 
 RECIPE = ("recipe", "recipe.yaml: only the settings that differ from the preset")
-SCRIPT = ("preprocess", "preprocess.py: makes these ids and labels with transformers and datasets alone")
+SCRIPT = ("preprocess", "preprocess.py: makes the same ids and labels with transformers and datasets alone")
 
 
 def targets(preset: str) -> tuple[tuple[str, str], ...]:
@@ -30,17 +30,19 @@ def targets(preset: str) -> tuple[tuple[str, str], ...]:
     own = () if traits_of(preset).by_hand else ((preset, f"the config of {name}, corrected"),)
     newest = {Preset.of(other).trainer: other for other in reversed(preset_names())}
     others = (
-        (newest[other], f"converted to {other}'s config; says what it cannot express")
+        (newest[other], f"converted to {other}'s config; lists what it cannot express")
         for other in dict.fromkeys(Preset.of(one).trainer for one in preset_names())
         if other != name and not traits_of(other).by_hand
     )
-    script = SCRIPT if not own else (SCRIPT[0], f"preprocess.py: not for {name}, which prepares the rows itself")
+    script = (
+        SCRIPT if not own else (SCRIPT[0], f"preprocess.py: not available for {name}, which prepares the rows itself")
+    )
     return (RECIPE, *own, *others, script) if own else (RECIPE, script, *others)
 
 
 @Command("export", ("x",), "export", "Recipe", means="export")
 def export(here: Inspector, count: int | None) -> None:
-    """Writes the recipe, a config, or the repaired data; shows the difference first."""
+    """Write the recipe, a config, or the repaired data; you see the diff first."""
     ask(here)
 
 
@@ -55,8 +57,8 @@ def _own(here: Inspector) -> list[tuple[str, str]]:
     kept = here.state.kept.marks
     dropped = len(kept.rows_with("drop"))
     changes = [*here.workspace.repairs, *([f"without {dropped:,} marked drop"] if dropped else [])]
-    data = [("data", f"a new file with the rows as repaired ({', '.join(changes)}), and a log")] if changes else []
-    return [*data, *([("marks", f"the review marks as lines of JSON: {kept.words()}")] if kept else [])]
+    data = [("data", f"a new file with the repaired rows ({', '.join(changes)}), and a log")] if changes else []
+    return [*data, *([("marks", f"the review marks as JSON lines: {kept.words()}")] if kept else [])]
 
 
 def _where(here: Inspector, target: str) -> None:
@@ -79,12 +81,12 @@ def _plan(here: Inspector, target: str, text: str) -> None:
         if file.diff or not file.exists:
             read.refuse(file.path)
     known, words = here.panes.rows.lost() or (0, "")
-    verdict = f"✗ {words} in all {many(known, 'row')} looked at: f shows why" if known else ""
+    verdict = f"✗ {words} in all {many(known, 'row')} checked: f shows why" if known else ""
 
     def page(width: int) -> Sequence[Line]:
         return (*((*text_lines(verdict, width, Role.ERROR), ()) if verdict else ()), *plan_lines(plan, width))
 
-    title, then = f"export to {folder}: nothing is written yet", partial(_offer_comparison, here, plan, target)
+    title, then = f"export to {folder}: nothing written yet", partial(_offer_comparison, here, plan, target)
     here.offer_writing(title, page, partial(_write, here, plan), over=bool(plan.overwrites), then=then)
 
 
@@ -92,7 +94,7 @@ def _offer_comparison(here: Inspector, plan: ExportPlan, target: str) -> None:
     if plan.converted is not None:
         here.put(here.state.compared._replace(other=plan.converted, name=f"as {target}", repairs=None))
         said = here.state.said
-        here.say(f"{said.text} · C compares the labels here with those of {target}", said.role)
+        here.say(f"{said.text} · C compares these labels with those of {target}", said.role)
 
 
 def _write(here: Inspector, plan: ExportPlan) -> None:

@@ -49,7 +49,7 @@ WIDEST_ORDER, WIDEST_SHOWN = 16, 40
 
 @Command("figures", ("A",), "figures", "Look")
 def open_view(here: Inspector, count: int | None) -> None:
-    """Audits the whole dataset in the background: figures and findings by code."""
+    """Audit the whole dataset in the background: figures and findings by code."""
     now = here.state.audited
     if not now.running and now.answer is None:
         _start(here)
@@ -62,12 +62,12 @@ def _start(here: Inspector) -> None:
 
 def _figures_hidden(here: Inspector) -> StatusMessage | None:
     """An audit that is not on screen is not stopped or started by a letter."""
-    return unless(here.state.open.view == FIGURES, "the audit is not on screen; A shows it")
+    return unless(here.state.open.view == FIGURES, "the audit is not on screen; press A")
 
 
 @Command("audit.stop", ("X",), "stop the audit", "Look", when=_figures_hidden)
 def stop_or_start(here: Inspector, count: int | None) -> None:
-    """Stops the audit, or resumes it."""
+    """Stop or resume the audit."""
     if cancel(here):
         return
     _start(here)
@@ -176,7 +176,7 @@ def _codes(here: Inspector, answer: ev.AuditReady, width: int) -> Owned:
     """A line a code; the sentence of the marked one is whole."""
     if not answer.codes:
         return ()
-    made = [(line(("Findings", Role.TITLE), ("  Enter shows the rows of one, R repairs them", Role.DIM)), "")]
+    made = [(line(("Findings", Role.TITLE), ("  Enter lists its rows, R repairs them", Role.DIM)), "")]
     widest = max(len(f"{found.count:,}") for found in answer.codes)
     for found in worst_first(answer.codes):
         first = f"row {found.first:,}: " if found.first is not None else ""
@@ -235,7 +235,7 @@ def choose(here: Inspector, by: str) -> None:
 def _no_finding(here: Inspector) -> StatusMessage | None:
     """Why there is nothing to explain."""
     chosen = _of_figures(here.state.audited.chosen)
-    words = "only findings have a page; Enter lists the rows" if chosen else "no findings to explain"
+    words = "only findings have a help page; Enter lists the rows" if chosen else "no findings to explain"
     return unless(_marked(here), words)
 
 
@@ -245,7 +245,7 @@ def _no_rows(here: Inspector) -> StatusMessage | None:
     if found is None:
         listed = now.answer is not None and _of_figures(now.chosen)
         return unless(listed, "no findings yet" if now.running else "no findings")
-    return unless(found.first is not None, f"{found.code} is about the set-up, not single rows: W explains it")
+    return unless(found.first is not None, f"{found.code} is about the setup, not single rows: W explains it")
 
 
 def sentence(here: Inspector) -> Line:
@@ -258,7 +258,7 @@ def sentence(here: Inspector) -> Line:
         looked = now.answer is not None and now.answer.problem is None  # where the audit was refused, at nothing
         return line((" no findings" + (" so far" if now.running else ""), Role.DIM)) if looked else ()
     if found.first is None:
-        return line((f" {found.code} is about the set-up, not single rows:", Role.DIM), (" W", Role.KEY), " explains")
+        return line((f" {found.code} is about the setup, not single rows:", Role.DIM), (" W", Role.KEY), " explains")
     which = "some rows" if found.examples else "all rows"
     return line((" Enter", Role.KEY), (f" goes to row {found.first:,} and lists {which} with {found.code}", Role.DIM))
 
@@ -266,9 +266,9 @@ def sentence(here: Inspector) -> Line:
 MOVES = moves(FIGURES, "line", in_pane, lambda here: None if marked(here) else StatusMessage())
 
 
-@Command("figures.rows", ("enter",), "rows behind it", "Findings", FIGURES, when=_no_rows, means="enter")
+@Command("figures.rows", ("enter",), "show its rows", "Findings", FIGURES, when=_no_rows, means="enter")
 def to_rows(here: Inspector, count: int | None) -> None:
-    """Goes to the first row of a finding or a number and lists the others; again goes to the next."""
+    """Go to the first row behind a finding or number and list the others; again for the next."""
     by, pane, now = marked(here), here.panes.rows, here.state.audited
     listed = now.listed == by and pane.line_of(here.state.row) is not None
     here.put(now._replace(after=here.state.row if listed and pane.order is not None else -1))
@@ -277,7 +277,7 @@ def to_rows(here: Inspector, count: int | None) -> None:
 
 @Command("figures.explain", ("W",), "why it matters", "Findings", FIGURES, when=_no_finding, means="why")
 def explain(here: Inspector, count: int | None) -> None:
-    """Explains the finding."""
+    """Explain the finding."""
     findings.explain_code(here, marked(here))
 
 
@@ -316,7 +316,7 @@ def on_findings(here: Inspector, event: ev.FindingsReady) -> None:
 
 @Command("order", ("F",), "filter or sort rows", "Rows")
 def pick_order(here: Inspector, count: int | None) -> None:
-    """Filters or sorts the row list by finding, group, length, … (after the audit)."""
+    """Filter or sort the row list by finding, group, length, … (after the audit)."""
     from sftui.audit.tallies import listed_by
     from sftui.views.figures import apart
 
@@ -325,7 +325,7 @@ def pick_order(here: Inspector, count: int | None) -> None:
     if answer is None and not here.state.audited.running:
         _start(here)
     if answer is None and not own and here.panes.rows.order is None:
-        here.say("auditing; press F again to filter by findings and lengths", Role.DIM)
+        here.say("the audit is running; press F again later to filter by findings and lengths", Role.DIM)
         return
     entries = [ORDERS[0], *own]
     if answer is not None:
@@ -366,7 +366,7 @@ def _list(here: Inspector, by: str, order: Sequence[int], after: int = -1) -> No
     rows.go(here, row)
     if shown is not None and shown.row.index == row == here.state.row:
         on_row(here, row)
-    here.say(f"{clip(visible(by), WIDEST_SHOWN)}: {many(len(order), 'row')} · ] [ go through them, F all rows")
+    here.say(f"{clip(visible(by), WIDEST_SHOWN)}: {many(len(order), 'row')} · ] [ next and previous, F all rows")
 
 
 def on_order(here: Inspector, event: ev.OrderReady) -> None:
@@ -402,4 +402,4 @@ def _worst(event: ev.AuditReady) -> str:
     if event.verdict:
         return visible(event.verdict[0].sentence)
     parts = [many(count, name) for name, count in zip(("error", "warning"), event.found) if count]
-    return ", ".join(parts) or "no error and no warning"
+    return ", ".join(parts) or "no errors or warnings"

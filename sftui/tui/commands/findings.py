@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sftui.findings import Finding
 
 TAGS = "it also needs {% generation %} tags in the chat template"
-UNTRIED = "still testing fixes on some rows; try again in a moment"
+UNTRIED = "still trying fixes on some rows; try again in a moment"
 
 
 # — what is shown —
@@ -72,7 +72,7 @@ def _no_cure(here: Inspector) -> StatusMessage | None:
     chosen = [name for name, _ in repairs.cures(here, finding, in_force=True)]
     if chosen:
         verb = "are" if len(chosen) > 1 else "is"
-        words = f"{' and '.join(chosen)} {verb} applied already and cannot fix {finding.code} here"
+        words = f"{' and '.join(chosen)} {verb} already applied and cannot fix {finding.code} here"
         return StatusMessage(words, Role.WARNING)
     key = "" if own is None else f": {own.trainer_keys.get(here.workspace.recipe.trainer) or own.title}"
     return StatusMessage(f"no recipe knob fixes {finding.code}{key}", Role.WARNING)
@@ -90,7 +90,7 @@ def sentence(here: Inspector) -> Line:
     if finding is None:
         return line((" no findings here; > goes to the next row with findings", Role.DIM))
     if answer is not None and not answer.tried:
-        return line((f" {finding.code}: testing fixes …", Role.DIM))
+        return line((f" {finding.code}: trying fixes …", Role.DIM))
     own = finding.fix
     ways = [name for name, _ in repairs.cures(here, finding)]
     if own is not None and own.changes:
@@ -108,7 +108,7 @@ def sentence(here: Inspector) -> Line:
 
 @Command("findings.tokens", ("enter",), "to its tokens", "Findings", FINDINGS, when=_none, means="enter")
 def to_tokens(here: Inspector, count: int | None) -> None:
-    """Goes to the tokens of the finding."""
+    """Go to the tokens of the finding."""
     finding = _marked(here)
     if finding is None:
         return
@@ -153,7 +153,7 @@ def _mark(here: Inspector, finding: Finding) -> None:
 
 @Command("findings.explain", ("W",), "why it matters", "Findings", FINDINGS, when=_none, means="why")
 def explain(here: Inspector, count: int | None) -> None:
-    """Explains the finding and its fix in every trainer."""
+    """Explain the finding and its fix in every trainer."""
     finding = _marked(here)
     if finding is not None:
         explain_code(here, finding.code)
@@ -186,7 +186,7 @@ def _tried(here: Inspector) -> bool:
 
 @Command("findings.preview", ("d",), "what the fix changes", "Findings", FINDINGS, when=_no_cure)
 def preview(here: Inspector, count: int | None) -> None:
-    """Shows the row and its labels before and after the fix or repair, and counts rows that change."""
+    """Show the row and its labels before and after the fix or repair, and count the rows that change."""
     finding = _marked(here)
     if finding is not None and _tried(here):
         fix, repair = partial(_preview_fix, here, finding), partial(repairs.preview, here)
@@ -195,7 +195,7 @@ def preview(here: Inspector, count: int | None) -> None:
 
 @Command("findings.apply", ("a",), "apply the fix", "Findings", FINDINGS, when=_no_cure, means="apply")
 def apply(here: Inspector, count: int | None) -> None:
-    """Applies the fix to the recipe, or the repair to the data; u undoes it, x exports it."""
+    """Apply the fix to the recipe, or the repair to the data; u undoes it, x exports it."""
     finding = _marked(here)
     if finding is not None and _tried(here):
         repairs.cure(here, finding, "apply", partial(_apply_fix, here, finding), partial(repairs.apply, here))
@@ -209,7 +209,7 @@ def _preview_fix(here: Inspector, finding: Finding) -> None:
     if finding.fix.template is not None and not finding.fix.changes:
         _tag(here, finding)
         return
-    name, words = f"{finding.code}'s fix", f"the fix of {finding.code} ({new_values(finding.fix.changes)})"
+    name, words = f"{finding.code}'s fix", f"the fix for {finding.code} ({new_values(finding.fix.changes)})"
     compare.start(here, _fixed(here.workspace.recipe, finding), name, description=words, of_finding=True)
     tags = f" · {TAGS}" if finding.fix.template is not None else ""
     here.say(f"{finding.code}: a applies this, Esc closes{tags}")
@@ -226,7 +226,7 @@ def _apply_fix(here: Inspector, finding: Finding) -> None:
         changes = ", ".join(f"{change.path} → {change.after}" for change in finding.fix.changes)
         here.say(f"applied: {changes} · u undoes it, x exports")
     else:
-        here.say("the recipe already says so", Role.DIM)
+        here.say("the recipe already says this", Role.DIM)
 
 
 def _tag(here: Inspector, finding: Finding) -> None:
@@ -267,9 +267,9 @@ def _write(here: Inspector, finding: Finding, source: str, name: str) -> None:
     here.say(f"{written}; the recipe uses it now · u undoes that, x exports")
 
 
-@Command("findings.waive", ("I",), "waive it", "Findings", FINDINGS, when=_none)
+@Command("findings.waive", ("I",), "ignore with a reason", "Findings", FINDINGS, when=_none)
 def waive(here: Inspector, count: int | None) -> None:
-    """Ignores the finding, with a reason that the recipe keeps; u undoes it."""
+    """Ignore the finding, with a reason saved in the recipe; u undoes it."""
     finding = _marked(here)
     if finding is not None:
         where = f" in row {finding.row:,}" if finding.row is not None else ""
@@ -279,7 +279,7 @@ def waive(here: Inspector, count: int | None) -> None:
 
 def _waive(here: Inspector, finding: Finding, reason: str) -> None:
     if not reason:
-        here.say(f"{finding.code} is not ignored: a reason is needed", Role.DIM)
+        here.say(f"{finding.code} is not ignored: give a reason", Role.DIM)
         return
     recipe = here.workspace.recipe
     waiver = {"code": finding.code, "reason": reason, **({"rows": finding.row} if finding.row is not None else {})}
@@ -293,7 +293,7 @@ ANY_FINDING = SearchQuery("finding", "any")
 
 
 def _other_row(name: str, key: str) -> Command:
-    title, words = f"{name} row with findings", f"Goes to the {name} row with an error or a warning."
+    title, words = f"{name} row with findings", f"Go to the {name} row with an error or a warning."
     return Command(f"findings.{name}", (key,), title, "Findings", help=words)
 
 
@@ -306,5 +306,5 @@ OTHER_ROWS = both_ways(
 
 @Command("findings", ("f",), "findings", "Look")
 def open_view(here: Inspector, count: int | None) -> None:
-    """Shows what is wrong with this row and with the set-up."""
+    """Show what is wrong with this row and the setup."""
     here.open_view(FINDINGS)

@@ -34,7 +34,7 @@ def load(here: Inspector) -> None:
         notes.say_own(here)
     if here.marks_file.stale:
         here.say(
-            f"the data was changed after its rows were marked ({marks.words()}): see whether the marks still fit",
+            f"the data changed after its rows were marked ({marks.words()}): check whether the marks still fit",
             Role.WARNING,
         )
 
@@ -47,7 +47,7 @@ def _mark(kind: str, here: Inspector, count: int | None) -> None:
     row = here.state.row
     _put(here, here.state.kept.marks.toggled(row, kind), row)
     if here.state.mark.kind:
-        here.say(f"row {row:,}: {kind} · r{kind[0]} again removes it, F lists marked rows")
+        here.say(f"row {row:,}: {kind} · r{kind[0]} again clears it, F lists marked rows")
     else:
         here.say(f"row {row:,}: no longer {kind}", Role.DIM)
 
@@ -55,18 +55,18 @@ def _mark(kind: str, here: Inspector, count: int | None) -> None:
 MARKING = tuple(
     Command(f"marks.{kind}", (f"r {kind[0]}",), f"mark {kind}", "Review", help=words, run=partial(_mark, kind))
     for kind, words in (
-        ("keep", "Marks the row as keep; again removes the mark."),
-        ("drop", "Marks the row as drop: exports of the data leave it out."),
-        ("flag", "Flags the row for another look."),
+        ("keep", "Mark the row keep; press again to clear the mark."),
+        ("drop", "Mark the row drop: data exports skip it."),
+        ("flag", "Flag the row for another look."),
     )
 )
 
 
 @Command("marks.note", ("r n",), "note on the row", "Review")
 def note(here: Inspector, count: int | None) -> None:
-    """Adds a note to the row; an empty one removes it."""
+    """Add a note to the row; an empty one removes it."""
     row = here.state.row
-    label, note = f"note on row {row:,}; empty removes it", here.state.mark.note
+    label, note = f"note on row {row:,}; leave it empty to remove it", here.state.mark.note
     here.ask(label, lambda text: _noted(here, row, text), value=note, raw=True)
 
 
@@ -75,7 +75,7 @@ def _noted(here: Inspector, row: int, text: str) -> None:
     _put(here, before.noted(row, text), row)
     had, has = bool(before.get(row).note), bool(here.state.kept.marks.get(row).note)
     if had or has:
-        here.say(f"row {row:,}: noted" if has else f"row {row:,}: note removed", Role.PLAIN if has else Role.DIM)
+        here.say(f"row {row:,}: note saved" if has else f"row {row:,}: note removed", Role.PLAIN if has else Role.DIM)
 
 
 def _put(here: Inspector, marks: RowMarks, row: int) -> None:
@@ -100,7 +100,7 @@ def _none_marked(here: Inspector) -> StatusMessage | None:
 
 
 def _marked_row(name: str, key: str) -> Command:
-    words = f"Goes to the {name} row with a mark or a note."
+    words = f"Go to the {name} row with a mark or a note."
     return Command(f"marks.{name}", (key,), f"{name} marked row", "Review", help=words, when=_none_marked)
 
 
@@ -152,4 +152,4 @@ def export(here: Inspector) -> None:
 def _export(here: Inspector, name: str) -> None:
     marks = here.state.kept.marks
     written = write(here, marks.to_text(), name)
-    here.say(f"{written}: {marks.words()} · sftui repair --marks leaves out what is marked drop")
+    here.say(f"{written}: {marks.words()} · sftui repair --marks skips the rows marked drop")

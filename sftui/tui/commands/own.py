@@ -18,7 +18,7 @@ from sftui.workspace.workspace import RecipeChoice, UnsavedWork, unexported
 
 @Command("palette", (":", "ctrl+p"), "palette", "Help")
 def palette(here: Inspector, count: int | None) -> None:
-    """Finds any command by name; a number goes to that row."""
+    """Find any command by name, or type a row number to go there."""
     if count is not None:
         rows.go(here, count)
     else:
@@ -34,13 +34,13 @@ def _chosen(here: Inspector, entry: Command | int) -> None:
 
 @Command("help", ("?", "f1"), "help", "Help")
 def show_help(here: Inspector, count: int | None) -> None:
-    """Shows keys, signs and concepts, those of this pane first, filtered by what you type; Enter lists the pages."""
+    """Show keys, signs and concepts, this pane's first; type to filter, Enter lists the help pages."""
     here.open_help(lambda answer: _pages(here) if answer == "accept" else None)
 
 
-@Command("help.pages", (), "pages of help", "Help")
+@Command("help.pages", (), "help pages", "Help")
 def help_pages(here: Inspector, count: int | None) -> None:
-    """Lists the pages of help: labels, templates, trainers, …"""
+    """List the help pages: labels, templates, trainers, …"""
     _pages(here)
 
 
@@ -54,14 +54,14 @@ def _pages(here: Inspector, marked: str = "") -> None:
     def picked(number: int) -> None:
         topic = found[number]
         made, back = partial(page, topic.name), partial(_pages, here, topic.title)
-        here.read(f"help: {topic.name}", made, lambda _: back(), leave="goes back")
+        here.read(f"help: {topic.name}", made, lambda _: back(), leave="back")
 
     here.pick("help", [(topic.title, topic.line) for topic in found], picked, marked=marked)
 
 
 @Command("theme", (), "theme", "Help")
 def theme(here: Inspector, count: int | None) -> None:
-    """Neutral dark, neutral light, ansi (your palette), mono."""
+    """Choose the colours: neutral dark, neutral light, ansi (your terminal's palette), mono."""
     names = list(TITLES)
     name = names[(names.index(here.look.name) + 1) % len(names)]
     here.set_theme(name)
@@ -70,21 +70,21 @@ def theme(here: Inspector, count: int | None) -> None:
 
 @Command("mouse", (), "mouse", "Help")
 def mouse(here: Inspector, count: int | None) -> None:
-    """Turns sftui's use of the mouse on or off."""
+    """Turn mouse support on or off."""
     # Textual asks for the mouse at the start; giving it back makes the terminal's own selection work.
     on = here.terminal.toggle_mouse()
-    here.say("mouse on: sftui uses it" if on else "mouse off: select and copy as usual")
+    here.say("mouse on: sftui handles it" if on else "mouse off: select and copy as usual")
 
 
-@Command("redraw", ("ctrl+l",), "draw again", "Help")
+@Command("redraw", ("ctrl+l",), "redraw", "Help")
 def redraw(here: Inspector, count: int | None) -> None:
-    """Draws the whole screen again, as after another program wrote on it."""
+    """Redraw the whole screen, e.g. after another program wrote on it."""
     here.redraw()
 
 
 @Command("suspend", ("ctrl+z",), "suspend", "Help")
 def suspend(here: Inspector, count: int | None) -> None:
-    """Goes back to the shell; fg returns."""
+    """Suspend sftui and return to the shell; fg resumes."""
     here.terminal.action_suspend_process()
 
 
@@ -100,7 +100,7 @@ def lost(here: Inspector) -> UnsavedWork:
 
 @Command("quit", ("q",), "quit", "Help", means="leave")
 def leave(here: Inspector, count: int | None) -> None:
-    """Quits; asks once if there are unsaved changes."""
+    """Quit; asks once if there are unsaved changes."""
     # At once where everything is in a file, else after one question.
     left = lost(here)
     if not left:
@@ -128,7 +128,7 @@ def farewell(here: Inspector) -> str:
 
 @Command("interrupt", ("ctrl+c",), "interrupt", "Help")
 def interrupt(here: Inspector, count: int | None) -> None:
-    """Cancels a running search or audit, else quits at once."""
+    """Cancel a running search or audit; otherwise quit at once."""
     if not (search.cancel(here) or writing.cancel(here) or figures.cancel(here)):
         here.terminal.exit()
 
@@ -157,5 +157,5 @@ def lost_lines(lost: UnsavedWork, width: int) -> list[Line]:
 
 @Command("tour", ("f2",), "tour", "Program")
 def toggle(here: Inspector, count: int | None) -> None:
-    """Starts the tour of the inspector in six steps, or leaves it."""
+    """Start or leave the tour of the inspector."""
     here.put(toggled(here.state.tour))

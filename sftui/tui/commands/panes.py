@@ -9,14 +9,14 @@ from sftui.tui.inspector import Inspector
 
 ALONG = both_ways(
     Inspector.next_pane,
-    Command("pane.next", ("tab",), "next pane", "Move", help="Focuses the next pane."),
-    Command("pane.previous", ("shift+tab",), "previous pane", "Move", help="Focuses the previous pane."),
+    Command("pane.next", ("tab",), "next pane", "Move", help="Focus the next pane."),
+    Command("pane.previous", ("shift+tab",), "previous pane", "Move", help="Focus the previous pane."),
 )
 
 
 @Command("close", ("escape",), "close or cancel", "Move", means="close")
 def close(here: Inspector, count: int | None) -> None:
-    """Cancels input or a search, else closes the side pane."""
+    """Cancel input or a search; otherwise close the side pane."""
     # What Esc closes, innermost first: a search, a message, a pane alone, a pane; else back to the tokens.
     if search.cancel(here) or writing.cancel(here):
         return

@@ -37,14 +37,14 @@ def _cycle(here: Inspector, step: int) -> None:
     if not choices:
         here.say(f"{info.path}: Enter types a value", Role.DIM)
     elif choices == (value,):
-        here.say(f"{info.path}: {here.workspace.recipe.preset} has no other value", Role.DIM)
+        here.say(f"{info.path}: {here.workspace.recipe.preset} allows no other value", Role.DIM)
     else:
         at = choices.index(value) if value in choices else 0
         _put(here, info.path, choices[(at + step) % len(choices)])
 
 
 def _choice(name: str, key: str, arrow: str) -> Command:
-    words = f"Changes the knob to its {name} choice."
+    words = f"Change the knob to its {name} choice."
     return Command(f"recipe.{name}", (key, arrow), f"{name} choice", "Recipe", RECIPE, words, means=arrow)
 
 
@@ -53,7 +53,7 @@ CHOICES = both_ways(_cycle, _choice("next", "l", "right"), _choice("previous", "
 
 @Command("recipe.edit", ("enter",), "edit the knob", "Recipe", RECIPE, means="enter")
 def edit(here: Inspector, count: int | None) -> None:
-    """Types a value, or picks the next choice."""
+    """Type a value, or take the next choice."""
     info = here.panes.recipe.knob
     value, choices = here.panes.recipe.value(info), _choices(here)
     if choices:
@@ -71,7 +71,7 @@ def edit(here: Inspector, count: int | None) -> None:
 
 @Command("recipe.reset", ("backspace",), "reset the knob", "Recipe", RECIPE)
 def reset(here: Inspector, count: int | None) -> None:
-    """Resets the knob to its value when opened."""
+    """Reset the knob to the value it had when opened."""
     info = here.panes.recipe.knob
     _put(here, info.path, here.panes.recipe.base_value(info))
 
@@ -93,7 +93,7 @@ def _put(here: Inspector, path: str, value: Any) -> None:
     """A knob's value; another preset fills every knob but what says which data and tokenizer are read."""
     now = here.workspace.recipe
     if not here.workspace.set_recipe(preset_like(now, value) if path == PRESET.path else changed(now, path, value)):
-        here.say(f"{path} is {value_text(value)} already", Role.DIM)
+        here.say(f"{path} is already {value_text(value)}", Role.DIM)
 
 
 def preset_like(now: Recipe, name: str) -> Recipe:
@@ -113,20 +113,20 @@ def preset_like(now: Recipe, name: str) -> Recipe:
 
 @Command("recipe.find", ("/",), "find a knob", "Recipe", RECIPE, means="search")
 def find(here: Inspector, count: int | None) -> None:
-    """Finds knobs by name, trainer's key, meaning or value."""
+    """Find knobs by name, config key, meaning or value."""
 
     def answer(text: str) -> None:
         here.put(here.state.kept._replace(looked_for=text))
         _find(here, 1)
 
-    here.ask("find a knob by name, trainer's key, meaning or value", answer)
+    here.ask("find a knob by name, config key, meaning or value", answer)
 
 
 def _match(name: str, key: str) -> Command:
     def nothing_looked_for(here: Inspector) -> StatusMessage | None:
         return unless(here.state.kept.looked_for, "No search yet; press /")
 
-    title, words = f"{name} match", f"Goes to the {name} match."
+    title, words = f"{name} match", f"Go to the {name} match."
     return Command(f"recipe.find_{name}", (key,), title, "Recipe", RECIPE, words, when=nothing_looked_for, means=name)
 
 
@@ -153,7 +153,7 @@ MATCHES = both_ways(_find, _match("next", "n"), _match("previous", "N"))
 
 @Command("recipe", ("c",), "recipe", "Recipe")
 def toggle(here: Inspector, count: int | None) -> None:
-    """Opens the recipe: every knob that decides labels, edited live."""
+    """Open the recipe and edit every knob that decides labels, live."""
     here.put(here.state.open.recipe_toggled())
 
 
@@ -176,17 +176,17 @@ def _replay(here: Inspector, times: int) -> None:
     here.say(f"{word}: {', '.join(parts)}")
 
 
-_UNDOES = "Undoes the last change of the recipe or of the repairs."
+_UNDOES = "Undo the last change to the recipe or the repairs."
 HISTORY = both_ways(
     _replay,
     Command("undo", ("u",), "undo", "Recipe", help=_UNDOES, counted=True),
-    Command("redo", ("U", "ctrl+r"), "redo", "Recipe", help="Redoes the change.", counted=True),
+    Command("redo", ("U", "ctrl+r"), "redo", "Recipe", help="Redo the last undone change.", counted=True),
 )
 
 
 @Command("template", ("T",), "chat template", "Recipe")
 def pick_template(here: Inspector, count: int | None) -> None:
-    """Picks a chat template: the family's, a built-in, or a file."""
+    """Choose a chat template: the model family's, a built-in, or a file."""
     from sftui.templates import builtin_names
 
     event = here.workspace.tokenizer
@@ -196,7 +196,7 @@ def pick_template(here: Inspector, count: int | None) -> None:
     if own or not entries:
         entries.append(("tokenizer", "the tokenizer's own" if own else "the tokenizer's own (it has none)"))
     entries += [(f"builtin:{name}", "built in") for name in builtin_names() if name not in family]
-    entries.append(("file:", "a Jinja file you name"))
+    entries.append(("file:", "choose a Jinja file"))
     then = partial(_template, here, [name for name, _ in entries])
     here.pick("chat template", entries, then, marked=here.workspace.recipe.render.template)
 
@@ -216,7 +216,7 @@ def _template_file(here: Inspector, path: str) -> None:
 
 @Command("tokenizer", ("K",), "tokenizer", "Recipe")
 def type_tokenizer(here: Inspector, count: int | None) -> None:
-    """Loads another tokenizer; Enter on the same name retries."""
+    """Load another tokenizer; Enter on the same name retries."""
     now = here.workspace.recipe.tokenizer.name or ""
 
     def answer(name: str) -> None:

@@ -40,7 +40,7 @@ def cures(here: Inspector, finding: Finding, in_force: bool = False) -> list[tup
 
     code = finding.code
     named = [
-        (f"{DROPPING}{code}", f"leave out the rows that have {code}") if name == DROP else (name, TITLES[name])
+        (f"{DROPPING}{code}", f"drop the rows with {code}") if name == DROP else (name, TITLES[name])
         for name in (REPAIR_OF.get(code, ()) if finding.repairs is None else finding.repairs)
     ]
     return [(name, title) for name, title in named if (name in here.workspace.repairs) == in_force]
@@ -75,9 +75,9 @@ def apply(here: Inspector, name: str) -> None:
 # — all of them —
 
 
-@Command("repairs", ("R",), "repairs of the data", "Recipe")
+@Command("repairs", ("R",), "data repairs", "Recipe")
 def pick(here: Inspector, count: int | None) -> None:
-    """Picks repairs to apply to the rows; the file is not changed, export writes a new one."""
+    """Choose repairs to apply to the rows; the file stays as it is, x exports a new one."""
     from sftui.findings.catalogue import REPAIR_OF
     from sftui.repairs.catalogue import DROP, TITLES
     from sftui.repairs.rows import DROP_REASONS
@@ -85,19 +85,19 @@ def pick(here: Inspector, count: int | None) -> None:
 
     now = here.workspace.repairs
     known = {name: title for name, title in TITLES.items() if name != DROP}
-    known |= {f"{DROPPING}{name}": f"leave out: {title}" for name, title in DROP_REASONS.items()}
+    known |= {f"{DROPPING}{name}": f"drop: {title}" for name, title in DROP_REASONS.items()}
     audited = here.state.audited.answer
     for code in audited.codes if audited is not None else ():
         if DROP in REPAIR_OF.get(code.code, ()):
-            known[f"{DROPPING}{code.code}"] = f"leave out {code.count:,} × {code.sentence}"
+            known[f"{DROPPING}{code.code}"] = f"drop {code.count:,} × {code.sentence}"
     names = [*known, *(name for name in now if name not in known)]
     entries = [
-        (f"{'[x]' if name in now else '[ ]'} {name}", known.get(name, "leave out the rows that have this finding"))
+        (f"{'[x]' if name in now else '[ ]'} {name}", known.get(name, "drop the rows with this finding"))
         for name in names
     ]
     counted = here.state.repairing.counted
     text = f" · {_words(counted)}" if counted is not None and now else ""
-    here.pick(f"repairs of the data{text}", entries, lambda number: _toggle(here, names[number]))
+    here.pick(f"data repairs{text}", entries, lambda number: _toggle(here, names[number]))
 
 
 def _toggle(here: Inspector, name: str) -> None:
@@ -171,8 +171,8 @@ def orders(here: Inspector) -> list[tuple[str, str]]:
     known = here.state.repairing.counted
     counted = known.counted if known is not None else ev.RepairCount()
     listed = (
-        ("repaired", counted.changed, "rows that a repair changes"),
-        ("left out", counted.dropped, "rows that a repair leaves out"),
+        ("repaired", counted.changed, "rows changed by a repair"),
+        ("dropped", counted.dropped, "rows dropped by a repair"),
     )
     return [(by, f"{count:,} × {meaning}") for by, count, meaning in listed if count]
 
@@ -181,16 +181,16 @@ def lines(here: Inspector, width: int) -> tuple[Line, ...]:
     """What the repairs in force do, for the figures; none where there are none."""
     if not here.workspace.repairs:
         return ()
-    head = line((f"Repairs, {_where(here)}", Role.TITLE), ("  R picks them, x exports", Role.DIM))
+    head = line((f"Repairs, {_where(here)}", Role.TITLE), ("  R chooses repairs, x exports", Role.DIM))
     return (head, *writing.counted_lines(here, width), ())
 
 
 # — rows of another shape as messages —
 
 
-@Command("convert", ("M",), "make messages of the rows", "Recipe")
+@Command("convert", ("M",), "convert to messages", "Recipe")
 def convert(here: Inspector, count: int | None) -> None:
-    """Shows the rows as messages with tool_calls and tools; pressed again, it writes them to a new file."""
+    """Show the rows as messages with tool_calls and tools; press again to write them to a new file."""
     from sftui.findings.rule import TO_MESSAGES
 
     # A repair of the data like others, so that `u` takes it back and `x` writes the config that reads the new file.
@@ -198,10 +198,10 @@ def convert(here: Inspector, count: int | None) -> None:
         writing.ask(here, "messages")
         return
     apply(here, TO_MESSAGES)
-    here.say("applied: the rows as messages · M writes them to a new file, u undoes it")
+    here.say("applied: rows as messages · M writes them to a new file, u undoes it")
 
 
 def refusal(problem: Problem) -> str:
     """Why the trainer does not read the rows, behind the key that helps where one does."""
     sentence = problem.sentence()
-    return f"M makes messages of the rows · {sentence}" if CONVERT in problem.fix else sentence
+    return f"M converts the rows to messages · {sentence}" if CONVERT in problem.fix else sentence

@@ -28,20 +28,20 @@ def step(here: Inspector, rows: int) -> None:
 
 ALONG = both_ways(
     step,
-    Command("row.next", ("]",), "next row", "Rows", help="Shows the next row.", counted=True),
-    Command("row.previous", ("[",), "previous row", "Rows", help="Shows the previous row.", counted=True),
+    Command("row.next", ("]",), "next row", "Rows", help="Show the next row.", counted=True),
+    Command("row.previous", ("[",), "previous row", "Rows", help="Show the previous row.", counted=True),
 )
 
 
 @Command("row.last", ("G",), "last row", "Rows", counted=True, means="end")
 def to_last(here: Inspector, count: int | None) -> None:
-    """Shows the last row, or with a count that row (12G)."""
+    """Go to the last row, or with a count to that row (12G)."""
     go(here, here.state.status.last if count is None else count)
 
 
 @Command("row.goto", ("g",), "go to row", "Rows", counted=True)
 def goto(here: Inspector, count: int | None) -> None:
-    """Asks for a row number; 12g and :12 go at once, gg is the first row."""
+    """Ask for a row number; 12g and :12 go there at once, gg goes to the first row."""
     # The prompt for a row: a number, +n, -n, g for the first, $ for the last.
     if count is not None:
         go(here, count)
@@ -61,7 +61,7 @@ def _answer(here: Inspector, text: str) -> None:
 
 @Command("reopen", ("D", "f5"), "reload the data", "Rows")
 def reopen(here: Inspector, count: int | None) -> None:
-    """Reloads the data from disk; keeps recipe, repairs, marks and place."""
+    """Reload the data from disk; keeps the recipe, repairs, marks and position."""
     here.panes.rows.set_order(None)
     here.put(here.state.status._replace(order=""))
     here.workspace.reopen()
@@ -75,9 +75,9 @@ def go(here: Inspector, row: int, *, hits: tuple[int, ...] | None = None, backwa
     """Shows a row; past the last one known, that one, and says so."""
     status, shown = here.state.status, here.panes.tokens.inspection
     if row > status.last:
-        known = "the last row" if status.exact else "the last row known so far: the file is still being indexed"
+        known = "the last row" if status.exact else "the last row found so far: the file is still being indexed"
         if status.exact and here.state.reading.damage:
-            known = f"the last row that can be read: {here.state.reading.damage}"
+            known = f"the last readable row: {here.state.reading.damage}"
         if row != status.row + 1 or status.row == status.last:
             here.say(f"row {status.last:,} is {known}", Role.DIM)
         row = status.last
@@ -85,7 +85,7 @@ def go(here: Inspector, row: int, *, hits: tuple[int, ...] | None = None, backwa
     if row == status.row and shown is not None and hits is None:
         return
     if row != status.row and here.panes.rows.line_of(row) is None:
-        here.say(f"row {row:,} is not in the list ({status.order}) · ] returns to it, F all rows", Role.DIM)
+        here.say(f"row {row:,} is not in the list ({status.order}) · ] returns to the list, F shows all rows", Role.DIM)
     here.put(_as_listed(here, status.at(row)))
     notes.say_own(here)
     here.workspace.request_row(row)

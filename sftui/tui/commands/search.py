@@ -29,7 +29,7 @@ def parse_query(text: str) -> SearchQuery:
 
 @Command("search", ("/",), "search", "Search", means="search")
 def ask(here: Inspector, count: int | None) -> None:
-    """Searches text, or re:PATTERN, token:TEXT, id:NUMBER, finding:CODE; Esc cancels."""
+    """Search for text, or re:PATTERN, token:TEXT, id:NUMBER, finding:CODE; Esc cancels."""
     here.ask("search: text, re:PATTERN, token:TEXT, id:NUMBER, finding:CODE", partial(_answer, here), raw=True)
 
 
@@ -56,7 +56,7 @@ def _hit(name: str, key: str) -> Command:
     def nothing_searched(here: Inspector) -> StatusMessage | None:
         return unless(here.state.searching.query, "No search yet; press /")
 
-    title, words = f"{name} hit", f"Goes to the {name} hit, across rows."
+    title, words = f"{name} hit", f"Go to the {name} match, across rows."
     return Command(f"search.{name}", (key,), title, "Search", ANY, words, True, when=nothing_searched, means=name)
 
 
@@ -155,7 +155,7 @@ def _say_place(here: Inspector, found: Hit) -> None:
         shown = here.state.open.view == FINDINGS
         words = f"{row} has findings{'' if shown else ': f shows them'}{f' · {place} rows' if place else ''}"
     elif not n:
-        words = f"{row} has it, outside its tokens{f' · hit {place}' if place else ''}"
+        words = f"{row} matches outside its tokens{f' · hit {place}' if place else ''}"
     else:
         words = f"hit {place} · {row}" if place else f"{many(n, 'hit')} in {row}"
     reported = words + (", search wrapped around" if search.wrapped else "") + " · n N"
@@ -169,7 +169,7 @@ def _at_the_end(here: Inspector, search: Search, unread: int) -> None:
         _search(here, again)
         return
     what = "an error or a warning" if query == SearchQuery(FINDING, "any") else f"{query.kind} {query.text}"
-    rest = " in the rows that can be read" if "damaged" in here.state.reading.data else ""
+    rest = " in the readable rows" if "damaged" in here.state.reading.data else ""
     if unread:
         rest = f" in what can be read; {many(unread, 'row')} could not be"
     here.say(f"no {'other ' if query.kind == FINDING else ''}row has {what}{rest}", Role.WARNING)

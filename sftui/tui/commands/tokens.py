@@ -53,25 +53,30 @@ def _mover(name: str, keys: tuple[str, ...], title: str, words: str, *, counted:
 
 
 ALONG = (
-    _mover("right", ("l", "right"), "next token", "Moves to the next token."),
-    _mover("left", ("h", "left"), "previous token", "Moves to the previous token."),
+    _mover("right", ("l", "right"), "next token", "Move to the next token."),
+    _mover("left", ("h", "left"), "previous token", "Move to the previous token."),
 )
 BY_LINES = moves(TOKENS, "line", lambda here, kind, count: act(here, Action(kind), count))
 FURTHER = (
-    _mover("half_down", ("ctrl+d",), "half a page down", "Moves half a page down."),
-    _mover("half_up", ("ctrl+u",), "half a page up", "Moves half a page up."),
-    _mover("line_home", ("^",), "start of the line", "Goes to the first token of the line.", counted=False),
-    _mover("line_end", ("$",), "end of the line", "Goes to the last token of the line.", counted=False),
-    _mover("next_change", ("}",), "next change of mask", "Goes to where training starts or stops next."),
-    _mover("previous_change", ("{",), "previous change of mask", "Goes back to where training started or stopped."),
-    _mover("next_message", (")",), "next message", "Goes to the start of the next message."),
-    _mover("previous_message", ("(",), "previous message", "Goes to the start of this message, or of the one before."),
+    _mover("half_down", ("ctrl+d",), "half a page down", "Move half a page down."),
+    _mover("half_up", ("ctrl+u",), "half a page up", "Move half a page up."),
+    _mover("line_home", ("^",), "start of the line", "Go to the first token of the line.", counted=False),
+    _mover("line_end", ("$",), "end of the line", "Go to the last token of the line.", counted=False),
+    _mover("next_change", ("}",), "next change of mask", "Go to the next place where training starts or stops."),
+    _mover(
+        "previous_change",
+        ("{",),
+        "previous change of mask",
+        "Go back to the last place where training started or stopped.",
+    ),
+    _mover("next_message", (")",), "next message", "Go to the start of the next message."),
+    _mover("previous_message", ("(",), "previous message", "Go to the start of this message, or of the previous one."),
 )
 
 
 # — the card —
 
-HINT = "t trains or masks it · h l others · Esc closes"
+HINT = "t toggles training · h l other tokens · Esc closes"
 
 
 def _under_b(here: Inspector) -> StatusMessage | None:
@@ -82,7 +87,7 @@ def _under_b(here: Inspector) -> StatusMessage | None:
 
 @Command("tokens.explain", ("enter",), "why", "Look", TOKENS, when=_under_b, means="enter")
 def explain(here: Inspector, count: int | None) -> None:
-    """Shows why the token under the cursor is trained or masked, and what would change that."""
+    """Show why the token under the cursor is trained or masked, and what would change that."""
     if here.panes.tokens.table is not None or here.state.open.view == WHY:
         here.open_view(WHY)
 
@@ -186,16 +191,16 @@ def _no_way(here: Inspector) -> StatusMessage | None:
     """Why there is nothing that turns the label over."""
     now = here.state.why
     return (
-        unless(here.state.open.view == WHY, "no token is explained: Enter on one says why")
+        unless(here.state.open.view == WHY, "no token is open: press Enter on one to see why")
         or _under_b(here)
         or unless(now.answer, "still trying what would change this token; try again in a moment")
         or unless(now.answer and now.answer.ways, "no setting changes this token alone", Role.WARNING)
     )
 
 
-@Command("why.turn", ("t",), "train or mask it", "Look", when=_no_way)
+@Command("why.turn", ("t",), "toggle training", "Look", when=_no_way)
 def turn(here: Inspector, count: int | None) -> None:
-    """Trains the token that is explained, or masks it, by the change that the card names; u takes it back."""
+    """Toggle training for this token, using the setting shown; u undoes it."""
     now, table = here.state.why, here.panes.tokens.table
     if now.answer is None or not now.answer.ways or table is None:
         return
@@ -203,4 +208,4 @@ def turn(here: Inspector, count: int | None) -> None:
     done = "masked" if table.loss[now.token] in LEARNT else "trained"
     if here.workspace.set_recipe(recipe):
         values = new_values(now.answer.ways[0].changes)
-        here.say(f"token {now.token:,} is {done}: {values} · u takes it back, x exports")
+        here.say(f"token {now.token:,} is {done}: {values} · u undoes it, x exports")

@@ -12,7 +12,7 @@ from sftui.views.grid import Action
 
 def unseen(here: Inspector) -> StatusMessage | None:
     """Why the tokens cannot be looked at otherwise."""
-    return unless(here.panes.tokens.display, "the tokens are not on screen; Esc goes back to them")
+    return unless(here.panes.tokens.display, "the tokens are not on screen; Esc returns to them")
 
 
 def _zoom(here: Inspector, step: int) -> None:
@@ -22,20 +22,20 @@ def _zoom(here: Inspector, step: int) -> None:
 
 ZOOMS = both_ways(
     _zoom,
-    Command("zoom", ("z",), "zoom", "Look", help="Zooms in: text, columns, rows.", when=unseen),
-    Command("zoom.back", ("Z",), "zoom back", "Look", help="Zooms out.", when=unseen),
+    Command("zoom", ("z",), "zoom", "Look", help="Zoom in: text, columns, rows.", when=unseen),
+    Command("zoom.back", ("Z",), "zoom back", "Look", help="Zoom out.", when=unseen),
 )
 
 
 @Command("shift", ("s",), "shift view", "Look", when=unseen)
 def shift(here: Inspector, count: int | None) -> None:
-    """Shows the input token at each position, and the token to predict from it."""
+    """Show the input token at each position, and the token to predict from it."""
     here.panes.tokens.act(Action.SHIFT, 1)
 
 
 @Command("list.toggle", ("L",), "row list", "Look")
 def toggle_list(here: Inspector, count: int | None) -> None:
-    """Hides or shows the list of rows."""
+    """Show or hide the row list."""
     now = here.state.open
     here.put(now._replace(rows=not now.rows))
     if here.state.open.rows and not here.panes.rows.display:
@@ -44,7 +44,7 @@ def toggle_list(here: Inspector, count: int | None) -> None:
 
 @Command("pane.cycle", ("o",), "other panes", "Look")
 def cycle(here: Inspector, count: int | None) -> None:
-    """Cycles through conversation, rendered text and raw row."""
+    """Cycle through conversation, rendered text and raw row."""
     following = here.state.open.following()
     if following is None:
         here.close_view()
@@ -58,16 +58,21 @@ def _opening(name: str, key: str, view: str, words: str) -> Command:
 
 
 OPENING = (
-    _opening("pane.conversation", "O c", CONVERSATION, "Shows the messages as the chat template receives them."),
-    _opening("pane.rendered", "O t", RENDERED, "Shows the text the chat template made."),
-    _opening("pane.raw", "O r", RAW, "Shows the row as it is stored."),
-    _opening("boundary", "O e", BOUNDARY, "Shows where the prompt tokenized alone ends, and differs from the whole."),
+    _opening("pane.conversation", "O c", CONVERSATION, "Show the messages as the chat template receives them."),
+    _opening("pane.rendered", "O t", RENDERED, "Show the text that the chat template rendered."),
+    _opening("pane.raw", "O r", RAW, "Show the row as stored."),
+    _opening(
+        "boundary",
+        "O e",
+        BOUNDARY,
+        "Show where the prompt tokenized alone ends and where it differs from the whole row.",
+    ),
 )
 
 
-@Command("pane.alone", ("m",), "this pane alone", "Look")
+@Command("pane.alone", ("m",), "maximize this pane", "Look")
 def alone(here: Inspector, count: int | None) -> None:
-    """Gives the whole screen to the pane that has the keys; again brings the others back."""
+    """Maximize or restore the focused pane."""
     now = here.state.open
     here.put(now._replace(alone=not now.alone))
 
@@ -79,9 +84,9 @@ CELLS, LINES = 6, 2
 def _resizing(word: str, key: str, cells: int, lines: int) -> Command:
     def resize(here: Inspector, count: int | None) -> None:
         if not here.resize_pane(cells * (count or 1), lines * (count or 1)):
-            here.say("no room for that" if cells + lines > 0 else "no pane next to it to give that to", Role.DIM)
+            here.say("no room for that" if cells + lines > 0 else "no neighbouring pane to give space to", Role.DIM)
 
-    sentence = f"Makes the pane that has the keys {word}."
+    sentence = f"Make the focused pane {word}."
     return Command(f"pane.{word}", (f"O {key}",), word, "Look", help=sentence, counted=True, run=resize)
 
 

@@ -46,7 +46,7 @@ def _named(here: Inspector, name: str) -> None:
         raise SftuiError(f"there is no folder {Path(target).parent}")
     there = [path for path in (target, log) if Path(path).exists()]
     shown, write = partial(lines, here, target, log), partial(_write, here, target, log)
-    here.offer_writing("export the repaired data: nothing is written yet", shown, write, over=bool(there))
+    here.offer_writing("export the repaired data: nothing written yet", shown, write, over=bool(there))
 
 
 def lines(here: Inspector, target: str, log: str, width: int) -> tuple[Line, ...]:
@@ -55,12 +55,12 @@ def lines(here: Inspector, target: str, log: str, width: int) -> tuple[Line, ...
 
     workspace = here.workspace
     lines: list[Line] = []
-    typed = "each place of one type" if format_of(target) == "parquet" else "untouched ones keep every byte"
-    for path, what in ((target, f"the rows as repaired; {typed}"), (log, "what was changed or left out, row by row")):
+    typed = "each column with one type" if format_of(target) == "parquet" else "unchanged rows keep every byte"
+    for path, what in ((target, f"the repaired rows; {typed}"), (log, "what was changed or dropped, row by row")):
         exists = Path(path).exists()
-        state = ("already exists and is overwritten", Role.WARNING) if exists else ("new", Role.DIM)
+        state = ("already exists and will be overwritten", Role.WARNING) if exists else ("new", Role.DIM)
         lines += wrap(line((f"{visible(path)} ", Role.KEY), state, (f" · {what}", Role.DIM)), width, "  ")
-    lines += [(), *text_lines(f"{visible(', '.join(workspace.options.paths))} stays as it is", width), ()]
+    lines += [(), *text_lines(f"{visible(', '.join(workspace.options.paths))} stays unchanged", width), ()]
     if workspace.repairs:
         lines += wrap(line(("repairs  ", Role.KEY), (", ".join(workspace.repairs), Role.PLAIN)), width, " " * 9)
         lines += counted_lines(here, width)
@@ -70,9 +70,7 @@ def lines(here: Inspector, target: str, log: str, width: int) -> tuple[Line, ...
         text = f"{len(dropped):,} {'row is' if len(dropped) == 1 else 'rows are'} left out too: {listed}"
         lines += wrap(line(("marked drop  ", Role.KEY), (text, Role.PLAIN)), width, " " * 13)
         if here.marks_file.stale:
-            lines += warned(
-                "! the data was changed after its rows were marked: check whether the marks still fit", width
-            )
+            lines += warned("! the data changed after its rows were marked: check whether the marks still fit", width)
     return tuple(lines)
 
 
@@ -117,12 +115,12 @@ def on_written(here: Inspector, event: ev.RepairsWritten) -> None:
     if event.problem is not None:
         here.say(event.problem.sentence(), Role.ERROR)
     elif not event.target:
-        here.say("stopped: nothing was written", Role.WARNING)
+        here.say("stopped; nothing was written", Role.WARNING)
     else:
         from sftui.findings.rule import TO_MESSAGES
 
         kept = counted.rows - counted.dropped - event.lost
-        lost = f", {event.lost:,} unreadable ones could not be carried over" if event.lost else ""
+        lost = f", {event.lost:,} unreadable ones could not be copied" if event.lost else ""
         hint = " · x writes the config that reads it" if TO_MESSAGES in here.workspace.repairs else ""
         file = f"wrote {visible(event.target)} and its log"
         words = f"{file}: {kept:,} of {counted.rows:,} rows, {counted.changed:,} changed{lost}{hint}"

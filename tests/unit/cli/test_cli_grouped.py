@@ -88,7 +88,7 @@ def test_format_for_the_data_leads_to_data_format(
     done = sftui(*command.split(), data, *TOK, *WITHOUT[command], *said)
     assert (done.code, done.out) == (2, "") and set(tmp_path.iterdir()) == before
     assert done.err.splitlines()[-1] == (
-        "Error: --format is that of the output; how rows are read is --data-format: say --data-format alpaca"
+        "Error: --format sets the format of the output; use --data-format alpaca to say how rows are read"
     )
 
 
@@ -115,4 +115,4 @@ def test_another_option_that_is_none_is_told_as_before(sftui: Sftui, data: Path)
     done = sftui("encode", data, *TOK, "-o", "-", "--formt", "alpaca")
     assert done.code == 2 and "--formt" in done.err and "say --data-format" not in done.err
     done = sftui("encode", data, *TOK, "-o", "-", "--format", "parquet")
-    assert done.code == 2 and done.err.rstrip().endswith("how rows are read is --data-format")
+    assert done.code == 2 and done.err.rstrip().endswith("use --data-format to say how rows are read")

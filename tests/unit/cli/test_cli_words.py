@@ -87,7 +87,7 @@ def test_a_file_named_like_a_command_opens_with_its_path(data: Path, tmp_path: P
     command = [sys.executable, "-m", "sftui", "show", "./show", *TOK]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0 and "trained" in done.stdout
-    assert "`show` is the command; to open the file say ./show" in done.stderr
+    assert "`show` is a command; to open the file, use ./show" in done.stderr
 
 
 def test_the_inspector_needs_a_terminal(sftui: Callable[..., Any], data: Path) -> None:
