@@ -9,7 +9,6 @@ from typing import Any
 
 from sftui.exports.files import refuse_existing
 from sftui.exports.report_model import AuditReport, FixOutcome
-from sftui.findings import Waiver
 from sftui.repairs.run import RunCounts
 from sftui.session.fixing import plan_fix, put_in_force
 from sftui.session.inputs import inputs_of
@@ -27,7 +26,7 @@ def fixed(
     drop: Sequence[str],
     overwrite: bool,
     named: bool,
-    again: Callable[[Any, Mapping[str, Any], tuple[Waiver, ...]], AuditReport],
+    again: Callable[[Any, Mapping[str, Any]], AuditReport],
 ) -> FixOutcome:
     """What came of the cures of a check. `named`: the tokenizer was given by its name; `again` opens what was written,
     with other options, and checks it. SftuiError."""
@@ -45,4 +44,4 @@ def fixed(
         last = deque(write_repaired(plan.session, plan.rows, target, log), maxlen=1)
         return last[0] if last else WriteProgress(RunCounts())
 
-    return put_in_force(plan, rows, lambda: again(data, more, session.waivers))
+    return put_in_force(plan, rows, lambda: again(data, more))

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from sftui.exports.report_model import AuditReport
-    from sftui.findings import Waiver
     from sftui.tokens.loading.given import LocalTokenizer
 
 
@@ -117,9 +116,9 @@ def check(
             return Report(found)
         from sftui.api.fixing import fixed
 
-        def again(written: Any, more: Mapping[str, Any], waivers: tuple[Waiver, ...]) -> AuditReport:
+        def again(written: Any, more: Mapping[str, Any]) -> AuditReport:
             with open(written, **{**opening, **more}) as other:
-                return other._checked(replace(wanted, waivers=waivers), *work)
+                return other._checked(wanted, *work)
 
         with opened._using() as ready:
             named = opened._given is None

@@ -312,10 +312,13 @@ def compare() -> None:
 @flag(FINDINGS, "write the current findings to the --baseline file", "--write-baseline")
 @eval_option
 @output_option(
-    "write new data and a new config to this folder, with every fix that was tried and helps, and check them again",
+    "write new data and a new config to this folder (default: DATA-fixed), with every fix that was tried and helps, and"
+    " check them again",
     "--fix",
     group=FINDINGS,
-    metavar="DIR",
+    metavar="[DIR]",
+    is_flag=False,
+    flag_value="",
 )
 @Option(
     FINDINGS,

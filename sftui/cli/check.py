@@ -75,6 +75,10 @@ def check(
             f"{baseline} is of an earlier sftui and no longer knows {', '.join(known.outdated)}; write"
             " it anew with --write-baseline"
         )
+    if fix is not None:
+        from sftui.cli.fix import fixed, folder_for, refuse_data, with_way
+
+        refuse_data(fix, given["data"])
     options = open_options(given)
     inputs = inputs_of(options, given["evaluation"], read)
     more = [file for _, file in also]
@@ -84,10 +88,7 @@ def check(
     refused: SftuiError | None = None
     chosen = {"--select": select, "--ignore": ignore, "--baseline": read, "--eval": given["evaluation"]}
     chosen |= {"--max-rows": given["max_rows"], "--sample": given["sample"]}
-    if fix is not None:
-        from sftui.cli.fix import fixed, refuse_folder, with_way
-
-        refuse_folder(fix, inputs)
+    fix = None if fix is None else folder_for(fix, options, inputs)
     with ExitStack() as opened:
         way, work = None, {**work_of(given), "opening": opening_words(given)}
         try:

@@ -28,8 +28,23 @@ from sftui.session.repairing import WriteProgress
 from sftui.session.way_in import way_into
 
 
-def refuse_folder(folder: str, inputs: Inputs) -> None:
-    """ExportError for what no fix can be written into."""
+def refuse_data(folder: str, data: Sequence[str]) -> None:
+    """ExportError where the data was taken for the folder."""
+    if not data and Path(folder).is_file():
+        raise ExportError(
+            f"--fix takes {folder} for its folder", fix=f"name the data first: sftui check {folder} --fix"
+        )
+
+
+def folder_for(folder: str, options: OpenOptions, inputs: Inputs) -> str:
+    """The folder that a fix is written into, beside the data where none is named; ExportError for what none can be
+    written into."""
+    if not folder:
+        named = Path(options.paths[0] if options.config is None else options.config.path)
+        place = (named.parent if named.exists() else Path()) / f"{named.stem}-fixed"
+        if place.exists():
+            raise ExportError(f"{place} is there already", fix="name a new folder with --fix DIR")
+        folder = str(place)
     if folder == STDOUT:
         raise ExportError("a fix is several files, which stdout cannot take", fix="name a folder with --fix DIR")
     place = Path(folder)
@@ -38,6 +53,7 @@ def refuse_folder(folder: str, inputs: Inputs) -> None:
         raise ExportError(f"{there} is a file, not a folder", fix="name a new folder with --fix DIR")
     if there != place:
         inputs.refuse(place)
+    return folder
 
 
 def with_way(options: OpenOptions) -> tuple[OpenOptions, Fix | None]:
@@ -67,7 +83,6 @@ def fixed(
         raise ExportError("what comes from a pipe cannot be fixed", fix="write the rows to a file first, and name it")
     dropped = words_of(drop, "--drop", "reason and no code", "`sftui repair --list` lists them")
     plan = plan_fix(session, found, Path(folder), dropped, way)
-    wanted = replace(wanted, waivers=session.waivers)
     may_write(plan.written, inputs, force)
     again = {**given, **plan.opening}
     opening = opening_words(again)

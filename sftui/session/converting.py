@@ -92,15 +92,17 @@ def plan_reading(
     return plan_export(target, str(folder), recipe, options.base or options.recipe, prepared)
 
 
-def opens_with(plan: ExportPlan, to: str, tokenizer: str | None, out: Path, config: str = "") -> dict[str, Any]:
+def opens_with(
+    plan: ExportPlan, to: str, tokenizer: str | None, out: Path, config: str = "", *, waived: bool = False
+) -> dict[str, Any]:
     """The options that open rows as the planned files say, by their names; `config` is the trainer's own that was
-    opened."""
+    opened. What is `waived` stands in the recipe alone."""
     files = {file.path.name: file for file in plan.files}
     recipe = files.pop(RECIPE_FILE, None)
     main = next((one for name, one in files.items() if name.endswith((".yaml", ".yml")) or name == config), None)
     by_recipe = {"data": (str(out),), **({} if recipe is None else {"recipe_file": str(recipe.path)})}
     name = trainer_named(to).traits.data_name
-    if main is None or (name and out.name != name and recipe is not None):
+    if main is None or waived or (name and out.name != name and recipe is not None):
         return by_recipe
     parsed = parse_yaml(main.content, main.path.name)
     known = isinstance(parsed, Mapping) and recognise(parsed).trainer == preset(to).trainer

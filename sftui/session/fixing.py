@@ -127,7 +127,8 @@ def plan_fix(
             planned = plan_reading(recipe, recipe.preset, session.options, prepared, data, folder)
             planned = _with_template(planned, other, place) if tagged else planned
             opening |= {**dict.fromkeys(STARTING), "knobs": (), "fields": ()}
-            opening |= opens_with(planned, recipe.preset, recipe.tokenizer.name, data or paths[0], named)
+            waived, rows = bool(recipe.waivers), data or paths[0]
+            opening |= opens_with(planned, recipe.preset, recipe.tokenizer.name, rows, named, waived=waived)
             if config is not None and len(config.datasets) > 1:
                 opening["dataset"] = str(config.chosen)
         return FixPlan(other, cures, left, data, log, planned, opening, keys)

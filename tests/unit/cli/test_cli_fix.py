@@ -333,3 +333,15 @@ def test_waived_findings_stay_waived_in_the_second_check(sftui: Sftui, here: Pat
     )
     done, told = fixed(sftui, "rows.jsonl", "--recipe", "r.yaml", "--fail-on", "warning", "--select", "LAB012,TRU006")
     assert became(told) == {"TRU006": "gone"} and done.code == 0, done.out
+    assert sftui(*told["run"].split()[1:], "--fail-on", "warning").code == 0, "the command says less than was checked"
+
+
+def test_a_fix_without_a_folder_goes_beside_the_data_into_none_that_is_there(sftui: Sftui, here: Path) -> None:
+    Path("data").mkdir()
+    put("data/rows.jsonl", ROLES)
+    words = ("check", "data/rows.jsonl", *TOK, "--trainer", "trl", "--fix")
+    assert sftui(*words, "--format", "json").code == 0 and rows_of("data/rows-fixed/rows.jsonl")
+    done = sftui(*words)
+    assert done.code == 2 and "data/rows-fixed is there already" in done.err and "--fix DIR" in done.err
+    done = sftui("check", "--fix", "data/rows.jsonl")
+    assert done.code == 2 and "sftui check data/rows.jsonl --fix" in done.err
