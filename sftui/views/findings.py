@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sftui.text import clip, visible
+from sftui.trainers import traits_of
 from sftui.views.cells import Line, LineBuilder, Over, Role, crop, line, wrap
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ Block = tuple[Line, ...]
 def finding_block(
     finding: Finding, width: int, *, marked: bool = False, active: bool = True, trainer: str = ""
 ) -> Block:
-    """One finding; the marked one shows its evidence whole, and the fix with `trainer`'s own key."""
+    """One finding; the marked one shows its evidence whole, and the fix in `trainer`'s own keys."""
     over = Over.CURSOR if marked and active else Over.NONE
     severity = finding.severity.value
     head = LineBuilder().add("▸" if marked else " ", Role.PLAIN, over)
@@ -65,13 +66,14 @@ def _fix(finding: Finding, width: int, trainer: str) -> list[Line]:
     if fix is None:
         return []
     head = f"{INDENT}{'not tried' if fix.in_words else 'fix'}  "
-    lines = list(wrap(line((head, Role.KEY), (visible(fix.title), Role.PLAIN)), width, INDENT + "     "))
+    own = "" if fix.in_words else fix.trainer_keys.get(trainer, "")
+    says = own if own and not traits_of(trainer).by_hand else fix.title  # what its user has in hand: a config, or code
+    lines = list(wrap(line((head, Role.KEY), (visible(says), Role.PLAIN)), width, INDENT + "     "))
     for change in fix.changes:
         text = f"{change.path}: {visible(str(change.before))} → {visible(str(change.after))}"
         shown = clip(text, 3 * width)  # the value may be a whole template
         lines += wrap(line((f"{INDENT}     ", Role.PLAIN), (shown, Role.CHANGED)), width, INDENT + "     ")
-    own = fix.trainer_keys.get(trainer, "")
-    if own and own != fix.title and not fix.in_words:
+    if own and own != says:
         lines += wrap(line((f"{INDENT}{trainer}  ", Role.KEY), (visible(own), Role.PLAIN)), width, INDENT + "     ")
     return lines
 

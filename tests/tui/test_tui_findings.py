@@ -11,6 +11,7 @@ from rows_worker import RowsWorker, usual
 from tui_driver import SIZES, check_golden, running
 
 from sftui.findings import Fix, Severity
+from sftui.model import RecipeChange
 from sftui.recipe import changed
 from sftui.trainers import preset
 from sftui.tui.commands import compare, figures
@@ -160,12 +161,14 @@ async def test_closing_a_fixs_preview_goes_back_to_its_finding() -> None:
 
 
 class Untagged(RowsWorker):
-    """GEN001 has no other fix than the tags."""
+    """GEN001 has no other fix than the tags, and `changes` of the recipe with them."""
+
+    changes: tuple[RecipeChange, ...] = ()
 
     def altered(self, event: Any) -> Any:
         if not isinstance(event, ev.FindingsReady) or event.setup is None:
             return event
-        fix = Fix("add generation tags", template="generation_tags")
+        fix = Fix("add generation tags", self.changes, template="generation_tags")
         return replace(
             event, setup=tuple(replace(one, fix=fix if one.code == "GEN001" else one.fix) for one in event.setup)
         )
@@ -188,6 +191,14 @@ async def test_a_template_gets_its_tags_is_shown_written_and_used(tmp_path: Path
         assert driven.workspace.recipe.render.template == "tokenizer"
         await driven.press("a", "a", "ctrl+u", "ctrl+k", *str(target), "enter")
         assert "already exists" in driven.said
+
+
+async def test_a_fix_of_tags_and_a_knob_is_previewed_by_the_difference_of_its_template() -> None:
+    worker = Untagged()
+    worker.changes = (RecipeChange("mask.trailing", "train", "mask"),)
+    async with running((80, 24), worker, recipe=changed(preset(), "mask.rule", "generation_tag")) as driven:
+        text = await driven.press("f", "d")
+        assert "with it mask.trailing → mask" in text and "{% generation %}{{" in text
 
 
 async def test_a_finding_is_waived_with_a_reason_and_taken_back() -> None:

@@ -27,7 +27,6 @@ from sftui.workspace import requests as rq
 if TYPE_CHECKING:
     from sftui.findings import Finding
 
-TAGS = "it also needs {% generation %} tags in the chat template"
 UNTRIED = "still trying fixes on some rows; try again in a moment"
 
 
@@ -202,17 +201,16 @@ def apply(here: Inspector, count: int | None) -> None:
 
 
 def _preview_fix(here: Inspector, finding: Finding) -> None:
-    """The row as it is and with the fix, aligned, and what changes over the dataset; of a template alone, its
-    difference."""
+    """The row as it is and with the fix, aligned, and what changes over the dataset; of a template, its difference,
+    since no row can be prepared by one that is not written yet."""
     if finding.fix is None:
         return
-    if finding.fix.template is not None and not finding.fix.changes:
+    if finding.fix.template is not None:
         _tag(here, finding)
         return
     name, words = f"{finding.code}'s fix", f"the fix for {finding.code} ({new_values(finding.fix.changes)})"
     compare.start(here, _fixed(here.workspace.recipe, finding), name, description=words, of_finding=True)
-    tags = f" · {TAGS}" if finding.fix.template is not None else ""
-    here.say(f"{finding.code}: a applies this, Esc closes{tags}")
+    here.say(f"{finding.code}: a applies this, Esc closes")
 
 
 def _apply_fix(here: Inspector, finding: Finding) -> None:
@@ -247,8 +245,11 @@ def on_tags(here: Inspector, event: ev.TagsReady) -> None:
         return
     proof = f"same text and correct mask in {event.proven:,} conversations; sftui template proves it on every row"
 
+    more = new_values(finding.fix.changes) if finding.fix is not None else ""
+
     def page(width: int) -> list[Line]:
-        return [*text_lines(proof, width, Role.GOOD), (), *diff_text_lines(event.diff.rstrip("\n"), width)]
+        knobs = text_lines(f"with it {more}", width) if more else ()
+        return [*text_lines(proof, width, Role.GOOD), *knobs, (), *diff_text_lines(event.diff.rstrip("\n"), width)]
 
     def ask() -> None:
         done = partial(_write, here, finding, event.source)
