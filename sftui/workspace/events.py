@@ -1,6 +1,6 @@
 """What the worker sends to the workspace: frozen messages, each small enough to travel often.
 
-Named tuples and value classes, because Python makes the former in 0.06 ms, the latter in 0.2 ms and a frozen dataclass
+Named tuples and value classes, because Python makes the former in 0.06 ms, the latter in 0.04 ms and a frozen dataclass
 in 0.4 ms, which the first paint waits for.
 """
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import fields, replace
+from dataclasses import field, fields, replace
 from typing import Any
 
 import pytest
@@ -22,6 +22,19 @@ class Alone:
     """A value of one field."""
 
     only: tuple[int, ...]
+
+
+@value_class
+class Filled:
+    """A value whose fields have names that a method could have, and defaults."""
+
+    value: int
+    self_: list[int] = field(default_factory=list)
+    default: str = "x"
+
+    def __post_init__(self) -> None:
+        if self.value < 0:
+            raise ValueError(self.value)
 
 
 @pytest.mark.parametrize(
@@ -45,6 +58,16 @@ def test_a_value_is_pickled_without_the_names_of_its_fields(value: Any) -> None:
     again = pickle.loads(written)
     assert again == value and (type(again) is type(value) or isinstance(value, LazyRuns))
     assert not any(one.name.encode() in written for one in fields(value))
+
+
+def test_a_value_is_made_as_by_a_dataclass() -> None:
+    first, second = Filled(1), Filled(value=2, default="y")
+    first.self_.append(3)
+    assert (first.self_, second.self_, first.default, second.default) == ([3], [], "x", "y")
+    with pytest.raises(ValueError, match="-1"):
+        Filled(-1)
+    with pytest.raises(TypeError, match="value"):
+        Filled()  # type: ignore[call-arg]
 
 
 def test_what_values_share_they_share_on_the_other_side() -> None:
