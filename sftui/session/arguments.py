@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 from sftui.errors import RecipeError
@@ -15,6 +15,7 @@ from sftui.session.declared import OptionDeclaration
 from sftui.session.options import OpenOptions
 from sftui.trainers import load_recipe, preset
 from sftui.trainers.declared import packages, traits_of
+from sftui.values import value_class
 
 MEGABYTE = 1 << 20
 PARQUET = ".parquet"
@@ -22,7 +23,7 @@ CONFIGS = (".yaml", ".yml", ".sh", ".json")
 """Endings of what may be a trainer's config; the code that tells is loaded for these alone."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Arguments(OptionDeclaration):
     """The options, and `data`, the words that name it: files, folders, a Hub dataset, or one trainer's config. `recipe`
     stands for `recipe_file` where it is read already."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import NoneType
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from sftui.trainer_names import TRAINERS
+from sftui.values import value_class
 
 if TYPE_CHECKING:
     from sftui.recipe import Recipe
@@ -34,7 +35,7 @@ def option(
     return field(default_factory=factory, metadata=meta)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_class
 class OptionDeclaration:
     """The options, in the order in which help and docs list them. `knobs` are paths of the recipe with values: a text
     is read as on the command line, anything else is set. `row_limit` is in megabytes."""

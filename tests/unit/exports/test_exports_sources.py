@@ -185,7 +185,7 @@ def test_rows_columns_counts_and_notes(asked: Asked, tmp_path: Path) -> None:
 def planned(asked: Asked, folder: Path, to: str) -> ExportPlan:
     """The export of such rows, under a recipe that reads them."""
     recipe = changed(changed(preset(), "tokenizer.name", "builtin:chatml"), "mask.rule", "all")
-    session = loaded_session(Arguments((str(folder / asked.name),), recipe=recipe, **asked.options).options()[0])
+    session = loaded_session(Arguments(data=(str(folder / asked.name),), recipe=recipe, **asked.options).options()[0])
     return plan_export(to, str(folder / "export"), recipe, recipe, session.prepared())
 
 
