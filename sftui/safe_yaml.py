@@ -94,12 +94,12 @@ _DAY = (
 )
 
 
-_NOT_TEXT = re.compile(f"{_WORD}|{_SPECIAL}|{_WHOLE}|{_FRACTION}|{_SIXTIES}|{_POWER}|{_DAY}|~|null|Null|NULL|<<|=|")
+_NOT_TEXT = f"{_WORD}|{_SPECIAL}|{_WHOLE}|{_FRACTION}|{_SIXTIES}|{_POWER}|{_DAY}|~|null|Null|NULL|<<|=|"
 
 
 def is_text(plain: str) -> bool:
     """Whether every dialect reads these characters, where they stand without quotes, as a text by their form."""
-    return _NOT_TEXT.fullmatch(plain) is None
+    return re.fullmatch(_NOT_TEXT, plain) is None
 
 
 def _resolver(dialect: Dialect) -> Any:

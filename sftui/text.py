@@ -82,6 +82,7 @@ _EMOJI = (
 _AM = "\u0e33\u0eb3"
 _TONES = "\U0001f3fb-\U0001f3ff"
 _FLAGS = "\U0001f1e6-\U0001f1ff"
+_MAYBE_MARKED = re.compile(f"[{chr(_MARK_RANGES[0][0])}-{chr(_MARK_RANGES[-1][1])}]")
 _MAYBE_CLUSTERED = re.compile(f"[\u0900-\u1cff\u200c\u200d\ufe0f\ua800-\uabff{_TONES}{_FLAGS}]")
 # What takes more or less than its own kind in some terminal: joiners and the later jamo of a syllable nothing, a
 # selector makes its character wide, and half a flag may be as wide as one.
@@ -110,7 +111,7 @@ def visible(text: str, *, newline: str = NEWLINE) -> str:
     if text.isascii() and text.isprintable():
         return text
     shown = text.translate(_STAND_INS)
-    return shown if shown.isascii() else _marked().sub(_steady_marks, shown)
+    return _marked().sub(_steady_marks, shown) if _MAYBE_MARKED.search(shown) else shown
 
 
 def prose(text: str, *, newline: str = NEWLINE) -> str:

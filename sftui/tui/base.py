@@ -12,7 +12,6 @@ from typing import Protocol, TypeVar, runtime_checkable
 from textual import events, messages
 from textual.app import App
 from textual.driver import Driver
-from textual.drivers.web_driver import WebDriver
 from textual.filter import LineFilter, NoColor
 
 from sftui.tui.ascii import Ascii
@@ -113,7 +112,8 @@ def ending_with_server(driver: type[Driver]) -> type[Driver]:
 
     Textual's own stops reading then and stays (8.2.8, drivers/web_driver.py).
     """
-    if not issubclass(driver, WebDriver):
+    module = sys.modules.get("textual.drivers.web_driver")
+    if module is None or not issubclass(driver, module.WebDriver):
         return driver
 
     class ServedDriver(driver):  # type: ignore[valid-type, misc]
