@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
-from sftui.findings.checks import BY_PROMPT, LABELLED, SLOW, Fault, chats, row_check, setup_check
-from sftui.findings.context import Context
+from sftui.findings.checks import BY_PROMPT, LABELLED, SLOW, Fault, row_check
 from sftui.findings.fixes import common_boundary, newer
 from sftui.findings.look import RowLook, pieces_of, shown
 from sftui.findings.model import Consequence, Severity
 from sftui.findings.rule import GOOD, case, chat, fatal, major, minor
 from sftui.findings.rules.template import boundary_merges
 from sftui.findings.words import text_of
-from sftui.model import Inspection, Kind, Part, common_prefix
+from sftui.model import Kind, Part, common_prefix
 from sftui.text import visible_token
 from sftui.tokens import prompt_text
 from sftui.trainers.traits import Finds, Quirk
@@ -374,26 +373,3 @@ def pieces(look: RowLook) -> Iterator[Fault]:
             f"{look.spelling.quote(at + shift, at + shift + 3)} ≠ {pieces_of(whole[at : at + 3], reader)}",
             tokens=(at + shift - 2, at + shift + 3),
         )
-
-
-BND010 = major(
-    "axolotl-legacy-splice",
-    "Axolotl splices prompt and answer by length",
-    "With no roles_to_train the ids are prompt_ids + full_ids[len(prompt_ids):]; where the prompt is no prefix"
-    " tokens are lost or doubled, and tools are not passed.",
-    moves=("answers",),
-    bad=case(GOOD, preset="axolotl@0.19", changes={"mask.roles": ()}),
-    good=case(GOOD, preset="axolotl@0.19"),
-)
-
-
-@setup_check(BND010)
-def legacy_splice(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
-    if (
-        context.traits.finds is Finds.DUMMY
-        and context.recipe.mask.rule == "turn_content"
-        and not context.recipe.mask.roles
-        and chats(sample)
-    ):
-        what = f"roles_to_train is empty, so {context.traits.title} splices prompt and answer by length"
-        yield Fault(what, "roles_to_train: []", changes=[("mask.roles", ("assistant",))])

@@ -16,6 +16,5 @@ BROKEN = (
         rows=(*ROWS[:2], chat(("user", "Who?"), ("assistant", "Me.</s>"), ("user", "So?"), ("assistant", "Yes."))),
         repair="strip-tokens",
     ),
-    Broken("axolotl@0.19", "BND010", ("mask.roles",), ("answers",), {"mask.roles": ()}),
     Broken("axolotl@0.18", "BND009", ("preset",), ("brackets",), rows=BRACKETS),
 )
