@@ -27,6 +27,7 @@ from sftui.sources import Source, SourceSpec, open_source
 from sftui.sources.slices import SlicedSource
 from sftui.text import visible
 from sftui.trainers import trainer_named, traits_of
+from sftui.trainers.traits import Quirk
 from sftui.values import value_class
 
 if TYPE_CHECKING:
@@ -108,7 +109,14 @@ def open_stored(options: OpenOptions, seconds: float | None = None) -> StoredDat
 
 def source_spec(options: OpenOptions) -> SourceSpec:
     """What of the options says which rows there are."""
-    spec = SourceSpec(options.paths, options.split, options.data_revision, options.subset, field=options.rows_in)
+    spec = SourceSpec(
+        options.paths,
+        options.split,
+        options.data_revision,
+        options.subset,
+        field=options.rows_in,
+        na_filter=Quirk.KEEPS_BLANK_CELLS not in traits_of(options.recipe.preset).quirks,
+    )
     return spec if options.row_limit is None else replace(spec, row_limit=options.row_limit)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
@@ -31,7 +30,8 @@ class SourceSpec:
 
     `split`, `subset` and `revision` are as in `datasets.load_dataset`. `row_limit` is the largest
     row in bytes that is parsed; a larger one is shown clipped with a problem. `field` is the key
-    whose list holds the rows, where a JSON file is one object around them.
+    whose list holds the rows, where a JSON file is one object around them. `na_filter` is that of pandas: without it
+    empty cells of a CSV file, and words such as NA, stay texts.
     """
 
     paths: tuple[str, ...]
@@ -40,6 +40,7 @@ class SourceSpec:
     subset: str | None = None
     row_limit: int = 16 * MIB
     field: str | None = None
+    na_filter: bool = True
 
 
 @value_class
@@ -55,12 +56,12 @@ class Loading:
     kind: str
     loader: str | None = ""
     script: str = ""
-    arguments: Mapping[str, str] = field(default_factory=dict)
+    arguments: Mapping[str, str | bool] = field(default_factory=dict)
 
     @classmethod
-    def by_datasets(cls, loader: str, **arguments: str) -> Loading:
+    def by_datasets(cls, loader: str, **arguments: str | bool) -> Loading:
         """Files that `datasets` loads as sftui does."""
-        more = "".join(f", {name}={json.dumps(value)}" for name, value in arguments.items())
+        more = "".join(f", {name}={value!r}" for name, value in arguments.items())
         script = f'datasets.load_dataset("{loader}", data_files=paths, split="train"{more})'
         return cls(loader, loader, script, arguments)
 

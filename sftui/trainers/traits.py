@@ -58,6 +58,7 @@ class Quirk(str, Enum):
     PARQUET_ALONE = (
         "it reads Parquet alone: rows of a JSON file are shown as pandas stores them there, of one type a place"
     )
+    KEEPS_BLANK_CELLS = "empty cells of a CSV file, and words such as NA, stay texts (pandas' na_filter=False)"
     TEMPLATE_BY_SCRIPT = "its config does not name the chat template: the user's script, or the model's folder, sets it"
 
 

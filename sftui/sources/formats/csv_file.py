@@ -56,8 +56,10 @@ class CsvSource(Source):
         self._spool = ArrowSpool()
         self._stream: IO[bytes] = file.open()
         self._separator = self._separates(file.label)
-        if self._separator == "\t":
-            self.loading = Loading.by_datasets("csv", sep=self._separator)
+        self._na_filter = spec.na_filter
+        named = {"sep": self._separator} if self._separator == "\t" else {}
+        kept = {} if spec.na_filter else {"na_filter": False}
+        self.loading = Loading.by_datasets("csv", **named, **kept)
         self._text_stream: IO[bytes] = file.open()
         self._read_bytes = 0
         self._done = False
@@ -95,7 +97,7 @@ class CsvSource(Source):
         chunk: dict[str, Any] = {"sep": separator, "chunksize": self._chunk_rows()}
         as_text: dict[str, Any] = {"dtype": str, "keep_default_na": False, "na_filter": False}
         # the defaults of datasets.packaged_modules.csv.CsvConfig are pandas' own, but for the chunk
-        read = pd.read_csv(self._stream, on_bad_lines="warn", **chunk)
+        read = pd.read_csv(self._stream, on_bad_lines="warn", na_filter=self._na_filter, **chunk)
         return iter(read), iter(pd.read_csv(self._text_stream, on_bad_lines="skip", **chunk, **as_text))
 
     @property

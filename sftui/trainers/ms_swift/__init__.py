@@ -75,7 +75,7 @@ TRAITS = Traits(
     ),
     empty_stop="TypeError: 'NoneType' object is not iterable, or where it reads none of them ZeroDivisionError",
     endings={"arrow": "arrow", "csv": "csv", "json": "json", "jsonl": "json", "parquet": "parquet", "txt": "text"},
-    quirks=(Quirk.PARSES_JSON_TEXT,),
+    quirks=(Quirk.PARSES_JSON_TEXT, Quirk.KEEPS_BLANK_CELLS),  # 4.6.0, dataset/loader.py _load_dataset_path
     config="sftui.trainers.ms_swift.config",
     claims=claimed,
 )
