@@ -22,6 +22,8 @@ ROLE_KEYS = ("role", "from", "speaker")
 CONTENT_KEYS = ("content", "value", "text")
 FLAG_KEYS = ("train", "training", "trainable", "loss_mask", "loss")
 WEIGHT_KEYS = ("weight", "loss_weight", "loss")
+DETAIL_KEYS = ("training_detail", "reasoning_training_detail")
+"""What Axolotl makes of parts that say whether they are trained: no keys of the data."""
 
 _TOLD = object_of(Path(__file__).with_name("names.json"))
 # The roles that published templates compare against; others reach the template as they are.

@@ -109,7 +109,8 @@ def printed_by_python(look: RowLook) -> Iterator[Fault]:
         start, end = look.message_spans.get(number, (0, 0))
         for name, arguments, _ in calls:
             given, what = parsed(arguments), f"the call of {shown(name, 40)} in message {number}"
-            at = text.find(str(given), start, end) if given and "'" in str(given) else -1
+            printed = str(given) if given and "'" in str(given) else ""
+            at = text.find(printed, start, end) if printed and printed not in look.spoken else -1
             for key, value in given.items() if at < 0 else ():
                 if isinstance(value, (bool, type(None))):
                     at = max(at, text.find(f"{json.dumps(str(key))}: {value}", start, end))

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sftui.conversations.messages import FLAG_KEYS, UNPACKED, WEIGHT_KEYS, part_kind, printed_list
+from sftui.conversations.messages import DETAIL_KEYS, FLAG_KEYS, UNPACKED, WEIGHT_KEYS, part_kind, printed_list
 from sftui.findings.checks import CHATS, CONVERSATION, DATA, Fault, row_check, setup_check
 from sftui.findings.context import Context
 from sftui.findings.look import CONTROL, WIDE, RowLook, shown
@@ -289,7 +289,9 @@ CON006 = major(
 
 @setup_check(CON006)
 def two_formats(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
-    """CON006: columns that each make a format of their own, in most rows."""
+    """CON006: columns that each make a format of their own, in most rows, where none of them is named."""
+    if context.recipe.data.format != "auto":
+        return
     read = [inspection.row.data for inspection in sample if inspection.row.data is not None]
     cells = (cell for data in read for cell in data.items() if cell[1] not in (None, "", []))
     counts = Counter(column for column, value in cells if column in _FORMATS and _fits(column, value))
@@ -326,7 +328,8 @@ def unread_keys(context: Context, sample: Sequence[Inspection]) -> Iterator[Faul
     if context.template is None:
         return
     source = context.template.source
-    known = {"role", "content", *FLAG_KEYS, *WEIGHT_KEYS, *REASONING, "tool_calls"}
+    known = {"role", "content", *FLAG_KEYS, *WEIGHT_KEYS, *REASONING, "tool_calls", *DETAIL_KEYS}
+    known.update(context.recipe.data.message_keys.values())  # the trainer reads these itself
     messages = (message for row in sample if row.conversation is not None for message in row.conversation.messages)
     keys = {key for message in messages for key, value in message.data.items() if value is not None}
     names = sorted(key for key in keys if key not in known and not re.search(rf"""[.'"]{re.escape(key)}\b""", source))

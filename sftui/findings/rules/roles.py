@@ -16,7 +16,7 @@ from sftui.findings.model import Consequence, Severity
 from sftui.findings.rule import DROP, GOOD, ROUNDS_OF, SYSTEM, TO_MESSAGES, case, chat, fatal, loud, major
 from sftui.findings.shapes import clipped
 from sftui.findings.words import TextIndex, text_of
-from sftui.model import NOWHERE, Conversation, Inspection, Stage
+from sftui.model import NOWHERE, Conversation, Inspection, Part, Stage
 from sftui.nearest import nearest
 from sftui.recipe import Recipe, get
 from sftui.trainers import trainer_named
@@ -290,9 +290,14 @@ def ends_elsewhere(look: RowLook) -> Iterator[Fault]:
     kinds=CHATS,
 )
 def out_of_order(look: RowLook) -> Iterator[Fault]:
-    """TPL006 as a warning: the template takes an order of roles that a server never sees."""
+    """TPL006 as a warning: the template takes an order of roles that a server never sees.
+
+    Without headers there are no turns: ms-swift's rows for pretraining are answers alone.
+    """
     number = _out_of_turn(look.roles)
     if number is None or look.roles[number] == "system" or not KNOWN_ROLES.issuperset(look.roles):
+        return
+    if not any(span.part is Part.HEADER for span in look.rendered.spans):
         return
     kinds = map(look.context.traits.kind_of, look.roles[: number + 1])
     if MessageKind.CALL in kinds or any(message.data.get("tool_calls") for message in look.messages[: number + 1]):

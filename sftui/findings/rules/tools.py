@@ -210,6 +210,9 @@ TOO003 = major(
 @row_check(CONVERSATION, TOO003, of=lambda shape: shape.rendered and shape.tools)
 def tools_missing(look: RowLook) -> Iterator[Fault]:
     """TOO003: not one of the row's tools is named in the rendering."""
+    labels = look.inspection.labels
+    if labels is not None and labels.dropped is not None:
+        return  # nothing of the row is trained, its tools included
     names, text, template = look.tools.names, look.rendered.text, look.context.template
     unread = look.chat and template is not None and look.rendered.pieces is None and "tools" not in template.source
     named = not unread and any(name in text for name in names)

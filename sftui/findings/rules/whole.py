@@ -135,7 +135,7 @@ def rare_columns(checks: DatasetChecks) -> Iterator[Fault]:
 TRU005 = major(
     "default-length",
     "the trainer's default length cuts rows",
-    "Nobody chose this limit: it is the trainer's default, and it takes trained tokens away.",
+    "It is the limit that the trainer takes where nobody chose one, and it takes trained tokens away.",
     moves=("cut",),
     bad=case(chat("hi", "so it goes " * 900), preset="trl@1.16"),
     good=case(GOOD, preset="trl@1.16"),

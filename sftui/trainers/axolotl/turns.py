@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sftui.conversations.messages import DETAIL_KEYS
 from sftui.errors import ConversationError
 from sftui.model import Conversation, Kind, Message
 from sftui.trainers.axolotl.settings import DatasetSettings
@@ -99,7 +100,7 @@ def _turn(
 ) -> dict[str, Any]:
     turn = _transformed(message, settings, template_keys, where)
     turn.update({ours: message[key] for ours, key in settings.flags.items() if message.get(key) is not None})
-    for key, detail in (("content", "training_detail"), (settings.thinking_key, "reasoning_training_detail")):
+    for key, detail in zip(("content", settings.thinking_key), DETAIL_KEYS):
         if isinstance(turn.get(key), list):
             turn[key], details = _joined_parts(turn[key], where)
             if details is not None:
