@@ -198,7 +198,10 @@ def _place(encoded: TextEncoding, rendered: RenderedText, tokenizer: LoadedToken
         if at > begun:
             found.append((begun, at, message, part))
         follow(range(past, len(ids)))
-    if length > own:
+    if length > own and type(ends) is Cut and (not past or ends[past - 1] <= own):
+        behind = (NOWHERE,) * (len(ids) - past)
+        starts, ends = (*starts[:past], *behind), Cut((*ends[:past], *behind))
+    elif length > own:
         outside = [start >= own and end > own for start, end in zip(starts, ends)]
         starts = tuple([NOWHERE if out else start for out, start in zip(outside, starts)])
         ends = tuple([NOWHERE if out else min(end, own) for out, end in zip(outside, ends)])
