@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import struct
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
@@ -66,6 +67,11 @@ def cut(ranges: Ranges, numbers: Flat) -> Flat:
 def covered(ranges: Ranges, since: int = 0) -> int:
     """How many tokens lie in the ranges, of those from `since` on."""
     return sum([end - max(start, since) for start, end in ranges if end > since])
+
+
+def within(places: Sequence[int], ranges: Ranges) -> list[int]:
+    """Which of some places, in order, lie in the ranges."""
+    return [at for start, end in ranges for at in places[bisect_left(places, start) : bisect_left(places, end)]]
 
 
 def overlap(ranges: Ranges, kept: Ranges) -> Ranges:

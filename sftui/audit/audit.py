@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable
 from fractions import Fraction
@@ -21,7 +20,7 @@ from sftui.findings.dataset import LIMITS, Tally
 from sftui.findings.hashes import Hashes
 from sftui.findings.look import RowLook
 from sftui.findings.shapes import LONGEST_NAME, trained_in
-from sftui.flat import Ranges, covered, moved, overlap
+from sftui.flat import Ranges, covered, moved, overlap, within
 from sftui.model import Inspection, Part, RenderedText
 from sftui.text import visible
 
@@ -80,7 +79,7 @@ class Audit:
 
     def check(self, inspection: Inspection, context: Context) -> None:
         """Check a row and take it in with what was found."""
-        look = RowLook(inspection, context)
+        look = RowLook(inspection, context, counted=self.found.full)
         self.add(look, check_row(inspection, context, look=look))
 
     def add_setup(self, findings: tuple[Finding, ...]) -> None:
@@ -208,14 +207,17 @@ class Audit:
             spans = overlap(spans, kept)
             drawn = trained_in(look.stretches, spans)
         ids, owners, row, special = look.tokens.ids, look.shape.owners, look.inspection.row.index, look.special_trained
-        for at, count in drawn.items():
-            self.by_owner[owners[at]] += count
-            for kind, name in zip(("role", "message", "part"), owners[at] if self.listing is not None else ()):
-                self._list(kind, (str(name),), row)
-        for start, end in spans if owners else ():
-            for i in special[bisect_left(special, start) : bisect_left(special, end)]:
-                self.by_special[ids[i]] += 1
-                self._list("special", (self._special[ids[i]],), row)
+        for owner, count in zip(owners, drawn):
+            if count:
+                self.by_owner[owner] += count
+        if spans is not look.mask.runs:
+            special = within(special, spans)
+        self.by_special.update([ids[i] for i in special] if owners else ())
+        if self.listing is not None:
+            for at, count in enumerate(drawn):
+                for kind, name in zip(("role", "message", "part"), owners[at] if count else ()):
+                    self._list(kind, (str(name),), row)
+            self._list("special", [self._special[ids[i]] for i in special] if owners else (), row)
 
     def _account(self, look: RowLook, source: str) -> None:
         """Whose loss it is: of each sequence what the model learns, its first token, which nothing predicts, aside."""
@@ -231,17 +233,19 @@ class Audit:
             whole: Amount = trained
             counts: dict[tuple[str, str], Amount] = {}
             if labels.weights is None:
-                for at, count in drawn.items():
-                    key = ("role", owners[at][0])
-                    counts[key] = counts.get(key, 0) + count
+                for at, count in enumerate(drawn):
+                    if count:
+                        key = ("role", owners[at][0])
+                        counts[key] = counts.get(key, 0) + count
             else:
                 whole = 0
                 for start, end, weight in labels.weights.runs():
                     weighed, exact = overlap(spans, ((start, end),)), Fraction(weight if isfinite(weight) else 0)
                     whole += exact * covered(weighed)
-                    for at, count in trained_in(look.stretches, weighed).items():
-                        key = ("role", owners[at][0])
-                        counts[key] = counts.get(key, 0) + exact * count
+                    for at, count in enumerate(trained_in(look.stretches, weighed)):
+                        if count:
+                            key = ("role", owners[at][0])
+                            counts[key] = counts.get(key, 0) + exact * count
             for key in where:
                 counts[key] = whole
             counts["length", _bar(size)] = whole

@@ -80,6 +80,7 @@ class FindingCounts:
         self.wanted = wanted or Filter()
         self.kept_each = kept
         self.codes: dict[str, FoundCode] = {}
+        self.full: set[str] = set()
         self.fingerprints: dict[str, set[str]] = {}
         self.severities: Counter[Severity] = Counter()
         self.waived = self.known = 0
@@ -95,14 +96,14 @@ class FindingCounts:
         `parts` gives the marks of a finding that consists of several things: it is known when each of them is.
         """
         stand: list[Finding] = []
-        wanted, plainly = self.wanted, row is not None and parts is None and not self._recognises
+        wanted = self.wanted
         for finding in findings:
             if not wanted.wants(finding.code):
                 continue
             if any(waiver.covers(finding) for waiver in wanted.waivers):
                 self.waived += 1
                 continue
-            if plainly and self._full(finding.code):
+            if finding.code in self.full:
                 stand.append(finding)
                 self._count(finding)
                 continue
@@ -122,17 +123,13 @@ class FindingCounts:
             if len(one.kept) < self.kept_each:
                 fingerprint = next(iter(marks)) if len(marks) == 1 else mark(*sorted(marks))
                 one.kept.append(FoundFinding(finding, row.where if row is not None else "", fingerprint))
+                self._fill(one)
         return tuple(stand)
 
-    @property
-    def _recognises(self) -> bool:
-        """Whether findings are held against another run's, or kept for one."""
-        return self.wanted.remember or bool(self.wanted.known)
-
-    def _full(self, code: str) -> bool:
-        """Whether as many findings of a code are kept in full as are to be."""
-        one = self.codes.get(code)
-        return one is not None and len(one.kept) >= self.kept_each
+    def _fill(self, one: FoundCode) -> None:
+        """Count further findings of a code alone where enough are kept, and none is held against another run's."""
+        if len(one.kept) >= self.kept_each and not (self.wanted.remember or self.wanted.known):
+            self.full.add(one.code)
 
     def _count(self, finding: Finding) -> FoundCode:
         """Count a finding; what is found of its code by now."""
@@ -155,9 +152,9 @@ class FindingCounts:
         for code, marks in other.fingerprints.items():
             self.fingerprints.setdefault(code, set()).update(marks)
         for code, theirs in other.codes.items():
-            mine = self.codes.get(code)
-            if mine is None:
-                self.codes[code] = theirs
+            mine = self.codes.setdefault(code, theirs)
+            if mine is theirs:
+                self._fill(mine)
                 continue
             mine.severity = min(mine.severity, theirs.severity, key=lambda one: one.rank)
             mine.count += theirs.count
@@ -168,6 +165,7 @@ class FindingCounts:
                 mine.rows = array("I", sorted(mine.rows))
                 mine.kept.sort(key=_order)
             del mine.kept[self.kept_each :]
+            self._fill(mine)
 
     def ordered(self) -> tuple[FoundCode, ...]:
         """Codes of the set-up first, then of the dataset, then of rows; among them the worst first, then by name."""

@@ -17,14 +17,16 @@ from sftui.findings.shapes import RowShape
 from sftui.model import NOWHERE, Conversation, Inspection, Kind, RecipeChange
 from sftui.recipe import get
 from sftui.text import visible
+from sftui.values import value_class
 
 Parts = Callable[[DatasetChecks, Iterable[bytes]], Iterable[object]]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Fault:
     """What a check finds wrong, of which a `Finding` is made: a sentence on it, safe or not, and what shows it (None:
-    what stands at its place). `severity` where it is not the rule's, `rule` where it is not the check's first.
+    what stands at its place); what costs much a function makes of them, where it is read. `severity` where it is not
+    the rule's, `rule` where it is not the check's first.
 
     Of a row `message`, `tokens` (as far as it has them) and `span` say where; of the set-up `rows` which show it and
     `count` how many they are, or `of` them themselves; of the whole dataset `tally`. `changes` are knobs with the
@@ -32,8 +34,8 @@ class Fault:
     where the mask is drawn from them; `fix` is what does in place of all this.
     """
 
-    sentence: str
-    evidence: str | None = None
+    sentence: str | Callable[[], str]
+    evidence: str | Callable[[], str] | None = None
     severity: Severity | None = None
     _: KW_ONLY
     rule: Rule | None = None
@@ -49,6 +51,16 @@ class Fault:
     template: str | None = None
     tags: bool = False
     fix: Fix | None = None
+
+    @property
+    def says(self) -> str:
+        """The sentence."""
+        return self.sentence() if callable(self.sentence) else self.sentence
+
+    @property
+    def shows(self) -> str | None:
+        """The evidence in words."""
+        return self.evidence() if callable(self.evidence) else self.evidence
 
 
 class RowCondition(Enum):
@@ -126,8 +138,11 @@ class RowCheck:
 
 
 def finding_of(look: RowLook, rule: Rule, fault: Fault) -> Finding:
-    """The finding of a fault of a row."""
-    tokens, span, evidence = fault.tokens, fault.span, fault.evidence
+    """The finding of a fault of a row; without words where it is only counted."""
+    severity, row = fault.severity or rule.severity, look.inspection.row.index
+    if rule.code in look.counted:
+        return Finding(rule.code, severity, "", row, signature=look.signature)
+    tokens, span, evidence = fault.tokens, fault.span, fault.shows
     if tokens is not None and look.inspection.tokens is not None:
         tokens = max(0, tokens[0]), min(tokens[1], len(look.tokens))
         starts, ends = look.tokens.starts[slice(*tokens)], look.tokens.ends[slice(*tokens)]
@@ -141,9 +156,9 @@ def finding_of(look: RowLook, rule: Rule, fault: Fault) -> Finding:
     fix = fault.fix or (tight_tags(look.context, rule, look.rendered) if fault.tags else None)
     return Finding(
         rule.code,
-        fault.severity or rule.severity,
-        visible(fault.sentence),
-        look.inspection.row.index,
+        severity,
+        visible(fault.says),
+        row,
         fault.message,
         tokens,
         span,
@@ -165,7 +180,7 @@ class SetupCheck:
             rule = fault.rule or self.rules[0]
             fix = fault.fix or fix_of(context, rule, fault.changes, fault.title, fault.template)
             rows = tuple(inspection.row.index for inspection in fault.of[:5]) or fault.rows[:5]
-            yield _of_rows(rule, fault, fault.evidence or "", fix, rows, len(fault.of) or fault.count)
+            yield _of_rows(rule, fault, fault.shows or "", fix, rows, len(fault.of) or fault.count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,14 +200,14 @@ class DatasetCheck:
             rule, tally = fault.rule or self.rules[0], fault.tally or Tally()
             changes = tuple(RecipeChange(path, get(checks.recipe, path), after) for path, after in fault.changes)
             title = ", ".join(f"set {one.path} to {one.after}" for one in changes) or rule.fix_text(checks.trainer)
-            evidence = fault.evidence or "rows " + ", ".join(map(str, tally.rows))
+            evidence = fault.shows or "rows " + ", ".join(map(str, tally.rows))
             yield _of_rows(rule, fault, evidence, rule_fix(rule, changes, title), tuple(tally.rows), tally.count)
 
 
 def _of_rows(rule: Rule, fault: Fault, evidence: str, fix: Fix | None, rows: tuple[int, ...], count: int) -> Finding:
     """The finding of a fault of the set-up or of the whole dataset, with some rows that show it."""
     severity = fault.severity or rule.severity
-    return Finding(rule.code, severity, fault.sentence, evidence=evidence, fix=fix, rows=rows, count=count)
+    return Finding(rule.code, severity, fault.says, evidence=evidence, fix=fix, rows=rows, count=count)
 
 
 def row_check(

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import compress
 from typing import Any, NamedTuple, TypeVar
 
 from sftui.conversations.messages import parse_json
 from sftui.findings.calls import Call, Tools, calls_of, declared, spoken_calls
 from sftui.findings.context import Context
 from sftui.findings.shapes import (
-    ALL,
-    NONE,
-    SOME,
+    PARTS,
     Mask,
     MessageSummary,
     RowShape,
@@ -21,10 +22,10 @@ from sftui.findings.shapes import (
     signature_of,
     stretches,
 )
-from sftui.findings.words import marks_of, texts
-from sftui.flat import covered
+from sftui.findings.words import cover, texts
+from sftui.flat import covered, within
 from sftui.model import NOWHERE, Conversation, Cut, Inspection, Kind, Labels, Message, Part, RenderedText, Tokens
-from sftui.runs import Stretch, joined, places_of, together
+from sftui.runs import Stretch, joined, together
 from sftui.text import visible, visible_token
 from sftui.tokens import LoadedTokenizer, TextEncoding, surface, surfaces
 from sftui.trainers.traits import MessageKind
@@ -35,8 +36,6 @@ MOST_STRETCHES = 400
 """Of how many stretches a shape may be, so that what is tried on its rows is remembered."""
 MOST_SHAPES = 2_000
 """How many are remembered at a time: a hostile set has a new one in every row."""
-FEW, MANY = 8, 64
-"""Tokens that are sooner asked one by one than together, and those of which it pays to read first what they say."""
 
 
 class Spelling:
@@ -99,43 +98,22 @@ class Spelling:
     def special(self) -> tuple[int, ...]:
         """Their places, in order."""
         ids, special = self._tokens.ids, self._tokenizer.special_ids
-        if special.isdisjoint(ids):
-            return ()
-        return tuple([i for i, token in enumerate(ids) if token in special])
+        if not (special and self.cut_out):
+            return tuple(compress(range(len(ids)), map(special.__contains__, ids)))
+        return tuple([i for i in self._marked() if ids[i] in special])
 
-    def special_trained(self, mask: Mask) -> Sequence[int]:
-        """The places of those that a mask trains."""
-        if not mask.stretches:
-            return [at for start, end in mask.runs for at in self._special_in(start, end)]
-        found: list[int] = []
-        for at, trained in mask.trained_in.items():
-            start, end, _, part = mask.stretches[at]
-            if part is Part.CONTENT and end - start > MANY and not self._may_hold_special(start, end):
-                continue
-            places = self._special_in(start, end)
-            found += places if trained == end - start else [i for i in places if mask.drawn[i]]
-        return found
-
-    def _special_in(self, start: int, end: int) -> list[int]:
-        """The places of those among some tokens."""
-        special = self._tokenizer.special_ids
-        if end - start <= FEW:
-            ids = self._tokens.ids
-            return [at for at in range(start, end) if ids[at] in special]
-        here = self._tokens.ids[start:end]
-        if special.isdisjoint(here):
-            return []
-        return [start + at for at in places_of(here, special.intersection(here))]
-
-    def _may_hold_special(self, start: int, end: int) -> bool:
-        """Whether there may be one among some: where tokens are the text, cut, it stands there in writing, and one look
-        for what all of them hold takes a tenth of the time of looking at every id."""
-        begun = self._tokens.starts[start] if self.cut_out else NOWHERE
-        if begun == NOWHERE:
-            return True
-        said = self._text[begun : self._tokens.ends[end - 1]]
-        marks = self._context.once("special marks", lambda: marks_of(self._tokenizer.special_pieces.values()))
-        return any([sign in said and mark in said for sign, mark in marks])
+    def _marked(self) -> Iterable[int]:
+        """The places of tokens that may be, where tokens are the text, cut: their marks stand there in writing, and to
+        look for these takes a third of the time of looking at every id."""
+        marks = self._tokenizer.special_pieces.values()
+        found = self._context.once("special marks", lambda: re.compile("|".join(map(re.escape, cover(marks)))).finditer)
+        starts, front, past = self._tokens.starts, 0, len(self._tokens)
+        while front < past and starts[front] == NOWHERE:
+            front += 1
+        while past > front and starts[past - 1] == NOWHERE:
+            past -= 1
+        inside = dict.fromkeys([bisect_right(starts, match.start(), front, past) - 1 for match in found(self._text)])
+        return (*range(front), *inside, *range(past, len(starts)))
 
 
 T = TypeVar("T")
@@ -146,9 +124,6 @@ SIGNS = frozenset(("<", ">", "[", "]", "|", "\\", "`", "{", "(", "#", CONTROL, W
 """What a check may say that it looks for in the texts of a row (see `RowCheck`)."""
 _PLAIN = bytes(code for code in (*b"\t\n\r", *range(0x20, 0x7F)) if chr(code) not in SIGNS)
 _SIGN_OF = bytes(ord(CONTROL) if code < 0x20 or code == 0x7F else min(code, ord(WIDE)) for code in range(256))
-
-
-_PARTS = (Part.HEADER, Part.CONTENT, Part.TERMINATOR, Part.SEPARATOR)
 
 
 class MessageTokens(NamedTuple):
@@ -179,13 +154,17 @@ def _made(found: T | None, what: str) -> T:
 
 
 class RowLook:
-    """An inspection with what checks ask of it; every property is computed at most once."""
+    """An inspection with what checks ask of it; every property is computed at most once.
 
-    def __init__(self, inspection: Inspection, context: Context) -> None:
+    Findings of the codes `counted` need no words: whoever asks counts them alone.
+    """
+
+    def __init__(self, inspection: Inspection, context: Context, *, counted: Collection[str] = ()) -> None:
         self.inspection = inspection
         self.context = context
         self.recipe = context.recipe
         self.facts = context.facts
+        self.counted = counted
 
     @lazy
     def conversation(self) -> Conversation:
@@ -235,10 +214,6 @@ class RowLook:
         kept, n, mask = labels.kept, len(self.tokens), self.mask
         whole = kept == ((0, n),) or (len(kept) > 1 and covered(kept) == n)
         _, _, messages, parts = tuple(zip(*self.stretches)) or ((), (), (), ())
-        extents = [NONE] * len(self.stretches)
-        for at, count in mask.trained_in.items():
-            start, end, _, _ = self.stretches[at]
-            extents[at] = ALL if count == end - start else SOME
         return RowShape(
             *early,
             True,
@@ -252,7 +227,7 @@ class RowLook:
             mask.trained > 0,
             messages,
             parts,
-            tuple(extents),
+            mask.extents,
         )
 
     @lazy
@@ -411,17 +386,15 @@ class RowLook:
         not get to labels."""
         if not self.known or not self.chat or self.inspection.tokens is None or self.inspection.labels is None:
             return ()
-        places: dict[tuple[int, Part], tuple[int, int]] = {}
-        for start, end, message, part in self.stretches:
-            if message != NOWHERE:
-                place = places.get((message, part))
-                places[message, part] = (start, end) if place is None else (place[0], end)
-        found, nowhere = [], (0, 0)
-        for number, role in enumerate(self.roles):
-            parts = [places.get((number, part), nowhere) for part in _PARTS]
-            if any([end for _, end in parts]):
-                found.append(MessageTokens(number, role, *parts))
-        return tuple(found)
+        placed, firsts, lasts = self.shape.placed_parts
+        starts, ends = [0, *[one[0] for one in self.stretches]], [0, *[one[1] for one in self.stretches]]
+        ranges = zip(map(starts.__getitem__, firsts), map(ends.__getitem__, lasts))
+        return tuple([MessageTokens(n, self.roles[n], *four) for n, four in zip(placed, zip(*[ranges] * len(PARTS)))])
+
+    def range_of(self, number: int, part: Part) -> tuple[int, int]:
+        """The tokens of a part of a message, from the first to the last; (0, 0) where there are none."""
+        first, behind = self.shape.stands.get((number, part), (0, 0))
+        return (self.stretches[first][0], self.stretches[behind - 1][1]) if behind else (0, 0)
 
     def tokens_over(self, start: int, end: int) -> list[int]:
         """The tokens that write some characters of the text."""
@@ -455,7 +428,7 @@ class RowLook:
     @lazy
     def special_trained(self) -> Sequence[int]:
         """The places of special tokens that the mask trains."""
-        return self.spelling.special_trained(self.mask)
+        return within(self.spelling.special, self.mask.runs)
 
     @lazy
     def turn_of(self) -> Mapping[int, MessageTokens]:

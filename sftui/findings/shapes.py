@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from sftui.conversations.messages import KNOWN_ROLES
@@ -22,6 +22,8 @@ from sftui.text import visible
 from sftui.values import lazy
 
 _REASONING = frozenset(REASONING)
+PARTS = (Part.HEADER, Part.CONTENT, Part.TERMINATOR, Part.SEPARATOR)
+"""The parts of a message in its order."""
 
 
 class MessageTraits(NamedTuple):
@@ -194,6 +196,13 @@ class RowShape(_ShapeFields):
         return not trained or trained.issuperset(answers)
 
     @lazy
+    def after_answers(self) -> Sequence[tuple[int, int]]:
+        """The stretches of answers' content behind which more content comes, each with the next stretch of content."""
+        own = [at for at, number in enumerate(self.messages) if self.parts[at] is Part.CONTENT and number >= 0]
+        answers = self.order.answers
+        return [(at, later) for at, later in pairwise(own) if self.messages[at] in answers]
+
+    @lazy
     def placed(self) -> frozenset[int]:
         """The messages of whose content there are tokens: all of them are in `RowLook.placed`."""
         return frozenset([number for number, part in zip(self.messages, self.parts) if part is Part.CONTENT])
@@ -206,20 +215,33 @@ class RowShape(_ShapeFields):
         """The same of which some token is not."""
         return [number for number, extent in self._drawn(part).items() if extent < ALL and self.roles[number] in roles]
 
+    @lazy
+    def stands(self) -> Mapping[tuple[int, Part], tuple[int, int]]:
+        """From which stretch to which each part of a message stands, by the message and the part, half open; empty
+        where it is not known who wrote what."""
+        found: dict[tuple[int, Part], tuple[int, int]] = {}
+        for at, owner in enumerate(zip(self.messages, self.parts) if self.known and self.kind is Kind.CHAT else ()):
+            if 0 <= owner[0] < len(self.roles):
+                found[owner] = found.get(owner, (at,))[0], at + 1
+        return found
+
+    @lazy
+    def placed_parts(self) -> tuple[Sequence[int], Sequence[int], Sequence[int]]:
+        """The messages that stand in the text, and of each of `PARTS` of each its first stretch and its last, counted
+        from 1; 0 where it has none."""
+        numbers = [n for n in range(len(self.roles)) if any((n, part) in self.stands for part in PARTS)]
+        places = [self.stands.get((number, part), (-1, 0)) for number in numbers for part in PARTS]
+        return numbers, [first + 1 for first, _ in places], [behind for _, behind in places]
+
     def _drawn(self, part: Part) -> Mapping[int, int]:
         """The extents of a part by message, from its first token to its last as `RowLook.turns` has it; empty where it
         is not known who wrote what."""
-        if not self.known or self.kind is not Kind.CHAT:
-            return {}
-        places: dict[int, tuple[int, int]] = {}
-        for at, (number, own) in enumerate(zip(self.messages, self.parts)):
-            if own is part and 0 <= number < len(self.roles):
-                places[number] = places.get(number, (at, at))[0], at + 1
         drawn = [0, *accumulate(int(extent > NONE) for extent in self.extents)]
         masked = [0, *accumulate(int(extent < ALL) for extent in self.extents)]
         return {
             number: NONE if drawn[start] == drawn[end] else SOME if masked[start] < masked[end] else ALL
-            for number, (start, end) in sorted(places.items())
+            for (number, own), (start, end) in sorted(self.stands.items())
+            if own is part
         }
 
 
@@ -252,30 +274,43 @@ def stretches(tokens: Tokens) -> Sequence[Stretch]:
     return tuple(together(tokens.messages, tokens.parts)) if known is None else known
 
 
-def trained_in(stretches: Sequence[Stretch], ranges: Ranges) -> Mapping[int, int]:
-    """Of which stretches tokens are trained, by their numbers in order, and of how many tokens each; `ranges` are where
-    tokens are."""
-    found: dict[int, int] = {}
+def trained_in(stretches: Sequence[Stretch], ranges: Ranges) -> Sequence[int]:
+    """How many tokens of each stretch are trained; `ranges` are where tokens are."""
     last = stretches[-1][1] if stretches else 0
+    if ranges == ((0, last),):
+        return [end - start for start, end, _, _ in stretches]
+    found = [0] * len(stretches)
     for start, end in ranges:
         at = bisect_left(stretches, (start + 1,)) - 1
         while start < end and start < last:
             until = stretches[at][1]
             if end < until:
                 until = end
-            found[at] = found.get(at, 0) + until - start
+            found[at] += until - start
             start, at = until, at + 1
     return found
 
 
 class Mask:
     """What the mask trains: `runs` are the ranges of tokens that carry loss, `trained` how many tokens, and
-    `trained_in` how many in which of `stretches`. Every row with labels is asked for all of these."""
+    `trained_in` how many of each of `stretches`. Every row with labels is asked for all of these."""
 
     def __init__(self, labels: Labels, stretches: Sequence[Stretch]) -> None:
         self.runs, self.size, self.stretches = labels.carrying, len(labels.values), stretches
         self.trained = covered(self.runs)
         self.trained_in = trained_in(stretches, self.runs)
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """How many tokens of each stretch it trains: NONE, SOME or ALL."""
+        if self.trained == self.size:
+            return (ALL,) * len(self.stretches)
+        return tuple(
+            [
+                NONE if not count else ALL if count == end - start else SOME
+                for count, (start, end, _, _) in zip(self.trained_in, self.stretches)
+            ]
+        )
 
     @lazy
     def drawn(self) -> tuple[bool, ...]:

@@ -164,15 +164,19 @@ def merged(look: RowLook) -> Iterator[Fault]:
         return  # TPL007
     if look.chat and boundary_merges(look.context):
         return  # BND002 tells it once
-    prompt = prompt_text(look.tokens, look.rendered, look.context.tools.tokenizer, look.recipe.tokenize)
-    pairs = zip(prompt.surfaces[at : at + 4], prompt.pieces[at : at + 4])
-    alone = "".join(f"[{visible_token(surface, piece)}]" for surface, piece in pairs)
+
+    def evidence() -> str:
+        prompt = prompt_text(look.tokens, look.rendered, look.context.tools.tokenizer, look.recipe.tokenize)
+        pairs = zip(prompt.surfaces[at : at + 4], prompt.pieces[at : at + 4])
+        alone = "".join(f"[{visible_token(surface, piece)}]" for surface, piece in pairs)
+        return f"{alone} ≠ {look.spelling.quote(at, at + 4)}"
+
     # A mask by common prefix loses no token; what a server gives the model as prompt still differs.
     changes = common_boundary(look.context)
     yield Fault(
         f"prompt and answer merge at token {at}: the prompt alone has {boundary.prompt_length} tokens, {at} of them"
         " shared",
-        f"{alone} ≠ {look.spelling.quote(at, at + 4)}",
+        evidence,
         tokens=(at - 1, at + 3),
         changes=changes,
         severity=None if changes else Severity.INFO,

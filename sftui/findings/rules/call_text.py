@@ -145,6 +145,9 @@ def doubled_mark(look: RowLook) -> Iterator[Fault]:
     tokenizer, text = look.context.tools.tokenizer, look.rendered.text
     for number, message in enumerate(look.messages):
         said = text_of(message)
+        bare = said.strip()
+        if not bare or (bare[0] not in "<[" and bare[-1] not in ">]"):
+            continue
         for found in filter(None, (_MARK.match(said), _LAST.search(said[-_AROUND:]))):
             twice = re.compile(rf"{re.escape(found[1])}\s*{re.escape(found[1])}")
             doubled = twice.search(text, *look.message_spans.get(number, (0, 0)))

@@ -146,14 +146,11 @@ def unended(look: RowLook) -> Iterator[Fault]:
 def _may_go_on(look: RowLook) -> bool:
     """Whether no special token that begins no turn stands between some answer and a later message: where the
     last answer has no end, `unended` says nothing."""
-    context, roles, ids, behind = look.context, look.roles, look.tokens.input_ids, None
+    context, ids, stretches = look.context, look.tokens.ids, look.stretches
     ending = context.once("ending", lambda: context.tools.tokenizer.special_ids - context.opening)
-    for start, end, message, part in look.stretches:
-        if part is Part.CONTENT and 0 <= message < len(roles):
-            if behind is not None and ending.isdisjoint(ids[behind:start]):
-                return True
-            behind = end if roles[message] == "assistant" else None
-    return False
+    return any(
+        [ending.isdisjoint(ids[stretches[at][1] : stretches[later][0]]) for at, later in look.shape.after_answers]
+    )
 
 
 def is_prose(look: RowLook) -> bool:
@@ -305,9 +302,13 @@ _PUT = (Part.CONTENT, Part.INJECTED)
 def doubled_stop(look: RowLook) -> Iterator[Fault]:
     """EOS007: two trained stop tokens with nothing but white space between, not both by the template."""
     ids, blank, places, parts = look.tokens.ids, look.spelling.blank, look.special_trained, look.tokens.parts
-    if not look.context.stops <= look.context.tools.tokenizer.special_ids:
+    context = look.context
+    if not context.once("stops are special", lambda: context.stops <= context.tools.tokenizer.special_ids):
         places = [i for i, token in enumerate(ids) if token in look.row_stops]
+    beginning = context.once("never stops", lambda: context.opening - context.stops)
     for before, i in pairwise(places):
+        if ids[before] in beginning or ids[i] in beginning:
+            continue
         if parts[before] not in _PUT and parts[i] not in _PUT:
             continue
         apart = not all(map(blank, range(before + 1, i))) or i >= look.padding

@@ -289,7 +289,12 @@ GEN002 = minor(
 )
 
 
-@row_check(LABELLED, GEN002, shape=lambda shape, _: shape.trained(Part.HEADER, "assistant"), kinds=CHATS)
+@row_check(
+    LABELLED,
+    GEN002,
+    shape=lambda shape, _: shape.trained(Part.HEADER, "assistant") and not shape.trained(Part.CONTENT, "user"),
+    kinds=CHATS,
+)
 def header_trained(look: RowLook) -> Iterator[Fault]:
     """GEN002: header tokens of answers carry loss, where the rest of the prompt does not."""
     touched = [turn for turn in look.answers if look.trains(turn.header)]

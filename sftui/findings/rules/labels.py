@@ -162,19 +162,18 @@ LAB002 = major(
 )
 def others_trained(look: RowLook) -> Iterator[Fault]:
     """LAB002: content of other roles that carries loss, as a share of what is trained."""
-    if not look.turns or not look.mask.trained:
-        return
-    mask, touched, count = look.recipe.mask, list[MessageTokens](), 0
+    mask, stands, touched, count = look.recipe.mask, look.shape.stands, list[int](), 0
     wanted = mask.roles if mask.rule in ("assistant", "turn_content", "turn_full") else ("assistant",)
-    for turn in look.turns:
-        if turn.role in _OTHERS and turn.role not in wanted:
-            some = sum(look.mask.drawn[turn.content[0] : turn.content[1]])
-            if some and not (some == 1 and _at_border(look, turn)):
-                touched.append(turn)
+    for number, role in enumerate(look.roles):
+        if role in _OTHERS and role not in wanted and (number, Part.CONTENT) in stands:
+            first, behind = stands[number, Part.CONTENT]
+            some = sum(look.mask.trained_in[first:behind])
+            if some and not (some == 1 and _at_border(look, look.turn_of[number])):
+                touched.append(number)
                 count += some
     if not touched:
         return
-    roles = ", ".join(dict.fromkeys(turn.role for turn in touched))
+    roles = ", ".join(dict.fromkeys(look.roles[number] for number in touched))
     rules = look.context.traits.rules
     rule = rules.get("assistant") or rules["last"]
     changes = [("mask.rule", rule)] if mask.rule in ("auto", "all") else []
@@ -182,8 +181,8 @@ def others_trained(look: RowLook) -> Iterator[Fault]:
     title = "train only what the assistant says: set mask.rule to generation_tag, with generation tags in the template"
     yield Fault(
         f"{count} of {look.mask.trained} trained tokens are text of {roles}",
-        message=touched[0].message,
-        tokens=touched[0].content,
+        message=touched[0],
+        tokens=look.range_of(touched[0], Part.CONTENT),
         changes=changes,
         title=title if surgery else "",
         template=surgery,

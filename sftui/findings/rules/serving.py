@@ -198,7 +198,7 @@ def _rank(report: SignatureFault) -> int:
 
 def _answers(look: RowLook) -> tuple[int, ...]:
     """The trained answers whose prompts are compared."""
-    drawn = [look.stretches[at] for at in look.mask.trained_in]
+    drawn = [stretch for stretch, count in zip(look.stretches, look.mask.trained_in) if count]
     trained = {message for _, _, message, part in drawn if part is not Part.HEADER}
     found = [number for number, role in enumerate(look.roles) if role == "assistant" and number and number in trained]
     return (*found[: MOST_ANSWERS - 1], *found[MOST_ANSWERS - 1 :][-1:])

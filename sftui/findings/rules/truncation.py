@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from sftui.findings.checks import LABELLED, Fault, row_check
 from sftui.findings.look import RowLook
@@ -10,7 +11,7 @@ from sftui.findings.model import Consequence, Severity
 from sftui.findings.rule import DROP, GOOD, LONG, case, chat, fatal, loud, major
 from sftui.findings.rules.eos import is_prose
 from sftui.findings.rules.marks import media_ids
-from sftui.flat import covered
+from sftui.flat import covered, within
 from sftui.model import Reason
 from sftui.runs import together
 from sftui.trainers.traits import Quirk
@@ -134,21 +135,26 @@ def cut_row(look: RowLook) -> Iterator[Fault]:
             and look.tokens.input_ids[end - 1] not in look.row_stops
             and not _continues(look, end)
         ):
-            total = next(b for a, b in look.mask.runs if a < end <= b)
-            for _, stop, reason, message in together(look.labels.reasons, look.tokens.messages):
-                if stop > total and (reason is not Reason.TRUNCATED or message != look.tokens.messages[end]):
-                    break
-                total = max(total, stop)
             what, severity = ("text", Severity.INFO) if is_prose(look) else ("answer", None)
             yield Fault(
-                f"the {what} is cut {total - end:,} {'token' if total - end == 1 else 'tokens'} before its end, without"
-                " a stop token",
+                partial(_unfinished, look, what, end),
                 tokens=(max(start, end - 4), end + 2),
                 changes=changes,
                 severity=severity,
                 rule=TRU002,
             )
             break
+
+
+def _unfinished(look: RowLook, what: str, end: int) -> str:
+    """How much of a text is cut off at a token."""
+    total = next(b for a, b in look.mask.runs if a < end <= b)
+    for _, stop, reason, message in together(look.labels.reasons, look.tokens.messages):
+        if stop > total and (reason is not Reason.TRUNCATED or message != look.tokens.messages[end]):
+            break
+        total = max(total, stop)
+    noun = "token" if total - end == 1 else "tokens"
+    return f"the {what} is cut {total - end:,} {noun} before its end, without a stop token"
 
 
 def _answers_lost(look: RowLook, end: int) -> tuple[int, int] | None:
@@ -196,9 +202,11 @@ def cut_media(look: RowLook) -> Iterator[Fault]:
     """TRU007: placeholders before and after the cut."""
     kept, media = look.labels.kept, media_ids(look.context)
     if media and look.cut:
-        ids = look.tokens.input_ids
-        before = sum(one in media for one in ids)
-        after = sum(one in media for start, end in kept for one in ids[start:end])
+        ids, where = look.tokens.ids, look.spelling.special
+        if not look.context.once("media are special", lambda: media <= look.context.tools.tokenizer.special_ids):
+            where = tuple(range(len(ids)))
+        before = sum(ids[at] in media for at in where)
+        after = sum(ids[at] in media for at in within(where, kept))
         if after < before:
             yield Fault(f"{before - after} of {before} media placeholders are cut off", "", changes=_longer(look))
 
