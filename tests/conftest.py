@@ -7,10 +7,12 @@ import hashlib
 import json
 import math
 import os
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
+from fnmatch import fnmatch
 from functools import lru_cache
 from importlib import import_module
 from itertools import count
@@ -34,6 +36,19 @@ def pytest_xdist_auto_num_workers() -> int:
     screen to be still; at most five, since each holds up to 900 MB."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores + 1, 5)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A file that is marked for a lane which `-m` leaves out is not imported, unless an argument names it."""
+    if not fnmatch(collection_path.name, "test_*.py"):
+        return None
+    if collection_path in {Path(argument.partition("::")[0]).resolve() for argument in config.args}:
+        return None
+    parts = config.getoption("markexpr").split(" and ")
+    if not all(re.fullmatch(r"not \w+", part) for part in parts):
+        return None
+    marks = [line for line in collection_path.read_text().splitlines() if line.startswith("pytestmark = ")]
+    return True if any(re.search(rf"mark\.{part[4:]}\b", line) for line in marks for part in parts) else None
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -61,7 +76,6 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
         _import_share(session.config)
         return (yield)
     finally:
-        gc.collect()
         gc.freeze()
         gc.enable()
 
@@ -71,7 +85,8 @@ def _import_share(config: pytest.Config) -> None:
     not by each. One that needs its conftest.py or fails is left to the collection."""
     if (worker := getattr(config, "workerinput", None)) is None:
         return
-    modules = [path for folder in config.args for path in sorted(Path(folder).resolve().rglob("test_*.py"))]
+    found = [path for folder in config.args for path in sorted(Path(folder).resolve().rglob("test_*.py"))]
+    modules = [path for path in found if not pytest_ignore_collect(path, config)]
     for path in modules[int(worker["workerid"].removeprefix("gw")) :: worker["workercount"]]:
         if str(path.parent) not in sys.path:
             sys.path.insert(0, str(path.parent))
