@@ -32,10 +32,9 @@ REPO = Path(__file__).resolve().parent.parent
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """What `-n auto` means: a process for each core and one more, since a test of the inspector mostly waits for the
-    screen to be still; at most five, since each holds up to 900 MB."""
+    """What `-n auto` means: a process for each core; at most five, since each holds up to 900 MB."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores + 1, 5)
+    return min(cores, 5)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
