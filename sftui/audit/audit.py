@@ -26,7 +26,7 @@ from sftui.text import visible
 
 COUNTS = ("tokenized", "tokens", "trained", "received_tokens", "evaluation_rows", "evaluation_tokens")
 MOST_SOURCES = 5000
-NO_FINDINGS = "no findings"
+NO_FINDINGS, ONLY_STOPPED = "no findings", "stopped, with no finding of its own"
 UNKNOWN_BRANCH = "not known who wrote what"
 SHORT_BRANCH = 2_000
 REPEATS = ("duplicates of an earlier row", "an earlier prompt, answered differently", "prompts of the evaluation set")
@@ -98,7 +98,8 @@ class Audit:
         self._compare(look)
         stand = self.found.add(findings, row) if findings else ()
         severities = tuple([(finding.code, finding.severity) for finding in stand]) if stand else ()
-        self._tally("findings", self.finding_sets, _codes(severities) if stand else NO_FINDINGS, row.index)
+        none = NO_FINDINGS if inspection.problem is None else ONLY_STOPPED
+        self._tally("findings", self.finding_sets, _codes(severities) if stand else none, row.index)
         if inspection.stopped_at is not None:
             self._tally("stopped at", self.stops, inspection.stopped_at.value, row.index)
         if inspection.evaluates:

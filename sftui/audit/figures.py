@@ -116,8 +116,8 @@ class LossFigures:
         percent = f"{100 * self.without_label:.3g}" if self.without_label >= 1e-5 else "<0.001"
         chance = f"{percent} % of the batches are" if self.without_label else "no batch is"
         effect = ", and their loss is nan" if self.without_label and self.over == "batch" else ""
-        rows = f"{self.unlabelled:,} of {many(self.rows, 'row')} have no trained token"
-        return (*said, f"{rows}; {chance} without one{effect}")
+        rows = f"{self.unlabelled:,} of {many(self.rows, 'row')} have no trained token; {chance} without one{effect}"
+        return (*said, rows if self.unlabelled else "every row has a trained token")
 
     def compared(self, most: int) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
         """Name, tokens and parts, as text, of the first so many groups of each kind that share the loss with another of

@@ -147,7 +147,7 @@ def not_read(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     texts = [name for name, value in (sample[0].row.data or {}).items() if _holds_data(value)]
     if texts:
         text += f"; {' and '.join(f'`{shown(name, 40)}`' for name in texts)} hold JSON, or what Python prints, as text"
-    yield Fault(text, title=refused.fix, of=sample)
+    yield Fault(text, title=refused.fix, rows=tuple(one.row.index for one in sample))
 
 
 def _holds_data(value: object) -> bool:

@@ -169,7 +169,7 @@ def _kept(look: RowLook) -> bytes:
 def _swallowed(look: RowLook) -> Iterator[tuple[int, int, int]]:
     """The tokens of a row that take white space along, each with the characters that it lies on."""
     taking, starts, ends = _swallowing(look.context), look.tokens.starts, look.tokens.ends
-    if not taking.isdisjoint(look.tokens.ids):
+    if taking and not taking.isdisjoint(look.tokens.ids):
         for i, token in enumerate(look.tokens.ids):
             if token in taking and starts[i] != NOWHERE:
                 yield i, starts[i], ends[i]
@@ -208,7 +208,7 @@ def _dropped(look: RowLook, joined: bytes) -> str:
     rest = iter(text)
     if kept != text and not all(char in rest for char in kept):
         return ""
-    some = [f"{lost:,} character{'s' if lost > 1 else ''}"] if lost else []
+    some = [many(lost, "character")] if lost else []
     decoding, spaces = look.context.tools.tokenizer.engine.decoding, look.rendered.text.strip().count(" ")
     if spaces and (decoding.byte_level or decoding.space) and b" " not in joined.strip():
         some.append(f"all {spaces:,} spaces" if spaces > 1 else "its one space")

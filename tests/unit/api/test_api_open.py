@@ -182,5 +182,7 @@ def test_data_that_its_trainer_does_not_read_opens_and_says_so() -> None:
         assert "KeyError: 'text'" in repr(data[0])
         report = data.check()
         assert [one.code for one in report.verdict] == ["ROW009"] and report.verdict[0].rows == 3
+        assert [one.findings[0].count for one in report.findings if one.code == "ROW009"] == [1]
+        assert [one.name for one in report.figures.finding_sets] == ["stopped, with no finding of its own"]
         with pytest.raises(sftui.SftuiError, match="KeyError: 'text'"):
             data.encode()

@@ -176,7 +176,7 @@ def test_what_is_said_of_it() -> None:
     assert rarely[-1] == "2 of 5 rows have no trained token; <0.001 % of the batches are without one"
     packed = loss_of(rows[:2], {"mask.rule": "assistant", "pack.strategy": "bfd", "length.max": 1024})[1]
     assert packed.in_pack == 2 and packed.shares[0].batch == pytest.approx(packed.shares[0].step)
-    assert "about 2.0 rows a pack" in packed.sentences[1]
+    assert "about 2.0 rows a pack" in packed.sentences[1] and packed.sentences[2] == "every row has a trained token"
 
 
 def test_of_many_files_the_first_are_shown_and_what_comes_after_them() -> None:
