@@ -13,18 +13,21 @@ import pytest
 from case_runner import run
 
 from sftui.findings.model import Severity
-from sftui.findings.rule import CALLING, Case, chat, chatml
+from sftui.findings.rule import CALL, CALLING, Case, chat, chatml
 from sftui.findings.rules.answers import CON019, CON020, CON021
 from sftui.findings.rules.call_schema import TOO008
 from sftui.findings.rules.call_text import TOO009, TOO010, TPL024
 from sftui.findings.rules.cut import CON017, CON018, CON022, _piled
 from sftui.findings.rules.headers import INJ003
+from sftui.findings.rules.missing import CON023, THK008
 from sftui.findings.rules.reasoning import THK007
 from sftui.findings.words import ends_whole
 from sftui.tokens import load_tokenizer
 
 Row = dict[str, Any]
 OWN = TOO009.bad.template or ""
+STRINGS = "trl@1.16"
+"""It takes a prompt and a completion as they are."""
 JSON_ONLY = "Who? Respond only with valid JSON."
 
 
@@ -356,6 +359,76 @@ def test_a_header_that_is_a_control_token_is_typed_in() -> None:
     assert INJ003.code not in found and "INJ001" in found
 
 
+@pytest.mark.parametrize(
+    ("answer", "found"),
+    [
+        ("<think>They ask who.</think>", "message 1 is a thought alone"),
+        ("\n<think>\nThey ask who.\n</think>\n\n", "message 1 is a thought alone"),
+        ("<think>\n\n</think>", "message 1 is an empty thought alone"),
+        ("[THINK]They ask.[/THINK]", "message 1 is a thought alone"),
+        ("<think>They ask who.</think>Me.", ""),
+        ("Me.<think>They ask who.</think>", ""),
+        ("<think>They ask who.</think>Me.<think>Was it?</think>", ""),
+        ("<think>They ask who.", ""),
+        ("They ask who.</think>", ""),
+        ("The tag is `</think>`", ""),
+    ],
+)
+def test_an_answer_that_is_a_thought_alone(answer: str, found: str) -> None:
+    assert [one.sentence for one in run(Case([chat("Who?", answer)])).of(THK008.code)] == [found] * bool(found)
+    stored = run(Case([{"prompt": "Who?", "completion": answer}], preset=STRINGS)).of(THK008.code)
+    assert [one.sentence for one in stored] == [found.replace("message 1", "the completion")] * bool(found)
+
+
+def test_a_thought_that_its_prompt_opens_is_one() -> None:
+    assert THK008.code in codes({"prompt": "Who?\n<think>\n", "completion": "They ask who.\n</think>"}, preset=STRINGS)
+    assert THK008.code not in codes(
+        {"prompt": "Who?\n<think>\n", "completion": "They ask who.\n</think>\nMe."}, preset=STRINGS
+    )
+
+
+def test_thoughts_before_a_call_or_another_message_are_right() -> None:
+    thought = {"role": "assistant", "content": "<think>They ask who.</think>"}
+    assert THK008.code not in codes(chat("Who?", {**CALL, "content": thought["content"]}), template=CALLING)
+    assert THK008.code not in codes(chat("Who?", thought, ("assistant", "Me.")))
+    assert THK008.code in codes(
+        chat("Who?", thought, ("user", "And?"), ("assistant", "Me.")), changes={"mask.rule": "assistant"}
+    )
+
+
+def test_a_thought_that_is_not_trained_or_not_rendered_is_another_matter() -> None:
+    rows = chat("Who?", "<think>They ask who.</think>", "And?", "Me.")
+    assert THK008.code not in codes(rows, changes={"mask.rule": "completion"})
+    beside = {"role": "assistant", "content": "", "reasoning_content": "They ask who."}
+    shown = chatml("<think>{{ m.reasoning_content }}</think>{{ m.content }}<|im_end|>")
+    assert THK008.code in codes(chat("Who?", beside), template=shown)
+    assert THK008.code in codes(chat("Who?", {**beside, "content": None}), template=shown.replace("m.content", "''", 1))
+    assert THK008.code not in codes(chat("Who?", {**beside, "content": "Me."}), template=shown)
+    assert THK008.code not in codes(chat("Who?", beside))
+    assert THK008.code not in codes(chat("Who?", {**beside, "reasoning_content": " "}), template=shown)
+
+
+@pytest.mark.parametrize(
+    ("text", "severity"),
+    [
+        *[(word, Severity.WARNING) for word in ("nan", "NaN\n", " NaT", "<NA>", "#N/A")],
+        *[(word, Severity.INFO) for word in ("None", "null", "NULL", "N/A", "undefined")],
+        *[(word, None) for word in ("Nan", "none", "NONE", "None.", "nan nan", "0", "")],
+    ],
+)
+def test_missing_values_as_text(text: str, severity: Severity | None) -> None:
+    rows = [
+        chat("Who?", text),
+        chat(text, "Me."),
+        {"prompt": "Who?", "completion": text},
+        {"prompt": text, "completion": "Me."},
+    ]
+    for row, place in zip(rows, ("message 1", "message 0", "the completion", "the prompt")):
+        found = run(Case([row], preset=STRINGS)).of(CON023.code)
+        assert [one.severity for one in found] == [severity] * bool(severity)
+        assert [one.sentence for one in found] == [f"{place} is `{text.strip()}`"] * bool(severity)
+
+
 def _fence(question: str, answer: str, random: Random) -> Row:
     at = random.randrange(len(answer) // 2)
     return chat(question, f"{answer[:at]}\n```text\n{answer[at : random.randrange(at + 1, len(answer)) + 1]}")
@@ -395,6 +468,17 @@ def _not_json(question: str, answer: str, random: Random) -> Row:
     return chat(f"{question}\n{asked}", random.choice([answer, str(held), json.dumps(held)[:-5], f"Sure! {held}"]))
 
 
+def _thought(question: str, answer: str, random: Random) -> Row:
+    opening, closing = random.choice([("<think>", "</think>"), ("[THINK]", "[/THINK]"), ("<thinking>", "</thinking>")])
+    edge = random.choice(["", "\n", "\n\n"])
+    return chat(question, f"{edge}{opening}{edge}{answer}{edge}{closing}{edge}")
+
+
+def _nothing(question: str, answer: str, random: Random) -> Row:
+    word = random.choice(["nan", "NaN", "NaT", "<NA>", "#N/A", "None", "null", "NULL", "N/A", "n/a", "undefined"])
+    return random.choice([chat(question, word), {"prompt": question, "completion": f"{word}\n"}, chat(word, answer)])
+
+
 PUT: Mapping[str, Callable[[str, str, Random], Row]] = {
     "CON017 fence": _fence,
     "CON017 json": _json,
@@ -403,6 +487,8 @@ PUT: Mapping[str, Callable[[str, str, Random], Row]] = {
     "CON019": _loop,
     "CON020": _no_question,
     "CON021": _not_json,
+    "CON023": _nothing,
+    "THK008": _thought,
 }
 """What is put into a question with its answer, by the code that finds it."""
 
@@ -418,7 +504,9 @@ def test_defects_in_real_rows_are_found(defect: str, shared: Path, capsys: pytes
     right = [chat(row["instruction"], row["output"]) for row in some]
     wrong = [PUT[defect](row["instruction"], row["output"], random) for row in some]
     code = defect.partition(" ")[0]
-    before, after = ({one.row for one in run(Case(rows)).of(code)} for rows in (right, wrong))
+    before, after = (
+        {number for number, row in enumerate(rows) for _ in run(Case([row])).of(code)} for rows in (right, wrong)
+    )
     with capsys.disabled():
         print(f"\n{defect}: {len(after)} of {len(wrong)}, {len(before)} before")
     assert not before
