@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from operator import index as as_index
 from typing import TYPE_CHECKING, TypeVar, overload
 from weakref import finalize
 
-from sftui.api.report import Report
+from sftui.api.report import Report, limits_of
 from sftui.api.row import PreparedRow
 from sftui.api.table import EncodedTable
-from sftui.errors import SftuiError
+from sftui.errors import RecipeError, SftuiError
 from sftui.findings import Finding
 from sftui.model import Batch, Inspection
 from sftui.recipe import Recipe
 from sftui.session.encoding import refuse_half
 from sftui.session.opened import AT_ONCE
-from sftui.session.ready import Ready, open_data
+from sftui.session.ready import Ready
 from sftui.session.splitting import settle_split
 from sftui.session.versions import version_notes
 from sftui.tokens import TokenizerFacts
@@ -150,20 +150,24 @@ class OpenDataset:
         sample: int | None = None,
         evaluation: str | os.PathLike[str] | None = None,
         jobs: int = 1,
+        near_duplicates: float | None = None,
+        max_rate: Mapping[str, float | str] | None = None,
         progress: Callable[[int, int | None], None] | None = None,
     ) -> Report:
         """What is wrong in the set-up, the dataset and its rows, and the figures, as `sftui check` reports them.
 
         `select` and `ignore` are codes or their beginnings. `max_rows` takes the first rows, `sample` some of all.
         `evaluation` is the evaluation set, whose prompts must not be among the rows. `jobs` processes work (where there
-        are more than one, the program's main module must be importable, as with multiprocessing). `progress` is called
-        with the rows that are done and all of them (None: not known yet). SftuiError.
+        are more than one, the program's main module must be importable, as with multiprocessing). `near_duplicates`:
+        rows that share such a part of their runs of three words are looked for (0.8; needs sftui[near]). `max_rate`
+        says which share of the rows may have a code (`{"TRU": 0.005}` or "0.5%"), for `Report.raise_on`. `progress` is
+        called with the rows that are done and all of them (None: not known yet). SftuiError.
         """
         from sftui.audit.found import Filter
         from sftui.session.arguments import codes_of
 
-        wanted = Filter(codes_of(select, "select"), codes_of(ignore, "ignore"))
-        return Report(self._checked(wanted, max_rows, sample, evaluation, jobs, progress))
+        wanted, limits = Filter(codes_of(select, "select"), codes_of(ignore, "ignore")), limits_of(max_rate)
+        return Report(self._checked(wanted, max_rows, sample, evaluation, jobs, near_duplicates, progress), limits)
 
     def _checked(
         self,
@@ -172,22 +176,30 @@ class OpenDataset:
         sample: int | None,
         evaluation: str | os.PathLike[str] | None,
         jobs: int,
+        near: float | None,
         progress: Callable[[int, int | None], None] | None = None,
     ) -> AuditReport:
-        from sftui.session.checking import AuditSession, evaluation_options, prompts_of
+        from sftui.session.checking import AuditSession, evaluation_set, prompts_of
+        from sftui.session.near import NearSearch
 
-        with self._using() as ready:
-            prompts = None
-            if evaluation is not None:
-                with closing(open_data(evaluation_options(ready.options, os.fspath(evaluation)), ready.recipe)) as held:
-                    prompts = prompts_of(held, ready)
-            settle_split(ready)
-            checking = AuditSession(ready, wanted, prompts, max_rows=max_rows, sample=sample, jobs=jobs)
-        for now in self._turns(checking.steps):
-            if progress is not None:
-                progress(now.rows, now.total)
-        with self._using():
-            return checking.checked()
+        if near is not None and not 0.5 <= near <= 1:
+            raise RecipeError(f"near_duplicates={near} is no share from 0.5 to 1", fix="say 0.8")
+        with ExitStack() as opened:
+            with self._using() as ready:
+                held, prompts = None, None
+                if evaluation is not None:
+                    held = opened.enter_context(closing(evaluation_set(ready.options, os.fspath(evaluation), ready)))
+                    prompts = prompts_of(held)
+                settle_split(ready)
+                search = NearSearch(ready, near, held) if near is not None else None
+                checking = AuditSession(
+                    ready, wanted, prompts, max_rows=max_rows, sample=sample, jobs=jobs, near=search
+                )
+            for now in self._turns(checking.steps):
+                if progress is not None:
+                    progress(now.rows, now.total)
+            with self._using():
+                return checking.checked()
 
     # --- its end ----------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, overload
 
 from sftui.api.dataset import OpenDataset
-from sftui.api.report import Report
+from sftui.api.report import Report, limits_of
 from sftui.api.row import PreparedRow
 from sftui.api.table import EncodedTable
 from sftui.errors import RecipeError, SftuiError
@@ -95,6 +95,8 @@ def check(
     sample: int | None = None,
     evaluation: str | os.PathLike[str] | None = None,
     jobs: int = 1,
+    near_duplicates: float | None = None,
+    max_rate: Mapping[str, float | str] | None = None,
     fix: str | os.PathLike[str] | None = None,
     drop: Sequence[str] = (),
     overwrite: bool = False,
@@ -108,12 +110,12 @@ def check(
     from sftui.audit.found import Filter
     from sftui.session.arguments import codes_of
 
-    wanted = Filter(codes_of(select, "select"), codes_of(ignore, "ignore"))
-    work = (max_rows, sample, evaluation, jobs)
+    wanted, limits = Filter(codes_of(select, "select"), codes_of(ignore, "ignore")), limits_of(max_rate)
+    work = (max_rows, sample, evaluation, jobs, near_duplicates)
     with open(data, **opening) as opened:
         found = opened._checked(wanted, *work)
         if fix is None:
-            return Report(found)
+            return Report(found, limits)
         from sftui.api.fixing import fixed
 
         def again(written: Any, more: Mapping[str, Any]) -> AuditReport:
@@ -122,7 +124,8 @@ def check(
 
         with opened._using() as ready:
             named = opened._given is None
-            return Report(replace(found, fix=fixed(ready, found, os.fspath(fix), drop, overwrite, named, again)))
+            mended = fixed(ready, found, os.fspath(fix), drop, overwrite, named, again)
+            return Report(replace(found, fix=mended), limits)
 
 
 def _data_of(data: Any) -> tuple[tuple[str, ...], Any]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from sftui.audit.figures import Figures
 from sftui.audit.verdict import Verdict
-from sftui.errors import SftuiError
+from sftui.errors import RecipeError, SftuiError
 from sftui.exports.report_model import AuditReport, counted
 from sftui.findings import CODES, SCOPE_OF, Finding, Severity
 
@@ -44,11 +44,21 @@ class CodeFound:
     share: float | None = None
 
 
+def limits_of(max_rate: Mapping[str, float | str] | None) -> dict[str, float]:
+    """The share of rows that may have each code; RecipeError for what is no rate or names no code."""
+    from sftui.session.arguments import rates_of
+
+    rates = rates_of([f"{code}={rate}" for code, rate in (max_rate or {}).items()], "max_rate")
+    if None in rates.values():
+        raise RecipeError("max_rate has no baseline to read", fix="give the share itself, e.g. 0.005 or '0.5%'")
+    return {code: most for code, most in rates.items() if most is not None}
+
+
 class Report:
     """What is wrong, the worst first, and what the rows add up to; does not change."""
 
-    def __init__(self, checked: AuditReport) -> None:
-        self._checked = checked
+    def __init__(self, checked: AuditReport, limits: Mapping[str, float] | None = None) -> None:
+        self._checked, self._limits = checked, limits or {}
 
     @property
     def findings(self) -> tuple[CodeFound, ...]:
@@ -99,21 +109,28 @@ class Report:
     def after(self) -> Report | None:
         """What the second check found in what was written; None where nothing was."""
         made = self._checked.fix
-        return None if made is None or made.after is None else Report(made.after)
+        return None if made is None or made.after is None else Report(made.after, self._limits)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What is to be known of how the data was read."""
         return tuple(dict.fromkeys(self._checked.notes))
 
+    @property
+    def over(self) -> tuple[str, ...]:
+        """The codes that more rows have than `max_rate` allows, each in a sentence."""
+        return self._checked.audit.found.over(self._limits, self._checked.audit.rows, "max_rate")
+
     def raise_on(self, severity: str = "error") -> Report:
-        """Itself, where nothing of this severity or a worse one was found; else FindingsError."""
-        try:
-            least = Severity(severity)
-        except ValueError:
-            known = ", ".join(one.value for one in Severity)
-            raise SftuiError(f"there is no severity {severity}", fix=f"say {known}") from None
-        bad = [finding for finding in self.findings if Severity(finding.severity).rank <= least.rank]
+        """Itself, where nothing of this severity or a worse one was found (`never`: whatever was), and no code in more
+        rows than `max_rate` allows; else FindingsError. A code that `max_rate` names counts by its rate alone."""
+        known = [*(one.value for one in Severity), "never"]
+        if severity not in known:
+            raise SftuiError(f"there is no severity {severity}", fix=f"say {', '.join(known)}")
+        if self.over:
+            raise FindingsError("; ".join(self.over), report=self)
+        worse = known[: known.index(severity) + 1] if severity != "never" else ()
+        bad = [finding for finding in self.findings if finding.severity in worse and finding.code not in self._limits]
         if bad:
             named = ", ".join(f"{found.code} {found.title} ({found.count:,})" for found in bad[:5])
             more = f" and {len(bad) - 5} codes more" if len(bad) > 5 else ""

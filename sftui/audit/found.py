@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING
@@ -178,6 +178,15 @@ class FindingCounts:
         """The worst severity that stands, of other codes than some."""
         some = (one.severity for one in self.codes.values() if one.code not in but)
         return min(some, key=lambda one: one.rank, default=None)
+
+    def over(self, limits: Mapping[str, float], rows: int, option: str) -> tuple[str, ...]:
+        """The codes that more of so many rows have than `option` allows (its rates by code), each in a sentence."""
+        rates = ((one.code, one.rate(rows), limits[one.code]) for one in self.ordered() if one.code in limits)
+        return tuple(
+            f"{code} is in {rate:.3%} of rows, and {option} allows {most:.3%}"
+            for code, rate, most in rates
+            if rate > most
+        )
 
 
 def _order(found: FoundFinding) -> tuple[int, int, tuple[int, int]]:

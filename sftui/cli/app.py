@@ -96,6 +96,17 @@ eval_option = Option(
     "--eval",
     "evaluation",
 )
+near_option = Option(
+    FINDINGS,
+    "SHARE",
+    (
+        "also look for rows that share this part of their runs of three words, e.g. 0.8, with another one or the"
+        " evaluation set; needs sftui[near]"
+    ),
+    "--near-duplicates",
+    "near",
+    type=click.FloatRange(0.5, 1),
+)
 jobs_option = number_option(
     WORK,
     "number of processes; default: one fewer than the machine has cores, or with ray one per processor of the cluster",
@@ -311,6 +322,7 @@ def compare() -> None:
 @output_option("ignore the findings recorded in FILE", "--baseline", group=FINDINGS)
 @flag(FINDINGS, "write the current findings to the --baseline file", "--write-baseline")
 @eval_option
+@near_option
 @output_option(
     "write new data and a new config to this folder (default: DATA-fixed), with every fix that was tried and helps, and"
     " check them again",
@@ -350,6 +362,7 @@ def check() -> None:
 @first_rows
 @sampled
 @eval_option
+@near_option
 @force_option
 @jobs_option
 @engine_option

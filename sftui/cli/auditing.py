@@ -16,13 +16,13 @@ from sftui.audit.found import Filter
 from sftui.audit.run import AuditProgress
 from sftui.audit.state import drop_state, load_state, save_state, state_key
 from sftui.cli.engines import LOCAL, on_ray
-from sftui.cli.loading import DataNotes, loaded_session, open_data
+from sftui.cli.loading import DataNotes, loaded_session
 from sftui.cli.terminal import narrate
 from sftui.cli.writing import Progress, print_over_progress
 from sftui.exports.report_model import AuditReport
-from sftui.findings.hashes import Hashes
-from sftui.session.checking import AuditSession, evaluation_options, prompts_of
+from sftui.session.checking import AuditSession, evaluation_set, prompts_of
 from sftui.session.inputs import data_files, labels_of
+from sftui.session.near import NearSearch
 from sftui.session.opened import source_spec
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready
@@ -52,14 +52,20 @@ def auditing(
     address: str | None = None,
     looks: int = 0,
     opening: tuple[str, ...] = (),
+    near: float | None = None,
     **rows: int | None,
 ) -> Iterator[tuple[Ready, AuditReport]]:
     """The options' data open under their recipe, and its audit; `looks`: so many rows of each code are inspected again,
-    for drawing; `opening` are the words of a command that open the same. `rows` are `max_rows` and `sample`, as in
-    `AuditSession`."""
+    for drawing; `opening` are the words of a command that open the same. `near`: rows that share such a part of
+    their runs of words are looked for. `rows` are `max_rows` and `sample`, as in `AuditSession`."""
     cluster = on_ray(engine, address)
-    with contextlib.closing(loaded_session(options, unread=True)) as session:
-        prompts = _prompts(options, evaluation, session) if evaluation is not None else None
+    with contextlib.ExitStack() as opened:
+        session = opened.enter_context(contextlib.closing(loaded_session(options, unread=True)))
+        held, prompts = None, None
+        if evaluation is not None:
+            held = opened.enter_context(contextlib.closing(evaluation_set(options, evaluation, session)))
+            prompts = prompts_of(held, narrate)
+        search = NearSearch(session, near, held) if near is not None else None
         begin: Callable[..., AuditSession] = AuditSession
         if cluster:
             from sftui.engines.checking import RayChecking
@@ -67,7 +73,7 @@ def auditing(
             begin = partial(RayChecking, address=address, notify=print_over_progress)
         elif jobs is None:
             jobs = max(1, (os.cpu_count() or 1) - 1)
-        checking = begin(session, wanted, prompts, jobs=jobs, **rows)
+        checking = begin(session, wanted, prompts, jobs=jobs, near=search, **rows)
         note = settle_split(session).note
         if note:
             narrate(f"{note}; figures are of all rows")
@@ -89,7 +95,7 @@ def auditing(
 
 def work_of(given: Mapping[str, Any]) -> dict[str, Any]:
     """What the options of a command say of how `audited` is to work, and on which rows."""
-    return {name: given[name] for name in ("max_rows", "sample", "evaluation", "jobs", "engine", "address")}
+    return {name: given[name] for name in ("max_rows", "sample", "evaluation", "near", "jobs", "engine", "address")}
 
 
 def _run(checking: AuditSession, files: tuple[str, ...]) -> None:
@@ -152,12 +158,6 @@ def _speed(now: AuditProgress) -> str:
     seconds, unit = (1, "s") if now.left is None or now.left < 100 else (60, "min")
     left = "" if now.left is None else f", {now.left / seconds:,.0f} {unit} left"
     return f", {now.rate:,.0f}/s{left} " if now.rate else ""
-
-
-def _prompts(options: OpenOptions, evaluation: str, trained: Ready) -> Hashes:
-    """The hashes of every prompt of the evaluation set, read by the same recipe."""
-    with contextlib.closing(open_data(evaluation_options(options, evaluation), trained.recipe)) as held:
-        return prompts_of(held, trained, narrate)
 
 
 def repository_names(files: Iterable[str]) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from sftui.audit.found import Filter, FindingCounts
+from sftui.audit.found import Filter
 from sftui.cli.auditing import audited, auditing, work_of
 from sftui.cli.opening import open_options, opening_words
 from sftui.cli.terminal import LINE_WIDTH, narrate
@@ -22,8 +22,8 @@ from sftui.errors import ConversationError, RecipeError, SftuiError
 from sftui.exports.baseline import Baseline, baseline_text, may_replace, read_baseline
 from sftui.exports.formats_text import as_text, fix_lines
 from sftui.exports.report_model import AuditReport, counted_word
-from sftui.findings import CODES, Severity
-from sftui.session.arguments import codes_of
+from sftui.findings import Severity
+from sftui.session.arguments import codes_of, rates_of
 from sftui.session.inputs import inputs_of
 from sftui.text import many
 
@@ -59,7 +59,7 @@ def check(
     if fix is None and drop:
         raise RecipeError("--drop says which rows --fix leaves out", fix="name a folder with --fix DIR")
     read, written = (None, baseline) if write_baseline else (baseline, None)
-    asked = dict(limit for text in max_rate for limit in _limits(text))
+    asked = rates_of(max_rate, "--max-rate")
     known = Baseline(frozenset()) if read is None else read_baseline(Path(read), but=asked)
     if None in asked.values() and known.rates is None:
         if read is None:
@@ -123,36 +123,12 @@ def check(
     if found.fix is not None and form not in FIXED:
         click.echo("\n".join(fix_lines(found, found.fix, LINE_WIDTH)), err=True)
     stands = found if found.fix is None or found.fix.after is None else found.fix.after
-    over = _over(stands.audit.found, stands.audit.rows, limits)
+    over = stands.audit.found.over(limits, stands.audit.rows, "--max-rate")
     for sentence in over:
         narrate(sentence)
     worst = stands.audit.found.worst(but=limits)
     fails = fail_on != "never" and worst is not None and worst.rank <= Severity(fail_on).rank
     return int(fails or bool(over))
-
-
-def _limits(text: str) -> Iterator[tuple[str, float | None]]:
-    """The codes that a --max-rate names, each with its rate, None for that of the baseline; RecipeError."""
-    name, _, rate = text.partition("=")
-    number = rate.removesuffix("%")
-    try:
-        most = None if rate == "baseline" else float(number) / (1 if number == rate else 100)
-    except ValueError:
-        most = -1.0
-    if most is not None and not 0 <= most <= 1:
-        raise RecipeError(f"--max-rate {text} is not understood", fix="say CODE=0.5%, CODE=0.005 or CODE=baseline")
-    prefixes = codes_of((name,), "--max-rate")
-    return ((code, most) for code in CODES if code.startswith(prefixes))
-
-
-def _over(found: FindingCounts, rows: int, limits: Mapping[str, float]) -> list[str]:
-    """The codes that more rows have than these rates allow, each in a sentence."""
-    rates = ((one.code, one.rate(rows), limits[one.code]) for one in found.ordered() if one.code in limits)
-    return [
-        f"{code} is in {rate:.3%} of rows, and --max-rate allows {most:.3%}"
-        for code, rate, most in rates
-        if rate > most
-    ]
 
 
 def _writer(form: str) -> Callable[[AuditReport], str]:

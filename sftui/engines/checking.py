@@ -100,7 +100,7 @@ class RayChecking(JoinedChecking):
         super().__init__(session, wanted, prompts, **rows)
         self._address, self._workers, self._notify = address, jobs, notify
 
-    def steps(self) -> Iterator[AuditProgress]:
+    def audited(self) -> Iterator[AuditProgress]:
         task = self.task()
         with connected(self._address, self._workers) as cluster, Pool(cluster, task, self._notify) as pool:
             made = pool.done(self._pieces(cluster.workers))

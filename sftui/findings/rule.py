@@ -31,6 +31,7 @@ class Case:
     `template` is a source, the name of a built-in one, or "" for none; `changes` are knobs by their dotted path.
     `facts` replaces facts of the tokenizer; `edit` names a change of each inspection (`EDITS` in the tests'
     case_runner), for what no bundled tokenizer does. `damage` are damaged files: title, rows read and why.
+    `near`: rows that share such a part are looked for.
     `second`: the rows of another JSON file, which the trainer's loader reads after one with these. `looked_at`: the
     rows are lines of a JSON file, of which so many tell how it is read. `serve`: what the model will be served with, as
     the model of that generation_config. `cells` are those of the rows of a CSV file that are not read as they stand.
@@ -51,6 +52,7 @@ class Case:
     second: Sequence[Any] = ()
     serve: str | None = None
     cells: Sequence[tuple[str, str]] = ()
+    near: float | None = None
 
 
 GOOD = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -278,3 +278,23 @@ def codes_of(values: Sequence[str], option: str) -> tuple[str, ...]:
                 f"{option}: there is no code `{code}`", fix=did_you_mean(code, CODES, "`sftui explain` lists them")
             )
     return codes
+
+
+def rates_of(values: Iterable[str], option: str) -> dict[str, float | None]:
+    """The codes that `CODE=RATE` names, each with the share of rows that may have it, None for that of the baseline;
+    RecipeError."""
+    from sftui.findings import CODES
+
+    found: dict[str, float | None] = {}
+    for text in values:
+        name, _, rate = text.partition("=")
+        number = rate.removesuffix("%")
+        try:
+            most = None if rate == "baseline" else float(number) / (1 if number == rate else 100)
+        except ValueError:
+            most = -1.0
+        if most is not None and not 0 <= most <= 1:
+            raise RecipeError(f"{option} {text} is not understood", fix="say CODE=0.5%, CODE=0.005 or CODE=baseline")
+        prefixes = codes_of((name,), option)
+        found |= {code: most for code in CODES if code.startswith(prefixes)}
+    return found

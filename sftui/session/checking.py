@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from sftui.audit.audit import Audit
 from sftui.audit.found import Filter, FoundFinding
-from sftui.audit.run import AuditProgress, check_head, run_audit
+from sftui.audit.run import AuditProgress, check_head, progress, run_audit
 from sftui.errors import without_secrets
 from sftui.exports.report_model import AuditReport, tried_as
 from sftui.findings import Context, DatasetChecks, Finding, Severity, damaged_files, refused_files
@@ -21,9 +21,10 @@ from sftui.findings.hashes import Hashes
 from sftui.findings.look import RowLook
 from sftui.model import Inspection, Row
 from sftui.session.inputs import data_files, labels_of
-from sftui.session.opened import AT_ONCE, OpenData
+from sftui.session.near import NearSearch
+from sftui.session.opened import AT_ONCE
 from sftui.session.options import OpenOptions
-from sftui.session.ready import Ready, with_tokenizer
+from sftui.session.ready import Ready, open_data, with_tokenizer
 from sftui.tokens.shortcuts.bulk import fast_engine
 from sftui.trainers.own_config import notes_of
 
@@ -41,7 +42,7 @@ class AuditSession:
     """One audit of a session: `audit` holds what is found so far, `steps` goes on with it.
 
     `prompts` are those of the evaluation set (see `prompts_of`), `max_rows` and `sample` choose some of the rows,
-    `jobs` are the processes.
+    `jobs` are the processes. `near` looks for near duplicates, when all else is done and in this process alone.
     """
 
     def __init__(
@@ -53,8 +54,9 @@ class AuditSession:
         max_rows: int | None = None,
         sample: int | None = None,
         jobs: int = 1,
+        near: NearSearch | None = None,
     ) -> None:
-        self.session, self.prompts, self.jobs = session, prompts, jobs
+        self.session, self.prompts, self.jobs, self.near = session, prompts, jobs, near
         self.max_rows, self.sample = max_rows, sample
         self.wanted = dataclasses.replace(wanted, waivers=wanted.waivers or session.waivers)
         self.audit: Audit = Audit(self.context, self.wanted, prompts)
@@ -85,9 +87,21 @@ class AuditSession:
         return self.whole
 
     def steps(self) -> Iterator[AuditProgress]:
-        """Take in the rows behind those that the audit holds; the last progress is `done`."""
+        """Take in the rows behind those that the audit holds, and look for near duplicates; the last progress is
+        `done`."""
+        for now in self.audited():
+            if now.done and self.near is not None:
+                begun = time.monotonic()
+                for rows in self.near.steps(self._wanted_rows):
+                    yield progress(rows, 0, time.monotonic() - begun, self.total)
+                for finding, row in self.near.found():
+                    self.audit.found.add((finding,), row)
+            yield now
+
+    def audited(self) -> Iterator[AuditProgress]:
+        """The audit itself."""
         session, audit, self._begun = self.session, self.audit, time.process_time()
-        rows = session.rows(audit.rows) if self.whole else self._chosen_rows()
+        rows = self._wanted_rows(audit.rows)
         jobs, fork = self.jobs, False
         if jobs > 1:
             from sftui.crew import may_fork
@@ -115,9 +129,11 @@ class AuditSession:
         task = AuditTask(parcel, self.wanted, self.prompts)
         return audit_in_processes(audit, rows, task, jobs, fork=fork, total=lambda: self.total)
 
-    def _chosen_rows(self) -> Iterator[Row]:
+    def _wanted_rows(self, start: int = 0) -> Iterator[Row]:
         from sftui.session.comparing import chosen_rows
 
+        if self.whole:
+            return self.session.rows(start)
         rows = map(self.session.over, chosen_rows(self.session.source, self.max_rows, self.sample))
         return (row for row in rows if row.left_out is None)
 
@@ -161,10 +177,8 @@ class AuditSession:
         )
 
 
-def prompts_of(held: OpenData, trained: Ready, damaged: Callable[[str], None] = lambda sentence: None) -> Hashes:
-    """The hashes of every prompt of an evaluation set, opened by the recipe of the one that trains, whose tokenizer it
-    shares; `damaged` is called with what of it cannot be read."""
-    ready = with_tokenizer(held, trained.tokenizer).ready()
+def prompts_of(ready: Ready, damaged: Callable[[str], None] = lambda sentence: None) -> Hashes:
+    """The hashes of every prompt of an evaluation set; `damaged` is called with what of it cannot be read."""
     context = ready.checks()
     checks = DatasetChecks(context)
     for row in ready.rows():
@@ -172,6 +186,11 @@ def prompts_of(held: OpenData, trained: Ready, damaged: Callable[[str], None] = 
     for damage in ready.source.damage:
         damaged(damage.sentence())
     return checks.prompts
+
+
+def evaluation_set(options: OpenOptions, evaluation: str, trained: Ready) -> Ready:
+    """An evaluation set, opened by the recipe of the one that trains, whose tokenizer it shares; to be closed."""
+    return with_tokenizer(open_data(evaluation_options(options, evaluation), trained.recipe), trained.tokenizer).ready()
 
 
 def evaluation_options(options: OpenOptions, evaluation: str) -> OpenOptions:

@@ -74,12 +74,39 @@ def test_raise_on_names_what_was_found(report: sftui.Report) -> None:
     with pytest.raises(sftui.FindingsError) as raised:
         report.raise_on("error")
     assert raised.value.report is report and report.findings[0].code in str(raised.value)
-    with pytest.raises(sftui.SftuiError, match="there is no severity bad; say error, warning, info"):
+    with pytest.raises(sftui.SftuiError, match="there is no severity bad; say error, warning, info, never"):
         report.raise_on("bad")
     errors = [one.code for one in sftui.check(CHATS, **GIVEN).findings if one.severity == "error"]
     chosen = sftui.check(CHATS, **GIVEN, ignore=errors)
     assert errors and chosen.raise_on("error") is chosen
     assert {one.severity for one in chosen.findings} == {"warning", "info"}
+
+
+@pytest.mark.parametrize(
+    ("rate", "fails"), [({"CON004": 1.0}, False), ({"CON004": "100%"}, False), ({"CON004": 0.0}, True), ({}, True)]
+)
+def test_a_code_fails_by_its_share_of_rows(rate: dict[str, float | str], fails: bool) -> None:
+    chosen = sftui.check(CHATS, **GIVEN, select=["CON004"], max_rate=rate)
+    assert chosen.findings[0].severity == "warning" and bool(chosen.over) == (fails and bool(rate))
+    if not fails:
+        assert chosen.raise_on("warning") is chosen
+        return
+    with pytest.raises(sftui.FindingsError, match="max_rate allows 0.000%" if rate else "CON004") as raised:
+        chosen.raise_on("never" if rate else "warning")
+    assert raised.value.report is chosen
+
+
+@pytest.mark.parametrize(
+    ("rate", "said"),
+    [
+        ({"CON004": 1.5}, "max_rate CON004=1.5 is not understood"),
+        ({"XYZ": 0.5}, "max_rate: there is no code `XYZ`"),
+        ({"CON004": "baseline"}, "max_rate has no baseline to read"),
+    ],
+)
+def test_a_rate_that_is_none_is_refused(rate: dict[str, float | str], said: str) -> None:
+    with pytest.raises(sftui.SftuiError, match=said):
+        sftui.check(CHATS, **GIVEN, max_rate=rate)
 
 
 def test_codes_are_chosen_as_on_the_command_line(report: sftui.Report) -> None:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -24,7 +25,9 @@ from sftui.findings import (
 )
 from sftui.findings.hashes import Hashes
 from sftui.findings.look import RowLook
+from sftui.findings.near import near_copies, runs_of
 from sftui.findings.rule import Case
+from sftui.findings.rules.near import near_finding
 from sftui.flat import labelled
 from sftui.model import IGNORE_INDEX, Inspection, Row
 from sftui.recipe import Recipe, changed
@@ -238,6 +241,7 @@ def run(case: Case, recipe: Recipe | None = None) -> Outcome:
     """Every finding of the case: by row, of the set-up and of the dataset."""
     context, inspections = open_case(case, case.rows, recipe)
     evaluation: Hashes | None = None
+    held_out: tuple[Inspection, ...] = ()
     if case.evaluation:
         other, held_out = open_case(case, case.evaluation, recipe)
         seen = DatasetChecks(other)
@@ -251,6 +255,8 @@ def run(case: Case, recipe: Recipe | None = None) -> Outcome:
         checks.add(RowLook(inspection, context))
     found.extend(check_setup(context, inspections))
     found.extend(check_dataset(checks))
+    if case.near is not None:
+        found.extend(near(case.near, [RowLook(one, context) for one in inspections], held_out))
     found.extend(damaged_files(Damage(*one) for one in case.damage))
     if case.second:
         reader = brought(case.preset)
@@ -260,6 +266,20 @@ def run(case: Case, recipe: Recipe | None = None) -> Outcome:
             refused_files(load(lambda: iter(files), reader, trainers.trainer_named(case.preset).title).problem)
         )
     return Outcome(tuple(found), inspections, context)
+
+
+def near(least: float, looks: Sequence[RowLook], held_out: Sequence[Inspection]) -> list[Finding]:
+    """The near copies among rows, and of rows of the evaluation set, which count downwards from -1."""
+    context = looks[0].context
+    every = {look.inspection.row.index: look for look in looks}
+    every |= {-1 - one.row.index: RowLook(one, context) for one in held_out}
+    copies = near_copies(
+        combinations(every, 2),
+        least,
+        lambda number: (runs_of(every[number]), bytes([number % 256])),
+        lambda number: number < 0,
+    )
+    return [near_finding(copy, context, "") for copy in copies]
 
 
 def outcome_of(case: Case) -> Outcome:
