@@ -36,8 +36,8 @@ THK008 = major(
 def thought_alone(look: RowLook) -> Iterator[Fault]:
     """THK008: of answers that are trained, where no other one and no call follows."""
     answering = look.context.traits.answering
-    masked = {stretch[2] for at, stretch in enumerate(look.stretches) if not look.mask.trained_in.get(at)}
-    masked -= {look.stretches[at][2] for at, count in look.mask.trained_in.items() if count}
+    trained = {stretch[2] for stretch, count in zip(look.stretches, look.mask.trained_in) if count}
+    masked = {stretch[2] for stretch in look.stretches} - trained
     if look.conversation.completion is not None:
         alone = {1: _thought(look.conversation.completion, look.conversation.prompt or "")}
     else:
