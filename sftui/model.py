@@ -558,7 +558,7 @@ class RowSummary:
     is of it); `cut` tokens were there before. `errors` and `warnings` count findings.
     `repaired`: a repair changes the row or leaves it out. `evaluates`: the trainer sets it aside for evaluation.
     `verdict` is what its findings come to, as `error` or `warning` and a few words; `strip` what is trained, over a few
-    cells.
+    cells; `ends` of how many answers that are trained the end token is, too, and how many there are (None: not known).
     """
 
     index: int
@@ -574,6 +574,7 @@ class RowSummary:
     evaluates: bool = False
     verdict: tuple[str, str] | None = None
     strip: str = ""
+    ends: tuple[int, int] | None = None
 
 
 @value_class

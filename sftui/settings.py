@@ -27,7 +27,8 @@ from sftui.safe_yaml import YamlProblem, load_yaml
 from sftui.side_files import read_side_file
 from sftui.values import value_class
 
-THEMES = ("dark", "light", "ansi", "mono")
+THEMES = ("dark", "light", "contrast", "ansi", "mono")
+ZOOMS = ("text", "columns", "rows")
 GLYPHS = ("ascii", "unicode")
 
 
@@ -44,6 +45,7 @@ class UserSettings:
     environment: str | None = None
     trainers_from: tuple[str, ...] = ()
     glyphs: str | None = None
+    zoom: str = "text"
 
 
 def settings_file() -> Path:
@@ -128,6 +130,7 @@ def _trainers_from(value: Any) -> tuple[str, ...]:
 
 _READERS: Mapping[str, Callable[[Any], Any]] = {
     "theme": partial(_word_of, THEMES),
+    "zoom": partial(_word_of, ZOOMS),
     "mouse": _mouse,
     "glyphs": partial(_word_of, GLYPHS),
     "keymap": _keymap,

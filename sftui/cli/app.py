@@ -72,9 +72,8 @@ def output_option(text: str, *names: str, group: str = WRITTEN, metavar: str = "
 
 
 first_row = number_option(USUAL, "the row to show first, from 0", "--row", default=0, least=0)
-theme_option = choice_option(
-    OTHER, ["dark", "light", "ansi", "mono"], "colour theme; default: chosen from the terminal", "--theme"
-)
+COLOURS = ["dark", "light", "contrast", "ansi", "mono"]
+theme_option = choice_option(OTHER, COLOURS, "colour theme; default: chosen from the terminal", "--theme")
 no_mouse = flag(OTHER, "do not capture the mouse", "--no-mouse")
 text_or_json = choice_option(
     WRITTEN, ["text", "json"], "text for people, or json for programs", "--format", "form", default="text"
@@ -212,7 +211,7 @@ def demo() -> None:
 @Option(USUAL, "N", "port to listen on; default: a free one", "--port", type=click.IntRange(0, 65535), default=0)
 @Option(USUAL, "ADDRESS", "address to listen on; default: 127.0.0.1, this machine only", "--host", default="127.0.0.1")
 @flag(USUAL, "allow a --host that other machines can reach; the connection is not encrypted", "--public")
-@choice_option(OTHER, ["dark", "light", "ansi", "mono"], "colour theme; default: dark", "--theme")
+@choice_option(OTHER, COLOURS, "colour theme; default: dark", "--theme")
 def serve() -> None:
     """Open the inspector on DATA in a browser. Prints a secret address: only those who have it can open the inspector.
     Needs pip install 'sftui[serve]'."""

@@ -19,6 +19,7 @@ from sftui.tui.commands.table import COMMANDS
 from sftui.tui.keys import build_keymap
 from sftui.tui.main_screen import MainScreen
 from sftui.tui.state import Tour
+from sftui.views.grid import GridState, Zoom
 from sftui.workspace import Workspace
 
 SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
@@ -34,6 +35,7 @@ class SftuiApp(KeyedApp[None], inherit_bindings=False):
         self.workspace = workspace
         self.main = MainScreen(workspace, build_keymap(COMMANDS, settings.keymap), self.look)
         self.mouse_on = settings.mouse
+        self.main.panes.tokens.state = GridState(Zoom(settings.zoom))
 
     def get_default_screen(self) -> MainScreen:
         return self.main

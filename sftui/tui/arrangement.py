@@ -12,40 +12,39 @@ from sftui.tui.contexts import (
     FINDINGS,
     LIST,
     RECIPE,
-    RENDERED,
     TOKENS,
 )
 from sftui.tui.state import FocusState, Sizes
 
 NARROW = 80
 WIDE = 120
-"""From this width on a view stands next to the tokens, and panes have titles where there is height."""
+"""From this width on a view stands next to the tokens."""
 WIDEST = 160
 """From this width on the conversation and the findings stand next to the tokens, whatever else is open."""
-HUGE = 240
-"""From this width on the recipe stands there too, and the rendered text below the tokens."""
-TITLED = 30
-"""Lines from which on a line of titles over the panes is not missed."""
 TALL = 36
-TALLEST = 50
 SIDES = (DOCUMENT, CONVERSATION_PANE, FINDINGS, FIGURES)
 """Who may hold the keys next to the tokens, or in their place."""
 PREVIEW = 18
 """Cells of a row's preview where the list is as narrow as it may be with one."""
+SLIM = 27
+"""Cells of a list that shows no more than the share, the flags and what a row begins with."""
 LEAST = {LIST: 12, RECIPE: 24, CONVERSATION_PANE: 24, TOKENS: 30}
 """Cells of a column that is made narrower by hand."""
 FEWEST = 3
 """Lines of a pane that is made lower by hand."""
 
 
+BOX, RULE = "box", "rule"
+
+
 class Box(NamedTuple):
-    """Where a pane stands, in cells of the body; `titled`: a rule with its name is right above it."""
+    """Where a pane stands, in cells of the body; `frame` is what stands around it: a BOX, a RULE above, or nothing."""
 
     x: int
     y: int
     width: int
     height: int
-    titled: bool
+    frame: str = ""
 
 
 class Arrangement(NamedTuple):
@@ -53,7 +52,6 @@ class Arrangement(NamedTuple):
     below the tokens (or in their place) shows, `standing` are the views that are on screen without being open."""
 
     narrow: bool
-    titled: bool
     columns: tuple[tuple[str, ...], ...]
     below: str | None
     standing: tuple[str, ...] = ()
@@ -100,24 +98,21 @@ def arrange(what: FocusState, width: int, height: int) -> Arrangement:
     seen = tuple(view for view in whole.views if whole.pane_of(view) == holder)
     standing = tuple(view for view in seen if view in whole.standing)
     below = whole.below if whole.below in seen else None
-    return Arrangement(whole.narrow, whole.titled, ((holder,),), below, standing)
+    return Arrangement(whole.narrow, ((holder,),), below, standing)
 
 
 def _arrange(what: FocusState, width: int, height: int) -> Arrangement:
-    wide, roomy, huge = width >= WIDE, width >= WIDEST, width >= HUGE
-    tall = height >= TALL
+    wide, roomy, tall = width >= WIDE, width >= WIDEST, height >= TALL
     standing: tuple[str, ...] = ()
     below = what.view
     if roomy:
         standing = (CONVERSATION, FINDINGS)
         below = None if what.view in standing else what.view
-        if below is None and huge and height >= TALLEST:
-            standing, below = (*standing, RENDERED), RENDERED
     view = {None: None, FINDINGS: FINDINGS, FIGURES: FIGURES}.get(below, DOCUMENT)
     columns: list[tuple[str, ...]] = []
     if what.rows and (not what.recipe or roomy):
         columns.append((LIST,))
-    if what.recipe or huge:
+    if what.recipe:
         columns.append((RECIPE,))
     shown = () if view is None else (view,)
     if roomy and tall:
@@ -131,7 +126,7 @@ def _arrange(what: FocusState, width: int, height: int) -> Arrangement:
         columns.append((TOKENS, *shown))
     else:
         columns.append(shown)
-    return Arrangement(width < NARROW, wide and height >= TITLED, tuple(columns), below, standing)
+    return Arrangement(width < NARROW, tuple(columns), below, standing)
 
 
 # — places —
@@ -144,8 +139,8 @@ def place(now: Arrangement, sizes: Sizes, width: int, height: int, bare: int) ->
     boxes: dict[str, Box] = {}
     x = 0
     for column, cells in zip(now.columns, _widths(now, sizes, width, bare)):
-        boxes |= _column(column, x, cells, height, now.titled, sizes)
-        x += cells + 1
+        boxes |= _column(column, x + 1, cells, height, sizes)
+        x += cells + 2
     return boxes
 
 
@@ -155,32 +150,31 @@ def _stacked(now: Arrangement, width: int, height: int) -> dict[str, Box]:
     y = 0
     rest = [pane for pane in now.panes if pane != LIST]
     if LIST in now.panes:
-        boxes[LIST] = Box(0, 0, width, 1 if rest else height, False)
+        boxes[LIST] = Box(0, 0, width, 1 if rest else height)
         y = 1
     for number, pane in enumerate(rest):
         ruled = number > 0
         lines = (height - y) // (len(rest) - number) - ruled
-        boxes[pane] = Box(0, y + ruled, width, max(lines, 0), ruled)
+        boxes[pane] = Box(0, y + ruled, width, max(lines, 0), RULE if ruled else "")
         y += lines + ruled
     return boxes
 
 
-def _column(column: tuple[str, ...], x: int, width: int, height: int, titled: bool, sizes: Sizes) -> dict[str, Box]:
+def _column(column: tuple[str, ...], x: int, width: int, height: int, sizes: Sizes) -> dict[str, Box]:
     """The panes of a column, the last one as high as it was made."""
-    top = int(titled)
     if len(column) == 1:
-        return {column[0]: Box(x, top, width, max(height - top, 0), titled)}
+        return {column[0]: Box(x, 1, width, max(height - 2, 0), BOX)}
     upper, lower = column
-    room, size = height - top - 1, _height_of(column)
+    room, size = max(height - 4, 0), _height_of(column)
     lines = (room * 2 // 5 if size == "findings" else room // 2) + getattr(sizes, size)
     lines = max(min(lines, room - FEWEST), FEWEST) if room >= 2 * FEWEST else room // 2
-    return {upper: Box(x, top, width, room - lines, titled), lower: Box(x, top + room - lines + 1, width, lines, True)}
+    return {upper: Box(x, 1, width, room - lines, BOX), lower: Box(x, room - lines + 3, width, lines, BOX)}
 
 
 def _widths(now: Arrangement, sizes: Sizes, width: int, bare: int) -> tuple[int, ...]:
-    """Cells of each column, without the rules between them; the tokens have what the others leave."""
+    """Cells of each column, without its frame; the tokens have what the others leave."""
     main = now.main
-    room = width - len(now.columns) + 1
+    room = width - 2 * len(now.columns)
     usual, made = [0] * len(now.columns), [0] * len(now.columns)
     for number, column in enumerate(now.columns):
         if number != main:
@@ -212,7 +206,7 @@ def _usual(name: str, now: Arrangement, width: int, bare: int) -> int:
     recipe, side = (RECIPE,) in now.columns, any(column[0] in SIDES for column in now.columns)
     if name == LIST:
         if width < WIDE or (side and width < WIDE + 20) or (recipe and width < 200):
-            return bare
+            return max(SLIM, width * 35 // 100 if not side and not recipe else 0)
         if width < WIDEST:
             return bare + PREVIEW
         return max(bare + PREVIEW, int(width * (0.25 if recipe else 0.28)))
@@ -221,8 +215,8 @@ def _usual(name: str, now: Arrangement, width: int, bare: int) -> int:
             return 39
         return 51 if width < WIDEST else min(max(43, int(width * 0.19)), 60)
     if width < WIDEST:
-        most = width - 1 - (bare if width < WIDE + 20 else bare + PREVIEW) if (LIST,) in now.columns else width
-        return (most - 1) // 2
+        most = width - (2 + _usual(LIST, now, width, bare) if (LIST,) in now.columns else 0)
+        return (most - 4) // 2
     return int(width * (0.25 if recipe else 0.27))
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 
-from sftui.text import cell_width, clip, share, visible
+from sftui.text import cell_width, clip, many, visible
 from sftui.tui.commands.command import show_key
 from sftui.tui.contexts import ANY, DOCUMENT, FIGURES, FINDINGS, LIST, RECIPE
 from sftui.tui.keys import Keymap
@@ -33,90 +34,106 @@ class Bar(LineView):
         return crop(self.lines[line], self.size.width)
 
 
-def status_cells(status: Status, width: int) -> Line:
-    """The status line in `width` cells: what is left out first is the source, then the preset's name.
+def status_cells(status: Status, width: int, keys: Mapping[str, str]) -> tuple[Line, Line]:
+    """The two lines at the top in `width` cells: what is trained of the row and what there is to look at; and whose
+    rules hold. `keys` are those of the commands that lead on.
 
-    Always there are the side of a comparison that is shown, which comes first, the star that says that what is shown is
-    in no file yet, the letter of a review mark, how many notes there are to read, and the sign of data that is damaged
-    or changed on disk.
+    Always on the first are the side of a comparison that is shown, the star that says that what is shown is in no file
+    yet, the letter of a review mark, the sign of data that is damaged or changed on disk, and a tokenizer that is not
+    verified. What is good stands on the second, and is quiet.
     """
+    return _verdict_cells(status, width, keys["findings"]), _rules_cells(status, width, keys["notes"])
+
+
+def _verdict_cells(status: Status, width: int, key: str) -> Line:
     count = f"{status.rows:,}" if status.exact else f"≥{status.rows:,}"
     if not status.exact and 0 < status.indexing < 1:
         count += f" ({min(99, int(100 * status.indexing))} %)"
-    place = f"row {status.row:,} of {count}" + (f" ({status.order})" if status.order else "")
+    order = f" ({status.order})" if status.order else ""
     state, state_role = _STATES.get(status.state, (status.state, Role.DIM))
-    pending = f" {status.pending}" if status.pending else ""
-    verdict, grave = _verdict(status)
-    parts: dict[str, tuple[str, Role]] = {
-        "side": (status.side, Role.CHANGED),
-        "source": ("", Role.DIM),
-        "place": (place, Role.TITLE),
-        "data": (status.data, Role.ERROR),
-        "mark": (status.mark, Role.KEY),
-        "repaired": (status.repaired, Role.CHANGED),
-        "rule": (status.rule, Role.PLAIN),
-        "trained": (_trained(status), Role.ERROR if status.stopped else Role.TRAINED),
-        "verdict": (verdict, grave or Role.PLAIN),
-        "notes": (f"{NOTES} {status.notes:,}" if status.notes else "", Role.KEY),
-        "state": (state + (f", {status.version}" if status.version else ""), state_role),
-    }
-
-    def put(**texts: str) -> int:
-        """Other texts; how many cells all of them take."""
-        parts.update({name: (text, parts[name][1]) for name, text in texts.items()})
-        return sum(cell_width(text) + 3 for text, _ in parts.values() if text) - 1 + cell_width(pending)
-
-    rule = status.rule.split(" ", 1)[-1]
-    if verdict and put(rule=rule) > width:
-        parts |= {"trained": parts["verdict"], "verdict": ("", Role.PLAIN)}  # how much is trained says less than this
-    rest = put(rule=status.rule)
-    if rest + 6 > width:
-        rest = put(rule=rule)
-    if rest > width:
-        short = place.removeprefix("row ").replace(" of ", "/")
-        rest = put(place=short, trained=parts["trained"][0].replace(" trained", ""))
-    if rest > width and status.version:
-        rest = put(state=status.version)  # whose ids is more than how far the proof is
-    if rest > width:
-        put(notes=parts["notes"][0].replace(" ", ""))
-        rest = put(**{name: parts[name][0][:1] for name in ("repaired", "mark", "data")})
-    room = width - rest - 3
-    put(source=clip(visible(status.source), room) if room >= 4 else "")
-    cells = LineBuilder().add(" ")
-    for number, (text, role) in enumerate(part for part in parts.values() if part[0]):
-        cells.add(" · " if number else "", Role.DIM).add(text, role)
-    return cells.add(pending, Role.WARNING).line()
+    signs = ((status.data, Role.ERROR), (status.mark, Role.KEY), (status.repaired, Role.CHANGED))
+    found = sum(status.found or ())
+    looks = Role.ERROR if status.found and status.found[0] else Role.WARNING
+    long, short = f"{many(found, 'thing')} to look at ({key})", f"! {found} ({key})"
+    short_state = status.version or state  # whose ids is more than how far the proof is
+    ways = (
+        (f"row {status.row:,} of {count}{order}", 0, long, state, 99),
+        (f"row {status.row:,} of {count}{order}", 0, short, state, 99),
+        (f"row {status.row:,} of {count}{order}", 1, short, state, 99),
+        (f"{status.row:,}/{count}{order}", 1, short, short_state, 99),
+        (f"{status.row:,}/{count}{order}", 2, short, short_state, 99),
+        (f"{status.row:,}/{count}", 2, short, short_state, 1),
+        (f"{status.row:,}/{count}", 3, short, short_state, 1),
+        (f"{status.row:,}/{count}", 4, short, short_state, 1),
+    )
+    for place, brief, things, shown, letters in ways:
+        left = LineBuilder().add(" ").add(f"{status.side}  " if status.side else "", Role.CHANGED)
+        left.add(f"{place}  ", Role.TITLE)
+        for text, role in signs:
+            left.add(f"{text[:letters]}  " if text else "", role)
+        for text, role in _sentence(status, brief):
+            left.add(text, role)
+        right = LineBuilder()
+        quiet = status.state == "proven" and not (status.version and brief)
+        right.add("" if quiet else f"  {shown}", state_role)
+        right.add(f"  {things}" if found else "", looks)
+        right.add(f" {status.pending}" if status.pending else "", Role.WARNING)
+        if left.width + right.width < width:
+            break
+    return crop((*left.pad_to(max(left.width, width - right.width - 1)).line(), *right.line()), width)
 
 
-NOTES = "ⓘ"
-"""Stands before the number of notes."""
+def _sentence(status: Status, brief: int) -> tuple[tuple[str, Role], ...]:
+    """What becomes of the row, with its number; `brief` says how short."""
+    if status.stopped:
+        return ((f"✗ {status.stopped}", Role.ERROR),)
+    if status.total is None or status.trained is None:
+        return (("…", Role.DIM),)
+    if status.evaluates:
+        return ((f"{EVALUATES}: nothing of it is trained", Role.PLAIN),)
+    tokens = " tokens" if brief < 2 else ""
+    counted = f"{status.trained:,} of {status.total:,}{tokens} trained"
+    if brief > 2:
+        counted = f"{status.trained:,}/{status.total:,}"
+    if status.verdict is not None:
+        sign, role = ("✗", Role.ERROR) if status.verdict[0] == "error" else ("!", Role.WARNING)
+        return ((f"{sign} {status.verdict[1]}", role), (f": {counted}" if brief < 4 else "", Role.PLAIN))
+    sign = "✓ " if status.found is not None and status.trained else ""
+    ends = _ends(status.ends) if not brief else ""
+    return ((sign, Role.GOOD), (counted, Role.TRAINED if status.trained else Role.WARNING), (ends, Role.PLAIN))
+
+
+def _ends(ends: tuple[int, int] | None) -> str:
+    if ends is None:
+        return ""
+    ended, answers = ends
+    if ended == answers:
+        return f", end token{'s' if answers > 1 else ''} included"
+    return f", end token of {ended} of {answers} answers" if ended else ", end token not trained"
+
+
+def _rules_cells(status: Status, width: int, key: str) -> Line:
+    state = "tokenizer verified" if status.state == "proven" else ""
+    right = ", ".join(filter(None, (state, status.version)))
+    notes = f"{many(status.notes, 'note')} ({key})" if status.notes else ""
+    ways = (((visible(status.source), status.rule, notes), right), ((status.rule, notes), right))
+    for named, shown in (*ways, ((status.rule, notes), status.version), ((notes or status.rule,), status.version)):
+        left = " · ".join(filter(None, named))
+        if cell_width(left) + cell_width(shown) + 3 <= width:
+            break
+    builder = LineBuilder().add(f" {clip(left, max(width - 3 - cell_width(shown), 0))}", Role.DIM)
+    return builder.pad_to(width - cell_width(shown) - 1).add(shown, Role.DIM).line()
+
+
 _STATES = {
     "loading": ("tokenizer …", Role.WARNING),
     "provisional": ("≈ provisional", Role.WARNING),
-    "proven": ("✓ proven", Role.GOOD),
+    "proven": ("tokenizer verified", Role.DIM),
     "random": ("≈ drawn anew", Role.WARNING),
     "corrected": ("✓ corrected", Role.WARNING),
     "failed": ("✗ tokenizer", Role.ERROR),
     "none": ("no tokenizer", Role.ERROR),
 }
-
-
-def _verdict(status: Status) -> tuple[str, Role | None]:
-    """What the row's findings come to; nothing where a stage says already why it goes no further."""
-    if status.verdict is None or status.stopped or status.trained is None:
-        return "", None
-    severity, words = status.verdict
-    return (f"✗ {words}", Role.ERROR) if severity == "error" else (f"! {words}", Role.WARNING)
-
-
-def _trained(status: Status) -> str:
-    if status.stopped:
-        return status.stopped
-    if status.total is None or status.trained is None:
-        return "…"
-    if status.evaluates:
-        return EVALUATES
-    return f"{status.trained:,}/{status.total:,} trained {share(status.trained, status.total)}"
 
 
 Entry = tuple[tuple[str, ...], str]

@@ -9,7 +9,7 @@ from textual.geometry import NULL_OFFSET, Region, Size, Spacing
 from textual.layout import ArrangeResult, Layout, WidgetPlacement
 from textual.widget import Widget
 
-from sftui.tui.arrangement import Arrangement, Box
+from sftui.tui.arrangement import BOX, Arrangement, Box
 from sftui.tui.contexts import TOKENS
 from sftui.tui.line_view import LineView
 from sftui.views.cells import Line
@@ -59,13 +59,15 @@ class Body(Widget, inherit_bindings=False):
     ALLOW_SELECT = False
     BLANK = True  # the frame covers it
 
-    def __init__(self, panes: Mapping[str, LineView], places: Places) -> None:
+    def __init__(self, panes: Mapping[str, LineView], places: Places, key_of: Callable[[str], str]) -> None:
         super().__init__(id="body")
-        self.panes, self.places = panes, places
+        self.panes, self.places, self.key_of = panes, places, key_of
         self.frame = Frame()
         self.frame.make = self._framed
         self._at_places = AtPlaces(self.frame, panes, places)
         self.holder = TOKENS
+        for pane in panes.values():
+            pane.drawn_anew = lambda: self.draw(self.holder)
 
     @property
     def layout(self) -> Layout:
@@ -81,7 +83,7 @@ class Body(Widget, inherit_bindings=False):
         boxes = self.places(self.size or self.app.size)
         for name, pane in self.panes.items():
             pane.display = name in now.panes
-            pane.headed = name in boxes and boxes[name].titled
+            pane.headed = name in boxes and boxes[name].frame != ""
         if self.size and boxes != self._at_places.laid:
             self.frame.refresh(repaint=False, layout=True)  # of a child: it is its parent that is laid out anew
 
@@ -93,9 +95,11 @@ class Body(Widget, inherit_bindings=False):
 
     def _framed(self, width: int, height: int) -> tuple[Line, ...]:
         boxes = self.places(Size(width, height))
-        titled = any(box.titled for box in boxes.values())
         framed = []
-        for name, box in boxes.items():
-            title = self.panes[name].title(box.width, name == self.holder) if box.titled else None
-            framed.append(FramedPane(*box[:4], title, titled and name == self.holder))
+        for number, (name, box) in enumerate(boxes.items(), 1):
+            pane, active = self.panes[name], name == self.holder
+            if box.frame:
+                pane.number, pane.key = number, self.key_of(pane.named())
+                title = pane.title(box.width, active)
+                framed.append(FramedPane(*box[:4], title, active, box.frame == BOX, pane.rules()))
         return frame_lines(framed, width, height)

@@ -22,6 +22,13 @@ BATCH, PACKS, COMPARE, WHY = "batch", "packs", "compare", "why"
 HOLDERS = {FINDINGS: FINDINGS, FIGURES: FIGURES, WHY: TOKENS}
 """Who gets the keys with a view that is opened, where that is not the document pane; the card of a token leaves them to
 the tokens."""
+COMMAND_OF = {
+    **{RECIPE: "recipe", FINDINGS: "findings", FIGURES: "figures", CONVERSATION: "pane.conversation"},
+    **{RENDERED: "pane.rendered", RAW: "pane.raw", BOUNDARY: "boundary", BATCH: "batch", PACKS: "packs"},
+    **{COMPARE: "compare", WHY: "tokens.explain", "rows": "list.toggle", "text": "zoom"},
+    **{"columns": "zoom", "tokens": "zoom"},
+}
+"""The command that leads to what a title names."""
 CYCLE = (CONVERSATION, RENDERED, RAW, None)
 """The views that come in turn, and none again."""
 

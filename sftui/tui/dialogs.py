@@ -17,7 +17,7 @@ from sftui.tui.commands.command import STEPS
 from sftui.tui.contexts import DIALOG
 from sftui.tui.keys import Keymap, KeyReader
 from sftui.tui.line_view import LineView
-from sftui.views.cells import Line, Over, Role, line, wrap
+from sftui.views.cells import Line, Role, barred, line, wrap
 
 if TYPE_CHECKING:
     from sftui.tui.base import KeyedApp
@@ -61,7 +61,7 @@ class DialogLines(LineView):
 
     def line_cells(self, number: int) -> Line:
         marked = self.picking and number == self.marked
-        return tuple(run._replace(over=Over.CURSOR) if marked else run for run in self.lines[number])
+        return barred(self.lines[number], self.size.width, True) if marked else self.lines[number]
 
 
 class Dialog(ModalScreen[DialogAnswer], inherit_bindings=False):
@@ -70,7 +70,7 @@ class Dialog(ModalScreen[DialogAnswer], inherit_bindings=False):
     DEFAULT_CSS = """
     Dialog { align: center middle; background: transparent; }
     #dialog {
-        border: solid $primary; background: $background;
+        border: round $primary; background: $background;
         height: auto; max-height: 100%; width: 100%; max-width: 100;
     }
     #dialog-lines { height: auto; }

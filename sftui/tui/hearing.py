@@ -57,9 +57,11 @@ def _say_correction(here: Inspector, inspection: Inspection) -> None:
 
 def _summaries(here: Inspector, event: ev.SummariesReady) -> None:
     here.panes.rows.put(event.rows)
-    verdict = here.panes.rows.verdict(here.state.row)
-    if verdict != here.state.status.verdict:
-        here.put(here.state.status._replace(verdict=verdict))
+    verdict, found = here.panes.rows.verdict(here.state.row), here.panes.rows.found(here.state.row)
+    before = here.state.status.verdict
+    if (verdict, found) != (before, here.state.status.found):
+        here.put(here.state.status._replace(verdict=verdict, found=found))
+    if verdict != before:
         _say_step(here, verdict)
 
 
@@ -128,7 +130,7 @@ def _tokenizer(here: Inspector, event: ev.TokenizerChanged) -> None:
     elif event.state == "provisional":
         here.say("tokens are provisional until compared with AutoTokenizer's", Role.WARNING)
     elif event.state == "proven" and before == "provisional":
-        here.say("proven: the tokens equal AutoTokenizer's", Role.GOOD)
+        here.say("verified: the tokens equal AutoTokenizer's", Role.GOOD)
     if event.whose and event.whose != here.state.reading.whose:
         here.say(event.message, Role.WARNING)
     here.put(here.state.reading._replace(whose=event.whose))
@@ -146,7 +148,7 @@ def _recipe(here: Inspector, event: ev.RecipeChanged) -> None:
     here.panes.recipe.repaint()
     here.panes.rows.forget()
     here.put(
-        here.state.status._replace(rule=f"{now.preset} {now.mask.rule}"),
+        here.state.status._replace(rule=rows.trainer_words(now)),
         here.state.batched.under_another_recipe(here.state.open.view),
         here.state.searching.under_another_recipe(),
     )

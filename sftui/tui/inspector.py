@@ -16,8 +16,18 @@ from sftui.tui.arrangement import Box, arrange, place, resized
 from sftui.tui.bars import Bar
 from sftui.tui.base import KeyedApp
 from sftui.tui.body import Body
-from sftui.tui.commands.command import Command
-from sftui.tui.contexts import CONVERSATION_PANE, DOCUMENT, FIGURES, FINDINGS, LIST, RECIPE, TOKENS, keys_of
+from sftui.tui.commands.command import Command, show_key
+from sftui.tui.contexts import (
+    COMMAND_OF,
+    CONVERSATION_PANE,
+    DOCUMENT,
+    FIGURES,
+    FINDINGS,
+    LIST,
+    RECIPE,
+    TOKENS,
+    keys_of,
+)
 from sftui.tui.dialogs import NO_OFFERS, Dialog, DialogAnswer, Maker, Offers, OptionsDialog
 from sftui.tui.keys import Keymap
 from sftui.tui.line_view import LineView
@@ -95,11 +105,16 @@ class Inspector(Screen[None], inherit_bindings=False):
         self.ask = self.prompt.ask
         """Asks for a line."""
         self.footer = Bar("footer")
-        self.body = Body(self.by_context, self.boxes)
+        self.body = Body(self.by_context, self.boxes, self.key_to)
         self.arranged = arrange(self.state.open, 0, 0)
         for pane in self.drawn():
             pane.look = look
         self.panes.rows.glyph = lambda row: self.state.kept.marks.get(row).glyph
+
+    def key_to(self, view: str) -> str:
+        """The key that leads to a pane or a view, "" where there is none."""
+        keys = self.keymap.keys_of(COMMAND_OF.get(view, ""))
+        return show_key(keys[0]) if keys else ""
 
     def drawn(self) -> tuple[LineView, ...]:
         """All that is drawn, line by line."""
@@ -230,6 +245,14 @@ class Inspector(Screen[None], inherit_bindings=False):
         """Gives the keys to the pane so many after the one that has them, round the ends."""
         there = arrange(self.state.open._replace(alone=False), *self.cells).panes
         self.put(self.state.open._replace(context=there[(there.index(self.state.open.context) + step) % len(there)]))
+
+    def pane_numbered(self, number: int) -> None:
+        """Gives the keys to the pane that has this number in its title."""
+        there = arrange(self.state.open._replace(alone=False), *self.cells).panes
+        if not 0 < number <= len(there):
+            self.say(f"there is no pane {number:,}", Role.DIM)
+            return
+        self.put(self.state.open._replace(context=there[number - 1]))
 
     @property
     def cells(self) -> Size:

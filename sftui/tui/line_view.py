@@ -9,6 +9,7 @@ cache). There is no scrollbar (it would double the bytes of every line) and no s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +40,7 @@ class LineView(Widget, can_focus=False, inherit_bindings=False):
 
     ALLOW_SELECT = False
     name_of_pane = ""
+    hint = ""
     lines: tuple[Line, ...] = ()
     owners: tuple[Any, ...] = ()
     """What each of the lines belongs to; None where it is nothing that can be marked."""
@@ -66,6 +68,8 @@ class LineView(Widget, can_focus=False, inherit_bindings=False):
         self.ground = "back"
         self.active = False
         self.headed = False
+        self.number, self.key = 0, ""
+        self.drawn_anew: Callable[[], None] = lambda: None
         self.top = 0
         self.left = 0
         self.strips: LRUCache[Line, Strip] = LRUCache(STRIPS)
@@ -82,9 +86,18 @@ class LineView(Widget, can_focus=False, inherit_bindings=False):
     def line_cells(self, line: int) -> Line:
         return self.lines[line]
 
+    def named(self) -> str:
+        """What its title calls it."""
+        return self.name_of_pane
+
     def title(self, width: int, active: bool) -> Line:
-        """Its name, in the rule above it where there is one (`headed`); `active`: it holds the keys."""
-        return title_cells(self.name_of_pane, "", width, active)
+        """Its number, name and key, in the frame above it where there is one (`headed`); `active`: it holds the
+        keys."""
+        return title_cells(self.named(), self.hint, width, active, number=self.number, key=self.key)
+
+    def rules(self) -> tuple[int, ...]:
+        """Lines of it that are rules from side to side."""
+        return ()
 
     def visible_lines(self) -> list[Line]:
         """The lines on screen, at most the height of the pane."""
@@ -228,9 +241,10 @@ class LineView(Widget, can_focus=False, inherit_bindings=False):
         self.repaint()
 
     def draw_anew(self) -> None:
-        """Lays out and draws everything."""
+        """Lays out and draws everything, and what stands around it."""
         self._lay_out()
         self.refresh()
+        self.drawn_anew()
 
     def _lay_out(self) -> None:
         self._drawn_for = self.size

@@ -37,7 +37,7 @@ class MainScreen(Inspector, inherit_bindings=False):
 
     DEFAULT_CSS = """
     MainScreen { layout: vertical; }
-    #tour { height: auto; display: none; } #detail { height: 1; }
+    #status { height: 2; } #tour { height: auto; display: none; } #detail { height: 1; }
     """
     views = VIEWS
 
@@ -76,7 +76,8 @@ class MainScreen(Inspector, inherit_bindings=False):
         self.draw_tour()
         self.put(self.state.moved.to(self.state.row, self.panes.tokens.state.cursor, self.state.open.context))
         status = self.state.status_line(notes.count(self, self.notes), self.reader.pending)
-        self.status_bar.show(status_cells(status, self.cells.width))
+        keys = {name: self._how_to_run(name) for name in ("findings", "notes")}
+        self.status_bar.show(*status_cells(status, self.cells.width, keys))
         said, context = self.state.said, self.state.open.context
         shown, left = message_lines(said.text, said.role, self.cells.width) if said.text else (self.sentence(), ())
         self.detail.show(shown)

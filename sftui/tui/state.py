@@ -82,9 +82,10 @@ class FocusState(NamedTuple):
 
 
 class Status(NamedTuple):
-    """What the status line says; `state` is loading, provisional, proven, corrected or failed, `version` whose ids are
-    shown where they are not those of the transformers that runs sftui, `verdict` what the row's findings come to,
-    `notes` how many there are to read."""
+    """What the two lines at the top say; `state` is loading, provisional, proven, corrected or failed, `version` whose
+    ids are shown where they are not those of the transformers that runs sftui, `verdict` what the row's findings come
+    to, `found` how many errors and warnings they are (None: not known yet), `ends` those of `RowSummary`, `notes` how
+    many there are to read."""
 
     source: str = ""
     row: int = 0
@@ -105,6 +106,8 @@ class Status(NamedTuple):
     version: str = ""
     evaluates: bool = False
     verdict: tuple[str, str] | None = None
+    found: tuple[int, int] | None = None
+    ends: tuple[int, int] | None = None
     notes: int = 0
 
     @property
@@ -114,7 +117,9 @@ class Status(NamedTuple):
 
     def at(self, row: int) -> Status:
         """Another row, of which nothing is known yet."""
-        return self if row == self.row else self._replace(row=row, trained=None, total=None, stopped="", verdict=None)
+        if row == self.row:
+            return self
+        return self._replace(row=row, trained=None, total=None, stopped="", verdict=None, found=None, ends=None)
 
 
 class ReadingState(NamedTuple):

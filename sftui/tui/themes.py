@@ -1,4 +1,4 @@
-"""The four themes: surfaces of neutral grey, accents on the xterm colour cube, one style per role.
+"""The themes: surfaces of neutral grey, accents on the xterm colour cube, one style per role.
 
 SSH seldom forwards COLORTERM, so colours fall to 256; saturated dark surfaces then collapse into
 black or navy (trap T7). Greys of the 24-step ramp and points of the 6×6×6 cube come out as they
@@ -18,32 +18,37 @@ from sftui.views.cells import Over, Role
 
 DEFAULT = "dark"
 TITLES = {
-    "dark": "neutral dark",
-    "light": "neutral light",
+    "dark": "dark",
+    "light": "light",
+    "contrast": "high contrast, on black",
     "ansi": "ansi: your terminal's own colours",
     "mono": "mono: no colours",
 }
 
 
 _COLOURS = {
-    "back": ("#121212", "#eeeeee", "default"),
-    "bar": ("#262626", "#dadada", "default"),
-    "text": ("#d0d0d0", "#262626", "default"),
-    "muted": ("#949494", "#626262", "default"),
-    "faint": ("#626262", "#9e9e9e", "bright_black"),
-    "trained": ("#5fafff", "#005faf", "blue"),
-    "special": ("#ffaf5f", "#875f00", "yellow"),
-    "accent": ("#afd7ff", "#005f87", "cyan"),
-    "warning": ("#ffd75f", "#87005f", "magenta"),
-    "error": ("#ff8787", "#af0000", "red"),
-    "system": ("#af87d7", "#5f00af", "bright_magenta"),
-    "user": ("#87af5f", "#005f00", "green"),
-    "assistant": ("#5fafaf", "#005f5f", "cyan"),
-    "tool": ("#d7afaf", "#875f5f", "bright_yellow"),
+    "back": ("#121212", "#ffffff", "#000000", "default"),
+    "bar": ("#303030", "#e4e4e4", "#444444", "default"),
+    "learnt": ("#10284a", "#d7ebff", "#0000af", "default"),
+    "text": ("#e4e4e4", "#1c1c1c", "#ffffff", "default"),
+    "muted": ("#a8a8a8", "#585858", "#d0d0d0", "default"),
+    "faint": ("#6c6c6c", "#949494", "#a8a8a8", "bright_black"),
+    "trained": ("#5fafff", "#005faf", "#5fd7ff", "blue"),
+    "special": ("#ffaf5f", "#875f00", "#ffaf00", "yellow"),
+    "accent": ("#afd7ff", "#005f87", "#ffff00", "cyan"),
+    "warning": ("#ffd75f", "#87005f", "#ffff5f", "magenta"),
+    "error": ("#ff8787", "#af0000", "#ff8787", "red"),
+    "system": ("#af87d7", "#5f00af", "#d7afff", "bright_magenta"),
+    "user": ("#87af5f", "#005f00", "#87ff87", "green"),
+    "assistant": ("#5fafaf", "#005f5f", "#5fffff", "cyan"),
+    "tool": ("#d7afaf", "#875f5f", "#ffd7d7", "bright_yellow"),
 }
-"""Each colour in the first three themes, as Rich reads it; `default` leaves the terminal's own, as mono always does."""
+"""Each colour in the first four themes, as Rich reads it; `default` leaves the terminal's own, as mono always does."""
 PALETTES = {
-    **{theme: {name: each[n] for name, each in _COLOURS.items()} for n, theme in enumerate(("dark", "light", "ansi"))},
+    **{
+        theme: {name: each[n] for name, each in _COLOURS.items()}
+        for n, theme in enumerate(("dark", "light", "contrast", "ansi"))
+    },
     "mono": dict.fromkeys(_COLOURS, "default"),
 }
 
@@ -51,7 +56,7 @@ PALETTES = {
 _LOOKS: dict[Role, tuple[str, dict[str, Any]]] = {
     role: (colour, dict.fromkeys(attributes.split(), True))
     for colour, attributes, roles in (
-        ("text", "", (Role.PLAIN, Role.LABEL, Role.VALUE)),
+        ("text", "", (Role.PLAIN, Role.LABEL, Role.VALUE, Role.LEARNT)),
         ("text", "bold", (Role.TITLE,)),
         ("muted", "dim", (Role.MASKED, Role.HEADER, Role.POSITION, Role.NUMBER, Role.DIM)),
         ("faint", "dim", (Role.PAD, Role.BORDER)),
@@ -71,7 +76,7 @@ _LOOKS: dict[Role, tuple[str, dict[str, Any]]] = {
 }
 """Palette colour and attributes of each role; `dim` only where the theme has no greys of its own."""
 
-_SEEN_UNDER_CURSOR = (Role.TRAINED, Role.WEIGHTED, Role.SPECIAL, Role.CUT, Role.ERROR, Role.WARNING)
+_SEEN_UNDER_CURSOR = (Role.TRAINED, Role.LEARNT, Role.WEIGHTED, Role.SPECIAL, Role.CUT, Role.ERROR, Role.WARNING)
 """Roles whose colour the cursor keeps; all others are one colour, so that a marked line is one block."""
 
 
@@ -99,10 +104,16 @@ class Styles:
             attributes = {name: on for name, on in attributes.items() if name != "dim"}
         if self.name == "mono" and role is Role.SPECIAL:
             attributes = {**attributes, "underline": True}
+        if role is Role.LEARNT and self._flat:
+            colour, attributes = "trained", {"bold": True}
+        elif role is Role.LEARNT:
+            ground = "learnt"
         front, back = Color.parse(self.palette[colour]), Color.parse(self.palette[ground])
         style = Style(color=front, bgcolor=back, reverse=over is Over.CURSOR, **attributes)
         if over is Over.CURSOR:
             return style + Style(bold=True, dim=False)
+        if over is Over.BAR:
+            return style + (Style(reverse=True) if self._flat else Style(bgcolor=Color.parse(self.palette["bar"])))
         if over is Over.HIT:
             return style + Style(color=Color.parse(self.palette["warning"]), underline=True, bold=True, dim=False)
         if over is Over.MARK:

@@ -20,8 +20,8 @@ class Step(NamedTuple):
 
 STEPS = (
     Step(
-        "One row of chat data: █ marks trained tokens, ░ masked ones. Press {tokens.right} or {tokens.left} to"
-        " move along the tokens.",
+        "One row of chat data: ⟦ ⟧ marks what is trained. In the lens below it, █ marks trained tokens, ░ masked ones."
+        " Press {tokens.right} or {tokens.left} to move along the tokens.",
         lambda was, now: now.shown is was.shown and now.cursor != was.cursor,
     ),
     Step(

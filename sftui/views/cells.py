@@ -18,6 +18,7 @@ class Role(str, Enum):
 
     PLAIN = "plain"
     TRAINED = "trained"
+    LEARNT = "learnt"
     WEIGHTED = "weighted"
     MASKED = "masked"
     SPECIAL = "special"
@@ -51,6 +52,7 @@ class Over(str, Enum):
 
     NONE = ""
     CURSOR = "cursor"
+    BAR = "bar"
     HIT = "hit"
     MARK = "mark"
 
@@ -161,6 +163,13 @@ def wrap(cells: Line, width: int, indent: str = "") -> tuple[Line, ...]:
 def text_lines(text: str, width: int, role: Role = Role.PLAIN, indent: str = "") -> tuple[Line, ...]:
     """Visible text, with real line feeds between its lines, wrapped to `width`."""
     return tuple(row for part in text.split("\n") for row in wrap(line((part, role)), width, indent))
+
+
+def barred(cells: Line, width: int, active: bool) -> Line:
+    """A line of a list as the bar that marks it, from side to side; the `active` one is where the keys are."""
+    over = Over.CURSOR if active else Over.BAR
+    filled = line(*cells, " " * max(width - sum(run.width for run in cells), 0))
+    return tuple(run._replace(over=over) for run in filled)
 
 
 def warned(text: str, width: int) -> tuple[Line, ...]:

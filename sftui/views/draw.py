@@ -3,17 +3,21 @@ flows, the columns zoom, and the rows zoom, one line per token."""
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 from typing import TypeAlias
 
-from sftui.text import clip, fit
+from sftui.text import NEWLINE, SPACE, cell_width, clip, fit
 from sftui.views.cells import Line, LineBuilder, Over, Role, crop, line, writer
+from sftui.views.frame import RULE
 from sftui.views.grid import GridLayout, GridState, Zoom, over
-from sftui.views.layout import GUTTER, LABEL_WIDTH, flow_cell, prelude_width, row_names
+from sftui.views.layout import LABEL_WIDTH, flow_cell, gutter_width, lay_out, prelude_width, row_names
 from sftui.views.table import (
+    BORDER,
     CUT,
     END,
     LEARNT,
@@ -21,6 +25,7 @@ from sftui.views.table import (
     MASKED,
     MASKED_LABEL,
     MIXED,
+    TRAINED,
     WEIGHTED,
     TokenTable,
     weight_cell,
@@ -78,7 +83,7 @@ class DrawnBands:
         """What `draw_lines` gives."""
         if table is not self._table or len(self._bands) >= MOST_BANDS:
             self._table, self._bands = table, {}
-        key, above = (layout.zoom, layout.shift, band), _over(state, layout.tokens_of(band))
+        key, above = (layout.zoom, layout.shift, band), (*_over(state, layout.tokens_of(band)), state.blanks)
         known = self._bands.get(key)
         if known is None or known[:2] != (layout, above):
             known = self._bands[key] = (layout, above, draw_lines(table, layout, state, band))
@@ -95,14 +100,14 @@ def _over(state: GridState, tokens: range) -> tuple[int | None, tuple[int, ...]]
 
 FILLED = LEARNT + MASKED
 """The glyphs that fill their column."""
-_OVER = ("pos", "token", "sees")
+_OVER = ("token", "sees")
 """The lines on which the cursor and the hits lie."""
 
 
 def _line_of(table: TokenTable, layout: GridLayout, state: GridState, tokens: range, name: str) -> Line:
     builder = LineBuilder().add(name.ljust(LABEL_WIDTH), Role.LABEL)
-    if name == "part":
-        return _part_row(builder, table, layout, tokens)
+    if name in ("part", "why"):
+        return _part_row(builder, table, layout, tokens, name)
     ghost = prelude_width(table, layout.shift)
     loss = table.loss_shifted if layout.shift else table.loss
     cells = [_cell(table, layout.shift, loss, name, i) for i in tokens]
@@ -110,7 +115,7 @@ def _line_of(table: TokenTable, layout: GridLayout, state: GridState, tokens: ra
         if ghost and i == table.first:
             first, of_first = _ghost_cell(table, name)
             builder.add(fit(first, ghost - 1), of_first).add(" ")
-        width, fill = layout.columns[i], name == "loss" and loss[i] in FILLED
+        width, fill = layout.columns[i], name == "mask" and loss[i] in FILLED
         above = over(state, i) if name in _OVER else Over.NONE
         builder.add(text * width if fill else fit(text, width), role, above)
         if after is None:
@@ -132,7 +137,7 @@ def _cell(table: TokenTable, shift: bool, loss: str, name: str, i: int) -> tuple
         return table.cells[i], table.roles[i] if not shift else _sees_role(table, i)
     if name == "id":
         return str(table.ids[i]), Role.CUT if glyph == CUT else Role.NUMBER
-    if name == "loss":
+    if name == "mask":
         return glyph, LOSS_ROLES[glyph]
     if name == "weight":
         return weight_cell(table, i, shift), LOSS_ROLES[glyph]
@@ -166,24 +171,27 @@ def _ghost_cell(table: TokenTable, name: str) -> tuple[str, Role]:
         "sees": NOTHING_PRECEDES,
         "learns": table.target_cell(first) if table.loss[first] in LEARNT else table.cells[first],
         "label": table.label_cell(first),
-        "loss": END,
+        "mask": END,
     }
     return texts.get(name, ""), Role.GHOST
 
 
-def _part_row(builder: LineBuilder, table: TokenTable, layout: GridLayout, tokens: range) -> Line:
-    """The part named once per run of tokens, over all the columns of the run."""
+def _part_row(builder: LineBuilder, table: TokenTable, layout: GridLayout, tokens: range, name: str) -> Line:
+    """The part, or why it is trained or masked, named once per run of tokens, over all the columns of the run."""
     ghost = prelude_width(table, layout.shift)
     start = tokens[0]
     while start <= tokens[-1]:
         end = start + 1
-        while end <= tokens[-1] and _same_part(table, start, end) and not (ghost and end == table.first):
+        told = _reason(table, start, layout.shift) if name == "why" else table.parts[start]
+        while end <= tokens[-1] and not (ghost and end == table.first):
+            if told != _reason(table, end, layout.shift) if name == "why" else not _same_part(table, start, end):
+                break
             end += 1
         if ghost and start == table.first:
             builder.add(" " * ghost)
         width = sum(layout.columns[i] + 1 for i in range(start, end)) - 1
         role = Role.CUT if table.loss[start] == CUT else writer(table.writer(start), Role.HEADER)
-        builder.add(_named(table.parts[start], width), role)
+        builder.add(_named(told, width), Role.DIM if name == "why" else role)
         if end <= tokens[-1]:
             builder.add(" ", role)
         start = end
@@ -215,23 +223,117 @@ WORDS_WIDTH = 26
 
 
 def draw_flow(table: TokenTable, layout: GridLayout, state: GridState, band: int) -> Line:
-    """One line of the text zoom: the gutter's loss glyph, then the tokens that stand on it."""
+    """One line of the text zoom: the gutter with the role and the loss glyph, then the tokens that stand on it."""
     tokens = layout.tokens_of(band)
     if not tokens:
         return _ghost(table, layout)
     loss = table.loss_shifted if layout.shift else table.loss
-    builder = LineBuilder().add(*_gutter(loss, tokens)).add(" " * (GUTTER - 1))
+    builder = _margin(table, layout, band)
+    builder.add(*_gutter(loss, tokens)).add(" ")
     for i in tokens:
-        cell = flow_cell(table, i, loss, layout.shift)
+        shown = None if state.blanks or state.cursor == i else _read(table, loss, i)
+        cell = flow_cell(table, i, loss, layout.shift, shown)
         if i == tokens[-1] and band + 1 < layout.bands and layout.starts[band + 1] == i:
             cell = cell[: layout.offsets[band + 1]]
         if i == tokens[0]:
             cell = cell[layout.offsets[band] :]
-        role = LOSS_ROLES[loss[i]] if loss[i] in LEARNT else table.roles[i]
+            wrapped = not _begins(table, i) and not table.tagged[i - 1].endswith(NEWLINE)
+            cell = cell[1:] if wrapped and shown is not None and cell.startswith(" ") else cell
+        role = _FLOW_ROLES.get(loss[i], table.roles[i])
         if layout.shift and role in (Role.TRAINED, Role.WEIGHTED) and loss[i] not in LEARNT:
             role = LOSS_ROLES[loss[i]]
         builder.add(cell, role, over(state, i))
     return crop(builder.line(), layout.width)
+
+
+def _begins(table: TokenTable, i: int) -> bool:
+    return not i or table.messages[i - 1] != table.messages[i]
+
+
+_FLOW_ROLES = {TRAINED: Role.LEARNT, WEIGHTED: Role.WEIGHTED}
+SHORT_NAMES = {"assistant": "asst", "system": "sys", "developer": "dev", "function": "func"}
+
+
+def _margin(table: TokenTable, layout: GridLayout, band: int) -> LineBuilder:
+    """Who wrote a line of the text zoom: the role where its message begins, below it a rule in the same colour."""
+    first, cells = layout.starts[band], gutter_width(layout.width) - 2
+    name = table.writer(first)
+    begins = not layout.offsets[band] and _begins(table, first)
+    if cells < len("assistant"):
+        name = SHORT_NAMES.get(name, name)
+    shown = f"{clip(name, cells - 1)}" if begins else f"{BORDER:>{cells - 1}}" if name and cells else ""
+    return LineBuilder().add(fit(shown, cells), writer(table.writer(first), Role.HEADER))
+
+
+_LONE = re.compile(r"(?<![␣\0])␣(?![␣⏎\0])|(?<=⏎)␣+(?!\0)|(?<![⏎\0])⏎(?![⏎\0])")
+"""White space that decides nothing: a space between words, an indentation, the end of a line within a text. \0 is the
+edge of a run, of a message or of a part of it."""
+
+
+INDENT = 64
+"""Cells of an indentation whose beginning is looked for."""
+
+
+@lru_cache(8192)
+def _prose(before: str, cell: str, after: str) -> str:
+    """A token's text with white space only where it decides something."""
+    return _LONE.sub(lambda found: " " * len(found[0]), before + cell + after)[len(before) : len(before + cell)]
+
+
+def _read(table: TokenTable, loss: str, i: int) -> str:
+    """The text of a token as one reads it, between what stands before and after it."""
+    cell = table.tagged[i]
+    if SPACE not in cell and NEWLINE not in cell:
+        return cell
+
+    def edge(a: int, b: int) -> bool:
+        return loss[a] != loss[b] or table.parts[a] != table.parts[b] or table.messages[a] != table.messages[b]
+
+    before, at = "", i
+    while at and not edge(at - 1, at) and not before.strip(SPACE) and len(before) < INDENT:
+        at -= 1
+        before = table.tagged[at][-1:] + before if table.tagged[at].strip(SPACE) else table.tagged[at] + before
+    before = before or "\0"
+    after = "\0" if i + 1 == len(loss) or edge(i, i + 1) else table.tagged[i + 1][:1]
+    return _prose(before, cell, after)
+
+
+def token_of_flow(table: TokenTable, layout: GridLayout, band: int, x: int) -> int | None:
+    """The token of a line of the text zoom that stands in a cell, or the nearest one."""
+    tokens, at = layout.tokens_of(band), gutter_width(layout.width)
+    loss = table.loss_shifted if layout.shift else table.loss
+    for i in tokens:
+        cell = flow_cell(table, i, loss, layout.shift)
+        at += cell_width(cell[layout.offsets[band] :] if i == tokens[0] else cell)
+        if at > x:
+            return i
+    return tokens[-1] if tokens else None
+
+
+def named_rule(name: str, width: int) -> Line:
+    """What stands between the text and what is below it, from side to side."""
+    return crop(line((f"{RULE} {name} {RULE * max(width - len(name) - 3, 0)}", Role.BORDER)), width)
+
+
+def draw_words(table: TokenTable, state: GridState, height: int) -> tuple[Line, ...]:
+    """The page of lines of the rows zoom that the cursor is on."""
+    layout = lay_out(table, Zoom.ROWS, state.shift, state.width)
+    page = max(height - layout.header, 1)
+    page = layout.bands if layout.bands <= page else page
+    top = layout.band_of(state.cursor) // page * page
+    return draw(table, layout, replace(state, top=top, height=height))
+
+
+def draw_lens(table: TokenTable, lens: GridLayout, state: GridState, bands: int) -> tuple[Line, ...]:
+    """The aligned table around the cursor: the page of so many bands that it is on. `lens` is a layout of columns."""
+    first = lens.band_of(state.cursor) // bands * bands
+    lines: list[Line] = []
+    for band in range(first, min(first + bands, lens.bands)):
+        tokens = lens.tokens_of(band)
+        names = ("why" if name == "part" else name for name in row_names(table, lens.shift))
+        lines += [crop(_line_of(table, lens, state, tokens, name), lens.width) for name in names]
+        lines.append(())
+    return tuple(lines[:-1])
 
 
 def _gutter(loss: str, tokens: range) -> tuple[str, Role]:
@@ -245,7 +347,7 @@ def _gutter(loss: str, tokens: range) -> tuple[str, Role]:
 
 def row_header(table: TokenTable, layout: GridLayout) -> Line:
     """The names of the columns of the rows zoom."""
-    names = [f"{fit(name if name != 'loss' else '', cells)} " for name, cells in _columns_of(table, layout)]
+    names = [f"{fit(name if name != 'mask' else '', cells)} " for name, cells in _columns_of(table, layout)]
     return crop(line(("".join(names), Role.LABEL)), layout.width)
 
 
@@ -268,7 +370,7 @@ def draw_row(table: TokenTable, layout: GridLayout, state: GridState, band: int)
             if name == "in words"
             else fit(text, cells, right=name in ("pos", "id", "label", "weight"))
         )
-        if name in ("token", "sees", "label", "loss"):
+        if name in ("token", "sees", "label", "mask"):
             builder.add(shown, role, over(state, i) if name in ("token", "sees") else Over.NONE).add(" ")
         else:
             builder.add(shown if name == "in words" else f"{shown} ", role)
@@ -322,7 +424,7 @@ def _columns_of(table: TokenTable, layout: GridLayout) -> tuple[tuple[str, int],
 def _row_columns(pos: int, width: int, shift: bool, weighted: bool) -> tuple[tuple[str, int], ...]:
     """The columns of the rows zoom, each with its cells; the last three only where there is room."""
     own = ("sees", "learns") if shift else ("token",)
-    numbers = (("id", 0 if shift else 6), ("label", 6), ("loss", 1), ("weight", WEIGHT_WIDTH if weighted else 0))
+    numbers = (("id", 0 if shift else 6), ("label", 6), ("mask", 1), ("weight", WEIGHT_WIDTH if weighted else 0))
     room = width - pos - 1 - sum(cells + 1 for _, cells in numbers if cells)
     token = min(max(room // 4, 8), MAX_TOKEN)
     left = room - len(own) * (token + 1)

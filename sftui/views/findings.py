@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from sftui.text import clip, visible
 from sftui.trainers import traits_of
-from sftui.views.cells import Line, LineBuilder, Over, Role, crop, line, wrap
+from sftui.views.cells import Line, LineBuilder, Role, barred, crop, line, wrap
 
 if TYPE_CHECKING:
     from sftui.findings import Finding
@@ -26,13 +26,12 @@ def finding_block(
     finding: Finding, width: int, *, marked: bool = False, active: bool = True, trainer: str = ""
 ) -> Block:
     """One finding; the marked one shows its evidence whole, and the fix in `trainer`'s own keys."""
-    over = Over.CURSOR if marked and active else Over.NONE
     severity = finding.severity.value
-    head = LineBuilder().add("▸" if marked else " ", Role.PLAIN, over)
-    head.add(GLYPHS[severity] + " ", ROLES[severity], over).add(
-        finding.code, Role.TITLE if severity != "info" else Role.DIM, over
-    )
+    head = LineBuilder().add("▸" if marked else " ").add(GLYPHS[severity] + " ", ROLES[severity])
+    head.add(finding.code, Role.TITLE if severity != "info" else Role.DIM)
     lines = list(wrap((*head.line(), *line((f"  {visible(finding.sentence)}", Role.PLAIN))), width, INDENT))
+    if marked:
+        lines[0] = barred(lines[0], width, active)
     place = _place(finding)
     if finding.evidence:
         evidence = line(INDENT, (visible(finding.evidence), Role.SPECIAL))

@@ -1,4 +1,4 @@
-"""The rules between panes, with their names in them: which pane holds the keys shows without colour too."""
+"""The frames around panes, with their numbers, names and keys: which one holds the keys shows without colour."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from sftui.views.cells import Line, LineBuilder, Role, crop
 
 ACTIVE = "▸"
 """Stands before the name of the pane that holds the keys."""
-LIGHT = {"lr": "─", "ud": "│", "udlr": "┼", "dlr": "┬", "ulr": "┴", "udr": "├", "udl": "┤", "dr": "┌", "dl": "┐",
-         "ur": "└", "ul": "┘", "l": "─", "r": "─", "u": "│", "d": "│", "": " "}  # fmt: skip
-HEAVY = {"lr": "━", "ud": "┃", "udlr": "╋", "dlr": "┳", "ulr": "┻", "udr": "┣", "udl": "┫", "dr": "┏", "dl": "┓",
-         "ur": "┗", "ul": "┛", "l": "━", "r": "━", "u": "┃", "d": "┃", "": " "}  # fmt: skip
+RULE, SIDE = "─", "│"
 
 
 class FramedPane(NamedTuple):
-    """A pane at its place: cells of the body, and its `title` where a rule is above it."""
+    """A pane at its place: cells of the body inside its frame. `boxed`: the frame goes all around, else it is a rule
+    above where there is a `title`. `rules` are lines of the pane that are rules themselves, which the frame joins."""
 
     x: int
     y: int
@@ -26,79 +24,65 @@ class FramedPane(NamedTuple):
     height: int
     title: Line | None = None
     active: bool = False
+    boxed: bool = True
+    rules: tuple[int, ...] = ()
+
+
+class _Edge(NamedTuple):
+    """What one line of the body shows of a frame: cells from `x` on, with `ends` at both sides of it where it is boxed;
+    a `title` where it is the top."""
+
+    x: int
+    width: int
+    ends: str
+    across: bool
+    title: Line
+    active: bool
 
 
 def frame_lines(panes: Sequence[FramedPane], width: int, height: int) -> tuple[Line, ...]:
-    """What stands around panes in a body of so many cells: rules on top of those with a title, and between columns.
+    """What stands around panes in a body of so many cells.
 
     Lines are kept as they were drawn: most keys change one title.
     """
-    untitled = tuple(pane._replace(title=pane.title and ()) for pane in panes)
-    titled = [pane for pane in panes if pane.title is not None]
-    return tuple(
-        _line(y, tuple(pane for pane in titled if pane.y - 1 == y), untitled, width, height) for y in range(height)
-    )
-
-
-class _RuleCells(NamedTuple):
-    """The cells of each line that have a rule: around the pane that holds the keys a heavy one."""
-
-    light: dict[int, set[int]]
-    heavy: dict[int, set[int]]
-
-    def of(self, y: int) -> set[int]:
-        return self.light.get(y, set()) | self.heavy.get(y, set())
-
-
-@lru_cache(2)
-def _rules(panes: tuple[FramedPane, ...], width: int, height: int) -> _RuleCells:
-    found = _RuleCells({}, {})
+    edges: list[list[_Edge]] = [[] for _ in range(height)]
     for pane in panes:
-        rules = found.heavy if pane.active else found.light
-        top = pane.y - (pane.title is not None)
-        if pane.title is not None:
-            rules.setdefault(top, set()).update(range(pane.x, min(pane.x + pane.width, width)))
-        for x in (pane.x - 1, pane.x + pane.width):
-            if 0 <= x < width:
-                for y in range(top, min(pane.y + pane.height, height)):
-                    rules.setdefault(y, set()).add(x)
-    return found
+        x, cells = (pane.x - 1, pane.width + 2) if pane.boxed else (pane.x, pane.width)
+        if pane.title is not None and 0 < pane.y <= height:
+            edges[pane.y - 1].append(_Edge(x, cells, "╭╮" if pane.boxed else "", True, pane.title, pane.active))
+        for y in range(pane.y, min(pane.y + pane.height, height)) if pane.boxed else ():
+            ends = "├┤" if y - pane.y in pane.rules else SIDE * 2
+            edges[y].append(_Edge(x, cells, ends, False, (), pane.active))
+        if pane.boxed and 0 <= pane.y + pane.height < height:
+            edges[pane.y + pane.height].append(_Edge(x, cells, "╰╯", True, (), pane.active))
+    return tuple(_line(tuple(sorted(of, key=lambda edge: edge.x)), width) for of in edges)
 
 
 @lru_cache(512)
-def _line(y: int, titled: Sequence[FramedPane], panes: tuple[FramedPane, ...], width: int, height: int) -> Line:
-    rules = _rules(panes, width, height)
-    ruled, above, below = rules.of(y), rules.of(y - 1), rules.of(y + 1)
-    heavy = rules.heavy.get(y, set())
-    across = {x for pane in titled for x in range(pane.x, pane.x + pane.width)}
-    starts = {pane.x: pane for pane in titled}
+def _line(edges: tuple[_Edge, ...], width: int) -> Line:
     builder = LineBuilder()
-    for x in sorted(at for at in ruled | starts.keys() if at < width):
-        if x < builder.width:
-            continue  # within a title
-        builder.add(" " * (x - builder.width), Role.PLAIN)
-        pane = starts.get(x)
-        for run in crop(pane.title, pane.width) if pane is not None and pane.title else ():
+    for x, cells, ends, across, title, active in edges:
+        role = Role.FOCUS if active else Role.BORDER
+        builder.add(" " * (x - builder.width), Role.PLAIN).add(ends[:1], role)
+        room = max(cells - len(ends), 0)
+        for run in crop(title, room):
             builder.add(run.text, run.role, run.over)
-        if x == builder.width and x in ruled:  # no title, or one of a pane without cells
-            builder.add(*_cell(x, above, below, across, x in heavy))
-    return builder.add(" " * (width - builder.width), Role.PLAIN).line()
+            room -= run.width
+        builder.add((RULE if across else " ") * room, role if across else Role.PLAIN).add(ends[1:], role)
+    return crop(builder.add(" " * (width - builder.width), Role.PLAIN).line(), width)
 
 
-def _cell(x: int, above: set[int], below: set[int], across: set[int], bold: bool) -> tuple[str, Role]:
-    sides = {"u": x in above, "d": x in below, "l": x - 1 in across, "r": x + 1 in across}
-    joins = "lr" if x in across else "".join(side for side, there in sides.items() if there)
-    return (HEAVY if bold else LIGHT)[joins], Role.FOCUS if bold else Role.BORDER
-
-
-def title_cells(name: str, hint: str, width: int, active: bool, rule: bool = True) -> Line:
-    """The name of a pane and what its keys do: of these, parted by ` · `, as many as fit whole. In a `rule`, a cell of
-    it stands before."""
-    builder = LineBuilder()
-    if rule:
-        builder.add(HEAVY["lr"] if active else LIGHT["lr"], Role.FOCUS if active else Role.BORDER)
-    builder.add(ACTIVE if active else " ", Role.FOCUS if active and rule else Role.TITLE)
-    builder.add(f"{clip(name, width - 2 - rule)} ", Role.TITLE)
+def title_cells(
+    name: str, hint: str, width: int, active: bool, *, number: int = 0, key: str = "", rule: bool = True
+) -> Line:
+    """The number and the name of a pane, the key that leads to it, and what its keys do: of these, parted by ` · `, as
+    many as fit whole. In a `rule`, a cell of it stands where the sign of the keys would."""
+    sign = ACTIVE if active else RULE if rule else " "
+    builder = LineBuilder().add(sign, Role.FOCUS if active or not rule else Role.BORDER)
+    named = f"{number} {name}" if number else name
+    builder.add(f"{clip(named, width - 2)} ", Role.TITLE)
+    if key and builder.width + cell_width(key) + 3 <= width:
+        builder.add(f"({key}) ", Role.KEY)
     hints = hint.split(" · ") if hint else []
     while hints and cell_width(" · ".join(hints)) > width - builder.width - 2:
         hints.pop()

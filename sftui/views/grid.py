@@ -53,6 +53,7 @@ class Action(str, Enum):
     ZOOM = "zoom"
     ZOOM_BACK = "zoom_back"
     SHIFT = "shift"
+    BLANKS = "blanks"
 
 
 @value_class
@@ -61,7 +62,8 @@ class GridState:
 
     `cursor` is a token, `top` the first visible band, `width` and `height` the pane in cells,
     `hits` the sorted tokens that the search touched (neighbours are one hit to NEXT_HIT). `goal` is the place in the
-    band to which moves up and down keep, and the token that the last one came to: any other move ends it.
+    band to which moves up and down keep, and the token that the last one came to: any other move ends it. `blanks`: all
+    white space of the text is shown.
     """
 
     zoom: Zoom = Zoom.COLUMNS
@@ -72,6 +74,7 @@ class GridState:
     height: int = 24
     hits: tuple[int, ...] = ()
     goal: tuple[int, int] | None = None
+    blanks: bool = False
 
 
 @value_class
@@ -130,6 +133,8 @@ def apply(state: GridState, action: Action, table: TokenTable | None, layout: Gr
         return replace(state, zoom=zooms[(zooms.index(state.zoom) + step) % len(zooms)])
     if action is Action.SHIFT:
         return replace(state, shift=not state.shift)
+    if action is Action.BLANKS:
+        return replace(state, blanks=not state.blanks)
     if table is None or not layout.count:
         return replace(state, cursor=0, top=0)
     if action in (Action.PAGE_UP, Action.PAGE_DOWN, Action.HALF_UP, Action.HALF_DOWN):

@@ -10,7 +10,7 @@ from typing import Any
 from sftui.model import RecipeChange
 from sftui.recipe import KnobInfo, Recipe, get, knobs_of, value_of
 from sftui.text import clip, fit, visible
-from sftui.views.cells import Line, LineBuilder, Over, Role, crop, line, wrap
+from sftui.views.cells import Line, LineBuilder, Role, barred, crop, line, wrap
 
 CHANGED = "●"
 """Stands before a knob whose value differs from the recipe as it was opened."""
@@ -66,18 +66,18 @@ def _section(info: KnobInfo) -> str:
 
 
 def _knob_line(name: str, value: Any, changed: bool, doc: str, width: int, current: bool) -> Line:
-    over = Over.CURSOR if current else Over.NONE
     name_width = min(max(width // 4, 12), 22)
     value_width = min(max(width // 4, 12), 28)
-    builder = LineBuilder().add(f"{CHANGED} " if changed else "  ", Role.CHANGED if changed else Role.PLAIN, over)
-    builder.add(fit(name, name_width) + " ", Role.KEY, over)
+    builder = LineBuilder().add(f"{CHANGED} " if changed else "  ", Role.CHANGED if changed else Role.PLAIN)
+    builder.add(fit(name, name_width) + " ", Role.KEY)
     text = value_text(value)
     shown = f"{fit(text, value_width)} " if doc or current else clip(text, value_width)
-    builder.add(shown, Role.CHANGED if changed else Role.VALUE, over)
+    builder.add(shown, Role.CHANGED if changed else Role.VALUE)
     room = width - builder.width
     if room > 8:
-        builder.add(clip(doc, room), Role.DIM, over)
-    return crop(builder.line(), width)
+        builder.add(clip(doc, room), Role.DIM)
+    made = crop(builder.line(), width)
+    return barred(made, width, True) if current else made
 
 
 def diff_text_lines(diff: str, width: int) -> tuple[Line, ...]:

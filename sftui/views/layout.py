@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import TypeVar
 
 from sftui.text import NEWLINE, SPACE, cell_width
@@ -15,10 +16,16 @@ T = TypeVar("T")
 LABEL_WIDTH = 7
 """Cells of the frozen row names at the left of the columns zoom."""
 MAX_COLUMN = 18
-PLAIN_ROWS = ("pos", "token", "id", "label", "loss", "part")
-SHIFT_ROWS = ("pos", "sees", "learns", "label", "loss", "part")
-GUTTER = 2
-"""Cells at the left of the text zoom: the loss glyph of the line and a space."""
+PLAIN_ROWS = ("pos", "token", "id", "label", "mask", "part")
+SHIFT_ROWS = ("pos", "sees", "learns", "label", "mask", "part")
+ROOMY = 64
+"""From this width on the text zoom names roles whole."""
+
+
+def gutter_width(width: int) -> int:
+    """Cells at the left of the text zoom: the role of the message, the loss glyph of the line and a space."""
+    return 12 if width >= ROOMY else 7 if width >= 30 else 2
+
 
 OPEN_TRAINED, CLOSE_TRAINED = "⟦", "⟧"
 """Drawn around trained runs in the text zoom, so that they show without any style."""
@@ -96,13 +103,13 @@ def _each(values: Sequence[T], measure: Callable[[T], int]) -> list[int]:
     return [widths[value] for value in values]
 
 
-def flow_cell(table: TokenTable, i: int, loss: str, shift: bool) -> str:
-    """The text of token `i` in the text zoom, with the marks that open and close a run.
+def flow_cell(table: TokenTable, i: int, loss: str, shift: bool, text: str | None = None) -> str:
+    """The text of token `i` in the text zoom, or another in its place, with the marks that open and close a run.
 
     Trained runs stand in ⟦ ⟧, with ×0.3 behind it where their weight is not 1; ✂ stands where a cut run begins or ends;
     ┊ after the last input.
     """
-    cell = table.flow[i]
+    cell = table.tagged[i] if text is None else text
     if loss[i] == CUT:
         before = CUT if i == 0 or loss[i - 1] != CUT else ""
         after = CUT if i + 1 < len(loss) and loss[i + 1] != CUT else ""
@@ -121,8 +128,8 @@ def flow_cell(table: TokenTable, i: int, loss: str, shift: bool) -> str:
 
 
 def _text(table: TokenTable, shift: bool, width: int) -> GridLayout:
-    """Greedy lines that break before words where they can, and after every token that ends one."""
-    room = max(width - GUTTER, 2)
+    """Greedy lines that break before words where they can, and after every token that ends a line or a message."""
+    room = max(width - gutter_width(width), 2)
     loss = table.loss_shifted if shift else table.loss
     starts, offsets = ([0, 0], [0, 0]) if _has_ghost(table, shift) else ([0], [0])
     used = word = word_used = 0
@@ -146,13 +153,21 @@ def _text(table: TokenTable, shift: bool, width: int) -> GridLayout:
     return GridLayout(Zoom.TEXT, shift, width, len(table), tuple(starts), 1, (), tuple(offsets))
 
 
+BROKEN = ("content", "injected")
+"""Parts of a message in which a line feed breaks the line; of what the template writes only the message's end does."""
+
+
 def _measured(table: TokenTable, loss: str, shift: bool) -> list[tuple[int, bool, bool]]:
     """Per token: its cells, whether it begins a word, whether it ends a line.
 
     Only tokens at the borders of a run carry marks, so all others are measured once per text.
     """
-    facts = {cell: (cell_width(cell), cell.startswith(SPACE), cell.endswith(NEWLINE)) for cell in {*table.flow}}
-    found = [facts[cell] for cell in table.flow]
+    facts = {cell: (cell_width(cell), cell.startswith(SPACE), cell.endswith(NEWLINE)) for cell in {*table.tagged}}
+    found = [facts[cell] for cell in table.tagged]
+    for i, (message, after) in enumerate(pairwise(table.messages)):
+        cells, begins, ends = found[i]
+        if message != after or (ends and not table.parts[i].endswith(BROKEN)):
+            found[i] = cells, begins, message != after
     changes = loss_changes(table, shift)
     for i in {0, *changes, *(c - 1 for c in changes), len(loss) - 1}:
         _, begins, ends = found[i]

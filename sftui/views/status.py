@@ -8,8 +8,8 @@ from functools import lru_cache
 
 from sftui.model import Inspection, Problem, RowSummary
 from sftui.text import cell_width, clip, fit, many, prose, share, visible
-from sftui.views.cells import Line, LineBuilder, Over, Role, crop, line, wrap
-from sftui.views.frame import ACTIVE, HEAVY, LIGHT
+from sftui.views.cells import Line, LineBuilder, Role, barred, crop, line, wrap
+from sftui.views.frame import RULE
 from sftui.views.strip import SMALL
 from sftui.views.table import LEARNT, MASKED, MASKED_LABEL, WEIGHTED, TokenTable
 from sftui.views.words import EVALUATES, convention, evaluation_words, explain, shift_warning, why_stopped
@@ -18,7 +18,6 @@ _NUMBER = re.compile(r"\d+")
 _BECAUSE = re.compile(", because (?:it is |it )?")
 LEAST_PREVIEW = 20
 """Cells of a preview that a strip leaves in the list."""
-BEGINS = "begins with"
 LEAST_TOKEN = 8
 """Cells that the text of the token under the cursor keeps where its reason is long."""
 
@@ -119,61 +118,68 @@ def token_facts(table: TokenTable, i: int) -> tuple[tuple[str, str], ...]:
 
 QUIET = {Role.TRAINED: Role.GOOD}
 """A list of bold shares would shout down the tokens next to it."""
-FLAGS = 5
-"""Cells of what is wrong with a row, in the list."""
+FLAGS, FEW_FLAGS = 5, 2
+"""Cells of what is wrong with a row, in the list, and in a slim one."""
+WIDE_LIST = 36
+"""From this width on a list has columns for the tokens and for all that is wrong."""
+NAMED_LIST = 60
+"""From this width on its title names the columns."""
 
 
 @lru_cache(1024)
 def row_line(
     summary: RowSummary, width: int, current: bool, active: bool, digits: int, gutter: str, sign: str, headed: bool
 ) -> Line:
-    """One line of the row list: `▸    17   412  29 %  ✂1  what it begins with`.
+    """One line of the row list: `▸    17   412  29 %  ✂1  what it begins with`; without the tokens where it is slim.
 
     `gutter` stands before the number: the letter of a review mark, and a star where the row is repaired; `sign` before
-    that where the row is the current one, which has the cursor while the list is `active`. `headed`: under
+    that where the row is the current one, a bar that has the cursor while the list is `active`. `headed`: under
     `row_heading`, with the row's strip where there is room.
     """
-    over = Over.CURSOR if current and active else Over.NONE
-    builder = LineBuilder().add(sign if current else " ", Role.PLAIN, over).add(gutter, Role.CHANGED, over)
-    builder.add(f"{summary.index:>{digits}}", Role.POSITION, over)
-    tokens = f"{summary.tokens:,}" if summary.tokens is not None else ""
-    builder.add(f" {tokens:>6}", Role.NUMBER, over)
+    wide = width >= WIDE_LIST
+    builder = LineBuilder().add(sign if current else " ").add(gutter, Role.CHANGED)
+    builder.add(f"{summary.index:>{digits}}", Role.POSITION)
+    if wide:
+        tokens = f"{summary.tokens:,}" if summary.tokens is not None else ""
+        builder.add(f" {tokens:>6}", Role.NUMBER)
     percent = ""
     if summary.tokens is not None and summary.trained is not None:
         percent = share(summary.trained, summary.tokens)
-    builder.add(f" {'eval' if summary.evaluates else percent:>5}", QUIET.get(role := _share_role(summary), role), over)
-    flag, role = _flag(summary)
-    builder.add(" " + fit(flag, FLAGS), role, over)
+    builder.add(f" {'eval' if summary.evaluates else percent:>5}", QUIET.get(role := _share_role(summary), role))
+    cells = FLAGS if wide else FEW_FLAGS
+    flag, role = _flag(summary, cells)
+    builder.add(" " + fit(flag, cells), role)
     room = width - builder.width - 1
     if headed and room >= SMALL + 1 + LEAST_PREVIEW:
-        builder.add(" ", Role.PLAIN, over)
+        builder.add(" ")
         for glyph in summary.strip.ljust(SMALL):
-            builder.add(glyph, Role.MASKED if glyph == MASKED else Role.GOOD, over)
+            builder.add(glyph, Role.MASKED if glyph == MASKED else Role.GOOD)
         room -= SMALL + 1
     if room > 3:
-        builder.add(" " + clip(prose(summary.preview), room), Role.DIM, over)
-    if current:
-        builder.add(" " * (width - builder.width), Role.PLAIN, over)
-    return crop(builder.line(), width)
+        builder.add(" " + clip(prose(summary.preview), room))
+    made = crop(builder.line(), width)
+    return barred(made, width, active) if current else made
 
 
-def row_heading(width: int, *, digits: int = 6, gutter: int = 0, active: bool = False) -> Line:
-    """The names of the columns of the row list, in a rule; the sign of the pane that holds the keys before them."""
-    rule, role = (HEAVY["lr"], Role.FOCUS) if active else (LIGHT["lr"], Role.BORDER)
-    builder = LineBuilder().add(ACTIVE if active else rule, role)
-    columns: list[tuple[str, int]] = [("row", -digits), ("tokens", -6), ("train", -5), ("flags", FLAGS)]
-    builder.add(rule * gutter, role)
-    room = width - 1 - gutter - sum(abs(cells) + 1 for _, cells in columns)
-    if room >= SMALL + 1 + LEAST_PREVIEW:
-        columns.append(("mask", SMALL))
-        room -= SMALL + 1
-    if room > len(BEGINS):
-        columns.append((BEGINS, len(BEGINS)))
-    for number, (name, cells) in enumerate(columns):
-        gap = rule * (abs(cells) - len(name))
-        builder.add(rule if number else "", role)
-        builder.add(gap if cells < 0 else "", role).add(name, Role.TITLE).add(gap if cells > 0 else "", role)
-    return builder.add(rule * (width - builder.width), role).line()
+def row_heading(named: Line, sparks: Sequence[tuple[str, str]], width: int, *, digits: int, gutter: int = 0) -> Line:
+    """The title of the row list: its name, the names of the columns that it leaves room for, and the plots of the rows
+    that are known, each with what it is of."""
+    builder = LineBuilder()
+    for run in named:
+        builder.add(*run)
+    if width >= NAMED_LIST:
+        at = 1 + gutter + digits + 7
+        for name, cells in (("train", -6), ("flags", FLAGS + 1), ("mask", SMALL + 1)):
+            before = at + (-cells - len(name) if cells < 0 else 1)
+            at += abs(cells)
+            if builder.width <= before and (name != "mask" or width - at >= LEAST_PREVIEW):
+                builder.add(RULE * (before - builder.width), Role.BORDER).add(name, Role.DIM)
+        builder.add(RULE, Role.BORDER)
+    for name, glyphs in sparks:
+        told = f" {name} " if width >= WIDE_LIST else ""
+        if glyphs and builder.width + cell_width(told + glyphs) < width:
+            builder.add(told, Role.DIM).add(glyphs, Role.GOOD)
+    return builder.add(" " if sparks else "").line()
 
 
 def row_sentence(summary: RowSummary) -> Line:
@@ -191,7 +197,7 @@ def row_sentence(summary: RowSummary) -> Line:
         (stopped, Role.ERROR),
         (many(summary.errors, "error") if summary.errors else "", Role.ERROR),
         (many(summary.warnings, "warning") if summary.warnings else "", Role.WARNING),
-        (prose(summary.preview), Role.DIM),
+        (prose(summary.preview), Role.PLAIN),
     ]
     builder = LineBuilder().add(f" row {summary.index:,}", Role.TITLE)
     for number, (text, role) in enumerate(part for part in parts if part[0]):
@@ -206,7 +212,7 @@ def _share_role(summary: RowSummary) -> Role:
     return Role.TRAINED if summary.trained and not summary.evaluates else Role.MASKED
 
 
-def _flag(summary: RowSummary) -> tuple[str, Role]:
+def _flag(summary: RowSummary, cells: int) -> tuple[str, Role]:
     if summary.problem is not None or summary.dropped is not None:
         return f"✗{summary.errors or ''}", Role.ERROR
     grave = [f"{sign}{count}" for sign, count in (("✗", summary.errors), ("!", summary.warnings)) if count]
@@ -214,9 +220,10 @@ def _flag(summary: RowSummary) -> tuple[str, Role]:
     if summary.cut:
         cut = f"✂{summary.cut}" if summary.cut < 10_000 else f"✂{summary.cut // 1000}k"
         told = [gap.join([*grave, sign]) for sign in (cut, "✂") for gap in (" ", "")]
-        return next((one for one in told if cell_width(one) <= FLAGS), "".join([*grave[:1], "✂"])), role
+        least = "".join([*grave[:1], "✂" if cells > FEW_FLAGS else ""])
+        return next((one for one in told if cell_width(one) <= cells), least), role
     if grave:
-        return " ".join(grave), role
+        return " ".join(grave if cells > FEW_FLAGS else grave[:1]), role
     if summary.trained == 0:
         return "░", Role.WARNING
     return "", Role.DIM

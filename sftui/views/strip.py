@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
+from math import log1p
 
-from sftui.model import Inspection, RowSummary
+from sftui.model import Inspection, Part, Reason, RowSummary
 from sftui.views.cells import Line, LineBuilder, Over, Role, writer
 from sftui.views.table import CUT, LEARNT, LOSS_ROLES, MASKED, MIXED, TRAINED, WEIGHTED, TokenTable, message_starts
 
@@ -76,6 +78,44 @@ def strip_of(inspection: Inspection) -> str:
     return "".join(made)
 
 
+BARS = "▁▂▃▄▅▆▇█"
+
+
+def sparks(rows: Sequence[tuple[int, RowSummary]], cells: int) -> tuple[tuple[str, str], ...]:
+    """The trained share and the length (its logarithm) along rows that are known, as bars over so many cells."""
+    known = [one for _, one in rows if one.trained is not None and one.tokens]
+    shares = [(one.trained or 0) / (one.tokens or 1) for one in known]
+    lengths = [log1p(one.tokens or 0) for one in known]
+    return (("trained", _bars(shares, 1.0, cells)), ("tokens", _bars(lengths, max(lengths, default=1.0), cells)))
+
+
+def _bars(values: Sequence[float], most: float, cells: int) -> str:
+    """The means of so many stretches of values; `most` fills a cell."""
+    cells = min(cells, len(values))
+    parts = [values[len(values) * n // cells : len(values) * (n + 1) // cells] for n in range(cells)]
+    return "".join(BARS[round(sum(part) / len(part) / most * (len(BARS) - 1))] for part in parts)
+
+
+def ends_of(inspection: Inspection) -> tuple[int, int] | None:
+    """Of how many answers that are trained the end token is trained, too, and how many there are; None where nothing
+    says what ends an answer."""
+    labels, tokens = inspection.labels, inspection.tokens
+    if labels is None or tokens is None or not tokens.parts:
+        return None
+    trained: set[tuple[Part, int]] = set()
+    appended, end = False, 0
+    for (part, message, reason), run in groupby(zip(tokens.parts, tokens.messages, labels.reasons)):
+        start, end = end, end + sum(1 for _ in run)
+        if any(start < b and a < end for a, b in labels.ranges) and any(start < b and a < end for a, b in labels.kept):
+            trained.add((part, message))
+            appended = appended or reason is Reason.APPENDED
+    answers = {message for part, message in trained if part is Part.CONTENT}
+    if not answers or not (appended or Part.TERMINATOR in tokens.parts):
+        return None
+    ended = {message for message in answers if (Part.TERMINATOR, message) in trained}
+    return len(ended | ({max(answers)} if appended else set())), len(answers)
+
+
 def row_summary(inspection: Inspection, preview: str) -> RowSummary:
     """The line of a row in the list, figures as far as the inspection went."""
     tokens = inspection.received  # as the status line counts: cut, and shifted where it is stored so
@@ -92,4 +132,5 @@ def row_summary(inspection: Inspection, preview: str) -> RowSummary:
         repaired=bool(inspection.row.repairs) or inspection.row.left_out is not None,
         evaluates=inspection.evaluates,
         strip=strip_of(inspection),
+        ends=ends_of(inspection),
     )

@@ -59,7 +59,8 @@ class TokenTable:
     """One entry per token of `Tokens`, cut ones included.
 
     `cells` are visible; `flow` is the same for the text zoom, where a token's stretch of rendered
-    text may be longer than its surface. `labels` and `reasons` are None where the row stopped
+    text may be longer than its surface, and `tagged` is that with control tokens as tags. `labels`
+    and `reasons` are None where the row stopped
     before them. `loss` and `loss_shifted` hold one glyph per token: does a label at this token
     count, and does the prediction made at this token count. `kept` are the ranges that reach the
     trainer; empty where all is cut. `joined`: the ranges are one sequence to the trainer; where a
@@ -85,6 +86,7 @@ class TokenTable:
     dropped: bool = False
     weights: tuple[float, ...] | None = None
     writers: tuple[str, ...] = ()
+    tagged: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -155,10 +157,12 @@ def make_table(inspection: Inspection, *, ignore_index: int = IGNORE_INDEX) -> T
     messages = inspection.conversation.messages if inspection.conversation is not None else ()
     writers = tuple(visible(message.role) for message in messages)
     cells = _of_each(zip(inspection.token_text.surfaces, inspection.token_text.pieces), visible_token)
+    flow = _flow(inspection, cells)
     return TokenTable(
         ids=ids,
         cells=cells,
-        flow=_flow(inspection, cells),
+        flow=flow,
+        tagged=tuple(map(_tagged, flow, inspection.token_text.special)),
         pieces=inspection.token_text.pieces,
         labels=labels,
         reasons=tuple(inspection.labels.reasons) if inspection.labels is not None else None,
@@ -299,6 +303,19 @@ def _flow(inspection: Inspection, cells: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(flow)
 
 
+TAG = "⟨⟩"
+"""Stand around the name of a control token in running text; the same characters in a text stand as they are."""
+_CONTROL = re.compile(r"(?P<before>␣*)[<\[](?P<bar>[|\uff5c]?)(?P<name>[^<>\[\]]+?)(?P=bar)[>\]](?P<after>[␣⏎⇥]*)")
+
+
+def _tagged(cell: str, special: bool) -> str:
+    """A control token as a small tag."""
+    found = _CONTROL.fullmatch(cell) if special else None
+    if found is None:
+        return f"{TAG[0]}{cell}{TAG[1]}" if special and cell.strip("␣⏎⇥") else cell
+    return f"{found['before']}{TAG[0]}{found['name']}{TAG[1]}{found['after']}"
+
+
 def _part_name(writers: tuple[str, ...], message: int, part: Part) -> str:
     role = writers[message] if 0 <= message < len(writers) else ""
     return f"{role} {part.value}" if role else part.value
@@ -309,7 +326,7 @@ def _role(glyph: str, special: bool, part: Part) -> Role:
         return LOSS_ROLES[glyph]
     if special:
         return Role.SPECIAL
-    return Role.MASKED if part is Part.CONTENT else Role.HEADER
+    return Role.PLAIN if part is Part.CONTENT else Role.HEADER
 
 
 def message_starts(table: TokenTable) -> tuple[int, ...]:

@@ -108,6 +108,38 @@ def fact(table: TokenTable, i: int, inspection: Inspection, recipe: Recipe, trai
     )
 
 
+_CHOSEN = {
+    "all": "trains every token",
+    "completion": "trains the last answer only",
+    "assistant": "trains every answer",
+    "generation_tag": "trains what {% generation %} tags mark",
+    "turn_content": "trains every answer",
+    "turn_full": "trains whole answers, headers included",
+    "parts": "trains every answer",
+    "markers": "trains what follows the response marker",
+    "segments": "trains the segments that the data marks",
+    "given": "trains what the data's own labels say",
+    "auto": "decides from the data what it trains",
+}
+
+
+def what_is_chosen(recipe: Recipe, inspection: Inspection | None = None) -> str:
+    """What a recipe trains, in a few words; of the rule `auto` what it came to in a row."""
+    mask, rule = recipe.mask, recipe.mask.rule
+    if rule == "auto" and inspection is not None and inspection.labels is not None:
+        met = {RULE_OF.get(reason, "") for reason in {*inspection.labels.reasons}}
+        met |= {"assistant"} if Reason.ASSISTANT in inspection.labels.reasons else set()
+        rule = next((name for name in _CHOSEN if name in met), rule)
+    if rule == "completion" and (mask.prompt == "column" or recipe.mask.rule == "auto"):
+        return "trains the completion only"
+    if rule in ("assistant", "turn_content", "turn_full", "parts"):
+        if mask.roles != ("assistant",):
+            return f"trains messages of {', '.join(map(visible, mask.roles)) or 'no role'}"
+        if mask.turns == "last":
+            return _CHOSEN["completion"]
+    return _CHOSEN[rule]
+
+
 def verdict_word(table: TokenTable, i: int) -> tuple[str, Role]:
     """Whether the token is trained, in a word."""
     glyph = table.loss[i]

@@ -37,7 +37,7 @@ def main(trees: dict[str, Path], columns: int, lines: int) -> None:
             for name, tree in trees.items()
         }
         for terminal in opened.values():
-            terminal.until("proven", 120)
+            terminal.until(lambda text: "proven" in text or "verified" in text, 120)
             terminal.settle(0.5)
         _print_keys(opened)
         _print_series(opened)

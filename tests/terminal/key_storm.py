@@ -277,13 +277,13 @@ class Storm:
         """Lines of the row list that wait for their figures."""
         assert self.terminal is not None
         return [
-            text for text in self.terminal.text.splitlines()[1:-2] if re.match(r"^[▸ ][A-Z ]?[* ]? *\d+ +… *│", text)
+            text for text in self.terminal.text.splitlines()[1:-2] if re.match(r"^│?[▸ ][A-Z ]?[* ]? *\d+ +… *│", text)
         ]
 
     def marked(self) -> list[str]:
         """The lines of the row list that are the current row's."""
         assert self.terminal is not None
-        return [one for one in self.terminal.text.splitlines()[1:-2] if re.match(r"[▸B][A-Z ]?[* ]? *\d", one)]
+        return [one for one in self.terminal.text.splitlines()[1:-2] if re.match(r"│?[▸B][A-Z ]?[* ]? *\d", one)]
 
     def check(self) -> None:
         """Back to the plain view at a good size, the raw row beside it: all must speak of the same row."""

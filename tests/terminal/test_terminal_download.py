@@ -71,7 +71,8 @@ def slow_hub() -> Iterator[tuple[str, threading.Event]]:
 
 
 @pytest.mark.parametrize(
-    ("words", "shown"), [(("show", "org/set", "--row", "0"), "row 0 · hf-trainer"), (("org/set",), "· ✓ proven")]
+    ("words", "shown"),
+    [(("show", "org/set", "--row", "0"), "row 0 · hf-trainer"), (("org/set",), "tokenizer verified")],
 )
 def test_a_terminal_says_how_much_of_a_dataset_came(
     tmp_path: Path, slow_hub: tuple[str, threading.Event], words: tuple[str, ...], shown: str

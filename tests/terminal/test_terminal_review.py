@@ -18,7 +18,7 @@ def opened(data: Path, folder: Path) -> Terminal:
         cwd=folder,
         environment={"XDG_STATE_HOME": str(folder / "state")},
     )
-    terminal.until(lambda text: "✓ proven" in text and "pos" in text, 60)
+    terminal.until(lambda text: "tokenizer verified" in text and "pos" in text, 60)
     terminal.settle()
     return terminal
 

@@ -27,7 +27,7 @@ def test_the_size_is_the_terminals_also_where_another_one_is_exported(tmp_path: 
     own = {"COLUMNS": "60", "LINES": "20"}
     terminal = Terminal(["-m", "sftui", str(data), "-t", "builtin:gemma"], cwd=tmp_path, environment=own)
     try:
-        terminal.until(lambda text: "proven" in text, 60)
+        terminal.until(lambda text: "verified" in text, 60)
         assert terminal.text.split("\n")[23].startswith(" [ ] row"), "the last of 24 lines, not of the 20 exported"
         terminal.screen.resize(30, 100)
         fcntl.ioctl(terminal.parent, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
@@ -42,7 +42,7 @@ def test_a_terminal_made_smaller_and_larger_again_is_drawn_anew(tmp_path: Path) 
     """By the time sftui looks, the size is as it was; what stood there is lost all the same."""
     terminal = Terminal(["-m", "sftui", str(write_sample(tmp_path)), "-t", "builtin:gemma"], cwd=tmp_path)
     try:
-        terminal.until(lambda text: "proven" in text, 60)
+        terminal.until(lambda text: "verified" in text, 60)
         terminal.settle()
         before = terminal.text
         terminal.screen.reset()

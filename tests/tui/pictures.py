@@ -9,11 +9,14 @@ A recording is one SVG that plays by itself: the pictures of the app, one over t
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import sys
+import tempfile
 import unicodedata
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from html import escape, unescape
 from itertools import accumulate, groupby
 from pathlib import Path
@@ -28,9 +31,10 @@ from sftui.tui.app import SftuiApp
 from sftui.workspace import Workspace
 
 HOME = Path(__file__).resolve().parents[2] / ".github"
-SIZE = (150, 32)
-KEYS = ["right_square_bracket", "8", "0", "h", "enter"]
-"""What the screenshot shows: why a token of an earlier answer is masked."""
+SIZE, FIRST = (150, 32), (124, 30)
+NOT_LATIN = re.compile(r"[^\0-\u02ff\u2000-\u20ff]")
+KEYS = ["right_square_bracket"]
+"""What the screenshot shows: the first screen, on a chat of which one answer of two is trained."""
 
 
 class Step(NamedTuple):
@@ -55,8 +59,15 @@ STORY = (
 
 @asynccontextmanager
 async def opened(size: tuple[int, int] = SIZE) -> AsyncIterator[tuple[SftuiApp, Pilot[Any]]]:
-    """The inspector on the bundled data, once its first row and its tokenizer are there."""
-    workspace = Workspace(demo_options("chat_messages", None))
+    """The inspector on the bundled data, once its first row and its tokenizer are there: on those of its rows that any
+    browser has the letters of."""
+    folder = tempfile.TemporaryDirectory()
+    options = demo_options("chat_messages", None)
+    path = Path(folder.name, Path(options.paths[0]).name)
+    rows = Path(options.paths[0]).read_text(encoding="utf-8").splitlines(keepends=True)
+    texts = [json.dumps(json.loads(row), ensure_ascii=False) for row in rows]
+    path.write_text("".join(row for row, text in zip(rows, texts) if not NOT_LATIN.search(text)), encoding="utf-8")
+    workspace = Workspace(replace(options, paths=(str(path),)))
     workspace.start()
     app = SftuiApp(workspace, UserSettings(), theme="dark")
     try:
@@ -70,13 +81,14 @@ async def opened(size: tuple[int, int] = SIZE) -> AsyncIterator[tuple[SftuiApp, 
             yield app, pilot
     finally:
         workspace.close()
+        folder.cleanup()
 
 
 async def screenshot(keys: Sequence[str]) -> str:
     """The screen after the keys, as an SVG."""
-    async with opened() as (app, pilot):
+    async with opened(FIRST) as (app, pilot):
         await pilot.press(*keys)
-        await pilot.pause(3)  # the rows that would change are counted
+        await pilot.pause(3)  # what is found in the rows is counted
         return on_grid(app.export_screenshot(title="sftui"))
 
 

@@ -56,7 +56,7 @@ def test_what_tells_trained_from_masked_is_told_apart() -> None:
     assert len({STAND_INS[glyph] for glyph in "█▓▒░✂"}) == 5 and STAND_INS["━"] != STAND_INS["─"]
 
 
-@pytest.mark.parametrize("text", ["a█░▒…", "你好 x", "é ⓘ 2", "שלום", "e\u0301", "😀!", "plain"])
+@pytest.mark.parametrize("text", ["a█░▒…", "你好 x", "é ⟨ 2", "שלום", "e\u0301", "😀!", "plain"])
 def test_no_cell_moves(text: str) -> None:
     (made,) = Ascii().apply([Segment(text)], Color(0, 0, 0))
     assert made.text.isascii() and len(made.text) == cell_width(text)

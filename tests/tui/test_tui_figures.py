@@ -152,7 +152,8 @@ async def test_rows_are_sorted_and_summaries_asked_by_name() -> None:
         await driven.press("F", *"jjj", "enter")
         assert driven.main.state.status.row % 5 == 3
         await driven.press("tab", "tab")
-        assert [line for line in driven.lines[1:4] if " 431 " in line]
+        assert driven.main.panes.rows.figures(driven.main.state.row).tokens == 431  # type: ignore[union-attr]
+        assert "96 %" in driven.lines[3]
         await driven.press("end")
         assert driven.main.state.status.row in driven.main.panes.rows.summaries
 
@@ -198,7 +199,7 @@ async def test_rows_of_a_group_are_gone_through(size: tuple[int, int]) -> None:
         assert (
             driven.main.panes.rows.rows == 41
             and "(roles: user ass…)" in driven.lines[0]
-            and "proven" in driven.lines[0]
+            and ("verified" in driven.lines[1] or size[0] < 80)
         )
         assert driven.said.startswith("roles: user assistant: 41 rows")
         check_golden(f"{size[0]}x{size[1]}-order-group", text)
@@ -273,7 +274,9 @@ async def test_each_number_of_rows_leads_to_them() -> None:
         while (by := figures.marked(driven.main)) not in seen:
             seen.append(by)
             if ": " in by and not by.startswith("source"):
-                shown = next(cells for cells in driven.lines[2:] if "▸" in cells[60:])[60:].partition("▸")[2]
+                shown = next(cells for cells in driven.lines[3:] if "▸" in cells[60:] and "╭▸" not in cells)[
+                    60:
+                ].partition("▸")[2]
                 assert by.partition(": ")[2].partition(" ")[0][:12] in shown, by
                 await driven.press("enter")
                 rows = driven.main.panes.rows.order
@@ -333,7 +336,7 @@ async def test_the_mouse_marks_a_finding_of_the_audit() -> None:
         await driven.press("A", "tab")
         assert driven.main.state.open.context != "figures"
         line = next(i for i, cells in enumerate(driven.lines) if "EOS008" in cells)
-        await driven.pilot.click(FiguresPane, offset=(5, line - 1))
+        await driven.pilot.click(FiguresPane, offset=(5, line - 3))
         await driven.settle()
         assert driven.main.state.open.context == "figures" and "▸i EOS008" in driven.text
 

@@ -205,7 +205,7 @@ async def test_a_finding_is_waived_with_a_reason_and_taken_back() -> None:
     async with running((80, 24), recipe=ALL) as driven:
         await driven.press("]", "]", "f", "I", *"on purpose", "enter")
         assert (
-            "ignored: on purpose" in driven.said and "CON008" not in driven.lines[2] and "1 waived" in driven.lines[1]
+            "ignored: on purpose" in driven.said and "CON008" not in driven.lines[4] and "1 waived" in driven.lines[3]
         )
         assert dict(driven.workspace.recipe.waivers[0]) == {"code": "CON008", "reason": "on purpose", "rows": 2}
         text = await driven.press("u")
@@ -225,17 +225,19 @@ async def test_the_side_that_is_shown_is_always_said(size: tuple[int, int]) -> N
         assert driven.main.state.status.order == "longest"
         await driven.press("r", "f", "f", "d")
         assert not driven.lines[0].startswith(" B ")
-        own = [line for line in driven.lines[1:] if line.startswith("▸")]
+        own = [line for line in driven.lines[1:] if line.startswith(("▸", "│▸"))]
         text = await driven.press("v")
         check_golden(f"{size[0]}x{size[1]}-side-b", text)
-        assert driven.lines[0].startswith(" B · ") and "LAB002's fix" in driven.said
+        assert driven.lines[0].startswith(" B  ") and "LAB002's fix" in driven.said
         assert (
-            [line for line in driven.lines[1:] if line.startswith("B")]
+            [line for line in driven.lines[1:] if line.startswith(("B", "│B"))]
             and own
-            and not any(line.startswith("▸") for line in driven.lines[1:])
+            and not any(line.startswith(("▸", "│▸")) for line in driven.lines[1:])
         )
         await driven.press("escape")
-        assert not driven.lines[0].startswith(" B") and not any(line.startswith("B") for line in driven.lines[1:])
+        assert not driven.lines[0].startswith(" B") and not any(
+            line.startswith(("B", "│B")) for line in driven.lines[1:]
+        )
         assert driven.main.state.open.view == "findings", "where the preview came from"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from tui_driver import Driven, check_golden, running
 
@@ -38,7 +40,7 @@ async def test_screens_at_five_sizes(size: tuple[int, int]) -> None:
             check_golden(f"layout-{size[0]}x{size[1]}-{name}", text)
 
 
-@pytest.mark.parametrize("theme", ["light", "ansi", "mono"])
+@pytest.mark.parametrize("theme", ["light", "contrast", "ansi", "mono"])
 async def test_themes_show_the_same_text(theme: str) -> None:
     async with running((200, 50), theme=theme) as driven:
         check_golden("layout-200x50-opened", driven.text)
@@ -69,21 +71,29 @@ async def test_keys_go_to_what_stands_there_and_back() -> None:
         await driven.press("f")
         assert held(driven) == FINDINGS and driven.main.panes.document.display, "the comparison stays"
     async with running((300, 80)) as driven:
+        assert not driven.main.panes.recipe.display
         await driven.press("c")
         assert held(driven) == RECIPE and "recipe" in driven.text
-        await driven.press("c")
-        assert held(driven) == TOKENS and driven.main.panes.recipe.display
 
 
 async def test_the_pane_that_has_the_keys_shows_without_colour() -> None:
     async with running((200, 50), theme="mono") as driven:
         seen = []
         for _ in range(4):
-            titles = [line for line in driven.lines if "▸" in line and "━" in line]
+            titles = re.findall(r"╭▸(\d \w+)", driven.text)
             assert len(titles) == 1, driven.text
-            seen.append(titles[0][titles[0].index("▸") :].split("━")[0].split()[0])
+            seen.append(titles[0])
             await driven.press("tab")
-        assert seen == ["▸tokens", "▸conversation", "▸findings", "▸row"]
+        assert seen == ["2 text", "3 conversation", "4 findings", "1 rows"]
+
+
+async def test_a_count_before_tab_goes_to_the_pane_of_that_number() -> None:
+    async with running((200, 50)) as driven:
+        for number, pane in (("4", FINDINGS), ("1", LIST), ("2", TOKENS)):
+            await driven.press(number, "tab")
+            assert held(driven) == pane
+        await driven.press("9", "tab")
+        assert held(driven) == TOKENS and driven.said == "there is no pane 9"
 
 
 async def test_one_key_gives_a_pane_the_screen_and_brings_the_others_back() -> None:
@@ -91,7 +101,7 @@ async def test_one_key_gives_a_pane_the_screen_and_brings_the_others_back() -> N
         async with running(size) as driven:
             before = driven.text
             await driven.press("m")
-            assert driven.main.panes.tokens.size.width == size[0] and not driven.main.panes.rows.display
+            assert driven.main.panes.tokens.size.width == size[0] - 2 and not driven.main.panes.rows.display
             assert await driven.press("m") == before
             await driven.press("m")
             await driven.press("escape")
@@ -100,7 +110,7 @@ async def test_one_key_gives_a_pane_the_screen_and_brings_the_others_back() -> N
             assert held(driven) == FINDINGS and driven.main.panes.findings.display
     async with running((200, 50)) as driven:
         await driven.press("m", "tab")
-        assert held(driven) == CONVERSATION_PANE and driven.main.panes.conversation.size.width == 200
+        assert held(driven) == CONVERSATION_PANE and driven.main.panes.conversation.size.width == 198
 
 
 async def test_panes_are_made_wider_and_higher_by_keys_and_stay_so() -> None:
@@ -124,7 +134,7 @@ async def test_panes_are_made_wider_and_higher_by_keys_and_stay_so() -> None:
         assert driven.main.panes.conversation.size.width >= 24
     async with running((80, 24)) as driven:
         await driven.press("O", ">")
-        assert driven.main.panes.tokens.size.width == 62
+        assert driven.main.panes.tokens.size.width == 54
         await driven.press("O", "+")
         assert driven.said
 

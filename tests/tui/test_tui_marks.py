@@ -38,7 +38,7 @@ async def test_a_mark_is_set_replaced_and_cleared_by_the_same_key() -> None:
 async def test_a_note_is_typed_shown_and_emptied() -> None:
     async with running((80, 24)) as driven:
         text = await driven.press("r", "n", *"too short", "enter")
-        assert "N note" in driven.lines[0] and "ⓘ 1" in driven.lines[0] and "row 0: note saved" in text
+        assert "N note" in driven.lines[0] and "1 note (i)" in driven.lines[1] and "row 0: note saved" in text
         assert "too short" not in await driven.press("]")
         assert "N too short" in await driven.press("["), "told once the row is there again"
         await driven.press("r", "n")

@@ -29,7 +29,7 @@ async def test_six_steps_lead_through_what_the_inspector_does(size: tuple[int, i
     async with running(size) as driven:
         before = driven.text
         await driven.press("f2")
-        assert "Tour 1 of 6" in driven.lines[1] and "Press l or h" in told(driven) and "(F2 leaves)" in told(driven)
+        assert "Tour 1 of 6" in driven.lines[2] and "Press l or h" in told(driven) and "(F2 leaves)" in told(driven)
         await driven.press("]", "[")
         assert step(driven) == 0, "another row is not what was asked"
         await driven.press("l")
@@ -45,7 +45,7 @@ async def test_six_steps_lead_through_what_the_inspector_does(size: tuple[int, i
         await driven.press("A")
         assert "That was the tour." in told(driven) and "q quits" in told(driven)
         await driven.press("f2")
-        assert step(driven) is None and "Tour" not in driven.lines[1]
+        assert step(driven) is None and "Tour" not in driven.lines[2]
         assert len(driven.lines) == len(before.splitlines())
 
 
@@ -55,7 +55,7 @@ async def test_it_can_be_left_at_any_step_and_begins_anew(keys: tuple[str, ...])
         await driven.press("f2", *keys)
         assert step(driven) == len(keys)
         await driven.press("f2")
-        assert step(driven) is None and "Tour" not in driven.lines[1]
+        assert step(driven) is None and "Tour" not in driven.lines[2]
         await driven.press("f2")
         assert step(driven) == 0
 

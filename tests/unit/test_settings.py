@@ -36,7 +36,7 @@ def test_everything_can_be_set() -> None:
     [
         ("teme: ansi", "did you mean `theme`?"),
         ("theme: lihgt", "did you mean `light`?"),
-        ("theme: [1]", "choose one of dark, light, ansi, mono"),
+        ("theme: [1]", "choose one of dark, light, contrast, ansi, mono"),
         ("mouse: 3", "say true or false"),
         ("keymap: 3", "must be a mapping"),
         ("- a", "must be a mapping"),

@@ -44,5 +44,5 @@ def count(here: Inspector, counted: Memo[int]) -> int:
 
 @Command("notes", ("i",), "notes", "Look")
 def read(here: Inspector, count: int | None) -> None:
-    """Show the notes on this row, the data and the recipe (ⓘ counts them)."""
+    """Show the notes on this row, the data and the recipe (the second line counts them)."""
     here.read("notes", partial(note_lines, _notes(here)))

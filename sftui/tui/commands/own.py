@@ -61,7 +61,7 @@ def _pages(here: Inspector, marked: str = "") -> None:
 
 @Command("theme", (), "theme", "Help")
 def theme(here: Inspector, count: int | None) -> None:
-    """Choose the colours: neutral dark, neutral light, ansi (your terminal's palette), mono."""
+    """Choose the colours: dark, light, high contrast, ansi (your terminal's 16), mono."""
     names = list(TITLES)
     name = names[(names.index(here.look.name) + 1) % len(names)]
     here.set_theme(name)

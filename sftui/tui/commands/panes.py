@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from sftui.tui.commands import compare, search, writing
-from sftui.tui.commands.command import Command, both_ways
+from sftui.tui.commands.command import Command
 from sftui.tui.contexts import FINDINGS, RECIPE, TOKENS
 from sftui.tui.inspector import Inspector
 
-ALONG = both_ways(
-    Inspector.next_pane,
-    Command("pane.next", ("tab",), "next pane", "Move", help="Focus the next pane."),
-    Command("pane.previous", ("shift+tab",), "previous pane", "Move", help="Focus the previous pane."),
-)
+
+@Command("pane.next", ("tab",), "next pane", "Move", counted=True)
+def following(here: Inspector, count: int | None) -> None:
+    """Focus the next pane; 2Tab focuses the second one."""
+    if count is None:
+        here.next_pane(1)
+    else:
+        here.pane_numbered(count)
+
+
+@Command("pane.previous", ("shift+tab",), "previous pane", "Move")
+def previous(here: Inspector, count: int | None) -> None:
+    """Focus the previous pane."""
+    here.next_pane(-1)
 
 
 @Command("close", ("escape",), "close or cancel", "Move", means="close")

@@ -6,7 +6,7 @@ import re
 from functools import partial
 
 from sftui.errors import SftuiError
-from sftui.model import Inspection
+from sftui.model import Inspection, Stage
 from sftui.recipe import Recipe
 from sftui.text import many
 from sftui.tui.commands import notes
@@ -14,9 +14,19 @@ from sftui.tui.commands.command import Command, both_ways
 from sftui.tui.inspector import Inspector
 from sftui.tui.state import Status
 from sftui.views.cells import Role
+from sftui.views.strip import ends_of
+from sftui.views.words import what_is_chosen
 
 _NUMBER = re.compile(r"[+-]?\d{1,18}")
 RELOADING = "reloading the data"
+STOPPED = {
+    Stage.ROW: "the row cannot be read",
+    Stage.CONVERSATION: "no conversation in this row",
+    Stage.RENDERED: "the chat template failed",
+    Stage.TOKENS: "the row is not tokenized",
+    Stage.LABELS: "no labels could be made",
+}
+"""What the first line says of a row that goes no further."""
 PATIENCE = 0.15
 """Seconds the tokens of another row may stay on screen before the pane says that it waits."""
 
@@ -98,7 +108,12 @@ def _as_listed(here: Inspector, status: Status) -> Status:
     if listed is None or listed.dropped or listed.problem or listed.repaired:
         return status  # what to say of these is known once the row is open
     return status._replace(
-        trained=listed.trained, total=listed.tokens, evaluates=listed.evaluates, verdict=listed.verdict
+        trained=listed.trained,
+        total=listed.tokens,
+        evaluates=listed.evaluates,
+        verdict=listed.verdict,
+        found=here.panes.rows.found(status.row),
+        ends=listed.ends,
     )
 
 
@@ -114,23 +129,33 @@ def show_figures(here: Inspector, inspection: Inspection, recipe: Recipe | None 
     table = here.panes.tokens.table
     stopped = ""
     if inspection.row.left_out is not None:
-        stopped = "✗ left out"
+        stopped = "left out by a repair"
     elif inspection.dropped is not None:
-        stopped = "✗ dropped"
+        stopped = "the trainer drops this row"
     elif inspection.stopped_at is not None:
-        stopped = f"✗ stopped at {inspection.stopped_at.value}"
+        stopped = STOPPED[inspection.stopped_at]
     total = inspection.received if inspection.received is not None else len(table) if table else None
     status = here.state.status._replace(
-        rule=f"{recipe.preset} {recipe.mask.rule}",
+        rule=trainer_words(recipe, inspection),
         side=side,
         trained=inspection.trained,
         verdict=None if side else here.panes.rows.verdict(inspection.row.index),
+        found=None if side else here.panes.rows.found(inspection.row.index),
+        ends=ends_of(inspection),
         total=total,
         stopped=stopped,
         evaluates=inspection.evaluates,
         repaired=_repaired(inspection, len(here.workspace.repairs)),
     )
     here.put(status)
+
+
+def trainer_words(recipe: Recipe, inspection: Inspection | None = None) -> str:
+    """Which trainer and release, and what they train; what `auto` comes to is seen in a row."""
+    from sftui.trainers import traits_of
+
+    name = " ".join(filter(None, (traits_of(recipe.preset).title, recipe.version)))
+    return f"{name} · {what_is_chosen(recipe, inspection)}"
 
 
 def _repaired(inspection: Inspection, repairs: int) -> str:

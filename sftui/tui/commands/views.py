@@ -22,7 +22,7 @@ def _zoom(here: Inspector, step: int) -> None:
 
 ZOOMS = both_ways(
     _zoom,
-    Command("zoom", ("z",), "zoom", "Look", help="Zoom in: text, columns, rows.", when=unseen),
+    Command("zoom", ("z",), "zoom", "Look", help="Zoom in: text with the lens, columns, rows.", when=unseen),
     Command("zoom.back", ("Z",), "zoom back", "Look", help="Zoom out.", when=unseen),
 )
 
@@ -31,6 +31,16 @@ ZOOMS = both_ways(
 def shift(here: Inspector, count: int | None) -> None:
     """Show the input token at each position, and the token to predict from it."""
     here.panes.tokens.act(Action.SHIFT, 1)
+
+
+@Command("blanks", (".",), "white space", "Look", when=unseen)
+def blanks(here: Inspector, count: int | None) -> None:
+    """Show all white space in the text, or only where it matters."""
+    here.panes.tokens.act(Action.BLANKS, 1)
+    here.say(
+        "all white space is shown" if here.panes.tokens.state.blanks else "white space is shown where it matters",
+        Role.DIM,
+    )
 
 
 @Command("list.toggle", ("L",), "row list", "Look")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sftui.tui.line_view import LineView
-from sftui.views.cells import Line, Role, line
+from sftui.views.cells import Line, Role, barred, line
 from sftui.views.frame import title_cells
 
 HINT = "o next pane · Esc closes"
@@ -36,8 +36,8 @@ class DocumentPane(LineView):
         self.lines = self._make(max(self.size.width - 1, 8)) if self.size.width else ()
         super().resized()
 
-    def title(self, width: int, active: bool) -> Line:
-        return title_cells(self.name_of_view, self.hint, width, active)
+    def named(self) -> str:
+        return self.name_of_view
 
     @property
     def heads(self) -> int:
@@ -82,7 +82,9 @@ class FiguresPane(DocumentPane):
 
     def line_cells(self, number: int) -> Line:
         cells, by = super().line_cells(number), self._begun(number)
-        return cells if by is None or by != self.marked() else line(("▸", Role.PLAIN)) + cells[1:]
+        if by is None or by != self.marked():
+            return cells
+        return barred(line(("▸", Role.PLAIN)) + cells[1:], self.size.width, self.active)
 
     def _begun(self, number: int) -> str | None:
         """What has rows and begins on a line."""

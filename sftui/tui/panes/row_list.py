@@ -9,14 +9,17 @@ from textual.message import Message
 
 from sftui.model import Inspection, RowSummary
 from sftui.tui.line_view import LineView
+from sftui.tui.state import Memo
 from sftui.views.cells import Line
 from sftui.views.status import row_heading, row_line, row_sentence
-from sftui.views.strip import row_summary
+from sftui.views.strip import row_summary, sparks
 
 BLOCK = 64
 """Rows requested beyond the screen on each side, so that paging finds them at hand."""
 MOST = 20_000
 """Summaries kept at most."""
+SPARK = 8
+"""Cells of a plot in the title."""
 
 
 class RowList(LineView):
@@ -46,6 +49,8 @@ class RowList(LineView):
         self._outdated: set[int] = set()
         self.other_side: RowSummary | None = None
         self._requested = (0, 0)
+        self._heard = 0
+        self._plots: Memo[tuple[tuple[str, str], ...]] = Memo(())
 
     # — content —
 
@@ -89,6 +94,7 @@ class RowList(LineView):
         self.repaint()
 
     def put(self, rows: tuple[RowSummary, ...]) -> None:
+        self._heard += 1
         self.summaries.update((summary.index, summary) for summary in rows)
         self._outdated.difference_update(summary.index for summary in rows)
         self.repaint()
@@ -103,6 +109,11 @@ class RowList(LineView):
         """What the findings of a row come to, as far as they are known."""
         found = self.summaries.get(row)
         return found.verdict if found is not None else None
+
+    def found(self, row: int) -> tuple[int, int] | None:
+        """How many errors and warnings a row has, once that is known."""
+        listed = self.summaries.get(row)
+        return (listed.errors, listed.warnings or 0) if listed is not None and listed.errors is not None else None
 
     def lost(self) -> tuple[int, str] | None:
         """How many rows are known, and the worst that becomes of them, where no answer of any reaches the model."""
@@ -158,7 +169,8 @@ class RowList(LineView):
     # — lines —
 
     def title(self, width: int, active: bool) -> Line:
-        return row_heading(width, digits=self.digits, gutter=self.signs, active=active)
+        plots = self._plots.of((self._heard,), lambda: sparks(sorted(self.summaries.items()), SPARK))
+        return row_heading(super().title(width, active), plots, width, digits=self.digits, gutter=self.signs)
 
     def line_count(self) -> int:
         return self.rows

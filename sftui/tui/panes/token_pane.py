@@ -9,7 +9,7 @@ from sftui.model import Inspection, Problem, Stage, common_prefix
 from sftui.recipe import Recipe
 from sftui.tui.line_view import LineView
 from sftui.views.cells import Line, Role, Segment, line, wrap
-from sftui.views.draw import DrawnBands, draw
+from sftui.views.draw import DrawnBands, draw, draw_lens, draw_words, named_rule, token_of_flow
 from sftui.views.grid import Action, GridLayout, GridState, Zoom, apply, nearest, settle
 from sftui.views.layout import LABEL_WIDTH, lay_out, prelude_width
 from sftui.views.status import problem_lines, shift_lines, stop_lines, token_line
@@ -21,13 +21,17 @@ NO_TOKENS = TokenTable((), (), (), (), None, None, (), (), (), "", "", ())
 """A row without tokens, for the actions that only change how it is looked at."""
 LEAST_STRIP = 12
 """Cells below which a strip says nothing."""
-LOOKS = (Action.ZOOM, Action.ZOOM_BACK, Action.SHIFT)
+LOOKS = (Action.ZOOM, Action.ZOOM_BACK, Action.SHIFT, Action.BLANKS)
+LEAST_TEXT = 4
+"""Lines of text without which there is no lens below it."""
+MOST_LENS = 2 / 5
+"""Of the pane, where the text would fill it."""
+LEAST_WORDS = 10
+"""Lines that the text and the whole lens leave, from which on tokens follow below in words."""
 
 
 class TokenPane(LineView):
     """Holds the inspection on screen and the view state; keys come in as `Action`s."""
-
-    name_of_pane = "tokens"
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,6 +41,8 @@ class TokenPane(LineView):
         self.state = GridState()
         self.table: TokenTable | None = None
         self.bands: GridLayout = lay_out(None, Zoom.COLUMNS, False, 80)
+        self.lens: GridLayout | None = None
+        self.lens_bands = self.words = 0
         self.recipe: Recipe | None = None
         self.heading: tuple[Line, ...] = ()
         self.waiting_for: int | None = None
@@ -81,7 +87,33 @@ class TokenPane(LineView):
         height = max(self.size.height - len(self.heading), 1)
         state = replace(self.state, width=max(self.size.width, 8), height=height)
         self.bands = lay_out(self.table, state.zoom, state.shift, state.width)
-        self.state = settle(state, self.bands)
+        self._fit_lens(height)
+        self.state = settle(replace(state, height=height - self._lens_height), self.bands)
+
+    def _fit_lens(self, height: int) -> None:
+        """The lens below the text: a band of columns, more where the text leaves room; none where there is no room."""
+        self.lens, self.lens_bands, self.words = None, 0, 0
+        if self.state.zoom is not Zoom.TEXT or self.table is None or not self.table.ids:
+            return
+        lens = lay_out(self.table, Zoom.COLUMNS, self.state.shift, max(self.size.width, 8))
+        if height < LEAST_TEXT + lens.band_height:
+            return
+        room = max(height - max(self.bands.bands, LEAST_TEXT), int(height * MOST_LENS))
+        self.lens, self.lens_bands = lens, max(1, min(room // lens.band_height, lens.bands))
+        left = height - max(self.bands.bands, LEAST_TEXT) - self._lens_height
+        self.words = left if left >= LEAST_WORDS else 0
+
+    @property
+    def _lens_height(self) -> int:
+        """Lines of the lens, the rule above it among them."""
+        return self.lens_bands * self.lens.band_height if self.lens is not None else 0
+
+    def rules(self) -> tuple[int, ...]:
+        if self.lens is None:
+            return ()
+        text = max(self.bands.bands, LEAST_TEXT) + len(self.heading)
+        first = min(text, self.size.height - self._lens_height)
+        return (first, first + self._lens_height) if self.words else (first,)
 
     def _heading(self) -> tuple[Line, ...]:
         """What stands over the grid: why the row stopped or is dropped, and in the shift view who shifts."""
@@ -118,11 +150,18 @@ class TokenPane(LineView):
 
     def token_at(self, x: int, y: int) -> int | None:
         """The token drawn at a cell, None where there is none."""
+        if self.lens is not None and self.table is not None and y > self.rules()[0]:
+            bands = self.lens
+            band = bands.band_of(self.state.cursor) // self.lens_bands * self.lens_bands
+            band += (y - self.rules()[0] - 1) // bands.band_height
+            return nearest(bands, band, x - LABEL_WIDTH) if band < bands.bands else None
         bands, row = self.bands, y - len(self.heading) - self.bands.header
         band = self.state.top + max(0, row) // max(1, bands.band_height)
         if self.table is None or row < 0 or band >= bands.bands:
             return None
         tokens = bands.tokens_of(band)
+        if bands.zoom is Zoom.TEXT:
+            return token_of_flow(self.table, bands, band, x)
         if not bands.columns:
             return tokens[0]
         before = LABEL_WIDTH + (prelude_width(self.table, self.state.shift) if tokens[0] == self.table.first else 0)
@@ -132,6 +171,9 @@ class TokenPane(LineView):
         self.act(Action.DOWN if lines > 0 else Action.UP, max(1, abs(lines) // self.bands.band_height))
 
     # — lines —
+
+    def named(self) -> str:
+        return self.state.zoom.value
 
     def title(self, width: int, active: bool) -> Line:
         """Its name, and the whole row in the rest of the rule."""
@@ -152,8 +194,17 @@ class TokenPane(LineView):
             waiting = "opening …" if self.waiting_for is None else f"row {self.waiting_for:,} …"
             lines = wrap(line((self.coming or waiting, Role.DIM)), max(self.size.width, 8))
             return list(lines) if self.failure is None else self._failed(self.failure)
-        body = self._hints() if self.table is None else draw(self.table, self.bands, self.state, self._drawn)
-        return [*self.heading, *body][: self.size.height]
+        if self.table is None:
+            return [*self.heading, *self._hints()][: self.size.height]
+        shown = [*self.heading, *draw(self.table, self.bands, self.state, self._drawn)]
+        if self.lens is not None:
+            shown += [()] * (self.rules()[0] - len(shown))
+            shown += [named_rule("lens", self.size.width)]
+            shown += draw_lens(self.table, self.lens, self.state, self.lens_bands)
+        if self.words:
+            shown += [named_rule("in words", self.size.width)]
+            shown += draw_words(self.table, self.state, self.words - 1)
+        return shown[: self.size.height]
 
     def _hints(self) -> list[Line]:
         """What to press where a row has no tokens."""

@@ -10,6 +10,7 @@ from sftui.views.cells import Line, Over, Role
 ROLE_LETTERS: dict[Role, str] = {
     Role.PLAIN: ".",
     Role.TRAINED: "T",
+    Role.LEARNT: "L",
     Role.WEIGHTED: "w",
     Role.MASKED: "m",
     Role.SPECIAL: "S",
@@ -37,7 +38,7 @@ ROLE_LETTERS: dict[Role, str] = {
     Role.ASSISTANT: "a",
     Role.TOOL: "f",
 }
-OVER_LETTERS: dict[Over, str] = {Over.CURSOR: "@", Over.HIT: "?", Over.MARK: "*"}
+OVER_LETTERS: dict[Over, str] = {Over.CURSOR: "@", Over.BAR: "=", Over.HIT: "?", Over.MARK: "*"}
 
 
 def role_map(lines: Iterable[Line]) -> str:

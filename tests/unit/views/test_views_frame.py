@@ -5,76 +5,69 @@ from __future__ import annotations
 import pytest
 
 from sftui.views.cells import Role, plain
-from sftui.views.frame import FramedPane, _line, _rules, frame_lines, title_cells
+from sftui.views.frame import FramedPane, frame_lines, title_cells
 
 
 def panes(active: str = "") -> tuple[FramedPane, ...]:
-    """A list, tokens over a view, and two panes beside them, in a body of 40×9."""
-    places = {"list": (0, 1, 8, 8), "tokens": (9, 1, 16, 4), "raw": (9, 6, 16, 3), "talk": (26, 1, 14, 3)}
-    places["found"] = (26, 5, 14, 4)
+    """A list, tokens over a view, and two panes beside them, in a body of 42×9."""
+    places = {"list": (1, 1, 8, 7), "tokens": (11, 1, 16, 3), "raw": (11, 6, 16, 2), "talk": (29, 1, 12, 2)}
+    places["found"] = (29, 5, 12, 3)
     return tuple(
-        FramedPane(*place, title_cells(name, "", place[2], name == active), name == active)
-        for name, place in places.items()
+        FramedPane(*place, title_cells(name, "", place[2], name == active, number=number), name == active)
+        for number, (name, place) in enumerate(places.items(), 1)
     )
 
 
-def test_rules_join_and_hold_the_titles() -> None:
-    assert plain(frame_lines(panes(), 40, 9)) == (
-        "─ list ─┬─ tokens ───────┬─ talk ───────\n"
-        "        │                │\n"
-        "        │                │\n"
-        "        │                │\n"
-        "        │                ├─ found ──────\n"
-        "        ├─ raw ──────────┤\n"
-        "        │                │\n"
-        "        │                │\n"
-        "        │                │\n"
+def test_frames_are_round_and_hold_numbered_titles() -> None:
+    assert plain(frame_lines(panes(), 42, 9)) == (
+        "╭─1 list ╮╭─2 tokens ──────╮╭─4 talk ────╮\n"
+        "│        ││                ││            │\n"
+        "│        ││                ││            │\n"
+        "│        ││                │╰────────────╯\n"
+        "│        │╰────────────────╯╭─5 found ───╮\n"
+        "│        │╭─3 raw ─────────╮│            │\n"
+        "│        ││                ││            │\n"
+        "│        ││                ││            │\n"
+        "╰────────╯╰────────────────╯╰────────────╯\n"
     )
 
 
-def test_the_pane_that_has_the_keys_stands_in_heavy_rules_with_a_sign() -> None:
-    drawn = frame_lines(panes("tokens"), 40, 9)
-    assert plain(drawn) == (
-        "─ list ─┳━▸tokens ━━━━━━━┳─ talk ───────\n"
-        "        ┃                ┃\n"
-        "        ┃                ┃\n"
-        "        ┃                ┃\n"
-        "        ┃                ┣─ found ──────\n"
-        "        ├─ raw ──────────┤\n"
-        "        │                │\n"
-        "        │                │\n"
-        "        │                │\n"
-    )
-    heavy = {run.role for cells in drawn for run in cells if set(run.text) & set("━┃┳┣▸")}
-    assert heavy == {Role.FOCUS}
+def test_the_pane_that_has_the_keys_has_a_sign_and_its_frame_another_role() -> None:
+    for name in ("list", "tokens", "raw", "talk", "found"):
+        drawn = frame_lines(panes(name), 42, 9)
+        text = plain(drawn)
+        assert text.count("▸") == 1 and f" {name} " in text.partition("▸")[2].partition("\n")[0][:9]
+        corners = [run.text for cells in drawn for run in cells if run.role is Role.FOCUS and set(run.text) & set("╭╰")]
+        assert len(corners) == 2, "the frame of one pane"
 
 
-def test_every_pane_can_have_them() -> None:
-    for name in ("list", "raw", "talk", "found"):
-        text = plain(frame_lines(panes(name), 40, 9))
-        assert f"▸{name} " in text and text.count("▸") == 1
-        assert all(len(row) <= 40 for row in text.splitlines())
+def test_a_title_names_the_key_and_as_many_hints_as_fit() -> None:
+    told = {width: plain((title_cells("why", "t trains it · Esc closes", width, True, number=3, key="Enter"),))
+            for width in (9, 20, 34, 44)}  # fmt: skip
+    assert told == {
+        9: "▸3 why\n",
+        20: "▸3 why (Enter)\n",
+        34: "▸3 why (Enter) t trains it\n",
+        44: "▸3 why (Enter) t trains it · Esc closes\n",
+    }
 
 
-def test_panes_without_titles_have_rules_between_them_alone() -> None:
-    drawn = frame_lines((FramedPane(0, 0, 8, 3), FramedPane(9, 0, 20, 3)), 29, 3)
-    assert plain(drawn) == "        │\n" * 3
+def test_a_rule_alone_stands_above_a_pane_that_is_not_boxed_and_rules_within_join_the_frame() -> None:
+    flat = FramedPane(0, 2, 20, 2, title_cells("raw row", "", 20, False), boxed=False)
+    assert plain(frame_lines((flat,), 20, 4)) == "\n─raw row ───────────\n\n\n"
+    ruled = FramedPane(1, 1, 6, 3, title_cells("a", "", 6, False), rules=(1,))
+    assert plain(frame_lines((ruled,), 8, 5)) == "╭─a ───╮\n│      │\n├      ┤\n│      │\n╰──────╯\n"
 
 
 def test_of_a_frame_that_was_drawn_only_the_line_of_another_title_is_drawn() -> None:
     """The token pane's title holds the cursor: each move would draw all cells of the screen."""
-    before = frame_lines(panes("tokens"), 40, 9)
+    before = frame_lines(panes("tokens"), 42, 9)
     renamed = tuple(
         pane._replace(title=title_cells("more", "", pane.width, False)) if pane.y == 6 else pane
         for pane in panes("tokens")
     )
-    after = frame_lines(renamed, 40, 9)
+    after = frame_lines(renamed, 42, 9)
     assert [y for y in range(9) if before[y] is not after[y]] == [5]
-    asked = ((renamed, 40, 9), (panes("raw"), 40, 9), (panes("raw"), 30, 9), (panes("raw")[:3], 30, 9))
-    drawn = [frame_lines(*frame) for frame in asked]
-    _line.cache_clear()
-    _rules.cache_clear()
-    assert drawn == [frame_lines(*frame) for frame in asked]
 
 
 @pytest.mark.parametrize("width", [0, 1, 2])

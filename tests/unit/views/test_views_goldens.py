@@ -31,7 +31,7 @@ from sftui.text import cell_width
 from sftui.views.batch import batch_lines, pack_lines
 from sftui.views.boundary import boundary_lines
 from sftui.views.cells import Line, plain
-from sftui.views.draw import draw
+from sftui.views.draw import draw, draw_lens
 from sftui.views.grid import GridState, Zoom, settle
 from sftui.views.layout import lay_out
 from sftui.views.panes import conversation_lines, raw_lines, rendered_lines
@@ -49,6 +49,16 @@ def grid(made: Inspection, zoom: Zoom, shift: bool, cursor: int = 15) -> Callabl
         layout = lay_out(table, zoom, shift, width)
         state = settle(GridState(zoom=zoom, shift=shift, cursor=cursor, width=width, height=height, hits=(17,)), layout)
         return draw(table, layout, state)
+
+    return lines
+
+
+def lens(shift: bool, bands: int) -> Callable[[int, int], tuple[Line, ...]]:
+    def lines(width: int, height: int) -> tuple[Line, ...]:
+        table = make_table(inspection())
+        assert table is not None
+        state = GridState(zoom=Zoom.TEXT, shift=shift, cursor=15, width=width, height=height)
+        return draw_lens(table, lay_out(table, Zoom.COLUMNS, shift, width), state, bands)
 
     return lines
 
@@ -79,6 +89,8 @@ VIEWS: dict[str, Callable[[int, int], tuple[Line, ...]]] = {
     "text": grid(inspection(), Zoom.TEXT, False),
     "text-cut": grid(CUT, Zoom.TEXT, False),
     "text-shift": grid(CUT, Zoom.TEXT, True),
+    "lens": lens(False, 1),
+    "lens-shift": lens(True, 2),
     "columns-weights": grid(weighted(), Zoom.COLUMNS, False),
     "columns-weights-shift": grid(weighted(kept=((0, 19),)), Zoom.COLUMNS, True),
     "rows-weights": grid(weighted(), Zoom.ROWS, False),

@@ -79,14 +79,16 @@ def test_lines_in_text() -> None:
     assert_movements(
         GridState(zoom=Zoom.TEXT, **SIZE),
         [
-            (A.DOWN, 1, 4),
-            (A.DOWN, 1, 12),
-            (A.DOWN, 9, 15),
-            (A.RIGHT, 3, 18),
-            (A.UP, 1, 14),
-            (A.UP, 1, 7),
+            (A.DOWN, 1, 1),
+            (A.DOWN, 1, 8),
+            (A.DOWN, 9, 12),
+            (A.RIGHT, 3, 15),
+            (A.UP, 1, 11),
+            (A.UP, 1, 4),
+            (A.DOWN, 1, 11),
+            (A.LINE_HOME, 1, 8),
             (A.LINE_END, 1, 11),
-            (A.LINE_HOME, 1, 4),
+            (A.UP, 9, 0),
         ],
     )
 
