@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from sftui.findings.rule import DROP, TO_MESSAGES
 from sftui.repairs.model import Repair
-from sftui.repairs.texts import fill_content, join_parts, looks_like_control, parse_json, strip_tokens, trim
+from sftui.repairs.texts import fill_content, join_parts, looks_like_control, parse_json, strip_tokens, trim, wrap_calls
 from sftui.repairs.to_messages import TITLE, each_alone
 from sftui.repairs.turns import fold_system, map_roles, merge_neighbours
 
@@ -24,6 +24,7 @@ REPAIRS: Mapping[str, Repair] = {
         Repair("trim", "cut white space at the edges of messages", trim),
         Repair("fold-system", "move system messages into the next user message", fold_system),
         Repair("merge-neighbours", "join neighbouring messages of one role", merge_neighbours),
+        Repair("wrap-calls", "put name and arguments of tool calls under `function`", wrap_calls),
     )
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sftui.conversations.messages import joined_parts, no_text, printed_list
@@ -40,18 +40,44 @@ def parse_json(data: Data, layout: RepairLayout, log: RepairLog) -> Data:
         calls = item.get("tool_calls")
         whole = _loaded(calls, list)
         if whole is not None:
-            calls = whole
             log.note(f"{place}.tool_calls", "JSON text became a list")
+            return put(item, "tool_calls", whole)
+        return item
+
+    data = layout.each_item(data, repair)
+    return _each_call(data, layout, log, _call, ".arguments", "JSON text became a mapping")
+
+
+def wrap_calls(data: Data, layout: RepairLayout, log: RepairLog) -> Data:
+    """Tool calls that hold name and arguments themselves hold them under `function`, as OpenAI writes them."""
+
+    def wrapped(call: Any) -> Any:
+        if not isinstance(call, Mapping) or "function" in call or not isinstance(call.get("name"), str):
+            return None
+        function = {key: call[key] for key in ("name", "arguments", "parameters") if key in call}
+        rest = {key: value for key, value in call.items() if key not in function}
+        return {"type": "function", **rest, "function": function}
+
+    return _each_call(data, layout, log, wrapped, "", "was put under `function`")
+
+
+def _each_call(
+    data: Data, layout: RepairLayout, log: RepairLog, made: Callable[[Any], Any], place_in: str, what: str
+) -> Data:
+    """The data with each tool call as it is made anew; a call of which None is made stays."""
+
+    def repair(place: str, item: Item) -> Item:
+        calls = item.get("tool_calls")
         if not isinstance(calls, (list, tuple)):
             return item
 
-        def parsed(number: int, call: Any) -> Any:
-            made = _call(call)
-            if made is not None:
-                log.note(f"{place}.tool_calls[{number}].arguments", "JSON text became a mapping")
-            return call if made is None else made
+        def of_call(number: int, call: Any) -> Any:
+            new = made(call)
+            if new is not None:
+                log.note(f"{place}.tool_calls[{number}]{place_in}", what)
+            return call if new is None else new
 
-        return put(item, "tool_calls", each(calls, parsed))
+        return put(item, "tool_calls", each(calls, of_call))
 
     return layout.each_item(data, repair)
 

@@ -111,3 +111,18 @@ def test_a_number_keeps_its_text_on_the_way_to_another_process() -> None:
 def test_titles_tell_what_each_repair_does() -> None:
     assert set(REPAIRS) < set(TITLES)
     assert json.dumps(TITLES)
+
+
+def test_calls_take_the_form_that_a_template_reads() -> None:
+    def row(*calls: Any) -> dict[str, Any]:
+        return {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "tool_calls": list(calls)}]}
+
+    flat, nested = {"id": "1", "name": "f", "arguments": {"a": "é"}}, {"name": "f", "arguments": {"a": "é"}}
+    wrapped = {"type": "function", "id": "1", "function": nested}
+    text = {**wrapped, "function": {"name": "f", "arguments": '{"a": "é"}'}}
+    where = layout(row(flat))
+    assert after("wrap-calls", row(flat, wrapped), where) == (row(wrapped, wrapped), ["messages[1].tool_calls[0]"])
+    place = "messages[1].tool_calls[0].arguments"
+    assert after("parse-json", row(text, wrapped), where) == (row(wrapped, wrapped), [place])
+    stored = {"messages": [row()["messages"][0], {"role": "assistant", "tool_calls": json.dumps([wrapped])}]}
+    assert after("parse-json", stored, where) == (row(wrapped), ["messages[1].tool_calls"])
