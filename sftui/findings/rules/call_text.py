@@ -87,10 +87,14 @@ TOO010 = major(
     "Single quotes, True and None are no JSON: the template prints a mapping without tojson. The model learns calls"
     " that nothing parses.",
     data="write tools and arguments with tojson in the template",
+    repair=("fill-content",),
     leads_to=Consequence.GARBLED,
     bad=case(chat("Weather?", _CITY), template=_PRINTED),
     good=case(chat("Weather?", _CITY), template=CALLING),
-    more=(case(chat("Weather?", "Sunny.", tools=[TOOL]), template=chatml(before="{{ tools }}")),),
+    more=(
+        case(chat("Weather?", "Sunny.", tools=[TOOL]), template=chatml(before="{{ tools }}")),
+        case(chat("Weather?", {**_CITY, "content": None}), template=CALLING, preset="verl@0.9"),
+    ),
 )
 
 
@@ -103,8 +107,16 @@ TOO010 = major(
     kinds=CHATS,
 )
 def printed_by_python(look: RowLook) -> Iterator[Fault]:
-    """TOO010: the mapping of a tool, or what a call is given, as `str` has it; a value behind its key in quotes."""
+    """TOO010: the mapping of a tool, what a call is given or a null content, as `str` has it; a value behind its key in
+    quotes."""
     text = look.rendered.text
+    for number, message in enumerate(look.messages if "None" in text else ()):
+        null = "content" in message.data and message.data["content"] is None
+        at = text.find("None", *look.message_spans.get(number, (0, 0))) if null else -1
+        if at >= 0 and "None" not in str(message.data.get("tool_calls")):
+            what = f"message {number} has no content (null), and the template writes None"
+            yield Fault(what, shown(text[max(0, at - 20) : at + 40]), message=number)
+            return
     for number, calls in look.calls.items():
         start, end = look.message_spans.get(number, (0, 0))
         for name, arguments, _ in calls:

@@ -13,7 +13,7 @@ from sftui.findings.checks import CHATS, CONVERSATION, LABELLED, STOPPED, Fault,
 from sftui.findings.context import Context
 from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Consequence, Severity
-from sftui.findings.rule import DROP, GOOD, ROUNDS_OF, SYSTEM, TO_MESSAGES, case, chat, fatal, loud, major
+from sftui.findings.rule import DROP, GOOD, ROUNDS_OF, SYSTEM, TO_MESSAGES, case, chat, chatml, fatal, loud, major
 from sftui.findings.shapes import clipped
 from sftui.findings.words import TextIndex, text_of
 from sftui.model import NOWHERE, Conversation, Inspection, Part, Stage
@@ -190,14 +190,22 @@ TPL002 = loud(
 
 TPL006 = loud(
     "roles-do-not-alternate",
-    "user and assistant do not take turns",
+    "roles stand in an order that templates refuse or no server sends",
     "Some templates refuse such a row: LLaMA-Factory skips it with a line in the log, others stop. Those that"
     " take it train an order that a server never sees.",
     data="merge equal neighbours and drop a leading assistant turn, or use a tolerant template",
-    repair=("merge-neighbours", DROP),
+    repair=("merge-neighbours", "fold-system", DROP),
     bad=case(chat(("user", "hi"), ("user", "again"), ("assistant", "Hello.")), tokenizer="gemma"),
     good=case(GOOD, tokenizer="gemma"),
-    more=(case(chat(("user", "hi"), ("assistant", "Hello."), ("assistant", "Again."))),),
+    more=(
+        case(chat(("user", "hi"), ("assistant", "Hello."), ("assistant", "Again."))),
+        case(
+            chat("hi", "Hello.", ("system", "Be kind."), ("user", "Bye."), ("assistant", "Bye!")),
+            template=chatml(
+                before="{% for m in messages[1:] if m.role == 'system' %}{{ raise_exception('First.') }}{% endfor %}"
+            ),
+        ),
+    ),
 )
 
 
@@ -220,7 +228,9 @@ def refused_roles(look: RowLook) -> Iterator[Fault]:
         number = _out_of_turn(look.roles)
         if number is None:
             number = next((at for at, role in enumerate(look.roles) if role not in _TURNS), None)
-        what = f"the chat template refuses this order of roles: {shown(' '.join(look.roles), 100)}"
+        words = look.refusal.partition("refuses this conversation: ")[2].partition(", because its roles are")[0]
+        why = f" ({shown(words, 120)})" if words else ""
+        what = f"the chat template refuses this order of roles{why}: {shown(' '.join(look.roles), 100)}"
         yield Fault(what, clipped(look.signature), message=number, rule=TPL006)
 
 

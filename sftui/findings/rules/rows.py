@@ -18,7 +18,7 @@ from sftui.findings.context import Context
 from sftui.findings.fixes import fix_of
 from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Severity
-from sftui.findings.rule import DROP, GOOD, TO_MESSAGES, case, chat, loud, major, minor
+from sftui.findings.rule import CALL, CALLING, DROP, GOOD, TO_MESSAGES, case, chat, loud, major, minor
 from sftui.findings.rules.content import no_plain_text, stale_content
 from sftui.findings.rules.generation import refused_untagged
 from sftui.findings.rules.roles import refused_names, refused_roles, roleless
@@ -228,14 +228,20 @@ def late_kind(look: RowLook) -> Iterator[Fault]:
         yield Fault(late.problem.sentence(), "", severity=severity)
 
 
+_FLAT = {"name": "get_weather", "arguments": {"city": "Paris"}}
+
 ROW003 = loud(
     "template-refuses-row",
     "the chat template fails on this row",
     "Rendering raises, for a reason other than the order of roles: a key the template needs is missing or has the"
     " wrong type.",
-    data="correct the message that the template names, or use another template",
-    repair=(DROP,),
+    data="correct what the template cannot read, or use another template",
+    repair=("parse-json", "wrap-calls", DROP),
     bad=case(GOOD, GOOD, chat(("user", {"a": 1}), "yes"), template="chatml"),
+    more=(
+        case(chat("Weather?", {**CALL, "tool_calls": [_FLAT]}), template=CALLING),
+        case(chat("Weather?", {**CALL, "tool_calls": json.dumps([{"function": _FLAT}])}), template=CALLING),
+    ),
 )
 
 
@@ -252,7 +258,24 @@ def refused_by_template(look: RowLook) -> Iterator[Fault]:
         return
     if any(f"'{name}' is undefined" in problem.sentence() for name in look.context.lacking):
         return  # TPL013 says it once
-    yield Fault(problem.sentence(), "")
+    called = [number for number, message in enumerate(look.messages) if message.data.get("tool_calls")]
+    as_text = bool(called) and look.context.render(_with_texts(look), tools=look.conversation.tools) is not None
+    wants = f"; it takes the arguments of the calls in message {called[0]} as JSON text" if as_text else ""
+    yield Fault(f"{problem.sentence()}{wants}", "")
+
+
+def _with_texts(look: RowLook) -> list[Mapping[str, Any]]:
+    """The messages of a row with the arguments of calls as JSON text."""
+
+    def written(call: Any) -> Any:
+        function = call.get("function") if isinstance(call, Mapping) else None
+        if not isinstance(function, Mapping) or not isinstance(function.get("arguments"), Mapping):
+            return call
+        return {**call, "function": {**function, "arguments": json.dumps(function["arguments"], default=str)}}
+
+    calls = (message.data.get("tool_calls") for message in look.messages)
+    made = ([written(call) for call in one] if isinstance(one, (list, tuple)) else one for one in calls)
+    return [{**message.data, **({"tool_calls": one} if one else {})} for message, one in zip(look.messages, made)]
 
 
 ROW004 = loud(

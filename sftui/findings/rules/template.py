@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from sftui.errors import SftuiError
 from sftui.findings.checks import BY_PROMPT, CHATS, LABELLED, SLOW, Fault, chats, row_check, setup_check
 from sftui.findings.context import FIRST_ANSWER, FIRST_USER, NOON, Context
 from sftui.findings.fixes import common_boundary
 from sftui.findings.look import RowLook, pieces_of, shown
 from sftui.findings.model import Consequence, Severity
-from sftui.findings.rule import DROP, GOOD, ROUNDS, case, chat, chatml, fatal, loud, major, minor
+from sftui.findings.rule import DROP, GOOD, ROUNDS, case, chat, chatml, fatal, info, loud, major, minor
 from sftui.findings.rules.roles import TPL003, raw_message
 from sftui.findings.words import TextIndex, text_of, without_thoughts
 from sftui.model import Conversation, Inspection, Kind, Message, Part, common_prefix
@@ -515,6 +516,51 @@ def thinking(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
         evidence = " · ".join(f"{name}: {shown(tail[-30:], 30)}" for name, tail in tails.items())
         what = "the prompt's tail depends on enable_thinking, which the recipe leaves unset"
         yield Fault(what, evidence, changes=[("render.kwargs", kwargs)])
+
+
+TPL026 = info(
+    "thinking-flag-of-servers",
+    "the recipe sets enable_thinking, and a server that is not told so asks otherwise",
+    "The flag is an argument of the template, which the model's folder does not keep: a server renders with the"
+    " template's default until a request, or its own configuration, says the same.",
+    data="serve with the same flag, set in the server or in each request",
+    bad=case(
+        GOOD,
+        template=chatml(prompt="{% if enable_thinking %}<think>{% endif %}"),
+        changes={"render.kwargs": {"enable_thinking": True}},
+    ),
+    good=case(
+        GOOD,
+        template=chatml(prompt="{% if enable_thinking %}<think>{% endif %}"),
+        changes={"render.kwargs": {"enable_thinking": False}},
+    ),
+)
+
+
+@setup_check(TPL026)
+def thinking_served(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
+    """TPL026: of the template that is served, else the one in use, else the tokenizer's own."""
+    served, flags = context.tools.served, context.template_kwargs
+    used = {"default": context.template.source} if context.template is not None else context.facts.chat_templates
+    source = (served.templates if served is not None else used).get("default")
+    if "enable_thinking" not in flags or not source or "enable_thinking" not in source or not chats(sample):
+        return
+    template = compile_template(source, "the template of a server")
+    asked, silent = ({**context.variables, **flags}, {**context.variables, **flags})
+    del silent["enable_thinking"]
+    try:
+        told, untold = (
+            template.text([user()], add_generation_prompt=True, variables=one)[0] for one in (asked, silent)
+        )
+    except SftuiError:
+        return
+    if told != untold:
+        at = common_prefix(told, untold)
+        value = str(flags["enable_thinking"]).lower()
+        yield Fault(
+            f"rows are made with enable_thinking={value}; a server that is not told so writes another prompt",
+            f"{shown(told[max(0, at - 24) :], 60)} ≠ {shown(untold[max(0, at - 24) :], 60)}",
+        )
 
 
 BND002 = major(

@@ -264,8 +264,20 @@ TOO006 = major(
     "tool calls and results do not fit together",
     "Arguments that are no JSON, a result without a call, a call without a result, or ids that do not match.",
     data="correct the calls",
-    repair=(DROP,),
+    repair=("parse-json", DROP),
     bad=case(chat("hi", ("tool", "{}"), ("assistant", "Hello."))),
+    more=(
+        case(
+            chat(
+                "Weather?",
+                {
+                    **CALL,
+                    "tool_calls": json.dumps([{"function": {"name": "get_weather", "arguments": {"city": "Paris"}}}]),
+                },
+            ),
+            template=CALLING,
+        ),
+    ),
 )
 
 

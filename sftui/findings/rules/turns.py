@@ -1,4 +1,4 @@
-"""Rows of ids alone: their turns, by the control tokens that the tokenizer's template begins them with."""
+"""Rows of ids, and texts rendered before: their turns, by the control tokens with which the template begins them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from sftui.findings.model import Severity
 from sftui.findings.rules.eos import EOS004, stop_as_pad
 from sftui.findings.rules.labels import LAB002
 from sftui.findings.rules.stored import shifted
+from sftui.model import Kind
 from sftui.text import many
 
 _SYSTEM, _AGAIN = "sftuiSystem7", "sftuiQuestion8"
@@ -29,10 +30,12 @@ class Turn(NamedTuple):
     stop: int | None
 
 
-@row_check(LABELLED, LAB002, EOS004, kinds=TOKENIZED, several=True)
+@row_check(LABELLED, LAB002, EOS004, kinds=(*TOKENIZED, Kind.TEXT), several=True)
 def stored_turns(look: RowLook) -> Iterator[Fault]:
-    """LAB002 and EOS004 of ids alone: what is asked is trained, or the end of each trained answer is not."""
-    turns = _turns(look) if look.mask.trained and not shifted.holds(look) else ()
+    """LAB002 and EOS004 of ids alone, LAB002 of texts rendered before: what is asked is trained, or the end of
+    each trained answer is not."""
+    stored = look.conversation.kind is Kind.TOKENS
+    turns = _turns(look) if look.mask.trained and not (stored and shifted.holds(look)) else ()
     answers = [turn for turn in turns if turn.role == "assistant" and turn.end > turn.start]
     if not answers:
         return
@@ -49,9 +52,9 @@ def stored_turns(look: RowLook) -> Iterator[Fault]:
             what if heard else f"{what}, and no answer is trained",
             tokens=asked[0][1:3],
             severity=Severity.ERROR if piece else None,
-            title="store labels that are -100 outside of the answers",
+            title="store labels that are -100 outside of the answers" if stored else "",
         )
-    elif not heard and sum(drawn) == look.mask.trained:
+    elif stored and not heard and sum(drawn) == look.mask.trained:
         yield Fault(
             f"no word of the {many(len(answers), 'answer')} is trained, only what stands around",
             tokens=answers[0][1:3],
@@ -59,7 +62,13 @@ def stored_turns(look: RowLook) -> Iterator[Fault]:
         )
     ended = [turn for turn in heard if drawn[turn.end - 1]]
     stops = [turn.stop for turn in ended if turn.stop is not None]
-    if not stops or len(stops) < len(ended) or any(look.mask.drawn[at] for at in stops) or stop_as_pad.holds(look):
+    if (
+        not stored
+        or not stops
+        or len(stops) < len(ended)
+        or any(look.mask.drawn[at] for at in stops)
+        or stop_as_pad.holds(look)
+    ):
         return
     yield Fault(
         f"the answer is trained but its {look.spelling.token(stops[0])} is not, in {many(len(stops), 'answer')}",

@@ -37,6 +37,12 @@ HELPLESS: Mapping[tuple[str, int, str], str] = {
     ("CON010", 0, "fill-content"): "an answer that is null says nothing: no text can stand for it",
     ("CON004", 1, "trim"): "an answer of white space only would be empty",
     ("ROL004", 0, "fold-system"): "no user message follows the system message",
+    **dict.fromkeys((("TPL006", 0, "fold-system"), ("TPL006", 1, "fold-system")), "no system message is out of place"),
+    **dict.fromkeys((("ROW003", 0, "parse-json"), ("ROW003", 1, "parse-json")), "nothing is stored as text"),
+    **dict.fromkeys((("ROW003", 0, "wrap-calls"), ("ROW003", 2, "wrap-calls")), "no call lies flat"),
+    ("TPL006", 2, "merge-neighbours"): "no neighbours are of one role",
+    ("TOO006", 0, "parse-json"): "no tool is called",
+    **dict.fromkeys((("TOO010", 0, "fill-content"), ("TOO010", 1, "fill-content")), "no content is null"),
     ("GEN005", 0, "trim"): "the tags stand around the user's text: that is the template's, and drop takes all rows",
 }
 """Examples that a gentler repair leaves as they are; another one helps."""
