@@ -99,7 +99,7 @@ class Bulk:
         if self._offsets is not None and not again:
             self._offsets.prove()
         self.fast = None  # one that has grown makes room first
-        self.fast = _proven(encoding, probe_strings(plain.facts.special_tokens.values()), texts)
+        self.fast = _proven(encoding, probe_strings(plain.facts.special_tokens.values()), () if again else texts)
         self.engine = PLAIN if self.fast is None else self.FAST
         self._many = _with(plain, self._engine(encoding), self.FAST) if self.fast is not None else made
         return self._many

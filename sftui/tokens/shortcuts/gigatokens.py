@@ -23,10 +23,11 @@ from sftui.tokens.release import give_back
 from sftui.tokens.shortcuts.beginnings import AROUND, put_around
 from sftui.tokens.surface import steps_around
 
-KEPT = 48 << 20
-"""Bytes by which the process may grow before gigatoken is made anew."""
 LOOK = 4_000_000
-"""Characters after which its size is looked up."""
+"""Characters after which the size of the process is looked up."""
+KEPT = 20 << 20
+"""Bytes by which it may grow from the first look on before gigatoken is made anew: until then it grows by 35 to 60 MB
+for other reasons (what writes Parquet, rows on their way), which no new one frees."""
 _LEADS = (b"\xf0", b"\xe0", b"\xe1", b"\xea\x9f", b"\xea\xa0\xac", b"\xdf\xbd")
 _NEW = re.compile(
     rb"\xf0[\x90-\x9e\xb2\xb3]"  # scripts beyond the first plane, ideographs
@@ -41,7 +42,7 @@ class Gigatoken:
 
     def __init__(self, engine: Any, plain: FastEngine, front: Flat, back: Flat) -> None:
         self._encode, self._plain, self._front, self._back = engine.encode, plain, front, back
-        self._since, self._size = 0, resident(os.getpid()) or 0
+        self._since, self._size = 0, 0
 
     def ids(self, texts: Sequence[str], special: bool) -> list[Flat]:
         """The ids of texts, up to the first that it does not encode; `special`: with what is put around a text."""
@@ -63,11 +64,12 @@ class Gigatoken:
         return found
 
     def grown(self) -> bool:
-        """Whether the process holds so much more since it was made that it is worth making anew."""
+        """Whether the process holds so much more for its words that it is worth making anew."""
         if self._since < LOOK:
             return False
-        self._since = 0
-        return (resident(os.getpid()) or 0) > self._size + KEPT
+        self._since, held = 0, resident(os.getpid()) or 0
+        self._size = self._size or held
+        return held > self._size + KEPT
 
 
 def gigatoken_of(plain: FastEngine) -> Gigatoken | None:
