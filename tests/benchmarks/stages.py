@@ -49,8 +49,10 @@ STAGES = (
     ("audit", "audit/", None),
 )
 """A stage by the folder or file of a function and, where not all of them count, its name; the outermost one counts,
-but what the audit calls, or the writer, which pulls the rows, counts before it."""
+but what the audit calls, or the writer, which pulls the rows, counts before it: where they only wait for what is
+PULLED, that counts as `rest`."""
 OUTSIDE = ("audit", "write")
+PULLED = ("pipeline.py", "session/")
 
 
 class Looking:
@@ -71,11 +73,12 @@ class Looking:
 
     def _look(self, number: int, frame: FrameType | None) -> None:
         now = time.process_time()
-        stage = "rest"
+        stage, pulled = "rest", False
         while frame is not None:  # from the innermost one: the last that is found is the outermost
             found = stage_of(frame.f_code.co_filename, frame.f_code.co_name)
-            if found is not None and not (found in OUTSIDE and stage != "rest"):
+            if found is not None and not (found in OUTSIDE and (pulled or stage != "rest")):
                 stage = found
+            pulled = pulled or frame.f_code.co_filename.startswith(tuple(f"{HOME}/{place}" for place in PULLED))
             frame = frame.f_back
         self.seconds[stage] = self.seconds.get(stage, 0.0) + now - self._last
         self._last = now
