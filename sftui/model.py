@@ -478,7 +478,9 @@ class Inspection:
     @property
     def trained(self) -> int:
         """Positions that carry loss in what the trainer receives."""
-        return sum([example.trained for example in self.examples])
+        if self.more:
+            return sum([example.trained for example in self.examples])
+        return 0 if self.example is None else self.example.trained
 
     @property
     def cut(self) -> int:

@@ -33,6 +33,9 @@ PACK_LISTS = {**ROW_LISTS, **dict.fromkeys(("attention_mask", "position_ids", "d
 They are packed as they come: it takes half the time while the row is still in the processor's cache, and a fifth of the
 memory until its group is full."""
 
+_PACKED = frozenset((array, int))
+"""The types of values that nothing is to be done to."""
+
 ROWS = Columns()
 
 
@@ -155,8 +158,9 @@ def _column(pa: Any, values: Sequence[Any], kind: Any) -> Any:
     if not lists:
         numbers = array(code, [value or 0 for value in values] if missing else values)
         return pa.Array.from_buffers(kind, len(values), [valid, pa.py_buffer(numbers)])
-    ends = array("i", accumulate((0 if value is None else len(value) for value in values), initial=0))
-    packed = pa.py_buffer(b"".join([value for value in values if value is not None]))
+    held = [b"" if value is None else value for value in values] if missing else values
+    ends = array("i", accumulate(map(len, held), initial=0))
+    packed = pa.py_buffer(b"".join(held))
     flat = pa.Array.from_buffers(kind.value_type, ends[-1], [None, packed])
     return pa.Array.from_buffers(kind, len(values), [valid, pa.py_buffer(ends)], children=[flat])
 
@@ -179,6 +183,8 @@ def _bits(flags: Sequence[bool]) -> bytes:
 
 def _columns(record: Mapping[str, Any], lists: Mapping[str, str]) -> Mapping[str, Any]:
     """The record with its numbers packed, texts that UTF-8 can hold and spans as named fields."""
+    if _PACKED.issuperset(map(type, record.values())):
+        return record
     made = dict(record)
     for name, value in record.items():
         if isinstance(value, str):

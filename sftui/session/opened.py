@@ -368,9 +368,10 @@ class OpenData:
         draw it."""
         if found.row.left_out is not None:
             return undrawn(found, f"a repair leaves the row out, because {found.row.left_out}")
-        if found.row.index in self.split.unread:
-            return undrawn(found, f"{self.split.key} draws other rows: the trainer does not read this one")
-        aside = found.row.index in self.split.evaluation
+        split = self.known.split
+        if found.row.index in split.unread:
+            return undrawn(found, f"{split.key} draws other rows: the trainer does not read this one")
+        aside = found.row.index in split.evaluation
         return found if found.evaluates == aside else replace(found, evaluates=aside)
 
     # --- for others -------------------------------------------------------------------------

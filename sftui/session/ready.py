@@ -219,8 +219,9 @@ def stood_in(rows: Iterable[Inspection], recipe: Recipe) -> Iterator[Inspection]
     for row in rows:
         if row.example is not None:
             first = first or row
-            yield from (row for _ in range(waiting))
-            waiting = 0
+            while waiting:
+                yield row
+                waiting -= 1
         waiting += trainer.takes_next(row)
         yield row
     if first is not None:

@@ -217,7 +217,9 @@ class JsonlSource(IndexedSource):
         size = end - start
         lead = 1 if start > self._begin else 0
         broken = lead and not data.startswith(b"\n")
-        data, newline, _ = data[lead:].partition(b"\n")
+        until = data.find(b"\n", lead)
+        newline = until >= 0
+        data = data[lead:until] if newline else data[lead:]
         if not newline and len(data) > self._row_limit:
             return oversized(data[: 4 * RAW_LIMIT], size, self._row_limit, index, where)
         if broken or (not newline and len(data) < size):

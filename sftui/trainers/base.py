@@ -140,9 +140,10 @@ class Totals:
         """One more row."""
         self.rows += 1
         if inspection.example is not None:
+            size = inspection.example.size
             self.kept += 1
-            self.empty += not inspection.example.size
-            self.tokens += inspection.example.size
+            self.empty += not size
+            self.tokens += size
         elif inspection.tokens is not None and inspection.labels is not None:
             self.tokens += len(inspection.tokens)
         self.trained += inspection.trained

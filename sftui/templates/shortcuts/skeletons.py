@@ -525,7 +525,7 @@ class _Skeleton:
         """What the template gives for these texts; None where it may be anything else."""
         filling = self._any if edges else self._bare
         registers = filling.registers(texts)
-        if registers is None or any(now.strftime(written) != said for written, said in self._times):
+        if registers is None or (self._times and any(now.strftime(form) != said for form, said in self._times)):
             return None
         pieces = filling.text.filled(registers)
         text = "".join(pieces)
