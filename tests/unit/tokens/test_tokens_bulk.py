@@ -216,9 +216,10 @@ def test_one_that_has_grown_is_made_anew(plain: LoadedTokenizer, monkeypatch: py
         monkeypatch.setattr(kind, "prove", lambda self: proofs.append(self))
     fast, bulk = in_bulk(plain)
     first = bulk.fast
-    fast.ahead([ToEncode(text) for text in TEXTS])
-    assert first is not None and not bulk.due(8, [])
     monkeypatch.setattr(gigatokens, "resident", lambda pid: 1 << 40)
+    fast.ahead([ToEncode(text) for text in TEXTS])
+    assert first is not None and not bulk.due(8, []), "what came until the first look is not its own"
+    monkeypatch.setattr(gigatokens, "resident", lambda pid: 1 << 41)
     fast.ahead([ToEncode(text) for text in TEXTS])
     assert bulk.due(8, [])
     again = bulk.faster(plain, [ToEncode(text) for text in TEXTS])
