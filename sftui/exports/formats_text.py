@@ -143,6 +143,7 @@ def summary(checked: AuditReport) -> str:
     some = "" if checked.complete else " looked at"
     rows = counted_word(checked.audit.rows, "row")
     aside = checked.audit.evaluation_rows
+    some = " of the evaluation set" * checked.evaluates + some
     some += f", {aside:,} of them for evaluation" if aside else ""
     return f"{counted(checked)} in {rows}{some} · {checked.recipe.preset} · {visible(checked.tokenizer.name)}"
 

@@ -121,6 +121,8 @@ class AuditReport:
     cured: Mapping[tuple[object, ...], Finding] = field(default_factory=dict)
     opening: tuple[str, ...] = ()
     fix: FixOutcome | None = None
+    evaluates: bool = False
+    """Whether it is the evaluation set of a config."""
 
     @property
     def trainer(self) -> str:

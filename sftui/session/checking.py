@@ -174,6 +174,7 @@ class AuditSession:
             files=files,
             tracked=tracked or {},
             opening=opening,
+            evaluates=options.config is not None and options.config.evaluates,
         )
 
 

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 
 from sftui.errors import RecipeError, SourceError
 
+EVALUATION = "eval"
+"""The dataset of a config that is its evaluation set; `eval:1` the second one."""
+
 if TYPE_CHECKING:
     from sftui.trainers.config import DatasetRef, OpenedConfig
 
@@ -32,13 +35,15 @@ class ChosenConfig:
 def open_config(path: str, trainer: str | None, dataset: str | None) -> ChosenConfig:
     """Read a config; RecipeError where it is not known whose it is, or it has no such dataset.
 
-    `trainer` is NAME or NAME@VERSION, or None to tell it by its keys; `dataset` a number from 0 or a name.
+    `trainer` is NAME or NAME@VERSION, or None to tell it by its keys; `dataset` a number from 0 or a name, `eval` the
+    set that it evaluates on, and `eval:1` or `eval:NAME` another one of those.
     """
     from sftui.recipe import Preset
     from sftui.sources.byte_file import is_url
     from sftui.sources.opening import requested_by
     from sftui.trainers import trainer_named
     from sftui.trainers.config import KeyUse
+    from sftui.trainers.own_config import evaluated_in
 
     text = config_text(path)
     lines: list[str] = []
@@ -46,17 +51,26 @@ def open_config(path: str, trainer: str | None, dataset: str | None) -> ChosenCo
         trainer, reason = _recognised(path, text)
         lines.append(f"{path} is read as a config of {trainer}, because {reason}")
     meant = Preset.of(trainer)
+    kind, _, which = (dataset or "").partition(":")
     opened = trainer_named(meant.trainer).read_config(path, text, meant.version or None)
-    number = _number(opened, dataset)
+    held = kind == EVALUATION and dataset not in [reference.name for reference in opened.datasets]
+    opened = evaluated_in(opened) if held else opened
+    number = _number(opened, (which or None) if held else dataset)
     if len(opened.datasets) > 1:
-        lines.append(f"it names {len(opened.datasets)} datasets; {number} is open, another with --dataset N or NAME:")
+        word = f"{EVALUATION}:N" if held else "N"
+        lines.append(
+            f"it names {len(opened.datasets)} datasets; {number} is open, another with --dataset {word} or NAME:"
+        )
         lines += [f"  {k}  {ref.name}" for k, ref in enumerate(opened.datasets)]
     left = [key for key in opened.keys if key.use not in (KeyUse.USED, KeyUse.PASSED)]
+    held_out = [f"the evaluation set of {path} is open, as {opened.trainer} prepares that"] if held else []
     notes = [f"{key.use.value}: {key.path}{f' ({key.note})' if key.note else ''}" for key in left]
     passed = sum(key.use is KeyUse.PASSED for key in opened.keys)
     if passed:
         lines.append(f"{passed} of its {len(opened.keys)} keys are not about data: an export carries or lists them")
-    chosen = ChosenConfig(replace(opened, chosen=number), (*lines, *opened.notes, *notes), (*opened.notes, *notes))
+    chosen = ChosenConfig(
+        replace(opened, chosen=number), (*lines, *held_out, *opened.notes, *notes), (*held_out, *opened.notes, *notes)
+    )
     _check_paths(chosen)
     requested = requested_by([*filter(is_url, chosen.reference.paths)], path)
     return replace(chosen, messages=(*chosen.messages, *requested))

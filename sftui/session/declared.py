@@ -91,7 +91,9 @@ class OptionDeclaration:
         RECIPE, "FILE", "a trainer's config; sftui takes the data, the tokenizer and every setting from it"
     )
     dataset: str | None = option(
-        RECIPE, "N|NAME", "which dataset of the config to open: its number, from 0, or its name"
+        RECIPE,
+        "N|NAME",
+        "which dataset of the config to open: its number, from 0, or its name; eval: the one it evaluates on",
     )
     serve: str | None = option(
         FINDINGS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from enum import Enum
 from pathlib import Path
@@ -71,7 +71,8 @@ class OpenedConfig:
     """A config file as read: its text as it stands, its datasets, and a note for every key.
 
     `chosen` is the number of the dataset that is open; a corrected config changes what holds for it. `config` is the
-    mapping as the trainer parses it.
+    mapping as the trainer parses it. `evaluates`: what is open are the sets that the config evaluates on, each with the
+    recipe by which the trainer prepares it; such a config is not written anew.
     """
 
     trainer: str
@@ -82,6 +83,7 @@ class OpenedConfig:
     notes: tuple[str, ...] = ()
     chosen: int = 0
     config: Mapping[str, Any] = field(default_factory=dict)
+    evaluates: bool = False
 
     def __post_init__(self) -> None:
         """RecipeError where a key holds what its knob cannot take, e.g. a list where a number belongs."""
@@ -119,6 +121,10 @@ class OpenedConfig:
             for key in self.keys
             if key.use is KeyUse.STOPS or key.fatal or (key.use is KeyUse.NEWEST_STOPS and read)
         )
+
+
+ReadAgain = Callable[[Mapping[str, Any]], OpenedConfig]
+"""How a trainer's config reads another mapping in the place of its own."""
 
 
 @value_class

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
+from json import dumps
 from typing import Any
 
 from sftui.errors import RecipeError
@@ -62,9 +65,34 @@ def write_config(recipe: Recipe, opened: OpenedConfig | None, facts: Facts | Non
         raise RecipeError(f"sftui cannot write a config for {recipe.trainer}", fix="export the recipe or preprocess.py")
     from sftui.trainers.training import with_training
 
+    if opened is not None and opened.evaluates:
+        why = "a config is corrected by the rows that it trains"
+        raise RecipeError("the evaluation set of the config is open", why=why, fix="open its training set")
     facts = facts or Facts()
     written: WrittenConfig = import_module(config).write(recipe, preset(recipe.preset), opened, facts)
     return written if opened is not None else with_training(written, recipe.preset, facts)
+
+
+def evaluated_in(opened: OpenedConfig) -> OpenedConfig:
+    """The sets that a config evaluates on, each as the trainer prepares it then; RecipeError where it names none, or
+    sftui does not know how."""
+    from sftui.trainers.table import known_keys
+
+    held, config = _of_config(opened.trainer, "evaluation"), traits_of(opened.trainer).config
+    known, own = (
+        known_keys(opened.trainer, traits_of(opened.trainer).title, opened.recipe.version),
+        opened.recipe.preset,
+    )
+
+    def read(mapping: Mapping[str, Any]) -> OpenedConfig:
+        twin: OpenedConfig = import_module(config).read(opened.path, dumps(mapping, default=str), preset(own), known)
+        return twin
+
+    made: OpenedConfig | None = held(opened, read) if held is not None else None
+    if made is None:
+        why = "" if held is not None else f"sftui reads none of a config of {traits_of(opened.trainer).title}"
+        raise RecipeError("the config names no evaluation set", where=opened.path, why=why, fix="open the file itself")
+    return replace(made, text=opened.text, keys=opened.keys, config=opened.config, evaluates=True)
 
 
 def losses_of(recipe: Recipe) -> tuple[str, ...]:

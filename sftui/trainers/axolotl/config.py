@@ -25,7 +25,7 @@ from sftui.trainers.axolotl.formats import modelled
 from sftui.trainers.axolotl.instruct import alpaca_prompts
 from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, PRETRAIN, RECORD, TYPE_OF_FORMAT
 from sftui.trainers.axolotl.templates import JINJA
-from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, files_at, text_at
+from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, ReadAgain, files_at, text_at
 from sftui.trainers.table import (
     TEMPLATE_FILE,
     Draft,
@@ -128,6 +128,36 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
         recipe = read_into(base, table.DATASET, whole, where, under="datasets.", stops=stops)
         refs += _refs(entry, number, recipe, where)
     return OpenedConfig(preset.trainer, path, text, tuple(refs), tuple(notes), config=config)
+
+
+HELD_KEYS = {"sequence_len": "eval_sequence_len", "sample_packing": "eval_sample_packing"}
+"""Keys of its own that an evaluation set has, by those that they stand for."""
+
+
+def evaluation(opened: OpenedConfig, read_again: ReadAgain) -> OpenedConfig | None:
+    """`test_datasets`, each by its own entry, of the split `test` where it names none and is no single file, with
+    `eval_sequence_len`, packed where neither sample_packing nor eval_sample_packing says otherwise (axolotl 0.19.0,
+    utils/data/sft.py _load_raw_datasets, utils/data/shared.py and core/trainers/base.py _get_eval_sampler)."""
+    config = dict(opened.config)
+    entries = config.get("test_datasets")
+    if not isinstance(entries, list) or not entries:
+        return None
+    packs = bool(config.get("sample_packing")) and config.get("eval_sample_packing") is not False
+    length = config.get("eval_sequence_len") or config.get("sequence_len")
+    held = {
+        **{key: value for key, value in config.items() if key not in ("test_datasets", "val_set_size", STREAMED)},
+        "datasets": [_test_entry(entry) for entry in entries],
+        "sample_packing": packs,
+        **({"sequence_len": length} if length else {}),
+    }
+    renamed = [f"what is said of `{key}` is what `{own}` says" for key, own in HELD_KEYS.items() if own in config]
+    return replace(made := read_again(held), notes=(*made.notes, *renamed))
+
+
+def _test_entry(entry: Any) -> Any:
+    named = entry.get("path") if isinstance(entry, Mapping) else None
+    split = {} if named is None or os.path.isfile(str(named)) else {"split": "test"}
+    return {**split, **entry} if isinstance(entry, Mapping) else entry
 
 
 def _streamed_entry(config: Mapping[str, Any], where: str) -> dict[str, Any]:

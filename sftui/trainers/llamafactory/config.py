@@ -28,6 +28,7 @@ from sftui.trainers.config import (
     KeyNote,
     KeyUse,
     OpenedConfig,
+    ReadAgain,
     WrittenFile,
     refuse,
     text_at,
@@ -234,6 +235,19 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
         references.append(_reference(name, entry, Path(str(folder)), recipe, path))
         notes += [_entry_note(name, str(key), value) for key, value in entry.items()]
     return OpenedConfig(preset.trainer, path, text, tuple(references), tuple(notes), config=config)
+
+
+def evaluation(opened: OpenedConfig, read_again: ReadAgain) -> OpenedConfig | None:
+    """The sets of `eval_dataset`, by their own entries of dataset_info.json and else as those that train: also cut and
+    packed (LLaMA-Factory 0.9.5, data/loader.py get_dataset); RecipeError where they are prepared for generation."""
+    config = opened.config
+    if not config.get("eval_dataset"):
+        return None
+    if config.get("predict_with_generate"):
+        why = "predict_with_generate prepares evaluation rows without labels"
+        raise RecipeError("sftui does not show the evaluation set", where=opened.path, why=why)
+    rest = {key: value for key, value in config.items() if key not in ("eval_dataset", "val_size")}
+    return read_again({**rest, "dataset": config["eval_dataset"]})
 
 
 def read_info(folder: Any, where: str) -> Mapping[str, Any]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,15 +21,7 @@ from sftui.errors import RecipeError
 from sftui.recipe import Recipe
 from sftui.recipe_io import parse_yaml
 from sftui.trainers import table
-from sftui.trainers.config import (
-    DatasetRef,
-    KeyNote,
-    KeyUse,
-    OpenedConfig,
-    loaded,
-    text_at,
-    wrong_value,
-)
+from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, ReadAgain, loaded, text_at, wrong_value
 from sftui.trainers.mlx_lm import TRAITS
 from sftui.trainers.mlx_lm.formats import FEATURES, FORMATS
 from sftui.trainers.table import Draft, Form, KeyRules, KnownKeys, Remark, anything
@@ -120,6 +113,19 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
     references = [_of_entry(entry, recipe, f"{path}: {place}") for entry, place in zip(entries, places)]
     remarks = (TYPED,) if any(table.at(entry, ("config", "data_files"))[1] for entry in entries) else ()
     return OpenedConfig(preset.trainer, path, text, tuple(references), tuple(notes), remarks, config=config)
+
+
+def evaluation(opened: OpenedConfig, read_again: ReadAgain) -> OpenedConfig | None:
+    """`valid.jsonl` of the folder, the split `valid` of a Hub dataset, or the `valid_split` of an entry, prepared as
+    the rows that train (mlx-lm 0.32.2, tuner/datasets.py)."""
+    held = []
+    for number, one in enumerate(opened.datasets):
+        entry = _entries(opened.config, opened.path)[number] if opened.config.get("hf_dataset") else {}
+        if one.split is not None:
+            held.append(replace(one, split=str(entry.get("valid_split") or "train[-10%:]") if entry else "valid"))
+        elif os.path.isfile(file := str(Path(one.paths[0]).with_name("valid.jsonl"))):
+            held.append(replace(one, paths=(file,)))
+    return replace(opened, datasets=tuple(held)) if held else None
 
 
 def _entries(config: Mapping[str, Any], path: str) -> list[Mapping[str, Any]]:

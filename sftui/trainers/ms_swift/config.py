@@ -23,7 +23,7 @@ from sftui.recipe import Mask, Recipe, changed
 from sftui.recipe_io import parse_yaml
 from sftui.side_files import object_of, read_side_file
 from sftui.trainers import table
-from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenFile
+from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, ReadAgain, WrittenFile
 from sftui.trainers.ms_swift import MsSwiftOptions
 from sftui.trainers.ms_swift.registry import STRATEGIES, TITLE, model_of, prepares
 from sftui.trainers.table import Draft, Form, KnownKeys, edited
@@ -279,6 +279,21 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
     names = [word(one_) for one_ in given] if isinstance(given, list) else [word(given)]
     references = tuple(_reference(name, recipe) for name in names)
     return OpenedConfig(preset.trainer, path, text, references, tuple(keys), tuple(notes), config=config)
+
+
+def evaluation(opened: OpenedConfig, read_again: ReadAgain) -> OpenedConfig | None:
+    """The sets of `val_dataset`, prepared as those that train, in their order but for val_dataset_shuffle (ms-swift
+    4.6.0, arguments/base_args/base_args.py load_dataset, pipelines/train/sft.py _post_process_datasets)."""
+    config = opened.config
+    if not config.get("val_dataset"):
+        return None
+    if config.get("predict_with_generate") not in (None, False, "false", "False"):
+        why = "predict_with_generate leaves its rows as they are"
+        raise RecipeError("sftui does not show the evaluation set", where=opened.path, why=why)
+    left = ("val_dataset", "val_dataset_shuffle", "split_dataset_ratio")
+    rest = {key: value for key, value in config.items() if key not in left}
+    shuffled = config.get("val_dataset_shuffle", False)
+    return read_again({**rest, "dataset": config["val_dataset"], "dataset_shuffle": shuffled})
 
 
 def parsed(path: str, text: str) -> tuple[dict[str, Any], list[str]]:

@@ -29,6 +29,7 @@ from sftui.trainers.config import (
     KeyNote,
     KeyUse,
     OpenedConfig,
+    ReadAgain,
     refuse,
     text_at,
     wrong_value,
@@ -378,6 +379,19 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
     recipe = table.read_into(recipe, TABLE, config, path)
     reference = _reference(block, kind, recipe, path)
     return OpenedConfig(preset.trainer, path, text, (reference,), tuple(notes), config=config)
+
+
+def evaluation(opened: OpenedConfig, read_again: ReadAgain) -> OpenedConfig | None:
+    """`validation_dataset`, a dataset of its own that is not packed but for models whose attention (te, magi) asks for
+    it, under the collater of `validation_dataloader` (NeMo Automodel 0.7.0, recipes/llm/train_ft.py
+    _should_pack_validation)."""
+    config = opened.config
+    if not isinstance(config.get("validation_dataset"), Mapping):
+        return None
+    left = ("validation_dataset", "validation_dataloader", "packed_sequence", "dataloader")
+    rest = {key: value for key, value in config.items() if key not in left}
+    loader = {"dataloader": config["validation_dataloader"]} if config.get("validation_dataloader") else {}
+    return read_again({**rest, **loader, "dataset": config["validation_dataset"]})
 
 
 def _translated(value: Any) -> Any:

@@ -19,7 +19,17 @@ from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml
 from sftui.side_files import object_of
 from sftui.trainers import table
-from sftui.trainers.config import LOADERS, DatasetRef, KeyNote, KeyUse, OpenedConfig, data_files, refuse, wrong_value
+from sftui.trainers.config import (
+    LOADERS,
+    DatasetRef,
+    KeyNote,
+    KeyUse,
+    OpenedConfig,
+    ReadAgain,
+    data_files,
+    refuse,
+    wrong_value,
+)
 from sftui.trainers.table import Draft, Form, KeyRules, KnownKeys, Remark
 from sftui.trainers.torchtune import gsm8k, sentencepieces
 from sftui.trainers.torchtune.messages import COLUMNS, pair_of
@@ -253,6 +263,17 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
         for i, entry in enumerate(listed)
     )
     return OpenedConfig(preset.trainer, path, text, references, tuple(notes), config=config)
+
+
+def evaluation(opened: OpenedConfig, read_again: ReadAgain) -> OpenedConfig | None:
+    """`dataset_val`, a component of its own with its own `packed` and masks (torchtune 0.7, recipes
+    full_finetune_distributed.py _setup_data)."""
+    config = opened.config
+    if not config.get("dataset_val"):
+        return None
+    return read_again(
+        {**{key: value for key, value in config.items() if key != "dataset_val"}, "dataset": config["dataset_val"]}
+    )
 
 
 def _unsupervised(config: Mapping[str, Any], entries: Sequence[Any]) -> Iterator[Problem]:

@@ -11,15 +11,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from sftui.errors import RecipeError
-from sftui.recipe import Recipe
+from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml, shown
 from sftui.side_files import object_of
 from sftui.trainers import table
-from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, loaded, text_at, with_arguments
+from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, ReadAgain, loaded, text_at, with_arguments
 from sftui.trainers.table import Draft, Form, KeyRules, KnownKeys, Remark, anything
 from sftui.trainers.yaml_edit import REMOVE
 
@@ -39,6 +40,9 @@ NO_KNOB: frozenset[str] = frozenset(_TOLD["no knob"].split())
 
 def _is_file(name: Any) -> bool:
     return not isinstance(name, str) or name.endswith(TEMPLATES)
+
+
+LAID_FLAT = "TRL lays batches of evaluation rows flat, as the rows that train are packed; they are shown padded"
 
 
 def _multiple(value: Any) -> Any:
@@ -187,6 +191,27 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
         notes += _entry_notes(value, known) if key == "datasets" else ()
     recipe = table.read_into(with_arguments(preset), TABLE, config, path)
     return OpenedConfig(preset.trainer, path, text, _datasets(config, recipe, path), tuple(notes), config=config)
+
+
+def evaluation(opened: OpenedConfig, read_again: ReadAgain) -> OpenedConfig | None:
+    """The split `dataset_test_split` of the same data, where there is an evaluation: packed as `eval_packing` says,
+    else cut to max_length, and both in batches of the one collator, which lays them flat where the rows that train are
+    (trl 1.16.0, scripts/sft.py, trainer/sft_trainer.py __init__ and _prepare_dataset)."""
+    config, batch = opened.config, opened.recipe.batch
+    if config.get("eval_strategy", "no") in ("no", False) or config.get("datasets"):
+        return None
+    packs = config.get("packing", False) if config.get("eval_packing") is None else config["eval_packing"]
+    rest = {key: value for key, value in config.items() if key not in ("dataset_test_split", "eval_packing")}
+    held = read_again({**rest, "packing": packs, "dataset_train_split": config.get("dataset_test_split", "test")})
+    refs = held.datasets
+    if packs:
+        refs = tuple(replace(one, recipe=_collated(one.recipe, batch.flatten)) for one in refs)
+    unlike = batch.flatten and not held.recipe.batch.flatten
+    return replace(held, datasets=refs, notes=(*held.notes, *[LAID_FLAT] * unlike))
+
+
+def _collated(recipe: Recipe, flat: bool) -> Recipe:
+    return changed(changed(recipe, "batch.flatten", flat), "pack.isolate", recipe.pack.isolate and flat)
 
 
 def _entry_notes(entries: Any, known: KnownKeys) -> list[KeyNote]:

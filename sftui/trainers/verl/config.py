@@ -16,7 +16,7 @@ from sftui.errors import RecipeError
 from sftui.recipe import Recipe
 from sftui.recipe_io import parse_yaml
 from sftui.trainers import table
-from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, WrittenFile, wrong_value
+from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, ReadAgain, WrittenFile, wrong_value
 from sftui.trainers.table import Draft, Form, KeyRules, KnownKeys, Remark, edited, inlined
 from sftui.trainers.verl import VerlOptions, script
 from sftui.trainers.verl.alone import ACTING, GIVEN
@@ -198,6 +198,18 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
     recipe = table.read_into(preset, TABLE, config, path)
     whole = {**config, "defaults": chosen}
     return OpenedConfig(preset.trainer, path, text, (_dataset(config, recipe, path),), tuple(notes), config=whole)
+
+
+def evaluation(opened: OpenedConfig, read_again: ReadAgain) -> OpenedConfig | None:
+    """The files of `data.val_files`, prepared as those that train, with val_max_samples (verl 0.9.1,
+    trainer/sft_trainer.py _build_dataset)."""
+    config = opened.config
+    data = config.get("data") or {}
+    if not isinstance(data, Mapping) or not data.get("val_files"):
+        return None
+    rest = {key: value for key, value in data.items() if key not in ("val_files", "val_max_samples")}
+    most = {"train_max_samples": data.get("val_max_samples", -1)}
+    return read_again({**config, "data": {**rest, **most, "train_files": data["val_files"]}})
 
 
 def _bases(listed: Any) -> Iterator[KeyNote]:
