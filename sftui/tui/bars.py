@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import lru_cache
 
 from sftui.text import cell_width, clip, many, visible
@@ -34,15 +33,16 @@ class Bar(LineView):
         return crop(self.lines[line], self.size.width)
 
 
-def status_cells(status: Status, width: int, keys: Mapping[str, str]) -> tuple[Line, Line]:
+@lru_cache(4)
+def status_cells(status: Status, width: int, findings: str, notes: str) -> tuple[Line, Line]:
     """The two lines at the top in `width` cells: what is trained of the row and what there is to look at; and whose
-    rules hold. `keys` are those of the commands that lead on.
+    rules hold. `findings` and `notes` are the keys that show these.
 
     Always on the first are the side of a comparison that is shown, the star that says that what is shown is in no file
     yet, the letter of a review mark, the sign of data that is damaged or changed on disk, and a tokenizer that is not
     verified. What is good stands on the second, and is quiet.
     """
-    return _verdict_cells(status, width, keys["findings"]), _rules_cells(status, width, keys["notes"])
+    return _verdict_cells(status, width, findings), _rules_cells(status, width, notes)
 
 
 def _verdict_cells(status: Status, width: int, key: str) -> Line:

@@ -76,8 +76,8 @@ class MainScreen(Inspector, inherit_bindings=False):
         self.draw_tour()
         self.put(self.state.moved.to(self.state.row, self.panes.tokens.state.cursor, self.state.open.context))
         status = self.state.status_line(notes.count(self, self.notes), self.reader.pending)
-        keys = {name: self._how_to_run(name) for name in ("findings", "notes")}
-        self.status_bar.show(*status_cells(status, self.cells.width, keys))
+        keys = self._how_to_run("findings"), self._how_to_run("notes")
+        self.status_bar.show(*status_cells(status, self.cells.width, *keys))
         said, context = self.state.said, self.state.open.context
         shown, left = message_lines(said.text, said.role, self.cells.width) if said.text else (self.sentence(), ())
         self.detail.show(shown)

@@ -98,7 +98,7 @@ class Styles:
 
     def _make(self, role: Role, over: Over, ground: str) -> Style:
         colour, attributes = _LOOKS[role]
-        if over is Over.CURSOR and role not in _SEEN_UNDER_CURSOR:
+        if (over is Over.CURSOR and role not in _SEEN_UNDER_CURSOR) or (over is Over.BAR and self._flat):
             colour = "text"
         if not self._flat:
             attributes = {name: on for name, on in attributes.items() if name != "dim"}

@@ -324,14 +324,23 @@ def draw_words(table: TokenTable, state: GridState, height: int) -> tuple[Line, 
     return draw(table, layout, replace(state, top=top, height=height))
 
 
-def draw_lens(table: TokenTable, lens: GridLayout, state: GridState, bands: int) -> tuple[Line, ...]:
-    """The aligned table around the cursor: the page of so many bands that it is on. `lens` is a layout of columns."""
+def draw_lens(
+    table: TokenTable, lens: GridLayout, state: GridState, bands: int, known: dict[object, Line] | None = None
+) -> tuple[Line, ...]:
+    """The aligned table around the cursor: the page of so many bands that it is on. `lens` is a layout of columns,
+    `known` are its lines that were drawn already: the cursor lies on one alone."""
+    known = {} if known is None else known
     first = lens.band_of(state.cursor) // bands * bands
     lines: list[Line] = []
     for band in range(first, min(first + bands, lens.bands)):
         tokens = lens.tokens_of(band)
-        names = ("why" if name == "part" else name for name in row_names(table, lens.shift))
-        lines += [crop(_line_of(table, lens, state, tokens, name), lens.width) for name in names]
+        above = _over(state, tokens)
+        for name in row_names(table, lens.shift):
+            name = "why" if name == "part" else name
+            key = (band, name, above if name in _OVER else None)
+            if key not in known:
+                known[key] = crop(_line_of(table, lens, state, tokens, name), lens.width)
+            lines.append(known[key])
         lines.append(())
     return tuple(lines[:-1])
 

@@ -45,17 +45,30 @@ def frame_lines(panes: Sequence[FramedPane], width: int, height: int) -> tuple[L
 
     Lines are kept as they were drawn: most keys change one title.
     """
-    edges: list[list[_Edge]] = [[] for _ in range(height)]
+    lines = list(_untitled(tuple(pane._replace(title=pane.title and ()) for pane in panes), width, height))
+    for y in {pane.y - 1 for pane in panes if pane.title and 0 < pane.y <= height}:
+        lines[y] = _line(_edges(panes, y), width)
+    return tuple(lines)
+
+
+@lru_cache(4)
+def _untitled(panes: tuple[FramedPane, ...], width: int, height: int) -> tuple[Line, ...]:
+    return tuple(_line(_edges(panes, y), width) for y in range(height))
+
+
+def _edges(panes: Sequence[FramedPane], y: int) -> tuple[_Edge, ...]:
+    """What a line shows of the frames, from left to right."""
+    edges = []
     for pane in panes:
         x, cells = (pane.x - 1, pane.width + 2) if pane.boxed else (pane.x, pane.width)
-        if pane.title is not None and 0 < pane.y <= height:
-            edges[pane.y - 1].append(_Edge(x, cells, "╭╮" if pane.boxed else "", True, pane.title, pane.active))
-        for y in range(pane.y, min(pane.y + pane.height, height)) if pane.boxed else ():
+        if y == pane.y - 1 and pane.title is not None:
+            edges.append(_Edge(x, cells, "╭╮" if pane.boxed else "", True, pane.title, pane.active))
+        elif pane.boxed and pane.y <= y < pane.y + pane.height:
             ends = "├┤" if y - pane.y in pane.rules else SIDE * 2
-            edges[y].append(_Edge(x, cells, ends, False, (), pane.active))
-        if pane.boxed and 0 <= pane.y + pane.height < height:
-            edges[pane.y + pane.height].append(_Edge(x, cells, "╰╯", True, (), pane.active))
-    return tuple(_line(tuple(sorted(of, key=lambda edge: edge.x)), width) for of in edges)
+            edges.append(_Edge(x, cells, ends, False, (), pane.active))
+        elif pane.boxed and y == pane.y + pane.height:
+            edges.append(_Edge(x, cells, "╰╯", True, (), pane.active))
+    return tuple(sorted(edges, key=lambda edge: edge.x))
 
 
 @lru_cache(512)

@@ -11,12 +11,11 @@ from sftui.tui.state import Status
 from sftui.views.cells import plain
 from sftui.views.grid import Zoom
 
-KEYS = {"findings": "f", "notes": "i"}
 FINE = Status("train.jsonl", 17, 41_203, True, rule="TRL 1.16 · trains every answer", trained=118, total=412)
 
 
 def told(status: Status, width: int = 100) -> list[str]:
-    lines = status_cells(status, width, KEYS)
+    lines = status_cells(status, width, "f", "i")
     assert all(sum(run.width for run in cells) <= width for cells in lines)
     return [" ".join(text.split()) for text in plain(lines).splitlines()]
 

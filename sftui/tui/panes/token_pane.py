@@ -52,6 +52,7 @@ class TokenPane(LineView):
         self.unloaded = False
         self._strip: tuple[object, tuple[tuple[str, Role], ...]] = (None, ())
         self._drawn = DrawnBands()
+        self._lens_lines: dict[object, Line] = {}
 
     # — content —
 
@@ -92,7 +93,7 @@ class TokenPane(LineView):
 
     def _fit_lens(self, height: int) -> None:
         """The lens below the text: a band of columns, more where the text leaves room; none where there is no room."""
-        self.lens, self.lens_bands, self.words = None, 0, 0
+        self.lens, self.lens_bands, self.words, self._lens_lines = None, 0, 0, {}
         if self.state.zoom is not Zoom.TEXT or self.table is None or not self.table.ids:
             return
         lens = lay_out(self.table, Zoom.COLUMNS, self.state.shift, max(self.size.width, 8))
@@ -200,7 +201,7 @@ class TokenPane(LineView):
         if self.lens is not None:
             shown += [()] * (self.rules()[0] - len(shown))
             shown += [named_rule("lens", self.size.width)]
-            shown += draw_lens(self.table, self.lens, self.state, self.lens_bands)
+            shown += draw_lens(self.table, self.lens, self.state, self.lens_bands, self._lens_lines)
         if self.words:
             shown += [named_rule("in words", self.size.width)]
             shown += draw_words(self.table, self.state, self.words - 1)

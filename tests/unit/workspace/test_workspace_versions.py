@@ -238,7 +238,7 @@ def test_the_status_line_says_whose_ids() -> None:
     for told in ("ids of transformers 5.6.0", "ids under transformers 5.6.0 are not verified"):
         for width in (80, 120):
             status = Status("data.jsonl", 3, 90, True, 1.0, "TRL 1.16", 4, 9, "", "proven", version=version_short(told))
-            lines = status_cells(status, width, {"findings": "f", "notes": "i"})
+            lines = status_cells(status, width, "f", "i")
             texts = ["".join(span[0] for span in cells) for cells in lines]
             assert version_short(told) in "".join(texts) and max(map(len, texts)) <= width
     assert version_short("ids under transformers 5.6.0 are not verified") == "5.6.0 not verified"
