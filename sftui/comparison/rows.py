@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from operator import ne
 
 from sftui.comparison.alignment import AlignedSide, Range, align
 from sftui.model import IGNORE_INDEX, NO_TEXT, Inspection, Kind, Labels, Part, Tokens, TokenText
@@ -146,7 +147,7 @@ def compare_row(
     numbered in `unsure`, of which it is not known which rows evaluate. `align_equal=False` leaves the columns of equal
     rows out, which saves most of the time over a dataset.
     """
-    sides = tuple(_side(one, None if k in unsure else one.evaluates) for k, one in enumerate(inspections))
+    sides = tuple(side_of(one, None if k in unsure else one.evaluates) for k, one in enumerate(inspections))
     row = inspections[0].row.index
     if not align_equal and _equal(sides):
         return RowComparison(row, sides)
@@ -191,7 +192,8 @@ def _equal(sides: Sequence[RowSide]) -> bool:
     )
 
 
-def _side(inspection: Inspection, evaluates: bool | None) -> RowSide:
+def side_of(inspection: Inspection, evaluates: bool | None) -> RowSide:
+    """What one recipe makes of a row, of which it may not be known whether it evaluates."""
     tokens = inspection.tokens
     stopped = inspection.problem is not None and inspection.row.left_out is None
     gone: str | None = None
@@ -253,6 +255,20 @@ def _placed(inspection: Inspection, side: RowSide, tokens: Tokens) -> AlignedSid
     text = rendered.text if rendered is not None else ""
     contents = tuple((s.start, s.end) for s in rendered.spans if s.part is Part.CONTENT) if rendered is not None else ()
     return AlignedSide(text, contents, side.ids, tokens.starts, tokens.ends)
+
+
+def turned(one: RowSide, other: RowSide) -> int:
+    """How many tokens two sides train otherwise that have the same ones (see `RowComparison.turned`)."""
+    learnt = [
+        [
+            None if label is None or label == IGNORE_INDEX else (token, side.weight(i))
+            for i, (token, label) in enumerate(zip(side.ids, side.labels))
+        ]
+        if side.gone is None and not side.evaluates
+        else [None] * len(side.ids)
+        for side in (one, other)
+    ]
+    return sum(map(ne, *learnt))
 
 
 def _turns(column: Column, sides: Sequence[RowSide]) -> bool:

@@ -40,7 +40,7 @@ def rule_fix(rule: Rule, changes: tuple[RecipeChange, ...], title: str, template
     """A fix with the keys of each trainer; None where there is nothing to say."""
     if not title and not template:
         return None
-    return Fix(visible(title), changes, template, next(iter(rule.repair), None), rule.fixes)
+    return Fix(visible(title), changes, template, trainer_keys=rule.fixes)
 
 
 def _sayable(context: Context, changes: tuple[RecipeChange, ...]) -> bool:

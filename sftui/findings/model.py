@@ -51,20 +51,20 @@ class Fix:
     """What repairs a finding.
 
     `changes` are applied to the recipe. `template` names a template surgery (`generation_tags`), or is None;
-    `repair` the gentlest repair of the data (by its name in `Rule.repair`), or is None.
+    `repairs` are those of the data without which it would not help, by the names that `sftui repair` takes.
     `trainer_keys` gives, for each trainer, the key to set in words that can be pasted.
     """
 
     title: str
     changes: tuple[RecipeChange, ...] = ()
     template: str | None = None
-    repair: str | None = None
+    repairs: tuple[str, ...] = ()
     trainer_keys: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def in_words(self) -> bool:
         """Whether it only says what to do, so that it can be neither tried nor put in force."""
-        return not (self.changes or self.template)
+        return not (self.changes or self.template or self.repairs)
 
 
 @value_class

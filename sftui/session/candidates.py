@@ -19,12 +19,19 @@ from sftui.findings.rules.unread import ANSWERS
 from sftui.model import NOWHERE, Inspection, Row
 from sftui.recipe import Recipe, changed, knobs_of
 from sftui.recipe_io import knob_at
+from sftui.templates import ChatTemplate, variables_of
 from sftui.trainers import fixes_of, traits_of
 from sftui.trainers.own_config import choices_of, other_choices
 from sftui.trainers.remembering import last_asked
 
 DECIDING = ("mask", "own", "length", "loss")
 """The sections of a recipe in which a knob may decide a label and leave the ids as they are."""
+ALL = (*DECIDING, "render", "tokenize", "pack", "batch", "data")
+"""Those in which a knob may remove a fault."""
+FACTS = ("data.format", "data.given_labels")
+"""Knobs that say what the data is: another value would hide a fault, where the rows can be read."""
+KNOWN_NAMES = {"messages", "tools", "documents", "add_generation_prompt", "raise_exception", "strftime_now"}
+"""What transformers gives a template, beside the special tokens."""
 DATA_FLAGS = ("train_flag", "train_detail", "weight")
 """Keys of a message by which the data decides; they may be left unread."""
 _TEXTS: Mapping[str, tuple[str, ...]] = {
@@ -75,22 +82,36 @@ def advised(recipe: Recipe, code: str) -> Iterator[Recipe]:
             yield other
 
 
-def single_knobs(recipe: Recipe, rows: Sequence[Inspection]) -> Iterator[tuple[str, Any]]:
+def single_knobs(
+    recipe: Recipe, rows: Sequence[Inspection], sections: tuple[str, ...] = DECIDING
+) -> Iterator[tuple[str, Any]]:
     """What one knob may be set to: the length that the rows need, and `settings`."""
     longest = max([len(row.tokens) for row in rows if row.tokens is not None], default=0)
     if recipe.length.max is not None and longest > recipe.length.max:
         yield "length.max", round_up(longest)
-    yield from settings(recipe)
+    yield from settings(recipe, sections)
 
 
 @last_asked
-def settings(recipe: Recipe) -> tuple[tuple[str, Any], ...]:
-    """What one knob may be set to whatever the rows are: a choice, a flag of the data that is not read."""
-    deciding = [info for info in knobs_of(recipe) if info.path.partition(".")[0] in DECIDING]
+def settings(recipe: Recipe, sections: tuple[str, ...]) -> tuple[tuple[str, Any], ...]:
+    """What one knob of some sections may be set to whatever the rows are: a choice, a flag of the data that is not
+    read."""
+    ranked = sorted(knobs_of(recipe), key=lambda info: info.path.partition(".")[0] not in DECIDING)
+    deciding = [info for info in ranked if info.path.partition(".")[0] in sections and info.path not in FACTS]
     found = [(info.path, choice) for info in deciding for choice in other_choices(recipe, info)]
     keys: Mapping[str, str] = recipe.data.message_keys
     read = [flag for flag in DATA_FLAGS if flag in keys]
     return (*found, *(("data.message_keys", {name: keys[name] for name in keys if name != flag}) for flag in read))
+
+
+def renderings(recipe: Recipe, template: ChatTemplate | None) -> Iterator[Recipe]:
+    """The recipe with the tokenizer's own template, and with each flag of its template on and off."""
+    if recipe.render.template != "tokenizer":
+        yield changed(recipe, "render.template", "tokenizer")
+    names = variables_of(template) - KNOWN_NAMES if template is not None else ()
+    for name in sorted(one for one in names if not one.endswith("_token")):
+        for value in (True, False):
+            yield changed(recipe, "render.kwargs", {**recipe.render.kwargs, name: value})
 
 
 def with_role(recipe: Recipe, now: Inspection, token: int) -> Iterator[tuple[str, Any]]:

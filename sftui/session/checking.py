@@ -207,7 +207,7 @@ def _cured(audit: Audit, session: Ready, seconds: float) -> dict[tuple[object, .
     if not found:
         return cured
     from sftui.findings.rules.rows import ROW007
-    from sftui.session.trial import CONCERNED, COSTLY, ODD, helped, with_cure_of, with_cures
+    from sftui.session.trial import CONCERNED, COSTLY, ODD, helped, with_cure_of, with_cures, with_pair
 
     costly = audit.found.codes.get(ROW007.code)
     session.checks().memo[COSTLY] = frozenset(costly.rows if costly is not None else ())
@@ -226,7 +226,8 @@ def _cured(audit: Audit, session: Ready, seconds: float) -> dict[tuple[object, .
         cured[alike] = tried
     for alike, finding in tuple(cured.items()):  # where rows fail for one cause, one cure helps against all of it
         if finding.severity is not Severity.INFO and not cures_of(finding):
-            cured[alike] = result_of(with_cure_of(session, finding, tuple(cured.values())), until) or finding
+            finding = result_of(with_cure_of(session, finding, tuple(cured.values())), until) or finding
+            cured[alike] = result_of(with_pair(session, finding), until) or finding
     return cured
 
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, NamedTuple
 
-from sftui.comparison import compare_row
-from sftui.comparison.rows import RowSide
+from sftui.comparison.rows import RowSide, side_of, turned
 from sftui.errors import SftuiError
 from sftui.model import IGNORE_INDEX, Inspection, RecipeChange
 from sftui.recipe import Recipe, changed, diff
@@ -55,23 +54,24 @@ def decide(session: Ready, index: int, token: int) -> Generator[None, None, Deci
         return Decision()
     if not 0 <= token < len(now.tokens):
         return Decision()
-    recipe, failing = session.recipe, dict[str, str]()
+    recipe, failing, before = session.recipe, dict[str, str](), side_of(now, now.evaluates)
     said = set(losses_of(recipe))
     knobs = chain(single_knobs(recipe, [now]), with_role(recipe, now, token))
     singles = (changed(recipe, path, value) for path, value in knobs)
-    for alone, several in ((True, singles), (False, pairs(recipe))):
-        found: list[LabelFlip] = []
-        for other in several:
-            if other == recipe or not said.issuperset(losses_of(other)):
-                continue
-            way = _tried(session, now, token, other)
-            if isinstance(way, LabelFlip):
-                found.append(replace(way, keys=keys_between(recipe, other)))
-            elif alone and way and other.mask.rule != recipe.mask.rule:
-                failing.setdefault(other.mask.rule, way)
-            yield None
-        if found:
-            return Decision(_distinct(sorted(found, key=lambda one: one.tokens)))
+    with session.tokenizer.remembering():
+        for alone, several in ((True, singles), (False, pairs(recipe))):
+            found: list[LabelFlip] = []
+            for other in several:
+                if other == recipe or not said.issuperset(losses_of(other)):
+                    continue
+                way = _tried(session, now, before, token, other)
+                if isinstance(way, LabelFlip):
+                    found.append(replace(way, keys=keys_between(recipe, other)))
+                elif alone and way and other.mask.rule != recipe.mask.rule:
+                    failing.setdefault(other.mask.rule, way)
+                yield None
+            if found:
+                return Decision(_distinct(sorted(found, key=lambda one: one.tokens)))
     return Decision(failing=tuple(failing.items()))
 
 
@@ -84,29 +84,28 @@ def _distinct(found: Sequence[LabelFlip]) -> tuple[LabelFlip, ...]:
     return tuple(kept)
 
 
-def _tried(session: Ready, now: Inspection, token: int, recipe: Recipe) -> LabelFlip | str | None:
-    """What a recipe changes in the row; None where the token's label does not turn over under it, and why where the row
-    cannot be prepared."""
+def _tried(session: Ready, now: Inspection, before: RowSide, token: int, recipe: Recipe) -> LabelFlip | str | None:
+    """What a recipe changes in the row, so far `before`; None where the token's label does not turn over under it, and
+    why where the row cannot be prepared."""
     try:
         opened: OpenData = under(session, recipe)
         if waits(opened):
             return None
-        then = opened.ready().inspect_row(now.row)
+        then = opened.ready().inspect_row(now.row, spans=False)
     except SftuiError as error:
         return str(error)
     if then.problem is not None:
         return then.problem.sentence()
     if then.tokens is None or now.tokens is None or then.tokens.input_ids != now.tokens.input_ids:
         return None
-    compared = compare_row([now, then])
-    before, after = compared.sides
+    after = side_of(then, then.evaluates)
     trained = trains(before, token)
     if after.gone is not None or trains(after, token) == trained or (trained and not after.trained):
         return None
     if trained and after.labels[token] is None:
         return None  # it is cut away
     changes = diff(session.recipe, recipe)
-    return LabelFlip(changes, recipe, compared.turned)
+    return LabelFlip(changes, recipe, turned(before, after))
 
 
 def trains(side: RowSide, token: int) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 
+from sftui.conversations.messages import KNOWN_ROLES
 from sftui.errors import RecipeError, SftuiError
 from sftui.findings.rule import TO_MESSAGES
 from sftui.flat import overlap
@@ -17,6 +18,7 @@ from sftui.repairs.catalogue import REPAIRS
 from sftui.repairs.run import DROPPING
 from sftui.session.opened import HEAVY, OpenData
 from sftui.session.ready import under
+from sftui.text import clip
 from sftui.trainers import trainer_named, traits_of
 
 KINDS = (Kind.TOKENS, Kind.CHAT, Kind.STRINGS, Kind.TEXT)
@@ -107,11 +109,13 @@ def harm_of(was: Inspection, now: Inspection, answering: Container[str], *, asks
         if answer and had and has < (had if same else 1):
             return f"row {was.row.index} would no longer train {'all of ' * (has > 0)}message {message}"
     others = [message for message, answer in messages if not answer]
-    for old, new, what in ((before, after, ""), (whole_before, whole_after, "tokens around ")):
-        if not any(old[message] for message in others):
-            for message in others:
-                if new[message]:
-                    return f"row {was.row.index} would train {what}message {message}, which is no answer"
+    for message in others:
+        if after[message] and not before[message]:
+            return f"row {was.row.index} would train message {message}, which is no answer"
+    if not any(whole_before[message] for message in others):
+        for message in others:
+            if whole_after[message]:
+                return f"row {was.row.index} would train tokens around message {message}, which is no answer"
     return ""
 
 
@@ -128,10 +132,19 @@ def _less_read(was: Inspection, now: Inspection, answering: Container[str]) -> s
     answered = before.completion or any(one.data.get(key) for one in answers for key in SAYING)
     if answered and KINDS.index(after.kind) > KINDS.index(before.kind):
         return f"row {was.row.index} would be read as {after.kind.value}, not as {before.kind.value}"
+    same = was.row.data == now.row.data and before.kind is after.kind  # other keys are read
     for number, (old, new) in enumerate(zip(before.messages, after.messages)):
-        lost = [key for key in SAYING if old.data.get(key) and not new.data.get(key)]
-        if lost and old.role == new.role:
-            return f"message {number} of row {was.row.index} would lose its {lost[0]}"
+        name = f"message {number} of row {was.row.index}"
+        if same and old.role != new.role and old.role in KNOWN_ROLES:
+            return f"{name} would be of {new.role}, not of {old.role}"
+        if old.role != new.role:
+            continue
+        lost = next((key for key in SAYING if old.data.get(key) and not new.data.get(key)), None)
+        if lost is not None:
+            return f"{name} would lose its {lost}"
+        had, has = old.data.get("content"), new.data.get("content")
+        if same and isinstance(had, str) and isinstance(has, str) and had not in has and has not in had:
+            return f"{name} would say {clip(has, 40)!r}"
     return ""
 
 

@@ -16,10 +16,12 @@ from sftui.findings import CODES, SCOPE_OF, DatasetChecks, Finding, Fix, Severit
 from sftui.findings.catalogue import REPAIR_OF, cures_of
 from sftui.findings.fixes import newer
 from sftui.findings.look import RowLook
-from sftui.findings.rule import DROP
+from sftui.findings.rule import DROP, TO_MESSAGES
+from sftui.findings.rules.truncation import round_up
 from sftui.model import Inspection, Row
 from sftui.recipe import Recipe, changed, diff, get, with_changes
-from sftui.session.candidates import advised, mappings, pairs, single_knobs
+from sftui.repairs.catalogue import REPAIRS
+from sftui.session.candidates import ALL, advised, mappings, pairs, renderings, settings, single_knobs
 from sftui.session.harm import harm_of
 from sftui.session.opened import HEAVY, OpenData
 from sftui.session.ready import Ready, ready_under
@@ -39,11 +41,21 @@ ODD = "rows with other findings"
 """In the memo of the checks: the rows of the whole data, beside the first ones, on which a cure must do no harm."""
 COSTLY = "rows that cost too much"
 """The key of the context's memory under which an audit leaves the numbers of those that it found."""
+READING = {"data.format", "data.fields", "data.message_keys", "data.role_map"}
+"""Knobs that say which columns and keys are read as what."""
 MOST_RECIPES = 300
 """So many recipes are tried against a finding that has no fix of its own."""
+MOST_PAIRS = 150
+"""So many pairs of changes are tried against one that has no cure."""
+GENTLE = (TO_MESSAGES, *(name for name in REPAIRS if name != "strip-tokens"))
+"""Repairs that take no word away, and may be tried whatever the finding is."""
+NEAR = "changes that do harm alone"
+"""In the memo of the checks: by what a finding is, the changes under which it may be gone."""
 _WHICH = attrgetter("code", "row", "message", "tokens", "sentence")
 """What tells findings apart whose cures are tried."""
 Made = tuple[Inspection, "tuple[Finding, ...]"]
+Half = tuple[Recipe, tuple[str, ...]]
+"""A recipe, and the repairs of the data beside those that are in force."""
 
 
 def with_cures(session: Ready, finding: Finding) -> Generator[None, None, Finding]:
@@ -51,7 +63,8 @@ def with_cures(session: Ready, finding: Finding) -> Generator[None, None, Findin
 
     A cure helps where the finding goes away or shrinks in the rows that it concerns, and no row tried is harmed (see
     `harm.harm_of`) or has an error that it had not. Where neither its own fix nor a repair but leaving rows out does,
-    one is looked for among all changes of the recipe that the trainer can be told. Yields after each step of the work.
+    one is looked for among all changes of the recipe that the trainer can be told, then among all repairs that take no
+    word away. Yields after each step of the work.
     """
     if _untriable(session, finding):
         return finding
@@ -79,7 +92,41 @@ def with_cures(session: Ready, finding: Finding) -> Generator[None, None, Findin
         return cured
     if not cures_of(cured) or (not (fix is not None and fix.changes) and _lost(_as_they_are(session, finding))):
         cured = replace(cured, fix=(yield from _searched(session, finding)) or fix)
+    for name in GENTLE if finding.severity is not Severity.INFO else ():
+        if cures_of(cured):
+            break
+        if name not in REPAIR_OF.get(finding.code, ()) and not (yield from _tried(session, finding, name, own=False)):
+            cured = replace(cured, repairs=(name, *helpful))
     return cured
+
+
+def with_pair(session: Ready, finding: Finding) -> Generator[None, None, Finding]:
+    """A finding that has no cure, with the first two changes that help together, where one alone does harm or leaves
+    it; as it is where none do. Yields as `with_cures`."""
+    near: Mapping[tuple[object, ...], Sequence[Half]] = session.checks().once(NEAR, dict)
+    if cures_of(finding) or CODES[finding.code].inherent or finding.severity is Severity.INFO:
+        return finding
+    for recipe, repairs in islice(_pairs(session, finding, tuple(near.get(_alike(finding), ()))), MOST_PAIRS):
+        told = recipe == session.requested or can_be_told(session.requested, recipe)
+        if told and not (yield from _under(session, finding, recipe, (*session.repairs, *repairs))):
+            return replace(finding, fix=fix_to(session, recipe, repairs))
+    return finding
+
+
+def _pairs(session: Ready, finding: Finding, near: Sequence[Half]) -> Iterator[Half]:
+    """Changes of which one alone does harm, each with one more: another length, a repair, a setting."""
+    said = set(losses_of(session.recipe))
+    longest = max([len(row.tokens) for row in _as_they_are(session, finding) if row.tokens is not None], default=0)
+    seen = list[Half]()
+    for recipe, repairs in near:
+        lengths = [("length.max", length) for length in (round_up(2 * longest), None)]
+        knobs = settings(recipe, ALL)
+        more = [(changed(recipe, path, value), repairs) for path, value in (*lengths, *knobs)]
+        more[len(lengths) : len(lengths)] = [(recipe, (*repairs, name)) for name in GENTLE if name not in repairs]
+        for half in more:
+            if half not in seen and said.issuperset(losses_of(half[0])):
+                seen.append(half)
+                yield half
 
 
 def with_cure_of(session: Ready, finding: Finding, others: Iterable[Finding]) -> Generator[None, None, Finding]:
@@ -98,6 +145,11 @@ def with_cure_of(session: Ready, finding: Finding, others: Iterable[Finding]) ->
 def _untriable(session: Ready, finding: Finding) -> bool:
     """Whether a finding's row is drawn anew under another recipe, which would seem to help, or costs too much."""
     return finding.row is not None and (finding.row in session.split.unread or finding.row in _costly(session))
+
+
+def _alike(finding: Finding) -> tuple[object, ...]:
+    """What findings have in common against which the same changes of the recipe are tried."""
+    return finding.code, finding.severity, finding.signature or finding.sentence
 
 
 def helped(finding: Finding) -> bool:
@@ -121,8 +173,13 @@ def in_keys(recipe: Recipe, fix: Fix) -> Fix:
     packs, packing = any(change.path.startswith("pack.") for change in fix.changes), traits_of(recipe.preset).packing
     if keys and packs and packing.separates_by == "positions" and after.pack.strategy in packing.separates:
         keys = f"{keys}; needs FlashAttention to keep documents apart"
+    if keys and after.render.template == "tokenizer" != recipe.render.template:
+        keys = f"{keys} (the tokenizer's own template)"
     if fix.template:
         keys = f"{keys}, with generation tags in the template, which `sftui template --add-generation-tags` puts there"
+    if fix.repairs:
+        command = f"`sftui repair --apply {','.join(fix.repairs)}`"
+        keys = ", with ".join(filter(None, (keys or fix.title, command)))
     keys = keys or fix.trainer_keys.get(recipe.trainer) or fix.title
     return replace(fix, trainer_keys={**fix.trainer_keys, recipe.trainer: keys})
 
@@ -130,7 +187,7 @@ def in_keys(recipe: Recipe, fix: Fix) -> Fix:
 def _searched(session: Ready, finding: Finding) -> Generator[None, None, Fix | None]:
     """The smallest change of the recipe that helps against a finding; None where none of those tried does."""
     context = session.checks()
-    key = ("searched", finding.code, finding.severity, finding.signature or finding.sentence)
+    key = ("searched", *_alike(finding))
     if key not in context.memo:
         best: tuple[int, int, Recipe] | None = None
         said, told, seen = set(losses_of(session.recipe)), context.once("can be told", dict[str, bool]), {""}
@@ -167,8 +224,9 @@ def _recipes(session: Ready, finding: Finding) -> Iterator[tuple[bool, Recipe]]:
     lost = _lost(rows)
     read = [(False, other) for other in mappings(recipe, session.detected, session.stored.sample, lost=lost)]
     yield from read if lost else ()
-    yield from ((False, changed(recipe, path, value)) for path, value in single_knobs(recipe, rows))
+    yield from ((False, changed(recipe, path, value)) for path, value in single_knobs(recipe, rows, ALL))
     yield from () if lost else read
+    yield from ((False, other) for other in renderings(recipe, session.tools.default_template))
     if traits_of(recipe.preset).versions:
         release = recipe
         for path, value in newer(session.checks()):
@@ -184,11 +242,11 @@ def can_be_told(recipe: Recipe, other: Recipe) -> bool:
     return traits.by_hand or not traits.config or other.preset != recipe.preset or bool(keys_between(recipe, other))
 
 
-def fix_to(session: OpenData, recipe: Recipe) -> Fix:
-    """The fix that leads to another recipe."""
+def fix_to(session: OpenData, recipe: Recipe, repairs: tuple[str, ...] = ()) -> Fix:
+    """The fix that leads to another recipe, with repairs."""
     changes = diff(session.requested, recipe)
     title = ", ".join(f"set {change.path} to {value_text(change.after)}" for change in changes)
-    return in_keys(session.requested, Fix(title, changes))
+    return in_keys(session.requested, Fix(title, changes, repairs=repairs))
 
 
 def _turned(was: Inspection, now: Inspection) -> int:
@@ -197,10 +255,10 @@ def _turned(was: Inspection, now: Inspection) -> int:
     return sum([one != other for one, other in zip(before, after)]) + abs(len(before) - len(after)) * bool(before)
 
 
-def _tried(session: Ready, finding: Finding, cure: str | Fix) -> Generator[None, None, str]:
-    """Why one cure, a repair or a fix of the recipe, does not help; "" where it does."""
+def _tried(session: Ready, finding: Finding, cure: str | Fix, *, own: bool = True) -> Generator[None, None, str]:
+    """Why one cure, a repair or a fix of the recipe, does not help; "" where it does. `own` as in `judged`."""
     context = session.checks()
-    what = cure if isinstance(cure, str) else str((cure.changes, cure.template))
+    what = cure if isinstance(cure, str) else str((cure.changes, cure.template, cure.repairs))
     key: tuple[object, ...] = ("tried", *_WHICH(finding), what)
     if key not in context.memo:
         with ExitStack() as files:
@@ -209,7 +267,7 @@ def _tried(session: Ready, finding: Finding, cure: str | Fix) -> Generator[None,
             except SftuiError as error:
                 context.memo[key] = str(error)
                 return str(error)
-            context.memo[key] = yield from _under(session, finding, recipe, repairs, own=True)
+            context.memo[key] = yield from _under(session, finding, recipe, repairs, own=own)
     return str(context.memo[key])
 
 
@@ -229,7 +287,14 @@ def _under(
         return str(error)
     other = known[key]
     yield None
-    return (yield from judged(session, other, finding, own=own))
+    why = yield from judged(session, other, finding, own=own)
+    if why and why not in (UNSEEN, f"{finding.code} stays") and not of_trial(recipe):
+        near: dict[tuple[object, ...], list[Half]] = session.checks().once(NEAR, dict)
+        halves = near.setdefault(_alike(finding), [])
+        half = recipe, repairs[len(session.repairs) :] if repairs is not None else ()
+        if half not in halves:
+            halves.append(half)
+    return why
 
 
 def changed_by(session: Ready, cures: Iterable[str | Fix], files: ExitStack) -> tuple[Recipe, tuple[str, ...]]:
@@ -252,6 +317,7 @@ def changed_by(session: Ready, cures: Iterable[str | Fix], files: ExitStack) -> 
                 stays = {key: value for key, value in held if key in after or key not in before}
                 after = {**stays, **{key: value for key, value in after.items() if before.get(key) != value}}
             recipe = changed(recipe, change.path, after)
+        repairs = (*repairs, *cure.repairs)
     return recipe, repairs
 
 
@@ -294,6 +360,8 @@ def judged(session: Ready, other: Ready, finding: Finding, *, own: bool = True) 
     for number, ((was, had), (now, has)) in enumerate(zip(before, made)):
         after.append((now, has))
         yield None
+        if number == 0 and finding.row is not None and (why := _still(finding, had, now, has)):
+            return why
         if why := harm_of(was, now, answering, asks=session.recipe.mask == other.recipe.mask):
             return why
         hidden = own and was.labels is None  # what was wrong with it could not be seen
@@ -301,8 +369,10 @@ def judged(session: Ready, other: Ready, finding: Finding, *, own: bool = True) 
             return f"row {was.row.index} then has {' and '.join(sorted(new))}"
         if not own and number == 0 and finding.row is not None and _lost((was, now)) and now.row.left_out is None:
             return f"row {was.row.index} is lost as before"
-        if number == 0 and finding.row is not None and (why := _still(finding, had, now, has)):
-            return why
+    named = {change.path for change in diff(session.requested, other.requested)}
+    mapped = named and named <= READING and session.repairs == other.repairs
+    if mapped and all(was.conversation == now.conversation for (was, _), (now, _) in zip(before, after)):
+        return "the rows are read as before"  # so that the finding is silenced, and nothing is cured
     session.checks().memo["after"] = [now for now, _ in after]
     if all(now.row.left_out is not None for now, _ in after) and len(after) > 1:
         return "none of the rows tried would be left"
@@ -373,7 +443,7 @@ def _mark(finding: Finding) -> tuple[object, ...]:
 
 
 def _rows(session: Ready, finding: Finding) -> list[Row]:
-    """The rows as stored on which a cure is tried, those that the finding names first."""
+    """The rows as stored on which a cure is tried, those that the finding names first; few where nothing is wrong."""
     costly = _costly(session)
     concerned = (finding.row,) if finding.row is not None else finding.rows
     rows = dict[int, Row]()
@@ -383,7 +453,7 @@ def _rows(session: Ready, finding: Finding) -> list[Row]:
     odd: Sequence[Row] = session.checks().memo.get(ODD, ())
     for row in _light(session, (*session.stored.sample, *odd)):
         rows.setdefault(row.index, row)
-    return list(rows.values())
+    return list(rows.values())[: SOON if finding.severity is Severity.INFO else None]
 
 
 def _costly(session: Ready) -> Collection[int]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property, lru_cache, partial
 from operator import itemgetter
@@ -147,6 +148,7 @@ class LoadedTokenizer:
         self._ahead: Ahead[TextEncoding] = ({}, {})
         self._ids_ahead: Ahead[Flat] = ({}, {})
         self._long: dict[tuple[str, bool], TextEncoding] = {}
+        self._keeps = False
         self._described: dict[int, tuple[str, bytes, bool]] = {}
         self._bytes = lru_cache(KEPT)(surfacer(engine.decoding, engine.piece, self._literal))
 
@@ -160,6 +162,8 @@ class LoadedTokenizer:
             long = {(text, add_special_tokens): self._guarded(self.engine.encode_batch, [text], add_special_tokens)[0]}
             if len(text) > LONG:
                 self._long = long
+            if self._keeps:
+                self._ahead[add_special_tokens][text] = long[text, add_special_tokens]
         return long[text, add_special_tokens]
 
     def encode_batch(self, texts: Sequence[str], add_special_tokens: bool = False) -> list[TextEncoding]:
@@ -172,8 +176,7 @@ class LoadedTokenizer:
 
     def flat(self, text: str, add_special_tokens: bool = False) -> Flat:
         """The same as an array."""
-        known = self._ids_ahead[add_special_tokens].get(text)
-        return self._guarded(self.engine.ids_batch, [text], add_special_tokens)[0] if known is None else known
+        return self.ids_batch([text], add_special_tokens)[0]
 
     def ids_batch(self, texts: Sequence[str], add_special_tokens: bool = False) -> list[Flat]:
         """The ids of several texts, each as `flat` gives them."""
@@ -187,7 +190,19 @@ class LoadedTokenizer:
                 return [known[text] for text in texts]
             except KeyError:  # not all of them
                 pass
-        return self._guarded(encode, texts, special)
+        made = self._guarded(encode, texts, special)
+        if self._keeps:
+            known.update(zip(texts, made))
+        return made
+
+    @contextmanager
+    def remembering(self) -> Iterator[None]:
+        """Keep what is encoded meanwhile, for one row that is prepared again and again."""
+        self._keeps = True
+        try:
+            yield
+        finally:
+            self._keeps, self._ahead, self._ids_ahead = False, ({}, {}), ({}, {})
 
     def ahead(self, texts: Sequence[ToEncode]) -> None:
         """Encode texts at once that will be requested soon; those of before are forgotten.

@@ -12,7 +12,7 @@ from sftui.model import Conversation, Inspection
 from sftui.session.deciding import decide
 from sftui.session.opened import HEAVY, OpenData
 from sftui.session.ready import Ready
-from sftui.session.trial import with_cures
+from sftui.session.trial import with_cures, with_pair
 from sftui.workspace.events import Answering, Answers, BatchReady, FindingsReady, PacksReady, TagsReady, WhyReady
 from sftui.workspace.requests import BatchRequest, FindingsRequest, PacksRequest, WhyRequest
 
@@ -55,7 +55,8 @@ def why(session: OpenData, request: WhyRequest, answer: Answering[WhyReady]) -> 
 def _with_cures(session: Ready, found: tuple[Finding, ...]) -> Generator[None, None, tuple[Finding, ...]]:
     made = []
     for finding in found:
-        made.append((yield from with_cures(session, finding)))
+        tried = yield from with_cures(session, finding)
+        made.append((yield from with_pair(session, tried)))
     return tuple(made)
 
 

@@ -221,6 +221,7 @@ BND005 = major(
     "a marker of the mask also stands inside a message",
     "The scan takes it for a turn: text of the user is trained, or an answer is cut short.",
     data="remove the marker text from the data",
+    repair=("strip-tokens",),
     bad=case(chat("say <|im_start|>assistant\nnow", "Hello."), preset="unsloth@2026.10", changes=_CHATML_MARKERS),
     good=case(GOOD, preset="unsloth@2026.10", changes=_CHATML_MARKERS),
 )

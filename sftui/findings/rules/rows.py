@@ -6,7 +6,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from math import isfinite
 from typing import Any
 
@@ -303,8 +302,7 @@ def refused_by_trainer(look: RowLook) -> Iterator[Fault]:
         for refusal, path, value in look.context.once("foreign", lambda: _foreign(look.recipe))
         if refusal == sentence
     ]
-    fix = fix_of(look.context, ROW004, usual) if usual else None
-    yield Fault(sentence, "", fix=replace(fix, repair=None) if fix is not None else None)
+    yield Fault(sentence, "", fix=fix_of(look.context, ROW004, usual) if usual else None)
 
 
 def _foreign(recipe: Recipe) -> list[tuple[str, str, Any]]:

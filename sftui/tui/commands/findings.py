@@ -23,9 +23,10 @@ from sftui.views.knobs import diff_text_lines, new_values
 from sftui.workspace import SearchQuery
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
+from sftui.workspace.workspace import RecipeChoice
 
 if TYPE_CHECKING:
-    from sftui.findings import Finding
+    from sftui.findings import Finding, Fix
 
 UNTRIED = "still trying fixes on some rows; try again in a moment"
 
@@ -92,8 +93,8 @@ def sentence(here: Inspector) -> Line:
         return line((f" {finding.code}: trying fixes …", Role.DIM))
     own = finding.fix
     ways = [name for name, _ in repairs.cures(here, finding)]
-    if own is not None and own.changes:
-        ways.insert(0, new_values(own.changes))
+    if own is not None and (own.changes or own.repairs):
+        ways.insert(0, _new(own))
     elif own is not None and own.template:
         ways.insert(0, "generation tags in the chat template")
     if not ways:
@@ -174,6 +175,11 @@ def _fixed(recipe: Recipe, finding: Finding) -> Recipe:
     return with_changes(recipe, finding.fix.changes if finding.fix is not None else ())
 
 
+def _new(fix: Fix) -> str:
+    """What a fix puts in force."""
+    return ", ".join(filter(None, (new_values(fix.changes), *fix.repairs)))
+
+
 def _tried(here: Inspector) -> bool:
     """Whether the cures of the findings on screen were tried; says so aloud where they were not yet."""
     answer = here.panes.findings.answer
@@ -208,8 +214,9 @@ def _preview_fix(here: Inspector, finding: Finding) -> None:
     if finding.fix.template is not None:
         _tag(here, finding)
         return
-    name, words = f"{finding.code}'s fix", f"the fix for {finding.code} ({new_values(finding.fix.changes)})"
-    compare.start(here, _fixed(here.workspace.recipe, finding), name, description=words, of_finding=True)
+    name, words = f"{finding.code}'s fix", f"the fix for {finding.code} ({_new(finding.fix)})"
+    repairs = (*here.workspace.repairs, *finding.fix.repairs) if finding.fix.repairs else None
+    compare.start(here, _fixed(here.workspace.recipe, finding), name, repairs, words, of_finding=True)
     here.say(f"{finding.code}: a applies this, Esc closes")
 
 
@@ -220,9 +227,10 @@ def _apply_fix(here: Inspector, finding: Finding) -> None:
         return
     if finding.fix.template is not None:
         _tag(here, finding)
-    elif here.workspace.set_recipe(_fixed(here.workspace.recipe, finding)):
-        changes = ", ".join(f"{change.path} → {change.after}" for change in finding.fix.changes)
-        here.say(f"applied: {changes} · u undoes it, x exports")
+    elif here.workspace.choose(
+        RecipeChoice(_fixed(here.workspace.recipe, finding), (*here.workspace.repairs, *finding.fix.repairs))
+    ):
+        here.say(f"applied: {_new(finding.fix)} · u undoes it, x exports")
     else:
         here.say("the recipe already says this", Role.DIM)
 

@@ -50,7 +50,7 @@ def cure(here: Inspector, finding: Finding, verb: str, fix: Callable[[], None], 
     """The one cure that a finding has, or the one picked of several: the fix of its recipe or template, or a repair."""
     repairs = cures(here, finding)
     own = finding.fix if finding.fix is not None and not finding.fix.in_words else None
-    ways = [(("recipe" if own.changes else "template", own.title), fix)] if own is not None else []
+    ways = [(("template" if own.template and not own.changes else "recipe", own.title), fix)] if own is not None else []
     ways += [(entry, partial(repair, entry[0])) for entry in repairs]
     if not repairs:
         fix()

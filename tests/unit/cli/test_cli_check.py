@@ -60,7 +60,10 @@ def test_a_clean_file_ends_with_0(sftui: Sftui, clean: Path) -> None:
 @pytest.mark.parametrize(
     ("day", "fix"),
     [
-        ("strftime_now('%d %b %Y')", "not tried: write the day into a copy of the template"),
+        (
+            "strftime_now('%d %b %Y')",
+            "fix: remove chat_template, remove chat_template_jinja (the tokenizer's own template)",
+        ),
         ("date_string or strftime_now('%d %b %Y')", 'fix: chat_template_kwargs: {"date_string": "01 Jan 2026"}'),
     ],
 )

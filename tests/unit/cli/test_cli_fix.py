@@ -74,6 +74,20 @@ def test_a_config_of_trl_and_its_rows_are_fixed_in_rounds(sftui: Sftui, here: Pa
     assert sftui(*told["run"].split()[1:]).code == 0
 
 
+def test_a_repair_and_the_limit_that_it_needs_are_put_in_force_together(sftui: Sftui, here: Path) -> None:
+    put(
+        "rows.jsonl",
+        [chat(("system", "Be kind. " * 4), ("user", f"Day {n}?"), ("assistant", "Warm.")) for n in range(6)],
+    )
+    said = "{{ '<|im_start|>' + m.role + '\n' + m.content + '<|im_end|>\n' }}"
+    Path("own.jinja").write_text(f"{{% for m in messages if m.role != 'system' %}}{said}{{% endfor %}}")
+    words = ("--trainer", "axolotl", "--template", "own.jinja", "--max-length", "32", "--select", "TPL003")
+    done, told = fixed(sftui, "rows.jsonl", *TOK, *words, "--fail-on", "warning")
+    assert done.code == 0 and became(told) == {"TPL003": "gone"} and told["rows"]["by_repair"] == {"fold-system": 6}
+    config = next(file for file in Path("fixed").glob("*.y*ml") if file.name != "recipe.yaml")
+    assert "sequence_len: 32" not in config.read_text() and "Be kind" in Path("fixed/rows.jsonl").read_text()
+
+
 def test_axolotl_gets_another_key_and_keeps_its_data(sftui: Sftui, here: Path) -> None:
     put("rows.jsonl", LONG)
     Path("axo.yml").write_text(AXOLOTL)

@@ -430,5 +430,5 @@ def test_a_rule_that_the_trainer_does_not_have_is_no_rows_fault(preset: str) -> 
     found = run(case(GOOD, preset=preset, changes={"mask.rule": "assistant"})).of("ROW004")
     assert found and all("has no mask.rule `assistant`" in one.sentence for one in found)
     for one in found:
-        assert one.fix is not None and one.fix.repair is None
+        assert one.fix is not None and not one.fix.repairs
         assert [(change.path, change.before) for change in one.fix.changes] == [("mask.rule", "assistant")]

@@ -16,7 +16,7 @@ from sftui.findings.rule import chatml
 from sftui.recipe import Recipe, changed, diff
 from sftui.session.checking import AuditSession, result_of
 from sftui.session.ready import Ready, open_data, tokenized
-from sftui.session.trial import COSTLY, in_keys, with_cures
+from sftui.session.trial import COSTLY, in_keys, with_cures, with_pair
 from sftui.trainers import preset
 from sftui.workspace import OpenOptions
 from sftui.workspace import events as ev
@@ -56,6 +56,42 @@ def test_flash_attention_is_asked_for_where_positions_keep_documents_apart(strat
     recipe = changed(preset("trl@1.16"), "pack.strategy", "wrapped")
     fix = in_keys(recipe, Fix("", diff(recipe, changed(recipe, "pack.strategy", strategy))))
     assert fix.trainer_keys["trl"] and ("FlashAttention" in fix.trainer_keys["trl"]) is apart
+
+
+SILENT_ON_SYSTEM = (
+    "{% for m in messages if m.role != 'system' %}{{ '<|im_start|>' + m.role + '\n' + m.content + '<|im_end|>\n' }}"
+    "{% endfor %}"
+)
+
+
+@pytest.mark.parametrize(
+    ("trainer", "length", "keys"),
+    [
+        ("trl@1.16", 32, "max_length: 512, with `sftui repair --apply fold-system`"),
+        ("axolotl@0.19", 32, "remove sequence_len, with `sftui repair --apply fold-system`"),
+        ("hf-trainer", 32, "set length.max to 512, with `sftui repair --apply fold-system`"),
+        ("trl@1.16", 256, None),
+    ],
+)
+def test_a_repair_and_a_longer_limit_are_found_together(
+    trainer: str, length: int, keys: str | None, tmp_path: Path
+) -> None:
+    (tmp_path / "own.jinja").write_text(SILENT_ON_SYSTEM)
+    rows = [
+        {"messages": [{"role": "system", "content": "Be kind. " * 4}, *chat(f"Day {n}?", "Warm.")["messages"]]}
+        for n in range(4)
+    ]
+    recipe = changed(preset(trainer), "length.max", length)
+    session = opened(tmp_path, rows, recipe, f"file:{tmp_path / 'own.jinja'}")
+    (alone,) = tried(session, "TPL003")
+    both = result_of(with_pair(session, alone))
+    assert both is not None and both.fix is not None
+    if keys is None:
+        assert both is alone and alone.repairs == ("fold-system",), "one alone helps"
+        return
+    assert alone.declined and not alone.repairs
+    assert both.fix.repairs == ("fold-system",) and [one.path for one in both.fix.changes] == ["length.max"]
+    assert both.fix.trainer_keys[trainer.partition("@")[0]] == keys
 
 
 def test_map_roles_is_offered_for_the_roles_alone_that_it_maps(tmp_path: Path) -> None:
