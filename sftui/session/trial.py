@@ -173,7 +173,8 @@ def in_keys(recipe: Recipe, fix: Fix) -> Fix:
     packs, packing = any(change.path.startswith("pack.") for change in fix.changes), traits_of(recipe.preset).packing
     if keys and packs and packing.separates_by == "positions" and after.pack.strategy in packing.separates:
         keys = f"{keys}; needs FlashAttention to keep documents apart"
-    if keys and after.render.template == "tokenizer" != recipe.render.template:
+    if after.render.template == "tokenizer" != recipe.render.template:
+        keys = keys or fix.title
         keys = f"{keys} (the tokenizer's own template)"
     if fix.template:
         keys = f"{keys}, with generation tags in the template, which `sftui template --add-generation-tags` puts there"

@@ -102,7 +102,7 @@ def detect(rows: Sequence[Row], data: Data, *, openai: bool) -> Detection:
             )
     if found.format != "alpaca" and (absent := _absent_keys(samples, found)):
         return absent
-    uneven = UNEVEN if openai and _uneven(samples, found.fields) else ""
+    uneven = UNEVEN if openai and "messages" in found.fields and _uneven(samples, found.fields) else ""
     if found.format == "alpaca" and "history" in found.fields:
         histories = [row.get(found.fields["history"]) for row in samples]
         pairs = (pair for history in histories if isinstance(history, list) for pair in history)

@@ -195,6 +195,13 @@ def test_formatting_openai_writes_into_the_system_text(system: str | None, tools
     assert row.conversation and row.conversation.messages[0].content == expected
 
 
+def test_formatting_openai_beside_an_alpaca_reading_gives_no_error_of_its_own() -> None:
+    knobs = {"data.format": "alpaca", "data.fields": {"instruction": "prompt"}, "own.formatting": "openai"}
+    recipe = with_knobs(preset("llamafactory@0.9"), knobs)
+    row = Row(0, {"prompt": "hi", "messages": []}, "", "row 0")
+    assert pipeline.detect([row], recipe).fields == {"instruction": "prompt"}
+
+
 def test_role_and_content_messages_are_sharegpt_with_tags() -> None:
     turns = [
         {"role": "user", "content": "q"},
