@@ -222,30 +222,30 @@ class Audit:
 
     def _account(self, look: RowLook, source: str) -> None:
         """Whose loss it is: of each sequence what the model learns, its first token, which nothing predicts, aside."""
-        labels, owners, mask = look.labels, look.shape.owners, look.mask
+        labels, roles, mask = look.labels, look.shape.trained_roles, look.mask
         row = look.inspection.row
         where = [("file", source if source != row.where else ""), *source_column(row.data or {})]
         for kept in [(one,) for one in labels.kept] if look.inspection.more else [labels.kept]:
-            if kept == ((0, mask.size),) and (not mask.runs or mask.runs[0][0]):
-                spans, drawn, trained, size = mask.runs, mask.trained_in, mask.trained, mask.size
-            else:
-                spans = overlap(mask.runs, tuple([(at + (not i), end) for i, (at, end) in enumerate(kept)]))
+            spans, drawn, trained, size = mask.runs, mask.trained_in, mask.trained, mask.size
+            if kept != ((0, size),) or labels.weights is not None:
+                spans = overlap(spans, tuple([(at + (not i), end) for i, (at, end) in enumerate(kept)]))
                 drawn, trained, size = trained_in(look.stretches, spans), covered(spans), covered(kept)
+            elif spans and not spans[0][0]:
+                drawn, trained = [count - (not at) for at, count in enumerate(drawn)], trained - 1
             whole: Amount = trained
             counts: dict[tuple[str, str], Amount] = {}
             if labels.weights is None:
-                for at, count in enumerate(drawn):
-                    if count:
-                        key = ("role", owners[at][0])
-                        counts[key] = counts.get(key, 0) + count
+                for key, stretches in roles:
+                    if count := sum([drawn[at] for at in stretches]):
+                        counts[key] = count
             else:
                 whole = 0
                 for start, end, weight in labels.weights.runs():
                     weighed, exact = overlap(spans, ((start, end),)), Fraction(weight if isfinite(weight) else 0)
                     whole += exact * covered(weighed)
-                    for at, count in enumerate(trained_in(look.stretches, weighed)):
-                        if count:
-                            key = ("role", owners[at][0])
+                    drawn = trained_in(look.stretches, weighed)
+                    for key, stretches in roles:
+                        if count := sum([drawn[at] for at in stretches]):
                             counts[key] = counts.get(key, 0) + exact * count
             for key in where:
                 counts[key] = whole

@@ -86,8 +86,11 @@ class LossTally:
 
     def _put(self, kind: str, name: str, trained: int, count: Amount) -> None:
         """Later names beyond `MOST_NAMES` of a kind are counted together."""
-        names = self.kinds.setdefault(kind, {})
-        held = names.setdefault(name if name in names or len(names) < MOST_NAMES else OTHERS, {})
+        try:
+            held = self.kinds[kind][name]
+        except KeyError:
+            names = self.kinds.setdefault(kind, {})
+            held = names.setdefault(name if len(names) < MOST_NAMES else OTHERS, {})
         held[trained] = held.get(trained, 0) + count
 
     def figures(self, averaging: Averaging, lengths: Histogram) -> LossFigures | None:

@@ -192,7 +192,8 @@ class RowLook:
     @lazy
     def shape(self) -> RowShape:
         """What the row has in common with others that have the same order of roles and the same mask."""
-        shape, known = self._shape(), self.context.once("shapes", dict[RowShape, RowShape])
+        known: dict[RowShape, RowShape] = self.context.once("shapes", dict)
+        shape = self._shape()
         if max(len(shape.parts), len(shape.roles)) > MOST_STRETCHES:
             return shape
         if len(known) > MOST_SHAPES:

@@ -187,6 +187,15 @@ class RowShape(_ShapeFields):
         return [_owner(roles.get(message, ""), message, part) for message, part in zip(self.messages, self.parts)]
 
     @lazy
+    def trained_roles(self) -> Sequence[tuple[tuple[str, str], Sequence[int]]]:
+        """The roles of which something is trained, as the loss counts them, each with the stretches where it is."""
+        found: dict[tuple[str, str], list[int]] = {}
+        for at, owner in enumerate(self.owners):
+            if self.extents[at] > NONE:
+                found.setdefault(("role", owner[0]), []).append(at)
+        return tuple(found.items())
+
+    @lazy
     def turns_trained(self) -> bool | None:
         """Whether all answers of the chat are trained, or none, where it has several, in tokens; else None."""
         answers, places = self.order.answers, zip(self.messages, self.parts, self.extents)
