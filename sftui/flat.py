@@ -66,6 +66,8 @@ def cut(ranges: Ranges, numbers: Flat) -> Flat:
 
 def covered(ranges: Ranges, since: int = 0) -> int:
     """How many tokens lie in the ranges, of those from `since` on."""
+    if not since:
+        return sum([end - start for start, end in ranges])
     return sum([end - max(start, since) for start, end in ranges if end > since])
 
 

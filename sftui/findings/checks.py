@@ -52,15 +52,10 @@ class Fault:
     tags: bool = False
     fix: Fix | None = None
 
-    @property
-    def says(self) -> str:
-        """The sentence."""
-        return self.sentence() if callable(self.sentence) else self.sentence
 
-    @property
-    def shows(self) -> str | None:
-        """The evidence in words."""
-        return self.evidence() if callable(self.evidence) else self.evidence
+def _words(text: str | Callable[[], str] | None) -> str:
+    """A sentence or evidence, made where a function makes it."""
+    return text() if callable(text) else text or ""
 
 
 class RowCondition(Enum):
@@ -142,7 +137,7 @@ def finding_of(look: RowLook, rule: Rule, fault: Fault) -> Finding:
     severity, row = fault.severity or rule.severity, look.inspection.row.index
     if rule.code in look.counted:
         return Finding(rule.code, severity, "", row, signature=look.signature)
-    tokens, span, evidence = fault.tokens, fault.span, fault.shows
+    tokens, span, evidence = fault.tokens, fault.span, fault.evidence
     if tokens is not None and look.inspection.tokens is not None:
         tokens = max(0, tokens[0]), min(tokens[1], len(look.tokens))
         starts, ends = look.tokens.starts[slice(*tokens)], look.tokens.ends[slice(*tokens)]
@@ -157,12 +152,12 @@ def finding_of(look: RowLook, rule: Rule, fault: Fault) -> Finding:
     return Finding(
         rule.code,
         severity,
-        visible(fault.says),
+        visible(_words(fault.sentence)),
         row,
         fault.message,
         tokens,
         span,
-        evidence,
+        _words(evidence),
         fix or fix_of(look.context, rule, fault.changes, fault.title, fault.template),
         signature=look.signature,
     )
@@ -180,7 +175,7 @@ class SetupCheck:
             rule = fault.rule or self.rules[0]
             fix = fault.fix or fix_of(context, rule, fault.changes, fault.title, fault.template)
             rows = tuple(inspection.row.index for inspection in fault.of[:5]) or fault.rows[:5]
-            yield _of_rows(rule, fault, fault.shows or "", fix, rows, len(fault.of) or fault.count)
+            yield _of_rows(rule, fault, _words(fault.evidence), fix, rows, len(fault.of) or fault.count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,14 +195,14 @@ class DatasetCheck:
             rule, tally = fault.rule or self.rules[0], fault.tally or Tally()
             changes = tuple(RecipeChange(path, get(checks.recipe, path), after) for path, after in fault.changes)
             title = ", ".join(f"set {one.path} to {one.after}" for one in changes) or rule.fix_text(checks.trainer)
-            evidence = fault.shows or "rows " + ", ".join(map(str, tally.rows))
+            evidence = _words(fault.evidence) or "rows " + ", ".join(map(str, tally.rows))
             yield _of_rows(rule, fault, evidence, rule_fix(rule, changes, title), tuple(tally.rows), tally.count)
 
 
 def _of_rows(rule: Rule, fault: Fault, evidence: str, fix: Fix | None, rows: tuple[int, ...], count: int) -> Finding:
     """The finding of a fault of the set-up or of the whole dataset, with some rows that show it."""
     severity = fault.severity or rule.severity
-    return Finding(rule.code, severity, fault.says, evidence=evidence, fix=fix, rows=rows, count=count)
+    return Finding(rule.code, severity, _words(fault.sentence), evidence=evidence, fix=fix, rows=rows, count=count)
 
 
 def row_check(

@@ -314,12 +314,8 @@ class Mask:
         """How many tokens of each stretch it trains: NONE, SOME or ALL."""
         if self.trained == self.size:
             return (ALL,) * len(self.stretches)
-        return tuple(
-            [
-                NONE if not count else ALL if count == end - start else SOME
-                for count, (start, end, _, _) in zip(self.trained_in, self.stretches)
-            ]
-        )
+        counted = zip(self.trained_in, self.stretches)
+        return tuple([(count > 0) + (count == end - start) for count, (start, end, _, _) in counted])
 
     @lazy
     def drawn(self) -> tuple[bool, ...]:

@@ -162,18 +162,19 @@ LAB002 = major(
 )
 def others_trained(look: RowLook) -> Iterator[Fault]:
     """LAB002: content of other roles that carries loss, as a share of what is trained."""
-    mask, stands, touched, count = look.recipe.mask, look.shape.stands, list[int](), 0
+    mask, stands, touched, count = look.recipe.mask, look.shape.stands, list[tuple[int, int, int]](), 0
     wanted = mask.roles if mask.rule in ("assistant", "turn_content", "turn_full") else ("assistant",)
     for number, role in enumerate(look.roles):
         if role in _OTHERS and role not in wanted and (number, Part.CONTENT) in stands:
             first, behind = stands[number, Part.CONTENT]
             some = sum(look.mask.trained_in[first:behind])
             if some and not (some == 1 and _at_border(look, look.turn_of[number])):
-                touched.append(number)
+                touched.append((number, first, behind))
                 count += some
     if not touched:
         return
-    roles = ", ".join(dict.fromkeys(look.roles[number] for number in touched))
+    roles = ", ".join(dict.fromkeys(look.roles[number] for number, _, _ in touched))
+    number, first, behind = touched[0]
     rules = look.context.traits.rules
     rule = rules.get("assistant") or rules["last"]
     changes = [("mask.rule", rule)] if mask.rule in ("auto", "all") else []
@@ -181,8 +182,8 @@ def others_trained(look: RowLook) -> Iterator[Fault]:
     title = "train only what the assistant says: set mask.rule to generation_tag, with generation tags in the template"
     yield Fault(
         f"{count} of {look.mask.trained} trained tokens are text of {roles}",
-        message=touched[0],
-        tokens=look.range_of(touched[0], Part.CONTENT),
+        message=number,
+        tokens=(look.stretches[first][0], look.stretches[behind - 1][1]),
         changes=changes,
         title=title if surgery else "",
         template=surgery,
