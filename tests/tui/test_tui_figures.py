@@ -256,7 +256,7 @@ async def test_the_mark_moves_over_findings_and_scrolls_past_them() -> None:
         assert "▸i EOS003" in text and "▸✗" not in text
         assert driven.lines[-2].startswith(" EOS003 is about the setup") and "Enter" not in driven.lines[-1]
         await driven.press("enter")
-        assert driven.main.state.status.row == 0 and driven.main.panes.rows.order is None and "set-up" in driven.said
+        assert driven.main.state.status.row == 0 and driven.main.panes.rows.order is None and "setup" in driven.said
         await driven.press("9", "j")
         assert ": " in figures.marked(driven.main), "past the findings the numbers follow"
         assert "▸i EOS003" in await driven.press("9", "k")

@@ -23,7 +23,7 @@ async def test_letters_filter_and_are_no_keys() -> None:
         opened = await driven.press("?")
         assert "IN THE TOKENS" in opened and "Show why the token" in opened.splitlines()[5]
         text = await driven.press("q", "u", "i", "t")
-        assert "Quits; asks once" in text and "Shows the next row" not in text
+        assert "Quit; asks once" in text and "Show the next row" not in text
         assert driven.app.screen is not driven.main, "q was typed"
         text = await driven.press("ctrl+u")
         assert text == opened, "nothing typed: all of it"

@@ -120,8 +120,8 @@ def test_help_puts_this_pane_first() -> None:
 def test_help_holds_what_was_typed_alone() -> None:
     keymap = build_keymap(COMMANDS)
     text = plain(help_lines("tokens", keymap, 100, "mask"))
-    assert "Toggle training for this token" in text and "a label of -100: masked" in text
-    assert "Label and mask" in text and "Quits" not in text and "Shift\n" not in text
+    assert "Show why the token under the cursor is trained or masked" in text and "a label of -100: masked" in text
+    assert "Label and mask" in text and "Quit;" not in text and "Shift\n" not in text
     assert plain(help_lines("tokens", keymap, 100, "MASK  token")) != text, "every word, whatever its case"
     assert plain(help_lines("tokens", keymap, 100, "nowhere at all")).startswith("nothing about")
 

@@ -34,7 +34,7 @@ async def test_choices_are_explained_where_they_are_chosen() -> None:
         await driven.press("c", "/", *"mask.rule", "enter")
         assert "· completion: everything after the prompt" in await driven.press("j", "k")
         text = await driven.press("enter")
-        assert "what stands between {% generation %} tags" in text and "every token, the prompt too" in text
+        assert "everything between {% generation %} tags" in text and "every token, including the prompt" in text
 
 
 async def test_an_option_of_the_trainer_is_a_knob_with_its_choices_and_its_key() -> None:
