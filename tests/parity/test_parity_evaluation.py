@@ -174,7 +174,9 @@ def test_an_evaluation_set_is_prepared_as_the_trainer_does(
     theirs = json.loads(told[0].removeprefix("TOLD "))
     monkeypatch.chdir(tmp_path)
     with sftui.open(config="config.yml", dataset="eval", tokenizer="model") as opened:
-        ours = [[row["input_ids"], row["labels"]] for row in opened.encode().records() if "input_ids" in row]
+        ours = [
+            [list(row["input_ids"]), list(row["labels"])] for row in opened.encode().records() if "input_ids" in row
+        ]
     assert len(theirs) > 4
     if theirs[0][1] is None:  # TRL's collator makes the labels
         ours, theirs = [[ids] for ids, _ in ours], [[ids] for ids, _ in theirs]
