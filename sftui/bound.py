@@ -73,7 +73,7 @@ SUBJECTS = {
     "labels": "making its labels",
     "template": "the chat template",
     "row": "reading the row",
-    "findings": "looking for what is wrong with it",
+    "findings": "checking it for findings",
 }
 """What each piece of work that may overrun is called in a sentence: the stages of a row, a template by itself, reading
 the row, and looking for what is wrong."""
@@ -117,7 +117,7 @@ class GivenUp:
     @property
     def why(self) -> str:
         times = f", {self.times} times over" if self.times > 1 else ""
-        return f"{self.overrun.why}{times}, so no more is tried"
+        return f"{self.overrun.why}{times}, so sftui tries no more"
 
     def holds(self, key: bytes) -> bool:
         """Whether the piece of work is among them."""
@@ -266,7 +266,7 @@ class Guard:
         if stage == _TEMPLATE:
             why = f"{SUBJECTS['template']} {_too_long(allowed)} in all"
             return Overrun(key, "template", why) if spent > allowed else None
-        why = f"rows before it needed {_seconds(allowed)} of processor time, so no more is tried"
+        why = f"earlier rows needed {_seconds(allowed)} of CPU time, so sftui tries no more"
         return Overrun(key, "findings" if stage == _FINDINGS else "rendered", why) if spent > allowed else None
 
     def end(self, key: bytes, stage: int, size: int, adds_up: bool) -> None:
@@ -490,7 +490,7 @@ def _seconds(count: float) -> str:
 
 
 def _too_long(seconds: float) -> str:
-    return f"needs more than {_seconds(seconds)} of processor time"
+    return f"needs more than {_seconds(seconds)} of CPU time"
 
 
 def _megabytes(count: int) -> str:

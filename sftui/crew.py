@@ -181,11 +181,13 @@ class Crew(Generic[P, R]):
         overrun = gone.overrun()
         if overrun is None:
             raise SftuiError(
-                "a process that prepares rows ended", why="it was killed or had not enough memory", fix="try --jobs 1"
+                "a process that prepares rows ended", why="it was killed or ran out of memory", fix="try --jobs 1"
             )
         self.overran = (*self.overran, overrun)
         if len(self.overran) > bound.MOST_DEATHS:
-            raise SftuiError(f"{overrun.why}, as {bound.MOST_DEATHS} pieces of work did before, so no more is tried")
+            raise SftuiError(
+                f"{overrun.why}, like {bound.MOST_DEATHS} pieces of work before it, so sftui tries no more"
+            )
         hand = _CrewProcess(self._task, self._folder, self.overran, self._fork)
         self._hands[self._hands.index(gone)] = hand
         for piece in gone.pieces:

@@ -153,7 +153,7 @@ def _writer(output: str) -> Callable[[AuditReport], str]:
         return report_html
     if suffix not in FORMATS:
         fix = f"end it in {', '.join((*FORMATS, '.html'))}"
-        raise ExportError(f"{output} says no format that can be written", fix=fix)
+        raise ExportError(f"{output} does not name a format that sftui can write", fix=fix)
     from sftui.exports.formats import writer_of
 
     return writer_of(FORMATS[suffix])

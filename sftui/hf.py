@@ -37,7 +37,7 @@ class CaptureCallback(TrainerCallback):  # type: ignore[misc,unused-ignore]  # w
 
         self.path, self.batches, self.clip = Path(path), batches, clip
         if self.path.suffix.lower() != ".parquet":
-            raise ExportError(f"{path} says no format that batches are written in", fix="name it OUT.parquet")
+            raise ExportError(f"{path} does not name a format for batches", fix="name it OUT.parquet")
         if batches < 1 or (clip is not None and clip < 1):
             raise ExportError("batches and clip are numbers from 1 on")
         refuse_existing(self.path, overwrite)

@@ -118,8 +118,8 @@ def _answered(status: int, code: str, repo: str, revision: str | None, kind: str
     if status in (401, 403):
         return Trouble("forbidden", f"{_host()} refused access ({status})", LOGIN, False)
     reasons = {
-        407: ("proxy", "the proxy wants a name and a password"),
-        429: ("limited", f"{_host()} was asked too often"),
+        407: ("proxy", "the proxy requires a name and a password"),
+        429: ("limited", f"{_host()} received too many requests"),
     }
     name, why = reasons.get(status, ("error", f"{_host()} answered with an error"))
     return _silent(name, f"{why} ({status})", kind)

@@ -64,7 +64,7 @@ def keep(count: int, options: Length) -> tuple[Kept, str | None]:
             fix="raise length.max or remove the row",
         )
     raise RecipeError(
-        f"length.over {options.over} belongs to a trainer's own preset", fix="choose that trainer's preset"
+        f"length.over {options.over} is specific to one trainer's preset", fix="choose that trainer's preset"
     )
 
 
@@ -286,7 +286,9 @@ def draw(subject: Subject, options: Mask) -> Drawn:
         return generation_tag(subject)
     if options.rule == "given":
         return given(subject, options)
-    raise RecipeError(f"mask.rule {options.rule} belongs to a trainer's own preset", fix="choose that trainer's preset")
+    raise RecipeError(
+        f"mask.rule {options.rule} is specific to one trainer's preset", fix="choose that trainer's preset"
+    )
 
 
 def drawn(parts: Iterable[Verdict]) -> Drawn:
@@ -466,7 +468,7 @@ def _searched(subject: Subject) -> list[bool]:
         if end == 0:
             raise RecipeError(
                 "transformers stops the run at this row",
-                why="its first {% generation %} block is empty and nothing stands before it (OverflowError)",
+                why="its first {% generation %} block is empty and nothing comes before it (OverflowError)",
                 fix="remove the row, or let the template write something before the block",
             )
         first, last = first_at.get(start), first_at.get(end - 1)
@@ -485,8 +487,8 @@ def given(subject: Subject, options: Mask) -> Drawn:
             return whole(subject)
         raise RecipeError(
             "the row has input_ids but no labels",
-            why=f"mask.rule {options.rule} needs messages to draw a mask",
-            fix="set mask.rule to all, or give the messages",
+            why=f"mask.rule {options.rule} needs messages to compute a mask",
+            fix="set mask.rule to all, or provide messages",
         )
     mask = [label != options.ignore_index for label in conversation.labels]
     return by_flags(mask, Reason.GIVEN, Reason.GIVEN_MASKED)
@@ -534,7 +536,7 @@ def label(tokens: Tokens, rendered: RenderedText, conversation: Conversation, re
     mask, reasons = draw(subject, recipe.mask)
     kept, dropped = keep(len(tokens), recipe.length)
     may_drop = dropped is None and recipe.length.drop_unlabelled
-    notes = () if rendered.exact else ("who wrote which token is a best effort here",)
+    notes = () if rendered.exact else ("the author of each token is a best guess here",)
     stored = conversation.kind is Kind.TOKENS
     weights: Runs[float] | None = None
     if recipe.loss.weights == "float":

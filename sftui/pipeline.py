@@ -81,7 +81,7 @@ def _templates(recipe: Recipe, tokenizer: LoadedTokenizer, trainer: Trainer) -> 
         return Toolbox(tokenizer, {"default": trainer.own_template(own, tokenizer, recipe)}, f"{trainer.name}'s {own}")
     if kind != "tokenizer":
         raise TemplateError(
-            f"render.template `{recipe.render.template}` is not known", fix="say tokenizer, file:PATH or builtin:NAME"
+            f"render.template `{recipe.render.template}` is not known", fix="use tokenizer, file:PATH or builtin:NAME"
         )
     templates = {
         key: compile_template(source, f"{tokenizer.facts.name} ({key})", rendering=rendering)
@@ -266,7 +266,7 @@ class _Way:
         except MemoryError:
             problem = Problem(f"{bound.SUBJECTS[self._at.value]} {bound.out_of_memory(row.size)}", ours=True)
         except RecursionError:
-            problem = Problem(f"{bound.SUBJECTS[self._at.value]} goes in circles, or too deep", ours=True)
+            problem = Problem(f"{bound.SUBJECTS[self._at.value]} loops or recurses too deeply", ours=True)
         if self.found.problem is None:
             self.found.stopped_at, self.found.problem = self._at, problem
 
@@ -423,7 +423,7 @@ def make_batch(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox
         notes.append(f"{left_out} of {len(inspections)} rows are dropped before training")
     if apart:
         others = "train" if inspections[0].evaluates else "evaluate"
-        notes.append(f"{apart} of {len(inspections)} rows {others}, and stand in other batches")
+        notes.append(f"{apart} of {len(inspections)} rows {others}, and are in other batches")
     positions = _stored_positions(inspections, batch) or batch.position_ids
     return replace(batch, position_ids=positions, notes=tuple(notes))
 

@@ -51,12 +51,12 @@ def setup(sample: Sequence[Mapping[str, Any]], **opening: Unpack[Opening]) -> Se
     session, _, given = prepared(list(sample), opening)
     try:
         if given is not None:
-            raise SftuiError("a loaded tokenizer does not travel to workers", fix="name it, or its folder")
+            raise SftuiError("a loaded tokenizer cannot be sent to workers", fix="give its name or its folder")
         if (held := held_out_by(session.recipe)) is not None and held.unmarked:
             raise SftuiError(
-                f"the recipe sets rows aside or draws some ({held.key})",
-                why="which ones hangs on all rows, and batches do not know them",
-                fix="leave that key out, or use `sftui check --engine ray`",
+                f"the recipe holds out rows or draws some of them ({held.key})",
+                why="that depends on all rows, which a batch does not know",
+                fix="omit that key, or use `sftui check --engine ray`",
             )
         checking = JoinedChecking(session, Filter())
         return Setup(checking.task().session, session.sample, checking.audit)
@@ -143,7 +143,7 @@ def report(checked: Any, setup: Setup) -> Report:
         part, rows, numbered = pickle.loads(one["part"])
         if not numbered:
             raise SftuiError(
-                "the rows have no numbers", fix='number them with ray.data.range(n).zip(ds), and say Check(setup, "id")'
+                "the rows have no numbers", fix='number them with ray.data.range(n).zip(ds), and use Check(setup, "id")'
             )
         if one["rows"]:
             parts[one["first"]] = (one["rows"], part)

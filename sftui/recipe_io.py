@@ -56,7 +56,7 @@ class SimpleKind(NamedTuple):
 
 TEXT = SimpleKind((str,), "give a text in quotes")
 SIMPLE = {
-    "bool": SimpleKind((bool,), "say true or false"),
+    "bool": SimpleKind((bool,), "use true or false"),
     "number": SimpleKind((int, float), "give a number"),
     "int": SimpleKind((int,), "give a whole number"),
     **dict.fromkeys(("str", "str|number", "str|mapping"), TEXT),
@@ -75,7 +75,7 @@ def parse_yaml(text: str, where: str, dialect: Dialect = "1.2") -> Mapping[str, 
     except YamlProblem as error:
         raise RecipeError(f"the recipe {error.what}", where=error.where(where), why=error.why, fix=error.fix) from error
     except (ValueError, RecursionError) as error:
-        raise RecipeError("the config is no JSON", where=where, why=str(error)) from error
+        raise RecipeError("the config is not JSON", where=where, why=str(error)) from error
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -149,15 +149,15 @@ def schema_of(value: Mapping[str, Any], where: str) -> int:
         raise RecipeError(
             f"`{key}` cannot be {shown(number)}",
             where=where,
-            why="it is the number of the schema that the recipe was saved in",
+            why="it is the schema number that the recipe was saved with",
             fix=f"write `schema: {SCHEMA}`, or leave it as sftui saved it",
         )
     if number > SCHEMA:
         raise RecipeError(
-            f"the recipe has schema {number}, and this sftui reads schemas up to {SCHEMA}",
+            f"the recipe has schema {number}, but this sftui reads schemas up to {SCHEMA}",
             where=where,
-            why="a newer sftui saved it, and its knobs may mean something else there",
-            fix="open it with that sftui, or bring this one up to date",
+            why="a newer sftui saved it, and its knobs may have another meaning there",
+            fix="open it with that sftui, or update this one",
         )
     return number
 
@@ -251,7 +251,9 @@ def check(info: KnobInfo, raw: Any) -> Any:
     if raw is None and info.type.endswith("?"):
         return None
     if has_half_character(raw):
-        return Misfit(f"cannot be {shown(raw)}", "take out the half character (a lone surrogate), which no text has")
+        return Misfit(
+            f"cannot be {shown(raw)}", "remove the half character (a lone surrogate), which is not valid text"
+        )
     if info.choices:
         if isinstance(raw, bool):  # YAML reads a bare off/no/on/yes of version 1.1 as a boolean
             raw = {False: "off", True: "on"}[raw]
@@ -262,7 +264,7 @@ def check(info: KnobInfo, raw: Any) -> Any:
         return raw
     kind = info.type.removesuffix("?")
     if info.path == "tokenizer.type" and not (isinstance(raw, str) and raw.isascii() and raw.isidentifier()):
-        return Misfit(f"cannot be {shown(raw)}", "name a class of transformers such as LlamaTokenizer")
+        return Misfit(f"cannot be {shown(raw)}", "name a transformers class such as LlamaTokenizer")
     if info.path == "render.date":
         return _day(raw)
     if kind == "str|number" and isinstance(raw, (int, float)) and not isinstance(raw, bool):

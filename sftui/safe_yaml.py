@@ -26,7 +26,7 @@ DEEPEST = 60
 """Lists and mappings inside one another."""
 
 
-TOO_MUCH = "holds more than a config can"
+TOO_MUCH = "contains more than a config can"
 
 
 class YamlProblem(ValueError):
@@ -156,9 +156,7 @@ def _bounded_composer() -> Any:
             nodes, characters = self._nodes, self._characters
             self._level += 1
             if self._level > DEEPEST:
-                raise YamlProblem(
-                    f"more than {DEEPEST} lists and mappings stand inside one another", *_place(mark), what=TOO_MUCH
-                )
+                raise YamlProblem(f"more than {DEEPEST} lists and mappings are nested", *_place(mark), what=TOO_MUCH)
             node = super().compose_node(parent, index)
             self._level -= 1
             self._nodes += 1
@@ -173,7 +171,7 @@ def _bounded_composer() -> Any:
             mark = self.parser.peek_event().start_mark
             stands_for = self._stands_for.get(id(node))
             if stands_for is None:
-                raise YamlProblem(f"`*{node.anchor}` stands inside what it stands for", *_place(mark), "write it out")
+                raise YamlProblem(f"`*{node.anchor}` refers to itself", *_place(mark), "write it out")
             self._nodes += stands_for[0] - 1
             self._characters += 0 if isinstance(node.value, str) else stands_for[1]
             self._in_bounds(mark)

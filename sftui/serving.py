@@ -30,7 +30,7 @@ _ENGINES = Path(__file__).parent / "templates" / "other_engines.json"
 TEMPLATE, TOKENIZER, GGUF = "template", "tokenizer", "gguf"
 _TEMPLATES = (".jinja", ".jinja2", ".j2", ".txt")
 _CONFIGS = ("tokenizer_config.json", "chat_template.json")
-FIX = "give a .jinja file, a tokenizer's folder or name, a bundled name, or a .gguf file that holds one"
+FIX = "give a .jinja file, a tokenizer's folder or name, a bundled name, or a .gguf file that contains one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def _template(name: str, trained: LoadedTokenizer) -> ServedTemplate:
     else:
         made = load_template_file(os.path.expanduser(name))
     if "{{" not in made.source and "{%" not in made.source:
-        raise _no_template(name, "it writes the same text whatever the messages say")
+        raise _no_template(name, "it writes the same text whatever the messages are")
     return ServedTemplate(name, TEMPLATE, {"default": made.source}, trained.facts.template_tokens)
 
 

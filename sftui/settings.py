@@ -101,7 +101,7 @@ def _word_of(known: tuple[str, ...], value: Any) -> str:
 
 def _mouse(value: Any) -> bool:
     if not isinstance(value, bool):
-        raise ValueError(f"cannot be {value!r}: say true or false")
+        raise ValueError(f"cannot be {value!r}: use true or false")
     return value
 
 

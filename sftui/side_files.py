@@ -37,10 +37,10 @@ def read_side_bytes(path: str | Path, most: int = MOST_BYTES) -> bytes:
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))
     except ValueError as problem:  # a NUL, or half a character, in the name
-        raise OSError("its name is no name of a file") from problem
+        raise OSError("its name is not a file name") from problem
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise OSError("it is no plain file")
+            raise OSError("it is not a regular file")
         with open(handle, "rb", closefd=False) as file:
             data = file.read(most + 1)
     finally:

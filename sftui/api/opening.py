@@ -48,9 +48,9 @@ def prepared(data: Any, opening: Opening) -> tuple[Ready, tuple[str, ...], Local
     paths, rows = _data_of(data)
     request, given = _request(paths, opening)
     if rows is not None and request.config is not None:
-        raise RecipeError("config names the data, and rows are given as well", fix="give one of them")
+        raise RecipeError("both config and rows name data", fix="use one of them")
     if rows is None and not paths and request.config is None:
-        raise SftuiError("no data was named", fix="give a path, a Hub dataset, rows, or config=")
+        raise SftuiError("no data was given", fix="give a path, a Hub dataset, rows, or config=")
     options, notes = request.options(make=make)
     if rows is None:
         opened = open_data(options)
@@ -153,8 +153,8 @@ def _request(paths: tuple[str, ...], opening: Opening) -> tuple[Arguments, Local
 
         for name in ("env", "transformers", "tokenizer_revision"):
             if opening.get(name) is not None:
-                why = "a loaded tokenizer is taken as it is, by the transformers that loaded it"
-                raise RecipeError(f"{name}= says how the tokenizer is loaded", why=why, fix="give its name instead")
+                why = "a loaded tokenizer is used as it is, with the transformers that loaded it"
+                raise RecipeError(f"{name}= sets how the tokenizer is loaded", why=why, fix="give its name instead")
         given, tokenizer = LocalTokenizer(tokenizer), None
     if isinstance(recipe, (str, os.PathLike)):
         more["recipe_file"] = os.fspath(recipe)

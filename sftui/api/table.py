@@ -84,7 +84,7 @@ class EncodedTable:
         SftuiError where the trainer would stop, or there is nothing to train.
         """
         if split not in ("train", "evaluation"):
-            raise SftuiError(f"there is no split {split}", fix="say train or evaluation")
+            raise SftuiError(f"there is no split {split}", fix="use train or evaluation")
         import datasets
         import pyarrow as pa
         import pyarrow.compute as pc

@@ -26,8 +26,8 @@ from sftui.text import visible
 
 COUNTS = ("tokenized", "tokens", "trained", "received_tokens", "evaluation_rows", "evaluation_tokens")
 MOST_SOURCES = 5000
-NO_FINDINGS, ONLY_STOPPED = "no findings", "stopped, with no finding of its own"
-UNKNOWN_BRANCH = "not known who wrote what"
+NO_FINDINGS, ONLY_STOPPED = "no findings", "stopped without a finding"
+UNKNOWN_BRANCH = "author unknown"
 SHORT_BRANCH = 2_000
 REPEATS = ("duplicates of an earlier row", "an earlier prompt, answered differently", "prompts of the evaluation set")
 

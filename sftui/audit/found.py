@@ -116,7 +116,7 @@ class FindingCounts:
                 self.known += 1
                 continue
             if known:
-                sentence = f"{finding.sentence}; the baseline has {known} of {len(marks)} of it"
+                sentence = f"{finding.sentence}; the baseline has {known} of {len(marks)}"
                 finding = replace(finding, sentence=sentence)
             stand.append(finding)
             one = self._count(finding)
@@ -200,7 +200,7 @@ _COUNTS = re.compile(
     r" (?:is|are|has|have|says?)\b)?)"
 )
 """`7 of 1,200`, and `7 rows are` or `1 packed document is`: how often, which moves with the rows."""
-_EXAMPLE = re.compile(r"(?<!\S)\S+ or the like")
+_EXAMPLE = re.compile(r"(?<!\S)\S+ or similar")
 _QUOTED = re.compile(r"(`[^`]*`)")
 
 

@@ -52,33 +52,33 @@ class RunOutcome:
             ended += " while it still ran in the background"
         seen = {mark.partition(" ")[0] for marks in self.marks for mark in marks}
         if self.why == "failed":
-            return f"the recorder failed ({self.error}), which is a bug of sftui; the run was ended there"
+            return f"the recorder failed ({self.error}), which is a bug in sftui; the run was stopped there"
         if self.why == "unwatched":
-            return "a Python without the recorder imported torch; the run was ended there, before it could train"
+            return "a Python without the recorder imported torch; the run was stopped there, before it could train"
         if self.why == "step":
             missed = (
-                "no data loader of torch had given integer ids"
+                "no torch data loader had given integer ids"
                 if no_model
-                else "no module had been called in train mode on integer ids"
+                else "no module had been called in train mode with integer ids"
             )
             return f"the first optimizer step was reached, and {missed}"
         if not self.marks:
-            return f"no Python with the recorder was started (python -I, -E or -S leave it out), and {ended}"
+            return f"no Python with the recorder was started (python -I, -E or -S disable it), and {ended}"
         if "torch" not in seen:
             return f"torch was not imported, and {ended}"
         if no_model:
-            return f"no data loader of torch gave integer ids, and {ended}"
+            return f"no torch data loader gave integer ids, and {ended}"
         return f"no training step was reached, and {ended}"
 
     def remedy(self, *, no_model: bool = False) -> str:
         """What to do where nothing was captured; empty where that is not known."""
         if self.why == "unwatched" or (not self.marks and not self.why):
             return (
-                "start Python without -I, -E and -S, put folders before $PYTHONPATH instead of setting it anew, and"
-                " keep the environment's variables"
+                "start Python without -I, -E and -S, prepend folders to $PYTHONPATH instead of overwriting it,"
+                " and keep the environment variables"
             )
         if self.why == "step" and not no_model:
-            return "take what the data loader gives, with --no-model"
+            return "use --no-model to take what the data loader gives"
         return "run it in the foreground" if self.left else ""
 
     def missing(self) -> str:
@@ -86,7 +86,7 @@ class RunOutcome:
         for mark in (mark for marks in self.marks for mark in marks):
             if mark.startswith("loader "):
                 return f"the data {mark}"
-        return "there were no more to be had"
+        return "no more were available"
 
 
 def run(command: Sequence[str], folder: Path, options: CaptureOptions, unfinished: Sequence[str] = ()) -> RunOutcome:
@@ -108,7 +108,7 @@ def run(command: Sequence[str], folder: Path, options: CaptureOptions, unfinishe
             process = subprocess.Popen(command, env=environment, stdout=STDERR, start_new_session=True)
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
-            raise SftuiError(f"{command[0]} could not be started", why=reason, fix="name a command after --") from error
+            raise SftuiError(f"{command[0]} could not be started", why=reason, fix="give a command after --") from error
         try:
             note(process.pid)
             unwatched = _wait(process, folder)

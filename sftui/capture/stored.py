@@ -122,30 +122,30 @@ def about_run(about: Mapping[str, Any], *, tokenizer_named: bool = False) -> Ite
     batches: Sequence[Mapping[str, Any]] = about["batches"]
     versions = ", ".join(f"{name} {version}" for name, version in about.get("versions", {}).items())
     trainer = about.get("trainer") or "a loop without a trainer's class"
-    of = f"{counted(len(batches))} captured of {trainer} ({versions or 'no versions known'})"
+    of = f"{counted(len(batches))} captured from {trainer} ({versions or 'no versions known'})"
     shapes = list(dict.fromkeys(" × ".join(map(str, one["shapes"]["input_ids"])) for one in batches))
     yield f"{of}: ids of {', '.join(shapes[:6])}" + (" …" if len(shapes) > 6 else "")
     drawn = sum(batch["from"] == "loader" for batch in batches)
     if drawn == len(batches):
-        yield "they are what the data loader gave; what the training step does to them is not known"
+        yield "they come from the data loader; what the training step does with them is not known"
     elif drawn:
         yield (
-            f"{counted(len(batches) - drawn)} as the model received them, then {drawn} as the same"
-            " data loader gave them, since the first optimizer step was due"
+            f"{counted(len(batches) - drawn)} as the model received them, then {drawn} from the same data"
+            " loader, because the first optimizer step was due"
         )
     yield from _labels(batches)
     tokenizer = about.get("tokenizer")
     if not tokenizer_named and (tokenizer is None or not tokenizer["name"]):
-        yield "the tokenizer of the run is not known: name it with -t"
+        yield "the tokenizer of the run is not known: give it with -t"
 
 
 def _labels(batches: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for source, sentence in (
-        ("loss", "the model got no labels: they are the targets of the loss"),
-        ("loader", "the model got no labels: they are those of the data loader's batch"),
+        ("loss", "the model got no labels: these are the targets of the loss"),
+        ("loader", "the model got no labels: these come from the data loader's batch"),
         (
             None,
-            "no labels were seen, neither at the model nor in a loss or the data loader: what is trained is not known",
+            "no labels were seen in the model, a loss or the data loader: what is trained is not known",
         ),
     ):
         some = [one for one in batches if one["labels_from"] == source and (one["from"] == "model" or source is None)]
@@ -154,7 +154,7 @@ def _labels(batches: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     if any(batch.get("loss_takes") == "same" for batch in batches):
         yield "the loss compares each position with its own label: nothing shifts the labels"
     elif any("model_input_ids" in batch["shapes"] for batch in batches):
-        yield "the model got the ids without the last one of each sequence, as loops do that shift by hand"
+        yield "the model got the ids without the last one of each sequence, as in loops that shift by hand"
 
 
 def counted(number: int) -> str:

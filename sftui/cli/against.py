@@ -71,7 +71,7 @@ def _of_run(given: Mapping[str, Any], against: str, run: Mapping[str, Any] | Non
     if named.trainer is None and named.recipe_file is None and trainer is not None:
         config = named.config_file()
         if config is None or recognised(config) == trainer.partition("@")[0]:
-            narrate(f"prepared as {trainer} does, which the run had; --trainer says otherwise")
+            narrate(f"prepared as {trainer} does, which the run had; --trainer overrides it")
             made["trainer"] = trainer
     if named.tokenizer is None and named.recipe_file is None and named.config_file() is None:
         made["tokenizer"] = (run.get("tokenizer") or {}).get("name") or None
@@ -118,7 +118,7 @@ def one_line(match: Match, data: Ready) -> str:
     where = f"row {document.row}" + (f", document {document.number}" if document.number or document.place else "")
     parting = match.parting
     if match.row is None or parting is None:
-        return f"{where}: no row of the dataset is like it"
+        return f"{where}: no row of the dataset resembles it"
     tokenizer = data.tokenizer
 
     def token(one: int | None) -> str:
@@ -155,9 +155,9 @@ def _causes(found: DocumentMatches, data: Ready, run: Mapping[str, Any]) -> Iter
             yield f"{many(count, 'sequence')}: {none}{own}"
     alone = sum(match.row is None for match in found.differing)
     if alone:
-        yield f"{many(alone, 'sequence')} like no row: made from other rows, or by another tokenizer"
+        yield f"{many(alone, 'sequence')} match no row: made from other rows, or by another tokenizer"
     if formatting is not None and found.differing:
-        yield f"the run makes its texts by {formatting}, its formatting function; sftui prepares the rows as they stand"
+        yield f"the run makes its texts with {formatting}, its formatting function; sftui prepares the rows as stored"
         documents = [one.document for one in found.matches]
         longest = max(len(document.input_ids) for document in documents)
         ends = [one.input_ids[-1] for one in documents if len(one.input_ids) == longest and not one.clipped]
@@ -165,13 +165,13 @@ def _causes(found: DocumentMatches, data: Ready, run: Mapping[str, Any]) -> Iter
             yield f"{len(ends)} of {many(len(documents), 'sequence')} have {longest} tokens: the run cuts there"
         whole = sum(one.labels is not None and IGNORE_INDEX not in one.labels[1:] for one in documents)
         if whole:
-            yield f"every token is trained in {whole} of {many(len(documents), 'sequence')}, questions and all"
+            yield f"every token is trained in {whole} of {many(len(documents), 'sequence')}, including questions"
 
 
 MOVED = {
-    1: "labels that are shifted once: they are stored shifted, and the loss shifts them again, so that each position"
-    " learns the token after the next (LAB003)",
-    -1: "labels that are shifted: neither the data nor the loss does it, so that each position learns its own token",
+    1: "labels shifted twice: they are stored shifted, and the loss shifts them again, so each position learns the"
+    " token after the next (LAB003)",
+    -1: "unshifted labels: neither the data nor the loss shifts them, so each position learns its own token",
 }
 """What makes sequences equal whose labels stand so many places before the tokens that they are."""
 
@@ -180,7 +180,7 @@ def _change(change: Any, data: Ready) -> str:
     if change.path == "preset":
         return f"{change.after} (not {change.before})"
     if change.path == "render.template" and str(change.after).startswith("file:"):
-        return "the chat template that the run's tokenizer had"
+        return "the chat template of the run's tokenizer"
     key = key_of(data.recipe.preset, change.path)
     return f"{change.path} {value_text(change.after)} (not {value_text(change.before)}" + (f"; {key})" if key else ")")
 

@@ -45,7 +45,7 @@ sftui shows exactly what your trainer trains on, token for token.
 """
 
 EPILOG = """\
-`sftui COMMAND --help` lists the options of a command, `sftui help` the pages of help. Data whose name is that of a
+`sftui COMMAND --help` lists the options of a command, `sftui help` the help pages. To open data that has the name of a
 command is opened with its path, as in `sftui ./show`.
 """
 

@@ -76,7 +76,7 @@ def auditing(
         checking = begin(session, wanted, prompts, jobs=jobs, near=search, **rows)
         note = settle_split(session).note
         if note:
-            narrate(f"{note}; figures are of all rows")
+            narrate(f"{note}; figures cover all rows")
         files = data_files(options.paths, options.split)
         notes = DataNotes(session, findings=True)
         notes.print()
@@ -116,7 +116,7 @@ def _run(checking: AuditSession, files: tuple[str, ...]) -> None:
         audit = load_state(key, folder)
         if audit is not None:
             checking.audit, kept = audit, True
-            narrate(f"goes on at row {audit.rows:,}, where it was interrupted")
+            narrate(f"continues at row {audit.rows:,}, where it was interrupted")
     progress, begun = Progress(checking.total), time.monotonic()
     saved, received = begun, list[int]()
     before = {int(number): signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -138,7 +138,7 @@ def _run(checking: AuditSession, files: tuple[str, ...]) -> None:
             if received:
                 progress.end()
                 if kept:
-                    narrate(f"stopped at row {checking.audit.rows:,}; the same command goes on there")
+                    narrate(f"stopped at row {checking.audit.rows:,}; run the same command again to continue there")
                 raise KeyboardInterrupt if received[0] == signal.SIGINT else SystemExit(128 + received[0])
     if kept:
         drop_state(key, folder)

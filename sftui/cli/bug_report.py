@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sftui.session.options import OpenOptions
     from sftui.trainers.config import OpenedConfig
 
-HEAD = "<!-- Made by `sftui bug-report`. It holds no row of your data; read it before you paste it. -->"
+HEAD = "<!-- Written by `sftui bug-report`. It contains no row of your data; read it before you paste it. -->"
 OPTIONAL = ("gigatoken", "orjson", "sentencepiece", "tiktoken", "protobuf", "mistral-common", "torch")
 """Packages that are not required and change what sftui does."""
 TERMINAL = ("TERM", "COLORTERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "LANG", "LC_ALL")
@@ -69,7 +69,7 @@ def _guarded(lines: Callable[[], Iterable[str]], words: Iterable[str]) -> Iterat
     try:
         yield from lines()
     except SftuiError as error:
-        yield f"- stops with {type(error).__name__}: {redacted_sentence(str(error), words)}"
+        yield f"- fails with {type(error).__name__}: {redacted_sentence(str(error), words)}"
     except Exception as error:
         # Without its message, which may quote anything.
         yield f"- fails with {type(error).__name__} at {_innermost(error)}"
@@ -133,7 +133,7 @@ def _terminal(named: Iterable[str]) -> Iterator[str]:
             yield f"- {name}={redacted_value(os.environ[name])}"
     columns, lines = shutil.get_terminal_size((0, 0))
     seen = [name for name in ("stdin", "stdout", "stderr") if (stream := getattr(sys, name)) and stream.isatty()]
-    size = f"{columns}x{lines}" if columns else "size not known"
+    size = f"{columns}x{lines}" if columns else "size unknown"
     yield f"- {size}, {', '.join(seen) or 'nothing'} on a terminal, encoding {sys.stdout.encoding}"
     yield f"- set: {', '.join(named) or 'none of those that matter'}"
 
@@ -157,11 +157,11 @@ def _recipe(options: OpenOptions) -> Iterator[str]:
 
     recipe = options.recipe
     kinds = ", ".join(sorted({_kind(path) for path in options.paths}))
-    yield f"- data: {len(options.paths)} named ({kinds}), not read" if kinds else "- data: none named"
+    yield f"- data: {len(options.paths)} given ({kinds}), not read" if kinds else "- data: none given"
     if options.config is not None:
         yield f"- a config of {options.config.trainer} with {len(options.config.datasets)} datasets"
         yield from _keys(options.config)
-    yield f"- preset {recipe.preset}; what is set otherwise:"
+    yield f"- preset {recipe.preset}; what differs from it:"
     yield ""
     yield "```yaml"
     for change in diff(preset(recipe.preset), recipe):
@@ -194,11 +194,11 @@ def _keys(config: OpenedConfig) -> Iterator[str]:
 
 def _engine(options: OpenOptions | None) -> Iterator[str]:
     if options is None:
-        yield "- not known without a recipe"
+        yield "- unknown without a recipe"
         return
     recipe: Recipe = options.recipe
     if recipe.tokenizer.name is None:
-        yield "- no tokenizer was named"
+        yield "- no tokenizer was given"
         return
     from sftui.exports.report_model import counted_word
     from sftui.session.versions import load
@@ -215,7 +215,7 @@ def _engine(options: OpenOptions | None) -> Iterator[str]:
         yield f"- {redacted_sentence(note, (facts.name,))}"
     bulk = Bulk()
     bulk.faster(loaded, ())
-    many = f"{bulk.engine} for whole datasets" if bulk.engine != facts.engine else "for whole datasets, too"
+    many = f"{bulk.engine} for whole datasets" if bulk.engine != facts.engine else "for whole datasets too"
     yield f"- {facts.engine} encodes one row; {many}"
 
 

@@ -21,10 +21,10 @@ from sftui.trainers import packages
 def capture(command: Sequence[str], out: str, batches: int, no_model: bool, clip: int | None, force: bool) -> int:
     """Write what the run gave; SftuiError, which says why, where it gave nothing."""
     if out == STDOUT or not out.lower().endswith(".parquet"):
-        raise ExportError(f"{out} says no format that batches are written in", fix="name it OUT.parquet")
+        raise ExportError(f"{out} does not name a format for batches", fix="name it OUT.parquet")
     target, _ = outputs(Inputs(tuple(word for word in command if os.path.isfile(word))), force, out)
     with target.open(folders=False, private=True) as file:  # before anything runs: what cannot be written is told then
-        narrate(f"runs your own code: {shlex.join(command)}; it is ended before its first optimizer step")
+        narrate(f"running your own code: {shlex.join(command)}; sftui ends it before its first optimizer step")
         with tempfile.TemporaryDirectory(prefix="sftui-capture-") as folder:
             options = CaptureOptions(batches, no_model, clip, [*dict.fromkeys(packages().values())])
             outcome = run(command, Path(folder), options, (file.name,))
@@ -33,7 +33,7 @@ def capture(command: Sequence[str], out: str, batches: int, no_model: bool, clip
             why, fix = outcome.nothing(no_model=no_model), outcome.remedy(no_model=no_model)
             raise SftuiError("nothing was captured", why=why, fix=fix)
         write_captured(captured, file)
-    narrate(*summary(captured, outcome, batches), f"written to {out}, which only you may read")
+    narrate(*summary(captured, outcome, batches), f"written to {out}, which only you can read")
     return 0
 
 
@@ -43,11 +43,11 @@ def summary(captured: CapturedRun, outcome: RunOutcome, wanted: int) -> list[str
         "step": "before its first optimizer step",
         "enough": "at the last batch",
         "loader": "at the data loader",
-        "updated": "as soon as its weights had been changed, by something that is no torch optimizer",
+        "updated": "as soon as something other than a torch optimizer had changed its weights",
     }
     sentences = [*about_run(captured.about)]
     if captured.batches < wanted:
-        sentences.append(f"{counted(wanted)} were asked for; {outcome.missing()}")
+        sentences.append(f"{counted(wanted)} requested; {outcome.missing()}")
     how = f"the run was ended {ended[outcome.why]}" if outcome.why else f"the command ended with code {outcome.code}"
     sentences.append(f"{how}; no optimizer made a step")
     return sentences

@@ -53,27 +53,27 @@ def check(
     more of a code than `max_rate` allows, else 0. With `fix` what helps is put in force in that folder, and what stands
     is what a second check of it finds."""
     if write_baseline and baseline is None:
-        raise RecipeError("--write-baseline does not say where", fix="name the file with --baseline FILE")
+        raise RecipeError("--write-baseline needs a file", fix="name the file with --baseline FILE")
     if fix is not None and write_baseline:
-        raise RecipeError("--fix mends what --write-baseline would let stand", fix="leave one of them out")
+        raise RecipeError("--fix changes what --write-baseline would record", fix="use one of them")
     if fix is None and drop:
-        raise RecipeError("--drop says which rows --fix leaves out", fix="name a folder with --fix DIR")
+        raise RecipeError("--drop needs --fix: it says which rows to drop", fix="name a folder with --fix DIR")
     read, written = (None, baseline) if write_baseline else (baseline, None)
     asked = rates_of(max_rate, "--max-rate")
     known = Baseline(frozenset()) if read is None else read_baseline(Path(read), but=asked)
     if None in asked.values() and known.rates is None:
         if read is None:
-            raise RecipeError("--max-rate CODE=baseline has no baseline to read", fix="name it with --baseline FILE")
+            raise RecipeError("--max-rate CODE=baseline needs a baseline", fix="name it with --baseline FILE")
         why = "an earlier sftui wrote it"
-        raise RecipeError(f"{read} has no rates for --max-rate", why=why, fix="write it again with --write-baseline")
+        raise RecipeError(f"{read} has no rates for --max-rate", why=why, fix="rewrite it with --write-baseline")
     limits = {code: (known.rates or {}).get(code, 0.0) if most is None else most for code, most in asked.items()}
     wanted = Filter(
         codes_of(select, "--select"), codes_of(ignore, "--ignore"), (), known.known, remember=write_baseline
     )
     if known.outdated:
         narrate(
-            f"{baseline} is of an earlier sftui and no longer knows {', '.join(known.outdated)}; write"
-            " it anew with --write-baseline"
+            f"{baseline} comes from an earlier sftui and no longer recognises {', '.join(known.outdated)};"
+            " rewrite it with --write-baseline"
         )
     if fix is not None:
         from sftui.cli.fix import fixed, folder_for, refuse_data, with_way
@@ -106,7 +106,7 @@ def check(
                 refused = error
     other = known.other_ids(found.tokenizer) if read is not None else ""
     if other:
-        narrate(f"{baseline} {other}: findings of tokens may be new to it; rewrite it with --write-baseline")
+        narrate(f"{baseline} {other}: findings about tokens may be new to it; rewrite it with --write-baseline")
     target.write(_writer(form)(found))
     for (extra, _), place in zip(also, others):
         if place is not None:
@@ -116,7 +116,7 @@ def check(
         with memory.open() as file:
             file.write(text.encode("ascii"))
         counted = f"{counted_word(count, 'finding')} {'is' if count == 1 else 'are'}"
-        narrate(f"{counted} known from now on, in {baseline}")
+        narrate(f"{counted} now known, in {baseline}")
         return 0
     if refused is not None:
         raise refused

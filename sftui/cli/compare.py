@@ -42,7 +42,7 @@ def compare(against: str | None, **given: Any) -> int:
     if against is None:
         return compare_recipes(**given)
     if given["others"] or given["max_rows"] is not None or given["sample"] is not None:
-        raise click.UsageError("--against takes every sequence: leave out --with, --max-rows and --sample")
+        raise click.UsageError("--against takes every sequence and excludes --with, --max-rows and --sample")
     from sftui.cli.against import compare_against
 
     return compare_against(against, **given)
@@ -100,7 +100,7 @@ def compare_recipes(
         progress.end()
         stops = print_stops(comparing.sessions)
     if count is None:
-        narrate("the data has no rows, so that nothing could be compared")
+        narrate("the data has no rows, so there is nothing to compare")
         return 2
     if form == "json":
         click.echo(as_json({**as_record(count, names), "causes": causes_record(found, recipes)}))
@@ -222,7 +222,7 @@ def other_side(text: str, base: Recipe, config: OpenedConfig | None = None) -> S
         try:
             words = shlex.split(text)
         except ValueError as error:
-            raise RecipeError(f"--with {text} cannot be read", why=str(error).lower()) from error
+            raise RecipeError(f"--with {text} is not valid", why=str(error).lower()) from error
     recipe, name = base, ""
     for number, word in enumerate(words):
         path, equals, value = word.partition("=")
@@ -235,7 +235,7 @@ def other_side(text: str, base: Recipe, config: OpenedConfig | None = None) -> S
             recipe, config = _start(word, base)
             name = os.path.basename(word) if os.path.exists(word) else recipe.preset
         else:
-            raise RecipeError(f"--with {text} names more than one start", fix="repeat --with for each side")
+            raise RecipeError(f"--with {text} names more than one starting point", fix="repeat --with for each side")
     changes = " ".join(word for word in words if "=" in word and not os.path.exists(word))
     return " ".join(part for part in (name, changes) if part) or text, recipe, config
 

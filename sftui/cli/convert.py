@@ -71,7 +71,7 @@ def convert(
         comparison = alike(made).sentence()
         notes.print()
     if now.lost:  # cannot be: a row that JSON does not carry is no row of messages
-        raise ExportError(f"{now.lost:,} rows could not be carried over", fix="leave them out with --drop unreadable")
+        raise ExportError(f"{now.lost:,} rows could not be converted", fix="drop them with --drop unreadable")
     click.echo(visible(summary(now.counts, 0, target, DROP_REASONS), newline="\n"), err=True)
     if comparison:
         narrate(comparison)
@@ -85,4 +85,4 @@ def _write_config(plan: ExportPlan, words: tuple[str, ...]) -> None:
     narrate(*plan.notes)
     for path in plan.write(overwrite=True):
         click.echo(os.fsencode(path))
-    narrate(f"opened by `{shlex.join(('sftui', *words))}`")
+    narrate(f"open it with `{shlex.join(('sftui', *words))}`")

@@ -51,7 +51,7 @@ def encode(
             narrate(_how_packed(session))
         split = settle_split(session)
         if split.note:
-            narrate(split.note + "; packs are made of all rows" * packed)
+            narrate(split.note + "; packs are made from all rows" * packed)
         progress = Progress(session.count_now())
 
         def passed() -> None:
@@ -100,7 +100,7 @@ def _summary(count: EncodeProgress, packed: bool, out: str, session: Ready, by: 
     if count.dropped:
         parts.append(f"{count.dropped:,} dropped by the trainer")
     if count.aside:
-        parts.append(f"{count.aside:,} of them set aside for evaluation (marked `split`: evaluation)")
+        parts.append(f"{count.aside:,} of them held out for evaluation (marked `split`: evaluation)")
     if count.failed:
         parts.append(f"{count.failed:,} could not be prepared (see their `error`)")
     if packed and count.tokens:
@@ -119,7 +119,7 @@ def _form(out: str) -> tuple[str, Callable[[IO[bytes], Iterable[dict[str, Any]],
     if name.endswith(".parquet"):
         return "parquet", write_parquet
     raise ExportError(
-        f"{out} says no format that can be written", fix="name it OUT.jsonl or OUT.parquet, or - for stdout"
+        f"{out} does not name a format that sftui can write", fix="name it OUT.jsonl or OUT.parquet, or - for stdout"
     )
 
 

@@ -51,13 +51,13 @@ def _sentence(error: BaseException) -> str:
     if isinstance(error, OSError) and error.errno is not None:
         reason = (error.strerror or str(error)).lower()
         if error.filename is None:
-            return f"the output could not be written, because of this: {reason}"
+            return f"the output could not be written: {reason}"
         return f"{os.fsdecode(error.filename)}: the system refused: {reason}"
     from sftui.tokens.loaded import is_panic, panic_text
 
     if is_panic(error):
-        return f"the tokenizer's library gave up: {panic_text(error)}"
-    return f"this is a bug, --debug shows where: {type(error).__name__}: {error}"
+        return f"the tokenizer's library crashed: {panic_text(error)}"
+    return f"this is a bug; --debug shows where: {type(error).__name__}: {error}"
 
 
 def _give_up_stdout() -> None:

@@ -16,7 +16,7 @@ def on_ray(engine: str, address: str | None, workers: int | None = None) -> bool
         required()
         return True
     if address is not None:
-        raise RecipeError("--address names a Ray cluster, and the engine is local", fix="add --engine ray")
+        raise RecipeError("--address names a Ray cluster, but the engine is local", fix="add --engine ray")
     if workers is not None:
-        raise RecipeError("--jobs are the workers of a Ray cluster, and the engine is local", fix="add --engine ray")
+        raise RecipeError("--jobs sets the workers of a Ray cluster, but the engine is local", fix="add --engine ray")
     return False

@@ -16,11 +16,11 @@ from sftui.tokens.loading import made
 def make_for(version: str) -> None:
     """Make an environment with this version, after saying what it takes."""
     narrate(
-        f"making an environment with transformers {version} in {made.root()}: about {made.MEGABYTES} MB"
-        f" and up to {made.MINUTES} minutes, once (`sftui envs remove {version}` takes it away)"
+        f"making an environment with transformers {version} in {made.root()}: about {made.MEGABYTES} MB and up"
+        f" to {made.MINUTES} minutes, once (`sftui envs remove {version}` removes it)"
     )
     if made.busy(version):
-        narrate("another process makes it: sftui waits until it is done; Ctrl-C stops")
+        narrate("another process is making it: sftui waits until it is done; Ctrl-C stops")
     made.make(version)
 
 
@@ -40,11 +40,11 @@ def envs() -> int:
 def remove_environments(versions: tuple[str, ...], everything: bool) -> int:
     """Remove environments; 2 where a version has none."""
     if everything == bool(versions):
-        raise SftuiError("say what to remove", fix="name versions, or --all")
+        raise SftuiError("nothing to remove was given", fix="name versions, or use --all")
     wanted = tuple(environment.version for environment in made.all_made()) if everything else versions
     for version in wanted:
         if not made.remove(version):
             known = ", ".join(environment.version for environment in made.all_made()) or "none"
-            raise SftuiError(f"there is no environment for transformers {version}", fix=f"there are: {known}")
+            raise SftuiError(f"there is no environment for transformers {version}", fix=f"available: {known}")
         narrate(f"removed {Path(made.folder_of(version))}")
     return 0

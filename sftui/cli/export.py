@@ -40,7 +40,7 @@ def export(to: str, folder: str, force: bool, max_rows: int | None, **given: Any
     """
     check_target(to)
     if folder == STDOUT:
-        raise ExportError("an export is several files, which stdout cannot take", fix="name a folder with -o DIR")
+        raise ExportError("an export is several files, which do not fit on stdout", fix="name a folder with -o DIR")
     options = open_options(given)
     recipe = options.recipe
     session = open_data(options, recipe)
@@ -59,7 +59,7 @@ def export(to: str, folder: str, force: bool, max_rows: int | None, **given: Any
         if lost is not None:
             narrate(lost)
             if not force:
-                narrate("nothing was written: `sftui check` says why; --force writes it all the same")
+                narrate("nothing was written: `sftui check` says why; --force writes it anyway")
                 return 1
         print_versions([session])
         stops = to == recipe.trainer and isinstance(session, Ready) and print_stops([session])
@@ -116,7 +116,7 @@ def print_changes(options: OpenOptions, recipe: Recipe, converted: Recipe, limit
                 progress.at(count.rows)
             progress.end()
     except SftuiError as error:
-        click.echo(f"what changes in the labels cannot be counted: {visible(str(error))}", err=True)
+        click.echo(f"the label changes cannot be counted: {visible(str(error))}", err=True)
         return
     if count is not None:
         click.echo(plain(count_lines(count, (recipe.preset, converted.preset), 200)), err=True, nl=False)
@@ -125,7 +125,7 @@ def print_changes(options: OpenOptions, recipe: Recipe, converted: Recipe, limit
             why = next(
                 (f": {side.gone}" for side in first.sides if side.gone is not None), "; `sftui compare` shows where"
             )
-            click.echo(visible(f"the first of them is row {first.row}{why}"), err=True)
+            click.echo(visible(f"the first is row {first.row}{why}"), err=True)
 
 
 def unreached(session: Ready, most: int | None = None) -> str | None:
@@ -146,4 +146,4 @@ def unreached(session: Ready, most: int | None = None) -> str | None:
         return None
     told = next((one for one in verdicts.verdicts(count, why) if Consequence[one.consequence.upper()].lost), None)
     words = told.sentence if told is not None else f"nothing is trained in {many(count, 'row')}{why and ': '}{why}"
-    return f"{words}{'' if most is None else f' (of the first {most:,} rows)'}"
+    return f"{words}{'' if most is None else f' (in the first {most:,} rows)'}"

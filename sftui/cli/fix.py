@@ -46,7 +46,7 @@ def folder_for(folder: str, options: OpenOptions, inputs: Inputs) -> str:
             raise ExportError(f"{place} is there already", fix="name a new folder with --fix DIR")
         folder = str(place)
     if folder == STDOUT:
-        raise ExportError("a fix is several files, which stdout cannot take", fix="name a folder with --fix DIR")
+        raise ExportError("a fix is several files, which do not fit on stdout", fix="name a folder with --fix DIR")
     place = Path(folder)
     there = next(one for one in (place, *place.parents) if one.exists())
     if not there.is_dir():
@@ -80,7 +80,7 @@ def fixed(
     """Write what helps against what was found, and check it as the data was checked, by the same selection, which are
     the options `chosen`; SftuiError where that cannot be, and then nothing is left of it."""
     if STDOUT in found.paths:
-        raise ExportError("what comes from a pipe cannot be fixed", fix="write the rows to a file first, and name it")
+        raise ExportError("--fix cannot work on piped data", fix="write the rows to a file first, and name it")
     dropped = words_of(drop, "--drop", "reason and no code", "`sftui repair --list` lists them")
     plan = plan_fix(session, found, Path(folder), dropped, way)
     may_write(plan.written, inputs, force)
@@ -92,7 +92,7 @@ def fixed(
         return rows_written(plan.session, plan.rows, OutputTarget(data), OutputTarget(log))
 
     def check() -> AuditReport:
-        narrate(*(plan.config.notes if plan.config is not None else ()), f"checks what was written: {run}")
+        narrate(*(plan.config.notes if plan.config is not None else ()), f"checking what was written: {run}")
         return audited(open_options(again), wanted, **work_of(given), opening=opening)
 
     return replace(put_in_force(plan, rows, check), run=run)

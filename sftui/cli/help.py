@@ -37,11 +37,11 @@ def help_(topic: tuple[str, ...]) -> int:
     if found is None:
         naming = [one.name for one in topics_that_name(wanted)]
         there = ", ".join(naming or [one.name for one in topics()])
-        fix = f"it is named in {there}" if naming else f"there are {there}; `sftui help` says what each is for"
-        raise SftuiError(f"there is no page `{wanted}`", fix=fix)
+        fix = f"it is named in {there}" if naming else f"{there} are available; `sftui help` says what each is for"
+        raise SftuiError(f"there is no help page `{wanted}`", fix=fix)
     page, named = found
     if not named:
-        narrate(f"there is no page `{wanted}`; this is `{page.name}`")
+        narrate(f"there is no help page `{wanted}`; this is `{page.name}`")
     links = [f"`sftui help {linked.name}`" for linked in topics_linked(page.name)]
     more = " · ".join([f"`sftui {page.name} --help`", *links] if page.name in COMMANDS else links)
     _show(markdown(page.name) + (f"\nSee also: {more}\n" if more else ""))
@@ -54,8 +54,8 @@ def _list() -> int:
     for topic in topics():
         click.echo(f"  {topic.name:<{widest}}  {topic.line}")
     click.echo(
-        "\n`sftui help COMMAND` shows the options of a command, `sftui help CODE` what a finding means."
-        "\n`sftui --help` lists the commands."
+        "\n`sftui help COMMAND` shows the options of a command, `sftui help CODE` explains a finding.\n`sftui"
+        " --help` lists the commands."
     )
     return 0
 

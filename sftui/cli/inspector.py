@@ -125,7 +125,7 @@ def refuse_slips(paths: Sequence[str], commands: Collection[str]) -> None:
         command = nearest(path, commands, 0.7) if number == 0 else None
         problem = missing(path)
         if command == path:
-            raise SourceError("does not exist", where=path, fix=f"a command comes first: sftui {command} …")
+            raise SourceError("does not exist", where=path, fix=f"the command comes first: sftui {command} …")
         if command:
             raise SourceError("does not exist", where=path, fix=f"did you mean `sftui {command}`?")
         if problem.fix:
@@ -138,7 +138,7 @@ def sample_folder() -> Path:
     for folder in (package / "_sample_data", package.parent / "sample_data"):
         if folder.is_dir():
             return folder
-    raise SourceError("the sample data is not part of this installation", fix="install sftui again")
+    raise SourceError("this installation does not include the sample data", fix="reinstall sftui")
 
 
 def samples() -> dict[str, Path]:
@@ -204,8 +204,8 @@ def require_utf8() -> None:
         "█░·␣⏎│▸".encode(encoding)
     except (UnicodeEncodeError, LookupError) as error:
         raise SftuiError(
-            f"the screen cannot be drawn in the encoding {encoding}",
-            why="it has no signs for blanks and bars",
+            f"the terminal's encoding {encoding} cannot draw the screen",
+            why="it has no characters for spaces and bars",
             fix="set LC_ALL=C.UTF-8 and unset PYTHONIOENCODING; `sftui show` and `sftui check` need no screen",
         ) from error
 

@@ -126,7 +126,7 @@ def one_knob(knob: Knob, trainer: str | None, width: int) -> str:
         formatter.write_paragraph()
         with formatter.indentation():
             traits = trainer_named(trainer).traits
-            none = "is a loop written by hand: its code says it" if traits.by_hand else "has no key for it"
+            none = "is a hand-written loop: see its code" if traits.by_hand else "has no key for it"
             formatter.write_text(f"{visible(traits.title)} {none}")
     return formatter.getvalue()
 
@@ -140,7 +140,7 @@ KINDS = {
     "ids": "a mapping of ids to texts",
     "mapping": "a mapping",
     "list": "a list of texts",
-    "str|mapping": "a text or a mapping",
+    "str|mapping": "text or a mapping",
 }
 """The types of knobs (`recipe.KINDS`) in words."""
 

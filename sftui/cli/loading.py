@@ -28,7 +28,7 @@ from sftui.tokens.release import settle
 from sftui.trainers.own_config import notes_of
 from sftui.trainers.versions import reference_version
 
-PROVISIONAL = "its first rows decide how all are read, and a column that comes later is not known"
+PROVISIONAL = "its first rows decide how all rows are read, so a column that appears later is not known"
 PATIENCE = 1.0
 """Seconds after which it is said what is waited for."""
 LOOK_BYTES = 4 << 20
@@ -52,7 +52,7 @@ def print_stops(sessions: Iterable[Ready]) -> bool:
     """Whether a run by one of the recipes stops before its first step, and why, on stderr: the command that shows what
     it makes all the same then ends with 2."""
     found = dict.fromkeys(stop for session in sessions for stop in session.stops(AT_ONCE))
-    narrate(*(f"{stop}; nothing is trained while it stands" for stop in found))
+    narrate(*(f"{stop}; nothing can be trained until that is fixed" for stop in found))
     return bool(found)
 
 
@@ -64,7 +64,7 @@ def note_waiting(paths: Iterable[str]) -> Iterator[None]:
     if not waits:
         yield
         return
-    timer = threading.Timer(PATIENCE, narrate, [f"waits for {waits[0]}; Ctrl-C stops"])
+    timer = threading.Timer(PATIENCE, narrate, [f"waiting for {waits[0]}; Ctrl-C stops"])
     timer.daemon = True
     timer.start()
     try:

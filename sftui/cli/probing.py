@@ -49,7 +49,7 @@ def probe_template(shown: str | None, form: str, width: int | None, **given: Any
         template = _without_tokenizer(recipe.render.template)
     if template is None:
         raise TemplateError(
-            "there is no chat template to try", fix="choose one with --template NAME or --template FILE"
+            "there is no chat template to probe", fix="choose one with --template NAME or --template FILE"
         )
     name = visible(template.name)
     probed = probe(template, special, recipe.render.kwargs, ids, special_ids)
@@ -71,7 +71,9 @@ def _without_tokenizer(named: str) -> Any:
         return load_template_file(name)
     if kind == "builtin":
         return builtin_template(name)
-    raise TemplateError("there is no chat template to try", fix="name a tokenizer with -t, or --template NAME or FILE")
+    raise TemplateError(
+        "there is no chat template to probe", fix="give a tokenizer with -t, or --template NAME or FILE"
+    )
 
 
 def _lines(name: str, probed: ProbeReport, width: int, stand_ins: bool) -> list[str]:
@@ -79,7 +81,7 @@ def _lines(name: str, probed: ProbeReport, width: int, stand_ins: bool) -> list[
     wrong, facts = [one for one in groups if one.grade != FACT], [one for one in groups if one.grade == FACT]
     counts = [(grade, sum(one.grade == grade for one in groups)) for grade in ("error", "warning")]
     totals = ", ".join(f"{n or 'no'} {grade}{'' if n == 1 else 's'}" for grade, n in counts)
-    lines = _wrapped(f"{name} · {len(probed.outcomes)} shapes of conversation · {totals}", width, "  ")
+    lines = _wrapped(f"{name} · {len(probed.outcomes)} conversation shapes · {totals}", width, "  ")
     if stand_ins:
         lines.append("without a tokenizer: <s> and </s> stand for its BOS and EOS")
     lines.append("")
@@ -93,7 +95,7 @@ def _lines(name: str, probed: ProbeReport, width: int, stand_ins: bool) -> list[
             lines += _wrapped(f"· {visible(fact.said)}{_at(fact, with_names=fact.code not in _OF_ALL)}", width, "  ")
         lines.append("")
     if probed.stopped:
-        lines += _wrapped(f"No more shapes were tried: {visible(probed.stopped)}", width, "  ")
+        lines += _wrapped(f"The probe stopped here: {visible(probed.stopped)}", width, "  ")
     elif wrong:
         lines.append(f"--probe-show {wrong[0].problems[0].shape} prints that conversation and its text")
     return lines if lines[-1] else lines[:-1]
@@ -144,7 +146,7 @@ def _shown(outcome: ShapeOutcome, problems: Sequence[ShapeProblem]) -> list[str]
     else:
         lines += ["  " + line for line in visible(outcome.text[:4000], newline="⏎\n").split("\n")]
         lines += [f"  … {len(outcome.text) - 4000:,} more characters"] * (len(outcome.text) > 4000)
-    lines += ["", "What sftui says of it"]
+    lines += ["", "What sftui reports"]
     for problem in problems:
         place = "" if problem.message is None else f", message {problem.message}"
         lines.append(f"  {_SIGNS.get(problem.grade, '·')} {visible(problem.said)}{place}")

@@ -53,13 +53,11 @@ def repair(
     marked = _marked(marks)
     if not chosen and not marked and marks is not None:
         raise RecipeError(
-            f"{marks} holds no row that is marked drop",
+            f"{marks} marks no row as drop",
             fix="mark rows in the inspector (rd), or name a repair with --apply",
         )
     if not chosen and not marked:
-        raise RecipeError(
-            "no repair was named", fix=f"name some with --apply, or rows to leave out with --drop; {LISTED}"
-        )
+        raise RecipeError("no repair was given", fix=f"name some with --apply, or rows to drop with --drop; {LISTED}")
     plan = make_plan(chosen)
     options = open_options(given)
     target, journal = targets_of(options, out, log, marks, dry_run, force)
@@ -116,9 +114,7 @@ def targets_of(
     if log is None and out is not None and out != STDOUT and not dry_run:
         log = f"{out.rpartition('.')[0] or out}.log.jsonl"  # as the inspector does: what was changed is never unsaid
     if not dry_run and out is None:
-        raise ExportError(
-            "no file was named for the new data", fix="name it with -o OUT.jsonl, or count only with --dry-run"
-        )
+        raise ExportError("the new data needs a file", fix="name it with -o OUT.jsonl, or only count with --dry-run")
     if not dry_run and out is not None and out != STDOUT:
         check_targets(options.paths, out, None if log == STDOUT else log)
     target, journal = targets(inputs_of(options, marks), force, None if dry_run else out, log)
@@ -141,23 +137,20 @@ def summary(
     kept = counts.rows - counts.dropped - lost
     where = "would be written" if target is None else f"written to {target.path or 'stdout'}"
     lines = [
-        f"sftui: {kept:,} of {counts.rows:,} rows {where}, {counts.changed:,} of them changed, {counts.dropped:,}"
-        " left out"
+        f"sftui: {kept:,} of {counts.rows:,} rows {where}, {counts.changed:,} of them changed,"
+        f" {counts.dropped:,} dropped"
     ]
     for name, count in counts.by_repair.most_common():
         reason = f" ({reasons[name[5:]]})" if name.startswith("drop ") and name[5:] in reasons else ""
         lines.append(f"  {name:<20} {count:>9,} {'row' if count == 1 else 'rows'}{reason}")
     if own:
-        lines.append(
-            f"  map-roles left {' and '.join(own)} as they are: they are the names of ShareGPT, as which the set is"
-            " read"
-        )
+        lines.append(f"  map-roles kept {' and '.join(own)}: the dataset is read as ShareGPT, which uses these names")
     lines += [f"  {visible(word)}" for word in skipped_words(counts.skipped, counts.named)]
     if counts.skipped:
-        lines.append("  repair them by hand, or leave them out with --drop unreadable")
+        lines.append("  repair them by hand, or drop them with --drop unreadable")
     if lost:
         lines.append(
-            f"  {many(lost, 'row')} that JSON cannot carry could not be carried over; leave them out"
+            f"  {many(lost, 'row')} contain values that JSON cannot represent and could not be copied; drop them"
             " with --drop unreadable"
         )
     return "\n".join(lines)

@@ -50,7 +50,7 @@ def serve(host: str, port: int, public: bool, **given: Any) -> int:
             fix="install it with pip install 'sftui[serve]'",
         )
     if "-" in given["data"]:
-        raise SftuiError("stdin cannot be served", why="each page opens the data anew", fix="name a file")
+        raise SftuiError("stdin cannot be served", why="each page opens the data again", fix="give a file")
     listening = listen(host, port, public)
     try:
         refuse_slips(open_options(given).paths, ())  # what a page could show nothing of is reported here
@@ -68,12 +68,12 @@ def listen(host: str, port: int, public: bool) -> socket.socket:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise SftuiError(f"there is no address {host}", why=str(error), fix=f"leave --host out for {HERE}") from error
+        raise SftuiError(f"there is no address {host}", why=str(error), fix=f"omit --host for {HERE}") from error
     if not public and not all(ipaddress.ip_address(str(one[4][0]).partition("%")[0]).is_loopback for one in found):
         raise SftuiError(
-            f"{host} can be reached from other machines",
-            why="whoever has the address reads the data and writes files as you, and nothing is encrypted",
-            fix=f"leave --host out for {HERE} and use an SSH tunnel, or add --public",
+            f"other machines can reach {host}",
+            why="anyone who has the address can read the data and write files as you, and nothing is encrypted",
+            fix=f"omit --host for {HERE} and use an SSH tunnel, or add --public",
         )
     family, kind, protocol, _, address = found[0]
     made = socket.socket(family, kind, protocol)
@@ -143,7 +143,7 @@ def _run(words: list[str], listening: socket.socket, address: str, token: str) -
         return outer
 
     click.echo(f"{address}/{token}/")
-    narrate("open this address in a browser; it is new each time, and Ctrl-C stops")
+    narrate("open this address in a browser; it changes each time, and Ctrl-C stops")
     sys.stdout.flush()
     web.run_app(made(), sock=listening, print=None, access_log=None, shutdown_timeout=GOODBYE / 10)
 
@@ -170,9 +170,7 @@ def guard(token: str, address: str) -> Any:
         given = request.path.split("/", 2)[1]
         origin = request.headers.get("Origin", address)
         if not hmac.compare_digest(given.encode(), token.encode()) or origin != address:
-            return web.Response(
-                status=403, text="sftui: this address is not the one that sftui printed\n", headers=headers
-            )
+            return web.Response(status=403, text="sftui: this is not the address that sftui printed\n", headers=headers)
         response = await handler(request)
         if not response.prepared:
             response.headers.update(headers)

@@ -103,5 +103,5 @@ def _head(inspection: Inspection, recipe: Recipe) -> str:
         parts.append(f"{inspection.trained:,} of {total:,} trained{part}")
         weighted = sum(map(weighted_tokens, inspection.examples))
         if weighted:
-            parts.append(f"{weighted:,} with another weight than 1")
+            parts.append(f"{weighted:,} with a weight other than 1")
     return " · ".join(parts)

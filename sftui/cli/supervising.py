@@ -86,7 +86,7 @@ def supervised(work: Callable[[], object], debug: bool) -> int:
             written = _OUT.unpack_from(page.memory, _OUT_AT)[0]
             overran = (*overran, ended)
             if len(overran) > bound.MOST_DEATHS:
-                narrate(f"{ended.why}, as {bound.MOST_DEATHS} pieces of work did before, so no more is tried")
+                narrate(f"{ended.why}, like {bound.MOST_DEATHS} pieces of work before it, so sftui tries no more")
                 return 2
 
 
@@ -160,8 +160,8 @@ class _Child:
         self._files.sweep()
         if number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             return 128 + number
-        reason = " (perhaps the machine had no more memory)" if number == signal.SIGKILL else ""
-        narrate(f"the process that did the work was ended by {bound.signal_name(number)}{reason}")
+        reason = " (perhaps the machine ran out of memory)" if number == signal.SIGKILL else ""
+        narrate(f"the worker process was ended by {bound.signal_name(number)}{reason}")
         return 2
 
     def _hand_on(self, number: int, frame: FrameType | None) -> None:

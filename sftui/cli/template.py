@@ -41,7 +41,7 @@ def template(tags: bool, probe: bool, shown: str | None, out: str | None, **give
     if not probe and shown is None:
         return write_template(tags, out, **given)
     if tags or out is not None:
-        raise click.UsageError("--probe writes no template: leave out --add-generation-tags and -o")
+        raise click.UsageError("--probe writes no template: omit --add-generation-tags and -o")
     from sftui.cli.probing import probe_template
 
     return probe_template(shown, **given)
@@ -86,11 +86,11 @@ def write_template(tags: bool, out: str | None, force: bool, max_rows: int | Non
 
 def _proof(proven: int, unproven: int, raised: int) -> str:
     parts = [
-        f"{proven:,} conversations (the data's, and sftui's own probes) render byte for byte the same, and the mask is"
-        " the answers and what ends them"
+        f"{proven:,} conversations (the data's, and sftui's own probes) render byte for byte the same, and the"
+        " mask covers exactly the answers and their end tokens"
     ]
     if unproven:
-        parts.append(f"{unproven:,} render the same, but where their answers stand is not certain")
+        parts.append(f"{unproven:,} render the same, but the position of their answers is uncertain")
     if raised:
-        parts.append(f"{raised:,} are refused by both templates")
+        parts.append(f"both templates reject {raised:,}")
     return "; ".join(parts)

@@ -81,8 +81,8 @@ def trainers(form: str) -> int:
     click.echo("\n".join(drawn(description, width) for description in described))
     click.echo(
         click.wrap_text(
-            "--trainer NAME[@VERSION] starts from one; `sftui knobs --trainer NAME` lists its settings and its config's"
-            " keys; `sftui help trainers` says what each does.",
+            "--trainer NAME[@VERSION] starts from one; `sftui knobs --trainer NAME` lists its settings and"
+            " config keys; `sftui help trainers` describes each one.",
             width,
         )
     )
@@ -106,8 +106,8 @@ def drawn(trainer: Description, width: int) -> str:
             parts.append(f"ids of transformers {one.transformers}" + f" (asks {one.admits})" * bool(one.admits))
         lines.append(("presets" if number == 0 else "", ", ".join(parts)))
     if trainer.oldest:
-        lines.append(("", f"releases before {trainer.oldest} are refused"))
-    lines.append(("config", "read and written" if trainer.config else "none: a loop written by hand"))
+        lines.append(("", f"releases before {trainer.oldest} are rejected"))
+    lines.append(("config", "read and written" if trainer.config else "none: a hand-written loop"))
     with formatter.indentation():
         formatter.write_dl([(title, visible(text)) for title, text in lines])
     return formatter.getvalue()

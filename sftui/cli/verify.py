@@ -62,7 +62,7 @@ def verify(python: str, rows: int, **given: Any) -> int:
                 click.echo(visible(errors.read()[-20_000:], newline="\n"), err=True)
     narrate(*found.notes)
     if found.refused is not None:
-        click.echo(visible(f"both stop: {found.refused}"))
+        click.echo(visible(f"both fail: {found.refused}"))
         return 0
     for sentence in found.sentences[:SHOWN]:
         click.echo(visible(sentence))
@@ -100,16 +100,16 @@ def _causes(
         which = _which(session, changed(recipe, "render.date", TODAY), numbers, found, answer)
         if which:
             yield (
-                f"{which} because the template writes the day: the trainer that of its run, sftui that of render.date,"
-                f" {recipe.render.date}"
+                f"{which} because the template writes the date: the trainer that of its run, sftui that of"
+                f" render.date, {recipe.render.date}"
             )
     if theirs not in ("", shown):
         other = changed(recipe, "tokenizer.transformers", theirs)
         which = _which(session, other, numbers, found, answer, str(python))
         if which:
             yield (
-                f"{which} because transformers {theirs}, which runs there, loads this tokenizer differently from"
-                f" {shown}: --env {python} shows its ids"
+                f"{which} because transformers {theirs} there loads this tokenizer differently from {shown}:"
+                f" --env {python} shows its ids"
             )
 
 
@@ -145,7 +145,7 @@ def _trainer(given: Mapping[str, Any]) -> tuple[str, str | None]:
     if named is None:
         names = verified()
         raise RecipeError(
-            "which trainer to verify against is not given",
+            "no trainer was given to verify against",
             fix=f"name it: --trainer {', '.join(names[:-1])} or {names[-1]}",
         )
     meant = Preset.of(named)
@@ -157,7 +157,9 @@ def _print_versions(preset: str, installed: str) -> None:
     name, version = Preset.of(preset)
     named = visible(installed)
     if version and installed.split(".")[:2] != version.split(".")[:2]:
-        narrate(f"{name} {named} is installed there, and the rules are those of {version}: rows may differ for that")
+        narrate(
+            f"{name} {named} is installed there, but the rules are those of {version}: rows may differ because of that"
+        )
 
 
 def _ask(python: Path, trainer: str, request: Mapping[str, Any], errors: IO[str]) -> RunnerAnswer:
@@ -171,7 +173,7 @@ def _ask(python: Path, trainer: str, request: Mapping[str, Any], errors: IO[str]
         return read_result(path)
     errors.seek(0)
     last = errors.read().strip().splitlines()
-    raised = answer.get("error") or {"type": "RunnerDied", "message": "the runner gave no result"}
+    raised = answer.get("error") or {"type": "RunnerDied", "message": "the runner returned no result"}
     return {
         "trainer": trainer,
         "error": {**raised, "message": f"{raised['message']} ({last[-1]})" if last else raised["message"]},

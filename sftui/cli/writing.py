@@ -54,7 +54,7 @@ class OutputTarget:
             content = text.encode("utf-8")
         except UnicodeEncodeError as error:
             raise ExportError(
-                f"{self.path or 'the output'} could not be written", why="it would hold half a character"
+                f"{self.path or 'the output'} could not be written", why="it would contain half a character"
             ) from error
         with self.open() as file:
             file.write(content)
@@ -95,7 +95,7 @@ def targets(
     places = [STDOUT if one == STDOUT else os.path.realpath(one) for one in wanted]
     for number, place in enumerate(places):
         if place in places[:number]:
-            raise ExportError(f"{wanted[number]} is named for two outputs", fix="name two files")
+            raise ExportError(f"two outputs have the name {wanted[number]}", fix="name two files")
     files = tuple(Path(one) for one in wanted if one != STDOUT)
     may_write(files, inputs, force, ours)
     return tuple(None if one is None else _target(one) for one in named)

@@ -272,7 +272,7 @@ def _value(row: Mapping[str, Any], column: str, where: str) -> Any:
 def _text(row: Mapping[str, Any], column: str, where: str) -> str:
     value = _value(row, column, where)
     if not isinstance(value, str):
-        raise mistyped(column, value, "text", where, "drop the row or fill the column")
+        raise mistyped(column, value, "text", where, "drop the row or fill in the column")
     return value
 
 
@@ -309,7 +309,7 @@ def turns_problem(messages: Sequence[Message]) -> str | None:
         fits = message.role in _ASKING if asking else message.role == "assistant"
         if not fits:
             wanted = "a user or tool message" if asking else "an assistant message"
-            return f"{message.origin or f'message {i}'} is `{message.role}` where {wanted} should stand"
+            return f"{message.origin or f'message {i}'} is `{message.role}` where {wanted} is expected"
     if not turns:
         return "there is only a system message"
-    return "the last message is not the assistant's" if len(turns) % 2 else None
+    return "the last message is not from the assistant" if len(turns) % 2 else None

@@ -144,7 +144,7 @@ def _missing_column(shapes: frozenset[str], data: Data, columns: Sequence[str]) 
             if column is not None and column not in columns:
                 return Problem(
                     f"no column `{column}`",
-                    f"data.fields says that it is the {name}",
+                    f"data.fields maps {name} to it",
                     did_you_mean(column, columns) or "the row has no columns",
                 )
     return None
@@ -322,13 +322,13 @@ def _with_alignment(detected: Detection, samples: Sequence[Sample], data: Data) 
             reason=f"{detected.reason}; labels {data.given_labels}, set by data.given_labels",
         )
     if all(map(are_targets, samples)):  # each row tells it of its own
-        reason = "labels are the targets of the loss, each what its position has to predict"
+        reason = "labels are the targets of the loss: each is what its position has to predict"
         return replace(detected, given_labels="shifted", reason=f"{detected.reason}; {reason}")
     found = alignment(pairs)
     if found.convention == "unknown":
         why = (
-            f"sftui does not know whether labels are shifted ({found.positions} positions tell, {found.unshifted:.0%}"
-            f" unshifted, {found.shifted:.0%} shifted)"
+            f"sftui does not know whether labels are shifted (of {found.positions} informative positions"
+            f" {found.unshifted:.0%} are unshifted, {found.shifted:.0%} shifted)"
         )
     else:
         share = found.unshifted if found.convention == "unshifted" else found.shifted
@@ -378,7 +378,7 @@ def notes_on(
     others = [f"`{name}`" for name in columns if name in _TRAINER_COLUMNS and name not in detected.fields.values()]
     if others and not also and detected.format in {"messages", "sharegpt"}:
         # CON006: TRL picks the first column it knows from an unordered set.
-        notes.append(f"there is also {', '.join(others)}; some trainers take that instead, so remove it")
+        notes.append(f"there is also {', '.join(others)}; some trainers use that instead, so remove it")
     pairs = [name for name in columns if name.lower() in {"chosen", "rejected"}]
     if len(pairs) == 2:
         notes.append("the columns `chosen` and `rejected` are not used")
@@ -392,9 +392,9 @@ def notes_on(
     notes += _roles(detected, samples)
     media = find_column(columns, MEDIA_COLUMNS)
     if media is not None:
-        notes.append(f"`{media}`: sftui does not know how many tokens a model makes of it; only the text is shown")
+        notes.append(f"`{media}`: sftui does not know how many tokens a model makes of it, and shows only the text")
     elif any(_has_media(message) for message in _messages(detected, samples)):
-        notes.append("messages hold images or sound: sftui does not know how many tokens a model makes of them")
+        notes.append("messages contain images or sound: sftui does not know how many tokens a model makes of them")
     return tuple(notes)
 
 

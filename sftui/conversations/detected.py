@@ -85,7 +85,7 @@ def mistyped(column: str, value: Any, kind: str, where: str, fix: str = "") -> C
 def other_length(column: str, values: Sequence[Any], length: int, where: str) -> ConversationError:
     """The refusal of values along ids that are not as many."""
     what = f"`{column}` has {len(values)} entries, the ids have {length}"
-    return ConversationError(what, where=where, fix="store one entry for each id")
+    return ConversationError(what, where=where, fix="store one entry per id")
 
 
 _WORDS: tuple[tuple[type | tuple[type, ...], str], ...] = (

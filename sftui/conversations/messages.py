@@ -37,15 +37,15 @@ UNPACKED = "unpacked"
 """The key of `Conversation.extra` that says which pairs of a history are none, by place: `keys` or `characters`."""
 CALL_ROLE = "function_call"
 CALL_NOTE = (
-    "data.function_calls is tool_calls: a `function_call` turn that holds JSON with name and arguments becomes "
-    "tool_calls with empty content; any other keeps its text as content"
+    "data.function_calls is tool_calls: a `function_call` turn with JSON that has name and arguments becomes"
+    " tool_calls with empty content; any other keeps its text as content"
 )
 _MISSING = object()
 FEW = 64
 """Messages in a row of which it is kept where they stand."""
 
 
-UNMODELLED = "sftui does not model what a template makes of that"
+UNMODELLED = "sftui does not model what a template does with it"
 
 
 def message_list(value: Any, column: str, where: str, *, verbatim: bool = False) -> tuple[Sequence[Any], str]:
@@ -58,8 +58,8 @@ def message_list(value: Any, column: str, where: str, *, verbatim: bool = False)
         if isinstance(parsed, list):
             return parsed, f"`{column}` is stored as JSON text and was parsed; not every trainer does that"
         if (printed := printed_list(value)) is not None:
-            return printed, f"`{column}` is a list as Python prints it and was read; no trainer does that"
-        held = "it is not a JSON list either" if parsed is _MISSING else f"it holds {type_word(parsed)}"
+            return printed, f"`{column}` is a Python list literal and was parsed; no trainer does that"
+        held = "it is not a JSON list either" if parsed is _MISSING else f"it contains {type_word(parsed)}"
         raise ConversationError(
             f"`{column}` is text, not a list of messages",
             where=where,
@@ -72,7 +72,7 @@ def message_list(value: Any, column: str, where: str, *, verbatim: bool = False)
         f"`{column}` is {type_word(value)}, not a list of messages",
         where=where,
         why=UNMODELLED if verbatim else "",
-        fix="drop the row or fill the column",
+        fix="drop the row or fill in the column",
     )
 
 
@@ -110,8 +110,8 @@ def no_text(content: Any, where: str) -> ConversationError:
     """The refusal to make a text of parts of which one is none."""
     kinds = dict.fromkeys(kind for part in content if (kind := part_kind(part)) != "text")
     named = " and ".join(f"`{kind}`" for kind in kinds) or "without text"
-    fix = "drop the row, or write what it says as text or tool_calls"
-    return ConversationError(f"a part of the content is {named}, which is no text", where=where, fix=fix)
+    fix = "drop the row, or write its content as text or tool_calls"
+    return ConversationError(f"a part of the content is {named}, which is not text", where=where, fix=fix)
 
 
 def part_kind(part: Any) -> str:
@@ -201,7 +201,7 @@ def _read_message(
 ) -> Message:
     if type(item) is not dict and not isinstance(item, Mapping):  # a dict needs no look at what is registered
         raise ConversationError(
-            f"the message is {type_word(item)}, not a mapping",
+            f"the message is {type_word(item)}, not an object",
             where=f"{where}, {origin}",
             why=UNMODELLED if verbatim else "",
             fix="each message needs a role and content",
@@ -211,7 +211,7 @@ def _read_message(
         if not verbatim:
             raise _no_role(item, role, keys.role, f"{where}, {origin}")
         stated = "has no role" if role is _MISSING else f"has {type_word(role)} as its role"
-        notes.append(f"{origin} {stated}; the template is given it so")
+        notes.append(f"{origin} {stated}; the template gets it as it is")
     data = _renamed(item, keys.renamed) if keys.renamed else dict(item)
     mapped = roles.get(role, role) if isinstance(role, str) else None
     if mapped is not None:

@@ -55,12 +55,12 @@ def openai_row(
     that has one of the two names already and was not read.
     """
     if conversation.kind is not Kind.CHAT:
-        raise ConversationError("the row has no turns that could become messages", why=_HELD[conversation.kind])
+        raise ConversationError("the row has no turns that can become messages", why=_HELD[conversation.kind])
     prompt = conversation.messages[: conversation.prompt_messages or 0]
     if any(message.role == "assistant" for message in prompt):
         raise ConversationError(
-            "the prompt holds answers, which are not trained as such",
-            why="`messages` cannot say where the prompt ends, so that they would be",
+            "the prompt contains answers, which are not trained",
+            why="`messages` cannot mark where the prompt ends, so they would be trained",
             fix="keep prompt and completion: trainers that know the two columns read them",
         )
     rest = {str(name): value for name, value in data.items() if name not in used}
@@ -69,7 +69,7 @@ def openai_row(
     for name in (MESSAGES, TOOLS):
         if name in rest:
             raise ConversationError(
-                f"there is a column `{name}` beside the one that is read", fix="remove or rename it"
+                f"there is a column `{name}` next to the one that is read", fix="remove or rename it"
             )
     done = Counter[str]()
     messages = [_message(message, legacy, arguments_as_text, done) for message in conversation.messages]
@@ -120,9 +120,9 @@ def _stored(data: Mapping[str, Any], used: Collection[str], tools: Any) -> str |
 
 
 _HELD = {
-    Kind.STRINGS: "it is a prompt and a completion of plain text",
-    Kind.TEXT: "it is text to train on as it stands",
-    Kind.TOKENS: "it holds ids that are ready to train on",
+    Kind.STRINGS: "it is a plain text prompt and completion",
+    Kind.TEXT: "it is text to train on as it is",
+    Kind.TOKENS: "it contains ids that are ready to train on",
 }
 
 
@@ -167,7 +167,7 @@ def _turn_of_calls(content: Any, where: str, as_text: bool) -> tuple[str, list[A
     calls = [call for one in held for call in (one if isinstance(one, list) else [one])]
     if not calls or any(is_missing(one) for one in held):
         raise ConversationError(
-            "a turn that should be a call is no JSON", where=where, fix="fix the row, or name it by another role"
+            "a turn that should be a call is not JSON", where=where, fix="fix the row, or give the turn another role"
         )
     return text, _calls(calls, where, as_text)
 
@@ -202,7 +202,7 @@ def _tools(tools: Any, done: Counter[str]) -> list[Any]:
     for tool in listed:
         held = _parsed(tool, "a tool", TOOLS)
         if not isinstance(held, Mapping):
-            raise ConversationError(f"a tool is {type_word(held)}, not a mapping", where=TOOLS, fix="fix the row")
+            raise ConversationError(f"a tool is {type_word(held)}, not an object", where=TOOLS, fix="fix the row")
         bare = "function" not in held and "name" in held
         made.append({"type": "function", "function": held} if bare else held)
         done["tools"] += bare or isinstance(tool, str)

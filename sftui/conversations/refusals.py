@@ -34,7 +34,7 @@ def preference_set(samples: Sequence[Mapping[str, Any]], columns: Sequence[str])
         return Problem(
             "this is a preference set, not an SFT set",
             f"its rows hold `{chosen}` and `{rejected}` answers",
-            f"to train on the chosen ones give --field {use} (data.fields in a recipe)",
+            f"to train on the chosen ones, use --field {use} (data.fields in a recipe)",
         )
     if {"prompt", "completion", "label"} <= set(columns) and isinstance(_first(samples, "label"), bool):
         return Problem(
@@ -48,7 +48,7 @@ def preference_set(samples: Sequence[Mapping[str, Any]], columns: Sequence[str])
     if prompt and listed and rank and isinstance(_first(samples, listed), (list, tuple)):
         return Problem(
             "this is a ranking or reward set, not an SFT set",
-            f"`{listed}` holds several answers to one `{prompt}`, judged by `{rank}`",
+            f"`{listed}` has several answers to one `{prompt}`, ranked by `{rank}`",
             "keep one answer a row as prompt and completion",
         )
     return None
@@ -73,8 +73,8 @@ def scattered_set(samples: Sequence[Mapping[str, Any]], columns: Sequence[str]) 
     said = find_column(columns, CONTENT_KEYS)
     if role and said and all(isinstance(row.get(role), str) and row[role].lower() in _ROLES for row in samples[:8]):
         return Problem(
-            "each row is one turn of a conversation, and no conversation",
-            f"`{role}` says whose turn it is, `{said}` what is said",
+            "each row is one turn, not a conversation",
+            f"`{role}` says whose turn it is, `{said}` has its text",
             f"put the turns {of_each} into {held}",
         )
     inner = next((name for name in ("message", "payload", "event") if isinstance(_first(samples, name), Mapping)), "")
@@ -82,14 +82,14 @@ def scattered_set(samples: Sequence[Mapping[str, Any]], columns: Sequence[str]) 
         kinds = ", ".join(dict.fromkeys(str(row.get("type")) for row in samples[:8]))
         return Problem(
             "each row is one event of a session, as coding agents log them",
-            f"`type` says of which kind ({kinds}), and a message is inside `{inner}`",
+            f"`type` gives its kind ({kinds}), and a message is inside `{inner}`",
             f"put the messages {of_each} into {held}, with calls as `tool_calls` and results by the role tool",
         )
     if samples and (branch := _branch(samples[0])):
         return Problem(
-            "each row is a tree of messages, and no conversation",
-            f"what follows a message is a list in `{branch}`",
-            f"write each path from the root to an end as {held}",
+            "each row is a tree of messages, not a conversation",
+            f"the replies to a message are a list in `{branch}`",
+            f"write each path from the root to a leaf as {held}",
         )
     return None
 
@@ -116,23 +116,23 @@ def unreadable_set(samples: Sequence[Mapping[str, Any]], columns: Sequence[str])
     printed = next((name for name in columns if _is_printed(_first(samples, name))), None)
     if printed is not None:
         return Problem(
-            f"`{printed}` holds lists of mappings as numpy prints them, and no data",
+            f"`{printed}` has lists of mappings printed by numpy, not data",
             "they have no commas between them, and long ones are shortened",
-            'write the frame anew with to_json(FILE, orient="records", lines=True)',
+            'write the frame again with to_json(FILE, orient="records", lines=True)',
         )
     nested = [name for name in columns if name.lower() in _HOLDERS and _nested(_first(samples, name))]
     if nested:
         return Problem(
             "expected one example per row",
             f"its examples are nested in {' and '.join(f'`{name}`' for name in nested)}",
-            "write each entry as a row of its own, or for one JSON object say"
+            "write each entry as its own row, or for one JSON object use"
             f" {' or '.join(f'--rows-in {name}' for name in nested)}",
         )
     if len(columns) == 1 and (sign := next((sign for sign in ";\t|" if sign in columns[0]), "")):
         separator = "tabs" if sign == "\t" else f"`{sign}`"
         return Problem(
             f"the data has only one column, `{columns[0]}`",
-            f"its fields seem to be separated by {separator} and not by commas",
+            f"its fields appear to be separated by {separator} instead of commas",
             "write them with commas, which datasets.load_dataset reads too (it takes this file only with"
             f" sep={sign!r})",
         )
@@ -140,8 +140,8 @@ def unreadable_set(samples: Sequence[Mapping[str, Any]], columns: Sequence[str])
     media = find_column(columns, MEDIA_COLUMNS)
     if media and not [name for name in text if name != media]:
         return Problem(
-            "this set has no text to train on",
-            f"it holds only `{media}`",
+            "this dataset has no text to train on",
+            f"it contains only `{media}`",
             "sftui shows text rows; add messages or text",
         )
     prompt = find_column(text, _PROMPTS)
@@ -163,7 +163,7 @@ def unreadable_set(samples: Sequence[Mapping[str, Any]], columns: Sequence[str])
         )
     shown = ", ".join(f"`{name}` ({type_word(_first(samples, name))})" for name in columns[:8]) or "none"
     more = f" and {len(columns) - 8} more" if len(columns) > 8 else ""
-    return Problem("sftui does not recognise this as an SFT set", f"its columns are {shown}{more}", _NAME_THEM)
+    return Problem("sftui does not recognise this as an SFT dataset", f"its columns are {shown}{more}", _NAME_THEM)
 
 
 def _is_printed(value: Any) -> bool:

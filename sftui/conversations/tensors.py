@@ -70,7 +70,7 @@ def detect_tensors(rows: Sequence[Row], data: Data) -> Detection | None:
     convention, why = _convention(samples, found)
     if data.given_labels != "auto":
         convention, why = data.given_labels, "set by data.given_labels"
-    said = "the mask is moved one place to the right" if convention == LATE else convention
+    said = "the mask is shifted one position to the right" if convention == LATE else convention
     return Detection("tokenized", found, reason=f"{reason}; {said}, {why}", given_labels=convention)
 
 
@@ -121,7 +121,7 @@ def _convention(samples: Sequence[Mapping[str, Any]], found: Mapping[str, str]) 
             same, following = f"{aligned.unshifted:.0%}", f"{aligned.shifted:.0%}"
             return (
                 aligned.convention,
-                f"{same} of {aligned.positions} labels are the id at their place, {following} the next",
+                f"{same} of {aligned.positions} labels equal the id in the same position, {following} the next one",
             )
     if late:
         return LATE, (
@@ -129,7 +129,7 @@ def _convention(samples: Sequence[Mapping[str, Any]], found: Mapping[str, str]) 
             f" before it in {seen.second:.0%}"
         )
     return mask_convention(seen), (
-        f"in {seen.runs} trained stretches the last token is the same in {seen.last:.0%}, the one behind it in"
+        f"in {seen.runs} trained stretches the last token is the same in {seen.last:.0%}, the one after it in"
         f" {seen.following:.0%}, the first in {seen.first:.0%}"
     )
 
@@ -227,7 +227,7 @@ def _rest(row: Mapping[str, Any], fields: Mapping[str, str]) -> dict[str, Any]:
 def _list(row: Mapping[str, Any], column: str, where: str, length: int | None) -> list[Any]:
     values = row.get(column)
     if not isinstance(values, (list, tuple)) or not all(type(value) in (int, float, bool) for value in values):
-        raise mistyped(column, values, "a list of numbers", where, "drop the row or fill it")
+        raise mistyped(column, values, "a list of numbers", where, "drop the row or fill it in")
     if length is not None and len(values) != length:
         raise other_length(column, values, length, where)
     return [*values]

@@ -84,7 +84,7 @@ def read_tokenized(row: Mapping[str, Any], where: str, detected: Detection, move
     except ConversationError:
         if labels is not None and row[attention] == [*labels]:
             what = f"`{attention}` is a copy of the labels"
-            raise ConversationError(what, where=where, fix="make the mask from lengths") from None
+            raise ConversationError(what, where=where, fix="derive the mask from lengths") from None
         raise
     extra: dict[str, Any] = {name: row[name] for name in MASK_COLUMNS if row.get(name) is not None}
     notes: list[str] = []
@@ -93,14 +93,14 @@ def read_tokenized(row: Mapping[str, Any], where: str, detected: Detection, move
         extra["given_labels"] = TARGETS if are_targets(row) else MOVED if moved else detected.given_labels
         if detected.given_labels == "shifted" or are_targets(row):
             notes.append(
-                TARGETS_NOTE if are_targets(row) else "the stored labels are shifted by one; they are shown un-shifted"
+                TARGETS_NOTE if are_targets(row) else "the stored labels are shifted by one; they are shown unshifted"
             )
             end = attended(mask, len(ids))
             if end < len(ids) and mask is not None and labels[end - 1] != IGNORE_INDEX:
                 # Padded after it was shifted: the token that was cut goes where the padding begins.
                 ids = (*ids[:end], labels[end - 1], *ids[end + 1 :])
                 mask = (*mask[:end], 1, *mask[end + 1 :])
-                notes.append("the last stored label is the token that was cut from the inputs; it is put back")
+                notes.append("the last stored label is the token that was cut from the inputs; sftui puts it back")
             last = labels[-1]
             if last == IGNORE_INDEX:
                 labels, weights = (IGNORE_INDEX, *labels[:-1]), (0.0, *weights[:-1]) if weights else ()
@@ -108,7 +108,7 @@ def read_tokenized(row: Mapping[str, Any], where: str, detected: Detection, move
                 labels, weights = (IGNORE_INDEX, *labels), (0.0, *weights) if weights else ()
                 ids = (*ids, last)
                 mask = (*mask, 1) if mask is not None else None
-                notes.append("the last stored label is the token that was cut from the inputs; it is put back")
+                notes.append("the last stored label is the token that was cut from the inputs; sftui puts it back")
         elif detected.given_labels == "unknown":
             notes.append(UNKNOWN_SHIFT)
     if weights:
@@ -145,8 +145,8 @@ MOVED = "moved"
 """What `given_labels` says of labels that are stored shifted, and moved back before training."""
 TARGETS_NOTE = "the labels are the targets of the loss, and are shown at the tokens that they are"
 UNKNOWN_SHIFT = (
-    "sftui does not know whether the stored labels are shifted: the positions that tell are few or contradict each "
-    "other; they are shown as stored (set data.given_labels if you know)"
+    "sftui does not know whether the stored labels are shifted: too few positions are informative, or they"
+    " contradict each other; they are shown as stored (set data.given_labels if you know)"
 )
 
 
@@ -164,13 +164,13 @@ def _optional(
 def _ints(row: Mapping[str, Any], column: str, where: str, *, minimum: int | None) -> tuple[int, ...]:
     values = row[column]
     if not isinstance(values, (list, tuple)):
-        raise mistyped(column, values, "a list of whole numbers", where, "drop the row or fill the column")
+        raise mistyped(column, values, "a list of whole numbers", where, "drop the row or fill in the column")
     for i, value in enumerate(values):
         if type(value) is not int:
             raise mistyped(f"{column}[{i}]", value, "a whole number", where, "store ids as integers")
         if minimum is not None and value < minimum:
             raise ConversationError(
-                f"`{column}[{i}]` is {value}, which no tokenizer gives", where=where, fix="drop the row"
+                f"`{column}[{i}]` is {value}, which no tokenizer produces", where=where, fix="drop the row"
             )
     return tuple(values)
 

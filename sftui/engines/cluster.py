@@ -35,7 +35,7 @@ def required() -> None:
     """SftuiError where Ray is not installed."""
     if find_spec("ray") is None:
         raise SftuiError(
-            "Ray is not installed", why="--engine ray works on it", fix="install it with pip install 'sftui[ray]'"
+            "Ray is not installed", why="--engine ray needs it", fix="install it with pip install 'sftui[ray]'"
         )
 
 
@@ -79,7 +79,7 @@ def _start(ray: Any, address: str, workers: int | None) -> None:
     except (ConnectionError, OSError, RuntimeError, ValueError) as error:
         where = "Ray cannot be started" if address == LOCAL else f"there is no Ray cluster at {address}"
         why = (getattr(error, "strerror", None) or "").lower() or " ".join(str(error).split()) or type(error).__name__
-        fix = "" if address == LOCAL else "start one with `ray start --head`, or leave out --address"
+        fix = "" if address == LOCAL else "start one with `ray start --head`, or omit --address"
         raise SftuiError(where, why=why.rstrip("."), fix=fix) from error
 
 

@@ -39,7 +39,7 @@ class Folder:
         try:
             self._files, self._root = fsspec.core.url_to_fs(path)
         except (ImportError, ValueError) as error:
-            raise SftuiError("cannot be used for parts", where=path, why=str(error).rstrip(".")) from error
+            raise SftuiError("cannot hold the parts", where=path, why=str(error).rstrip(".")) from error
 
     def write(self, name: str, made: object) -> None:
         """Write what pickles, whole or not at all."""
@@ -99,10 +99,10 @@ def read_plan(folder: Folder) -> EnginePlan:
     try:
         found: EnginePlan = folder.read(PLAN)
     except FileNotFoundError:
-        raise SftuiError("there is no plan", where=folder.path, fix="run the step Plan first") from None
+        raise SftuiError("there is no plan", where=folder.path, fix="run the Plan step first") from None
     if found.version != __version__:
         raise SftuiError(
-            f"the plan is of sftui {found.version}, and this is {__version__}",
+            f"the plan comes from sftui {found.version}, but this is {__version__}",
             where=folder.path,
             fix="install the same version on every machine",
         )
@@ -140,9 +140,9 @@ class PartsChecking(JoinedChecking):
         missing = sum(_name(self._plan, number) not in there for number in range(len(self._plan.pieces)))
         if missing:
             raise SftuiError(
-                f"{missing:,} of {len(self._plan.pieces):,} parts are not there yet",
+                f"{missing:,} of {len(self._plan.pieces):,} parts do not exist yet",
                 where=self._folder.path,
-                fix="run the step Check again: it makes those that are missing",
+                fix="run the Check step again: it makes the missing ones",
             )
         pieces = [piece if isinstance(piece, SourcePiece) else () for piece in self._plan.pieces]
         parts = ((piece, part.damaged, part.made) for piece, part in zip(pieces, self._parts()))

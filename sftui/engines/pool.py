@@ -61,7 +61,7 @@ class ActorWorker:
         """The process that stands for this worker; SftuiError where another sftui is installed here."""
         if version != __version__:
             raise SftuiError(
-                f"{platform.node()} has sftui {__version__}, and {version} asks it to work",
+                f"{platform.node()} has sftui {__version__}, but {version} assigned it work",
                 fix="install the same version on every machine",
             )
         return os.getpid()
@@ -196,7 +196,7 @@ class Pool:
                 if not lost:
                     yield found
                     break
-                self._notify(f"{len(lost):,} parts were lost with their machine, and are made again")
+                self._notify(f"{len(lost):,} parts were lost with their machine and are made again")
                 yield from self._finished([self._pieces[place] for place in lost])
 
     # --- jobs -------------------------------------------------------------------------------
@@ -220,9 +220,9 @@ class Pool:
         job.tries, job.done = job.tries + 1, False
         if job.tries >= MOST_TRIES:
             raise SftuiError(
-                f"{job.name} cannot be done: it was tried {job.tries} times",
+                f"{job.name} cannot be done: sftui tried it {job.tries} times",
                 why=why,
-                fix="give the workers more memory, or look into the logs of Ray",
+                fix="give the workers more memory, or check Ray's logs",
             )
         self._again.appendleft(job)
 
@@ -244,7 +244,7 @@ class Pool:
         heard = [self._heard(first[ref]) for ref in ready]
         if self._begun is not None and time.monotonic() - self._begun > PATIENCE:
             self._begun = None
-            self._notify("waits for Ray to start a worker: no processor of the cluster may be free")
+            self._notify("waiting for Ray to start a worker: the cluster may have no free processor")
         return any(heard)
 
     def _first(self, hand: _Actor) -> Any:
@@ -274,7 +274,7 @@ class Pool:
         self._overran = (*self._overran, *(overrun for overrun in report.overran if overrun not in self._overran))
         if len(self._overran) > bound.MOST_DEATHS:
             last = self._overran[-1]
-            raise SftuiError(f"{last.why}, as {bound.MOST_DEATHS} pieces of work did before, so no more is tried")
+            raise SftuiError(f"{last.why}, like {bound.MOST_DEATHS} pieces of work before it, so sftui tries no more")
 
     # --- actors -----------------------------------------------------------------------------
 
@@ -298,7 +298,7 @@ class Pool:
         jobs = list(gone.jobs)
         self._again.extendleft(reversed(jobs[1:]))
         if jobs:
-            self._notify(f"a worker was lost ({why}); {jobs[0].name} is done by another one")
+            self._notify(f"a worker was lost ({why}); another one does {jobs[0].name}")
             self._retry(jobs[0], why)
         self._hands[self._hands.index(gone)] = self._hired()
 

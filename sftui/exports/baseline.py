@@ -35,13 +35,13 @@ class Baseline:
         """What is to be said of a baseline whose ids are not known to be those of `facts`; empty where they are."""
         now = _whose(facts)
         if self.tokenizer is None:
-            return "does not say whose ids it knows" if facts.transformers else ""
+            return "does not say which ids it was written with" if facts.transformers else ""
         if self.tokenizer == now:
             return ""
         then = self.tokenizer.get("transformers")
         if then != facts.transformers:
             those, these = then or "no version", facts.transformers or "no version"
-            return f"was written with the ids of transformers {those}; these are of {these}"
+            return f"was written with the ids of transformers {those}; these are from {these}"
         return "was written with another tokenizer"
 
 
@@ -53,7 +53,7 @@ def read_baseline(path: Path, but: Collection[str] = ()) -> Baseline:
         codes, version = read["findings"], read["version"]
         if version not in range(1, VERSION + 1):
             raise RecipeError(
-                "the baseline is of another version", where=str(path), fix="rewrite it with --write-baseline"
+                "the baseline has another version", where=str(path), fix="rewrite it with --write-baseline"
             )
         outdated = tuple(sorted(code for code, marks in codes.items() if version == 1 and _outdated(code, marks)))
         whose = read.get("tokenizer")
@@ -68,7 +68,7 @@ def read_baseline(path: Path, but: Collection[str] = ()) -> Baseline:
         ) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise RecipeError(
-            "this is not a baseline of sftui", where=str(path), fix="rewrite it with --write-baseline"
+            "this is not an sftui baseline", where=str(path), fix="rewrite it with --write-baseline"
         ) from error
 
 
@@ -89,8 +89,8 @@ def may_replace(path: Path) -> None:
         known = False
     if not known:
         raise ExportError(
-            f"{path} is not a baseline of sftui",
-            why="a baseline is written over another baseline only",
+            f"{path} is not an sftui baseline",
+            why="sftui overwrites only baselines with a baseline",
             fix="name another file with --baseline",
         )
 

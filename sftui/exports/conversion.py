@@ -75,12 +75,12 @@ def convert(
     for key, value in recipe.own.said().items():
         if (key, value) == ("type", "chat_template"):  # what every trainer does with messages
             continue
-        losses.append(f"own.{key} = {value!r} is {recipe.preset}'s own and has no equal")
+        losses.append(f"own.{key} = {value!r} is specific to {recipe.preset} and has no equivalent")
     template = recipe.render.template
     if template.startswith(("file:", "builtin:")):
         target = changed(target, "render.template", template)
     elif template != "tokenizer":
-        losses.append(f"render.template {template} is {recipe.preset}'s own: the tokenizer's template is used")
+        losses.append(f"render.template {template} is specific to {recipe.preset}: the tokenizer's template is used")
     target, lost = _mask(recipe, target, trainer, data_format)
     losses += lost
     if recipe.pack.strategy != "none":
@@ -146,7 +146,7 @@ def refused_export(title: str, problem: Problem) -> ExportError:
     """The refusal to write a config at which the trainer stops: why it does, and what to do."""
     why = f"{problem.what}, because {problem.why}" if problem.why else problem.what
     return ExportError(
-        f"nothing is written: {title} would stop at this data under this recipe",
+        f"nothing was written: {title} would stop at this data under this recipe",
         why=why,
         fix=f"{problem.fix} (not tried)" if problem.fix else "`sftui check` says what helps",
     )
@@ -169,7 +169,7 @@ def unread(
     left = _roles(inspect_early(replace(readable, data=mapped), found, recipe).conversation) - STANDARD
     command = f"`sftui repair --trainer {recipe.trainer} --apply map-roles` maps them"
     mapping = "" if left & set(foreign) else f": {command} (tried on row {readable.index})"
-    return (f"{title} leaves the roles {', '.join(foreign)} as they stand in the data{mapping}",)
+    return (f"{title} keeps the roles {', '.join(foreign)} as they are in the data{mapping}",)
 
 
 def _roles(conversation: Conversation | None) -> set[str]:
@@ -190,16 +190,18 @@ def _mask(recipe: Recipe, target: Recipe, trainer: Trainer, data_format: str | N
         return changed(target, "mask.rule", rules.get("completion", own)), []
     target = changed(target, "mask.rule", own)
     if "assistant" not in rules:
-        every = f"{recipe.preset} trains more than the last message: {target.preset} trains that one alone"
+        every = f"{recipe.preset} trains more than the last message: {target.preset} trains only that one"
         return target, [] if meant == "last" else [every]
     if meant == "last":
         last = changed(target, "mask.turns", "last")
         if set(_sayable(last)[1]) <= set(_sayable(target)[1]):
             return last, []
         only = f"{recipe.preset} trains the last assistant message only"
-        return target, [f"{only}: {target.preset} has no key for it and trains every one"]
+        return target, [f"{only}; {target.preset} has no key for that and trains every one"]
     if meant == "other":
-        return target, [f"mask.rule {recipe.mask.rule} has no equal: {target.preset} trains every assistant message"]
+        return target, [
+            f"mask.rule {recipe.mask.rule} has no equivalent: {target.preset} trains every assistant message"
+        ]
     return target, []
 
 

@@ -30,17 +30,17 @@ def _check_set_up(recipe: Recipe, prepared: ExportInput) -> None:
             fix="export that trainer's config instead",
         )
     if recipe.tokenizer.name is None:
-        raise ExportError("the script needs a tokenizer", fix="name one with -t")
+        raise ExportError("the script needs a tokenizer", fix="give one with -t")
     form = prepared.reading().format
     tokenizer = prepared.tokenizer if form == "tokenized" else prepared.facts()
     if tokenizer is not None and tokenizer.state == "provisional":
-        raise ExportError("the tokenizer is not proven yet", fix="try again in a few seconds")
+        raise ExportError("the tokenizer is not verified yet", fix="try again in a few seconds")
     _refuse(recipe.pack.strategy != "none", f"pack.strategy {recipe.pack.strategy}")
     _refuse(recipe.length.over in ("split", "proportional"), f"length.over {recipe.length.over}")
     _refuse(form == "segments", "data.format segments")
-    _refuse(any(path.endswith(".zst") for path in prepared.paths), "data packed as .zst")
+    _refuse(any(path.endswith(".zst") for path in prepared.paths), "data compressed as .zst")
     weights, fix = recipe.loss.weights, "write the rows with their loss_weights: sftui encode -o OUT.parquet"
-    _refuse(weights != "none", f"loss.weights {weights}: a collator pads no weights", fix)
+    _refuse(weights != "none", f"loss.weights {weights}: no collator pads weights", fix)
 
 
 def _check_rows(recipe: Recipe, prepared: ExportInput) -> None:
@@ -121,10 +121,10 @@ def _check_reading(recipe: Recipe, prepared: ExportInput) -> None:
         shape = " of this shape" if loading.loader else ""
         raise ExportError(f"preprocess.py cannot read {loading.kind or 'this'} data{shape}", fix=INSTEAD)
     split, fix = f"the split {prepared.split}", "name parts of one split, or export the recipe instead"
-    _refuse(prepared.ranges is None, split, fix, "it is of several splits")
+    _refuse(prepared.ranges is None, split, fix, "it comes from several splits")
     if locate(recipe.tokenizer.name or "", recipe.tokenizer.revision).kind == "gguf":
         raise ExportError(
-            "preprocess.py cannot load a .gguf tokenizer", fix="name the Hub repository or folder it was made from"
+            "preprocess.py cannot load a .gguf tokenizer", fix="give the Hub repository or folder it was made from"
         )
 
 

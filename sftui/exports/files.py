@@ -31,7 +31,7 @@ def atomic_file(path: Path, folders: bool = True, private: bool = False) -> Iter
             raise ExportError(
                 f"{path} could not be written",
                 why=f"there is no folder {target.parent}",
-                fix="make it, or name another file",
+                fix="create it, or name another file",
             )
         handle, name = begin_part(target.parent, f".{target.name[:40]}.")
         bound.unfinished(name)
@@ -45,7 +45,7 @@ def atomic_file(path: Path, folders: bool = True, private: bool = False) -> Iter
         _sync_folder(target.parent)
     except OSError as error:
         why = reason(error)
-        raise ExportError(f"{path} could not be written", why=why, fix="nothing was left half-written") from error
+        raise ExportError(f"{path} could not be written", why=why, fix="no partial file was left behind") from error
     finally:
         if name:
             with contextlib.suppress(OSError):
@@ -64,7 +64,7 @@ def all_or_none(files: Sequence[Path]) -> Iterator[None]:
             try:
                 file.parent.mkdir(parents=True, exist_ok=True)
             except OSError as error:
-                raise ExportError(f"the folder {file.parent} cannot be made", why=reason(error)) from error
+                raise ExportError(f"the folder {file.parent} cannot be created", why=reason(error)) from error
         yield
     except BaseException:
         for file in new:
@@ -78,7 +78,7 @@ def all_or_none(files: Sequence[Path]) -> Iterator[None]:
 def refuse_existing(path: Path, overwrite: bool) -> None:
     """ExportError where a Python call would write over a file that is there, unasked."""
     if path.exists() and not overwrite:
-        raise ExportError(f"{path} already exists", fix="say overwrite=True, or name another")
+        raise ExportError(f"{path} already exists", fix="pass overwrite=True, or name another")
 
 
 def write_atomically(path: Path, content: bytes) -> None:

@@ -11,7 +11,7 @@ from sftui.findings import CODES, SCOPE_OF, Severity
 from sftui.text import clip, visible
 from sftui.trainers import traits_of
 
-SCOPES = {"setup": "Set-up", "dataset": "Dataset", "row": "Rows"}
+SCOPES = {"setup": "Setup", "dataset": "Dataset", "row": "Rows"}
 
 
 def as_text(checked: AuditReport, width: int = 100) -> str:
@@ -40,15 +40,15 @@ def fix_lines(checked: AuditReport, fix: FixOutcome, width: int) -> Iterator[str
     yield from ("Fix", "")
     for cure in (*fix.cures, *(one for one in fix.left if not one.drops)):
         codes = f" ({', '.join(cure.codes)})" if cure.codes else ""
-        said = f"- not taken: {cure.text}{codes}: {cure.why}" if cure.why else f"✓ {cure.text}{codes}"
+        said = f"- not applied: {cure.text}{codes}: {cure.why}" if cure.why else f"✓ {cure.text}{codes}"
         yield from _wrapped(visible(said), width, "  ")
     if dropped := [f"{cure.codes[0]} {cure.drops:,}" for cure in fix.left if cure.drops]:
-        yield from _wrapped(f"- rows are left out only with --drop CODE: {', '.join(dropped)}", width, "  ")
+        yield from _wrapped(f"- rows are dropped only with --drop CODE: {', '.join(dropped)}", width, "  ")
     if fix.after is None:
         found = any(checked.audit.found.severities[one] for one in (Severity.ERROR, Severity.WARNING))
-        why = "no error and no warning has a cure that was tried, helps and leaves its rows in"
+        why = "no error or warning has a fix that was tried, helps and keeps its rows"
         yield from _wrapped(
-            f"nothing is written: {why if found else 'there are no errors and no warnings'}", width, "  "
+            f"nothing was written: {why if found else 'there are no errors and no warnings'}", width, "  "
         )
         return
     yield ""
@@ -74,10 +74,10 @@ def _row_lines(fix: FixOutcome, width: int) -> Iterator[str]:
     if fix.rows is None:
         return
     named = ", ".join(f"{name} {count:,}" for name, count in fix.rows.by_repair.most_common())
-    said = f"{fix.rows.changed:,} of {counted_word(fix.rows.rows, 'row')} changed, {fix.rows.dropped:,} left out"
+    said = f"{fix.rows.changed:,} of {counted_word(fix.rows.rows, 'row')} changed, {fix.rows.dropped:,} dropped"
     yield from _wrapped(visible(f"{said}{named and ': '}{named}"), width, "  ")
     for number, where, why in fix.rows.named:
-        yield from _wrapped(visible(f"row {number:,} ({where}) stays as it is: {why}"), width, "    ", "  ")
+        yield from _wrapped(visible(f"row {number:,} ({where}) stays unchanged: {why}"), width, "    ", "  ")
     for one in fix.samples:
         more = f" and {len(one.changes) - 1} more" if len(one.changes) > 1 else ""
         yield from _wrapped(visible(f"row {one.row:,}: {one.changes[0]}{more}"), width, "    ", "  ")
@@ -140,7 +140,7 @@ def verdict_lines(checked: AuditReport, width: int) -> Iterator[str]:
 
 def summary(checked: AuditReport) -> str:
     """The last line: how many findings of each severity, over how many rows."""
-    some = "" if checked.complete else " looked at"
+    some = "" if checked.complete else " checked"
     rows = counted_word(checked.audit.rows, "row")
     aside = checked.audit.evaluation_rows
     some = " of the evaluation set" * checked.evaluates + some

@@ -46,7 +46,7 @@ def audit_box(checked: AuditReport) -> str:
     ]
     codes = sorted(audit.found.ordered(), key=lambda one: one.severity.rank)
     if not codes:
-        return _box(head, ["Nothing was found."], data=False)
+        return _box(head, ["No findings."], data=False)
     return _box(
         head,
         [f"{MARKS[one.severity][0]} {one.sentence} ({one.code})" for one, _ in checked.verdict],

@@ -236,7 +236,7 @@ def template_options(row: Row) -> dict[str, Any]:
     if CONFIG.variables:
         variables = from_text(row.get(CONFIG.variables))
         if not isinstance(variables, (dict, type(None))):
-            raise ValueError("the template variables are no mapping")
+            raise ValueError("the template variables are not a mapping")
         options.update(variables or {})
     if CONFIG.tools:
         options["tools"] = from_text(row.get(CONFIG.tools))
@@ -264,9 +264,9 @@ def answer_spans(messages: list[Message], text: str, tokenizer: Any, options: di
     spans = []
     for i in turns[-1:] if CONFIG.mask.turns == "last" else turns:
         if isinstance(messages[i].get("content"), str) and messages[i]["content"].isspace():
-            raise ValueError("an answer of white space alone: its place in the text cannot be told")
+            raise ValueError("the answer is only white space: its place in the text is uncertain")
         if i == 0:
-            raise ValueError("the conversation begins with an answer: where its header ends cannot be told")
+            raise ValueError("the conversation begins with an answer: the end of its header is uncertain")
         before = render(messages[:i], tokenizer, options, prompt=True)
         after = render(messages[: i + 1], tokenizer, options)
         if not (text.startswith(after) and after.startswith(before)):

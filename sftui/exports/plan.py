@@ -68,7 +68,7 @@ class ExportPlan:
         ExportError before the first one where any would be overwritten unasked.
         """
         if self.overwrites and not overwrite:
-            raise ExportError(f"{self.overwrites[0]} already exists", fix="say so if it may be overwritten")
+            raise ExportError(f"{self.overwrites[0]} already exists", fix="confirm that it may be overwritten")
         changed = [f for f in self.files if f.diff or not f.exists]
         contents = [(file.path, encoded(file.path, file.content)) for file in changed]
         for path, content in contents:
@@ -83,7 +83,7 @@ def encoded(path: Path, content: str) -> bytes:
     except UnicodeEncodeError as error:
         raise ExportError(
             f"{path} could not be written",
-            why="it names a file whose name is no UTF-8, which a config cannot hold",
+            why="it names a file whose name is not UTF-8, which a config cannot contain",
             fix="rename that file",
         ) from error
 
@@ -93,7 +93,7 @@ def check_target(to: str) -> None:
     if to in TARGETS or Preset.of(to).trainer in trainer_names():
         return
     known = (*TARGETS, *trainer_names())
-    raise ExportError(f"there is no export `{to}`", fix=did_you_mean(to, known))
+    raise ExportError(f"there is no export target `{to}`", fix=did_you_mean(to, known))
 
 
 def plan_export(to: str, folder: str, recipe: Recipe, base: Recipe, prepared: ExportInput) -> ExportPlan:
@@ -140,7 +140,7 @@ def left_out(prepared: ExportInput) -> Iterator[str]:
     """What a new config does not say of the data."""
     config = prepared.config
     if len(prepared.paths) > 1:
-        yield f"the config names {prepared.paths[0]} only: add the other data files to it by hand"
+        yield f"the config names only {prepared.paths[0]}: add the other data files to it by hand"
     if config is not None and len(config.datasets) > 1:
         yield f"not carried: the other datasets of {config.path}: `--dataset N` exports each"
     for what, name in (("subset", prepared.subset), ("revision", prepared.data_revision)):
@@ -155,7 +155,7 @@ def left_out(prepared: ExportInput) -> Iterator[str]:
         )
 
 
-ABSOLUTE = "paths are absolute, because trainers resolve others from the folder they are started in"
+ABSOLUTE = "paths are absolute, because trainers resolve relative ones from the folder they are started in"
 
 
 def recipe_text(recipe: Recipe, base: Recipe) -> str:
@@ -319,8 +319,7 @@ def _over_repaired(recipe: Recipe, prepared: ExportInput) -> tuple[Recipe, Expor
         count = len(prepared.repairs)
         number, which = ("s of the data are", "them") if count > 1 else (" of the data is", "it")
         note = (
-            f"{count} repair{number} not saved yet, and what is written here names the data without {which}: export"
-            " `data` first"
+            f"{count} repair{number} not saved yet, and this export names the data without {which}: export `data` first"
         )
         return recipe, prepared, (note,)
     written = PARQUET if format_of(prepared.repaired) == "parquet" else LINES

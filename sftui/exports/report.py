@@ -53,8 +53,8 @@ def _place(finding: Finding) -> tuple[object, ...]:
 
 
 def _weights(weights: WeightFigures) -> str:
-    total = "not all numbers" if weights.total is None else f"{weights.total:,.6g} altogether"
-    return f"{total}, {many(weights.tokens, 'token')} with another one than 1"
+    total = "not all are numbers" if weights.total is None else f"{weights.total:,.6g} altogether"
+    return f"{total}, {many(weights.tokens, 'token')} with a weight other than 1"
 
 
 def _facts(checked: AuditReport) -> list[tuple[str, str]]:
@@ -64,7 +64,7 @@ def _facts(checked: AuditReport) -> list[tuple[str, str]]:
     received = f"{figures.received_tokens:,} tokens, {reach.trained:,} trained"
     evaluation = f"{figures.evaluation_rows:,}, {figures.evaluation_tokens:,} tokens"
     facts = [
-        ("Rows", f"{figures.rows:,}" + ("" if checked.complete else " looked at")),
+        ("Rows", f"{figures.rows:,}" + ("" if checked.complete else " checked")),
         ("Trainer", checked.recipe.preset),
         ("Tokenizer", checked.tokenizer.name),
         ("Template", checked.template or "none"),
@@ -84,9 +84,9 @@ def figure_sections(figures: Figures) -> Iterator[tuple[str, str, Any]]:
     if figures.tokenized:
         plot = columns("lengths-plot", "Rows by length in tokens", length_bars(figures.lengths))
         lengths = ((_quantile(part), f"{length:,}") for part, length in figures.quantiles.items())
-        caption, head = "Lengths in tokens, before anything is cut", ("Part of the rows", "At most")
+        caption, head = "Lengths in tokens, before any cut", ("Share of the rows", "At most")
         yield "lengths", "Lengths", plot + table(caption, head, lengths)
-        caption = "Rows by the per cent of their tokens that is trained"
+        caption = "Rows by percentage of trained tokens"
         yield "shares", "Trained share", columns("shares-plot", caption, share_bars(figures.shares))
     if figures.by_role:
         yield "budget", "Where the loss goes", _budget(figures)
@@ -94,7 +94,7 @@ def figure_sections(figures: Figures) -> Iterator[tuple[str, str, Any]]:
         head = ("Of", "Trained tokens", "Mean over a step", "Over a batch", "Over each row")
         listed = ((name, count, *shares) for name, count, shares in figures.loss.compared(2 * LISTED))
         caption = ". ".join(figures.loss.sentences)
-        yield "loss", "Whose loss it is", table(caption, head, listed)
+        yield "loss", "Share of the loss", table(caption, head, listed)
     if figures.tokenized:
         yield "limits", "Effect of a length limit", _limits(figures)
     repeats = (figures.repeated, figures.answered_again, figures.leaked)

@@ -144,7 +144,7 @@ class AuditReport:
         if cured is None or not cured.repairs:
             return Advice(own)
         rows = self.audit.found.codes[finding.code].in_rows()
-        drop = f"leave out {'its row' if rows == 1 else f'its {rows:,} rows'}"
+        drop = f"drop {'its row' if rows == 1 else f'its {rows:,} rows'}"
         return Advice(f"{own}; or {drop}" if own else drop, not own, repair_command(DROP, finding.code))
 
     def command(self, advice: Advice) -> str:

@@ -24,7 +24,7 @@ MOST_FIELDS = 10_000
 """Places of a file, all keys of all objects counted: rows that each have keys of their own are no table."""
 MOST_LEVELS = 90
 """Of nesting, a list counted twice: Parquet is read to 100 of them."""
-REFUSED = "nothing is written as Parquet"
+REFUSED = "no Parquet was written"
 _JSON_LINES = "or name the file OUT.jsonl"
 _A = {"string": "a string", "boolean": "true or false", "object": "an object", "array": "a list"}
 
@@ -67,7 +67,7 @@ def _rows(lines: IO[bytes], numbers: Sequence[int]) -> Iterator[Row]:
     for number, line in zip(numbers, lines):
         row = parse_record(line, number, f"row {number:,}", offset=0)
         if row.data is None:
-            raise _refused(row.problem or f"{row.where} is no object", "", "leave it out with `--drop unreadable`")
+            raise _refused(row.problem or f"{row.where} is not an object", "", "drop it with `--drop unreadable`")
         yield row
 
 
@@ -89,19 +89,19 @@ def _refusal(pa: Any, lines: IO[bytes], numbers: Sequence[int], last: int, error
         found = other_kind(row.data, place)
         if found is not None and found[1:] != ("whole", "number"):
             path, before, now = found
-            what = f"{visible(path)} holds {_a(now)} in {row.where}, and {_a(before)} in the rows before"
-            why = "Parquet gives every place of a file one type"
-            return _refused(what, why, f"write one kind of value into it, {_JSON_LINES}")
+            what = f"{visible(path)} is {_a(now)} in {row.where} but {_a(before)} in earlier rows"
+            why = "Parquet gives every place in a file one type"
+            return _refused(what, why, f"use one type there, {_JSON_LINES}")
         try:
             _table(pa, [row])
         except _raised(pa) as alone:
             why = f"{type(alone).__name__}: {visible(str(alone).splitlines()[0][:200])}"
-            what = f"{row.where} holds a value that has no type there"
-            return _refused(what, why, f"leave the row out, {_JSON_LINES}")
+            what = f"{row.where} has a value that has no type in Parquet"
+            return _refused(what, why, f"drop the row, {_JSON_LINES}")
         place = joined(place, place_of([row.data]))
         if row.index == last:
             break
-    return _refused("its values have no types in common", visible(str(error)[:200]), _JSON_LINES)
+    return _refused("its values have no common type", visible(str(error)[:200]), _JSON_LINES)
 
 
 def _refused(what: str, why: str, fix: str) -> ExportError:
@@ -129,15 +129,15 @@ def _refuse_shape(pa: Any, schema: Any) -> None:
     levels = [level for _, _, level in _places(pa, schema)]
     if len(levels) > MOST_FIELDS:
         what = f"the rows have more than {MOST_FIELDS:,} keys between them"
-        why = "each key is a column of its own there"
-        raise _refused(what, why, f"store what has keys of its own in each row as JSON text, {_JSON_LINES}")
+        why = "each key becomes a column there"
+        raise _refused(what, why, f"store values whose keys differ from row to row as JSON text, {_JSON_LINES}")
     if max(levels, default=0) > MOST_LEVELS:
-        raise _refused("the rows are nested too deep for it", "", f"flatten them, {_JSON_LINES}")
+        raise _refused("the rows are nested too deeply for it", "", f"flatten them, {_JSON_LINES}")
 
 
 def _refuse_keyless(pa: Any, schema: Any) -> None:
     """ExportError where every object of a place has no keys."""
     for path, kind, _ in _places(pa, schema):
         if pa.types.is_struct(kind) and not kind.num_fields:
-            what, why = f"every object at {visible(path)} has no keys", "Parquet has no type for such an object"
-            raise _refused(what, why, f"leave the key out, {_JSON_LINES}")
+            what, why = f"every object at {visible(path)} is empty", "Parquet has no type for such an object"
+            raise _refused(what, why, f"remove the key, {_JSON_LINES}")

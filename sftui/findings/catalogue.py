@@ -41,8 +41,8 @@ FAMILIES = (
 )
 """In this order codes are listed by their first three letters; other families come behind, by their names."""
 _SCOPES = {
-    "row": "each row on its own",
-    "setup": "once, for recipe, template and tokenizer together",
+    "row": "each row by itself",
+    "setup": "once for the recipe, template and tokenizer together",
     "dataset": "the whole dataset",
 }
 
@@ -135,7 +135,7 @@ def explain(code: str) -> str:
     if len(set(one.fixes.values())) == 1 and len(one.fixes) == len(NAMED):
         fixes = [f"  {one.fixes[NAMED[0]]}"]
     if fixes:
-        lines += ["", "What may repair it:", *fixes]
+        lines += ["", "What may fix it:", *fixes]
     if wanted in REPAIR_OF:
-        lines += ["", "In the data, into a new file:", *(f"  {command}" for command in repair_commands(wanted))]
+        lines += ["", "In the data, written to a new file:", *(f"  {command}" for command in repair_commands(wanted))]
     return "\n".join(lines) + "\n"

@@ -56,7 +56,11 @@ def tight_tags(context: Context, rule: Rule, rendered: RenderedText) -> Fix | No
     if context.recipe.mask.rule != "generation_tag" or not rendered.has_generation_tag:
         return None
     return fix_of(
-        context, rule, (), "put the generation tags anew, tight around the answers and what ends them", GENERATION_TAGS
+        context,
+        rule,
+        (),
+        "re-insert the generation tags so that they enclose only the answers and their end tokens",
+        GENERATION_TAGS,
     )
 
 

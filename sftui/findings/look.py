@@ -148,7 +148,7 @@ class MessageTokens(NamedTuple):
 def _made(found: T | None, what: str) -> T:
     """What a stage made of the row; ValueError for a check that asks for what its row did not reach."""
     if found is None:
-        raise ValueError(f"the row stopped before it had a {what}")
+        raise ValueError(f"the row failed before it had a {what}")
     return found
 
 

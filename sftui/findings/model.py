@@ -38,11 +38,11 @@ class Grade:
 
 
 GRADES: Mapping[str, Grade] = {
-    "FATAL": Grade("FATAL", Severity.ERROR, "the row or the run teaches something wrong or nothing, without a word"),
-    "LOUD": Grade("LOUD", Severity.ERROR, "the trainer stops here, or loses the row"),
-    "MAJOR": Grade("MAJOR", Severity.WARNING, "training runs and silently loses quality"),
-    "MINOR": Grade("MINOR", Severity.INFO, "a small or harmless loss, often wanted"),
-    "INFO": Grade("INFO", Severity.INFO, "worth knowing, nothing is wrong"),
+    "FATAL": Grade("FATAL", Severity.ERROR, "the row or the run silently teaches the wrong thing or nothing"),
+    "LOUD": Grade("LOUD", Severity.ERROR, "the trainer stops here or loses the row"),
+    "MAJOR": Grade("MAJOR", Severity.WARNING, "training runs but quality silently suffers"),
+    "MINOR": Grade("MINOR", Severity.INFO, "a small or harmless loss, often intended"),
+    "INFO": Grade("INFO", Severity.INFO, "good to know; nothing is wrong"),
 }
 
 
@@ -99,16 +99,16 @@ class Consequence(Enum):
     `sentence` goes with a count of rows, as in "no answer reaches the model in 300 of 300 rows"; `short` is of one row.
     """
 
-    STOPS = ("stops", "the trainer cannot take", "the trainer cannot take it")
+    STOPS = ("stops", "the trainer cannot use", "the trainer cannot use it")
     UNREAD = ("unread", "no answer reaches the model in", "no answer reaches the model")
     UNTRAINED = ("untrained", "no answer is trained in", "no answer is trained")
-    MISALIGNED = ("misaligned", "labels are not those of the tokens in", "labels of other tokens")
-    GARBLED = ("garbled", "the model reads another text than the data says in", "read otherwise than it says")
-    LOST = ("lost", "a part of what the data says never reaches the model in", "a part is left out")
-    UNSERVED = ("unserved", "training writes otherwise than serving in", "served otherwise")
-    UNSTOPPED = ("unstopped", "the model does not learn to stop in", "no stop is learnt")
+    MISALIGNED = ("misaligned", "the labels belong to other tokens in", "labels belong to other tokens")
+    GARBLED = ("garbled", "the model sees different text from your data in", "text differs from your data")
+    LOST = ("lost", "part of your data never reaches the model in", "part of the data is lost")
+    UNSERVED = ("unserved", "serving renders text differently from training in", "serving differs from training")
+    UNSTOPPED = ("unstopped", "the model won't learn to stop in", "model won't learn to stop")
     DROPPED = ("dropped", "the trainer drops", "dropped")
-    QUESTIONS = ("questions", "more than the answers is trained in", "more than answers is trained")
+    QUESTIONS = ("questions", "prompts are also trained in", "prompts are trained too")
 
     def __init__(self, label: str, sentence: str, short: str) -> None:
         self.label = label

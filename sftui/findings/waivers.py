@@ -47,7 +47,7 @@ def read_waiver(value: Any, where: str) -> Waiver:
         raise RecipeError("a waiver is not a mapping", where=where, fix="give it a code and a reason")
     unknown = [str(key) for key in value if key not in _KEYS]
     if unknown:
-        raise RecipeError(f"a waiver has no `{unknown[0]}`", where=where, fix=f"its keys are {', '.join(_KEYS)}")
+        raise RecipeError(f"a waiver has no key `{unknown[0]}`", where=where, fix=f"its keys are {', '.join(_KEYS)}")
     code = str(value.get("code", ""))
     if code not in CODES:
         raise RecipeError(
@@ -55,7 +55,9 @@ def read_waiver(value: Any, where: str) -> Waiver:
         )
     reason = value.get("reason")
     if not isinstance(reason, str) or not reason.strip():
-        raise RecipeError(f"the waiver of {code} has no reason", where=where, fix="say in `reason` why it is accepted")
+        raise RecipeError(
+            f"the waiver of {code} has no reason", where=where, fix="write in `reason` why it is accepted"
+        )
     signature = value.get("signature") or ""
     if isinstance(signature, (list, tuple)):
         signature = " ".join(map(str, signature))
@@ -67,7 +69,7 @@ def read_waivers(values: Any) -> tuple[Waiver, ...]:
     if values is None:
         return ()
     if not isinstance(values, (list, tuple)):
-        raise RecipeError("waivers are not a list", where="waivers", fix="start each with a dash")
+        raise RecipeError("waivers are not a list", where="waivers", fix="start each one with a dash")
     return tuple(read_waiver(value, f"waivers[{number}]") for number, value in enumerate(values))
 
 
@@ -88,6 +90,6 @@ def _range(value: Any, code: str, where: str) -> tuple[int, int] | None:
     ends = value if isinstance(value, (list, tuple)) else (value, value)
     if len(ends) != 2 or not all(type(end) is int for end in ends) or not 0 <= ends[0] <= ends[1]:
         raise RecipeError(
-            f"the rows of the waiver of {code} are not understood", where=where, fix="give one number or [first, last]"
+            f"the rows of the waiver of {code} cannot be parsed", where=where, fix="give one number or [first, last]"
         )
     return ends[0], ends[1] + 1

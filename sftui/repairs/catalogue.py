@@ -16,12 +16,12 @@ REPAIRS: Mapping[str, Repair] = {
     repair.name: repair
     for repair in (
         # In the order in which they are applied, whatever order they are named in: each works on what the earlier left.
-        Repair("parse-json", "parse messages, tools and arguments that are stored as JSON text", parse_json),
-        Repair("map-roles", "rename aliases and misspelt roles", map_roles),
-        Repair("join-parts", "make one text of contents that are lists of text parts", join_parts),
-        Repair("fill-content", "put text where content is null, missing or a number", fill_content),
+        Repair("parse-json", "parse messages, tools and arguments stored as JSON text", parse_json),
+        Repair("map-roles", "map role aliases and fix misspelt roles", map_roles),
+        Repair("join-parts", "join text parts into one string", join_parts),
+        Repair("fill-content", "write text where content is null, missing or a number", fill_content),
         strip_tokens(looks_like_control),
-        Repair("trim", "cut white space at the edges of messages", trim),
+        Repair("trim", "trim white space at the edges of messages", trim),
         Repair("fold-system", "move system messages into the next user message", fold_system),
         Repair("merge-neighbours", "join neighbouring messages of one role", merge_neighbours),
         Repair("wrap-calls", "put name and arguments of tool calls under `function`", wrap_calls),
@@ -34,6 +34,6 @@ CONVERSION = Repair(TO_MESSAGES, TITLE, each_alone)
 TITLES: Mapping[str, str] = {
     **{name: one.title for name, one in REPAIRS.items()},
     TO_MESSAGES: TITLE,
-    DEDUPLICATE: "leave out rows whose conversation stood in an earlier one",
-    DROP: "leave out the rows that have the finding",
+    DEDUPLICATE: "drop rows whose conversation appeared in an earlier one",
+    DROP: "drop the rows with this finding",
 }

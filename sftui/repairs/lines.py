@@ -9,7 +9,7 @@ from sftui.repairs.model import Data, RowChange
 from sftui.repairs.splice import JsonStyle, Splice
 from sftui.sources.records import WRITTEN, parse_record
 
-TOO_DEEP = "the row nests deeper than Python can follow"
+TOO_DEEP = "the row is nested deeper than Python can follow"
 
 
 @dataclass(frozen=True, slots=True)

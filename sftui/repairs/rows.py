@@ -11,9 +11,9 @@ from sftui.repairs.model import Data, RepairLayout
 from sftui.repairs.splice import HALF
 
 DROP_REASONS: Mapping[str, str] = {
-    "unreadable": "the row cannot be read, or holds half a character (a lone surrogate)",
-    "empty": "the row holds no messages and no text",
-    "no-answer": "the row holds no answer, or an empty one",
+    "unreadable": "the row cannot be read, or contains half a character (a lone surrogate)",
+    "empty": "the row has no messages and no text",
+    "no-answer": "the row has no answer, or an empty one",
 }
 
 MARKED = "marked"

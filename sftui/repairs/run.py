@@ -105,7 +105,7 @@ def make_plan(
     for begin in begins:
         meant = [code for code in CODES if code.startswith(begin)]
         if not meant:
-            what = f"`{begin.lower()}` is no reason to drop a row and no code"
+            what = f"`{begin.lower()}` is neither a reason to drop a row nor a code"
             raise RecipeError(what, fix=did_you_mean(begin, [*DROP_REASONS, *CODES]))
         _must_be_of_rows(begin, meant)
     ordered = {TO_MESSAGES: CONVERSION, **REPAIRS}
@@ -120,11 +120,11 @@ def _must_be_of_rows(begin: str, meant: Sequence[str]) -> None:
         return
     repair = next((name for code in meant for name in REPAIR_OF.get(code, ())), None)
     code = meant[0] if len(meant) == 1 else begin
-    whole = "the whole dataset" if scopes == {"dataset"} else "the set-up"
+    whole = "the whole dataset" if scopes == {"dataset"} else "the setup"
     raise RecipeError(
-        f"`{code}` leaves out no row",
+        f"`{code}` drops no row",
         why=f"it is found in {whole}, not in a row",
-        fix=f"use --apply {repair}" if repair else f"`sftui explain {meant[0]}` says what helps against it",
+        fix=f"use --apply {repair}" if repair else f"`sftui explain {meant[0]}` says what helps",
     )
 
 
@@ -196,7 +196,7 @@ def apply_plan(row: Row, plan: RepairPlan, layout: RepairLayout, codes: Codes | 
         if row.data is not None:
             data, changes = repair_row(row.data, plan.repairs, layout)
             if plan.converts and not changes and remade(row.layout):
-                changes = (RowChange(TO_MESSAGES, "", "the row became an object on a line of its own"),)
+                changes = (RowChange(TO_MESSAGES, "", "the row became an object on one line"),)
     except SftuiError as error:
         skipped = str(error)
     except RecursionError:
@@ -219,7 +219,7 @@ def double_of(done: RepairedRow, first: int) -> RepairedRow:
 
 
 def _left_out(hit: str) -> RowChange:
-    why = "it is marked to be dropped" if hit == MARKED else DROP_REASONS.get(hit, f"it has the finding {hit}")
+    why = "it is marked drop" if hit == MARKED else DROP_REASONS.get(hit, f"it has the finding {hit}")
     return RowChange(f"{DROPPING}{hit}", "", why)
 
 

@@ -37,7 +37,7 @@ def lossless(text: str) -> Any:
     while waiting:
         depth += 1
         if depth > DEEPEST:
-            raise ValueError("nested too deep")
+            raise ValueError("nested too deeply")
         waiting = [
             item
             for one in waiting
@@ -48,13 +48,13 @@ def lossless(text: str) -> Any:
 
 
 def _refuse(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) < len(pairs):
-        raise ValueError("equal keys in one object")
+        raise ValueError("duplicate keys in one object")
     return made
 
 

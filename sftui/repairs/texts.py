@@ -196,7 +196,7 @@ def strip_tokens(controls: Controls) -> Repair:
         def of_text(place: str, content: str) -> str:
             text, gone = cleaned(content)
             if gone:
-                log.note(place, "took out " + ", ".join(map(quote, gone)))
+                log.note(place, "removed " + ", ".join(map(quote, gone)))
             return text if gone else content
 
         def of_content(place: str, content: Any) -> Any:
@@ -210,4 +210,4 @@ def strip_tokens(controls: Controls) -> Repair:
 
         return layout.each_content(data, layout.texts, of_content)
 
-    return Repair("strip-tokens", "take control tokens out of the text", apply)
+    return Repair("strip-tokens", "remove control tokens from the text", apply)

@@ -23,7 +23,7 @@ from sftui.trainers import Trainer, preset, trainer_named
 from sftui.trainers.base import MessagesTarget
 from sftui.trainers.traits import MessageKind
 
-TITLE = "make messages, tool_calls and tools of rows of another shape"
+TITLE = "convert rows of another shape to messages, tool_calls and tools"
 THE_ROW = "the row"
 CONVERTED = RepairLayout(decisive=("messages", "tools"), body=("messages",))
 """Where converted rows keep what other repairs touch."""
@@ -155,7 +155,7 @@ def to_messages(way: MessageReading, target: MessagesTarget, without: Sequence[s
         read = " and ".join(f"`{column}`" for column in way.used if column in data)
         log.note("", f"{read} became {len(row[MESSAGES])} messages")
         for kind, number in made.done.items():
-            log.note("", f"{number} written as OpenAI has them", kind)
+            log.note("", f"{number} written in OpenAI's format", kind)
         return row
 
     return Repair(TO_MESSAGES, TITLE, apply)

@@ -12,7 +12,7 @@ from sftui.repairs.model import Data, Item, RepairLayout, RepairLog, quote
 _BETWEEN = "\n\n"
 _SHAREGPT = ("human", "gpt", "observation")
 """Names of the format ShareGPT itself."""
-_ADDED = "was added to the one before"
+_ADDED = "was appended to the previous one"
 
 
 def map_roles(data: Data, layout: RepairLayout, log: RepairLog) -> Data:
@@ -96,11 +96,11 @@ def _together(first: Any, second: Any) -> tuple[Any, str] | None:
     if not all(isinstance(one, (str, list)) for one in (first, second)):
         return None
     if isinstance(second, str) and not second.strip():
-        return first, "says nothing and was left out"
+        return first, "is empty and was removed"
     if isinstance(first, str) and not first.strip():
-        return second, "took the place of the one before, which says nothing"
+        return second, "replaced the previous one, which is empty"
     if first == second:
-        return first, "says the same as the one before and was left out"
+        return first, "repeats the previous one and was removed"
     if isinstance(first, str) and isinstance(second, str):
         return first + _BETWEEN + second, _ADDED
     parts = [one if isinstance(one, list) else [{"type": "text", "text": one}] for one in (first, second)]
@@ -128,7 +128,7 @@ def fold_system(data: Data, layout: RepairLayout, log: RepairLog) -> Data:
             else:
                 for place, system in waiting:
                     text = quote(_content(system, layout))
-                    log.note(f"{column}[{place}]", f"system text {text} moved into the user message after it")
+                    log.note(f"{column}[{place}]", f"system text {text} moved into the next user message")
             waiting = []
             out.append(item if folded is None else folded)
         out += [system for _, system in waiting]

@@ -37,7 +37,7 @@ def _held(value: Any, place: str, where: str, changes: list[RowChange]) -> Any:
     if isinstance(value, float):
         if abs(value) < float("inf"):
             return value
-        changes.append(RowChange(NULLED, place, f"{value}, which JSON cannot hold, became null"))
+        changes.append(RowChange(NULLED, place, f"{value}, which JSON cannot represent, became null"))
         return None
     if isinstance(value, Mapping):
         return {str(key): _held(item, f"{place}.{key}", where, changes) for key, item in value.items()}
@@ -49,9 +49,7 @@ def _held(value: Any, place: str, where: str, changes: list[RowChange]) -> Any:
         return str(value)
     what = "binary data" if isinstance(value, (bytes, bytearray, memoryview)) else f"a {type(value).__name__}"
     raise ExportError(
-        f"`{place}` is {what}, which lines of JSON cannot hold",
+        f"`{place}` is {what}, which JSON Lines cannot represent",
         where=where,
-        fix=(
-            "before repairing, store the files next to the data and their paths in the column, or leave the column out"
-        ),
+        fix=("before repairing, store the files next to the data and their paths in the column, or remove the column"),
     )

@@ -36,7 +36,7 @@ class Arguments(OptionDeclaration):
         if self.config is not None:
             if self.data:
                 raise RecipeError(
-                    "--config and DATA both name the data", fix="the data is taken from the config: leave DATA out"
+                    "DATA and --config both name the data", fix="sftui takes the data from the config: omit DATA"
                 )
             return self.config
         if len(self.data) != 1 or not self.data[0].lower().endswith(CONFIGS):
@@ -58,7 +58,7 @@ class Arguments(OptionDeclaration):
             return self._from_config(path, row, make)
         if self.dataset is not None:
             raise RecipeError(
-                "--dataset chooses among the datasets of a config, and no config is open",
+                "--dataset chooses among the datasets of a config, but no config is open",
                 fix="give the trainer's YAML as DATA or with --config",
             )
         captured = self.captured_run()
@@ -104,7 +104,7 @@ class Arguments(OptionDeclaration):
     ) -> tuple[OpenOptions, tuple[str, ...]]:
         """What a trainer's own config opens; the other options come on top."""
         if self.recipe_file is not None or self.recipe is not None:
-            raise RecipeError("--recipe and a trainer's config both name a starting recipe", fix="give one of them")
+            raise RecipeError("--recipe and a trainer's config both set the starting recipe", fix="use one of them")
         from sftui.session.configs import open_config
 
         chosen = open_config(path, self.trainer, self.dataset)
@@ -140,7 +140,7 @@ class Arguments(OptionDeclaration):
         if self.recipe is None:
             return starting_recipe(self.recipe_file, self.trainer)
         if self.trainer is not None:
-            raise RecipeError("--recipe and --trainer both name a starting recipe", fix="give one of them")
+            raise RecipeError("--recipe and --trainer both set the starting recipe", fix="use one of them")
         return self.recipe
 
     def _set_up(self, recipe: Recipe, make: Callable[[str], object] | None) -> Recipe:
@@ -163,7 +163,7 @@ class Arguments(OptionDeclaration):
         if self.env is None and self.transformers is None:
             return recipe
         if self.env is not None and self.transformers is not None:
-            raise RecipeError("--env and --transformers both say whose ids are shown", fix="give one of them")
+            raise RecipeError("--env and --transformers both choose whose ids are shown", fix="use one of them")
         if self.env is not None:
             from sftui.tokens.loading.environments import environment_at
 
@@ -196,7 +196,7 @@ class Arguments(OptionDeclaration):
             held = get(recipe, holder)[entry] if "." in holder else get(recipe, today(path))
             if isinstance(held, str):
                 escapes = "\\" in text and held == text
-                more = "; outside of quotes a backslash is taken as it is" if escapes else ""
+                more = "; outside quotes a backslash is literal" if escapes else ""
                 found.append(f"{path} is {quoted(held, always=True)}{more}")
         return tuple(found)
 
@@ -213,7 +213,7 @@ def _moves_labels(captured: Mapping[str, Any]) -> bool:
 def starting_recipe(file: str | None, trainer: str | None) -> Recipe:
     """The recipe of a file, of a trainer's preset, or the default one."""
     if file is not None and trainer is not None:
-        raise RecipeError("--recipe and --trainer both name a starting recipe", fix="give one of them")
+        raise RecipeError("--recipe and --trainer both set the starting recipe", fix="use one of them")
     if file is not None:
         from sftui.side_files import read_side_file
 
@@ -250,7 +250,7 @@ def template_of(text: str) -> str:
 
     names = builtin_names()
     if text not in names:
-        fix = did_you_mean(text, names, f"built-in are {', '.join(names)}; a file needs its path")
+        fix = did_you_mean(text, names, f"the built-in ones are {', '.join(names)}; a file needs its path")
         raise RecipeError(f"there is no template `{text}`", fix=fix)
     return f"builtin:{text}"
 
@@ -269,8 +269,7 @@ def codes_of(values: Sequence[str], option: str) -> tuple[str, ...]:
     from sftui.findings import CODES
 
     codes = tuple(
-        word.upper()
-        for word in words_of(values, option, "code", "leave it out for all codes; `sftui explain` lists them")
+        word.upper() for word in words_of(values, option, "code", "omit it for all codes; `sftui explain` lists them")
     )
     for code in codes:
         if not any(known.startswith(code) for known in CODES):

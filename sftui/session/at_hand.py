@@ -47,7 +47,7 @@ def _openable(folder: Path, before: str) -> Iterator[Choice]:
         if is_config(str(path)):
             trainer = _trainer_of(path)
             if trainer:
-                yield Choice(before + name, f"config of {trainer}: data, tokenizer and all")
+                yield Choice(before + name, f"config of {trainer}: its data, tokenizer and settings")
         elif path.is_dir():
             if is_saved(path):
                 yield Choice(before + name, "dataset saved by datasets")

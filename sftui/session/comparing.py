@@ -147,7 +147,7 @@ def tokenized_otherwise(sessions: Sequence[Ready], names: Sequence[str]) -> tupl
         differ = sum(any(x[i].ids != y[i].ids for x, y in both) for i in range(len(probes)))
         if differ:
             found.append(
-                f"{name} tokenizes by transformers {b}, {names[0]} by {a}, which load this tokenizer differently: other"
-                f" ids for {differ} of {len(probes)} probe strings, and so for rows"
+                f"{name} tokenizes with transformers {b}, {names[0]} with {a}, which load this tokenizer"
+                f" differently: other ids for {differ} of {len(probes)} probe strings, and so for rows"
             )
     return tuple(found)

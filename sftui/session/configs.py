@@ -49,7 +49,7 @@ def open_config(path: str, trainer: str | None, dataset: str | None) -> ChosenCo
     lines: list[str] = []
     if trainer is None:
         trainer, reason = _recognised(path, text)
-        lines.append(f"{path} is read as a config of {trainer}, because {reason}")
+        lines.append(f"{path} is read as a {trainer} config, because {reason}")
     meant = Preset.of(trainer)
     kind, _, which = (dataset or "").partition(":")
     opened = trainer_named(meant.trainer).read_config(path, text, meant.version or None)
@@ -59,7 +59,7 @@ def open_config(path: str, trainer: str | None, dataset: str | None) -> ChosenCo
     if len(opened.datasets) > 1:
         word = f"{EVALUATION}:N" if held else "N"
         lines.append(
-            f"it names {len(opened.datasets)} datasets; {number} is open, another with --dataset {word} or NAME:"
+            f"it names {len(opened.datasets)} datasets; {number} is open, --dataset {word} or NAME opens another:"
         )
         lines += [f"  {k}  {ref.name}" for k, ref in enumerate(opened.datasets)]
     left = [key for key in opened.keys if key.use not in (KeyUse.USED, KeyUse.PASSED)]
@@ -87,9 +87,9 @@ def _recognised(path: str, text: str) -> tuple[str, str]:
 
     found = runs(text) if is_script(path) else recognise(parse_yaml(text, path))
     if found.trainer is None:
-        ours = "recipe of sftui" in found.reason
-        fix = "open data with it: --recipe FILE" if ours else "say whose it is: --trainer NAME"
-        raise RecipeError("it is not clear which trainer's config this is", where=path, why=found.reason, fix=fix)
+        ours = "sftui recipe" in found.reason
+        fix = "open data with it: --recipe FILE" if ours else "say which trainer it is for: --trainer NAME"
+        raise RecipeError("it is not clear which trainer this config is for", where=path, why=found.reason, fix=fix)
     return found.trainer, found.reason
 
 
@@ -122,8 +122,8 @@ def _check_paths(chosen: ChosenConfig) -> None:
     for path in chosen.reference.paths:
         if not os.path.isabs(path) and not os.path.exists(path) and os.path.exists(folder / path) and folder != Path():
             raise SourceError(
-                f"{path} is not here",
+                f"{path} does not exist here",
                 where=chosen.opened.path,
-                why=f"{chosen.opened.trainer} takes relative paths from the folder it is started in",
+                why=f"{chosen.opened.trainer} resolves relative paths from the folder it is started in",
                 fix=f"start sftui in {folder}, where that file is",
             )

@@ -133,11 +133,11 @@ class Agreement:
         if self.same == self.rows:
             compared = f"the {first} that could be prepared before ({self.rows:,}) keep their ids and labels"
         elif self.ids == self.rows:
-            compared = f"the {first} keep their ids, and {self.rows - self.same:,} of {self.rows:,} train other tokens"
+            compared = f"the {first} keep their ids, but {self.rows - self.same:,} of {self.rows:,} train other tokens"
         else:
             compared = (
-                f"{self.rows - self.ids:,} of {self.rows:,} {first} have other ids than before: they were read in"
-                " another way"
+                f"{self.rows - self.ids:,} of {self.rows:,} {first} have other ids than before: they were read"
+                " differently"
             )
         return f"{compared}; {gained}" if gained else compared
 
@@ -158,8 +158,8 @@ def refuse_stuck(made: Conversion) -> None:
         whys.append(next(garbled, one.problem.sentence() if one.problem else ""))
     if whys and all(whys):
         raise ConversationError(
-            "the rows are messages already, and none of the first ones can be rendered",
-            why=f"of row {made.sample[0].index}: {whys[0]}",
+            "the rows are already messages, but none of the first ones can be rendered",
+            why=f"row {made.sample[0].index}: {whys[0]}",
             fix="`sftui check` says what helps",
         )
 

@@ -73,11 +73,11 @@ class EncodeProgress:
         """Why the run as a whole trains nothing; None where it trains something. `stops`: see `Toolbox`."""
         trainer = trainer_named(recipe.preset)
         if stops:
-            return f"{'; '.join(stops)}; nothing is trained while it stands"
+            return f"{'; '.join(stops)}; nothing can be trained until that is fixed"
         if self.first:
-            return f"{trainer.title} stops the whole run at {self.first}; nothing is trained while it stands"
+            return f"{trainer.title} stops the whole run at {self.first}; nothing can be trained until that is fixed"
         if self.unknown:
-            return f"what {trainer.title} makes of {self.unknown} is not known: sftui went no further"
+            return f"sftui does not know what {trainer.title} makes of {self.unknown}, and went no further"
         return trainer.stop_of(recipe, self.totals)
 
 
@@ -96,7 +96,10 @@ def refuse_half(session: OpenData) -> None:
     session.source.read_through()
     for damage in session.source.damage:
         raise SourceError(
-            "nothing is written: the data cannot be read to its end", where=damage.title, why=damage.why, fix=damage.fix
+            "nothing was written: the data cannot be read to its end",
+            where=damage.title,
+            why=damage.why,
+            fix=damage.fix,
         )
 
 

@@ -183,7 +183,7 @@ def _together(
         for cure in cures:
             try:
                 if isinstance(cure, Fix) and any(change.path == "preset" for change in cure.changes):
-                    raise ExportError(f"it is another release of {title}, which no config names")
+                    raise ExportError(f"it is another release of {title}, which no config selects")
                 made = ready_under(session, *changed_by(session, (*kept, cure), files))
                 whys = (result_of(judged(base, made, one)) for base, one in ((session, finding), *settled))
                 why = next(filter(None, whys), "")
@@ -199,7 +199,7 @@ def _together(
             left += refused
             if not cures and finding.repairs and f"{DROPPING}{finding.code}" not in dropping:
                 rows, how = found[finding.code].in_rows(), f"--drop {finding.code} asks for it"
-                left.append(Cure(f"leave out {many(rows, 'row')}", (finding.code,), how, rows))
+                left.append(Cure(f"drop {many(rows, 'row')}", (finding.code,), how, rows))
     return stages[-1] if stages else session, taken, left
 
 
@@ -257,8 +257,8 @@ def put_in_force(
         if plan.data is not None and plan.log is not None:
             now = rows(plan.data, plan.log)
             if now.lost:
-                what = f"{many(now.lost, 'row')} could not be carried over"
-                raise ExportError(what, fix="leave them out with --drop unreadable")
+                what = f"{many(now.lost, 'row')} could not be copied"
+                raise ExportError(what, fix="drop them with --drop unreadable")
             counts = now.counts
         if plan.config is not None:
             plan.config.write(overwrite=True)

@@ -47,7 +47,7 @@ def refuse_harm(session: OpenData, chosen: Sequence[str]) -> None:
     raise RecipeError(
         f"{guilty} would do harm under {trainer_named(session.requested.preset).title}",
         why=harm,
-        fix=f"{added}leave it out",
+        fix=f"{added}omit it",
     )
 
 
@@ -71,7 +71,7 @@ def _harm(session: OpenData, before: Sequence[Inspection], repairs: Sequence[str
             return lost
         had, has = (_answers(found, answering) for found in (was, now))
         if JOINING not in repairs and has < had:
-            return f"row {was.row.index} would have {has} answers in place of {had}"
+            return f"row {was.row.index} would have {has} answers instead of {had}"
     return ""
 
 
@@ -111,11 +111,11 @@ def harm_of(was: Inspection, now: Inspection, answering: Container[str], *, asks
     others = [message for message, answer in messages if not answer]
     for message in others:
         if after[message] and not before[message]:
-            return f"row {was.row.index} would train message {message}, which is no answer"
+            return f"row {was.row.index} would train message {message}, which is not an answer"
     if not any(whole_before[message] for message in others):
         for message in others:
             if whole_after[message]:
-                return f"row {was.row.index} would train tokens around message {message}, which is no answer"
+                return f"row {was.row.index} would train tokens around message {message}, which is not an answer"
     return ""
 
 
@@ -131,7 +131,7 @@ def _less_read(was: Inspection, now: Inspection, answering: Container[str]) -> s
     answers = (one for one in before.messages if one.role in answering)
     answered = before.completion or any(one.data.get(key) for one in answers for key in SAYING)
     if answered and KINDS.index(after.kind) > KINDS.index(before.kind):
-        return f"row {was.row.index} would be read as {after.kind.value}, not as {before.kind.value}"
+        return f"row {was.row.index} would be read as {after.kind.value} instead of {before.kind.value}"
     same = was.row.data == now.row.data and before.kind is after.kind  # other keys are read
     for number, (old, new) in enumerate(zip(before.messages, after.messages)):
         name = f"message {number} of row {was.row.index}"

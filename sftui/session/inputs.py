@@ -46,15 +46,15 @@ class Inputs:
         for file in self.files:
             if here is not None and here == _identity(file):
                 other = f"it is {file}, and " if target != Path(file) else ""
-                why = f"{other}nothing is ever written in place"
-                raise ExportError(f"{target} is one of the files that are read here", why=why, fix="name another file")
+                why = f"{other}sftui never writes in place"
+                raise ExportError(f"{target} is one of the input files", why=why, fix="name another file")
         for place in self.places:
             if _would_read(place, target):
                 what = f"{target} would be read as data the next time"
                 raise ExportError(what, why=f"it belongs to {place}", fix="name another folder")
         if target.exists() and not target.is_file():
             why = "it is a folder or a device, not a file"
-            raise ExportError(f"{target} cannot be written over", why=why, fix="name another file")
+            raise ExportError(f"{target} cannot be overwritten", why=why, fix="name another file")
 
 
 def inputs_of(options: OpenOptions, *others: str | None, recipes: bool = True, used: Iterable[Recipe] = ()) -> Inputs:

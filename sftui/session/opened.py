@@ -158,7 +158,7 @@ def read_anew(before: StoredData, now: StoredData) -> str:
         return ""
     known = {key for row in before.sample if row.data is not None for key in row.data}
     new = ", ".join(f"`{visible(str(key))}`" for key in late.data if key not in known) or "a key or a kind of value"
-    return f"all rows are read anew: {late.where} brings {new}, which no row before it has"
+    return f"all rows are read again: {late.where} has {new}, which no earlier row has"
 
 
 def _of_sample(options: OpenOptions, source: Source, sample: tuple[Row, ...]) -> StoredData:
@@ -367,10 +367,10 @@ class OpenData:
         """The same, distinguished where it evaluates, and dropped where a repair leaves it out or the trainer does not
         draw it."""
         if found.row.left_out is not None:
-            return undrawn(found, f"a repair leaves the row out, because {found.row.left_out}")
+            return undrawn(found, f"a repair drops the row, because {found.row.left_out}")
         split = self.known.split
         if found.row.index in split.unread:
-            return undrawn(found, f"{split.key} draws other rows: the trainer does not read this one")
+            return undrawn(found, f"{split.key} selects other rows: the trainer does not read this one")
         aside = found.row.index in split.evaluation
         return found if found.evaluates == aside else replace(found, evaluates=aside)
 

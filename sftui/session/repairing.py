@@ -88,7 +88,7 @@ def conversion_way(
     if way.refused is not None:
         return way
     if target.other:
-        what = f"{target.title} reads no messages in OpenAI's shape"
+        what = f"{target.title} does not read messages in OpenAI's format"
         return replace(way, refused=Problem(what, target.other, "convert the rows for another trainer (--for)"))
     plan = RepairPlan((to_messages(way, replace(target, loses_calls=""), without),))
     done = [apply_plan(row, plan, CONVERTED) for row in stored.sample]
@@ -105,7 +105,7 @@ def _not_read(after: Detection, title: str) -> Problem | None:
     """Why a trainer would not read the converted rows, which it reads so; None where it would."""
     if after.refused is not None:
         return Problem(
-            f"{title} would not read the rows as messages either: {after.refused.what}",
+            f"{title} would not read the messages either: {after.refused.what}",
             after.refused.why,
             after.refused.fix,
         )
@@ -113,7 +113,7 @@ def _not_read(after: Detection, title: str) -> Problem | None:
         return None
     named = " and ".join(f"`{column}`" for column in dict.fromkeys(after.fields.values()))
     return Problem(
-        f"{title} would read {named} and not `messages`",
+        f"{title} would read {named} instead of `messages`",
         fix=f"leave {named} out (sftui convert --without), or rename it",
     )
 
@@ -168,7 +168,7 @@ class WriteProgress:
 def check_targets(paths: Sequence[str], out: str, log: str | None) -> None:
     """ExportError where a file to be written is the data itself or among it, or is both files."""
     if not out.lower().endswith((".jsonl", ".ndjson", PARQUET)):
-        raise ExportError(f"{out} says no format that can be written", fix="name it OUT.jsonl or OUT.parquet")
+        raise ExportError(f"{out} does not name a format that sftui can write", fix="name it OUT.jsonl or OUT.parquet")
     targets = [Path(out), *([Path(log)] if log is not None else [])]
     own = {os.path.realpath(one) for path in paths for one in (path, *glob.glob(path))}
     for target in targets:
@@ -178,7 +178,7 @@ def check_targets(paths: Sequence[str], out: str, log: str | None) -> None:
                 f"{target} is the data itself", why="repairs go to a new file, never in place", fix="name another file"
             )
     if len({os.path.realpath(target) for target in targets}) < len(targets):
-        raise ExportError(f"{out} cannot be the data and the log")
+        raise ExportError(f"{out} cannot be both the data and the log")
 
 
 def write_repaired(
@@ -231,9 +231,9 @@ def _mixed(counts: RunCounts) -> ExportError:
     row, where, why = counts.named[0]
     rows = f"{counts.skipped:,} of {many(counts.rows, 'row')}"
     return ExportError(
-        f"nothing is written: {rows} cannot become messages",
-        why=f"of row {row:,} ({where}): {why}",
-        fix="fix them, or leave them out with `--drop unreadable`",
+        f"nothing was written: {rows} cannot become messages",
+        why=f"row {row:,} ({where}): {why}",
+        fix="fix them, or drop them with `--drop unreadable`",
     )
 
 

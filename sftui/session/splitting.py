@@ -34,18 +34,18 @@ def split_of(session: OpenData, most: int | None = None) -> Iterator[Split | Non
         return
     unsure, config = held.doubt, session.options.config
     if config is not None and len(config.datasets) > 1:
-        unsure = "the rows of the config's other datasets count, too"
+        unsure = "the rows of the config's other datasets count too"
     repaired = session.overlay is not None  # then rows may be left out, and the others move up
     total = session.count_now()
     if not unsure and not held.drawn and not _tokenizes(session):
-        unsure = "there is no tokenizer, and rows that are dropped decide it"
+        unsure = "there is no tokenizer, and the rows that the trainer drops decide it"
     if unsure:
         yield Split(held.key, unsure=unsure, unmarked=held.unmarked)
         return
     known = total if held.drawn and not repaired and not held.sifted else None
     if most is not None and known is None and (total is None or not _no_more_than(most, session)):
         how = "counted" if held.drawn else "prepared"
-        told = f"every row has to be {how} to know which"
+        told = f"every row must be {how} to know which"
         yield Split(held.key, unsure=told, later=True, unmarked=held.unmarked)
         return
     numbers, kept = array("q"), bytearray()
@@ -64,7 +64,7 @@ def split_of(session: OpenData, most: int | None = None) -> Iterator[Split | Non
                 found = session.inspect_row(row, spans=False)
                 kept.append(found.dropped is None)
                 if found.more:
-                    yield Split(held.key, unsure="the trainer makes several rows of one", unmarked=held.unmarked)
+                    yield Split(held.key, unsure="the trainer makes several rows from one", unmarked=held.unmarked)
                     return
             yield None
     if not held.drawn:

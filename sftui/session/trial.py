@@ -32,7 +32,7 @@ from sftui.views.knobs import value_text
 
 CONCERNED = 3
 """Rows that a finding names on which its cures are tried."""
-UNSEEN = "the rows tried are too few to show it"
+UNSEEN = "too few rows were tried to show it"
 SOON = 8
 """So many rows are prepared before it is looked again whether a cure does harm."""
 TRIAL = "sftui-trial-"
@@ -177,7 +177,7 @@ def in_keys(recipe: Recipe, fix: Fix) -> Fix:
         keys = keys or fix.title
         keys = f"{keys} (the tokenizer's own template)"
     if fix.template:
-        keys = f"{keys}, with generation tags in the template, which `sftui template --add-generation-tags` puts there"
+        keys = f"{keys}, with generation tags in the template, which `sftui template --add-generation-tags` adds"
     if fix.repairs:
         command = f"`sftui repair --apply {','.join(fix.repairs)}`"
         keys = ", with ".join(filter(None, (keys or fix.title, command)))
@@ -335,7 +335,7 @@ def _tagged(session: Ready) -> str:
     tools = session.checks().tools
     template = tools.default_template
     if template is None:
-        raise SftuiError("there is no chat template to put tags into")
+        raise SftuiError("there is no chat template to add tags to")
     chats = [
         made.conversation
         for made, _ in _before(session, _light(session, session.stored.sample))
@@ -346,7 +346,7 @@ def _tagged(session: Ready) -> str:
         template.source, template.name, special, chats, options=options, rendering=template.rendering
     )
     if done.refused is not None:
-        raise SftuiError(f"no tags can be put into {template.name}", why=done.refused)
+        raise SftuiError(f"no tags can be added to {template.name}", why=done.refused)
     return done.source
 
 
@@ -383,11 +383,11 @@ def judged(session: Ready, other: Ready, finding: Finding, *, own: bool = True) 
             return UNSEEN
         if counts[1][finding.code] >= counts[0][finding.code]:
             return f"{finding.code} stays"
-    found = session.checks().once("set-up as it is", lambda: _set_up(session, before))
+    found = session.checks().once("setup as it is", lambda: _set_up(session, before))
     left = _set_up(other, after)
     yield None
     if new := _errors(left) - _errors(found):
-        return f"the set-up then has {' and '.join(sorted(new))}"
+        return f"the setup then has {' and '.join(sorted(new))}"
     if finding.row is not None or SCOPE_OF[finding.code] == "dataset":
         return ""
     counted = [

@@ -72,7 +72,7 @@ def verify(session: Ready, numbers: Sequence[int], ask: Ask) -> Verification:
     lost = len(rows) - len(readable)
     notes = [f"{many(lost, 'row')} cannot be read and {'is' if lost == 1 else 'are'} left out"] if lost else []
     if not readable:
-        raise SftuiError("there are no rows to verify on")
+        raise SftuiError("there are no rows to verify")
     inspections = [session.inspect_row(row, spans=False) for row in readable]
     with tempfile.TemporaryDirectory(prefix="sftui-verify-") as folder:
         request, losses = _request(session, [dict(row.data or {}) for row in readable], Path(folder))
@@ -143,7 +143,7 @@ def _request(session: Ready, rows: Sequence[Mapping[str, Any]], work: Path) -> t
     held = trainer.held_out(recipe)
     if held is not None:  # all of the rows that are verified are prepared, not those alone that would be trained
         request["config"] = {**request.get("config", {}), **held.undone}
-    return request, [f"the config cannot say: {loss}" for loss in written.losses]
+    return request, [f"the config does not say: {loss}" for loss in written.losses]
 
 
 def _stopped(
@@ -156,7 +156,7 @@ def _stopped(
     """The trainer raised: as sftui says of a row or since it drops every one, or SftuiError."""
     error = head["error"]
     message = " ".join(str(error["message"]).split())[:400]
-    what = f"{head.get('trainer', 'the trainer')} stops with {error['type']}: {message}"
+    what = f"{head.get('trainer', 'the trainer')} fails with {error['type']}: {message}"
     said = None
     if expected.problems:
         place, problem = next(iter(expected.problems.items()))
@@ -169,7 +169,7 @@ def _stopped(
         return Verification(
             len(inspections), "row", (), (), head.get("versions", {}), notes, f"{what}; sftui says{said}"
         )
-    unexpected = "the run raised an error that sftui did not expect of these rows"
+    unexpected = "the run raised an error that sftui did not expect for these rows"
     why = "its environment is not complete" if error["type"] in ELSEWHERE else unexpected
     raise SftuiError(what, why=why, fix="--debug shows what it printed")
 

@@ -67,7 +67,7 @@ def wanted_version(recipe: Recipe, options: OpenOptions) -> TransformersNeed:
     folders = brought_folders(options)
     for origin, path in _at_hand():
         if inside_any(path, folders):
-            refused = refused or f"{origin} lies in the folder of the data or its config, whose code sftui never runs"
+            refused = refused or f"{origin} is in the folder of the data or its config, whose code sftui never runs"
             continue
         try:
             found = environment_at(path, origin)
@@ -96,7 +96,7 @@ def named(recipe: Recipe) -> str:
     """The name of the recipe's tokenizer; TokenizerError where it has none."""
     if recipe.tokenizer.name is None:
         raise TokenizerError(
-            "no tokenizer was named", fix="give one with -t NAME (a Hub name, a folder or builtin:chatml)"
+            "no tokenizer was given", fix="give one with -t NAME (a Hub name, a folder or builtin:chatml)"
         )
     return recipe.tokenizer.name
 
@@ -124,7 +124,7 @@ def load(recipe: Recipe, options: OpenOptions, mode: str = "proven") -> LoadedTo
     except TokenizerError as error:
         if wanted.environment is None or wanted.environment.own:
             raise
-        why = f"transformers {wanted.version} of {wanted.environment.python} refuses it: {error.why or error.what}"
+        why = f"transformers {wanted.version} of {wanted.environment.python} rejects it: {error.why or error.what}"
         raise TokenizerError(error.what, where=error.where, why=why, fix=error.fix) from error
     notes = [note for note in (_kept(recipe), _not_admitted(recipe, wanted.version)) if note]
     return LoadedTokenizer(loaded.facts.noting(*notes), loaded.engine) if notes else loaded
@@ -177,15 +177,15 @@ def _as_recorded(
         return as_redone(replace(loaded.facts, transformers=version).noting(note), place, four)
     if not is_recorded(running_version()):
         who = "the recipe names" if recipe.tokenizer.transformers is not None else f"{recipe.preset} brings"
-        note = f"{NOT_VERIFIED.format(version=version)}: {who} it, and those of {running_version()} are shown; {reason}"
+        note = f"{NOT_VERIFIED.format(version=version)}: {who} it, but those of {running_version()} are shown; {reason}"
         return LoadedTokenizer(loaded.facts.noting(note), loaded.engine)
     who = "which the recipe names" if recipe.tokenizer.transformers is not None else f"which {recipe.preset} brings"
     raise TokenizerError(
         f"the ids under transformers {version}, {who}, are not known",
         where=place.name,
         why=reason + (f"; {wanted.refused}" if wanted.refused else ""),
-        fix=f"--transformers {version} gets them, --env PATH from an environment that has it;"
-        f" --set tokenizer.transformers=running takes those of {running_version()}, which may be others",
+        fix=f"--transformers {version} gets them, or --env PATH from an environment that has it; --set"
+        f" tokenizer.transformers=running uses those of {running_version()}, which may differ",
     )
 
 
@@ -195,7 +195,7 @@ def _place(recipe: Recipe) -> Location:
     return locate(named(recipe), recipe.tokenizer.revision, recipe.tokenizer.type or "")
 
 
-LIKE = "the ids are those of transformers {version}, loaded as it is recorded to"
+LIKE = "the ids are those of transformers {version}, loaded as it is recorded to load them"
 
 
 def loaded_by(recipe: Recipe, facts: TokenizerFacts) -> str:
@@ -214,8 +214,8 @@ def _kept(recipe: Recipe) -> str:
     if recipe.tokenizer.transformers != RUNNING or brought in (None, running_version()):
         return ""
     return (
-        f"the ids are those of transformers {running_version()}, which runs sftui, as in recipes saved before they said"
-        f" whose they mean; {recipe.preset} brings {brought}: --transformers {brought} shows its ids"
+        f"the ids are those of transformers {running_version()}, which runs sftui: this recipe was saved before"
+        f" recipes named a version; {recipe.preset} implies {brought}: --transformers {brought} shows its ids"
     )
 
 

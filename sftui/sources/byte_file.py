@@ -120,7 +120,7 @@ class ByteFile:
             return None
         at, tail = self._tail
         if self.pread(0, len(self._head)) != self._head or self.pread(at, len(tail)) != tail:
-            return DataChange("it has been rewritten", False)
+            return DataChange("it was rewritten", False)
         if now.st_size == self._seen.st_size and self.size() == now.st_size:  # a writer may be about to append
             return DataChange("it was written to again, or touched", False)
         if not grows:
@@ -238,7 +238,7 @@ class SpooledFile(ByteFile):
         if self._packed_size and total > RATIO_FROM and total > RATIO_LIMIT * self._packed_size:
             self._stop(
                 f"{self._packed_size:,} packed bytes unpack to more than {self._written:,}, which looks like a"
-                " compression bomb",
+                " decompression bomb",
                 "unpack it yourself if it is not",
             )
         elif shutil.disk_usage(tempfile.gettempdir()).free < KEEP_FREE + more:
@@ -252,9 +252,11 @@ class SpooledFile(ByteFile):
         """What unpacking raised, in words: cut off at the end, a checksum that is wrong, or broken in between."""
         reason = " ".join(str(error).split())
         if isinstance(error, EOFError) or "truncated" in reason.lower():
-            return f"its compressed data is damaged: it ends before its time, after {self._written:,} unpacked bytes"
+            return f"its compressed data is damaged: it ends too early, after {self._written:,} unpacked bytes"
         if "CRC" in reason or "checksum" in reason.lower() or "Incorrect length" in reason:
-            return f"its compressed data is damaged: its checksum is wrong, and any of its rows may be, too ({reason})"
+            return (
+                f"its compressed data is damaged: its checksum is wrong, so any of its rows may be wrong too ({reason})"
+            )
         return f"its compressed data is damaged after {self._written:,} unpacked bytes ({reason})"
 
     def _finish(self) -> None:
@@ -288,9 +290,9 @@ def _stat_now(path: str, seen: os.stat_result, size: int, readable: bool) -> os.
     try:
         now = os.stat(path)
     except OSError:
-        return DataChange("it is not there any more", True)
+        return DataChange("it no longer exists", True)
     if (now.st_dev, now.st_ino) != (seen.st_dev, seen.st_ino):
-        return DataChange("another file has taken its place", True)
+        return DataChange("another file has replaced it", True)
     return DataChange(f"it has shrunk to {now.st_size:,} bytes", readable) if now.st_size < size else now
 
 

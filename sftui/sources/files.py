@@ -86,7 +86,7 @@ def find_glob(pattern: str) -> FolderFiles:
 def none_of(pattern: str, matches: int) -> SourceError:
     """The error for a pattern that matches so many files, none of which is data."""
     why = f"none of the {matches:,} files it matches is {known_endings()}" if matches else "no file matches it"
-    return SourceError("opens nothing", where=pattern, why=why)
+    return SourceError("matches nothing", where=pattern, why=why)
 
 
 def find_folder(folder: Path, split: str | None) -> FolderFiles:
@@ -104,7 +104,9 @@ def chosen_files(found: Iterable[str], split: str | None, where: str) -> tuple[t
     paths = sorted(found)
     if not paths:
         raise SourceError(
-            "holds no data", where=where, why=f"no file in it is {known_endings()}, and it is no save_to_disk folder"
+            "contains no data",
+            where=where,
+            why=f"no file in it is {known_endings()}, and it is not a save_to_disk folder",
         )
     splits = _by_split(paths)
     wanted = dict.fromkeys(part.name for part in parts_of(split)) or [split]
@@ -167,7 +169,7 @@ def one_format(files: Iterable[str]) -> str:
     if len(kinds) > 1:
         examples = ", ".join(os.path.basename(path) for path in kinds.values())
         raise SourceError(
-            "the files are not of one format", why=f"there are {examples}", fix="name those of one format"
+            "the files have different formats", why=f"for example {examples}", fix="name files of one format"
         )
     return next(iter(kinds))
 

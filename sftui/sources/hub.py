@@ -70,7 +70,7 @@ def open_hub(name: str, spec: SourceSpec, said: tuple[str, ...] = ()) -> HubSour
     notes = [*said]
     if any("cached version" in line for line in logged):
         doubt = f", so it may not be revision {spec.revision}" if spec.revision else ""
-        notes.append(f"{name} is the copy in the local cache, because the Hub did not give it{doubt}")
+        notes.append(f"{name} is the copy in the local cache, because the Hub did not return it{doubt}")
     split = spec.split
     if isinstance(loaded, dict):
         splits = tuple(map(str, loaded))
@@ -87,11 +87,11 @@ def open_hub(name: str, spec: SourceSpec, said: tuple[str, ...] = ()) -> HubSour
 def _refused(name: str, spec: SourceSpec, kind: str, why: str = "", fix: str = "") -> SourceError:
     """What the Hub said, or did not, as an error; `kind` as of `Trouble`."""
     if kind == "missing":
-        why = "there is no such local path, and no such dataset on the Hub or it is private"
+        why = "no local path has this name, and no such dataset is on the Hub, or it is private"
         return SourceError("cannot be found", where=name, why=why, fix="check the spelling, or run `hf auth login`")
     if kind == "revision":
-        return SourceError(f"has no revision {spec.revision}", where=name, fix="name a branch, a tag or a commit of it")
-    what = "is a gated dataset" if kind == "gated" else "is not a local path, and as a Hub dataset cannot be opened"
+        return SourceError(f"has no revision {spec.revision}", where=name, fix="name a branch, a tag or a commit")
+    what = "is a gated dataset" if kind == "gated" else "is not a local path and cannot be opened as a Hub dataset"
     return SourceError(what, where=name, why=why, fix=fix)
 
 
@@ -167,11 +167,11 @@ def explain(error: Exception, name: str, spec: SourceSpec) -> SourceError:
         subsets = _listed(text)
         return SourceError("has several subsets", where=name, fix=f"name one with --subset: {', '.join(subsets)}")
     if "scripts are no longer supported" in text or "trust_remote_code" in text:
-        why = "it is a loading script, and sftui runs no code of a dataset repository"
+        why = "it is a loading script, and sftui runs no code from a dataset repository"
         return SourceError("cannot be opened", where=name, why=why, fix="use a version converted to Parquet")
     if isinstance(error, ConnectionError) or "ffline" in type(error).__name__ or "offline mode" in text.lower():
         why = "the Hub cannot be reached (offline?) and it is not in the local cache"
-        return _refused(name, spec, "silent", why, "go online, or name a local file or folder")
+        return _refused(name, spec, "silent", why, "go online, or give a local file or folder")
     if "gated" in text:
         fix = f"ask for access at https://huggingface.co/datasets/{name} and run `hf auth login`"
         return _refused(name, spec, "gated", "access must be granted first", fix)
@@ -179,7 +179,7 @@ def explain(error: Exception, name: str, spec: SourceSpec) -> SourceError:
         return _refused(name, spec, "revision")
     if isinstance(error, FileNotFoundError):
         if "data file" in text and "exist on the Hub" not in text:
-            return SourceError("holds no data files that datasets can read", where=name, why=text)
+            return SourceError("has no data files that datasets can read", where=name, why=text)
         return _refused(name, spec, "missing")
     return SourceError("cannot be loaded", where=name, why=f"{type(error).__name__}: {text[:300]}".rstrip("."))
 

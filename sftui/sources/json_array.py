@@ -187,10 +187,10 @@ class ElementScanner:
             elif self.layout is JsonLayout.ARRAY:
                 only = closing and number == 0 == last
                 if not (after_element or before_element or only):
-                    self._damaged(at, "a comma too many")
+                    self._damaged(at, "an extra comma")
             at += len(piece) + 1
         if self.layout is JsonLayout.ARRAY and last == 0 and not self._first and not closing:
-            self._damaged(self._gap_at, "no comma between two records")
+            self._damaged(self._gap_at, "a missing comma between two records")
         if gap.strip(JSON_SPACE):
             self._first = False
 
@@ -244,7 +244,7 @@ class JsonArraySource(IndexedSource):
     @property
     def notes(self) -> tuple[str, ...]:
         damage = tuple(self._scanner.damage)  # between the rows, which are read all the same
-        fails = "datasets.load_dataset refuses such a file"
+        fails = "datasets.load_dataset rejects such a file"
         return (*super().notes, *(f"{self.title}: {what}; {fails}" for what in damage))
 
     @property
@@ -296,7 +296,7 @@ class JsonArraySource(IndexedSource):
             return oversized(self._file.pread(start, 4 * RAW_LIMIT), size, self._row_limit, index, where)
         data = self._file.pread(start, size)
         if len(data) < size:
-            return changed_under_us(index, where, "its records no longer lie where they did")
+            return changed_under_us(index, where, "its records have moved")
         return parse_record(data, index, where, offset=start, column=self._column, layout=self._layout)
 
     def _begins(self, index: int) -> int:

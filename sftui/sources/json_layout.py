@@ -31,7 +31,7 @@ BEFORE_LIST = 1 << 12
 def open_json(file: ByteFile, head: bytes, *, row_limit: int, field: str | None, sure: bool) -> Source:
     """Rows of a JSON file; not `sure`: nothing but its content says that it is JSON."""
     begin = len(BOM) if head.startswith(BOM) else 0
-    notes = [f"{file.label} begins with a byte order mark, which is left out"] if begin else []
+    notes = [f"{file.label} begins with a byte order mark, which sftui skips"] if begin else []
     start = len(head) - len(head[begin:].lstrip(JSON_SPACE))
     body = head[start:]
     if not body.startswith((b"{", b"[")) and not sure:
@@ -46,7 +46,7 @@ def open_json(file: ByteFile, head: bytes, *, row_limit: int, field: str | None,
     if (pretty or alone) and HOLDS.match(body) and (table := reshaped(file, start, row_limit=row_limit)) is not None:
         return table
     if pretty:
-        note = f"{file.label} is JSON objects over several lines: each object is one row"
+        note = f"{file.label} contains JSON objects that span several lines: each object is one row"
         notes += [note, *_inner_list(file, body, start)]
         layout = OVER_LINES + layout
         return JsonArraySource(file, JsonLayout.VALUES, start, row_limit=row_limit, notes=notes, layout=layout)
@@ -54,20 +54,20 @@ def open_json(file: ByteFile, head: bytes, *, row_limit: int, field: str | None,
         notes += _inner_list(file, body, start)
     if body.startswith(b"[") and _holds_turns(body):
         layout = LISTED
-        notes.append(f"{file.label} has a list of turns in each line, and no object: each is read as `messages`")
+        notes.append(f"{file.label} has a list of turns in each line instead of an object: each is read as `messages`")
     return JsonlSource(file, row_limit=row_limit, begin=begin, notes=notes, layout=layout)
 
 
 def _open_array(file: ByteFile, body: bytes, start: int, *, row_limit: int, notes: list[str], mark: str) -> Source:
     first = body[1:].lstrip(JSON_SPACE)[:1]
     if first == b"]":
-        raise NoRows("holds an empty list", where=file.label)
+        raise NoRows("contains an empty list", where=file.label)
     if _named_lines(file.label):
-        notes.append(f"{file.label} is a JSON list, not JSON Lines, and is read as a list")
+        notes.append(f"{file.label} is a JSON list instead of JSON Lines, and is read as a list")
     column = None
     if first == b"[" and _holds_turns(body[1:]):
         column = "messages"
-        notes.append(f"{file.label} is one list of lists of turns: each of them is read as the `messages` of a row")
+        notes.append(f"{file.label} is one list of lists of turns: each is read as the `messages` of a row")
     elif first != b"{":
         # packaged_modules/json/json.py: a list that holds no objects becomes one column
         column = "text"
@@ -88,7 +88,7 @@ def _open_field(file: ByteFile, body: bytes, start: int, *, row_limit: int, fiel
     if begin is None:
         known = f"its first list of objects is {match[1].decode('utf-8', errors='replace')}" if match else ""
         raise SourceError(f"has no list of objects in the field {field}", where=file.label, why=known)
-    notes = (f"rows are the list in the field {field} of {file.label}",)
+    notes = (f"the rows are the list in the field {field} of {file.label}",)
     return JsonArraySource(file, JsonLayout.ARRAY, begin, row_limit=row_limit, notes=notes, field=field)
 
 
@@ -186,7 +186,7 @@ class ReshapedSource(CountedSource):
     def __init__(self, file: ByteFile, rows: Sequence[Mapping[str, Any]], layout: str, *, row_limit: int) -> None:
         self.title, self.layout = file.label, layout
         self._file, self._rows, self._row_limit, self._count = file, rows, row_limit, len(rows)
-        self._notes = (f"{self.title} is one object: {len(rows):,} rows are made of what it holds {layout}",)
+        self._notes = (f"{self.title} is one object: {len(rows):,} rows are made from it {layout}",)
 
     def _read(self, index: int, where: str) -> Row:
         return row_of(self._rows[index], index, where, self._row_limit, self.layout)
@@ -214,7 +214,7 @@ def reshaped(file: ByteFile, start: int, *, row_limit: int) -> ReshapedSource | 
     if end is None:
         return None
     if end - start > LARGEST:
-        raise SourceError("is one JSON object too large to look into", where=file.label, fix=RECORDS)
+        raise SourceError("is a single JSON object too large to inspect", where=file.label, fix=RECORDS)
     try:
         found = table_of(json.loads(file.pread(start, end - start)))
     except (ValueError, RecursionError):

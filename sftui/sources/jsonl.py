@@ -14,7 +14,7 @@ from sftui.sources.records import JSON_SPACE, LISTED, changed_under_us, in_colum
 from sftui.sources.source import LINES, STEP_SECONDS, DataChange, Loading, SourcePiece
 
 BLOCK = 1 << 19
-MOVED = "its lines no longer lie where they did"
+MOVED = "its lines have moved"
 
 
 class JsonlSource(IndexedSource):
@@ -228,6 +228,6 @@ class JsonlSource(IndexedSource):
         row = parse_record(line, index, where, offset=start, column=self._column, layout=self._layout)
         if row.problem is not None and not newline and row.data is None:
             return replace(
-                row, problem=f"{row.problem}; it is the last line and has no line end, as where a file was cut off"
+                row, problem=f"{row.problem}; it is the last line and has no line end, as if the file was cut off"
             )
         return row

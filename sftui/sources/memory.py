@@ -25,7 +25,7 @@ def source_in_memory(data: Any, spec: SourceSpec) -> Source:
         split = choose_split(tuple(map(str, data)), spec.split, "the DatasetDict")
         return source_in_memory(data[split], replace(spec, split=None))
     if spec.split not in (None, "train"):
-        raise SourceError(f"has no split {spec.split}", where=_kind_of(data), why="it is no DatasetDict")
+        raise SourceError(f"has no split {spec.split}", where=_kind_of(data), why="it is not a DatasetDict")
     if _is_a(data, "datasets", "Dataset"):
         from sftui.sources.hub import HubSource
 
@@ -34,14 +34,14 @@ def source_in_memory(data: Any, spec: SourceSpec) -> Source:
         return HubSource(data.with_format(None), "dataset", row_limit=spec.row_limit)
     if _is_a(data, "datasets", "IterableDataset") or _is_a(data, "datasets", "IterableDatasetDict"):
         raise SourceError(
-            "an IterableDataset has no rows by number", fix="take some of it: datasets.Dataset.from_list(list(…))"
+            "an IterableDataset has no row numbers", fix="take some of it: datasets.Dataset.from_list(list(…))"
         )
     if _is_a(data, "pyarrow", "Table") or _is_a(data, "pyarrow", "RecordBatch") or hasattr(data, "__arrow_c_stream__"):
         return _table_source(data, spec.row_limit)
     if is_row(data):
         raise SourceError("one dict is one row", fix="put it into a list")
     if isinstance(data, (str, bytes)) or not isinstance(data, Iterable):
-        raise SourceError(f"{_kind_of(data)} is no data that can be opened", fix=FIX)
+        raise SourceError(f"{_kind_of(data)} is not data that sftui can open", fix=FIX)
     return ListSource(data if isinstance(data, Sequence) else list(data), row_limit=spec.row_limit)
 
 
@@ -110,14 +110,14 @@ def plain(value: Any, deep: int = 0) -> Any:
     if value is None or isinstance(value, (str, bool, int, float)):
         return value if type(value) in (type(None), str, bool, int, float) else _bare(value)
     if deep > DEEPEST:
-        raise ValueError(f"it is nested more than {DEEPEST} deep")
+        raise ValueError(f"it is nested deeper than {DEEPEST}")
     if isinstance(value, Mapping):
         return {_key(key): plain(one, deep + 1) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(one, deep + 1) for one in value]
     if callable(getattr(value, "tolist", None)):  # numpy's and torch's arrays and numbers
         return plain(value.tolist(), deep + 1)
-    raise TypeError(f"{_kind_of(value)} is no JSON value")
+    raise TypeError(f"{_kind_of(value)} is not a JSON value")
 
 
 def _bare(value: Any) -> Any:
@@ -129,7 +129,7 @@ def _bare(value: Any) -> Any:
 
 def _key(key: Any) -> str:
     if not isinstance(key, str):
-        raise TypeError(f"the key {key!r} is no text")
+        raise TypeError(f"the key {key!r} is not text")
     return str.__str__(key)
 
 

@@ -56,7 +56,7 @@ def open_source(spec: SourceSpec) -> Source:
     """Open what `spec` names, reading no more than its beginning, but for a part of a split that is given in per
     cent or from its end. SourceError if it cannot be."""
     if not spec.paths:
-        raise SourceError("no data was named", fix="name a file, a folder, a glob, a Hub dataset or -")
+        raise SourceError("no data was given", fix="give a file, a folder, a glob, a Hub dataset or -")
     parts = parts_of(spec.split)
     if not parts or _read_by_datasets(spec):
         return _open(spec)
@@ -64,7 +64,7 @@ def open_source(spec: SourceSpec) -> Source:
         raise SourceError(
             f"has no split {spec.split}",
             where=spec.paths[0],
-            why="a folder of save_to_disk is loaded whole, and no part of a split",
+            why="a save_to_disk folder is loaded whole, not part of a split",
             fix="name a whole split",
         )
     opened: dict[str, Source] = {}
@@ -118,9 +118,9 @@ def requested_by(urls: Sequence[str], where: str) -> tuple[str, ...]:
     """A note on what a config or a dataset card requests from elsewhere; SourceError where HF's flags say offline."""
     far = [url for url in urls if not url.startswith(("file:", "memory:"))]
     if far and _offline():
-        why = f"{where} names that URL, not you, and HF's flags say offline"
-        raise SourceError("is not requested", where=far[0], why=why, fix="name the URL itself, or unset the flag")
-    return (without_secrets(f"rows are requested from {', '.join(far)}, as {where} says"),) if far else ()
+        why = f"{where} names that URL, not you, and HF's environment variables say offline"
+        raise SourceError("is not requested", where=far[0], why=why, fix="give the URL yourself, or unset the variable")
+    return (without_secrets(f"sftui requests rows from {', '.join(far)}, as {where} says"),) if far else ()
 
 
 def _offline() -> bool:
@@ -196,7 +196,7 @@ def _find(path: str, spec: SourceSpec) -> FolderFiles:
 def _only_train(spec: SourceSpec, where: str) -> None:
     if spec.split not in {None, "train"}:
         alone = os.path.isfile(where) and format_of(where) == "json"
-        fix = f"--rows-in {spec.split} reads the list of that name, where the file is one JSON object" if alone else ""
+        fix = f"--rows-in {spec.split} reads the list with that name, if the file is one JSON object" if alone else ""
         raise SourceError(f"has no split {spec.split}", where=where, why="files have no splits of their own", fix=fix)
 
 
@@ -243,7 +243,7 @@ def _labels(files: tuple[str, ...]) -> Sequence[str]:
 
 def _open_stream(spec: SourceSpec, stream: IO[bytes], label: str) -> Source:
     if stream.isatty():
-        raise SourceError("nothing is piped in", where=label, fix="pipe JSON Lines into it or name a file")
+        raise SourceError("nothing is piped in", where=label, fix="pipe JSON Lines into it or give a file")
     return _open_bytes(spec, SpooledFile(stream, label, selectable=True), None)
 
 
@@ -265,7 +265,7 @@ def _open_bytes(spec: SourceSpec, file: ByteFile, kind: str | None) -> Source:
         if not head.strip(JSON_SPACE + BOM) and len(head) < LOOK:
             if file.stopped is not None:
                 raise SourceError(
-                    "no row of it can be read", where=file.label, why=file.stopped.why, fix=file.stopped.fix
+                    "none of its rows can be read", where=file.label, why=file.stopped.why, fix=file.stopped.fix
                 )
             raise NoRows("is empty", where=file.label)
         _refuse_utf16(head, file.label)

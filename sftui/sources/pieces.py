@@ -58,10 +58,10 @@ class PieceReader:
 def _opened(piece: SourcePiece) -> Source:
     if not is_url(piece.path) and not os.path.exists(piece.path):
         raise SourceError(
-            "is not there",
+            "does not exist",
             where=piece.path,
             why=f"the worker on {os.uname().nodename} does not see it",
-            fix="put the data where every machine reads it under the same name, or into an object store",
+            fix="put the data where every machine can read it under the same name, or into an object store",
         )
     if piece.kind == "parquet":
         from sftui.sources.formats.parquet import ParquetSource
@@ -84,4 +84,4 @@ def _opened(piece: SourcePiece) -> Source:
 
 
 def _changed(piece: SourcePiece) -> SourceError:
-    return SourceError("has changed while it was read", where=piece.title, fix="run it again")
+    return SourceError("changed while it was being read", where=piece.title, fix="run it again")

@@ -94,19 +94,21 @@ def row_of(data: Mapping[str, Any], index: int, where: str, limit: int, layout: 
     raw = json.dumps(data, ensure_ascii=False, default=str)
     if len(raw) <= limit:
         return Row(index, data, raw[:RAW_LIMIT], where, len(raw), layout=layout)
-    problem = f"{where} is {len(raw):,} characters, over the limit of {limit:,} a row; --row-limit MB reads it"
+    problem = f"{where} is {len(raw):,} characters, over the limit of {limit:,} per row; --row-limit MB raises it"
     return Row(index, None, raw[:RAW_LIMIT], where, len(raw), problem, layout=layout)
 
 
 def oversized(head: bytes, size: int, limit: int, index: int, where: str) -> Row:
     """The Row for a record that is too large to parse; `head` are its first bytes."""
-    problem = f"{where} is {size:,} bytes, over the limit of {limit:,} a row; --row-limit MB reads it"
+    problem = f"{where} is {size:,} bytes, over the limit of {limit:,} per row; --row-limit MB raises it"
     return Row(index, None, _text(head), where, size, problem)
 
 
 def changed_under_us(index: int, where: str, why: str) -> Row:
     """The Row where the file is no longer the one that was indexed."""
-    return Row(index, None, "", where, 0, f"{where} cannot be read: the file changed under us, {why}; open it again")
+    return Row(
+        index, None, "", where, 0, f"{where} cannot be read: the file changed while sftui read it, {why}; open it again"
+    )
 
 
 def _load(data: bytes, offset: int) -> tuple[Any, str, str | None]:
@@ -126,7 +128,7 @@ def _load(data: bytes, offset: int) -> tuple[Any, str, str | None]:
     except json.JSONDecodeError as error:
         if error.msg == "Extra data":
             more = "datasets.load_dataset may read them as separate rows, and later row numbers then differ"
-            return None, f"holds more than one JSON value, the second at {_column(error)}; {more}", text
+            return None, f"contains more than one JSON value, the second at {_column(error)}; {more}", text
         reason = _lower(error.msg).removesuffix(" at").replace("expecting ", "expected ")
         return None, f"is not valid JSON: {reason} at {_column(error)}, {_place(error)}", text
     except (ValueError, RecursionError) as error:

@@ -45,7 +45,7 @@ class RemoteFile(ByteFile):
             self._files, self._name = _filesystem(path)
             self._info = self._files.info(self._name)
             if self._info.get("size") is None:
-                why = "the server does not say how long the file is"
+                why = "the server does not report the length of the file"
                 raise SourceError("cannot be read in parts", where=path, why=why, fix=DOWNLOAD)
             self._whole = int(self._info["size"])
             if self._whole == 0 and _of_web(path) and self._part(0, 1):
@@ -194,7 +194,7 @@ def _of_web(url: str) -> bool:
 
 
 def _other_length(url: str, said: int, sent: str) -> SourceError:
-    why = f"the server says {said:,} bytes and sends {sent}"
+    why = f"the server reports {said:,} bytes but sends {sent}"
     return SourceError("cannot be read", where=url, why=why, fix=DOWNLOAD)
 
 

@@ -56,7 +56,7 @@ def parts_of(split: str | None) -> tuple[SplitSlice, ...]:
 def _part(text: str, split: str) -> SplitSlice:
     found = _PART.fullmatch(text)
     if found is None:
-        raise _refused(split, "it is no split that datasets can read")
+        raise _refused(split, "it is not a split that datasets can read")
     percent = bool(found["start_pct"] or found["stop_pct"])
     try:
         start, stop = (int(found[end]) if found[end] else None for end in ("start", "stop"))
@@ -66,7 +66,7 @@ def _part(text: str, split: str) -> SplitSlice:
     if rounding is not None and rounding not in (CLOSEST, PCT1):
         raise _refused(split, f"rounding is {CLOSEST} or {PCT1}")
     if rounding is not None and not percent:
-        raise _refused(split, "rounding is for per cent alone")
+        raise _refused(split, "rounding applies only to percentages")
     if percent and any(end is not None and abs(end) > 100 for end in (start, stop)):
         raise _refused(split, "percentages go from -100 to 100")
     return SplitSlice(found["name"], start, stop, percent, rounding or (CLOSEST if percent else None))

@@ -104,7 +104,7 @@ class Damage:
         read = (
             f"{self.rows:,} rows of it are" if self.rows > 1 else "one row of it is" if self.rows else "no row of it is"
         )
-        return f"{self.title} cannot be read whole, because {self.why}; {read} read"
+        return f"{self.title} cannot be read completely, because {self.why}; {read} read"
 
 
 class DataFile(NamedTuple):

@@ -22,13 +22,13 @@ class RangeResponse(aiohttp.ClientResponse):
             begin, most = _requested(self.request_info.headers.get("Range", ""))
             if begin and self.status == 200:
                 self.close()
-                raise SourceError("cannot be read", why="the server sends no parts of a file", fix=DOWNLOAD)
+                raise SourceError("cannot be read", why="the server does not send parts of a file", fix=DOWNLOAD)
             pieces, size = [], 0
             async for piece in self.content.iter_chunked(_PIECE):
                 size += len(piece)
                 if size > most and self.status < 400:
                     self.close()
-                    why = f"the server sends more than the {most:,} bytes that were requested"
+                    why = f"the server sends more than the {most:,} bytes requested"
                     raise SourceError("cannot be read", why=why, fix=DOWNLOAD)
                 pieces.append(piece)
                 if size > most:

@@ -193,7 +193,7 @@ class _Bench:
             yield self._stopped(shape)
             if self._older(shape) is not None:
                 yield self._of(
-                    shape, "versions", f"under transformers {BEHAVIOURS[0].version} it does not stop", grade=FACT
+                    shape, "versions", f"under transformers {BEHAVIOURS[0].version} it does not fail", grade=FACT
                 )
             return
         yield from self._versions(shape, text)
@@ -202,7 +202,7 @@ class _Bench:
         if not shape.marked:
             for name in self._unbalanced(text):
                 if name not in self.by_design:
-                    yield self._of(shape, "markers", f"{name} is opened and closed unequally often")
+                    yield self._of(shape, "markers", f"{name} tags are not balanced")
         yield from self._prefixes(shape)
         yield from self._tags(shape)
 
@@ -218,10 +218,10 @@ class _Bench:
 
         error = self.text(shape, shape.messages)
         if isinstance(error, str):
-            raise AssertionError("the template gave a text this time")
+            raise AssertionError("the template returned a text this time")
         if isinstance(error.__cause__, sandbox.RaisedByTemplate):
             return self._of(shape, "refuses", f"refuses: {error.what.partition(': ')[2]}", grade=FACT)
-        return self._of(shape, "crash", f"stops by accident: {error.why or error.what}")
+        return self._of(shape, "crash", f"fails by accident: {error.why or error.what}")
 
     def _older(self, shape: ProbeShape) -> str | None:
         """The text under the oldest transformers whose rules are known; None where that stops."""
@@ -231,10 +231,10 @@ class _Bench:
     def _versions(self, shape: ProbeShape, text: str) -> Iterator[ShapeProblem]:
         older, version = self._older(shape), BEHAVIOURS[0].version
         if older is None:
-            yield self._of(shape, "versions", f"under transformers {version} it stops", grade=FACT)
+            yield self._of(shape, "versions", f"under transformers {version} it fails", grade=FACT)
         elif older != text:
             at = common_prefix(text, older)
-            said = f"under transformers {version} the text is another one"
+            said = f"under transformers {version} the text differs"
             yield self._of(shape, "versions", said, excerpt=f"{_around(text, at)} ≠ {_around(older, at)}", grade=FACT)
 
     def _printed(self, shape: ProbeShape, text: str) -> Iterator[ShapeProblem]:
@@ -267,17 +267,17 @@ class _Bench:
             if any(word not in text for word in words):
                 if role in _ROLES:
                     grade = WARNING if role == "tool" and not (self.calls or self.tools) else ""
-                    yield of("lost", f"the {role} message is not in the text", grade=grade)
+                    yield of("lost", f"the {role} message is missing from the text", grade=grade)
                 else:
-                    yield of("lost", "leaves out a role it does not know", excerpt=role)
+                    yield of("lost", "leaves out roles that it does not know", excerpt=role)
             yield from self._twice(shape, text, number, words)
             if any(word not in text for word in thoughts):
                 if number < last:
                     yield of("history", "drops the reasoning of earlier answers", grade=FACT)
                 elif self.reasons:
-                    yield of("lost", "the reasoning is not in the text")
+                    yield of("lost", "the reasoning is missing from the text")
                 else:
-                    yield of("lost", "knows no reasoning: drops it", grade=FACT)
+                    yield of("lost", "does not support reasoning: drops it", grade=FACT)
             yield from self._twice(shape, text, number, thoughts)
             yield from self._called(shape, text, number, message)
             content = message.get("content")
@@ -285,7 +285,7 @@ class _Bench:
                 if shape.exact and not stands_in(content, text) and birds(content)[0] in text:
                     yield of(
                         "changed",
-                        f"what the {role} says is changed",
+                        f"the {role} text is changed",
                         excerpt=_around(text, text.find(birds(content)[0])),
                     )
                 if shape.name == "edges" and content not in text and content.strip() in text:
@@ -295,9 +295,9 @@ class _Bench:
             names and shape.name.startswith("tools") and "osprey" not in text
         ):
             if self.tools:
-                yield self._of(shape, "lost", "the tools that are given are not in the text")
+                yield self._of(shape, "lost", "the tools are missing from the text")
             else:
-                yield self._of(shape, "tools", "knows no tools: leaves them out", grade=WARNING)
+                yield self._of(shape, "tools", "does not support tools: leaves them out", grade=WARNING)
         if shape.kwargs.get("documents") and "whimbrel" not in text:
             yield self._of(shape, "documents", "leaves out documents", grade=FACT)
 
@@ -317,9 +317,11 @@ class _Bench:
                 rest = text[text.find("heron") :]
             if any(word not in rest for word in (*birds(inner.get("name")), *arguments)):
                 if self.calls:
-                    yield self._of(shape, "lost", "a tool call is not in the text", number)
+                    yield self._of(shape, "lost", "a tool call is missing from the text", number)
                 else:
-                    yield self._of(shape, "tools", "knows no tool calls: leaves them out", number, grade=WARNING)
+                    yield self._of(
+                        shape, "tools", "does not support tool calls: leaves them out", number, grade=WARNING
+                    )
                 return
             if any(text.count(word) > _count(shape, word) for word in arguments):
                 yield self._of(shape, "twice", "a tool call is written twice", number)
@@ -340,13 +342,13 @@ class _Bench:
                 at = common_prefix(prompt, whole)
                 if shape.messages[number - 1]["role"] == "system" or shape.messages[0]["role"] == "assistant":
                     continue
-                said = "the prompt does not begin the text with the answer"
+                said = "the prompt is not the beginning of the text with the answer"
                 yield self._of(shape, "prefix", said, number, f"{_around(prompt, at)} ≠ {_around(whole, at)}")
                 return
             if shape.name == "plain" and prompt == self.draw(shape.name, number, False):
                 header = whole[len(prompt) :].partition("By the")[0].strip()
                 if header:
-                    said = "add_generation_prompt adds nothing, and the answer has a header"
+                    said = "add_generation_prompt adds nothing, but answers have a header"
                     yield self._of(shape, "prompt", said, number, header)
                 else:
                     yield self._of(shape, "prompt", "has no generation prompt and needs none", number, grade=FACT)
@@ -404,13 +406,15 @@ class _Bench:
     def whole(self, ids: Callable[[str], Sequence[int]] | None, special: Mapping[int, str]) -> Iterator[ShapeProblem]:
         shape = self.by_name["plain"]
         if self.in_parts:
-            yield self._of(shape, "parts", "takes content as a list of parts only: texts are given as such", grade=FACT)
+            yield self._of(
+                shape, "parts", "accepts content only as a list of parts: strings are passed as such", grade=FACT
+            )
         prompt = self.draw("plain", 1, False)
         if prompt is not None and "Where" in prompt:
             before = re.sub(_CONTROL, " ", prompt[: prompt.find("Where")])
             own = re.findall(r"[^\W\d_]{3,}", before)
             if len(own) >= 4:
-                said = "writes a system text of its own"
+                said = "writes its own system text"
                 yield self._of(shape, "system", said, excerpt=" ".join(before.split())[:80], grade=FACT)
         if self.date:
             yield self._of(shape, "date", "may write today's date", grade=FACT)
@@ -420,7 +424,7 @@ class _Bench:
         early, all_of_it = self.draw("two-turns", 2, False), self.draw("two-turns", 4, False)
         if early is not None and all_of_it is not None and not all_of_it.startswith(early.rstrip()):
             at = common_prefix(early, all_of_it)
-            said = "an answer is written otherwise once a turn follows"
+            said = "an answer is written differently once a turn follows"
             yield self._of(turns, "rewrites", said, 1, f"{_around(early, at)} ≠ {_around(all_of_it, at)}", FACT)
         if ids is not None:
             yield from self._injected(ids, special)
@@ -441,7 +445,7 @@ class _Bench:
                 messages[number] = {**messages[number], "content": content}
                 bent = self.text(shape, messages)
                 if isinstance(bent, str) and content in bent and list(ids(bent)).count(token) > own.count(token):
-                    said = f"control words in a {role} message become control tokens"
+                    said = f"control tokens typed in a {role} message become real control tokens"
                     yield self._of(shape, "injection", said, number, f"{word} → {token}", WARNING)
                     break
 
@@ -451,7 +455,9 @@ def with_problems(probed: ProbeReport, name: str) -> tuple[ShapeOutcome, tuple[S
     for outcome in probed.outcomes:
         if outcome.shape.name == name:
             return outcome, tuple(problem for problem in probed.problems if problem.shape == name)
-    raise TemplateError(f"there is no shape {name!r}", fix="`--probe` names those with problems, `--format json` all")
+    raise TemplateError(
+        f"there is no conversation shape {name!r}", fix="`--probe` lists those with problems, `--format json` all"
+    )
 
 
 def in_parts(message: Message) -> Message:

@@ -68,7 +68,7 @@ class Engine(Protocol):
     begun: ByBeginning | None = None
     """The ids of texts next to which others are known, where there is a quicker way to them than encoding the texts."""
     reads_special: bool = True
-    """Whether a special token that stands in a text becomes its id, where nothing says otherwise."""
+    """Whether a special token in a text becomes its id, where nothing says otherwise."""
 
     def encode_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[TextEncoding]: ...
     def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Flat]: ...
@@ -144,7 +144,7 @@ class LoadedTokenizer:
         self.special_ids = frozenset(i for i, (_, special) in self._added.items() if special)
         """The ids of added tokens marked special."""
         self.reads_special = engine.reads_special
-        """Whether a special token that stands in a text becomes its id."""
+        """Whether a special token in a text becomes its id."""
         self._ahead: Ahead[TextEncoding] = ({}, {})
         self._ids_ahead: Ahead[Flat] = ({}, {})
         self._long: dict[tuple[str, bool], TextEncoding] = {}
@@ -243,7 +243,7 @@ class LoadedTokenizer:
             if not is_panic(error):
                 raise
             raise TokenizerError(
-                "the tokenizer gives up on the text", where=self.facts.name, why=panic_text(error)
+                "the tokenizer crashes on the text", where=self.facts.name, why=panic_text(error)
             ) from error
 
     def piece(self, token: int) -> str:
@@ -339,7 +339,7 @@ def is_panic(error: BaseException) -> bool:
 def panic_text(error: BaseException) -> str:
     """The first line of what Rust said."""
     text = str(error).strip()
-    return text.splitlines()[0][:300] if text else "it panicked without a word"
+    return text.splitlines()[0][:300] if text else "it panicked without a message"
 
 
 def _of_begun(encode: ByBeginning, begun: Sequence[PrefixedText], _: Sequence[str], special: bool) -> list[Flat]:
@@ -362,7 +362,7 @@ def _unencodable(texts: Sequence[str], error: Exception) -> TokenizerError:
         if at is not None:
             return TokenizerError(
                 "the text cannot be tokenized",
-                why=f"character {at} is the lone surrogate U+{ord(text[at]):04X}, which is no valid Unicode",
+                why=f"character {at} is the lone surrogate U+{ord(text[at]):04X}, which is not valid Unicode",
                 fix="replace it in the data",
             )
     return TokenizerError("the text cannot be tokenized", why=str(error) or type(error).__name__)

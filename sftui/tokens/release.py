@@ -30,7 +30,7 @@ def read_backend(path: Path, name: str) -> Any:
             "the tokenizer cannot be loaded",
             where=name,
             why=f"{path.name} cannot be read ({str(error)[:200]})",
-            fix="fetch the file again",
+            fix="download the file again",
         ) from error
     give_back()
     return backend

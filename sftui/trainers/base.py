@@ -465,7 +465,7 @@ class Trainer:
             stop = "" if packs and not totals.tokens else self.traits.empty_stop
             return f"{self.title} stops: {every} dropped" + f", and it raises {stop}" * bool(stop)
         left = "the row that is left" if kept == 1 else f"all {kept:,} rows that are left"
-        return f"nothing is trained: every label of {left} is masked, and {self.title} does not stop over it"
+        return f"nothing is trained: every label of {left} is masked, but {self.title} does not stop because of it"
 
     def keys_of(self, recipe: Recipe) -> tuple[dict[str, Any], tuple[str, ...]]:
         """What the trainer's own config says of a recipe beyond its defaults (keys, by their places with dots between

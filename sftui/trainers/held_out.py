@@ -72,7 +72,7 @@ class HeldOut:
         by = "without a seed" if self.seed is None else f"with seed {self.seed}"
         last = "the last ones that are left" + f", as shuffled {by}" * self.shuffled
         how = f"drawn {by}" if self.drawn else last
-        which = f"; which they are is not known, {self.doubt}: figures are of all rows" if self.doubt else ""
+        which = f"; which they are is not known, {self.doubt}: figures cover all rows" if self.doubt else ""
         return f"{title} sets {what} aside for evaluation ({self.key}), {how}{which}"
 
     def order(self, rows: int) -> tuple[list[int], list[int]]:

@@ -460,7 +460,7 @@ def load(files: Callable[[], Iterator[DataFile]], reader: Reader, title: str, *,
     where = named if row is None else f"{named} {part.noun} {row}"
     earlier = "the first 10 MB" if part.lines else f"the first {CSV_ROWS:,} rows"
     held, fix = _said(error, where, f"the first file, {before}," if part.file != loading.begun else earlier)
-    does = "takes keys and types from what comes first" if isinstance(error, Unfit) and error.want else "refuses it"
+    does = "takes keys and types from what comes first" if isinstance(error, Unfit) and error.want else "rejects it"
     why = f"its {reader.library} ({reader.version}) {does}"
     if part.file and _TableLoader(reader).run(_from(files, part.file)) is None:
         fix = FIRST
@@ -499,7 +499,7 @@ def _said(error: Exception, where: str, known: str) -> tuple[str, str]:
     text = " ".join(str(error).split())
     if (found := re.search(r"Column\((.*)\) was specified twice", text)) is not None:
         path = visible(found[1].strip("/"))
-        return f"the key `{path.rpartition('/')[2]}` stands twice in one object of {where} (`{path}`)", "write it once"
+        return f"the key `{path.rpartition('/')[2]}` is duplicated in one object of {where} (`{path}`)", "write it once"
     if (found := re.search(r"Column\((.*)\) changed from (\w+) to (\w+)", text)) is not None:
         path, before, kind = visible(found[1].strip("/")), *(_KINDS.get(found[n], found[n]) for n in (2, 3))
         return f"`{path}` holds {kind} in {where}, and {before} before it", "write one kind of value into it"

@@ -81,7 +81,7 @@ def load_class(traits: Traits, kind: type) -> Any:
     except Exception as error:
         raise _refused(package, "", f"{traits.home} cannot be loaded: {_reason(error)}") from error
     if not (isinstance(found, type) and issubclass(found, kind) and getattr(found, "traits", None) == traits):
-        raise _refused(package, "", f"{traits.home} is no Trainer whose `traits` are those that it declares")
+        raise _refused(package, "", f"{traits.home} is not a Trainer whose `traits` are those that it declares")
     return found
 
 
@@ -120,7 +120,7 @@ def _brought(package: str, origin: str) -> list[Outside]:
         except Exception as error:
             raise _refused(package, origin, f"{point.value} cannot be loaded: {_reason(error)}") from error
         if not isinstance(traits, Traits):
-            raise _refused(package, origin, f"{point.value} is no sftui.trainers.traits.Traits")
+            raise _refused(package, origin, f"{point.value} is not an sftui.trainers.traits.Traits")
         if traits.name != point.name or not _NAME.fullmatch(traits.name):
             reason = f"its entry point `{point.name}` declares the name `{traits.name}`"
             raise _refused(package, origin, f"{reason}: they must be the same, in small letters, digits and hyphens")

@@ -98,7 +98,7 @@ def blank_line(files: Iterable[DataFile], title: str) -> Problem | None:
             if number is not None:
                 return Problem(
                     f"{title} stops before it trains: {file.title} line {number} is blank",
-                    "it takes each line for one JSON value (JSONDecodeError: Expecting value)",
+                    "it reads each line as one JSON value (JSONDecodeError: Expecting value)",
                     "remove the line",
                 )
     return None
@@ -132,7 +132,7 @@ def notes_on(rows: Sequence[Row], reading: FileReading, preset: str, title: str)
         for path, before, after in _changes(row.data, reading.row(row.data), ""):
             why = "gives every place of a JSON file one type, and other rows have another there"
             if isinstance(before, float) and isinstance(after, float):
-                why = "writes such a file anew, with ten decimals"
+                why = "rewrites such a file with ten decimals"
             shown = f"{visible(path)} of {row.where} comes to {title} as {_shown(after)}, not {_shown(before)}"
             return (f"{shown}: its {library} {why}",)
     return ()
@@ -174,7 +174,7 @@ def time_notes(paths: Iterable[str], preset: str, title: str) -> tuple[str, ...]
     reader = brought(preset)
     known = f"{reader.library} ({reader.version})" if reader is not None else "datasets"
     return tuple(
-        f"every `{visible(path)}` is a date: {title}'s {known} makes timestamps of them, which are no text"
+        f"every `{visible(path)}` is a date: {title}'s {known} turns them into timestamps, which are not text"
         for path in paths
     )
 
@@ -289,9 +289,9 @@ def late_kind(row: Row, places: ValueKind, preset: str, title: str) -> LateValue
     return LateValue(
         Problem(
             held,
-            f"{title}'s datasets then keeps the place as JSON for this file, and every text in it that is JSON (`1`,"
-            " `null`) comes as what it says; after the first 10 MB of the file it makes texts of the values instead,"
-            " in quotes",
+            f"{title}'s datasets then keeps the place as JSON for this file, and every text in it that is JSON"
+            " (`1`, `null`) is read as its value; after the first 10 MB of the file it turns the values into"
+            " quoted texts",
             "write one kind of value",
         ),
         stops=False,
@@ -435,7 +435,7 @@ def _by_name(stored: AsStored, recipe: Recipe, trainer: Trainer) -> Problem | No
         return None
     if not expected:
         known = ", ".join(f".{one}" for one in trainer.traits.endings)
-        what = f"{trainer.title} reads no file whose name ends in {ending}"
+        what = f"{trainer.title} does not read files whose name ends in {ending}"
         return Problem(
             what, f"{name} does, and it knows {known}", "write the rows to a .jsonl file with `sftui convert`"
         )

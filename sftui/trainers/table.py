@@ -207,7 +207,7 @@ def limit(key: str, title: str) -> Write:
     def write(recipe: Recipe, path: str, value: int | None) -> Noted:
         if value is not None:
             return {place: value}, ()
-        return {place: NO_LIMIT}, (f"{title} always has a limit: {key} {NO_LIMIT} stands for none",)
+        return {place: NO_LIMIT}, (f"{title} always has a limit: {key} {NO_LIMIT} means none",)
 
     return write
 
@@ -465,7 +465,7 @@ class KeyRules:
     used: Container[str]
     remarks: Sequence[Remark] = ()
     passed: Container[str] = ()
-    unread: str = "does not read it, and says nothing"
+    unread: str = "ignores it silently"
     stops: bool = False
     later: Container[str] = ()
 

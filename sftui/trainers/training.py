@@ -31,7 +31,7 @@ Entry = Mapping[str, Any]
 TRAINING_ALONE = ("model", "model_revision", "tokenizer", "batch_size", "global_batch_size")
 """Settings whose keys a recipe's own table writes, too: here it is known whether they are known."""
 UNKNOWN = {"unknown": "it follows what is not known"}
-UNTOLD = "no config was opened, so nothing is known of training: what is not written is as {} has it"
+UNTOLD = "no config was opened, so nothing is known of training: omitted settings are as {} has them"
 
 
 @dataclass(slots=True)
@@ -208,7 +208,7 @@ def _case(said: Any, values: Mapping[str, Any], config: Config | None = None) ->
         return {"unknown": f"it follows {said['of']}, which is not known"}
     value = values[said["of"]]
     if not isinstance(value, (int, float)) and ("into" in said or (value is not None and "times" in said)):
-        return {"unknown": f"it follows {said['of']}, which is nothing that counts"}
+        return {"unknown": f"it follows {said['of']}, which is not a number"}
     if "into" in said:
         return _whole(said["into"] / value)
     return value * said["times"] if "times" in said and value is not None else value
@@ -220,7 +220,7 @@ def _read(entry: Entry, config: Config, values: Mapping[str, Any], of: str) -> T
     try:
         value, key = _said(entry, config, values)
     except (ArithmeticError, TypeError, ValueError):
-        value, key = {"unknown": "it is nothing that counts"}, " ".join(_keys(entry))
+        value, key = {"unknown": "it is not a number"}, " ".join(_keys(entry))
     if not key:
         key = _keys(entry)[0] if "key" in entry else " ".join(entry["cases"][0][1]) if "cases" in entry else ""
         value, default = _case(entry.get("fixed", entry.get("default")), values, config), f"default of {of}"
@@ -377,7 +377,7 @@ def _own(entry: Entry, value: Any, values: Mapping[str, Any]) -> tuple[str, Any]
     if "share" in entry and isinstance(own, float) and 0 < own < 1:
         return str(entry["share"]), own
     if entry.get("kind") == "int" and isinstance(own, float):
-        raise _UnsayableValue(f"{key} takes whole numbers")
+        raise _UnsayableValue(f"{key} must be a whole number")
     return key, ",".join(own) if entry.get("kind") == "commas" and isinstance(own, list) else own
 
 

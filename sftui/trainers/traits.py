@@ -29,7 +29,7 @@ class Finds(str, Enum):
     MARKERS = "the markers before questions and answers"
     SLOTS = "the slots of its own templates"
     MESSAGES = "the messages, each encoded by itself"
-    PROMPTS = "the ids of each prompt alone, beside those of the whole"
+    PROMPTS = "the ids of each prompt alone, compared with those of the whole row"
 
     @property
     def piecewise(self) -> bool:
@@ -44,7 +44,7 @@ class Quirk(str, Enum):
     NAMED_KEYS_ONLY = "of a message it reads only the keys that are named to it, or that it knows"
     FLAG_BY_KEY = "which key of a message says whether it is trained can be named (data.message_keys, `train_flag`)"
     READS_MASK_COLUMNS = "stored ids without labels may bring a mask of their own (completion_mask, assistant_masks)"
-    REPEATS_CONTENT = "OpenAI messages whose content is null have the content of the message before"
+    REPEATS_CONTENT = "OpenAI messages whose content is null get the previous message's content"
     REPLACES_WORDS = "`tool_calls` of a message take the place of its content"
     DROPS_TOOL_CALLS = "`tool_calls` of a message do not reach it"
     RENDERS_WITHOUT_TEMPLATE = "chats are rendered though neither tokenizer nor recipe has a template"
@@ -66,9 +66,9 @@ class Effect(str, Enum):
     """What an option of one trainer does."""
 
     MASKS_OPENED = "masks what the template's generation prompt supplies at the start of an answer"
-    TRAINS_END = "trains the special tokens behind answers that it names"
+    TRAINS_END = "trains the special tokens after answers that it names"
     DROPS_SYSTEM = "leaves the system message out"
-    DROPS_COPIES = "leaves out rows that become equal"
+    DROPS_COPIES = "drops rows that become equal"
 
 
 class MessageKind(str, Enum):

@@ -35,7 +35,7 @@ def parse(text: str, trainer: str) -> Version:
             if numbers and part[:3] in ("dev", "rc", "pos"):
                 break
             raise RecipeError(
-                f"`{text if len(text) <= 40 else text[:40] + '…'}` is no version of {trainer}",
+                f"`{text if len(text) <= 40 else text[:40] + '…'}` is not a version of {trainer}",
                 fix=f"say for example {trainer}@1.16",
             )
         numbers.append(int(digits))

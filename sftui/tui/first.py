@@ -60,11 +60,14 @@ class Picking(NamedTuple):
     def choices(self, folder: Path) -> tuple[Choice, ...]:
         """What there is to pick from in a folder and on this disk."""
         if self.question == DATA:
-            return (*data_in(folder), Choice(DEMO, "bundled rows with defects, and a tour of six steps"))
+            return (*data_in(folder), Choice(DEMO, "bundled rows with defects, and a tour in six steps"))
         if self.question == TOKENIZER:
             here = Path(self.chosen.get(DATA) or ".").parent
             folders = dict.fromkeys((here if here.is_dir() else Path(), Path()))
-            return (*tokenizers_at_hand(folders, hub_cache()), Choice("", "none: the rows without their tokens"))
+            return (
+                *tokenizers_at_hand(folders, hub_cache()),
+                Choice("", "none: the rows without their tokens"),
+            )
         return trainers_at_hand()
 
     def refused(self, value: str) -> str:
@@ -118,7 +121,7 @@ class Pick(FilterDialog):
             cells = LineBuilder().add(f" {fit(visible(one.value or '–'), widest)}  ", Role.TITLE)
             lines.append(cells.add(fit(clip(visible(one.about), width), max(0, width - cells.width)), Role.DIM).line())
         if self.text.strip():
-            said = self.complaint or f"open `{visible(self.text.strip())}` as it is typed"
+            said = self.complaint or f"open `{visible(self.text.strip())}` as typed"
             lines.append(line((clip(f" {said}", width), Role.ERROR if self.complaint else Role.VALUE)))
         return lines
 
@@ -126,7 +129,7 @@ class Pick(FilterDialog):
         return (*wrap(line((f" {self.asked.title}", Role.TITLE)), width, " "), *super().title_lines(width))
 
     def keys(self) -> str:
-        return f"↑ ↓ move · Enter takes it · Esc {'goes back' if self.asked.at else 'leaves'}"
+        return f"↑ ↓ move · Enter selects · Esc {'goes back' if self.asked.at else 'leaves'}"
 
     def choose(self, number: int | None) -> None:
         """Takes a choice, or what was typed where that can be."""

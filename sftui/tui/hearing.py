@@ -106,7 +106,7 @@ def _source(here: Inspector, event: ev.SourceOpened) -> None:
     elif new := [note for note in event.notes if note not in here.state.reading.notes]:
         here.say(new[0], Role.WARNING)
     elif here.state.said.text == rows.RELOADING:
-        here.say("the data is as on disk now", Role.DIM)
+        here.say("reloaded: the data matches the files on disk", Role.DIM)
     here.put(here.state.reading._replace(notes=event.notes))
 
 
@@ -128,15 +128,15 @@ def _tokenizer(here: Inspector, event: ev.TokenizerChanged) -> None:
     if event.state == "failed" and event.problem is not None:
         here.say(event.problem.sentence(), Role.ERROR)
     elif event.state == "provisional":
-        here.say("tokens are provisional until compared with AutoTokenizer's", Role.WARNING)
+        here.say("tokens are provisional until verified against AutoTokenizer", Role.WARNING)
     elif event.state == "proven" and before == "provisional":
-        here.say("verified: the tokens equal AutoTokenizer's", Role.GOOD)
+        here.say("tokenizer verified: same tokens as AutoTokenizer", Role.GOOD)
     if event.whose and event.whose != here.state.reading.whose:
         here.say(event.message, Role.WARNING)
     here.put(here.state.reading._replace(whose=event.whose))
     own = here.workspace.recipe.render.template == "tokenizer"
     if event.templates and own and not getattr(event.facts, "chat_templates", None):
-        here.say("this tokenizer has no chat template: T picks one", Role.WARNING)
+        here.say("this tokenizer has no chat template: T chooses one", Role.WARNING)
 
 
 # — the recipe —

@@ -141,7 +141,7 @@ def keymap_problems(table: Sequence[Command], keymap: Mapping[str, Sequence[str]
     for name, keys in keymap.items():
         if name in ids and not keys:
             problems.append(f"`{name}` has no key left; leave it out to keep its own")
-        problems.extend(f"`{name}`: `{key}` is no key" for key in keys if not _is_key(key))
+        problems.extend(f"`{name}`: `{key}` is not a key" for key in keys if not _is_key(key))
     for one, other in combinations(table, 2):
         contexts = {one.context, other.context}
         together = len(contexts) == 1 or (ANY in contexts and DIALOG not in contexts)

@@ -56,7 +56,7 @@ def _batch_words(batch: Batch, glyphs: Sequence[str], strips: Sequence[str]) -> 
     carried = f"{trained:,} trained ({share(trained, cells)})"
     yield f"{cells:,} positions: {real:,} tokens, {padding}, {carried}", Role.PLAIN
     if batch.attention_mask is None and batch.documents is None and waste:
-        yield "no attention mask: padding is not hidden from the model", Role.WARNING
+        yield "no attention mask: nothing hides padding from the model", Role.WARNING
     for note in batch.notes:
         yield visible(note), Role.WARNING
     hidden, odd = _hidden(batch), trained - sum(map(_learnt, strips))
@@ -130,7 +130,7 @@ def _strip(builder: LineBuilder, glyphs: str) -> Line:
 
 def _legend(step: int, width: int, weights: bool) -> Line:
     """What the glyphs mean, and how many positions a cell stands for; in fewer words where there is no room."""
-    scale = f"{step} positions a cell" if step > 1 else "1 position a cell"
+    scale = f"{step} positions per cell" if step > 1 else "1 position per cell"
     names = {TRAINED: "trained ", WEIGHTED: "with a weight ", MASKED: "masked ", MIXED: "both ", PAD: "padding ·"}
     shown = [glyph for glyph in names if (weights or glyph != WEIGHTED) and (step > 1 or glyph != MIXED)]
     glyphs = line(*(part for glyph in shown for part in ((glyph, LOSS_ROLES[glyph]), f" {names[glyph]} ")))
@@ -175,7 +175,7 @@ def _pack_words(pack: Pack) -> Iterator[tuple[str, Role]]:
         else:
             yield f"position ids restart at {restarts:,} of {len(pack.documents):,} documents", Role.WARNING
     if pack.attention_mask is None:
-        yield "no attention mask: documents are kept apart by position ids alone, if the model honours them", Role.DIM
+        yield "no attention mask: only position ids separate documents, if the model honours them", Role.DIM
     elif len({value for value in pack.attention_mask if value}) > 1:
         yield "the attention mask numbers the documents", Role.PLAIN
     else:

@@ -24,16 +24,16 @@ def boundary_words(inspection: Inspection) -> str:
     if tokens is None:
         return "no tokens, so no boundary to compare"
     if boundary is None or tokens.prompt_ids is None:
-        return "this recipe does not tokenize the prompt alone: there is no boundary to compare"
+        return "this recipe does not tokenize the prompt alone, so there is no boundary to compare"
     common, length = boundary.common, boundary.prompt_length
     if boundary.clean:
         return f"both agree on all {length:,} prompt tokens: the completion begins at token {length:,}"
-    head = f"both agree on {common:,} of {length:,} prompt tokens; they differ from token {common:,}"
+    head = f"both agree on {common:,} of {length:,} prompt tokens and differ from token {common:,} on"
     alone = visible_token(inspection.prompt_text.surfaces[common], inspection.prompt_text.pieces[common])
     if common >= len(tokens):
-        return f"{head}, where the whole text ends and the prompt alone has {alone}"
+        return f"{head}, where the whole text ends and the prompt alone continues with {alone}"
     whole = visible_token(inspection.token_text.surfaces[common], inspection.token_text.pieces[common])
-    return f"{head}: {alone} in the prompt alone is {whole} in the whole"
+    return f"{head}: {alone} in the prompt alone, {whole} in the whole text"
 
 
 def straddler(inspection: Inspection) -> int | None:
@@ -65,7 +65,7 @@ def _more_words(inspection: Inspection) -> list[str]:
     if rendered is None or tokens is None or rendered.prompt is None:
         return found
     if not rendered.text.startswith(rendered.prompt):
-        words = "already the text differs: the prompt alone is not the beginning of the whole"
+        words = "the text itself differs: the prompt alone is not the beginning of the whole"
         found.append(f"{words}, from character {common_prefix(rendered.prompt, rendered.text):,} on")
     token = straddler(inspection)
     if token is not None:

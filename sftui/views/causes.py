@@ -11,7 +11,7 @@ from sftui.text import many, visible
 from sftui.views.cells import Line, Role, line, wrap
 from sftui.views.knobs import value_text
 
-NAMES = {TRAINER: "trainer", DRAWN: "the tokenizer cuts the same text otherwise each time"}
+NAMES = {TRAINER: "trainer", DRAWN: "the tokenizer splits the same text differently each time"}
 """What settings are called that are no keys."""
 
 
@@ -39,7 +39,7 @@ def _cause(cause: Cause, recipes: tuple[Recipe, Recipe], sides: tuple[str, str])
         yield line((f"    {visible(does_words(cause, sides))}", Role.TITLE))
     for setting in (*cause.settings, *cause.bound):
         values = " · ".join(f"{side} {value_text(value)}" for side, value in zip(sides, setting.values))
-        also = ["goes with it"] if setting in cause.bound else []
+        also = ["follows from it"] if setting in cause.bound else []
         also += [f"{recipe.trainer}: {keys}" for recipe in recipes if (keys := keys_of_setting(setting, recipe))]
         behind = f"  ({'; '.join(dict.fromkeys(also))})" if also else ""
         name = visible(NAMES.get(setting.name, setting.name))
@@ -75,7 +75,7 @@ def does(made: Doing, gone: str) -> str:
     words = [f"trains {every if whole else _and(_whose(tokens))}"] if tokens else []
     for name, text in (
         ("cut", "cuts {}"),
-        ("others", "has other labels than the ids at their place in {}"),
+        ("others", "labels differ from the ids at their place in {}"),
         ("aside", "sets {} aside for evaluation"),
         ("gone", f"does not get {'{}' if tokens else 'them'}: {gone}"),
     ):

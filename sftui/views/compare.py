@@ -79,7 +79,7 @@ def count_lines(count: ComparisonCount, names: Sequence[str], width: int) -> tup
                 text += f", {many(figure[number], 'row')} {words}"
         lines.append(line((f"{_letter(number)} ", Role.LABEL), (fit(visible(name), longest), Role.KEY), f"  {text}"))
     if count.gone is not None and (count.failing or count.nowhere == count.rows):
-        first = f"the first of them, row {count.gone.row}: {nowhere_words(count.gone)}"
+        first = f"the first is row {count.gone.row}: {nowhere_words(count.gone)}"
         lines.append(line((first, Role.WARNING)))
     return tuple(row for cells in lines for row in wrap(cells, width, "  "))
 
@@ -109,7 +109,7 @@ def count_words(count: ComparisonCount) -> str:
             f" by id{f', {count.weights_differing:,} by weight' if count.weights_differing else ''})"
         )
     if count.one_sided:
-        parts += f"; {count.one_sided:,} of them can be prepared by only some of the sides"
+        parts += f"; {count.one_sided:,} of them can be prepared on only some of the sides"
     if count.evaluation_differing:
         parts += f"; {count.evaluation_differing:,} of them for evaluation on only some of the sides"
     return parts + apart
@@ -123,7 +123,7 @@ def unmarked_words(notes: Sequence[str], names: Sequence[str]) -> tuple[str, ...
     """Of which sides it is not known which rows evaluate, a sentence each; `notes` say of each side why (empty: it is
     known)."""
     return tuple(
-        f"{_letter(number)} {name}: {note}; its figures are of all rows"
+        f"{_letter(number)} {name}: {note}; its figures cover all rows"
         for number, (note, name) in enumerate(zip(notes, names))
         if note
     )

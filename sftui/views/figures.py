@@ -46,14 +46,14 @@ def _blocks(figures: Figures, width: int) -> Iterator[Behind]:
         yield from _behind("", wrap(line((weight_words(figures.weights), Role.DIM)), width))
     if figures.evaluation_rows:
         rows = many(figures.evaluation_rows, "evaluation row")
-        words = f"{rows}, {figures.evaluation_tokens:,} tokens, counted apart"
+        words = f"{rows}, {figures.evaluation_tokens:,} tokens, counted separately"
         yield from _behind(listed_by("evaluation", "rows"), wrap(line((words, Role.DIM)), width))
     if figures.tokenized:
         lengths, shares = dict(length_bars(figures.lengths)), dict(share_bars(figures.shares))
         yield from _titled("Rows by length in tokens", _bars("length", lengths, width, len(lengths)))
         yield from _behind("longest", wrap(line((_quantiles(figures.quantiles), Role.DIM)), width))
         bars = _bars("trained share", shares, width, len(shares))
-        yield from _titled("Rows by per cent of tokens trained", bars)
+        yield from _titled("Rows by percentage of trained tokens", bars)
         yield from _titled("Effect of a length limit", _limits(figures, width))
         unlabelled = {f"{limit.limit:,}": limit.unlabelled for limit in figures.limits if limit.unlabelled}
         if unlabelled:
@@ -70,7 +70,7 @@ def _blocks(figures: Figures, width: int) -> Iterator[Behind]:
         if counts:
             yield from _titled(title, _bars(kind, counts, width, SHOWN, named))
     if figures.loss is not None:
-        yield from _titled("Whose loss it is", _loss(figures.loss, width))
+        yield from _titled("Share of the loss", _loss(figures.loss, width))
     repeats = (figures.repeated, figures.answered_again, figures.leaked)
     for title, kind, groups in (
         ("Duplicates and overlap", "repeats", repeats),
@@ -137,7 +137,7 @@ def weight_words(weights: WeightFigures) -> str:
     if not weights.tokens:
         return "each trained token weighs 1 in the loss"
     total = "not all of them numbers" if weights.total is None else f"{weights.total:,.6g} altogether"
-    return f"weights in the loss: {total}; {many(weights.tokens, 'trained token')} with another one than 1"
+    return f"weights in the loss: {total}; {many(weights.tokens, 'trained token')} with a weight other than 1"
 
 
 def _titled(title: str, lines: Iterable[Behind]) -> Iterator[Behind]:
@@ -183,7 +183,7 @@ def _sources(figures: Figures, width: int) -> Iterator[Behind]:
 
 def _limits(figures: Figures, width: int) -> Iterator[Behind]:
     if width < NARROW_TABLE:
-        words = "rows over it, trained tokens lost where those are cut, trained tokens lost where those are dropped"
+        words = "rows over the limit, trained tokens lost if they are cut, trained tokens lost if they are dropped"
         yield from _behind("", wrap(line((words, Role.DIM)), width))
         heading = "  limit     over     cut  dropped   packs"
     else:

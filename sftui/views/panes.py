@@ -76,12 +76,12 @@ def raw_lines(row: Row, width: int) -> tuple[Line, ...]:
     if row.problem:
         head += wrap(line((f"✗ {visible(row.problem)}", Role.ERROR)), width)
     if row.left_out is not None:
-        left = f"* a repair leaves this row out, because {visible(row.left_out)}; the file still has it"
+        left = f"* a repair drops this row, because {visible(row.left_out)}; the file still has it"
         head += wrap(line((left, Role.CHANGED)), width)
     elif row.skipped is not None:
         head += warned(f"! not repaired: {row.skipped}", width)
     elif row.repairs:
-        head += wrap(line(("* as repaired; the file still holds it as it was", Role.CHANGED)), width)
+        head += wrap(line(("* as repaired; the file still has the original", Role.CHANGED)), width)
         for text in row.repairs:
             head += wrap(line((f"  {visible(text)}", Role.DIM)), width, "    ")
     if row.data is not None and row.size <= PANE_LIMIT * 4:

@@ -32,21 +32,21 @@ class RepairCount(NamedTuple):
 def repair_words(counted: RepairCount) -> str:
     """`12 of 41,203 rows changed, 3 left out`, and how many could not be repaired."""
     skipped = f", {counted.skipped:,} could not be repaired" if counted.skipped else ""
-    return f"{counted.changed:,} of {many(counted.rows, 'row')} changed, {counted.dropped:,} left out{skipped}"
+    return f"{counted.changed:,} of {many(counted.rows, 'row')} changed, {counted.dropped:,} dropped{skipped}"
 
 
 def skipped_words(skipped: int, named: Sequence[tuple[int, str, str]]) -> list[str]:
     """A sentence for each row that stays as it is because a repair could not be made on it, of so many: row, place and
     why."""
-    text = [f"row {row:,} ({where}) stays as it is: {why}" for row, where, why in named]
+    text = [f"row {row:,} ({where}) stays unchanged: {why}" for row, where, why in named]
     more = skipped - len(text)
-    return [*text, f"and {more:,} more, each in the log"] if more > 0 else text
+    return [*text, f"and {more:,} more, all in the log"] if more > 0 else text
 
 
 def repair_count_lines(counted: RepairCount | None, total: int | None, done: bool, width: int) -> tuple[Line, ...]:
     """What repairs do to the dataset, in all and one by one; honest about how far the count is."""
     if counted is None:
-        return wrap(line(("over the dataset: counting …", Role.DIM)), width)
+        return wrap(line(("counting over the dataset …", Role.DIM)), width)
     so_far = "" if done else f" so far, of {total:,}" if total is not None else " so far"
     lines = list(wrap(line((repair_words(counted), Role.TITLE), (so_far, Role.DIM)), width, "  "))
     widest = max((len(name) for name, _ in counted.by_repair), default=0)
@@ -60,13 +60,13 @@ def repair_count_lines(counted: RepairCount | None, total: int | None, done: boo
 def repaired_row_lines(row: Row, diff: str, width: int) -> tuple[Line, ...]:
     """What repairs do to one row: each change in words, then its data before and after."""
     if row.left_out is not None:
-        text = f"{STAR} row {row.index:,} is left out, because {visible(row.left_out)}"
+        text = f"{STAR} row {row.index:,} is dropped, because {visible(row.left_out)}"
         return wrap(line((text, Role.CHANGED)), width, "  ")
     if row.skipped is not None:
-        text = f"! row {row.index:,} cannot be repaired and stays as it is: {visible(row.skipped)}"
+        text = f"! row {row.index:,} cannot be repaired and stays unchanged: {visible(row.skipped)}"
         return wrap(line((text, Role.WARNING)), width, "  ")
     if not row.repairs:
-        return (line((f"row {row.index:,} stays as it is", Role.DIM)),)
+        return (line((f"row {row.index:,} stays unchanged", Role.DIM)),)
     lines = list(wrap(line((f"{STAR} row {row.index:,} becomes", Role.TITLE)), width))
     for text in row.repairs:
         lines += wrap(line((f"  {visible(text)}", Role.CHANGED)), width, "    ")

@@ -25,18 +25,20 @@ def check_query(kind: str, query: str) -> None:
         raise SftuiError("nothing to search for", fix="type what to look for")
     words = query.replace(",", " ").split()
     if kind == "id" and not (words and all(word.isdecimal() and len(word) < 10 for word in words)):
-        raise SftuiError(f"{visible(query)!r} is no token id", fix="type a number, or several with spaces between")
+        raise SftuiError(f"{visible(query)!r} is not a token id", fix="type a number, or several separated by spaces")
     if kind != "regex":
         return
     if len(query) > PATTERN_LIMIT:
-        raise SftuiError(f"the pattern is longer than {PATTERN_LIMIT} characters", fix="search for less")
+        raise SftuiError(f"the pattern is longer than {PATTERN_LIMIT} characters", fix="search for something shorter")
     if _NESTED.search(query):
         raise SftuiError(
-            "the pattern repeats a repetition", why="such a pattern can take forever", fix="write it without (…+)+"
+            "the pattern repeats a repetition", why="such a pattern can run forever", fix="write it without (…+)+"
         )
     try:
         re.compile(query)
     except (re.error, RecursionError, OverflowError) as error:
         raise SftuiError(
-            "the pattern cannot be read", why=visible(str(error)), fix="search for text instead, or escape it"
+            "the pattern is not a valid regular expression",
+            why=visible(str(error)),
+            fix="search for text instead, or escape it",
         ) from None

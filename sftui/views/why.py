@@ -99,7 +99,7 @@ def place(inspection: Inspection, i: int) -> str:
     if found is not None:
         return f"{who(inspection, i)}{f' · {visible(found.origin)}' if found.origin else ''} · {where}"
     if (whose := who(inspection, i)) == NO_MESSAGE:
-        return f"{whose}: the chat template or the trainer wrote it · {where}"
+        return f"{whose}: written by the chat template or the trainer · {where}"
     return f"{whose}{': the tokenizer or the trainer added it' if whose == NO_DATA else ''} · {where}"
 
 
@@ -111,7 +111,7 @@ def offer_lines(table: TokenTable, i: int, trainer: str, offer: Offer, width: in
         return list(wrap(line(("trying what would change this …", Role.DIM)), width))
     turn = "mask" if table.loss[i] in LEARNT and not table.dropped else "train"
     if not offer.ways:
-        lines = list(wrap(line((f"No setting of {trainer} would {turn} this token.", Role.PLAIN)), width))
+        lines = list(wrap(line((f"No setting of {trainer} {turn}s this token.", Role.PLAIN)), width))
         for rule, why in offer.failing[:MOST_FAILING]:
             lines += wrap(line((f"mask.rule {rule}: ", Role.KEY), (visible(why), Role.DIM)), width, "  ")
         return lines
@@ -119,22 +119,22 @@ def offer_lines(table: TokenTable, i: int, trainer: str, offer: Offer, width: in
     lines = _line("knob", _changes(first), width, Role.CHANGED)
     if first.keys:
         lines += _line("", f"{trainer}: {_keys(first)}", width, Role.DIM)
-    others = f" with {many(first.tokens - 1, 'other')} of this row" if first.tokens > 1 else " alone of this row"
+    others = f" and {many(first.tokens - 1, 'other')} in this row" if first.tokens > 1 else " only, in this row"
     lines += _line("t", f"{turn}s this token{others}", width, Role.TITLE)
     lines += _line("", _effect(offer), width, Role.WARNING if offer.broken else Role.PLAIN)
     for other in offer.ways[1:3]:
         keys = f" · {trainer}: {_keys(other)}" if other.keys else ""
-        lines += _line("or", f"{_changes(other)}{keys} ({many(other.tokens, 'token')} of this row)", width, Role.DIM)
+        lines += _line("or", f"{_changes(other)}{keys} ({many(other.tokens, 'token')} in this row)", width, Role.DIM)
     return lines
 
 
 def _effect(offer: Offer) -> str:
     effect = offer.effect
     if effect is None:
-        return "over the dataset: counting …"
+        return "counting over the dataset …"
     text = f"over the dataset: {many(effect.turned_rows, 'row')}, {many(effect.turned, 'token')} change"
     so_far = "" if offer.done else f" in {effect.rows:,} so far"
-    broken = f"; {many(offer.broken, 'more row')} can then not be prepared" if offer.broken else ""
+    broken = f"; {many(offer.broken, 'more row')} cannot be prepared then" if offer.broken else ""
     return f"{text}{so_far}{broken}"
 
 

@@ -24,7 +24,7 @@ RULE_OF = {Reason[name]: one["rule"] for name, one in _TOLD.items() if "rule" in
 """The mask rule that a reason speaks of alone: what `auto` came to, or what a trainer does with a row of another shape.
 """
 
-NO_MESSAGE, NO_DATA = "no message", "no text of the data"
+NO_MESSAGE, NO_DATA = "no message", "not text from the data"
 """Whose a token is that nobody wrote."""
 
 
@@ -96,7 +96,7 @@ def _text_columns(inspection: Inspection, i: int) -> list[str]:
 def fact(table: TokenTable, i: int, inspection: Inspection, recipe: Recipe, trainer: str) -> str:
     """The fact that decided the token's label; `trainer` is the title of the recipe's trainer."""
     if table.reasons is None:
-        return "the row stopped before its labels were made"
+        return "the row failed before its labels were made"
     if inspection.dropped is not None:
         return f"{trainer} drops the whole row: {visible(inspection.dropped)}"
     reason = Reason.TRUNCATED if table.loss[i] == CUT else table.reasons[i]
@@ -148,7 +148,7 @@ def verdict_word(table: TokenTable, i: int) -> tuple[str, Role]:
     if glyph == CUT:
         return "cut", Role.WARNING
     if glyph == UNKNOWN:
-        return "not known", Role.DIM
+        return "unknown", Role.DIM
     return ("trained", Role.TRAINED) if glyph in LEARNT else ("masked", Role.MASKED)
 
 
@@ -182,7 +182,7 @@ def what_is_trained(table: TokenTable, i: int) -> str:
 
 
 _ALWAYS = {
-    UNKNOWN: "labels are not known",
+    UNKNOWN: "labels are unknown",
     CUT: "cut: never reaches the trainer",
     END: f"{NOTHING_FOLLOWS}: nothing left to predict",
 }
@@ -237,7 +237,7 @@ def convention(shift: str) -> str:
     """Who shifts, in one line; `shift` is `recipe.loss.shift`."""
     if shift == "preshifted":
         return "labels are stored shifted by one (preshifted): row = input_ids[:-1], labels[1:]"
-    return "labels are stored un-shifted: the model shifts inside its loss"
+    return "labels are stored unshifted: the model shifts inside its loss"
 
 
 def shift_warning(shift: str) -> str | None:
@@ -249,8 +249,8 @@ def shift_warning(shift: str) -> str | None:
     if shift != "preshifted":
         return None
     return (
-        "transformers' CausalLM models shift inside: given these labels they learn two tokens ahead; "
-        "use them only with a loss that does not shift"
+        "transformers' CausalLM models shift inside: with these labels they learn two tokens ahead; use them"
+        " only with a loss that does not shift"
     )
 
 
@@ -269,7 +269,7 @@ EVALUATES = "evaluation row"
 
 def evaluation_words(inspection: Inspection) -> str | None:
     """What becomes of a row that the trainer sets aside for evaluation; None for any other."""
-    return f"{EVALUATES}: the trainer sets it aside and trains nothing of it" if inspection.evaluates else None
+    return f"{EVALUATES}: the trainer holds it out and does not train on it" if inspection.evaluates else None
 
 
 def why_stopped(inspection: Inspection) -> str | None:

@@ -19,7 +19,7 @@ from sftui.workspace.requests import BatchRequest, FindingsRequest, PacksRequest
 if TYPE_CHECKING:
     from sftui.findings import Context, Finding
 
-SETUP = "the set-up's findings"
+SETUP = "the setup's findings"
 MOST_PACKED = 1000
 MOST_TOKENS = 65_536
 """A packing group of no more rows and tokens is packed whole, as `sftui encode` packs it."""
@@ -104,7 +104,7 @@ def tags(session: OpenData, answer: Answering[TagsReady]) -> Answers[TagsReady]:
     tools = session.ready().checks().tools
     template = tools.default_template
     if template is None:
-        raise SftuiError("there is no chat template to put tags into", fix="pick one with T")
+        raise SftuiError("there is no chat template to add tags to", fix="choose one with T")
     from sftui.templates.tags.surgery import add_generation_tags
 
     chats: list[Conversation] = []

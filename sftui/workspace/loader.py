@@ -133,9 +133,9 @@ class Loader:
         state = "random" if facts.random and state != "provisional" else state
         templates = () if facts.chat_templates else families_for(facts.name, facts, tokenizer.token_id)
         message = {
-            "provisional": "read from its files; the proof that AutoTokenizer gives the same is running",
-            "proven": "equal to AutoTokenizer's",
-            "random": f"{facts.random}: each time it cuts texts otherwise",
+            "provisional": "read from its files; sftui is still verifying that AutoTokenizer gives the same",
+            "proven": "same as AutoTokenizer",
+            "random": f"{facts.random}: it splits text differently each time",
             "corrected": "corrected: AutoTokenizer loads it differently",
         }.get(state, state)
         whose = version_words(facts)

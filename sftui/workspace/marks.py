@@ -131,7 +131,7 @@ def read_marks(text: str, where: str) -> RowMarks:
             continue
         row, kind, note = (entry.get(key) for key in ("row", "mark", "note"))
         if type(row) is not int or row < 0 or (kind or "") not in ("", *KINDS) or not isinstance(note or "", str):
-            fix = 'a line reads {"row": 17, "mark": "keep, drop or flag", "note": ""}'
+            fix = 'a line looks like {"row": 17, "mark": "keep, drop or flag", "note": ""}'
             raise ExportError("this is not a review mark", where=f"{where}, line {number}", fix=fix)
         mark = Mark(kind or "", (note or "")[:LONGEST_NOTE])
         if mark:

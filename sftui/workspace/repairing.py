@@ -44,9 +44,9 @@ def write_whole(session: OpenData, request: WriteRequest, answer: Answering[Repa
         yield None
     problem = change_of(session.source).problem
     if problem is not None:
-        raise SftuiError(f"nothing is written: {problem.what}", why=problem.why, fix=problem.fix)
+        raise SftuiError(f"nothing was written: {problem.what}", why=problem.why, fix=problem.fix)
     for damage in session.source.damage:
-        words = f"nothing is written: the data cannot be read to its end, {damage.title}"
+        words = f"nothing was written: the data cannot be read to its end, {damage.title}"
         raise SftuiError(words, why=damage.why, fix=damage.fix)
     yield from _write(session, request, answer)
 

@@ -37,7 +37,7 @@ def search(now: Now, request: SearchRequest, answer: Answering[SearchFound]) -> 
     try:
         match = matcher(now, request)
     except (ValueError, re.error) as error:
-        raise SftuiError(f"`{request.query.text}` cannot be searched for", why=str(error)) from error
+        raise SftuiError(f"cannot search for `{request.query.text}`", why=str(error)) from error
     searched, unread, pace = 0, 0, Pace(REPORT_EVERY)
     for index in _indices(now, request):
         session = now()
@@ -60,7 +60,7 @@ def count_hits(session: OpenData, request: HitsRequest, answer: Answering[HitsCo
     try:
         match = matcher(lambda: session, whole)
     except (ValueError, re.error) as error:
-        raise SftuiError("the hits cannot be counted", why=str(error)) from error
+        raise SftuiError("the matches cannot be counted", why=str(error)) from error
     first, searched, pace = 0, 0, Pace(COUNT_EVERY)
     rows, hits = array("L"), array("L")
     for index in _indices(lambda: session, whole):
@@ -85,7 +85,7 @@ def matcher(now: Now, request: SearchRequest) -> Matcher:
     """What decides on a row; ValueError or re.error for a needle that makes no sense."""
     kind, needle = request.query.kind, request.query.text
     if not needle:
-        raise ValueError("there is nothing to look for")
+        raise ValueError("the search is empty")
     if kind in ("text", "regex"):
         any_case = kind == "text" and needle.lower() == needle
         pattern = re.compile(re.escape(needle) if kind == "text" else needle, re.IGNORECASE if any_case else 0)
@@ -100,7 +100,7 @@ def matcher(now: Now, request: SearchRequest) -> Matcher:
     elif kind == "finding":
         return _finding_matcher(now, needle)
     else:
-        raise ValueError(f"{kind} is no kind of search")
+        raise ValueError(f"{kind} is not a kind of search")
     return lambda inspection: _id_hits(inspection, wanted)
 
 
@@ -113,7 +113,7 @@ def _token_id(tokenizer: LoadedTokenizer, needle: str) -> int:
         ids = tokenizer.encode(text).ids
         if len(ids) == 1:
             return int(ids[0])
-    raise ValueError("it is not one token of this tokenizer")
+    raise ValueError("it is not a single token of this tokenizer")
 
 
 _SHOWN = str.maketrans({"␣": " ", "⏎": "\n", "⇥": "\t"})
@@ -151,7 +151,7 @@ def _finding_matcher(now: Now, needle: str) -> Matcher:
 
     wanted = needle.strip()
     if wanted not in ("any", "error", "warning", "info") and not any(code.startswith(wanted.upper()) for code in CODES):
-        raise ValueError("say any, error, warning, info, or a code such as TRU002")
+        raise ValueError("use any, error, warning, info, or a code such as TRU002")
     try:
         now().ready().checks()
     except SftuiError as error:

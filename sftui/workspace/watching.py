@@ -13,7 +13,7 @@ from sftui.session.opened import OpenData
 from sftui.sources import Source
 from sftui.workspace.events import SourceChanged
 
-AGAIN = "D reads it again"
+AGAIN = "D reloads it"
 
 
 class Pace:
@@ -36,7 +36,7 @@ def change_of(source: Source) -> SourceChanged:
     change = source.change()
     if change is None:
         return SourceChanged(None)
-    stand = "the rows are shown as they were" if change.readable else "its rows cannot be read any more"
+    stand = "the rows are shown as they were" if change.readable else "its rows can no longer be read"
     # what to do stands first: one line of the screen may not hold all of it
     return SourceChanged(
         Problem(f"{source.title} changed on disk: {AGAIN}", fix=f"{change.why}, and {stand}"), not change.readable

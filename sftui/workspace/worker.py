@@ -50,7 +50,7 @@ SLICE = 0.01
 LOOK = 0.02
 """Seconds in which small data is looked through whole, before anything of it is shown."""
 PROVISIONAL = (
-    "how rows are read is provisional: the rest of the data is being looked through for other columns and keys"
+    "how rows are read is provisional: sftui is still scanning the rest of the data for other columns and keys"
 )
 ANSWERED_AGAIN = (rq.SearchRequest, rq.OrderRequest, rq.TagsRequest)
 """Questions that nothing asks again by itself, and that data which is read again may answer otherwise."""
@@ -98,8 +98,8 @@ class Worker:
             except MemoryError:
                 self._give_up(item, Problem("there was not enough memory for this", fix="try a smaller row or batch"))
             except Exception as error:
-                what = f"sftui could not do this ({type(error).__name__}: {error})"
-                self._give_up(item, Problem(what, fix="this is a bug, --debug shows the trace"))
+                what = f"sftui failed here ({type(error).__name__}: {error})"
+                self._give_up(item, Problem(what, fix="this is a bug; --debug shows the traceback"))
 
     def _give_up(self, item: Any, problem: Problem) -> None:
         """Answer what could not be done; every other job goes on."""
@@ -246,7 +246,7 @@ class Worker:
         try:
             session = self._read(old.options, old.requested, old.repairs)
         except SftuiError as error:
-            words = f"the data cannot be opened again: {error}"
+            words = f"the data cannot be reopened: {error}"
             self._indexer.refused(Problem(words, fix="what was open before still is"))
             return False
         unanswered = self._end_jobs()

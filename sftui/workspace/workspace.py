@@ -507,7 +507,7 @@ class Workspace:
             self._link = None
             if overrun is not None and self._write_ended.is_set() and len(self._overran) < MOST_OVERRUN:
                 self._overran = (*self._overran, overrun)
-                self._events.put(ev.WorkLeft(Problem(overrun.why, fix="that row is skipped, the others go on")))
+                self._events.put(ev.WorkLeft(Problem(overrun.why, fix="sftui skips that row; the others continue")))
                 self._connect(self.row)
                 for request in self._requests.values():
                     self._send(request)
@@ -517,7 +517,7 @@ class Workspace:
             problem = Problem(
                 f"the worker process ended while row {self.row} was open",
                 _cause(link.exit_code()),
-                "it was started again" if again else "restart sftui with --debug to see more",
+                "it was restarted" if again else "restart sftui with --debug to see more",
             )
             self._events.put(ev.WorkerFailed(problem, link.log_tail()))
             if again:

@@ -94,7 +94,7 @@ def test_a_piece_that_ends_every_worker_is_named(ray: Cluster, tmp_path: Path, m
             for one in workers(begun=True):
                 with contextlib.suppress(psutil.NoSuchProcess):
                     one.kill()
-    assert "logs of Ray" in told.value.fix
+    assert "Ray's logs" in told.value.fix
     assert not psutil.wait_procs(workers(), timeout=20)[1]
 
 

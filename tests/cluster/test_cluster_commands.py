@@ -86,6 +86,6 @@ def test_no_cluster_at_the_address(tmp_path: Path) -> None:
     code, out, err = ended(started(*words))
     assert (code, out) == (2, "")
     assert err == (
-        "sftui: there is no Ray cluster at 127.0.0.1:1, because connection refused; start one with `ray start --head`,"
-        " or leave out --address\n"
+        "sftui: there is no Ray cluster at 127.0.0.1:1, because connection refused; start one with `ray"
+        " start --head`, or omit --address\n"
     )

@@ -52,7 +52,7 @@ def test_parts_that_are_made_twice_or_never(tmp_path: Path) -> None:
 
     (tmp_path / "t.csv").write_text("prompt,completion\n" + "".join(f"say {n},said {n % 7}\n" for n in range(3000)))
     rows, parts = str(tmp_path / "t.csv"), str(tmp_path / "parts")
-    with pytest.raises(SftuiError, match="there is no plan; run the step Plan first"):
+    with pytest.raises(SftuiError, match="there is no plan; run the Plan step first"):
         list(Check(parts).run())
     list(Plan(rows, parts, **OPENING).run())
     list(Check(parts).run(rank=1, world_size=2))
@@ -66,7 +66,7 @@ def test_parts_that_are_made_twice_or_never(tmp_path: Path) -> None:
 
     assert json.loads(json.dumps(Report(merged(parts)).as_dict())) == local(rows)
     list(Plan(rows, parts, **OPENING).run())  # what was made for another plan is not taken
-    with pytest.raises(SftuiError, match=f"{made} of {made} parts are not there yet"):
+    with pytest.raises(SftuiError, match=f"{made} of {made} parts do not exist yet"):
         merged(parts)
-    with pytest.raises(ExportError, match="says no format that can be written"):
+    with pytest.raises(ExportError, match="does not name a format that sftui can write"):
         Merge(parts, "report.pdf")

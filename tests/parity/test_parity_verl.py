@@ -127,7 +127,7 @@ def prepared(name: str, folder: Path) -> tuple[DatasetRef, dict[str, Any]]:
     source.close()
     facts = Facts(data=str(data), tokenizer="M", format=found.format)
     written = write_config(recipe, opened, facts)
-    assert not [loss for loss in written.losses if "stands for none" not in loss], written.losses
+    assert not [loss for loss in written.losses if "means none" not in loss], written.losses
     file.write_text(written.files[0].content)
     request: dict[str, Any] = {"tokenizer": str(TOKENIZER), "output": str(folder / "out.jsonl"), "folder": str(folder)}
     request |= {"flags": words_of(file)} if name in SCRIPTS else {"config_file": str(file)}

@@ -60,7 +60,7 @@ def test_an_encoding_without_the_signs_is_refused_before_the_screen(tmp_path: Pa
     terminal = Terminal(words, columns=200, cwd=tmp_path, environment=own)
     try:
         assert terminal.wait(60) == 2
-        assert "cannot be drawn in the encoding iso8859-1" in terminal.text and "LC_ALL=C.UTF-8" in terminal.text
+        assert "the terminal's encoding iso8859-1" in terminal.text and "LC_ALL=C.UTF-8" in terminal.text
         assert b"\x1b[?1049h" not in terminal.raw and terminal.restored() == []
     finally:
         terminal.close()

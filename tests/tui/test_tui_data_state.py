@@ -16,8 +16,8 @@ from sftui.workspace import requests as rq
 
 BROKEN = "t.jsonl.gz cannot be read whole, because it ends before its time; 41 rows of it are read; copy it again"
 CHANGED = Problem(
-    "train.jsonl changed on disk: D reads it again",
-    fix="another file has taken its place, and the rows are shown as they were",
+    "train.jsonl changed on disk: D reloads it",
+    fix="another file has replaced it, and the rows are shown as they were",
 )
 
 
@@ -44,7 +44,7 @@ async def test_a_changed_file_is_told_until_it_is_read_again(own_data: Path) -> 
         assert driven.worker.asked(rq.SetRecipe)[-1].opened == 1 and driven.said == "reloading the data"
         driven.worker.release()
         await driven.settle()
-        assert driven.said == "the data is as on disk now" and "row 0 of 7" in driven.lines[0]
+        assert driven.said == "reloaded: the data matches the files on disk" and "row 0 of 7" in driven.lines[0]
         assert "✗" not in driven.lines[0]
 
 

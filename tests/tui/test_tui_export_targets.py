@@ -21,7 +21,7 @@ def test_every_trainer_with_a_config_is_offered_once() -> None:
     assert [name.partition("@")[0] for name in names[2:-1]] == others
     assert targets("trl@1.14")[-1] == (
         "preprocess",
-        "preprocess.py: not available for trl, which prepares the rows itself",
+        "preprocess.py: not for trl, which prepares the rows itself",
     )
     assert [name for name, _ in targets("hf-trainer")][:2] == ["recipe", "preprocess"]
     assert "trl" in {name.partition("@")[0] for name, _ in targets("hf-trainer")}
@@ -36,7 +36,7 @@ async def test_a_config_is_shown_before_it_is_written(tmp_path: Path, down: int)
         await driven.press("ctrl+u", "ctrl+k", *str(tmp_path), "enter")
         assert not list(tmp_path.iterdir()), driven.said
         if targets("trl@1.16")[down][0].startswith("llamafactory-v1"):
-            assert driven.said.startswith("nothing is written: LLaMA-Factory v1 would stop at this data")
+            assert driven.said.startswith("nothing was written: LLaMA-Factory v1 would stop at this data")
             return
         await driven.press("a")
         assert list(tmp_path.iterdir()) and "wrote" in driven.said, driven.said

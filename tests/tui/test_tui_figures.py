@@ -45,7 +45,7 @@ async def test_the_audit_goes_on_while_its_view_is_closed() -> None:
         await driven.press("A", "A")
         driven.worker.release()
         await driven.settle()
-        assert "audit done: the model reads another text than the data says in 14 of 41 rows" in driven.said
+        assert "audit done: the model sees different text from your data in 14 of 41 rows" in driven.said
         assert "EOS012" in await driven.press("A")
         assert len(driven.worker.asked(rq.AuditRequest)) == 1
 

@@ -336,4 +336,4 @@ async def test_a_row_is_not_said_to_be_sound_beside_an_error_of_the_set_up() -> 
 
     async with running((140, 45), Stopped(), recipe=ALL) as driven:
         text = await driven.press("f")
-        assert "row 0  nothing of its own" in text and "nothing found" not in text
+        assert "row 0  nothing in this row" in text and "nothing found" not in text

@@ -79,7 +79,7 @@ async def test_a_config_and_the_demo_bring_the_rest(typed: str, value: str) -> N
 async def test_what_is_typed_is_taken_where_nothing_matches() -> None:
     async with first() as shown:
         text = await shown.press(*"org/set")
-        assert "open `org/set` as it is typed" in text
+        assert "open `org/set` as typed" in text
         await shown.press("enter", *"Qwen/Qwen3-0.6B", "enter", "enter")
     assert shown.app.return_value == {"data": "org/set", "tokenizer": "Qwen/Qwen3-0.6B", "trainer": "hf-trainer"}
 

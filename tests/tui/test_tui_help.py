@@ -21,7 +21,7 @@ async def test_from_the_keys_to_the_list_to_a_page_and_back() -> None:
         listed = await driven.press("enter")
         assert all(one.title in listed for one in topics()) and "Enter selects" in listed
         opened = await driven.press(*"jjjj", "enter")
-        assert "help: labels" in opened and "Labels and masks" in opened and "Esc back" in opened
+        assert "help: labels" in opened and "Labels and masks" in opened and "Esc goes back" in opened
         assert "A label is what the model is graded on" in opened
         later = await driven.press("pagedown")
         assert "A label is what the model is graded on" not in later

@@ -167,7 +167,7 @@ async def test_search_goes_across_rows_and_back() -> None:
         assert "no row has text nowhere at all" in driven.said
 
 
-@pytest.mark.parametrize(("typed", "word"), [("re:(", "pattern"), ("id:x", "no token id"), ("re:(a+b)+", "repeats")])
+@pytest.mark.parametrize(("typed", "word"), [("re:(", "pattern"), ("id:x", "not a token id"), ("re:(a+b)+", "repeats")])
 async def test_a_query_that_cannot_be_searched_is_refused(typed: str, word: str) -> None:
     async with running() as driven:
         text = await driven.press("/", *typed, "enter")
@@ -363,7 +363,7 @@ async def test_a_tokenizer_without_template_offers_some() -> None:
 
 async def test_a_failed_worker_is_told() -> None:
     async with running() as driven:
-        driven.main.heard(ev.WorkerFailed(Problem("the worker process ended", "it was killed", "it was started again")))
+        driven.main.heard(ev.WorkerFailed(Problem("the worker process ended", "it was killed", "it was restarted")))
         await driven.settle()
         assert "the worker process ended, because it was killed" in driven.text
 
@@ -479,7 +479,7 @@ async def test_a_tokenizer_that_does_not_load_is_told_with_what_to_press() -> No
         driven.worker.show(stopped)
         await driven.settle()
         assert "google/gemma-2b: huggingface.co did not answer" in driven.text and told not in driven.text
-        assert "D  tries again to load the tokenizer" in driven.text and "K  another tokenizer" in driven.text
+        assert "D  retry loading the tokenizer" in driven.text and "K  another tokenizer" in driven.text
         await driven.press("D")
         assert driven.worker.asked(rq.SetRecipe)[-1].opened == 1
         await driven.press("K", "ctrl+u", *"builtin:chatml", "enter")
@@ -497,7 +497,7 @@ async def test_an_evaluation_row_says_so_in_the_header_and_in_its_notes() -> Non
         text = await driven.press("]")
         assert "evaluation row: nothing of it is trained" in text.splitlines()[0]
         assert "3 notes" in text.splitlines()[1]
-        assert "evaluation row: the trainer sets it aside and trains nothing of it" in await driven.press("i")
+        assert "evaluation row: the trainer holds it out and does not train on it" in await driven.press("i")
 
 
 @pytest.mark.parametrize("settled", [True, False])
@@ -514,7 +514,7 @@ async def test_the_comparison_says_which_side_evaluates(settled: bool) -> None:
         )
         assert ("≠ label ~ token for evaluation on only some" in text) == settled
         assert ("B other: rows set aside for evaluation (val_set_size) are not marked: " in text) != settled
-        assert "its figures are of all rows" in text or settled
+        assert "its figures cover all rows" in text or settled
 
 
 async def test_a_list_that_was_hidden_before_the_first_paint_fills_when_it_is_shown() -> None:
@@ -561,16 +561,16 @@ CUT = changed(preset(), "length.max", 300)
 @pytest.mark.parametrize("width", [120, 80, 60])
 async def test_the_header_says_what_the_findings_of_a_row_come_to(width: int) -> None:
     async with running((width, 24), options=OpenOptions(("train.jsonl",), recipe=CUT, row=1)) as driven:
-        assert "✗ read otherwise than it says" in driven.lines[0]
-        assert driven.said.startswith("✗ read otherwise than it says: f shows why"), "and its one next step"
+        assert "✗ text differs from your data" in driven.lines[0]
+        assert driven.said.startswith("✗ text differs from your data: f shows why"), "and its one next step"
         assert ("2 things to look at (f)" if width == 120 else "! 2 (f)") in driven.lines[0]
         assert ("38 of 68 " in driven.lines[0]) is (width > 60), "its number makes room first"
         await driven.press("]")
         assert "✓ 29 of 79 tokens trained" in driven.lines[0] and "(f)" in driven.lines[0]
         await driven.press("]")
-        assert "! no stop is learnt" in driven.lines[0]
+        assert "! model won't learn to stop" in driven.lines[0]
         await driven.press("1", "g")
-        assert "✗ read otherwise than it says" in driven.lines[0] and not driven.said, "said once"
+        assert "✗ text differs from your data" in driven.lines[0] and not driven.said, "said once"
 
 
 async def test_the_audit_begins_with_what_it_comes_to() -> None:
@@ -578,7 +578,7 @@ async def test_the_audit_begins_with_what_it_comes_to() -> None:
         text = await driven.press("A")
         first, second, found = (
             text.index(part)
-            for part in ("✗ the model reads another text", "! the model does not learn to stop", "Findings")
+            for part in ("✗ the model sees different text", "! the model won't learn to stop", "Findings")
         )
         assert first < second < found
 

@@ -53,9 +53,9 @@ async def test_the_palette_says_its_own_keys() -> None:
 
 async def test_the_marked_choice_is_told_whole() -> None:
     async with running((80, 24)) as driven:
-        assert "conversation stood in an earlier one" not in await driven.press("R")
+        assert "conversation appeared in an earlier one" not in await driven.press("R")
         text = await driven.press(*str(list(TITLES).index(DEDUPLICATE)), "j")
-        assert "leave out rows whose conversation stood in an earlier one" in text
+        assert "drop rows whose conversation appeared in an earlier one" in text
         assert text.count("\n") == 24 and "Esc closes" in text
 
 

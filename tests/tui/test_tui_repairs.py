@@ -43,7 +43,7 @@ async def test_repair_screens(size: tuple[int, int]) -> None:
 async def test_a_repair_is_previewed_applied_and_taken_back() -> None:
     async with running((140, 45)) as driven:
         text = await driven.press("]", "f", "d", "enter")
-        assert "19 of 41 rows changed, 0 left out" in text and "* row 1 becomes" in text and '+   "content": ' in text
+        assert "19 of 41 rows changed, 0 dropped" in text and "* row 1 becomes" in text and '+   "content": ' in text
         assert not driven.workspace.repairs and "*" not in driven.lines[0], "a preview changes nothing"
         await driven.press("escape")
         assert driven.main.state.open.context == "findings" and isinstance(driven.worker.sent[-2], rq.Cancel)
@@ -68,7 +68,7 @@ async def test_a_repair_is_previewed_applied_and_taken_back() -> None:
 async def test_a_finding_with_one_cure_needs_no_choice() -> None:
     async with running((80, 24)) as driven:
         text = await driven.press("]", "]", "f", "a")
-        assert list(driven.workspace.repairs) == [DROP] and "0 of 41 rows changed, 2 left out" in driven.said
+        assert list(driven.workspace.repairs) == [DROP] and "0 of 41 rows changed, 2 dropped" in driven.said
         assert "*left out" in text and "✗ left out" in text
         assert "left out of the repaired data" in await driven.press("escape")
 
@@ -154,7 +154,7 @@ async def test_the_data_itself_is_never_written_to(tmp_path: Path) -> None:
         await driven.press("R", *"jjjj", "enter")
         assert "is the data itself" in await named(driven, str(tmp_path / "train.jsonl")) and driven.main.prompt.open
         await driven.press("escape")
-        assert "no format" in await named(driven, "out.csv")
+        assert "does not name a format" in await named(driven, "out.csv")
         await driven.press("escape")
         assert not driven.worker.asked(rq.WriteRequest)
 
@@ -265,8 +265,8 @@ async def test_a_repair_that_changes_no_row_is_not_in_force() -> None:
     async with running((140, 45), Useless()) as driven:
         text = await driven.press("f", "d", "enter")
         assert (
-            "0 of 41 rows changed, 0 left out, 1 could not" in text
-            and "row 4 (half.jsonl line 5) stays as it is:" in text
+            "0 of 41 rows changed, 0 dropped, 1 could not" in text
+            and "row 4 (half.jsonl line 5) stays unchanged:" in text
         )
         await driven.press("a")
         assert driven.workspace.repairs == () and "*" not in driven.lines[0]

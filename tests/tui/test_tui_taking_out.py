@@ -129,7 +129,7 @@ async def test_export_offers_the_trainers_own_config() -> None:
     async with running(recipe=replace(preset(), trainer="trl", version="1.16")) as driven:
         text = await driven.press("x")
         assert "recipe" in text and "trl@1.16" in text
-        assert "not available for trl, which prepares" in text
+        assert "not for trl, which prepares" in text
 
 
 async def test_what_cannot_be_exported_is_told(tmp_path: Path) -> None:

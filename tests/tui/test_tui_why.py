@@ -61,7 +61,7 @@ async def test_what_the_card_counts_is_what_changes() -> None:
 async def test_where_no_setting_helps_nothing_is_offered() -> None:
     async with running() as driven:
         text = await driven.press("enter")
-        assert "No setting of" in text and "would mask this token" in text
+        assert "No setting of" in text and "masks this token" in text
         recipe = driven.workspace.recipe
         await driven.press("t")
         assert driven.workspace.recipe == recipe and "no setting" in driven.said

@@ -90,7 +90,7 @@ async def test_no_input_is_written_over(folder: Path, link: str) -> None:
             # Every key on the first input, and every input by some key: all by all would take a minute.
             for keys in WRITING if number == 0 else (WRITING[number % len(WRITING)],):
                 for name in (f"./{target}!", target):
-                    assert "files that are read here" in await named(driven, keys, name), (keys, name)
+                    assert "one of the input files" in await named(driven, keys, name), (keys, name)
             assert contents(folder) == before
         assert "wrote" in await named(driven, ("w", "w"), "new.json") and (folder / "new.json").exists()
         assert "already" in await named(driven, ("w", "w"), "new.json") and "wrote" in await named(
@@ -116,7 +116,7 @@ async def test_a_tagged_template_is_not_written_over_its_own(folder: Path) -> No
         await driven.press("f", "a", "a")
         for name in ("t.jinja!", "train.jsonl!"):
             await driven.press("ctrl+u", "ctrl+k", *name, "enter")
-            assert "files that are read here" in driven.said and driven.main.prompt.open
+            assert "one of the input files" in driven.said and driven.main.prompt.open
         assert before == ((folder / "t.jinja").read_text(), (folder / "train.jsonl").read_text())
 
 
@@ -134,7 +134,7 @@ async def test_an_export_refuses_a_link_to_an_input_but_writes_the_recipe_back(f
     (folder / "out/recipe.yaml").write_text("preset: hf-trainer\n")
     os.link(folder / "train.jsonl", folder / "linked/recipe.yaml")
     async with running((80, 24), kind=Planning, options=options) as driven:
-        assert "files that are read here" in await named(driven, ("x", "enter"), "linked")
+        assert "one of the input files" in await named(driven, ("x", "enter"), "linked")
         await driven.press("x", "enter", "ctrl+u", "ctrl+k", *"out", "enter")
         assert "a overwrites" in driven.text
         await driven.press("a")
@@ -147,5 +147,5 @@ async def test_repaired_data_spares_every_input(folder: Path) -> None:
     async with running((80, 24), options=opened()) as driven:
         await driven.press("R", *"jjjj", "enter")
         for name in ("copy.jsonl", "fresh.jsonl"):
-            assert "files that are read here" in await named(driven, ("x", "enter"), name)
+            assert "one of the input files" in await named(driven, ("x", "enter"), name)
         assert not driven.worker.asked(rq.WriteRequest)

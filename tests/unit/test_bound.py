@@ -93,7 +93,7 @@ def test_a_loop_in_c_ends_when_its_processor_time_is_up(monkeypatch: pytest.Monk
 
     code, overrun = ended(work)
     assert code == -signal.SIGPROF
-    assert overrun == bound.Overrun(KEY, "rendered", "the chat template needs more than 0.1 seconds of processor time")
+    assert overrun == bound.Overrun(KEY, "rendered", "the chat template needs more than 0.1 seconds of CPU time")
 
 
 @pytest.mark.long
@@ -176,7 +176,7 @@ def test_a_refused_row_makes_up_for_none() -> None:
 
 
 def test_what_overran_is_refused_at_its_stage_and_all_else_is_done() -> None:
-    before = (bound.Overrun(KEY, "tokens", "the tokenizer needs more than 3 seconds of processor time"),)
+    before = (bound.Overrun(KEY, "tokens", "the tokenizer needs more than 3 seconds of CPU time"),)
 
     def other() -> None:
         with bound.Work(OTHER) as row:
@@ -253,7 +253,7 @@ def test_a_row_of_a_series_is_bounded_and_told_as_by_itself(
     code, overrun = ended(rows(lambda: loop_in_c()))
     assert code == -signal.SIGPROF and overrun is not None
     assert overrun.number == int.from_bytes(bytes([9]) * 8, "little")
-    assert overrun.why == "the chat template needs more than 0.1 seconds of processor time"
+    assert overrun.why == "the chat template needs more than 0.1 seconds of CPU time"
     assert ended(rows(lambda: bytes(BLOCK))) == (4, None)
     assert ended(rows(lambda: None)) == (0, None)
 
@@ -334,7 +334,7 @@ def test_renders_that_ran_out_of_memory_keep_none_of_it_and_are_given_up(little_
             except TemplateError as error:
                 kept.append(error)
         assert len(kept) == 12 and "needs more than 8 MB" in str(kept[0])
-        assert "no more is tried" in str(kept[-1])
+        assert "sftui tries no more" in str(kept[-1])
         assert (bound.resident(os.getpid()) or 0) - held < 24 << 20
 
     assert ended(work) == (0, None)

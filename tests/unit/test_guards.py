@@ -127,7 +127,7 @@ def test_no_more_of_a_special_tokens_path_is_read_than_the_bound(lower: Lower, t
 def test_a_version_of_many_digits_is_none() -> None:
     """As many as nobody counts to; Python reads no integer of thousands."""
     assert parse("1.123456789", "trl") == (1, 123456789)
-    with pytest.raises(RecipeError, match="is no version of trl"):
+    with pytest.raises(RecipeError, match="is not a version of trl"):
         parse("1.1234567890", "trl")
 
 
@@ -167,7 +167,7 @@ def test_a_table_of_many_keys_or_levels_is_not_written(lower: Lower) -> None:
     with pytest.raises(ExportError, match="more than 10 keys between them"):
         written(many)
     assert lower("sftui.exports.typed_rows.MOST_LEVELS", 9) == 10
-    with pytest.raises(ExportError, match="nested too deep for it"):
+    with pytest.raises(ExportError, match="nested too deeply for it"):
         written(deep)
 
 
@@ -213,7 +213,7 @@ def test_a_row_over_the_usual_limit_is_clipped(lower: Lower, tmp_path: Path, mon
     (tmp_path / "a.jsonl").write_text(json.dumps({"a": "x" * 2_000}) + "\n" + json.dumps({"a": "y"}) + "\n")
     lower("sftui.sources.records.RAW_LIMIT", 10_000)
     session = open_data(OpenOptions((str(tmp_path / "a.jsonl"),), row_limit=1024), preset())
-    assert session.row(0).data is None and "over the limit of 1,024 a row" in (session.row(0).problem or "")
+    assert session.row(0).data is None and "over the limit of 1,024 per row" in (session.row(0).problem or "")
     assert len(session.row(0).raw) == 100 and session.row(1).data == {"a": "y"}
     session.close()
 
@@ -236,7 +236,7 @@ def test_a_process_is_started_again_no_more_often_than_the_bound(lower: Lower, m
     monkeypatch.setattr(crew, "_CrewProcess", Dying)
     Dying.started = 0
     working: crew.Crew[int, int] = crew.Crew(None, 1)  # type: ignore[arg-type]
-    with pytest.raises(SftuiError, match="as 3 pieces of work did before, so no more is tried"):
+    with pytest.raises(SftuiError, match="like 3 pieces of work before it, so sftui tries no more"):
         for _ in range(50):
             working._replace(working._hands[0])
     assert Dying.started == 4
@@ -265,7 +265,7 @@ def test_a_command_is_started_again_no_more_often_than_the_bound(
 
     monkeypatch.setattr(supervising, "_Child", Child)
     assert supervising.supervised(lambda: None, False) == 2
-    assert len(ended) == 4 and "as 3 pieces of work did before" in capsys.readouterr().err
+    assert len(ended) == 4 and "like 3 pieces of work before it" in capsys.readouterr().err
 
 
 def test_every_bound_of_a_row_is_what_design_says() -> None:
@@ -344,7 +344,7 @@ def test_a_tokenizer_that_does_not_answer_is_given_up(
     python.write_text(f'#!/bin/sh\nexec {sys.executable} -u {tmp_path / "fake.py"} "$@"\n')
     python.chmod(0o755)
     asked = process.TokenizerProcess(Environment(python, {"transformers": "0.1"}, "test"), locate("builtin:chatml"))
-    with pytest.raises(TokenizerError, match="took longer than 0 seconds, and was ended"):
+    with pytest.raises(TokenizerError, match="took longer than 0 seconds and was stopped"):
         asked.encode(["x"], False)
     asked.close()
 

@@ -77,7 +77,7 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
         (404, "RevisionNotFound", "revision", "has no revision 'v9'"),
         (401, "", "forbidden", "refused access (401)"),
         (403, "", "forbidden", "refused access (403)"),
-        (429, "", "limited", "asked too often (429)"),
+        (429, "", "limited", "received too many requests (429)"),
         (500, "", "error", "answered with an error (500)"),
         (503, "", "error", "answered with an error (503)"),
     ],

@@ -35,12 +35,12 @@ def test_a_preset_saves_as_its_name_alone(name: str) -> None:
         ("length: {max: 0}", "give 1 or more"),
         ("length: {max: '12'}", "give a whole number"),
         ("length: {max: true}", "give a whole number"),
-        ("tokenize: {add_special_tokens: 1}", "say true or false"),
+        ("tokenize: {add_special_tokens: 1}", "use true or false"),
         ("mask: {roles: assistant}", "give a list of names"),
         ("render: {kwargs: [a]}", "give a mapping"),
         ("- a", "mapping of sections"),
         ("a: [", "line 1"),
-        ("tokenizer: {type: a.b}", "name a class of transformers such as LlamaTokenizer"),
+        ("tokenizer: {type: a.b}", "name a transformers class such as LlamaTokenizer"),
         ("tokenizer: {type: 5}", "`tokenizer.type` cannot be 5"),
         ("render: {date: tomorrow}", "say today, or a day as year-month-day, e.g. 2026-11-22"),
         ("render: {date: '2026-02-30'}", "`render.date` cannot be '2026-02-30'"),
@@ -197,7 +197,7 @@ def test_a_newer_schema_is_refused_before_its_knobs_are_read() -> None:
     with pytest.raises(RecipeError) as told:
         load_recipe("preset: trl@1.16\nschema: 99\nunheard: {of: 1}\n", "team.yaml")
     error = told.value
-    assert (error.what, error.where) == ("the recipe has schema 99, and this sftui reads schemas up to 3", "team.yaml")
+    assert (error.what, error.where) == ("the recipe has schema 99, but this sftui reads schemas up to 3", "team.yaml")
     assert error.why and error.fix
 
 
@@ -242,7 +242,7 @@ def test_a_trainers_own_options_are_read_wherever_they_stood(text: str) -> None:
         ("axolotl@0.19", "{type: [a]}", "`own.type` cannot be ['a']"),
         ("axolotl@0.19", "{added_tokens_overrides: {a: b}}", "give ids and their texts"),
         ("llamafactory@0.9", "{max_samples: 0.5}", "`own.max_samples` cannot be 0.5, give a whole number"),
-        ("unsloth@2026.10", "{standardize: 1}", "`own.standardize` cannot be 1, say true or false"),
+        ("unsloth@2026.10", "{standardize: 1}", "`own.standardize` cannot be 1, use true or false"),
         ("trl@1.16", "{train_on_eos: all}", "trl has completion_only_loss, dataset_text_field"),
         ("hf-trainer", "{train_on_eos: all}", "hf-trainer has no options of its own"),
     ],

@@ -82,8 +82,8 @@ PLACES: dict[Callable[[Path], Path], str] = {
     a_device: "plain file",
     two_kilobytes: "more than 1,024 bytes",
     a_long_name: "name too long",
-    a_nul: "no name of a file",
-    half_a_character: "no name of a file",
+    a_nul: "not a file name",
+    half_a_character: "not a file name",
     not_utf8: "not UTF-8",
 }
 

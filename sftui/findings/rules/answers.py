@@ -16,8 +16,8 @@ from sftui.findings.words import text_of, without_code, without_thoughts
 
 CON019 = major(
     "answer-in-a-loop",
-    "an answer says the same over and over",
-    "Models run in circles like this until they reach their limit, and one that is trained on it learns to.",
+    "an answer repeats itself over and over",
+    "Generators loop like this until they hit their length limit, and a model trained on it learns to loop.",
     data="generate the answer again",
     repair=(DROP,),
     inherent=True,
@@ -40,7 +40,7 @@ def in_a_loop(look: RowLook) -> Iterator[Fault]:
             start, end, period = _run(text, at)
             unit = without_code(text)[start : start + period]
             if end - start >= max(_RUN, _TIMES * period) and any(map(str.isalpha, unit)):
-                what = f"{look.name(number)} says {shown(unit.strip(), 40)} {(end - start) // period} times in a row"
+                what = f"{look.name(number)} repeats {shown(unit.strip(), 40)} {(end - start) // period} times in a row"
                 yield Fault(what, shown(text[start : start + 80]), message=number)
                 break
 
@@ -61,8 +61,8 @@ def _run(text: str, at: int) -> tuple[int, int, int]:
 
 CON020 = major(
     "question-empty",
-    "a message of the user says nothing",
-    "There is no text and no picture, so the model learns to answer to nothing.",
+    "a user message is empty",
+    "It has no text and no image, so the model learns to answer nothing.",
     data="fill the message",
     repair=(DROP,),
     inherent=True,
@@ -77,7 +77,7 @@ def asked_nothing(look: RowLook) -> Iterator[Fault]:
         content = look.messages[number].content
         stored = raw_message(look, number).get("content", content if isinstance(content, str) else None)
         if look.roles[number] == "user" and _bare(content) and _bare(stored):
-            yield Fault(f"message {number} of the user is empty", message=number)
+            yield Fault(f"user message {number} is empty", message=number)
 
 
 def _bare(content: Any) -> bool:
@@ -91,9 +91,9 @@ def _bare(content: Any) -> bool:
 
 CON021 = major(
     "answer-no-json",
-    "an answer must be JSON and is not",
-    "The system or the user asks for nothing but JSON, or the row has a response_format, and the answer cannot be"
-    " parsed. Programs that read the answers stop at it.",
+    "an answer should be JSON but is not",
+    "The system or user message asks for JSON only, or the row has a response_format, but the answer cannot be"
+    " parsed. Programs that read such answers will fail.",
     data="write the answer as JSON",
     repair=(DROP,),
     inherent=True,
@@ -139,7 +139,7 @@ def no_json(look: RowLook) -> Iterator[Fault]:
         elif role == "assistant" and asked and said.strip():
             fault = _why_no_json(said)
             if fault:
-                yield Fault(f"message {number} must be JSON and {fault}", shown(said.strip()), message=number)
+                yield Fault(f"message {number} should be JSON but {fault}", shown(said.strip()), message=number)
                 return
 
 
@@ -161,8 +161,8 @@ def _why_no_json(text: str) -> str:
     except ValueError as error:
         at = error.pos if isinstance(error, json.JSONDecodeError) else 0
         if text[:1] not in "{[":
-            return "is a text"
+            return "is plain text"
         if text.startswith(("'", "True", "False", "None"), at):
-            return "is written as Python prints it"
+            return "is a Python literal"
         return f"stops being JSON at {shown(text[at : at + 12])}" if at < len(text) else "ends before it is closed"
     return ""

@@ -22,7 +22,7 @@ _TEXTS = ({"text": "<bos>Paris.<eos>"}, {"text": "Rome.<eos>"})
 BOS001 = major(
     "double-bos",
     "the row begins with two BOS tokens",
-    "The template prints BOS and the tokenizer adds another, because a rendered text was tokenized with"
+    "The template writes BOS and the tokenizer adds another, because rendered text was tokenized with"
     " add_special_tokens=True. LLaMA-Factory and torchtune are not affected.",
     moves=("bos",),
     bad=case(GOOD, tokenizer="gemma", changes={"tokenize.add_special_tokens": True}),
@@ -34,8 +34,8 @@ BOS001 = major(
 BOS002 = major(
     "missing-bos",
     "the row does not begin with BOS, which this model expects",
-    "The BOS was stripped or never added. Gemma's perplexity without it is a billion times higher; others lose a"
-    " little.",
+    "BOS was stripped or never added. Without it Gemma's perplexity is a billion times higher; other models"
+    " lose a little.",
     moves=("bos",),
     bad=case(GOOD, tokenizer="gemma", preset="manual-shift"),
     good=case(GOOD, tokenizer="gemma"),
@@ -45,9 +45,9 @@ BOS002 = major(
 
 BOS003 = major(
     "bos-decided-by-first-row",
-    "Unsloth decided BOS from the first row and this one differs",
-    "Unsloth's text path switches special tokens off for the whole set if row 0 begins with BOS or the template"
-    " holds the BOS text.",
+    "Unsloth decided about BOS from the first row, and this row differs",
+    "Unsloth's text path turns off special tokens for the whole dataset if row 0 begins with BOS or the"
+    " template contains the BOS text.",
     bad=case({"text": "<bos>Paris."}, {"text": "Rome."}, tokenizer="gemma", preset="unsloth@2026.10"),
     good=case(
         {"text": "Paris."}, {"text": "Rome."}, tokenizer="gemma", preset="unsloth@2026.10", facts={"chat_templates": {}}
@@ -123,9 +123,9 @@ def gemma_like(look: RowLook) -> bool:
 BND001 = major(
     "boundary-token-merged",
     "the last prompt token merges with the first answer token",
-    "The prompt tokenized alone is no prefix of the whole, so a mask by length drops the first answer token or"
-    " trains a piece of the header. LLaMA-Factory encodes pieces on their own and torchtune masks by message:"
-    " neither is affected.",
+    "The prompt tokenized alone is not a prefix of the whole row, so a mask by length drops the first answer"
+    " token or trains a piece of the header. LLaMA-Factory encodes pieces separately and torchtune masks by"
+    " message: neither is affected.",
     moves=("edge",),
     bad=case(chat("hi", "\nHello.")),
 )
@@ -203,9 +203,9 @@ _CHATML_MARKERS = _by_markers("<|im_start|>user\n", "<|im_start|>assistant\n")
 
 BND004 = fatal(
     "response-marker-not-found",
-    "the response marker is not in the ids of the row",
-    "It stands nowhere in the text, or it merges with its neighbours: the row has no trained token at all.",
-    data="search by characters, not by ids",
+    "the response marker is missing from the ids of the row",
+    "It does not appear in the text, or it merges with its neighbours: the row has no trained token at all.",
+    data="search by characters instead of ids",
     leads_to=Consequence.UNTRAINED,
     bad=case(
         chat("hi", "Hello."),
@@ -218,8 +218,8 @@ BND004 = fatal(
 
 BND005 = major(
     "marker-in-content",
-    "a marker of the mask also stands inside a message",
-    "The scan takes it for a turn: text of the user is trained, or an answer is cut short.",
+    "a mask marker also appears inside a message",
+    "The scan takes it for a turn: user text is trained, or an answer is cut short.",
     data="remove the marker text from the data",
     repair=("strip-tokens",),
     bad=case(chat("say <|im_start|>assistant\nnow", "Hello."), preset="unsloth@2026.10", changes=_CHATML_MARKERS),
@@ -229,9 +229,9 @@ BND005 = major(
 
 BND011 = major(
     "marker-merged",
-    "a marker of the mask merges with the text beside it, so the scan misses it",
-    "The scan looks for the marker's own ids. A token that spans an edge of the marker takes their place: an answer"
-    " behind it is not trained, a question behind it is.",
+    "a mask marker merges with neighbouring text, so the scan misses it",
+    "The scan looks for the marker's own ids. Where a token spans an edge of the marker, the ids differ: an"
+    " answer after it is not trained, a question after it is.",
     data="leave both markers unset, or choose markers that begin and end with a control token",
     bad=case(
         chat("f", "Yes.", "hi?", "No."),
@@ -256,13 +256,13 @@ def markers(look: RowLook) -> Iterator[Fault]:
         if where and not any(start <= where[0] and where[-1] + 1 < end for start, end in look.labels.kept):
             return  # it is cut off with all behind it: TRU001
         ids = look.tokens.input_ids[where[0] : where[-1] + 1] if where else ()
-        what = f"the response marker stands in the text but its ids do not; here they are {list(ids)}"
+        what = f"the response marker is in the text but its ids are not; here they are {list(ids)}"
         yield Fault(what, tokens=(where[0], where[-1] + 1) if where else None, rule=BND004)
         return
     if response and not look.mask.trained and response not in text and look.recipe.mask.response_marker:
-        what, bare = f"the response marker {shown(response, 40)} is not found in the text of this row", response.strip()
+        what, bare = f"the response marker {shown(response, 40)} is missing from the text of this row", response.strip()
         if bare and bare in text:
-            what = f"{what}, where {shown(bare, 40)} stands without its white space"
+            what = f"{what}; {shown(bare, 40)} appears without its white space"
         yield Fault(what, shown(text[-80:]), rule=BND004)
         return
     if not look.known or not look.chat:
@@ -276,7 +276,9 @@ def markers(look: RowLook) -> Iterator[Fault]:
             if span.part is Part.CONTENT and span.message >= 0:
                 at = text.find(bare, span.start, span.end)
                 if at >= 0:
-                    what = f"message {span.message} holds the marker {shown(bare, 40)}, which the mask takes for a turn"
+                    what = (
+                        f"message {span.message} contains the marker {shown(bare, 40)}, which the mask takes for a turn"
+                    )
                     yield Fault(what, message=span.message, span=(at, at + len(bare)), rule=BND005)
 
 
@@ -315,8 +317,8 @@ def _merged_markers(look: RowLook, response: str, instruction: str) -> Iterator[
 BND009 = major(
     "axolotl-dummy-edge",
     "Axolotl masks the edge of this answer",
-    "Before 0.19 its turn locator compares the tokens of the turn with `[[dummy_message]]`; tokens that both share"
-    " at an edge are taken for template. Answers that begin with [[ or end with ]] lose them.",
+    "Before 0.19 its turn locator compares the tokens of the turn with `[[dummy_message]]`; tokens that both"
+    " share at an edge count as template. Answers that begin with [[ or end with ]] lose them.",
     moves=("brackets",),
     bad=case(chat("list?", "[[1, 2], [3, 4]]"), preset="axolotl@0.18"),
     good=case(chat("list?", "[[1, 2], [3, 4]]"), preset="axolotl@0.19"),
@@ -335,7 +337,7 @@ def dummy_edges(look: RowLook) -> Iterator[Fault]:
         if lost and any(look.mask.drawn[first : last + 1]):
             yield Fault(
                 f"the {'first' if lost[0] == first else 'last'} token of message {turn.message} is masked:"
-                f" {look.context.traits.title} takes it for its own mark",
+                f" {look.context.traits.title} takes it for its own marker",
                 message=turn.message,
                 tokens=(max(lost[0] - 2, 0), lost[0] + 3),
                 changes=newer(look.context),
@@ -344,8 +346,8 @@ def dummy_edges(look: RowLook) -> Iterator[Fault]:
 
 BND003 = minor(
     "pieces-differ-from-whole",
-    "pieces encoded on their own give other ids than the whole text",
-    "Training ids then differ from what a server sends.",
+    "pieces encoded separately get other ids than the whole text",
+    "The training ids then differ from what a server sends.",
     data="match what the server does",
     bad=case(
         {"instruction": "Say a", "output": "nswer"},
@@ -374,7 +376,7 @@ def pieces(look: RowLook) -> Iterator[Fault]:
     if at < min(reach, len(whole)):
         yield Fault(
             f"encoded as a whole the text has {len(whole)} tokens, in parts {len(ids)}; they differ from token"
-            f" {at + shift}",
+            f" {at + shift} on",
             f"{look.spelling.quote(at + shift, at + shift + 3)} ≠ {pieces_of(whole[at : at + 3], reader)}",
             tokens=(at + shift - 2, at + shift + 3),
         )

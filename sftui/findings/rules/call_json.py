@@ -21,9 +21,9 @@ _QUOTED = chatml(
 
 TOO007 = major(
     "call-rendered-broken",
-    "a tool call is rendered as JSON that cannot be read",
-    "It begins as JSON and does not parse: the template writes a quote or bracket too many, arguments as Python prints"
-    " them, or values without tojson. What serves the model finds no call in it.",
+    "a tool call is rendered as invalid JSON",
+    "It begins as JSON but does not parse: the template writes a quote or bracket too many, arguments as Python"
+    " literals, or values without tojson. The inference server finds no call in it.",
     data="write the whole call with tojson in the template",
     leads_to=Consequence.GARBLED,
     bad=case(chat("Weather?", CALL), template=_QUOTED),

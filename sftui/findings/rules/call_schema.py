@@ -33,9 +33,9 @@ def _declared(**more: Any) -> dict[str, Any]:
 
 TOO008 = major(
     "call-against-schema",
-    "a tool call does not fit what its tool declares",
-    "A required argument is missing, a value has another type or is none of the choices, or the tool has no such"
-    " argument. What runs the tools may refuse such calls.",
+    "a tool call does not match its tool's schema",
+    "A required argument is missing, a value has the wrong type or is not one of the choices, or the tool has"
+    " no such argument. The code that runs the tools may reject such calls.",
     data="correct the call or the tool",
     repair=(DROP,),
     inherent=True,
@@ -71,14 +71,14 @@ def _misfits(
     properties, required = schema["properties"], schema.get("required")
     for key in required if isinstance(required, (list, tuple)) else ():
         if key in properties and key not in given:
-            yield f"has no {_named(key, inside)}, which is required", None
+            yield f"lacks the required argument {_named(key, inside)}", None
     for key, value in given.items():
         if isinstance(properties.get(key), Mapping):
             yield from _wrong(value, properties[key], _named(key, inside), deep)
     closed = schema.get("additionalProperties") is False
     for key in given if not schema.get("patternProperties") else ():
         if key not in properties:
-            yield f"gives {_named(key, inside)}, which is not declared", None if closed else Severity.INFO
+            yield f"passes {_named(key, inside)}, which the tool does not declare", None if closed else Severity.INFO
 
 
 def _wrong(value: Any, schema: Mapping[str, Any], name: str, deep: int) -> Iterator[tuple[str, Severity | None]]:
@@ -89,9 +89,9 @@ def _wrong(value: Any, schema: Mapping[str, Any], name: str, deep: int) -> Itera
     if value is None or deep > _DEEP:
         return
     if None not in kinds and not any(kind is not None and _is(value, kind) for kind in kinds):
-        yield f"gives {name} as {type_word(value)}, declared is {' or '.join(map(shown, names))}", None
+        yield f"passes {name} as {type_word(value)}; the tool declares {' or '.join(map(shown, names))}", None
     elif isinstance(choices, (list, tuple)) and 0 < len(choices) <= _CHOICES and value not in choices:
-        yield f"gives {name} as {shown(str(value), 30)}, which is none of its {len(choices)} choices", None
+        yield f"passes {name} as {shown(str(value), 30)}, which is not one of its {len(choices)} choices", None
     elif isinstance(value, Mapping) and isinstance(schema.get("properties"), Mapping):
         yield from _misfits(value, schema, name, deep + 1)
     elif isinstance(value, (list, tuple)) and isinstance(schema.get("items"), Mapping):

@@ -40,10 +40,10 @@ _OWN = chatml(
 
 TOO009 = major(
     "call-of-another-family",
-    "a call is written in the text as another family writes it",
-    "The template writes calls with marks of its own. What serves the model looks for those and takes this call for"
-    " words.",
-    data="store the call as a tool call of the message, which the template writes",
+    "a call is written as text in another model family's format",
+    "The template marks calls in its own format. The inference server looks for those marks and takes this call"
+    " for plain text.",
+    data="store the call as a tool call of the message, which the template renders",
     repair=(DROP,),
     bad=case(chat("Weather?", _SPOKEN, tools=[TOOL]), template=_OWN),
     good=case(chat("Weather?", CALL, tools=[TOOL]), template=_OWN),
@@ -83,9 +83,9 @@ _CITY = {**CALL, "tool_calls": [{"function": {"name": "get_weather", "arguments"
 
 TOO010 = major(
     "printed-by-python",
-    "calls or tools stand in the text as Python prints them",
-    "Single quotes, True and None are no JSON: the template prints a mapping without tojson. The model learns calls"
-    " that nothing parses.",
+    "tool calls or tools are rendered as Python literals",
+    "Single quotes, True and None are not JSON: the template prints a mapping without tojson. The model learns"
+    " calls that nothing can parse.",
     data="write tools and arguments with tojson in the template",
     repair=("fill-content",),
     leads_to=Consequence.GARBLED,
@@ -127,10 +127,12 @@ def printed_by_python(look: RowLook) -> Iterator[Fault]:
                 if isinstance(value, (bool, type(None))):
                     at = max(at, text.find(f"{json.dumps(str(key))}: {value}", start, end))
             if at >= 0:
-                yield Fault(f"{what} is printed by Python", shown(text[at : at + 80]), message=number)
+                yield Fault(
+                    f"{what} is a Python literal in the rendered text", shown(text[at : at + 80]), message=number
+                )
     for one in mappings(look.conversation.tools)[:_FIRST] if "{'" in text else ():
         if one and str(one) in text and str(one) not in look.spoken:
-            yield Fault("the tools are printed by Python", shown(str(one)))
+            yield Fault("the tools are Python literals in the rendered text", shown(str(one)))
             return
 
 
@@ -141,9 +143,9 @@ _AROUND = 60
 
 TPL024 = major(
     "mark-doubled",
-    "a mark stands twice, once from the data and once from the template",
-    "The message brings a mark, such as <think> or [INST], that the template writes around it as well.",
-    data="remove the mark from the data, or use a template without it",
+    "a tag appears twice, once from the data and once from the template",
+    "The message contains a tag, such as <think> or [INST], that the template also writes around it.",
+    data="remove the tag from the data, or use a template without it",
     repair=(DROP,),
     leads_to=Consequence.GARBLED,
     bad=case(chat("Why?", "<think>\nWell.\n</think>\nSo."), template=chatml("<think>\n{{ m.content }}<|im_end|>")),
@@ -164,6 +166,6 @@ def doubled_mark(look: RowLook) -> Iterator[Fault]:
             twice = re.compile(rf"{re.escape(found[1])}\s*{re.escape(found[1])}")
             doubled = twice.search(text, *look.message_spans.get(number, (0, 0)))
             if doubled and not twice.search(said) and tokenizer.token_id(found[1]) not in look.context.stops:
-                what = f"message {number} brings {shown(found[1])}, which the template writes there as well"
+                what = f"message {number} contains {shown(found[1])}, which the template also writes there"
                 yield Fault(what, message=number, span=doubled.span())
                 return

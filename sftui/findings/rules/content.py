@@ -34,8 +34,8 @@ _NULL = {"messages": [{"role": "user", "content": None}, {"role": "assistant", "
 CON001 = major(
     "content-none",
     "a message has no content",
-    "transformers 5 removes keys that are None; templates then raise or print nothing, and older versions printed"
-    " the word None. Content may be missing only beside tool calls.",
+    "transformers 5 removes keys that are None; templates then raise or print nothing, and older versions print"
+    " the word None. Content may be missing only next to tool calls.",
     data='fill the content with text, or ""',
     repair=("fill-content", DROP),
     bad=case(chat("hi", ("assistant", None))),
@@ -45,10 +45,10 @@ CON001 = major(
 
 CON002 = fatal(
     "content-is-a-list",
-    "content parts are printed as Python text, or not at all",
-    "The content is a list of parts but the template prints it as it stands, so the training text holds [{'type':"
-    " 'text', …}]; templates that print only strings leave it out.",
-    data="join the text parts of the message into one string",
+    "content parts are printed as Python literals, or not at all",
+    "The content is a list of parts but the template prints it as it is, so the training text contains"
+    " [{'type': 'text', …}]; templates that print only strings leave it out.",
+    data="join the text parts",
     repair=("join-parts", DROP),
     leads_to=Consequence.GARBLED,
     bad=case(GOOD, chat("hi", ("assistant", [{"type": "text", "text": "Hello."}])), tokenizer="llama3"),
@@ -58,8 +58,8 @@ CON002 = fatal(
 
 CON003 = major(
     "answer-empty",
-    "an answer or a text says nothing",
-    "There is no text, no tool call and no reasoning: the model is taught to end its turn at once.",
+    "an answer or a text is empty",
+    "It has no text, no tool call and no reasoning: the model learns to end its turn at once.",
     data="drop the message",
     repair=(DROP,),
     bad=case(chat("hi", "")),
@@ -69,8 +69,8 @@ CON003 = major(
 CON004 = major(
     "edge-white-space",
     "an answer begins or ends with white space, or is nothing else",
-    "White space at the edge merges with the header's tokens (BND001), is stripped by some templates (TPL009) and"
-    " breaks masks by generation tags before transformers 5.24 (GEN004, GEN005).",
+    "White space at the edges merges with the header's tokens (BND001), is stripped by some templates (TPL009)"
+    " and breaks generation-tag masks before transformers 5.24 (GEN004, GEN005).",
     data="strip the content",
     repair=("trim", DROP),
     bad=case(chat("hi", "  Hello.\n\n")),
@@ -80,8 +80,8 @@ CON004 = major(
 
 CON005 = major(
     "content-not-text",
-    "content is a number or another value that is no text",
-    "Lenient templates print it, others raise.",
+    "content is a number or another non-text value",
+    "Lenient templates print it, others raise an error.",
     data="store the content as text",
     repair=("fill-content", DROP),
     bad=case(chat("hi", ("assistant", 42)), tokenizer="llama3"),
@@ -130,19 +130,19 @@ def _no_text(look: RowLook, number: int, message: Message, content: Any) -> Iter
     if content is None:
         if _speaks(message):
             return
-        what = "has no key `content`" if "content" not in message.data else "has null as content"
+        what = "has no `content` key" if "content" not in message.data else "has null content"
         yield _about(look, CON001, number, f"({role}) {what}", severity=_worse(look))
     elif isinstance(content, (list, tuple)):
         yield from _parts(look, number, content)
     else:
-        what = f"({role}) has {type(content).__name__} {shown(str(content), 30)} as content, not text"
+        what = f"({role}) has {type(content).__name__} {shown(str(content), 30)} as content, which is not text"
         yield _about(look, CON005, number, what, str(content), _worse(look))
 
 
 CON010 = fatal(
     "torchtune-stale-content",
     "torchtune trains the previous message's text here",
-    "OpenAIToMessages keeps the text of the message before when content is None, so the answer is trained on the"
+    "OpenAIToMessages keeps the previous message's text when content is None, so the answer is trained on the"
     " user's words.",
     repair=("fill-content", DROP),
     leads_to=Consequence.GARBLED,
@@ -195,7 +195,7 @@ def _parts(look: RowLook, number: int, content: Sequence[Any]) -> Iterator[Fault
     if message.role == "assistant" and mute and not _speaks(message) and not any(map(str.strip, texts)):
         yield _about(look, CON003, number, "of the assistant is empty")
     kinds = " and ".join(dict.fromkeys(f"`{kind}`" for part in content if (kind := part_kind(part)) != "text"))
-    beside = f"; what it holds as {kinds} is no text" if kinds else ""
+    beside = f"; its parts ({kinds}) are not text" if kinds else ""
     if content and _stopped_here(look):
         what = f"message {number} has a list of parts as content, and the template fails on it{beside}"
         yield Fault(what, shown(str(content)), message=number, rule=CON002)
@@ -204,13 +204,13 @@ def _parts(look: RowLook, number: int, content: Sequence[Any]) -> Iterator[Fault
     for printed in (repr(list(content)), str(content)):
         at = rendered.text.find(printed)
         if at >= 0:
-            what = f"the template prints the content parts of message {number} as Python text{beside}"
+            what = f"the template prints the content parts of message {number} as Python literals{beside}"
             yield Fault(what, shown(printed), message=number, span=(at, at + len(printed)), rule=CON002)
             return
     # Messages of other roles go missing whole where the template does not know the role: TPL003 and TOO002 say that.
     lines = [line.strip() for text in texts for line in text.splitlines() if line.strip()]
     if lines and message.role in ("user", "assistant") and not any(line in rendered.text for line in lines):
-        what = f"the template prints nothing of the content parts of message {number}{beside}"
+        what = f"the template prints none of the content parts of message {number}{beside}"
         yield Fault(what, shown(str(content)), message=number, tokens=_place(look, number), rule=CON002)
 
 
@@ -226,7 +226,7 @@ def _edges(look: RowLook, number: int, message: Message, content: str) -> Iterat
     severity = None if head or tail > 1 else Severity.INFO
     middle = " … " if len(content) > head + tail + 24 else ""
     edge = content[: head + 12] + middle + content[-tail - 12 :] if tail else content[: head + 24]
-    what = f"of the assistant {where} character{'s' if head + tail > 1 else ''} of white space"
+    what = f"of the assistant {where} white space character{'s' if head + tail > 1 else ''}"
     yield _about(look, CON004, number, what, edge, severity)
 
 
@@ -254,7 +254,7 @@ def _place(look: RowLook, number: int) -> tuple[int, int] | None:
 CON007 = loud(
     "messages-as-json-text",
     "the messages are stored as JSON text",
-    "Axolotl parses them; TRL and others do not and fail, or train on the JSON.",
+    "Axolotl parses them; TRL and others do not, and fail or train on the JSON.",
     data="parse the column into a list",
     repair=("parse-json", DROP),
     bad=case(GOOD, {"messages": '[{"role": "user", "content": "hi"}, {"role": "assistant", "content": "Hello."}]'}),
@@ -273,16 +273,16 @@ def json_text(look: RowLook) -> Iterator[Fault]:
     """CON007: the column held JSON text, which few trainers parse."""
     data, column = look.inspection.row.data or {}, look.context.detected.fields.get("messages", "messages")
     if isinstance(data.get(column), str):
-        form = "JSON text" if printed_list(data[column]) is None else "a list as Python prints it, as text"
+        form = "JSON text" if printed_list(data[column]) is None else "a Python list literal stored as text"
         yield Fault(f"`{shown(column, 40)}` is {form}, which this trainer does not parse", shown(data[column]))
 
 
 CON006 = major(
     "ambiguous-columns",
     "the dataset has the columns of two formats",
-    "With `prompt` and `messages` side by side trainers pick one; TRL picks the first of a set, which changes with"
-    " the hash seed.",
-    data="remove the column that is not to be trained",
+    "With both `prompt` and `messages`, trainers pick one; TRL picks the first of a set, which changes with the"
+    " hash seed.",
+    data="remove the column that should not be trained",
     bad=case(*[{"prompt": "hi", **GOOD}] * 3),
 )
 
@@ -302,7 +302,7 @@ def two_formats(context: Context, sample: Sequence[Inspection]) -> Iterator[Faul
     used = set(context.detected.fields.values())
     names = ", ".join(f"`{column}`" for column in common)
     others = [column for column in common if column not in used]
-    what = f"the rows have {names}, which are formats of their own; sftui reads {context.detected.format}"
+    what = f"the rows have {names}, each a format of its own; sftui reads {context.detected.format}"
     yield Fault(what, names, title=f"remove {', '.join(f'`{other}`' for other in others)}", count=len(read))
 
 
@@ -316,8 +316,8 @@ def _fits(column: str, value: Any) -> bool:
 CON011 = minor(
     "unknown-keys",
     "messages have keys that the template never reads",
-    "Harmless in TRL, rejected by some services, forwarded by Axolotl only if the template mentions them.",
-    data="use a template that reads the key if you expected it to count",
+    "Harmless in TRL, rejected by some services; Axolotl passes them on only if the template mentions them.",
+    data="use a template that reads the key, if it should have an effect",
     bad=case(chat({"role": "user", "content": "hi", "mood": "glad"}, {"role": "assistant", "content": "Hello."})),
 )
 
@@ -343,9 +343,9 @@ _SLOTS = {"render.template": "llamafactory/qwen"}
 
 CON014 = fatal(
     "history-unpacked",
-    "LLaMA-Factory trains on the keys of a history, not on its texts",
-    "Each entry of `history` is unpacked into a question and an answer. A mapping of two keys gives the names of"
-    " its keys, a text of two characters its characters, and nothing is refused.",
+    "LLaMA-Factory trains on the keys of a history instead of its texts",
+    "Each entry of `history` is unpacked into a question and an answer. A mapping with two keys yields the"
+    " names of its keys, a text of two characters its characters, and nothing is rejected.",
     leads_to=Consequence.GARBLED,
     bad=case(
         {**_ALPACA, "history": [{"question": "Who?", "answer": "Me."}]}, preset="llamafactory@0.9", changes=_SLOTS
@@ -367,8 +367,8 @@ def history_of_keys(look: RowLook) -> Iterator[Fault]:
         pair = " and ".join(f"`{shown(str(look.messages[i].content), 40)}`" for i in (at, at + 1))
         more = f" ({len(unpacked)} in this row)" if len(unpacked) > 1 else ""
         yield Fault(
-            f"{look.messages[at].origin} is no pair of texts: {look.context.traits.title} takes its {what} {pair} for"
-            f" the question and the answer, and trains on them{more}",
+            f"{look.messages[at].origin} is not a pair of texts: {look.context.traits.title} takes its {what}"
+            f" {pair} as question and answer and trains on them{more}",
             pair,
             message=at,
             tokens=_place(look, at + 1),
@@ -422,8 +422,8 @@ CON008 = minor(
 
 CON012 = minor(
     "escaped-line-breaks",
-    "the text has the two characters \\n where a line break was meant",
-    "An escape that was escaped twice: the model learns to print a backslash and an n.",
+    "the text contains a literal \\n instead of a line break",
+    "An escape was escaped twice: the model learns to print a backslash and an n.",
     data="replace the two characters with a line break",
     bad=case(chat("hi", "one\\ntwo\\nthree")),
     good=case(chat("hi", "one\ntwo\nthree")),
@@ -449,7 +449,7 @@ def broken_characters(look: RowLook) -> Iterator[Fault]:
                 serious = match.re is not _INVISIBLE
                 around = text[max(0, match.start() - 20) : match.end() + 20]
                 yield Fault(
-                    f"{look.name(number)} holds {_what(match)} at character {match.start()}",
+                    f"{look.name(number)} contains {_what(match)} at character {match.start()}",
                     shown(around),
                     message=number,
                     severity=Severity.WARNING if serious or match.group() in "\u202e\u202d" else None,
@@ -461,7 +461,7 @@ def broken_characters(look: RowLook) -> Iterator[Fault]:
             if bare.count(_ESCAPED) > 1:
                 escaped = True
                 at = bare.index(_ESCAPED)
-                what = f"{look.name(number)} holds the characters \\n {bare.count(_ESCAPED)} times and no line break"
+                what = f"{look.name(number)} contains the characters \\n {bare.count(_ESCAPED)} times and no line break"
                 yield Fault(what, shown(bare[max(0, at - 20) : at + 30]), message=number, rule=CON012)
 
 
@@ -502,6 +502,6 @@ _KINDS = (
 
 def _what(match: re.Match[str]) -> str:
     if match.re in (_MOJIBAKE, _GBK, _CYRILLIC):
-        return f"what looks like UTF-8 read as another encoding ({shown(match.group(), 20)})"
+        return f"what looks like UTF-8 read in another encoding ({shown(match.group(), 20)})"
     code = ord(match.group())
     return f"{next(what for first, last, what in _KINDS if first <= code <= last)} U+{code:04X}"

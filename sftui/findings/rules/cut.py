@@ -24,7 +24,7 @@ _TAIL = 2_000
 CON017 = major(
     "answer-cut",
     "an answer leaves something open at its end, or its row says that it was cut",
-    "The row says that its generator reached the limit (finish_reason: length), or the answer opens a code block, JSON"
+    "The row says that its generator hit the length limit (finish_reason: length), or the answer opens a code block, JSON"
     " or a bracket and never closes it. The model learns to stop in the middle.",
     data="generate the answer again with a higher limit",
     repair=(DROP,),
@@ -49,7 +49,7 @@ def limited(look: RowLook) -> Iterator[Fault]:
     """CON017: the row itself says that its answer reached a limit."""
     for where, value in _limits(look):
         yield Fault(
-            f"`{where}` is {shown(value, 20)}: the answer was cut at the limit of its generator", f"{where}: {value}"
+            f"`{where}` is {shown(value, 20)}: the generator's length limit cut the answer", f"{where}: {value}"
         )
 
 
@@ -72,9 +72,9 @@ def open_ended(look: RowLook) -> Iterator[Fault]:
         if "```" in said and said.count("```") % 2 and _open_fence(said):
             what, severity = "opens a code block and never closes it", None
         elif said[:1] in "{[" and _JSON.match(said) and _open_json(said):
-            what, severity = "begins as JSON and is never closed", None
+            what, severity = "begins as JSON and never closes it", None
         elif _open_bracket(said):
-            what, severity = "opens a bracket in its last line and ends before it is closed", Severity.INFO
+            what, severity = "opens a bracket in its last line and never closes it", Severity.INFO
         else:
             continue
         yield Fault(f"{look.name(number)} {what}", shown(said[-60:]), severity, message=number)
@@ -117,10 +117,9 @@ def _open_bracket(text: str) -> bool:
 
 CON018 = major(
     "answers-cut-at-one-length",
-    "many answers have the very same length in tokens, and hardly any is longer",
-    "They probably reached the limit of their generator and end in the middle: whole answers have lengths of all"
-    " kinds.",
-    data="drop the rows of that length, or generate them again with a higher limit",
+    "many answers have exactly the same length in tokens, and hardly any is longer",
+    "They probably hit their generator's length limit and end in the middle: complete answers vary in length.",
+    data="drop the rows of that length, or regenerate them with a higher limit",
     inherent=True,
     bad=Case([chat(f"Tell {n}.", "so it goes " * min(20 + n, 60)) for n in range(80)]),
     good=Case([chat(f"Tell {n}.", "so it goes " * (20 + n)) for n in range(80)]),
@@ -160,8 +159,8 @@ def _near(lengths: Mapping[int, int], length: int) -> float:
 
 CON022 = minor(
     "answers-stop-in-a-sentence",
-    "some answers stop in the middle of a sentence, where nearly all others end one",
-    "They may have been cut by the limit of what wrote them.",
+    "some answers stop mid-sentence, while nearly all others end one",
+    "The generator's length limit may have cut them.",
     data="look at the rows, and drop those that are cut",
     inherent=True,
     bad=Case([*[chat("hi", f"{_PROSE}.")] * 60, chat("hi", _PROSE)]),
@@ -175,5 +174,5 @@ def stops_short(checks: DatasetChecks) -> Iterator[Fault]:
     """CON022: only in sets of which nearly all longer answers end with a full stop, a fence or the like."""
     found = checks.stopped_short
     if found.count and checks.judged >= _ENOUGH and checks.ended >= _NEARLY_ALL * checks.judged:
-        what = f"{found.count:,} of {checks.judged:,} longer answers stop in the middle of a sentence"
-        yield Fault(f"{what}, and {checks.ended:,} end with one", tally=found)
+        what = f"{found.count:,} of {checks.judged:,} longer answers stop mid-sentence"
+        yield Fault(f"{what}, and {checks.ended:,} end with a complete one", tally=found)

@@ -66,7 +66,7 @@ def _last_solid(look: RowLook, end: int) -> int:
 EOS001 = fatal(
     "no-stop-token",
     "the row does not end with a stop token",
-    "The model is never shown where an answer ends, and rambles to the token limit. Rows that were cut are TRU002.",
+    "The model never sees where an answer ends, and rambles up to the token limit. Rows that were cut are TRU002.",
     leads_to=Consequence.UNSTOPPED,
     moves=("appended",),
     bad=case(TEXT),
@@ -95,7 +95,7 @@ def no_stop(look: RowLook) -> Iterator[Fault]:
         return  # TPL025: an end behind a header would be no cure
     appends = look.facts.eos_id is not None and not look.stored and look.context.traits.by_hand
     yield Fault(
-        f"the row ends with {look.spelling.token(last)}, which is no stop token",
+        f"the row ends with {look.spelling.token(last)}, which is not a stop token",
         tokens=(last - 5, n),
         changes=[("tokenize.append_eos", "if_missing_ids")] if appends else (),
         severity=Severity.WARNING if is_prose(look) else None,
@@ -164,8 +164,8 @@ def is_prose(look: RowLook) -> bool:
 EOS004 = fatal(
     "terminator-not-trained",
     "the end of a trained answer is masked",
-    "The answer is trained but its stop token is not, so the model never learns to stop. Axolotl trains only tokens"
-    " of eot_tokens, by default the tokenizer's EOS, which Gemma's template never prints.",
+    "The answer is trained but its stop token is not, so the model won't learn to stop. Axolotl trains only"
+    " tokens in eot_tokens, by default the tokenizer's EOS, which Gemma's template never writes.",
     leads_to=Consequence.UNSTOPPED,
     moves=("stops", "behind stops"),
     bad=case(GOOD, changes={"mask.rule": "assistant", "mask.terminator": "mask"}),
@@ -181,8 +181,9 @@ EOS004 = fatal(
 EOS006 = fatal(
     "stop-masked-by-max-length",
     "torchtune masks the last token as soon as max_seq_len is set",
-    "Its Qwen tokenizers replace the last value of the mask even where nothing was cut, so the stop token of the"
-    " last answer is never learnt. Llama 3 is spared: its turn end stands before that token.",
+    "Its Qwen tokenizers overwrite the last value of the mask even if nothing was cut, so the model never"
+    " learns the stop token of the last answer. Llama 3 is not affected: its end-of-turn token comes before"
+    " that token.",
     leads_to=Consequence.UNSTOPPED,
     moves=("stops",),
     bad=case(GOOD, preset="torchtune@0.7", changes={"length.max": 100}),
@@ -192,8 +193,8 @@ EOS006 = fatal(
 
 GEN003 = fatal(
     "turn-end-outside-tag",
-    "the turn end stands outside the generation tag",
-    "The answer is trained but not its stop token, so the model never learns to stop.",
+    "the end of turn is outside the generation tag",
+    "The answer is trained but its stop token is not, so the model won't learn to stop.",
     tags=True,
     leads_to=Consequence.UNSTOPPED,
     moves=("answers",),
@@ -221,7 +222,7 @@ def masked_stop(look: RowLook) -> Iterator[Fault]:
     rule = GEN003 if look.recipe.mask.rule == "generation_tag" else EOS004
     if look.labels.reasons[stop] is Reason.FORCED and Quirk.MASKS_END in look.context.traits.quirks:
         yield Fault(
-            f"{look.spelling.token(stop)} at the end is masked because max_seq_len is set, though nothing is cut",
+            f"{look.spelling.token(stop)} at the end is masked because max_seq_len is set, although nothing is cut",
             message=turn.message,
             tokens=(max(turn.content[0], stop - 4), stop + 1),
             changes=() if look.cut else [("length.max", None)],
@@ -253,8 +254,9 @@ _ENDED = {"input_ids": [300, 301, 302, 2], "labels": [300, 301, 302, 2], "attent
 EOS002 = fatal(
     "eos-masked-as-pad",
     "EOS is masked because it is also the pad token",
-    "A collator set every label equal to the pad id to -100, so the real EOS is never learnt. LLaMA-Factory"
-    " and torchtune pad labels on their own, Unsloth repairs the pad token itself: none of them is affected.",
+    "A collator set every label equal to the pad id to -100, so the model never learns the real EOS."
+    " LLaMA-Factory and torchtune pad labels separately, Unsloth repairs the pad token itself: none of them is"
+    " affected.",
     leads_to=Consequence.UNSTOPPED,
     bad=stored_case({**_ENDED, "labels": [300, 301, 302, -100]}, tokenizer="llama3", facts={"eos_id": 2, "pad_id": 2}),
     good=stored_case(_ENDED, tokenizer="llama3", facts={"eos_id": 2, "pad_id": 2}),
@@ -280,15 +282,15 @@ def stop_as_pad(look: RowLook) -> Iterator[Fault]:
     if behind and not any(drawn[i] for i in places):
         same = facts.pad_id in (None, facts.eos_id)
         rule, more = (EOS002, "; pad and EOS are the same token") if same else (EOS004, "")
-        what = f"the label of {look.spelling.token(behind[0])} is masked behind a trained token{more}"
+        what = f"the label of {look.spelling.token(behind[0])} after a trained token is masked{more}"
         yield Fault(what, tokens=(behind[0] - 3, behind[0] + 1), rule=rule)
 
 
 EOS007 = minor(
     "doubled-stop-token",
-    "two stop tokens follow each other",
-    "Data and template, or template and trainer, both add one. Two that the template itself writes are not reported:"
-    " some families mean them.",
+    "two stop tokens in a row",
+    "Both the data and the template add one, or both the template and the trainer. Pairs that the template"
+    " itself writes are not reported: some families use them on purpose.",
     data="remove the stop token from the data",
     bad=case(chat("hi", "Hello.<|im_end|>")),
 )
@@ -313,15 +315,15 @@ def doubled_stop(look: RowLook) -> Iterator[Fault]:
             continue
         apart = not all(map(blank, range(before + 1, i))) or i >= look.padding
         if not apart and {ids[before], ids[i]} <= look.row_stops and look.mask.drawn[before] and look.mask.drawn[i]:
-            what = f"{look.spelling.token(before)} and {look.spelling.token(i)} follow each other and both are trained"
+            what = f"{look.spelling.token(before)} is followed by {look.spelling.token(i)}, and both are trained"
             yield Fault(what, tokens=(before, i + 1))
 
 
 EOS012 = fatal(
     "foreign-stop-text",
-    "the stop token of another family stands in the text",
-    "This tokenizer has no such control token, so the model learns to write it out, letter by letter where it is no"
-    " token at all.",
+    "the text contains another model family's stop token",
+    "This tokenizer has no such control token, so the model learns to write it as text, letter by letter if it"
+    " is not a token at all.",
     data="remove or replace it in the data",
     repair=("strip-tokens", DROP),
     leads_to=Consequence.GARBLED,
@@ -392,9 +394,9 @@ _RESERVED = re.compile(r"reserved|<unused\d|<extra_id_|placeholder_\d|<\|dummy")
 
 EOS003 = fatal(
     "wrong-stop-token",
-    "the trained terminator is not what generation stops on",
-    "Answers end with one token while generation_config.json, or the tokenizer's EOS, names another, so generation"
-    " runs on.",
+    "answers end with a token that generation does not stop on",
+    "Answers end with one token while generation_config.json, or the tokenizer's EOS, names another, so"
+    " generation does not stop.",
     leads_to=Consequence.UNSTOPPED,
     moves=("stops",),
     bad=case(GOOD, tokenizer="gemma", generation_config={"eos_token_id": 1}),
@@ -423,13 +425,13 @@ def wrong_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault
         # Trainer copies the tokenizer's EOS into generation_config, so an EOS that was chosen is one that stops.
         if end not in context.generation_stops and not (context.recipe.tokenizer.eos_token and own):
             names = ", ".join(context.tools.tokenizer.piece(i) for i in sorted(context.generation_stops))
-            what = f"answers end with {piece} and generation_config.json stops on {names}"
+            what = f"answers end with {piece} but generation_config.json stops on {names}"
             if own and rendered is None:
                 # The trainer chose it: transformers' Trainer (4.56 and later, `align_special_tokens`) then adds it for
                 # the model that it saves, of which an adapter has nothing.
                 kept = "the model's generation_config.json, which a merged adapter keeps,"
-                what = f"answers end with {piece}, and {kept} stops on {names}"
-                fix = f"add {end} ({piece}) to eos_token_id in the generation_config.json that is served"
+                what = f"answers end with {piece} but {kept} stops on {names}"
+                fix = f"add {end} ({piece}) to eos_token_id in the generation_config.json you serve with"
                 yield Fault(what, shows, Severity.INFO, title=fix)
                 return
             yield Fault(what, shows, changes=chosen)
@@ -438,7 +440,8 @@ def wrong_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault
         # A trainer that knows the tokenizer's EOS writes it into the model's configs; who loads the base model has what
         # stands there.
         yield Fault(
-            f"answers end with {piece} and config.json stops on {names}, with no generation_config.json beside it",
+            f"answers end with {piece} but config.json stops on {names}, and there is no generation_config.json"
+            " next to it",
             shows,
             Severity.WARNING if own else None,
             changes=() if own else chosen,
@@ -485,8 +488,8 @@ _WIDE_TAGS = tagged().replace("{% endgeneration %}", "{{ '\n' }}{% endgeneration
 
 EOS008 = minor(
     "trained-after-stop",
-    "white space behind the stop token is trained",
-    "Generation stops before it, so the loss there teaches nothing; it does no harm.",
+    "white space after the stop token is trained",
+    "Generation stops before it, so its loss teaches nothing; it does no harm.",
     data="end the turn with the stop token in the template",
     tags=True,
     moves=("behind stops",),
@@ -509,7 +512,7 @@ def behind_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Faul
         # Only the hand-written preparations can leave it out: no trainer has a key for it.
         by_hand = context.traits.by_hand
         yield Fault(
-            f"in {len(found)} of {len(sample)} sampled rows {look.spelling.token(at)} behind the stop token is trained",
+            f"in {len(found)} of {len(sample)} sampled rows {look.spelling.token(at)} after the stop token is trained",
             look.spelling.quote(at - 2, at + 1),
             changes=[("mask.trailing", "mask")] if by_hand else [],
             fix=None if by_hand else tight_tags(context, EOS008, look.rendered),
@@ -525,8 +528,8 @@ def _blank_behind(look: RowLook) -> int | None:
 
 EOS009 = fatal(
     "trl-text-column-without-eos",
-    "this TRL appends EOS only to a column called `text`",
-    "Before 1.15 the map that appends EOS tests for the literal name, so another dataset_text_field gets none.",
+    "this TRL appends EOS only to a column named `text`",
+    "Before 1.15, the map that appends EOS checks for the literal name, so another dataset_text_field gets none.",
     leads_to=Consequence.UNSTOPPED,
     moves=("appended",),
     bad=case({"body": "Q: hi\nA: Hello."}, preset="trl@1.14", changes={"own.dataset_text_field": "body"}),
@@ -542,7 +545,7 @@ def literal_text_column(context: Context, sample: Sequence[Inspection]) -> Itera
     if column is None or not texts:
         return
     yield Fault(
-        f"this {context.traits.title} appends EOS to the column `text` only, and the text is in `{shown(column, 40)}`",
+        f"this {context.traits.title} appends EOS only to the column `text`, but the text is in `{shown(column, 40)}`",
         column,
         changes=newer(context),
         title=f"use {context.traits.title} 1.15 or later, or rename the column to text",
@@ -553,8 +556,8 @@ def literal_text_column(context: Context, sample: Sequence[Inspection]) -> Itera
 EOS010 = major(
     "control-tokens-untrained",
     "the template's control tokens are new to this base model",
-    "The tokenizer brings no template of its own, so the control tokens that the recipe's template writes were"
-    " hardly trained. LoRA on attention alone leaves their embeddings as they are and the model never emits them.",
+    "The tokenizer has no template of its own, so the control tokens in the recipe's template were hardly"
+    " trained. LoRA on attention alone leaves their embeddings unchanged, and the model never emits them.",
     bad=case(GOOD, template=chatml(), facts={"chat_templates": {}}),
 )
 
@@ -571,7 +574,7 @@ def new_tokens(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault
         ]
         if used:
             yield Fault(
-                f"the tokenizer brings no chat template, so {', '.join(used[:4])} are probably untrained in this model",
+                f"the tokenizer has no chat template, so {', '.join(used[:4])} are probably untrained in this model",
                 " ".join(used),
             )
             return
@@ -580,7 +583,10 @@ def new_tokens(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault
             continue
         for token, label in zip(inspection.tokens.input_ids, inspection.labels.counted):
             if label >= 0 and tokenizer.is_special(token) and _RESERVED.search(tokenizer.piece(token)):
-                what = f"{shown(tokenizer.piece(token), 40)} is trained, a reserved token that the model has never seen"
+                what = (
+                    f"{shown(tokenizer.piece(token), 40)} is trained, but it is a reserved token that the model has"
+                    " never seen"
+                )
                 yield Fault(what, shown(tokenizer.piece(token), 40), of=[inspection])
                 return
 
@@ -588,7 +594,7 @@ def new_tokens(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault
 EOS011 = fatal(
     "template-ends-without-stop",
     "the template writes nothing after the last answer",
-    "Single-turn sets then hold no stop token at all, as with GLM-4 MoE.",
+    "Single-turn sets then contain no stop token at all, as with GLM-4 MoE.",
     data="append the stop token, or use another template",
     leads_to=Consequence.UNSTOPPED,
     bad=case(GOOD, template=chatml("{{ m.content }}")),

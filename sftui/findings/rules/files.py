@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 ROW006 = loud(
     "file-damaged",
-    "a file of the data cannot be read whole",
-    "It is cut off, its compressed data or a part of it is broken, or it cannot be opened. Rows are missing that"
-    " nobody counts: what is read looks like a smaller dataset. `datasets` raises at such a file; other readers may"
-    " stop there without a word.",
+    "a data file cannot be read completely",
+    "It is cut off, it or its compressed data is damaged, or it cannot be opened. Rows go missing without"
+    " notice: what is left looks like a smaller dataset. `datasets` raises an error on such a file; other"
+    " readers may silently stop there.",
     scope="dataset",
-    data="copy or write the file again; `gzip -t FILE` and `zstd -t FILE` say whether it is whole",
+    data="copy or write the file again; `gzip -t FILE` and `zstd -t FILE` check whether it is intact",
     leads_to=None,
     bad=case(GOOD, damage=(("t.jsonl.gz", 1, "its compressed data is damaged: it ends before its time"),)),
 )
@@ -43,14 +43,16 @@ def damaged_files(damage: Iterable[Damage]) -> tuple[Finding, ...]:
 
 
 MORE_FIRST = (
-    "put what has more first, or write the key there, too; as Parquet, `sftui convert` gives all rows the same keys"
+    "put the file with more keys first, or add the key there too; `sftui convert` to Parquet gives all rows the"
+    " same keys"
 )
 ROW010 = loud(
     "files-refused-by-loader",
-    "the trainer's loader stops at the files",
-    "`datasets` takes columns, keys and types from what comes first: the first 10 MB of a JSON file, 10,000 rows of a"
-    " CSV, the schema of the first Parquet file. What comes later may lack some, never have more, nor another type. It"
-    " has no type for maps, and its JSON reader refuses a key that stands twice. The run never starts.",
+    "the trainer's loader fails on the files",
+    "`datasets` takes columns, keys and types from what comes first: the first 10 MB of a JSON file, 10,000"
+    " rows of a CSV, the schema of the first Parquet file. Later data may lack some of them, but must not add"
+    " any or change a type. It has no type for maps, and its JSON reader rejects duplicate keys. The run never"
+    " starts.",
     scope="setup",
     data=MORE_FIRST,
     bad=case(GOOD, preset="trl@1.16", second=({**GOOD, "tools": "[]"},)),
@@ -69,10 +71,10 @@ def refused_files(problem: Problem | None) -> tuple[Finding, ...]:
 ROW011 = loud(
     "dates-become-times",
     "texts that are all dates reach the trainer as timestamps",
-    "`datasets` makes timestamps of a JSON file's texts where all of a place are dates or times, such as 2024-05-02 or"
-    " 2024-05-02T10:00:00Z. They are no text: TRL stops at a completion ('datetime.datetime' object has no attribute"
-    " 'endswith'), templates stop at a content, or write `<datetime>` or another text for it. Fractions of a second and"
-    " dates that do not exist stay text.",
+    "`datasets` turns the texts of a JSON file into timestamps where all texts in one place are dates or times,"
+    " such as 2024-05-02 or 2024-05-02T10:00:00Z. Timestamps are not text: TRL fails on a completion"
+    " ('datetime.datetime' object has no attribute 'endswith'), templates fail on a content, or write"
+    " `<datetime>` or another text instead. Fractions of a second and dates that do not exist stay text.",
     data="store the data as Parquet, where text stays text (`sftui convert` writes it)",
     leads_to=Consequence.GARBLED,
     bad=case({"prompt": "When?", "completion": "2024-05-02"}, preset="trl@1.16", looked_at=1),
@@ -85,4 +87,4 @@ def times(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     """ROW011: each place that the conversation is read from."""
     reading, columns = context.detected.reading, tuple(dict.fromkeys(context.detected.fields.values()))
     for path in reading.times(columns) if reading is not None else ():
-        yield Fault(f"every `{visible(path)}` is a date, which datasets reads as a time and not as text")
+        yield Fault(f"every `{visible(path)}` is a date, which datasets reads as a timestamp instead of text")

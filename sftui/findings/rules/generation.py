@@ -108,13 +108,13 @@ def disagreement(methods: Sequence[AnswerSpans], text: str) -> tuple[int, str, R
                 first, last = inner[1] - len(said.lstrip()), inner[0] + len(said.rstrip())
                 if (first < start and not _OPENING.fullmatch(text, first, start)) or last > end:
                     what = (
-                        f"by {method.method} message {number} is characters {start}–{end}, by two sentinels its"
-                        f" content is {inner[0]}–{inner[1]}"
+                        f"{method.method} puts message {number} at characters {start}–{end}, but two sentinels"
+                        f" put its content at {inner[0]}–{inner[1]}"
                     )
                     return number, what, (min(start, inner[0]), max(end, inner[1]))
             for other, place in contents.items():
                 if other != number and place[0] < end and start < place[1]:
-                    what = f"by {method.method} the span of message {number} reaches into message {other}"
+                    what = f"by {method.method}, the span of message {number} reaches into message {other}"
                     return number, what, (start, end)
     for number in set.intersection(*(set(one.found) for one in outer)) if len(outer) > 1 else ():
         ends = {len(text[: one.found[number][1]].rstrip()) for one in outer}
@@ -131,8 +131,8 @@ _OTHERS = ("user", "system", "tool")
 
 GEN001 = fatal(
     "no-generation-tags",
-    "the mask needs {% generation %} tags and the template has none",
-    "transformers then returns a mask of zeros with one warning. 27 of 28 stock templates lack the tag.",
+    "the mask needs {% generation %} tags but the template has none",
+    "transformers then returns a mask of zeros with a single warning. 27 of 28 stock templates lack the tags.",
     tags=True,
     leads_to=Consequence.UNTRAINED,
     moves=("answers",),
@@ -153,7 +153,7 @@ def no_tags(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     ]
     if without:
         yield Fault(
-            "the mask is drawn from {% generation %} tags and the chat template has none",
+            "the mask comes from {% generation %} tags but the chat template has none",
             context.tools.template_name,
             template=GENERATION_TAGS,
             title="add generation tags to the chat template",
@@ -171,8 +171,8 @@ def refused_untagged(context: Context, inspection: Inspection) -> bool:
 
 GEN009 = loud(
     "slow-tokenizer",
-    "the mask needs offsets and the tokenizer is slow",
-    "transformers maps the tags to tokens by offsets, which fast tokenizers alone have.",
+    "the mask needs offsets but the tokenizer is slow",
+    "transformers maps the tags to tokens by offsets, which only fast tokenizers have.",
     data="use the fast tokenizer, or a mask that works on ids",
     moves=("behind stops",),
     bad=case(GOOD, template=tagged(), changes=TAGS, facts={"is_fast": False}),
@@ -190,7 +190,7 @@ def slow_tokenizer(context: Context, sample: Sequence[Inspection]) -> Iterator[F
 GEN004 = fatal(
     "mask-lost",
     "the generation mask loses this answer and all later ones",
-    "transformers before 5.24 looks for the token at the first character of the span; with trim_offsets leading"
+    "transformers before 5.24 looks up the token at the first character of the span; with trim_offsets, leading"
     " white space has none, and the search stops.",
     repair=("trim", DROP),
     leads_to=Consequence.UNTRAINED,
@@ -202,8 +202,8 @@ GEN004 = fatal(
 GEN005 = fatal(
     "mask-runs-to-the-end",
     "the generation mask also covers other roles",
-    "Where the span ends in a character without a token, transformers before 5.24 trains everything to the end, the"
-    " next user turn too.",
+    "If the span ends in a character without a token, transformers before 5.24 trains everything to the end,"
+    " including the next user turn.",
     repair=("trim", DROP),
     tags=True,
     leads_to=Consequence.QUESTIONS,
@@ -252,7 +252,7 @@ def lost_or_spilled(look: RowLook) -> Iterator[Fault]:
         if turn.has_content and not look.trains(turn.content) and _tagged(look, turn.content, generation)
     ]
     if lost:
-        what = f"{len(lost)} of {len(look.answers)} answers have a generation span and no trained token"
+        what = f"{len(lost)} of {len(look.answers)} answers have a generation span but no trained token"
         yield Fault(what, message=lost[0].message, tokens=lost[0].content, rule=GEN004)
 
 
@@ -280,8 +280,8 @@ _HEADER_TAGGED = (
 GEN002 = minor(
     "header-trained",
     "tokens of the answer's header are trained",
-    "The server supplies them, so loss there teaches nothing a user sees. torchtune trains whole headers by"
-    " design and has no switch for it.",
+    "The server supplies them, so their loss teaches nothing that a user sees. torchtune always trains whole"
+    " headers and has no option for it.",
     tags=True,
     moves=("headers",),
     bad=case(GOOD, changes={"mask.rule": "turn_full"}),
@@ -317,8 +317,8 @@ def _masking_opened(look: RowLook) -> Changes:
 GEN011 = major(
     "empty-think-trained",
     "an empty think block is trained",
-    "The template writes <think></think> into answers without reasoning and the mask covers it: the model learns to"
-    " skip reasoning.",
+    "The template writes <think></think> into answers without reasoning, and the mask covers it: the model"
+    " learns to skip reasoning.",
     data="mask the block, or supply the reasoning",
     tags=True,
     aliases=("THK002",),
@@ -361,8 +361,8 @@ def empty_think(look: RowLook) -> Iterator[Fault]:
 GEN000 = major(
     "span-methods-disagree",
     "independent ways to find the answers disagree",
-    "Generation tags, growing prefixes and marked renders should all find the same text. Where they part, no single"
-    " mask can be trusted.",
+    "Generation tags, growing prefixes and marked renders should all find the same text. If they disagree, no"
+    " single mask can be trusted.",
     data="look at the row; prefer the generation tags of a tested template",
     tags=True,
     moves=("answers",),
@@ -422,7 +422,7 @@ def _disagreement(look: RowLook) -> tuple[int, str, tuple[int, int]] | None:
 GEN007 = fatal(
     "offsets-wrong",
     "the tokenizer's offsets cannot be right",
-    "They are empty, go backwards or do not cover the text, so every mask that is drawn from characters is wrong.",
+    "They are empty, run backwards or do not cover the text, so every mask based on characters is wrong.",
     data="upgrade tokenizers, or use a mask that works on ids",
     bad=case(GOOD, edit="offsets_lost"),
 )
@@ -439,6 +439,6 @@ def offsets(look: RowLook) -> Iterator[Fault]:
     placed = [start for start in starts if start != NOWHERE] if nowhere else starts
     back = list(map(gt, placed, placed[1:])).count(True)
     if reach < len(text) * 0.5 or empty > len(starts) * 0.5 or back > len(starts) * 0.05:
-        turns = f", and {back} go backwards" if back else ""
+        turns = f", and {back} run backwards" if back else ""
         what = f"the offsets reach character {max(reach, 0)} of {len(text)}, {empty} of {len(starts)} are empty{turns}"
         yield Fault(what, tokens=(0, len(starts)))

@@ -20,10 +20,10 @@ _ENOUGH, _MOST = 3, 0.8
 
 CON016 = major(
     "role-word-in-text",
-    "messages begin with the word of a role from another format",
-    "`Human:` or `Assistant:` was a turn header elsewhere. The template writes its own, so the model is asked with both"
-    " and learns to begin its answers with the word.",
-    data="remove the words from the data",
+    "messages begin with another format's role label",
+    "`Human:` or `Assistant:` was a turn header in another format. The template writes its own, so the model"
+    " sees both and learns to begin its answers with the label.",
+    data="remove the labels from the data",
     bad=case(*[chat(f"Human: {word}?", f"Assistant: {word}.") for word in ("One", "Two", "Three")]),
     good=case(*[chat(f"{word}?", "User: anyone. Assistant: a model.") for word in ("One", "Two", "Three")]),
 )
@@ -59,8 +59,9 @@ _SCRIPT = re.compile(r"^(?:Assistant|ASSISTANT|AI|Bot|Chatbot|Robot|Computer) ?:
 
 INJ003 = major(
     "turn-header-in-answer",
-    "an answer goes on with a turn header of another format",
-    "Whoever wrote it ran past the end of its turn and wrote the next question as well. The model learns to do so.",
+    "an answer continues with another format's turn header",
+    "Whatever wrote it ran past the end of its turn and wrote the next question as well. The model learns to do"
+    " the same.",
     data="cut the answer before the header",
     repair=(DROP,),
     inherent=True,
@@ -85,7 +86,7 @@ def header_inside(look: RowLook) -> Iterator[Fault]:
             continue
         token = tokenizer.token_id(found[0])
         if token is None or not tokenizer.is_special(token):
-            what = f"{look.name(number)} goes on with {shown(found[0], 20)}, which begins a turn in another format"
+            what = f"{look.name(number)} continues with {shown(found[0], 20)}, which begins a turn in another format"
             severity = Severity.INFO if found["word"] else None
             yield Fault(what, shown(text[max(0, found.start() - 30) : found.end() + 50]), severity, message=number)
             return

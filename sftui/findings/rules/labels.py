@@ -44,7 +44,8 @@ _FLAG_NAMES = frozenset(_FLAGS)
 LAB001 = fatal(
     "nothing-trained",
     "no token of the row is trained",
-    "All labels are -100: the loss is NaN or zero, or the row is dropped without a count. The finding names the cause.",
+    "All labels are -100: the loss is NaN or zero, or the row is dropped without being counted. The finding"
+    " names the cause.",
     data="repair the cause",
     repair=(DROP,),
     leads_to=Consequence.UNTRAINED,
@@ -69,9 +70,9 @@ def nothing_trained(look: RowLook) -> Iterator[Fault]:
 def _cause(look: RowLook) -> str:
     rule = look.recipe.mask.rule
     if look.stored:
-        return "all its stored labels are masked"
+        return "all stored labels are masked"
     if look.labels.weights is not None and look.labels.ranges:
-        return "every message that could be trained has the weight 0"
+        return "every trainable message has the weight 0"
     if rule == "generation_tag" and not look.rendered.has_generation_tag:
         return "the chat template has no generation tags (GEN001)"
     if rule == "markers":
@@ -79,7 +80,7 @@ def _cause(look: RowLook) -> str:
     if look.chat and look.context.traits.answering.isdisjoint(look.roles):
         return "no message is from the assistant (ROL001, ROL002)"
     if look.chat and all(not text_of(message).strip() for message in look.messages if message.role == "assistant"):
-        return "the assistant says nothing (CON003)"
+        return "the assistant's message is empty (CON003)"
     if look.inspection.boundary is not None and look.inspection.boundary.prompt_length >= len(look.tokens):
         return "the prompt is as long as the whole row"
     counts = Counter[Reason]()
@@ -97,9 +98,9 @@ _STRICT = (
 LAB015 = fatal(
     "no-answer-rendered",
     "no answer of the row reaches the model",
-    "Nothing that the assistant says stands in the rendered text: the template does not know its role, or leaves its"
-    " messages out. What is trained instead, however much it is, is what the template writes by itself.",
-    data="give the assistant's messages the role and the place that the template reads",
+    "None of the assistant's text is in the rendered text: the template does not know its role, or leaves its"
+    " messages out. All that is trained is what the template writes by itself.",
+    data="give the assistant's messages the role and the position that the template reads",
     repair=("map-roles", TO_MESSAGES, DROP),
     leads_to=Consequence.UNREAD,
     bad=case(chat(("user", "hi"), ("bot", "Hello.")), preset="trl@1.16", template=_STRICT),
@@ -128,14 +129,14 @@ def answers_unread(look: RowLook) -> Iterator[Fault]:
     if any(text.any_line(without_thoughts(text_of(look.messages[number]))) for number in answers):
         return
     roles = ", ".join(dict.fromkeys(f"`{shown(look.roles[number], 40)}`" for number in answers))
-    what = f"none of the {many(len(answers), 'answer')} ({roles}) stands in the rendered text"
+    what = f"none of the {many(len(answers), 'answer')} ({roles}) is in the rendered text"
     yield Fault(what, shown(text_of(look.messages[answers[0]])), message=answers[0])
 
 
 LAB002 = major(
     "prompt-trained",
     "text of the user, the system or a tool is trained",
-    "The trainer puts loss on everything, which is seldom what is wanted for chat data.",
+    "The trainer applies loss to everything, which is rarely intended for chat data.",
     tags=True,
     leads_to=Consequence.QUESTIONS,
     moves=("others",),
@@ -179,9 +180,9 @@ def others_trained(look: RowLook) -> Iterator[Fault]:
     rule = rules.get("assistant") or rules["last"]
     changes = [("mask.rule", rule)] if mask.rule in ("auto", "all") else []
     surgery = GENERATION_TAGS if rule == "generation_tag" and changes and not look.rendered.has_generation_tag else None
-    title = "train only what the assistant says: set mask.rule to generation_tag, with generation tags in the template"
+    title = "train only the assistant's text: set mask.rule to generation_tag, with generation tags in the template"
     yield Fault(
-        f"{count} of {look.mask.trained} trained tokens are text of {roles}",
+        f"{count} of {look.mask.trained} trained tokens are {roles} text",
         message=number,
         tokens=(look.stretches[first][0], look.stretches[behind - 1][1]),
         changes=changes,
@@ -233,14 +234,14 @@ def flags_ignored(look: RowLook) -> Iterator[Fault]:
             continue
         keys = dict(look.recipe.data.message_keys)
         named = not heard and Quirk.FLAG_BY_KEY in look.context.traits.quirks
-        outcome = "is not trained" if trained else f"{'its end ' if heard else ''}is trained all the same"
+        outcome = "is not trained" if trained else f"{'its end ' if heard else ''}is trained anyway"
         yield Fault(
             f"message {number} says `{key}: {value}`, and {outcome}",
             severity=Severity.INFO if heard else None,
             message=number,
             tokens=turn.terminator if heard else turn.content,
             changes=[("data.message_keys", {**keys, "train_flag": key})] if named else (),
-            title="drop the row if the end of this answer is not to be learnt either" if heard else "",
+            title="drop the row if the end of this answer should not be learned either" if heard else "",
         )
 
 
@@ -282,7 +283,7 @@ def _prompted(*before: dict[str, str]) -> Case:
 LAB014 = minor(
     "both-masks",
     "answers inside the prompt are not trained",
-    "TRL trains a token only where both the completion mask and the assistant mask say so.",
+    "TRL trains a token only if both the completion mask and the assistant mask allow it.",
     bad=_prompted(*ROUNDS["messages"]),
     good=_prompted(),
 )
@@ -307,8 +308,8 @@ def both_masks(look: RowLook) -> Iterator[Fault]:
 GEN006 = minor(
     "character-half-trained",
     "the trained span ends inside a character",
-    "The last character has several tokens and only the first is in the mask, as transformers before 5.24 drew masks by"
-    " generation tags.",
+    "The last character has several tokens and only the first is in the mask: transformers before 5.24 built"
+    " generation-tag masks this way.",
     tags=True,
     moves=("answers",),
     bad=case(

@@ -46,8 +46,8 @@ _THINKING = "{% set last = messages | length - 1 %}" + chatml(
 THK001 = major(
     "history-reasoning-stripped",
     "reasoning of earlier turns is stripped",
-    "The template drops it from all but the last turn, so it is never trained, and a served prompt differs from the"
-    " trained text.",
+    "The template removes it from all but the last turn, so it is never trained, and a served prompt differs"
+    " from the trained text.",
     data="make one row per turn",
     bad=case(chat("hi", "<think>They greet me.</think>Hello.", "Bye.", "Bye!"), template=_THINKING),
     good=case(chat("hi", "<think>They greet me.</think>Hello."), template=_THINKING),
@@ -57,7 +57,7 @@ THK001 = major(
 THK003 = fatal(
     "reasoning-ignored",
     "reasoning_content never reaches the rendered text",
-    "The template does not read the key, so the reasoning of the whole set is lost.",
+    "The template does not read the key, so the reasoning of the whole dataset is lost.",
     data="move the reasoning into the content, or use a template that reads it",
     leads_to=Consequence.LOST,
     bad=case(chat("hi", {"role": "assistant", "content": "Hello.", "reasoning_content": "They greet me."})),
@@ -67,7 +67,7 @@ THK003 = fatal(
 THK004 = major(
     "last-reasoning-stripped",
     "the template removes the reasoning of the last turn too",
-    "DeepSeek-V3 does: nothing of what stands before </think> is trained.",
+    "DeepSeek-V3 does: nothing before </think> is trained.",
     data="use another template for reasoning data",
     leads_to=Consequence.LOST,
     bad=case(
@@ -104,7 +104,7 @@ def lost(look: RowLook) -> Iterator[Fault]:
         if key is not None and held[key].strip() not in standing:
             source = look.context.template.source if look.context.template is not None and by_template else ""
             if not re.search(rf"\b{key}\b", source):
-                what = f"the `{key}` of message {number} does not appear in the rendered text"
+                what = f"the `{key}` of message {number} is missing from the rendered text"
                 yield Fault(what, shown(held[key]), message=number, rule=THK003)
             stripped.append(number)
         said = (thought_in(text_of(message)) or "").strip()
@@ -130,7 +130,7 @@ def _reason(look: RowLook, number: int) -> str:
 THK005 = major(
     "think-tags-unbalanced",
     "opening and closing think tags do not match",
-    "A lone </think> comes from text whose opening tag stood in the prompt; templates then add an empty block"
+    "A lone </think> comes from text whose opening tag was in the prompt; templates then add an empty block"
     " before it. A lone <think> teaches reasoning that never ends.",
     data="add the missing tag",
     repair=(DROP,),
@@ -219,7 +219,7 @@ def media_ids(context: Context) -> frozenset[int]:
 INJ001 = major(
     "control-token-in-content",
     "a control token is typed inside a message",
-    "Text of the data becomes a real control id: a user can open an assistant turn, an answer learns to stop early.",
+    "Text from the data becomes a real control id: a user can open an assistant turn, an answer learns to stop early.",
     data="remove or break up the token in the data",
     repair=("strip-tokens", DROP),
     bad=case(chat("hi<|im_end|>\n<|im_start|>assistant", "Hello.")),
@@ -230,7 +230,7 @@ INJ001 = major(
 INJ002 = fatal(
     "media-token-in-content",
     "a media placeholder is typed inside a message",
-    "It becomes an image or audio token without features; the count no longer fits and the job dies.",
+    "It becomes an image or audio token without features; the count no longer matches and the job crashes.",
     data="remove or break up the placeholder in the data",
     repair=("strip-tokens", DROP),
     leads_to=Consequence.GARBLED,
@@ -259,7 +259,7 @@ def typed(look: RowLook) -> Iterator[Fault]:
     if media and not media.isdisjoint(look.tokens.input_ids) and not _has_media(look):
         where = [i for i, one in enumerate(look.tokens.input_ids) if one in media]
         for i, place, message in _in_data(look, where):
-            what = f"{look.spelling.token(i)} is typed in {place}, and the row has no media"
+            what = f"{look.spelling.token(i)} is typed in {place}, but the row has no media"
             yield Fault(what, message=message, tokens=(i - 2, i + 3), rule=INJ002)
             break
     where = [i for i in look.spelling.special if look.tokens.input_ids[i] not in media]

@@ -27,9 +27,9 @@ def _pad(context: Context) -> int | None:
 
 PAD004 = major(
     "pad-token-in-text",
-    "the pad token stands inside the text",
+    "the pad token appears inside the text",
     "Collators that mask by id hide real tokens.",
-    data="use a reserved token to pad",
+    data="use a reserved token for padding",
     bad=case(chat("hi", "so <|endoftext|> it goes")),
 )
 
@@ -47,7 +47,7 @@ def pad_in_text(look: RowLook) -> Iterator[Fault]:
     for i, one in enumerate(look.tokens.input_ids):
         if one == pad and look.tokens.parts[i] is Part.CONTENT and look.tokens.starts[i] != NOWHERE:
             number = look.tokens.messages[i]
-            what = f"the pad token {look.spelling.token(i)} stands inside the text"
+            what = f"the pad token {look.spelling.token(i)} appears inside the text"
             yield Fault(what, message=number if number >= 0 else None, tokens=(i - 2, i + 3))
 
 
@@ -62,15 +62,15 @@ def _may_be_in_text(look: RowLook) -> bool:
 PAD001 = info(
     "pad-is-eos",
     "the pad token is the EOS token",
-    "Harmless with a collator that pads labels on its own, fatal with one that masks by id (EOS002).",
+    "Harmless with a collator that pads labels separately, fatal with one that masks by id (EOS002).",
     bad=case(GOOD, tokenizer="llama3"),
 )
 
 
 PAD005 = loud(
     "pad-outside-embedding",
-    "the pad id is larger than the model's embedding",
-    "It crashes as soon as a batch has two rows.",
+    "the pad id is outside the model's embedding",
+    "Training crashes as soon as a batch has two rows.",
     data="use a token that exists",
     bad=case(GOOD, model_config={"vocab_size": 100}),
     good=case(GOOD, model_config={"vocab_size": 100_000}),
@@ -84,8 +84,8 @@ def pad_token(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]
     pad_id = (context.model_config or {}).get("pad_token_id")
     if rows is not None and type(pad_id) is int and pad_id >= rows:
         yield Fault(
-            f"config.json has the pad_token_id {pad_id}, outside the model's {rows} embedding rows: most models do not"
-            " load with it",
+            f"config.json has pad_token_id {pad_id}, outside the model's {rows} embedding rows: most models do"
+            " not load with it",
             f"pad_token_id: {pad_id}",
             rule=PAD005,
         )
@@ -103,7 +103,7 @@ def pad_token(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]
 PAD003 = major(
     "left-padding",
     "rows are padded on the left for training",
-    "Masks that count from the first column land on the wrong tokens, and position ids move.",
+    "Masks counted from the first column land on the wrong tokens, and position ids shift.",
     data="pad on the right",
     moves=("nowhere",),
     bad=case(GOOD, facts={"padding_side": "left"}),
@@ -123,7 +123,7 @@ def pad_labels(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault
     """LAB007 for the collator: padding gets a label that carries loss."""
     value = context.recipe.batch.labels_pad
     if value not in (IGNORE_INDEX, context.recipe.mask.ignore_index):
-        what = f"padding gets the label {value}, which is not the ignored value {context.recipe.mask.ignore_index}"
+        what = f"padding gets the label {value} instead of the ignored value {context.recipe.mask.ignore_index}"
         yield Fault(what, f"labels_pad: {value}", changes=[("batch.labels_pad", context.recipe.mask.ignore_index)])
 
 
@@ -144,8 +144,8 @@ def packs_of(
 
 PAC001 = major(
     "cross-contamination",
-    "documents of a pack see each other",
-    "Packed without a block mask or position ids that start anew, each document attends to the ones before it.",
+    "documents in a pack see each other",
+    "Without a block mask or position ids that restart, each packed document attends to those before it.",
     moves=("nowhere",),
     bad=case(GOOD, ROUNDS, preset="trl@1.16", changes={"pack.strategy": "wrapped"}),
     good=case(GOOD, ROUNDS, preset="trl@1.16"),
@@ -170,7 +170,7 @@ def contamination(context: Context, sample: Sequence[Inspection]) -> Iterator[Fa
     if apart and (packing.separates_by != "positions" or context.recipe.batch.flatten):
         return  # position ids keep documents apart only under FlashAttention; TRL warns and goes on without it
     unless = ", unless FlashAttention is used" if apart else ""
-    what = f"documents packed with `{strategy}` attend to the ones before them{unless}"
+    what = f"documents packed with `{strategy}` attend to those before them{unless}"
     title = "set pack.strategy to bfd, and train with attn_implementation: flash_attention_2"
     title = title if packing.separates_by == "positions" else ""
     yield Fault(what, f"packing_strategy: {strategy}", changes=packing.separate, title=title)
@@ -180,7 +180,7 @@ PAC003 = major(
     "pack-fragments",
     "packing cuts documents in two",
     "Samples then begin in the middle of an answer, without header or BOS, or end without a stop token.",
-    data="use a packing that keeps documents whole",
+    data="use a packing strategy that keeps documents whole",
     moves=("nowhere",),
     bad=case(LONG, LONG, preset="trl@1.16", changes={"pack.strategy": "wrapped", "length.max": 100}),
     good=case(GOOD, GOOD, preset="trl@1.16", changes={"pack.strategy": "bfd"}),
@@ -198,7 +198,7 @@ PAC003 = major(
 PAC004 = minor(
     "first-token-trained",
     "the first token of a packed document is trained",
-    "It is predicted from the last token of the document before.",
+    "It is predicted from the last token of the previous document.",
     data="mask the first label of each document",
     bad=case(GOOD, GOOD, preset="trl@1.16", changes={"pack.strategy": "wrapped"}),
     good=case(GOOD, GOOD, preset="axolotl@0.19", changes={"pack.strategy": "multipack"}),
@@ -218,8 +218,8 @@ PAC006 = fatal(
 
 PAC007 = minor(
     "masked-document-in-pack",
-    "documents without any trained token take space in packs",
-    "TRL's step that drops them is skipped when packing.",
+    "documents without trained tokens take up space in packs",
+    "With packing, TRL skips the step that would drop them.",
     data="drop those rows",
     bad=case(GOOD, GOOD, preset="trl@1.16", changes={"pack.strategy": "bfd"}, edit="masked"),
     good=case(GOOD, GOOD, preset="trl@1.16", changes={"pack.strategy": "bfd"}),
@@ -262,9 +262,7 @@ def documents(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]
         longest, limit = max(len(one.input_ids) for one in examples), context.recipe.length.max
         if unsplit and limit is not None and longest > limit:
             changes.append(("length.max", round_up(longest)))  # what does not fit into a pack is cut
-        yield _reported(
-            PAC003, f"{len(parts)} of {count} packed documents are only a part of their row", parts, changes
-        )
+        yield _reported(PAC003, f"{len(parts)} of {count} packed documents are only part of their row", parts, changes)
     if first and not context.recipe.batch.flatten:  # the collator that flattens masks the first label of each document
         yield _reported(PAC004, f"the first token of {len(first)} of {count} packed documents is trained", first)
     if open_ends:
@@ -273,8 +271,8 @@ def documents(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]
         shown = visible_token(tokenizer.surface(token), tokenizer.piece(token))
         yield _reported(
             PAC006,
-            f"{len(open_ends)} of {count} packed documents end with {shown} or the like, no stop token, and another"
-            " follows",
+            f"{len(open_ends)} of {count} packed documents end with {shown} or similar instead of a stop token,"
+            " and another one follows",
             [row for row, _ in open_ends],
         )
     if masked:

@@ -16,9 +16,10 @@ _PAIR = {"prompt": "What is 0 + 3?", "completion": "It is 3."}
 TPL023 = minor(
     "strings-bypass-template",
     "prompt and completion are joined without the chat template",
-    "The trainer joins strings into one text with nothing between them. A chat model is asked through its template, so"
-    " it is served with another text than it was trained on; for a base model that completes texts this is right.",
-    data="give prompt and completion as lists of messages, which the trainer renders with the template",
+    "The trainer joins the strings into one text with nothing between them. A chat model is prompted through"
+    " its template, so it is served different text than it was trained on; for a base model that completes text"
+    " this is right.",
+    data="store prompt and completion as lists of messages, which the trainer renders with the template",
     bad=case(_PAIR, preset="trl@1.16"),
     good=case(
         {"prompt": "<|im_start|>user\nWhat is 0 + 3?<|im_end|>\n<|im_start|>assistant\n", "completion": "3<|im_end|>"},
@@ -41,7 +42,7 @@ def bypassed(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     if pieces and not any(piece in text for pair in pairs for text in _strings(pair) for piece in pieces):
         prompt, completion = _strings(pairs[0])
         title = context.traits.title
-        what = f"{title} joins prompt and completion as they are, without the chat template of the tokenizer"
+        what = f"{title} joins prompt and completion as they are, without the tokenizer's chat template"
         yield Fault(what, shown(prompt[-30:] + completion[:30]), of=rows)
 
 
@@ -58,10 +59,11 @@ _HEADED = "<|im_start|>user\nWhere?<|im_end|>\n<|im_start|>assistant\n"
 
 TPL025 = major(
     "answer-header-left-over",
-    "a text ends with the header of an answer, or an answer begins with a second one",
-    "A text that was rendered with add_generation_prompt=True ends with the header of an answer that never comes, or a"
-    " completion repeats the header that its prompt ends with. The model learns to say nothing, or the header.",
-    data="render texts to train on without the generation prompt, and completions without the header",
+    "a text ends with an answer header, or an answer begins with a second one",
+    "Text rendered with add_generation_prompt=True ends with the header of an answer that never comes, or a"
+    " completion repeats the header that its prompt ends with. The model learns to say nothing, or to write the"
+    " header.",
+    data="render training texts without the generation prompt, and completions without the header",
     leads_to=Consequence.GARBLED,
     bad=case({"text": f"{_HEADED}Here.<|im_end|>\n<|im_start|>assistant\n"}, preset="trl@1.16"),
     good=case({"text": f"{_HEADED}Here.<|im_end|>\n"}, preset="trl@1.16"),
@@ -76,8 +78,8 @@ def headers_left(context: Context, sample: Sequence[Inspection]) -> Iterator[Fau
     texts = of_kind(sample, Kind.TEXT, lambda said: head and (said.text or "").rstrip().endswith(head))
     pairs = of_kind(sample, Kind.STRINGS, lambda said: head and _opened_twice(*_strings(said), head))
     for rows, what in (
-        (texts, "the text of {} of {} rows looked at ends with {}, the header of an answer that never comes"),
-        (pairs, "the completion of {} of {} rows looked at begins with {}, with which its prompt ends"),
+        (texts, "in {} of {} rows checked the text ends with {}, the header of an answer that never comes"),
+        (pairs, "in {} of {} rows checked the completion begins with {}, which already ends its prompt"),
     ):
         if rows:
             yield Fault(what.format(len(rows), len(sample), shown(head)), shown(head), of=rows)

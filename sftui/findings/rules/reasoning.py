@@ -25,8 +25,8 @@ _THOUGHT = "<think>They ask who.</think>Me."
 THK007 = major(
     "reasoning-mixed",
     "some answers think and others do not, and nothing says which should",
-    "The prompts are alike, so the model thinks or not by chance. Families that do both are told by a switch in the"
-    " prompt, or by an empty thought.",
+    "The prompts are alike, so the model thinks or not by chance. Model families that do both are told by a"
+    " switch in the prompt, or by an empty thought.",
     data="put a switch into the prompts, or train rows of one kind",
     bad=case(*[chat(f"Who? {n}", _THOUGHT) for n in range(3)], *[chat(f"Who? {n}", "Me.") for n in range(3, 6)]),
     good=case(*[chat("Who?", _THOUGHT)] * 3, *[chat("Who? /no_think", "Me.")] * 3),
@@ -49,8 +49,8 @@ def mixed(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
         return
     emptied = all(row.rendered is not None and _EMPTY.search(row.rendered.text) for row in rest)
     yield Fault(
-        f"{len(thinking)} of {len(thinking) + len(rest)} rows looked at think before they answer and {len(rest)} do not"
-        + (", where an empty thought stands instead" if emptied else ", after prompts of the same kind"),
+        f"{len(thinking)} of {len(thinking) + len(rest)} rows checked think before they answer and {len(rest)}"
+        " do not" + (", but have an empty thought" if emptied else ", after prompts of the same kind"),
         "",
         Severity.INFO if emptied else None,
         of=rest,

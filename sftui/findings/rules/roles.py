@@ -30,8 +30,8 @@ _PLACE = re.compile(r"\[(\d{1,9})\]\Z")
 
 ROL001 = fatal(
     "sharegpt-role-alias",
-    "a role alias reaches the template untranslated",
-    "ShareGPT names (human, gpt, bot, model …) are no roles that chat templates know. Strict templates raise;"
+    "a role name is not mapped for the template",
+    "Chat templates do not know ShareGPT names (human, gpt, bot, model …) as roles. Strict templates raise;"
     " permissive ones print the name into the header, and no assistant turn is found, so the mask is empty.",
     repair=("map-roles", TO_MESSAGES, DROP),
     leads_to=Consequence.GARBLED,
@@ -44,8 +44,8 @@ ROL001 = fatal(
 ROL002 = fatal(
     "role-misspelt",
     "a role is misspelt",
-    "The role differs from a known one only by case, blanks or a letter or two. Templates compare roles exactly, so"
-    " the turn gets a strange header and its text is not trained.",
+    "The role differs from a known one only by case, spaces or a letter or two. Templates compare roles"
+    " exactly, so the turn gets a strange header and its text is not trained.",
     data="correct the role in the data",
     repair=("map-roles", DROP),
     leads_to=Consequence.GARBLED,
@@ -80,7 +80,7 @@ def strange_roles(look: RowLook) -> Iterator[Fault]:
         elif near:
             rule, what = ROL002, f", which is nearly `{near}`"
         elif not _template_names(look, role):
-            rule, what = TPL010, ", which the chat template does not name"
+            rule, what = TPL010, ", which the chat template does not know"
         else:
             continue
         known = alias or near
@@ -128,7 +128,7 @@ def _template_names(look: RowLook, role: str) -> bool:
 
 ROL003 = loud(
     "message-without-role",
-    "a message has no role or is no mapping",
+    "a message has no role or isn't an object",
     "Every message needs a role and content. Axolotl reports an undefined attribute; others raise KeyError.",
     data="give every message `role` and `content`",
     repair=(DROP,),
@@ -142,7 +142,7 @@ def roleless(look: RowLook) -> Iterator[Fault]:
     key = look.context.detected.message_keys.get("role", "role")
     for number, item in enumerate(look.raw_messages or ()):
         if not isinstance(item, Mapping):
-            yield Fault(f"message {number} is not a mapping", shown(repr(item)), message=number)
+            yield Fault(f"message {number} is not an object", shown(repr(item)), message=number)
         if not isinstance(item.get(key), str):
             yield Fault(f"message {number} has no `{key}`", shown(", ".join(map(str, item))), message=number)
 
@@ -158,7 +158,7 @@ def raw_message(look: RowLook, number: int) -> Mapping[str, Any]:
 
 ROL004 = major(
     "system-not-first",
-    "a system message stands in the middle, or there are several",
+    "there are several system messages, or one that is not first",
     "Templates raise, drop the message or print it where a server never would.",
     data="fold it into the first system message or the next user message",
     repair=("fold-system", DROP),
@@ -172,7 +172,7 @@ ROL004 = major(
 def system_place(look: RowLook) -> Iterator[Fault]:
     places = look.shape.order.system
     number = next(place for place in places if place > 0)
-    what = f"the system message is message {number}, not the first"
+    what = f"the system message is message {number}, not the first one"
     if len(places) > 1:
         what = f"there are {len(places)} system messages"
     yield Fault(what, shown(text_of(look.messages[number])), message=number)
@@ -180,7 +180,7 @@ def system_place(look: RowLook) -> Iterator[Fault]:
 
 TPL002 = loud(
     "system-role-raises",
-    "the template refuses system messages",
+    "the template rejects system messages",
     "Gemma 1 and 2 raise on a system role. Every row with one fails.",
     repair=("fold-system", DROP),
     bad=case(chat(("system", "Be kind."), ("user", "hi"), ("assistant", "Hello.")), tokenizer="gemma"),
@@ -190,10 +190,10 @@ TPL002 = loud(
 
 TPL006 = loud(
     "roles-do-not-alternate",
-    "roles stand in an order that templates refuse or no server sends",
-    "Some templates refuse such a row: LLaMA-Factory skips it with a line in the log, others stop. Those that"
-    " take it train an order that a server never sees.",
-    data="merge equal neighbours and drop a leading assistant turn, or use a tolerant template",
+    "templates reject this order of roles, or no server sends it",
+    "Some templates reject such a row: LLaMA-Factory skips it with a line in the log, others stop. Those that"
+    " accept it train an order that a server never sees.",
+    data="merge neighbouring messages of one role and drop a leading assistant turn, or use a tolerant template",
     repair=("merge-neighbours", "fold-system", DROP),
     bad=case(chat(("user", "hi"), ("user", "again"), ("assistant", "Hello.")), tokenizer="gemma"),
     good=case(GOOD, tokenizer="gemma"),
@@ -222,15 +222,15 @@ def refused_roles(look: RowLook) -> Iterator[Fault]:
     # With tool calls and other keys the template reads more than roles; those rows are judged by their own data.
     cause = look.context.once(("refused", look.roles[:200]), lambda: _cause(look))
     if cause == "system":
-        place, what = look.roles.index("system"), "the chat template refuses the system message of this row"
+        place, what = look.roles.index("system"), "the chat template rejects this row's system message"
         yield Fault(what, shown(str(look.messages[place].content)), message=place, rule=TPL002)
     elif cause == "order":
         number = _out_of_turn(look.roles)
         if number is None:
             number = next((at for at, role in enumerate(look.roles) if role not in _TURNS), None)
-        words = look.refusal.partition("refuses this conversation: ")[2].partition(", because its roles are")[0]
+        words = look.refusal.partition("rejects this conversation: ")[2].partition(", because its roles are")[0]
         why = f" ({shown(words, 120)})" if words else ""
-        what = f"the chat template refuses this order of roles{why}: {shown(' '.join(look.roles), 100)}"
+        what = f"the chat template rejects this order of roles{why}: {shown(' '.join(look.roles), 100)}"
         yield Fault(what, clipped(look.signature), message=number, rule=TPL006)
 
 
@@ -274,7 +274,7 @@ def _out_of_turn(roles: Sequence[str]) -> int | None:
 
 LAB012 = fatal(
     "last-message-not-assistant",
-    "the last message is not the assistant's",
+    "the last message is not from the assistant",
     "There is no answer to learn, or the user's turn ends the sample. LLaMA-Factory drops such rows.",
     data="trim the row to its last answer",
     repair=(DROP,),
@@ -327,9 +327,9 @@ def out_of_order(look: RowLook) -> Iterator[Fault]:
 
 TPL003 = major(
     "system-dropped",
-    "the system message does not reach the rendered text, or moves into the user's turn",
-    "Template or trainer discards it. Where it is merged into the user's turn on purpose this is only an information.",
-    data="fold the system text into the first user message",
+    "the system message is missing from the rendered text, or moved into the user turn",
+    "The template or trainer discards it. If it is merged into the user turn on purpose, this is only a notice.",
+    data="move the system text into the first user message",
     repair=("fold-system", DROP),
     leads_to=Consequence.LOST,
     bad=case(
@@ -354,7 +354,7 @@ def system_lost(look: RowLook) -> Iterator[Fault]:
         said = text_of(look.messages[number]).strip() if role in _ORDERS else ""
         # Text without an owner may be this one, where it stands first.
         if said and number not in look.placed and said not in standing and not (number == 0 and NOWHERE in look.placed):
-            yield Fault(f"the {role} message does not appear in the rendered text", shown(said), message=number)
+            yield Fault(f"the {role} message is missing from the rendered text", shown(said), message=number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,9 +394,9 @@ def absent_role(recipe: Recipe, conversations: Sequence[Conversation]) -> Absent
 
 ROL005 = fatal(
     "trained-role-in-no-row",
-    "a role that is to be trained is in no row",
-    "The mask trains the messages of the roles that it names, by the names that the template sees. A name that no"
-    " message has trains nothing, and nothing stops.",
+    "no row has a role that should be trained",
+    "The mask trains the messages of the roles it names, by the names the template sees. A name that no message"
+    " has trains nothing, and nothing stops.",
     moves=("answers", "behind stops"),
     bad=case(GOOD, changes={"mask.rule": "assistant", "mask.roles": ("asistant", "user")}),
     good=case(GOOD, changes={"mask.rule": "assistant", "mask.roles": ("assistant", "tool")}),

@@ -34,7 +34,7 @@ LONGEST_LOOKED_AT = 100_000
 ROW001 = loud(
     "row-unreadable",
     "the row cannot be read",
-    "The record is no JSON object or no valid UTF-8. Loaders stop at it, or skip it without a word.",
+    "The record is not a JSON object or not valid UTF-8. Loaders stop at it or silently skip it.",
     data="correct the record; the finding names the line",
     repair=(DROP,),
     bad=case(GOOD, "line 2 is not valid JSON"),
@@ -49,9 +49,9 @@ def unreadable(look: RowLook) -> Iterator[Fault]:
 ROW007 = loud(
     "row-over-bound",
     "sftui could not prepare the row",
-    "Preparing the row took more memory or processor time than any honest row takes, the template went over a limit, or"
-    " the row or a setting asks for what sftui does not model. What the trainer does with it is not known.",
-    data="look at the row and at the chat template, of which one asks for too much, or try the trainer on the row",
+    "Preparing the row took more memory or CPU time than a normal row needs, the template exceeded a limit, or"
+    " the row or a setting needs something that sftui does not model. What the trainer does with it is unknown.",
+    data="find out whether the row or the chat template asks for too much, or try the trainer on the row",
     repair=(DROP,),
     leads_to=None,
     bad=case(GOOD, template="{{ 'a' * 70000000 }}"),
@@ -67,9 +67,9 @@ def over_bound(look: RowLook) -> Iterator[Fault]:
 
 ROW002 = loud(
     "row-not-a-conversation",
-    "the row holds no conversation",
-    "The column with the conversation is missing, empty or of another type than in the other rows, so nothing can"
-    " be trained on it.",
+    "the row has no conversation",
+    "The column with the conversation is missing, empty or of another type than in other rows, so there is"
+    " nothing to train on.",
     data="fill the column",
     repair=(DROP,),
     bad=case(GOOD, GOOD, {"messages": []}),
@@ -115,15 +115,15 @@ def _doubled(raw: str) -> str:
         return ""
     places = [match.start() + 1 for match in re.finditer(re.escape(json.dumps(keys[0])) + r"\s*:", raw)]
     where = f" (columns {places[0]:,} and {places[-1]:,})" if len(places) > 1 and "\n" not in raw.strip() else ""
-    return f"; the key `{shown(keys[0], 40)}` stands twice in the record{where}, and the last one counts"
+    return f"; the key `{shown(keys[0], 40)}` is duplicated in the record{where}, and the last one counts"
 
 
 ROW009 = loud(
     "set-not-read",
-    "it reads no rows of this shape",
-    "The trainer looks for other columns, or other messages, than the data has, and stops before it reads a row."
+    "the trainer does not read rows of this shape",
+    "The trainer expects other columns or other messages than the data has, and stops before it reads a row."
     " Another trainer may read the same data.",
-    data="make messages of the rows with `sftui convert`",
+    data="convert the rows to messages with `sftui convert`",
     repair=(TO_MESSAGES,),
     bad=case({"question": "What is 1 + 2?", "answer": "3"}, preset="trl@1.16"),
     good=case(GOOD, preset="trl@1.16"),
@@ -145,7 +145,7 @@ def not_read(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     text = f"{refused.what}, because {refused.why}" if refused.why else refused.what
     texts = [name for name, value in (sample[0].row.data or {}).items() if _holds_data(value)]
     if texts:
-        text += f"; {' and '.join(f'`{shown(name, 40)}`' for name in texts)} hold JSON, or what Python prints, as text"
+        text += f"; {' and '.join(f'`{shown(name, 40)}`' for name in texts)} hold JSON or Python literals as text"
     yield Fault(text, title=refused.fix, rows=tuple(one.row.index for one in sample))
 
 
@@ -158,9 +158,9 @@ def _holds_data(value: object) -> bool:
 
 LAB006 = loud(
     "length-mismatch",
-    "labels or masks have another length than the ids",
-    "TRL zips them and loses the rest; others raise.",
-    data="store one entry for each id",
+    "labels or masks differ in length from the ids",
+    "TRL zips them and loses the rest; others raise an error.",
+    data="store one entry per id",
     bad=case({"input_ids": [1, 2, 3], "labels": [1, 2]}),
     good=case({"input_ids": [1, 2, 3], "labels": [1, 2, 3]}),
 )
@@ -189,8 +189,8 @@ def _mismatch(look: RowLook) -> str:
 
 ROW005 = minor(
     "not-strict-json",
-    "the row holds NaN or Infinity, which is not JSON",
-    "Python's json module reads it, stricter readers (orjson, Arrow, other languages) refuse the file.",
+    "the row contains NaN or Infinity, which is not JSON",
+    "Python's json module reads it; stricter readers (orjson, Arrow, other languages) reject the file.",
     data="store null or a number",
     bad=case({**GOOD, "score": float("nan")}),
     good=case({**GOOD, "score": 1.0}),
@@ -208,11 +208,11 @@ def not_strict(look: RowLook) -> Iterator[Fault]:
 
 ROW008 = loud(
     "another-kind-of-value",
-    "a place holds another kind of value than in the rows before",
-    "The trainer reads JSON with `datasets`, which gives every place of a file one type. Before 4.7 it stops at"
-    " texts beside numbers, lists or objects. Since then it keeps such a place as JSON, and texts that are JSON"
-    " come as numbers, lists or nothing; after the first 10 MB values become texts in quotes.",
-    data="write one kind of value into the place in every row",
+    "a value has a different type than in earlier rows",
+    "The trainer reads JSON with `datasets`, which gives each place in a file one type. Before 4.7 it fails on"
+    " texts mixed with numbers, lists or objects. Since then it keeps such a place as JSON, and texts that are"
+    " JSON come back as numbers, lists or nothing; after the first 10 MB, values become quoted texts.",
+    data="use one type in this place in every row",
     bad=case(GOOD, chat("How many?", {"role": "assistant", "content": 4}), preset="trl@1.16", looked_at=1),
     good=case(GOOD, chat("How many?", {"role": "assistant", "content": "4"}), preset="trl@1.16", looked_at=1),
 )
@@ -232,7 +232,7 @@ _FLAT = {"name": "get_weather", "arguments": {"city": "Paris"}}
 ROW003 = loud(
     "template-refuses-row",
     "the chat template fails on this row",
-    "Rendering raises, for a reason other than the order of roles: a key the template needs is missing or has the"
+    "Rendering raises an error, for a reason other than the order of roles: a key the template needs is missing or has the"
     " wrong type.",
     data="correct what the template cannot read, or use another template",
     repair=("parse-json", "wrap-calls", DROP),
@@ -280,7 +280,7 @@ def _with_texts(look: RowLook) -> list[Mapping[str, Any]]:
 ROW004 = loud(
     "trainer-refuses-row",
     "the trainer stops the whole run at this row",
-    "A rule of the trainer, or the tokenizer, raises on the row, which ends the run.",
+    "A rule of the trainer, or the tokenizer, raises an error on the row, which ends the run.",
     data="remove the row or change the setting that the finding names",
     repair=(DROP,),
     bad=case(GOOD, chat("a\ud83d", "b")),
@@ -321,11 +321,12 @@ def _foreign(recipe: Recipe) -> list[tuple[str, str, Any]]:
 
 ROW018 = major(
     "cell-read-otherwise",
-    "a cell of the CSV file is not read as it stands there",
-    "`datasets` reads CSV with pandas, which takes words such as None, NA, null and nan for empty cells, quoted or not,"
-    " and a column of nothing but numbers, or of true and false, for numbers and booleans: 007 becomes 7, and 7.0 where"
-    " another cell is empty. The trainer stops at such a value, leaves the row out, or trains what it was made of.",
-    data="write the rows as JSONL, where a text stays a text",
+    "a CSV cell is read as something other than its text",
+    "`datasets` reads CSV with pandas, which treats words such as None, NA, null and nan as empty cells, quoted"
+    " or not, and reads a column of only numbers, or only true and false, as numbers and booleans: 007 becomes"
+    " 7, or 7.0 if another cell is empty. The trainer stops at such a value, drops the row, or trains on the"
+    " converted value.",
+    data="write the rows as JSONL, where text stays text",
     bad=case({"prompt": "hi", "completion": None}, cells=(("completion", "None"),)),
     good=case({"prompt": "hi", "completion": "none"}),
 )
@@ -339,5 +340,5 @@ def read_otherwise(look: RowLook) -> Iterator[Fault]:
         if used and column not in used:
             continue
         value = (row.data or {}).get(column)
-        read = "takes for an empty cell (null)" if value is None else f"reads as {value!r}"
-        yield Fault(f"`{shown(column, 40)}` holds `{shown(text, 40)}` in the file, which pandas {read}", "")
+        read = "reads as an empty cell (null)" if value is None else f"reads as {value!r}"
+        yield Fault(f"`{shown(column, 40)}` contains `{shown(text, 40)}` in the file, which pandas {read}", "")

@@ -42,12 +42,13 @@ _NO_TOKENS = {"bos_token": "", "eos_token": ""}
 
 TPL017 = fatal(
     "served-otherwise",
-    "what will be served is not what is trained",
-    "With --serve, the prompt that the served template writes before each trained answer is held beside what stands"
-    " before it in training: the words around turns, the ids, and BOS. Other words are an error; white space, tools,"
-    " BOS and a masked thought that the server leaves out are a warning, and a text that one writes before the first"
-    " turn is an information. Where a recipe's own template parts from itself in the same way, other findings tell.",
-    data="serve with the template that was trained, or train with the one that will be served",
+    "the model is served differently from how it is trained",
+    "With --serve, sftui compares the prompt that the served template writes before each trained answer with"
+    " what precedes the answer in training: the words around turns, the ids, and BOS. Different words are an"
+    " error; white space, tools, BOS and a masked thought that the server leaves out are a warning, and text"
+    " that only one of them writes before the first turn is a notice. Other findings report where a recipe's"
+    " own template differs from itself in the same way.",
+    data="serve with the template you train with, or train with the one you will serve with",
     share=True,
     leads_to=Consequence.UNSERVED,
     bad=case(GOOD, serve="builtin:llama3"),
@@ -56,11 +57,12 @@ TPL017 = fatal(
 
 TPL021 = info(
     "served-by-which-engine",
-    "what is compared is what Jinja makes of the served template",
-    "sftui renders the served template with Jinja, as transformers and vLLM do. llama.cpp has an engine of its own;"
-    " servers in Rust use minijinja, transformers.js uses @huggingface/jinja: these know less, and write some values"
-    " otherwise. What was tried of these two is named where the template has it; no more is known of them.",
-    data="serve a template without {% generation %} there, and look once at what that engine writes",
+    "sftui compares the served template as Jinja renders it",
+    "sftui renders the served template with Jinja, as transformers and vLLM do. llama.cpp has its own engine;"
+    " servers in Rust use minijinja, transformers.js uses @huggingface/jinja: these support less, and write"
+    " some values differently. The finding names what was tried of these two if the template has it; more is"
+    " not known about them.",
+    data="serve a template without {% generation %} there, and check once what that engine writes",
     bad=case(GOOD, serve="builtin:chatml"),
 )
 
@@ -73,8 +75,8 @@ def engine(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     from sftui.serving import GGUF, other_engines
 
     known = "; ".join(other_engines(served.templates.values()))
-    own = "; llama.cpp, which reads GGUF files, has an engine of its own, of which nothing was tried"
-    others = f"; {known}" if known else "; nothing of it is known to differ in minijinja or @huggingface/jinja"
+    own = "; llama.cpp, which reads GGUF files, has its own engine, which was not tried"
+    others = f"; {known}" if known else "; nothing in it is known to differ in minijinja or @huggingface/jinja"
     yield Fault(
         f"{served.name} is rendered with Jinja, as transformers and vLLM do{own * (served.kind == GGUF)}{others}"
     )
@@ -82,12 +84,12 @@ def engine(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
 
 EOS013 = fatal(
     "served-without-stop",
-    "generation does not end on the trained end of answers where it is served",
-    "With --serve, the tokens that are trained behind an answer are held beside those on which generation ends there:"
-    " the EOS of a served tokenizer with all of its generation_config.json, or what a GGUF file names beside what"
-    " llama.cpp knows by its text. None of them is trained, so answers run on. A template alone, and a folder without"
-    " generation_config.json, say nothing of it.",
-    data="add the trained end to generation_config.eos_token_id where it is served, or give it to the server as a stop",
+    "served generation does not stop at the trained end of an answer",
+    "With --serve, sftui compares the tokens trained after an answer with those that end generation in serving:"
+    " the EOS of a served tokenizer and everything in its generation_config.json, or what a GGUF file names"
+    " plus what llama.cpp recognises by its text. None of them is trained, so answers run on. A template alone,"
+    " or a folder without generation_config.json, says nothing about it.",
+    data="add the trained end to generation_config.eos_token_id where you serve, or pass it to the server as a stop",
     share=True,
     leads_to=Consequence.UNSTOPPED,
     bad=case(GOOD, tokenizer="gemma", serve="builtin:gemma", generation_config={"eos_token_id": 1}),
@@ -127,18 +129,18 @@ def served_without_stop(look: RowLook) -> Iterator[Fault]:
     for turn, ends in trained_ends(look):
         if not ends or any(look.spelling.piece(i) in served.stops for i in ends):
             continue
-        names = ", ".join(sorted(served.stops)) or "nothing that is known"
-        what = f"the answer ends with {look.spelling.piece(ends[0])}, and generation with {served.name} ends on {names}"
+        names = ", ".join(sorted(served.stops)) or "nothing known"
+        what = f"answers end with {look.spelling.piece(ends[0])}, but generation with {served.name} stops on {names}"
         yield Fault(what, message=turn.message, tokens=(max(turn.content[0], ends[0] - 4), ends[0] + 1))
 
 
 _SAID: Mapping[Distance, str] = {
-    Distance.FAMILY: "writes other words than those that are trained",
-    Distance.FRAME: "writes otherwise than what is trained",
-    Distance.THOUGHT: "and what is trained do not both write an empty thought",
-    Distance.OPENING: "begins rows otherwise than they are trained",
-    Distance.CONTENT: "writes a content otherwise than it is trained",
-    Distance.IDS: "writes the same text as is trained, in other ids",
+    Distance.FAMILY: "writes different words than those trained",
+    Distance.FRAME: "differs from what is trained",
+    Distance.THOUGHT: "and training differ: only one writes an empty thought",
+    Distance.OPENING: "begins rows differently than in training",
+    Distance.CONTENT: "writes a content differently than in training",
+    Distance.IDS: "writes the same text as in training, with different ids",
 }
 
 
@@ -174,7 +176,7 @@ def _reports(look: RowLook, served: ServedTemplate) -> tuple[SignatureFault, ...
         prompted = _PromptedAnswer(look, served, template, chat, number)
         made = prompted.prompt(template, served.special_tokens)
         if isinstance(made, str):
-            what = f"the template of {served.name} refuses what stands before message {number} ({look.roles[number]})"
+            what = f"the template of {served.name} rejects what comes before message {number} ({look.roles[number]})"
             at = RenderDifference(Distance.FRAME, NOWHERE, number, "", "")
             found.append(SignatureFault(Fault(what, shown(made), Severity.WARNING), at))
             rest = prompted.prompt(template, {**_NO_TOKENS, **served.special_tokens}, leave=look.roles[0] == "system")
@@ -232,11 +234,11 @@ class _PromptedAnswer:
         if served.adds_bos is None or ours == theirs:
             return
         ids = look.tokens.input_ids
-        added = ", which the server puts there by itself (add_bos_token)" if served.adds_bos else ""
+        added = ", which the server adds itself (add_bos_token)" if served.adds_bos else ""
         sent = f"{theirs} BOS" if theirs else "no BOS"
         fault = Fault(
-            f"rows are trained with {f'{ours} BOS' if ours else 'no BOS'} in front, and {served.name} sends {sent}"
-            f"{added if theirs else ''}",
+            f"rows are trained with {f'{ours} BOS' if ours else 'no BOS'} at the start, but {served.name} sends"
+            f" {sent}{added if theirs else ''}",
             f"{look.spelling.quote(0, min(ours + 2, len(ids)))} ≠ {f'[{self._their_bos}]' * theirs or 'no BOS'}",
             Severity.WARNING,
             tokens=(0, ours + 1),
@@ -328,7 +330,7 @@ class _PromptedAnswer:
             for i, token in enumerate(ours, skipped):
                 piece = served.pieces.get(token, "nothing")
                 if own.is_special(token) and piece != own.piece(token):
-                    words = f"{own.piece(token)} in training and {piece} in the vocabulary of {served.name}"
+                    words = f"{own.piece(token)} in training but {piece} in the vocabulary of {served.name}"
                     yield SignatureFault(Fault(f"id {token} is {words}", look.spelling.quote(i, i + 1)), at_answer)
                     return
         try:
@@ -397,9 +399,9 @@ MOST_SIGNATURES = 300
 TPL016 = fatal(
     "template-of-another-family",
     "the trainer's template is not the tokenizer's own",
-    "The trainer brings a template of its own, and around the turns it writes other words than the tokenizer's chat"
-    " template does: what is trained is not what a server asks for. Where only white space, an end of text or the"
-    " tools differ it is a warning; a default system text, which families add on purpose, is an information.",
+    "The trainer has its own template, which writes different words around the turns than the tokenizer's chat"
+    " template: what is trained is not what a server sends. If only white space, an end of text or the tools"
+    " differ, it is a warning; a default system prompt, which model families add on purpose, is a notice.",
     data="use the tokenizer's own template",
     share=True,
     leads_to=Consequence.UNSERVED,
@@ -429,20 +431,20 @@ def _fix(context: Context, fits: str | None, title: str) -> Fix | None:
 
 
 _SAID_OF_OWN: Mapping[Distance, tuple[str, str]] = {
-    Distance.FAMILY: ("the trainer's template writes other words than the tokenizer's own", ""),
-    Distance.FRAME: ("the trainer's template writes otherwise than the tokenizer's own", ""),
-    Distance.THOUGHT: ("of the trainer's template and the tokenizer's own one writes an empty thought", ""),
+    Distance.FAMILY: ("the trainer's template writes different words than the tokenizer's own", ""),
+    Distance.FRAME: ("the trainer's template differs from the tokenizer's own", ""),
+    Distance.THOUGHT: ("only one of the trainer's template and the tokenizer's own writes an empty thought", ""),
     Distance.OPENING: (
-        "the trainer's template begins or ends rows otherwise than the tokenizer's own",
-        "serve with the same beginning: a system message, or the template that was trained",
+        "the trainer's template begins or ends rows differently than the tokenizer's own",
+        "serve with the same beginning: a system message, or the template you train with",
     ),
     Distance.CONTENT: (
-        "the trainer's template writes a content otherwise than the tokenizer's own",
-        "serve with the template that was trained, or write contents as both leave them",
+        "the trainer's template writes a content differently than the tokenizer's own",
+        "serve with the template you train with, or write contents that both leave unchanged",
     ),
     Distance.IDS: (
-        "the trainer's template and the tokenizer's own write the same text, of which the trainer makes other ids",
-        "begin and end contents without white space: the trainer encodes them apart from what stands around",
+        "the trainer's template and the tokenizer's own write the same text, but the trainer gives it other ids",
+        "begin and end contents without white space: the trainer encodes them separately from the surrounding text",
     ),
 }
 
@@ -450,7 +452,7 @@ _SAID_OF_OWN: Mapping[Distance, tuple[str, str]] = {
 def _split(context: Context, found: RenderDifference) -> str:
     """Which control words of another family the tokenizer cuts into pieces."""
     absent = absent_words(found.ours, context.tools.untouched) if found.apart is Distance.FAMILY else []
-    return f"; {', '.join(absent)} {'is' if len(absent) == 1 else 'are'} no token of it" if absent else ""
+    return f"; {', '.join(absent)} {'is' if len(absent) == 1 else 'are'} not in its vocabulary" if absent else ""
 
 
 def signature(look: RowLook) -> tuple[object, ...]:
@@ -591,7 +593,7 @@ def place_words(look: RowLook, found: RenderDifference) -> str:
     if found.before == NOWHERE:
         return f" before message {found.after} ({look.roles[found.after]})"
     if found.after == NOWHERE:
-        return f" behind message {found.before} ({look.roles[found.before]})"
+        return f" after message {found.before} ({look.roles[found.before]})"
     return f" between message {found.before} ({look.roles[found.before]}) and {found.after} ({look.roles[found.after]})"
 
 

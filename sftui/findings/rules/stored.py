@@ -35,8 +35,8 @@ _LOW, _KEPT, _SURE = 0.5, 0.8, 0.95
 
 LAB003 = fatal(
     "double-shift",
-    "the labels are shifted already and the model shifts them again",
-    "labels[i] is the next token, and the model's loss shifts once more: it learns the token after the next.",
+    "the labels are already shifted and the model shifts them again",
+    "labels[i] is the next token, and the model's loss shifts once more: the model learns the token after the next.",
     data="store labels aligned with input_ids; the model shifts them",
     leads_to=Consequence.MISALIGNED,
     moves=("row",),
@@ -47,10 +47,10 @@ LAB003 = fatal(
 
 LAB008 = fatal(
     "labels-unrelated",
-    "trained labels fit the ids in no alignment",
-    "Neither the id at the place nor a neighbour, or a mask that begins one token late: columns are misaligned, or the"
-    " labels come from another tokenizer.",
-    data="make the labels again",
+    "trained labels do not match the ids in any alignment",
+    "They match neither the id in the same position nor a neighbour, or the mask begins one token late: columns"
+    " are misaligned, or the labels come from another tokenizer.",
+    data="regenerate the labels",
     leads_to=Consequence.MISALIGNED,
     bad=stored_case({"input_ids": IDS, "labels": [i + 500 for i in IDS]}),
     good=stored_case(STORED),
@@ -66,7 +66,7 @@ def shifted(look: RowLook) -> Iterator[Fault]:
     if conversation.extra.get("given_labels") == LATE:
         first = next((i for i, label in enumerate(conversation.labels) if i and label != IGNORE_INDEX), None)
         if first is not None:
-            what = "the stored mask is moved one place to the right: each answer's first token is masked"
+            what = "the stored mask is shifted one position to the right: each answer's first token is masked"
             yield Fault(what, tokens=(first - 1, first + 6), rule=LAB008)
         return
     if look.recipe.loss.shift != "internal" or look.recipe.data.given_labels == "shifted":
@@ -79,13 +79,13 @@ def shifted(look: RowLook) -> Iterator[Fault]:
     elif found.positions >= ENOUGH_POSITIONS and max(found.unshifted, found.shifted) < _LOW:
         before = sum(1 for i in range(1, len(ids)) if labels[i] != IGNORE_INDEX and labels[i] == ids[i - 1])
         if before >= _SURE * found.positions:
-            what = "the stored labels are moved one place to the right: each is the id before its own"
+            what = "the stored labels are shifted one position to the right: each is the previous id"
             yield Fault(what, tokens=(0, 8), rule=LAB008)
         elif before < _LOW * found.positions:
             first = next(i for i, label in enumerate(labels) if label != IGNORE_INDEX and label != ids[i])
             yield Fault(
-                f"{found.unshifted:.0%} of the trained labels are the id at their place and {found.shifted:.0%} the"
-                " next one",
+                f"{found.unshifted:.0%} of the trained labels equal the id in the same position and"
+                f" {found.shifted:.0%} the next one",
                 tokens=(first, first + 6),
                 rule=LAB008,
             )
@@ -93,9 +93,9 @@ def shifted(look: RowLook) -> Iterator[Fault]:
 
 LAB020 = major(
     "shift-unclear",
-    "whether the stored labels are shifted is not clear",
-    "Most labels say one thing and some the other, mostly where the documents of a pack meet. sftui does not guess: it"
-    " shows them as they are stored, and reports nothing that rests on either reading.",
+    "it is unclear whether the stored labels are shifted",
+    "Most labels suggest one alignment and some the other, mostly where the documents of a pack meet. sftui"
+    " does not guess: it shows them as stored, and reports nothing that depends on the answer.",
     data="store labels aligned with input_ids, or -100 where documents meet",
     moves=("row",),
     bad=case({"input_ids": IDS * 3, "labels": [*IDS[1:], 999] * 3}, changes={"mask.rule": "given"}),
@@ -125,8 +125,8 @@ def unclear_shift(context: Context, sample: Sequence[Inspection]) -> Iterator[Fa
     borders = sum(not at or not context.stops.isdisjoint(ids[max(0, at - 2) : at + 3]) for ids, at in misses)
     where = " where documents meet" if borders >= _SURE * len(misses) else ""
     yield Fault(
-        f"{found.shifted:.1%} of the trained labels are the next id and {found.unshifted:.1%} the one at their place:"
-        f" they look {likely}, and {many(len(misses), 'label')}{where} say otherwise",
+        f"{found.shifted:.1%} of the trained labels equal the next id and {found.unshifted:.1%} the one in the"
+        f" same position: they look {likely}, but {many(len(misses), 'label')}{where} disagree",
         quoted(misses[0][0][max(0, misses[0][1] - 3) : misses[0][1] + 3], context.tools.tokenizer) if misses else "",
         None if ahead else Severity.INFO,
         changes=[("data.given_labels", likely)],
@@ -136,8 +136,8 @@ def unclear_shift(context: Context, sample: Sequence[Inspection]) -> Iterator[Fa
 
 LAB005 = loud(
     "label-out-of-range",
-    "a label is no token id",
-    "It is negative, but not the ignored value, or larger than the vocabulary: a CUDA assert in the loss.",
+    "a label is not a token id",
+    "It is negative but not the ignored value, or larger than the vocabulary: the loss fails with a CUDA assert.",
     data="use -100 for masked positions",
     bad=stored_case({"input_ids": IDS, "labels": [-1] * 4 + IDS[4:]}),
     good=stored_case(STORED),
@@ -154,7 +154,9 @@ def out_of_range(look: RowLook) -> Iterator[Fault]:
     if wrong:
         first = wrong[0]
         what = (
-            f"is not what the loss ignores, which is {ignored}" if labels[first] == IGNORE_INDEX else "is no token id"
+            f"is not the value that the loss ignores, {ignored}"
+            if labels[first] == IGNORE_INDEX
+            else "is not a token id"
         )
         more = f"; {len(wrong)} labels are out of range" if len(wrong) > 1 else ""
         yield Fault(f"label {labels[first]} at position {first} {what}{more}", tokens=(first, first + 1))
@@ -163,7 +165,7 @@ def out_of_range(look: RowLook) -> Iterator[Fault]:
 LAB007 = major(
     "pad-trained",
     "padding is trained",
-    "Labels at positions with attention 0, or at padding, are not masked: most of the loss becomes predicting pad.",
+    "Labels at positions with attention 0, or at padding, are not masked: most of the loss goes into predicting pad.",
     data="mask the labels at padding",
     moves=("nowhere",),
     bad=stored_case({"input_ids": [*IDS, 2, 2], "labels": [*IDS, 2, 2], "attention_mask": [1] * 40 + [0, 0]}),
@@ -174,9 +176,9 @@ LAB007 = major(
 
 PAD002 = major(
     "attention-from-ids",
-    "the attention mask was made from the ids",
-    "It is zero wherever the pad id stands, also at real tokens inside the row, which the model then cannot see.",
-    data="make the mask from lengths",
+    "the attention mask was derived from the ids",
+    "It is zero wherever the pad id appears, including real tokens inside the row, which the model then cannot see.",
+    data="derive the mask from lengths",
     bad=stored_case({"input_ids": [300, 2, 301, 302], "labels": [300, 2, 301, 302], "attention_mask": [1, 0, 1, 1]}),
     good=stored_case({"input_ids": [300, 2, 301, 302], "labels": [300, 2, 301, 302], "attention_mask": [1, 1, 1, 1]}),
 )
@@ -185,9 +187,9 @@ PAD002 = major(
 PAD006 = major(
     "attention-is-a-copy",
     "the attention mask is a copy of another column",
-    "It holds ids, or is 0 where labels are masked, so that the model sees the answer without the question. Trainers"
-    " that make a mask of their own do not read it.",
-    data="make the mask from lengths",
+    "It contains ids, or is 0 where labels are masked, so the model sees the answer without the question."
+    " Trainers that make their own mask do not read it.",
+    data="derive the mask from lengths",
     leads_to=Consequence.GARBLED,
     bad=stored_case({**STORED, "attention_mask": IDS}),
     good=stored_case({**STORED, "attention_mask": [1] * 40}),
@@ -208,7 +210,7 @@ def copied(look: RowLook) -> Iterator[Fault]:
         yield Fault("the attention mask is a copy of the ids", tokens=(0, 6))
     elif labels is not None and len(hidden) >= _HIDDEN and mask == tuple([int(one != IGNORE_INDEX) for one in labels]):
         at = mask.index(0)
-        what = f"the attention mask is 0 at {mask.count(0)} tokens, the very ones whose labels are masked"
+        what = f"the attention mask is 0 at {mask.count(0)} tokens, exactly those whose labels are masked"
         yield Fault(what, tokens=(at, at + 6))
 
 
@@ -240,9 +242,9 @@ def attention(look: RowLook) -> Iterator[Fault]:
 
 PAC002 = major(
     "positions-not-reset",
-    "position ids do not start anew at each document",
-    "The pack keeps documents apart, but a document after the first starts at a high position.",
-    data="reset position ids at each document",
+    "position ids do not restart at each document",
+    "The pack separates its documents, but one after the first starts at a high position.",
+    data="restart position ids at each document",
     bad=stored_case({**STORED, "seq_lengths": [20, 20], "position_ids": list(range(40))}),
     good=stored_case({**STORED, "seq_lengths": [20, 20], "position_ids": [*range(20), *range(20)]}),
 )
@@ -265,7 +267,7 @@ def positions(look: RowLook) -> Iterator[Fault]:
 LAB011 = major(
     "mask-column-ignored",
     "the row has a mask column that this trainer does not read",
-    "completion_mask, assistant_masks or loss_mask stand beside the ids, but there are no labels.",
+    "completion_mask, assistant_masks or loss_mask accompany the ids, but there are no labels.",
     data="store labels instead",
     bad=case({"input_ids": IDS, "completion_mask": [0] * 10 + [1] * 30}, changes={"mask.rule": "all"}),
     good=case({"input_ids": IDS}, changes={"mask.rule": "all"}),
@@ -291,7 +293,7 @@ def mask_column_refused(look: RowLook) -> Iterator[Fault]:
 TOK004 = fatal(
     "ids-of-another-tokenizer",
     "stored ids were made by another tokenizer",
-    "Decoded and encoded again they do not come back: a cache of model A trained on model B.",
+    "Decoding and encoding them again gives other ids: a cache made for model A is trained on model B.",
     data="tokenize again with this model's tokenizer",
     repair=(DROP,),
     leads_to=Consequence.MISALIGNED,
@@ -325,8 +327,8 @@ def other_tokenizer(look: RowLook) -> Iterator[Fault]:
     # vocabulary.
     if borders_kept < _KEPT and len(again.ids) != len(ids):
         yield Fault(
-            f"encoded again the {len(ids)} ids become {len(again.ids)}, and only {borders_kept:.0%} of the borders"
-            " stay",
+            f"encoded again the {len(ids)} ids become {len(again.ids)}, and only {borders_kept:.0%} of the token"
+            " borders stay",
             tokens=(0, 8),
         )
 
@@ -337,14 +339,14 @@ def foreign_id(look: RowLook) -> Iterator[Fault]:
     size = look.facts.vocab_size
     for token in look.conversation.input_ids if look.inspection.stopped_at in (Stage.TOKENS, Stage.RENDERED) else ():
         if token >= size:
-            yield Fault(f"id {token} is beyond this tokenizer's {size} tokens", str(token))
+            yield Fault(f"id {token} is outside this tokenizer's {size} tokens", str(token))
 
 
 CFG001 = fatal(
     "stale-cache",
-    "stored ids are not what the recipe gives now",
-    "The row holds messages and ids, and they differ: the ids come from a cache of another template, tokenizer or"
-    " setting.",
+    "stored ids differ from what the recipe produces now",
+    "The row contains both messages and ids, and they differ: the ids come from a cache made with another"
+    " template, tokenizer or setting.",
     data="tokenize again",
     leads_to=Consequence.MISALIGNED,
     bad=case({**GOOD, "input_ids": IDS}, changes={"mask.rule": "all"}),
@@ -381,16 +383,16 @@ def stale(look: RowLook) -> Iterator[Fault]:
     # The same text in other ids is not of another setting (TOK006).
     if known_ids(held, look.facts.vocab_size) and places(held, fresh, look.context.tools.tokenizer):
         return
-    what = f"the stored ids part from what the recipe gives after {at} of {len(held)} tokens"
+    what = f"the stored ids differ from what the recipe produces after {at} of {len(held)} tokens"
     yield Fault(what, tokens=(at - 2, at + 4))
 
 
 LAB004 = fatal(
     "shift-convention-mismatch",
     "stored labels follow another trainer's convention",
-    "torchtune 0.7 and tinker store shifted labels, transformers does not. Moving a cached set between them shifts"
-    " twice or not at all.",
-    data="convert the set with `sftui encode`",
+    "torchtune 0.7 and tinker store shifted labels, transformers does not. Moving a cached dataset between them"
+    " shifts twice or not at all.",
+    data="convert the dataset with `sftui encode`",
     leads_to=Consequence.MISALIGNED,
     moves=("nowhere",),
     bad=stored_case(STORED, changes={"loss.shift": "preshifted", "data.given_labels": "auto"}),
@@ -446,9 +448,10 @@ def places(held: Sequence[int], anew: Sequence[int], tokenizer: LoadedTokenizer)
 TOK006 = major(
     "retokenization-drift",
     "stored ids change when their text is encoded again",
-    "A model samples ids that the tokenizer would not make of the same text. Whoever encodes the text again (a trainer"
-    " that reads the messages, an environment that sends text back) trains on other ids than were sampled.",
-    data="train on the stored ids, and take the text beside them out of the rows",
+    "A model can sample ids that the tokenizer would not produce for the same text. Anything that encodes the"
+    " text again (a trainer that reads the messages, an environment that sends text back) trains on other ids"
+    " than were sampled.",
+    data="train on the stored ids, and remove the text next to them from the rows",
     bad=stored_case({"input_ids": [51, 71, 68, *_WORDS[1:]], "labels": [51, 71, 68, *_WORDS[1:]]}),
     good=stored_case({"input_ids": _WORDS, "labels": _WORDS}),
     more=(case({**GOOD, "input_ids": SAMPLED}, preset="axolotl@0.19"),),
@@ -473,7 +476,7 @@ def drifted(look: RowLook) -> Iterator[Fault]:
     trained = sum(drawn[drift_place.held[0]] for drift_place in found)
     where = f"{trained} of them trained" if len(found) > 1 else f"which is {'trained' if trained else 'masked'}"
     yield Fault(
-        f"encoded again its text gets other ids {times(len(found))}, {where}",
+        f"encoded again, its text gets other ids {times(len(found))}, {where}",
         f"{look.spelling.quote(*found[0].held)} → {quoted(anew[slice(*found[0].anew)], tokenizer)}",
         tokens=found[0].held,
         severity=Severity.INFO,
@@ -491,7 +494,7 @@ def encoded_again(look: RowLook) -> Iterator[Fault]:
     if not found:
         return
     (start, end), own = found[0]
-    what = f"the row brings ids, and its messages encoded again get others {times(len(found))}"
+    what = f"the row has ids, but its messages encoded again get others {times(len(found))}"
     yield Fault(what, f"{quoted(held[start:end], tokenizer)} → {look.spelling.quote(*own)}", tokens=own)
 
 
@@ -503,4 +506,4 @@ def known_ids(value: Any, size: int) -> TypeGuard[Sequence[int]]:
 
 def times(count: int) -> str:
     """`at one place`, `at 3 places`."""
-    return "at one place" if count == 1 else f"at {count} places"
+    return "in one place" if count == 1 else f"in {count} places"

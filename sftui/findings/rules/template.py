@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 TPL009 = minor(
     "content-stripped",
     "the template strips white space that the data has",
-    "Indentation at the start and line breaks at the end are lost; offsets taken from the data are off.",
+    "Indentation at the start and line breaks at the end are lost; offsets computed from the data are off.",
     data="strip the data, so that all tools agree, or use a template without `trim`",
     repair=("trim", DROP),
     bad=case(chat("hi", "Hello.\n\n"), tokenizer="llama3"),
@@ -68,10 +68,10 @@ def stripped(look: RowLook) -> Iterator[Fault]:
 
 TPL015 = fatal(
     "content-left-out",
-    "the text of a message does not reach the rendered text",
-    "The template prints nothing of it. Llama 3.1 writes the tool call alone and drops what the assistant says"
-    " beside it; others know only some orders of messages.",
-    data="use a template that prints it, or give the text a message of its own",
+    "the text of a message is missing from the rendered text",
+    "The template prints none of it. Llama 3.1 writes only the tool call and drops the assistant's text next to"
+    " it; others accept only some orders of messages.",
+    data="use a template that prints it, or put the text into its own message",
     repair=(DROP,),
     leads_to=Consequence.LOST,
     bad=case(chat("hi", "Hello.", "Bye.", "Bye!"), template=chatml().replace("in messages", "in messages[-2:]")),
@@ -101,9 +101,7 @@ def left_out(look: RowLook) -> Iterator[Fault]:
         if replaces and (held := raw_message(look, number)).get("tool_calls"):
             said = held.get(look.recipe.data.message_keys.get("content", "content"))
             if isinstance(said, str) and not text.any_line(said.strip()):
-                what = (
-                    f"{look.context.traits.title} puts the tool call of message {number} in the place of what it says"
-                )
+                what = f"{look.context.traits.title} replaces the text of message {number} with its tool call"
                 yield Fault(what, shown(said), Severity.WARNING, message=number)
             continue
         # Of reasoning that a template takes out THK001 and THK004 tell; a call that lost its words is the message's
@@ -114,16 +112,16 @@ def left_out(look: RowLook) -> Iterator[Fault]:
         said = without_thoughts(text_of(message)).strip()
         if text.any_line(said):
             continue
-        call, severity = (" beside its tool call", Severity.WARNING) if number in look.placed else ("", None)
-        what = f"what message {number} of the {message.role} says{call}"
+        call, severity = (" next to its tool call", Severity.WARNING) if number in look.placed else ("", None)
+        what = f"the text of {message.role} message {number}{call}"
         yield Fault(f"the template leaves out {what}", shown(said), severity, message=number)
 
 
 TPL007 = major(
     "generation-prompt-not-a-prefix",
-    "the prompt is no prefix of the whole text",
-    "Rendered with the generation prompt the text parts from the full conversation, so a mask by prompt length is"
-    " off by some tokens. LLaMA-Factory encodes pieces on their own and is not affected.",
+    "the prompt is not a prefix of the whole text",
+    "Rendered with the generation prompt, the text differs from the full conversation, so a mask by prompt"
+    " length is off by some tokens. LLaMA-Factory encodes pieces separately and is not affected.",
     scope="setup",
     moves=("edge",),
     bad=case(GOOD, template=chatml(prompt="<think>")),
@@ -146,8 +144,8 @@ def prompt_no_prefix(look: RowLook) -> Iterator[Fault]:
     at = next((i for i, end in enumerate(look.tokens.ends) if end > shared), len(look.tokens) - 1)
     changes = common_boundary(look.context)
     yield Fault(
-        f"after {shared} characters the prompt goes on with `{shown(prompt[shared:], 30)}`, the whole text with "
-        f"`{shown(look.rendered.text[shared : shared + 30], 30)}`",
+        f"after {shared} characters the prompt continues with `{shown(prompt[shared:], 30)}`, the whole text"
+        f" with `{shown(look.rendered.text[shared : shared + 30], 30)}`",
         tokens=(at - 3, at + 4),
         changes=changes,
         severity=None if changes else Severity.INFO,
@@ -157,8 +155,8 @@ def prompt_no_prefix(look: RowLook) -> Iterator[Fault]:
 TPL012 = major(
     "text-not-rendered-by-template",
     "stored text differs from what the template renders",
-    "The row has both messages and text, and they differ: it was rendered with another template, or with plain"
-    " Jinja2, which keeps line breaks and escapes letters in JSON.",
+    "The row has both messages and text, and they differ: the text was rendered with another template, or with"
+    " plain Jinja2, which keeps line breaks and escapes letters in JSON.",
     data="render again with apply_chat_template, or train on the messages",
     bad=case(
         {"text": "\nuser: hi\n\nassistant: Hello.\n", **chat("hi", "Hello.")},
@@ -214,8 +212,8 @@ def _reasons(message: Message) -> bool:
 TPL001 = loud(
     "no-chat-template",
     "there is no chat template",
-    "Base tokenizers ship none, and transformers has no default any more: apply_chat_template raises. Tools that"
-    " guess a template silently are worse.",
+    "Base tokenizers ship none, and transformers no longer has a default: apply_chat_template raises an error."
+    " Tools that silently guess a template are worse.",
     moves=("row",),
     bad=case(GOOD, facts={"chat_templates": {}}, template=""),
 )
@@ -228,7 +226,7 @@ def no_template(context: Context, sample: Sequence[Inspection]) -> Iterator[Faul
         return  # formats of their own: LLaMA-Factory takes `empty` where the tokenizer has none
     if found and not context.tools.templates and context.template is None and not any(one.rendered for one in found):
         families = families_for(context.facts.name, context.facts, context.tools.tokenizer.token_id)
-        what = "the rows are chats and there is no chat template"
+        what = "the rows are chats but there is no chat template"
         yield Fault(what, context.facts.name, changes=[("render.template", f"builtin:{families[0]}")], of=found)
 
 
@@ -244,7 +242,7 @@ def system_merged(context: Context, sample: Sequence[Inspection]) -> Iterator[Fa
         return
     before, between = whole.partition(_SYSTEM)[0], whole.partition(_SYSTEM)[2].partition(FIRST_USER)[0]
     if before == alone.partition(FIRST_USER)[0] and not between.strip():
-        what = "the template writes the system message into the user's turn"
+        what = "the template writes the system message into the user turn"
         yield Fault(what, shown(whole[: whole.index(FIRST_USER)]), Severity.INFO, of=with_system)
 
 
@@ -275,8 +273,8 @@ def injected_text(context: Context, sample: Sequence[Inspection]) -> Iterator[Fa
 TPL005 = major(
     "date-in-template",
     "the template writes today's date",
-    "The same row gives other ids on other days: caches differ, and training differs from serving.",
-    data="pass a constant date_string, or write the day into a copy of the template",
+    "The same row gets other ids on other days: caches differ, and training differs from serving.",
+    data="pass a constant date_string, or write the date into a copy of the template",
     moves=("frame",),
     bad=case(GOOD, template="{{ strftime_now('%d %b %Y') }}" + chatml()),
     good=case(GOOD, template=chatml()),
@@ -298,25 +296,25 @@ def date(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
         return
     one, again, other = (context.render([user()], now=now) for now in (NOON, NOON, datetime(2031, 11, 23, 18, 45, 7)))
     if one is not None and again is not None and one != again:
-        what = "the template renders the same row in another way each time"
-        yield Fault(what, shown(one[:40]), title="use a template that draws nothing by chance")
+        what = "the template renders the same row differently each time"
+        yield Fault(what, shown(one[:40]), title="use a template without random choices")
         return
     named = "date_string" in context.template.source
     pinned = [("render.kwargs", {**context.recipe.render.kwargs, "date_string": "01 Jan 2026"})]
     said = "date_string" in context.template_kwargs
     frozen = _DATE.search(one) if one and one == other and named and not said else None
     if frozen is not None:
-        what = "the template writes a frozen date where no date_string is given"
+        what = "the template writes a fixed date if no date_string is given"
         yield Fault(what, shown(frozen.group(), 40), Severity.INFO, changes=pinned)
     if one and other and one != other and (context.recipe.render.date == TODAY or _unsaid(context)):
         at = next((i for i, (a, b) in enumerate(zip(one, other)) if a != b), 0)
         today = [] if _unsaid(context) else [("render.date", datetime.now().date().isoformat())]
         yield Fault(
-            "the template writes the date of the day or the time into every row: trainers render on the day of their"
-            " run, so its ids are others on another day",
+            "the template writes the current date or time into every row: trainers render on the day of their"
+            " run, so the ids differ from day to day",
             _dated(context, one, other, at),
             changes=pinned if named and not said else today,
-            title="" if (named and not said) or today else "write the day into a copy of the template",
+            title="" if (named and not said) or today else "write the date into a copy of the template",
         )
 
 
@@ -343,8 +341,8 @@ def _dated(context: Context, one: str, other: str, at: int) -> str:
 TPL008 = major(
     "history-rewritten",
     "earlier turns change when later turns follow",
-    "Masks that are drawn turn by turn on partial renders mislabel such rows. Harmless where the mask is read from"
-    " the full render.",
+    "Masks computed turn by turn on partial renders mislabel such rows. Harmless if the mask is read from the"
+    " full render.",
     data="make one row per trained turn",
     bad=case(
         ROUNDS,
@@ -387,7 +385,7 @@ def history(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
 TPL011 = major(
     "template-drift",
     "the template in use is not the tokenizer's own",
-    "The tokenizer brings a template that renders the same conversation differently: what is trained is not what a"
+    "The tokenizer has a template that renders the same conversation differently: what is trained is not what a"
     " server renders.",
     leads_to=Consequence.UNSERVED,
     moves=("frame",),
@@ -408,7 +406,7 @@ def drift(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     for what, messages, prompt in (("a conversation", [user(), answer()], False), ("a prompt", [user()], True)):
         a, b = context.render(messages, prompt=prompt), theirs.render(messages, prompt=prompt)
         if a is not None and b is not None and a != b:
-            sentence = f"the tokenizer's own template renders {what} differently from the one that is trained with"
+            sentence = f"the tokenizer's own template renders {what} differently from the training template"
             yield Fault(sentence, f"{shown(a, 60)} ≠ {shown(b, 60)}", changes=[("render.template", "tokenizer")])
             return
 
@@ -416,8 +414,8 @@ def drift(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
 TPL013 = fatal(
     "template-token-not-atomic",
     "a control token of the template is plain text for this tokenizer",
-    "The template writes it but the vocabulary has no such token, so it is cut into pieces and generation can never"
-    " stop on it.",
+    "The template writes it but the vocabulary has no such token, so it is split into pieces and generation can"
+    " never stop on it.",
     leads_to=Consequence.GARBLED,
     bad=case(
         GOOD,
@@ -453,7 +451,7 @@ def atomic(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     fatal = any(one in tail for one in split) and not any(tokenizer.is_special(i) for i in tokenizer.encode(tail).ids)
     worst = next((one for one in split if one in tail), split[0]) if fatal else split[0]
     what = "and no other token ends the turn" if fatal else "so the model reads it as plain text"
-    sentence = f"{', '.join(split[:4])} {'is' if len(split) == 1 else 'are'} no token of this tokenizer, {what}"
+    sentence = f"{', '.join(split[:4])} {'is' if len(split) == 1 else 'are'} not in this tokenizer's vocabulary, {what}"
     yield Fault(sentence, _in_pieces(worst, tokenizer), None if fatal else Severity.INFO, count=len(split))
 
 
@@ -467,8 +465,8 @@ def _split_by_slots(context: Context, found: Sequence[Inspection]) -> Iterator[F
     split = absent_words(own, context.tools.untouched)
     if split:
         yield Fault(
-            f"{', '.join(split[:4])} {'is' if len(split) == 1 else 'are'} no token of this tokenizer: the model has to"
-            " learn it from your rows, or its row of the embedding, where the trainer adds it",
+            f"{', '.join(split[:4])} {'is' if len(split) == 1 else 'are'} not in this tokenizer's vocabulary:"
+            " the model has to learn it from your rows, or its embedding row if the trainer adds it",
             _in_pieces(split[0], context.tools.untouched),
             Severity.WARNING,
             count=len(split),
@@ -486,9 +484,9 @@ def _in_pieces(word: str, tokenizer: LoadedTokenizer) -> str:
 
 TPL014 = minor(
     "thinking-flag-unset",
-    "the template depends on enable_thinking and the recipe does not set it",
-    "What an unset flag means differs by model size and server, so training and serving may differ.",
-    data="pass enable_thinking where the rows are rendered, and the same when serving",
+    "the template depends on enable_thinking but the recipe does not set it",
+    "Model sizes and servers treat an unset flag differently, so training and serving may differ.",
+    data="pass enable_thinking when rendering the rows, and the same value when serving",
     moves=("nowhere",),
     bad=case(GOOD, template=chatml(prompt="{% if enable_thinking %}<think>{% endif %}")),
     good=case(
@@ -514,7 +512,7 @@ def thinking(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     if len(set(tails.values())) > 1:
         kwargs = {**context.recipe.render.kwargs, "enable_thinking": tails["unset"] == tails["true"]}
         evidence = " · ".join(f"{name}: {shown(tail[-30:], 30)}" for name, tail in tails.items())
-        what = "the prompt's tail depends on enable_thinking, which the recipe leaves unset"
+        what = "the end of the prompt depends on enable_thinking, which the recipe does not set"
         yield Fault(what, evidence, changes=[("render.kwargs", kwargs)])
 
 
@@ -565,10 +563,10 @@ def thinking_served(context: Context, sample: Sequence[Inspection]) -> Iterator[
 
 BND002 = major(
     "template-boundary-merges",
-    "the template's prompt never tokenizes as a prefix",
-    "The text of the prompt is a prefix but its tokens are not, for every row: the edge of the header merges with"
-    " what follows.",
-    data="draw the mask from spans of the full render",
+    "the template's prompt is never a prefix in tokens",
+    "The text of the prompt is a prefix but its tokens are not, in every row: the edge of the header merges"
+    " with what follows.",
+    data="compute the mask from spans of the full render",
     moves=("edge",),
     bad=case(
         GOOD,
@@ -612,10 +610,10 @@ def other_prompt(context: Context, sample: Sequence[Inspection]) -> Iterator[Fau
     meant = whole.startswith(prompt.partition("<think>")[0])
     generated, trained = prompt.rpartition(FIRST_USER)[2], whole.rpartition(FIRST_USER)[2].partition(FIRST_ANSWER)[0]
     yield Fault(
-        "a server begins answers in another way than they are trained",
-        f"asked for with {shown(generated[-40:], 40)}, trained behind {shown(trained[-40:], 40)}",
+        "a server begins answers differently than they are trained",
+        f"a server asks with {shown(generated[-40:], 40)}, training continues after {shown(trained[-40:], 40)}",
         Severity.INFO if meant else None,
-        title="use a template whose generation prompt is how its answers begin",
+        title="use a template whose generation prompt matches how its answers begin",
         rows=tuple(inspection.row.index for inspection in chats(sample)),
         count=len(sample),
     )
@@ -637,7 +635,7 @@ def boundary_merges(context: Context) -> bool:
 TOO004 = minor(
     "empty-tools-boilerplate",
     "an empty tool list changes the rendered text",
-    "tools=[] is not the same as no tools: the template prints its tool preamble.",
+    "tools=[] differs from no tools: the template prints its tool preamble.",
     data="store null instead of an empty list",
     bad=case(
         chat("Weather?", "Sunny.", tools=[]), template="{% if tools is not none %}You have tools.{% endif %}" + chatml()
@@ -654,8 +652,8 @@ def empty_tools(context: Context, sample: Sequence[Inspection]) -> Iterator[Faul
     with_list, without = context.render([user(), answer()], tools=[]), context.plain
     if with_list is not None and without is not None and with_list != without:
         yield Fault(
-            f"{len(empty)} of {len(sample)} sampled rows have an empty tool list, and the template writes"
-            f" {len(with_list) - len(without)} more characters for it",
+            f"{len(empty)} of {len(sample)} sampled rows have an empty tool list, for which the template writes"
+            f" {len(with_list) - len(without)} more characters",
             shown(with_list, 120),
             of=empty,
         )
@@ -664,7 +662,7 @@ def empty_tools(context: Context, sample: Sequence[Inspection]) -> Iterator[Faul
 THK006 = minor(
     "think-tag-not-a-token",
     "think tags are several tokens in this tokenizer",
-    "The template treats the tag as a mark, but for the model it is plain text.",
+    "The template uses the tag as a marker, but for the model it is plain text.",
     data="add the tags as tokens and train their embeddings",
     bad=case(chat("hi", "<think>They greet me.</think>Hello.")),
 )

@@ -23,7 +23,7 @@ _MUCH, _ENOUGH = 0.3, 40
 TOK001 = minor(
     "unknown-or-byte-tokens",
     "much of the row is unknown or single-byte tokens",
-    "The tokenizer does not know this language or the encoding is broken: training is slow at best.",
+    "The tokenizer does not know this language, or the encoding is broken: training is slow at best.",
     data="check the encoding, or choose a tokenizer that knows the language",
     bad=case(chat("hi", "ﷺ 𓂀𓃀𓄿𓅓𓆑𓇋𓈖𓉔" * 3)),
 )
@@ -54,8 +54,8 @@ def unknown(look: RowLook) -> Iterator[Fault]:
 TOK002 = minor(
     "lossy-tokenizer",
     "the text changes when it is tokenized",
-    "A normalizer rewrites characters before tokenizing, a pre-tokenizer leaves white space out or an added token takes"
-    " it along, or an id is that of two tokens: what the ids spell is not the text of the data.",
+    "A normalizer rewrites characters before tokenization, a pre-tokenizer drops white space or an added token"
+    " absorbs it, or two tokens share an id: the ids do not spell the text of the data.",
     data="normalise the data yourself, or choose a tokenizer that keeps it",
     bad=case(chat("hi", "e\u0301te\u0301")),
     good=case(chat("hi", "\u00e9t\u00e9")),
@@ -64,12 +64,12 @@ TOK002 = minor(
 
 TOK005 = fatal(
     "dropped-characters",
-    "the tokenizer leaves characters out",
-    "The tokenizer that was loaded does not fit its own vocabulary: a Llama class over byte-level files, say, as"
+    "the tokenizer drops characters",
+    "The loaded tokenizer does not fit its own vocabulary: for example a Llama class over byte-level files, as"
     " some versions of transformers build it. Spaces or whole scripts vanish, and the model learns text without"
     " them.",
-    data="train under a version of transformers that loads the tokenizer right; --transformers VERSION shows what"
-    " each makes of it",
+    data="train with a version of transformers that loads the tokenizer correctly; --transformers VERSION shows what"
+    " each one makes of it",
     leads_to=Consequence.GARBLED,
     bad=case(chat("hi you two", "Hello, 北京."), tokenizer="as-llama"),
     good=case(chat("hi you two", "Hello, 北京.")),
@@ -124,7 +124,7 @@ def _changed_by(look: RowLook, joined: bytes) -> str:
     ids, tokenizer = {*look.tokens.input_ids}, look.context.tools.tokenizer
     both = next((one for one in look.facts.doubled if one[0] in ids), None)
     if both is not None:
-        return f"id {both[0]} is that of {' and '.join(map(visible, both[1]))}"
+        return f"id {both[0]} belongs to {' and '.join(map(visible, both[1]))}"
     text, engine = look.rendered.text, tokenizer.engine
     normalizes = engine.decoding.normalizes
     if normalizes and isinstance(engine, FastEngine) and engine.backend.normalizer is not None:
@@ -133,7 +133,7 @@ def _changed_by(look: RowLook, joined: bytes) -> str:
         return "a normalizer changed it"
     if "".join(joined.decode("utf-8", "ignore").split()) == "".join(text.split()):
         return "white space of it is in no token"
-    return "the pieces of its vocabulary stand for another one"
+    return "its vocabulary's pieces stand for other text"
 
 
 def _spelt(look: RowLook) -> bool:
@@ -190,8 +190,8 @@ def swallowed(look: RowLook) -> Iterator[Fault]:
         for span in said:
             lost = min(end, span.end) - max(start, span.start)
             if lost > 0:
-                what = f"message {span.message} loses {many(lost, 'character')} of white space beside"
-                sentence = f"{what} {look.spelling.token(i)}, which takes it along"
+                what = f"message {span.message} loses {many(lost, 'character')} of white space next to"
+                sentence = f"{what} {look.spelling.token(i)}, which absorbs it"
                 yield Fault(sentence, message=span.message, tokens=(i - 1, i + 3))
                 return
 
@@ -211,7 +211,7 @@ def _dropped(look: RowLook, joined: bytes) -> str:
     some = [many(lost, "character")] if lost else []
     decoding, spaces = look.context.tools.tokenizer.engine.decoding, look.rendered.text.strip().count(" ")
     if spaces and (decoding.byte_level or decoding.space) and b" " not in joined.strip():
-        some.append(f"all {spaces:,} spaces" if spaces > 1 else "its one space")
+        some.append(f"all {spaces:,} spaces" if spaces > 1 else "its only space")
     return f"of the text {' and '.join(some)} {'has' if lost + spaces == 1 else 'have'} no token" if some else ""
 
 
@@ -227,7 +227,7 @@ def _written(text: str) -> str:
 
 TOK003 = loud(
     "id-outside-embedding",
-    "an id is larger than the model's embedding",
+    "an id is outside the model's embedding",
     "Tokens were added without resizing the model: training stops with an index error or a CUDA assert.",
     data="resize the embeddings",
     repair=(DROP,),
@@ -250,11 +250,11 @@ def outside_model(look: RowLook) -> Iterator[Fault]:
 
 TOK007 = major(
     "random-tokenizer",
-    "the tokenizer cuts the same text otherwise each time",
-    "The dropout that its BPE was trained with is still in tokenizer.json, or SentencePiece is told to sample: each"
-    " run trains other ids, a prompt encoded alone need not begin as the whole row does, and serving cuts at random,"
-    " too. What is shown is one draw.",
-    data='write "dropout": null into the model of tokenizer.json, or take enable_sampling out of sp_model_kwargs in'
+    "the tokenizer splits the same text differently each time",
+    "The dropout that its BPE was trained with is still in tokenizer.json, or SentencePiece is set to sample:"
+    " each run trains other ids, a prompt encoded alone may not begin as the whole row does, and serving splits"
+    " at random too. What you see is one draw.",
+    data='set "dropout": null in the model of tokenizer.json, or remove enable_sampling from sp_model_kwargs in'
     " tokenizer_config.json",
     bad=case(GOOD, facts={"random": "BPE dropout of 0.1"}),
 )
@@ -268,11 +268,11 @@ def random(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
 
 TOK008 = major(
     "doubled-id",
-    "the tokenizer's files give one id to several tokens",
-    "Of two words of a vocabulary with one id the model learns one and the same row, and decoding gives either. Of an"
-    " added token tokenizers reads the text alone: where its id is taken it gets the next free one, which the model"
-    " may not have.",
-    data="give each token in tokenizer.json an id of its own, the one that the model was trained with",
+    "the tokenizer's files give several tokens the same id",
+    "If two vocabulary words share an id, the model learns one embedding row for both, and decoding returns"
+    " either. For an added token, tokenizers reads only the text: if its id is taken, it gets the next free"
+    " one, which the model may not have.",
+    data="give each token in tokenizer.json its own id, the one that the model was trained with",
     bad=case(GOOD, facts={"doubled": ((300, ("\u0120re", "<other>")),)}),
 )
 

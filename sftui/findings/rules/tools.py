@@ -57,9 +57,8 @@ _WEATHER = _weather(CALL)
 TOO001 = major(
     "tool-arguments-double-encoded",
     "tool arguments are JSON text and get encoded again",
-    "OpenAI stores arguments as JSON text, templates of Hugging Face expect a mapping: they escape the text once"
-    " more and the model learns arguments full of backslashes. Axolotl"
-    " parses the arguments itself.",
+    "OpenAI stores arguments as JSON text, Hugging Face templates expect an object: they escape the text once"
+    " more, and the model learns arguments full of backslashes. Axolotl parses the arguments itself.",
     data="parse the arguments of every tool call with json.loads",
     repair=("parse-json", DROP),
     leads_to=Consequence.GARBLED,
@@ -86,15 +85,17 @@ def double_encoded(look: RowLook) -> Iterator[Fault]:
             continue
         at = text.find(escaped)
         if at >= 0:
-            what = f"the arguments of {shown(name, 40)} in message {number} are JSON text and were encoded once more"
+            what = (
+                f"the arguments of {shown(name, 40)} in message {number} are JSON text and were encoded a second time"
+            )
             yield Fault(what, message=number, span=(at, at + len(escaped)))
 
 
 TOO002 = fatal(
     "tool-call-dropped",
-    "a tool call or a tool result does not reach the rendered text",
+    "a tool call or a tool result is missing from the rendered text",
     "The template never prints it, or the trainer does not read it, so the turn is an empty answer.",
-    data="use a template that prints tool calls, or fold them into the content",
+    data="use a template that prints tool calls, or move them into the content",
     leads_to=Consequence.LOST,
     bad=case(_WEATHER),
     good=case(_WEATHER, template=CALLING),
@@ -127,7 +128,7 @@ def dropped(look: RowLook) -> Iterator[Fault]:
             lost = _lost(name, arguments, whole, place)
             if lost:
                 escaped = ", which escapes it as HTML does" if _ESCAPE.search(place) else ""
-                what = f"{lost} of message {number} does not appear in the rendered text{escaped}"
+                what = f"{lost} of message {number} is missing from the rendered text{escaped}"
                 yield Fault(what, shown(name), message=number)
         if look.context.traits.kind_of(role) is MessageKind.RESULT:
             text = text_of(message).strip()
@@ -135,7 +136,7 @@ def dropped(look: RowLook) -> Iterator[Fault]:
                 continue
             bare = bare or TextIndex(_bare(whole))
             if _bare(text) not in bare:
-                what = f"the tool result of message {number} does not appear in the rendered text"
+                what = f"the tool result of message {number} is missing from the rendered text"
                 yield Fault(what, shown(text), message=number)
 
 
@@ -152,7 +153,7 @@ def _lost(name: str, arguments: Any, text: str, place: str) -> str:
         return ""
     keys = [key for key in map(str, given) if key]
     if keys and not any(_named(key, place) for key in keys):
-        return f"what is given to the tool call {shown(name, 40)}"
+        return f"the arguments of the tool call {shown(name, 40)}"
     # Numbers may be written in more than one way.
     said = [one for one in walk(list(given.values())) if isinstance(one, str)]
     if any(one in place and _says(one) for one in said):
@@ -198,8 +199,8 @@ def _bare(text: str) -> str:
 
 TOO003 = major(
     "tools-not-passed",
-    "the row's tools do not reach the rendered text",
-    "The template or the trainer leaves the tool list out: the model learns to call tools it was never told of.",
+    "the row's tools are missing from the rendered text",
+    "The template or the trainer leaves out the tool list: the model learns to call tools it was never told about.",
     data="pass tools=row['tools'] and use a template that prints them",
     leads_to=Consequence.LOST,
     bad=case(chat("Weather?", "Sunny.", tools=[TOOL])),
@@ -232,7 +233,7 @@ def _schema_stands(name: str, text: str) -> bool:
 
 TOO005 = loud(
     "several-calls-unsupported",
-    "the template refuses several tool calls in one turn",
+    "the template rejects several tool calls in one turn",
     "Llama 3.1 and 3.2 allow one call a turn.",
     data="split the turn into one call each, or use another template",
     repair=(DROP,),
@@ -255,14 +256,14 @@ def several_calls(look: RowLook) -> Iterator[Fault]:
         for number, calls in look.calls.items():
             if len(calls) > 1:
                 names = shown(", ".join(name for name, _, _ in calls))
-                what = f"message {number} makes {len(calls)} tool calls and the template takes one"
+                what = f"message {number} makes {len(calls)} tool calls but the template accepts one"
                 yield Fault(what, names, message=number)
 
 
 TOO006 = major(
     "tool-graph-broken",
-    "tool calls and results do not fit together",
-    "Arguments that are no JSON, a result without a call, a call without a result, or ids that do not match.",
+    "tool calls and results do not match",
+    "Arguments that are not JSON, a result without a call, a call without a result, or ids that do not match.",
     data="correct the calls",
     repair=("parse-json", DROP),
     bad=case(chat("hi", ("tool", "{}"), ("assistant", "Hello."))),
@@ -309,7 +310,7 @@ def graph(look: RowLook) -> Iterator[Fault]:
             if isinstance(call_id, str) and made:
                 what = f"the result in message {number} answers the call {shown(call_id, 40)}"
                 if call_id not in made:
-                    yield reported(f"{what}, which was not made", number, call_id)
+                    yield reported(f"{what}, which was never made", number, call_id)
                 if call_id not in by_id:
                     yield reported(f"{what} a second time", number, call_id)
             if by_id and call_id is not None:
@@ -348,13 +349,13 @@ def _malformed(message: Message, number: int, calls: Sequence[Call], known: froz
         if isinstance(arguments, str) and arguments.strip():
             text, arguments = arguments, parse_json(arguments)
             if is_missing(arguments):
-                return f"{what} are no JSON", text
+                return f"{what} are not JSON", text
         if arguments and type(arguments) is not dict and not isinstance(arguments, (str, Mapping)):
-            return f"{what} are {type_word(arguments)}, not a mapping of names to values", str(arguments)
+            return f"{what} are {type_word(arguments)}, not an object", str(arguments)
         if isinstance(arguments, str) and arguments.strip():
             return f"{what} are JSON text inside JSON text", arguments
         if known and name not in known:
-            return f"message {number} calls {shown(name, 40)}, which is none of the row's tools", name
+            return f"message {number} calls {shown(name, 40)}, which is not one of the row's tools", name
     if len(calls) < 2:
         return None
     ids = Counter([one for _, _, one in calls if one])
@@ -372,8 +373,8 @@ def _calls_in_text(look: RowLook, number: int) -> bool:
 
 CON009 = major(
     "none-keys-of-arrow",
-    "tools hold keys that are null",
-    "Arrow unifies the arguments of all calls to one struct, so every call gets all keys, with null.",
+    "tools have null keys",
+    "Arrow merges the arguments of all calls into one struct, so every call gets all keys, with null.",
     data="remove the null keys, or store JSON text",
     bad=case(chat("hi", _calling("f", {"a": 1, "b": None, "c": None}))),
 )
@@ -389,9 +390,9 @@ def null_keys(look: RowLook) -> Iterator[Fault]:
             empty = [str(key) for key, value in level.items() if value is None]
             # One null may be meant, several among others are Arrow's.
             if len(empty) > 1 and len(empty) * 2 >= len(level):
-                what = f"the arguments of a call in message {number} have {len(empty)} null keys of {len(level)}"
+                what = f"{len(empty)} of {len(level)} keys in the arguments of a call in message {number} are null"
                 yield Fault(what, shown(", ".join(empty)), message=number)
     # A schema says null in few places; a property that is null, or several keys, say nothing to a model.
     null = look.tools.empty
     if len(null) > 1:
-        yield Fault(f"the row's tools hold {len(null)} keys that are null", shown(", ".join(dict.fromkeys(null))))
+        yield Fault(f"{len(null)} keys in the row's tools are null", shown(", ".join(dict.fromkeys(null))))

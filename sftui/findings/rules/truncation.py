@@ -19,7 +19,7 @@ from sftui.trainers.traits import Quirk
 TRU001 = fatal(
     "answer-cut-off",
     "the whole answer is cut off",
-    "The prompt alone fills the length limit, so nothing trained is left.",
+    "The prompt alone fills the length limit, so nothing is left to train.",
     repair=(DROP,),
     leads_to=Consequence.UNTRAINED,
     moves=("cut",),
@@ -35,7 +35,7 @@ TRU001 = fatal(
 TRU002 = major(
     "stop-token-cut",
     "the answer is cut before its end",
-    "What is left of it is trained without a stop token. Many such rows teach the model not to stop.",
+    "What remains is trained without a stop token. Many such rows teach the model not to stop.",
     repair=(DROP,),
     aliases=("EOS005", "GEN010"),
     leads_to=Consequence.UNSTOPPED,
@@ -48,7 +48,7 @@ TRU002 = major(
 
 TRU003 = fatal(
     "header-cut",
-    "the cut takes the end of the prompt and the answer's header",
+    "the cut removes the end of the prompt and the answer's header",
     "LLaMA-Factory cuts prompt and answer in proportion, each at its end, so the answer follows half a question.",
     repair=(DROP,),
     leads_to=Consequence.UNTRAINED,
@@ -79,8 +79,8 @@ _SAMPLED = {
 TRU010 = major(
     "sample-dropped",
     "the answer of a later turn is dropped",
-    "It lies behind the length limit, or the trainer makes a sample for each answer and drops those whose prompt alone"
-    " fills it: the later turns of long conversations are never trained.",
+    "It lies beyond the length limit, or the trainer makes one sample per answer and drops those whose prompt"
+    " alone fills it: the later turns of long conversations are never trained.",
     repair=(DROP,),
     leads_to=Consequence.LOST,
     moves=("cut",),
@@ -101,14 +101,14 @@ def cut_row(look: RowLook) -> Iterator[Fault]:
     )
     first = first if unanswered is None else unanswered
     if first is not None and (unanswered is not None or not any(any(drawn[start:end]) for start, end in kept)):
-        sentence = f"the answer begins at token {first} and the row is cut at {covered(kept)}"
+        sentence = f"the answer begins at token {first} but the row is cut at {covered(kept)}"
         yield Fault(sentence, tokens=(first - 3, first + 5), changes=changes, rule=TRU001)
         return
     if look.labels.dropped is not None:
         return
     lost_header = _lost_header(look)
     if lost_header is not None:
-        sentence = f"the cut takes the header of message {lost_header[0]} and keeps its answer"
+        sentence = f"the cut removes the header of message {lost_header[0]} but keeps its answer"
         yield Fault(sentence, message=lost_header[0], tokens=lost_header[1], changes=changes, rule=TRU003)
     gone = next((sample for sample in look.tokens.samples if all(start != sample.start for start, _ in kept)), None)
     if gone is not None:
@@ -121,7 +121,7 @@ def cut_row(look: RowLook) -> Iterator[Fault]:
             rule=TRU010,
         )
     elif len(kept) == 1 and not look.inspection.more and (lost := _answers_lost(look, kept[0][1])):
-        what = f"the cut at {kept[0][1]:,} leaves out {lost[0]} of the {lost[1]} trained answers"
+        what = f"the cut at {kept[0][1]:,} removes {lost[0]} of the {lost[1]} trained answers"
         at = kept[0][1]
         yield Fault(what, tokens=(at - 4, at + 4), severity=Severity.INFO, changes=changes, rule=TRU010)
     if gone is None and kept and kept[0][0] > 0:
@@ -188,7 +188,7 @@ _IMAGES = chat("what? " * 20 + "<image>" * 5, "A cat.")
 TRU007 = loud(
     "media-placeholder-cut",
     "media placeholders are cut off",
-    "The number of placeholders no longer fits the number of images.",
+    "The number of placeholders no longer matches the number of images.",
     data="raise the length limit",
     moves=("cut",),
     bad=case(_IMAGES, tokenizer="media", changes={"length.max": 20}),
@@ -236,7 +236,7 @@ def _lost_header(look: RowLook) -> tuple[int, tuple[int, int]] | None:
 TRU006 = major(
     "row-dropped",
     "the trainer drops this row",
-    "It never reaches the model; most trainers say so nowhere.",
+    "It never reaches the model; most trainers do not report it.",
     data="repair the row",
     repair=(DROP,),
     leads_to=Consequence.DROPPED,
@@ -257,8 +257,8 @@ def dropped(look: RowLook) -> Iterator[Fault]:
 TRU009 = major(
     "longer-than-the-model",
     "the row is longer than the model's own limit",
-    "No length limit is set, and the row exceeds model_max_length: memory runs out, or positions are used that the"
-    " model was never trained on.",
+    "No length limit is set, and the row exceeds model_max_length: memory runs out, or the model sees positions"
+    " it was never trained on.",
     repair=(DROP,),
     moves=("over",),
     bad=case(LONG, facts={"model_max_length": 150}),
@@ -276,7 +276,7 @@ def over_model(look: RowLook) -> Iterator[Fault]:
     """TRU009: longer than the model's own limit, and nothing cuts it."""
     limit = look.facts.model_max_length
     if limit is not None and look.labels.dropped is None and len(look.tokens) > limit:
-        what = f"the row has {len(look.tokens):,} tokens, the model takes {limit:,}, and no length limit is set"
+        what = f"the row has {len(look.tokens):,} tokens, the model accepts {limit:,}, and no length limit is set"
         yield Fault(what, tokens=(limit - 3, limit + 3), changes=[("length.max", limit)])
 
 

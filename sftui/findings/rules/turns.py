@@ -45,18 +45,18 @@ def stored_turns(look: RowLook) -> Iterator[Fault]:
     if asked:
         some = sum(sum(drawn[turn.start : turn.end]) for turn in asked)
         roles = ", ".join(dict.fromkeys(turn.role for turn in asked))
-        what = f"{some} of {look.mask.trained} trained tokens are text of {roles}"
+        what = f"{some} of {look.mask.trained} trained tokens are {roles} text"
         # Who trains the user's side on purpose trains all that it says; a piece of it is a search gone astray.
         piece = not heard and not any(all(drawn[turn.start : turn.end]) for turn in asked)
         yield Fault(
             what if heard else f"{what}, and no answer is trained",
             tokens=asked[0][1:3],
             severity=Severity.ERROR if piece else None,
-            title="store labels that are -100 outside of the answers" if stored else "",
+            title="store -100 as the label everywhere outside the answers" if stored else "",
         )
     elif stored and not heard and sum(drawn) == look.mask.trained:
         yield Fault(
-            f"no word of the {many(len(answers), 'answer')} is trained, only what stands around",
+            f"no token of the {many(len(answers), 'answer')} is trained, only the text around them",
             tokens=answers[0][1:3],
             title="store the ids of the answers as their labels",
         )
@@ -74,7 +74,7 @@ def stored_turns(look: RowLook) -> Iterator[Fault]:
         f"the answer is trained but its {look.spelling.token(stops[0])} is not, in {many(len(stops), 'answer')}",
         tokens=(max(ended[0].start, stops[0] - 4), stops[0] + 1),
         rule=EOS004,
-        title="store the id of the turn end as its label, too",
+        title="store the id of the end-of-turn token as its label too",
     )
 
 

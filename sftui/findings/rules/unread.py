@@ -33,9 +33,9 @@ OBSERVED = chat("hi", "Wait.", ("environment", "4 °C"), ("assistant", "It is co
 
 CON015 = major(
     "column-unread",
-    "a column that the trainer does not read looks like a part of the conversation",
-    "The answer, its reasoning, the system text, the tools or the images stand in a column that the trainer does not"
-    " read, so the model never sees them.",
+    "a column that the trainer does not read looks like part of the conversation",
+    "The answer, its reasoning, the system prompt, the tools or the images are in a column that the trainer"
+    " does not read, so the model never sees them.",
     data="put it into the messages, or rename the column as the trainer reads it",
     leads_to=Consequence.LOST,
     bad=case({**chat("What is the capital of France?"), "answer": "Paris.", "reasoning": "It is in Europe."}),
@@ -54,22 +54,22 @@ def unread_columns(context: Context, sample: Sequence[Inspection]) -> Iterator[F
     title, read, answering = context.traits.title, set(context.detected.fields.values()), context.traits.answering
     silent = [row for row in chats(sample) if answering.isdisjoint(_roles(row))]
     for some, looks, what in (
-        (silent, _is_answer, "no message is an answer, and {title} does not read {names}, which may hold one"),
+        (silent, _is_answer, "no message is an answer, and {title} does not read {names}, which may contain one"),
         (
             chats(sample, lambda said: not any(message.role in INSTRUCTING for message in said.messages)),
             _is_system,
-            "{title} does not read the system text in {names}",
+            "{title} does not read the system prompt in {names}",
         ),
         (chats(sample, _thinks_nowhere), _is_thought, "{title} does not read the reasoning in {names}"),
         (
             chats(sample, lambda said: not said.tools),
             _is_tools,
-            "{title} does not read the definitions of tools in {names}",
+            "{title} does not read the tool definitions in {names}",
         ),
         (
             chats(sample, _names_images),
             _is_pictures,
-            "messages name images, and {title} does not read those in {names}",
+            "messages refer to images, but {title} does not read those in {names}",
         ),
     ):
         columns = [
@@ -78,7 +78,7 @@ def unread_columns(context: Context, sample: Sequence[Inspection]) -> Iterator[F
         if columns:
             names = " and ".join(f"`{shown(name, 30)}`" for name in dict.fromkeys(name for _, name in columns))
             found = list({id(row): row for row, _ in columns}.values())
-            of = "" if len(found) == len(sample) else f" ({many(len(found), 'row')} of the {len(sample)} looked at)"
+            of = "" if len(found) == len(sample) else f" ({many(len(found), 'row')} of {len(sample)} checked)"
             named = f"make messages with `sftui convert --field system={shown(columns[0][1], 30)}`"
             advice = named if looks is _is_system else ""
             yield Fault(what.format(names=names, title=title) + of, names, of=found, title=advice)
@@ -143,8 +143,8 @@ _DEAF = "{% set messages = messages | rejectattr('role', 'eq', 'environment') | 
 
 TPL022 = major(
     "role-unwritten",
-    "the template leaves messages of a role out",
-    "It has no branch for the role, so the model is trained on a conversation with a hole.",
+    "the template leaves out messages of a role",
+    "It has no branch for the role, so the model is trained on a conversation with a gap.",
     data="use a template that writes the role, or rename the role in the data",
     leads_to=Consequence.LOST,
     bad=case(OBSERVED, template=chatml(before=_DEAF)),
@@ -160,4 +160,4 @@ def unwritten_roles(context: Context, sample: Sequence[Inspection]) -> Iterator[
         text = context.render([*ASKED, {"role": role, "content": FIRST_ANSWER}, ASKED[1]])
         if text is not None and FIRST_ANSWER not in text:
             found = [row for row in rows if role in _roles(row)]
-            yield Fault(f"the template writes no message of the role `{shown(role, 30)}`", shown(role, 30), of=found)
+            yield Fault(f"the template writes no message with the role `{shown(role, 30)}`", shown(role, 30), of=found)

@@ -30,8 +30,8 @@ def _answer(weight: Any, key: str = "weight") -> dict[str, Any]:
 LAB016 = major(
     "weight-not-honoured",
     "a message's weight does not reach the loss",
-    "The data says how much an answer counts; the trainer knows only on and off, or weighs other messages alone.",
-    data="keep 0 and 1 alone, and repeat the rows that should count for more",
+    "The data says how much an answer counts; the trainer supports only on and off, or weights other messages only.",
+    data="use only 0 and 1, and repeat the rows that should count for more",
     moves=("message",),
     bad=case(chat("hi", _answer(0.5))),
     good=case(chat("hi", _answer(0.5)), changes=WEIGHED),
@@ -44,8 +44,8 @@ LAB016 = major(
 )
 LAB017 = major(
     "weight-no-number",
-    "a message's weight is no finite number",
-    "A text counts as on whatever it says, or is passed over; NaN or an infinite weight makes the whole loss NaN.",
+    "a message's weight is not a finite number",
+    "A text counts as on whatever it says, or is ignored; NaN or an infinite weight makes the whole loss NaN.",
     data="write the weight as a number such as 0.5",
     bad=case(chat("hi", _answer("0.5")), changes=WEIGHED),
     good=case(chat("hi", _answer(0.5)), changes=WEIGHED),
@@ -57,16 +57,16 @@ LAB017 = major(
 LAB018 = major(
     "weight-negative",
     "tokens are trained with a negative weight",
-    "Training pushes the model away from this text, without a bound, and the weights of a batch may add up to nothing.",
-    data="leave such answers out, or weigh them 0; to train against them use preference data",
+    "Training pushes the model away from this text without limit, and the weights of a batch may sum to zero.",
+    data="leave out such answers, or give them the weight 0; to train against them, use preference data",
     bad=case(chat("hi", _answer(-1.0)), changes=WEIGHED),
     good=case(chat("hi", _answer(0.1)), changes=WEIGHED),
 )
 LAB019 = info(
     "weight-above-one",
-    "tokens count for more than one in the loss",
-    "Weights over 1 take larger steps for this text, where the loss is not divided by what the weights add up to.",
-    data="give the largest weight 1 and scale the others with it",
+    "tokens have a weight above 1 in the loss",
+    "Weights above 1 take larger steps for this text, unless the loss is divided by the sum of the weights.",
+    data="set the largest weight to 1 and scale the others with it",
     bad=case(chat("hi", _answer(2.0)), changes=WEIGHED),
     good=case(chat("hi", _answer(1.0)), changes=WEIGHED),
 )
@@ -161,13 +161,13 @@ def no_number(look: RowLook) -> Iterator[Fault]:
         carried = _carried(look, turn) if turn.has_content else set()
         spoils = any(not math.isfinite(weight) for weight in carried)
         if spoils:
-            outcome = "the loss of every batch with it is no number"
+            outcome = "the loss of every batch that contains it is NaN"
         elif not any(carried):
             outcome = "it is not trained"
         else:
             outcome = f"it is trained with weight {max(carried):g}"
         yield Fault(
-            f"message {turn.message} has {_shown(key, value)}, which is no finite number: {outcome}",
+            f"message {turn.message} has {_shown(key, value)}, which is not a finite number: {outcome}",
             message=turn.message,
             tokens=turn.content if carried else None,
             severity=Severity.ERROR if spoils else None,

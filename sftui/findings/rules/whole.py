@@ -18,9 +18,9 @@ from sftui.trainers.traits import Effect
 RUN002 = loud(
     "run-stops",
     "the run stops before its first step, whatever the rows are",
-    "A key of the config, or two settings together, make the trainer raise an error. What sftui shows of the rows is"
-    " what they would be without it.",
-    data="remove the key, or set it to what the trainer takes",
+    "A key of the config, or two settings together, make the trainer raise an error. sftui shows the rows as"
+    " they would be without it.",
+    data="remove the key, or set it to a value that the trainer accepts",
     bad=case(GOOD, preset="verl@0.9", changes={"batch.flatten": False}),
 )
 
@@ -33,10 +33,10 @@ def stops_at_once(context: Context, sample: Sequence[Inspection]) -> Iterator[Fa
 RUN001 = fatal(
     "nothing-is-trained",
     "the run trains nothing: every row is dropped or masked, or there are too few",
-    "Where no row is left the trainer stops, each in its own words (Unsloth already where it masks); over rows that"
-    " are all masked TRL, Axolotl and a plain loop run to the end and learn nothing. mlx-lm stops at fewer rows than"
-    " fill a batch.",
-    data="correct what drops or masks the rows, which the findings of single rows say",
+    "If no row is left, the trainer stops, each with its own message (Unsloth already when it masks). If all"
+    " rows are masked, TRL, Axolotl and a plain loop run to the end and learn nothing. mlx-lm stops if there"
+    " are fewer rows than fill a batch.",
+    data="fix what drops or masks the rows; the findings of single rows name it",
     bad=case({"input_ids": [300, 301, 302], "labels": [-100] * 3}, changes={"mask.rule": "given"}),
 )
 
@@ -52,9 +52,9 @@ def outcome(checks: DatasetChecks) -> Iterator[Fault]:
 
 DUP001 = minor(
     "duplicates",
-    "rows that say the same",
-    "Identical in all that is trained, media, tools and flags included; white space that cannot be seen aside. They"
-    " are trained twice and hide in train/eval splits.",
+    "duplicate rows",
+    "Identical in everything that is trained, including media, tools and flags; invisible white space is"
+    " ignored. They are trained twice and leak between train/eval splits.",
     data="remove all but one",
     repair=("deduplicate",),
     bad=case(GOOD, GOOD),
@@ -72,8 +72,8 @@ def repeated_rows(checks: DatasetChecks) -> Iterator[Fault]:
 
 DUP002 = major(
     "train-eval-leak",
-    "prompts of the evaluation set are also trained",
-    "The evaluation then measures memory.",
+    "prompts of the evaluation set are also in the training data",
+    "The evaluation then measures memorisation.",
     data="split by prompt or document, not by row",
     bad=case(GOOD, evaluation=[GOOD]),
     good=case(GOOD, evaluation=[chat("hi", "Hello.")]),
@@ -85,14 +85,14 @@ DUP002 = major(
 )
 def leaked_prompts(checks: DatasetChecks) -> Iterator[Fault]:
     if checks.leaked.count:
-        what = f"{checks.leaked.count:,} of {checks.totals.rows:,} rows ask what the evaluation set asks"
+        what = f"{checks.leaked.count:,} of {checks.totals.rows:,} rows have a prompt of the evaluation set"
         yield Fault(what, tally=checks.leaked)
 
 
 DUP003 = info(
     "prompt-with-several-answers",
     "one prompt has several answers",
-    "Fine for variety, a problem where the answers contradict each other.",
+    "Fine for variety, a problem if the answers contradict each other.",
     data="look at the rows",
     bad=case(chat("hi", "Hello."), chat("hi", "Good day.")),
     good=case(GOOD, chat("hi", "Hello.")),
@@ -108,10 +108,10 @@ def other_answers(checks: DatasetChecks) -> Iterator[Fault]:
 
 CON013 = minor(
     "column-only-in-few-rows",
-    "a few rows have columns that the others do not have",
-    "Arrow wants the same columns and types in every row; load_dataset may stop with a cast error, or fill the rest"
-    " with null.",
-    data="remove the column, or give it to every row with one type",
+    "a few rows have columns that the others lack",
+    "Arrow needs the same columns and types in every row; load_dataset may stop with a cast error, or fill the"
+    " rest with null.",
+    data="remove the column, or add it to every row with one type",
     bad=case(*[GOOD] * 24, {**GOOD, "meta": {"a": 1}}),
     good=case(*[GOOD] * 24),
 )
@@ -134,8 +134,8 @@ def rare_columns(checks: DatasetChecks) -> Iterator[Fault]:
 
 TRU005 = major(
     "default-length",
-    "the trainer's default length cuts rows",
-    "It is the limit that the trainer takes where nobody chose one, and it takes trained tokens away.",
+    "the trainer's default length limit cuts rows",
+    "The trainer uses this limit if none is set, and it removes trained tokens.",
     moves=("cut",),
     bad=case(chat("hi", "so it goes " * 900), preset="trl@1.16"),
     good=case(GOOD, preset="trl@1.16"),
@@ -155,9 +155,8 @@ def usual_length(checks: DatasetChecks) -> Iterator[Fault]:
     )
     better = next((limit for limit in LIMITS if limit > most and checks.over[limit] * 100 < rows), None)
     yield Fault(
-        f"{checks.cut.count:,} of {rows:,} rows are longer than {most:,}, which is what"
-        f" {checks.trainer} takes where nothing is said",
-        f"rows over a length, and the share of trained tokens behind it: {table}",
+        f"{checks.cut.count:,} of {rows:,} rows are longer than {most:,}, the default of {checks.trainer}",
+        f"rows over a length, and the share of trained tokens beyond it: {table}",
         tally=checks.cut,
         changes=[("length.max", better)] if better else (),
     )
@@ -166,8 +165,8 @@ def usual_length(checks: DatasetChecks) -> Iterator[Fault]:
 BND007 = fatal(
     "mask-starts-at-once",
     "nearly every row is trained from its first tokens on",
-    "Prompts are long but the mask begins after two or three tokens: since transformers 5"
-    " apply_chat_template(tokenize=True) gives a mapping, and its length was taken for the prompt's.",
+    "Prompts are long but the mask begins after two or three tokens: since transformers 5,"
+    " apply_chat_template(tokenize=True) returns a mapping, and its length was taken for the prompt's.",
     bad=Case([{"input_ids": IDS * 2, "labels": [-100] * 2 + (IDS * 2)[2:]}] * 24, changes={"mask.rule": "given"}),
     good=Case([{"input_ids": IDS * 2, "labels": [-100] * 30 + (IDS * 2)[30:]}] * 24, changes={"mask.rule": "given"}),
 )
@@ -188,7 +187,7 @@ def early_masks(checks: DatasetChecks) -> Iterator[Fault]:
 LAB009 = info(
     "turns-not-all-trained",
     "not every assistant turn is trained",
-    "Some trainers train the last answer only, others all; people are surprised both ways.",
+    "Some trainers train only the last answer, others all; both surprise people.",
     moves=("answers", "behind stops"),
     bad=case(chat("hi", "Hello.", "Bye.", "Bye!")),
     good=case(chat("hi", "Hello.", "Bye.", "Bye!"), changes={"mask.rule": "assistant"}),
@@ -225,7 +224,7 @@ def some_turns(checks: DatasetChecks) -> Iterator[Fault]:
 LAB013 = info(
     "trained-share",
     "rows whose trained share stands out",
-    "Rows with next to nothing or with everything trained are worth a look.",
+    "Rows with almost nothing or everything trained are worth a look.",
     data="look at the rows",
     bad=case(chat("hi " * 400, "Yes."), LONG),
     good=case(LONG),

@@ -91,24 +91,26 @@ class ArraysSource(CountedSource):
         except (bound.OverBound, MemoryError) as error:
             why = error.what if isinstance(error, bound.OverBound) else f"unpacking it {bound.out_of_memory()}"
             fix = "store .npy or .safetensors, which are read in parts"
-            raise SourceError("is not read", where=self.title, why=why, fix=fix) from error
+            raise SourceError("cannot be read", where=self.title, why=why, fix=fix) from error
         except Exception as error:  # zipfile, zlib, ast and tokenize each raise their own at damage
             pickled = isinstance(error, HoldsObjects) or "allow_pickle" in str(error)  # as numpy says it
             other = pickled or isinstance(error, OtherType)
             raise SourceError(
-                "is not read" if other else "is no readable file of arrays",
+                "cannot be read" if other else "is not a readable file of arrays",
                 where=self.title,
-                why="it holds Python objects, whose reading could run code" if pickled else str(error).rstrip("."),
+                why="it contains Python objects, and reading them could run code"
+                if pickled
+                else str(error).rstrip("."),
                 fix="store plain numbers, padded to one length, or JSON Lines" if other else COPY_AGAIN,
             ) from error
         self._columns = {name: one for name, one in found.items() if one.shape}
         if not self._columns:
-            raise SourceError("holds no arrays", where=self.title)
+            raise SourceError("contains no arrays", where=self.title)
         self._whole = all(len(column.shape) == 1 for column in self._columns.values())
         counts = {name: one.shape[0] for name, one in self._columns.items() if len(one.shape) > 1}
         if len(set(counts.values())) > 1:
             listed = ", ".join(f"{name} {count:,}" for name, count in counts.items())
-            raise SourceError("has arrays that do not fit together", where=self.title, why=f"their rows are {listed}")
+            raise SourceError("has arrays that do not fit together", where=self.title, why=f"they have {listed} rows")
         self._count = 1 if self._whole else next(iter(counts.values()))
 
     def columns(self) -> tuple[str, ...]:
@@ -191,7 +193,9 @@ def _npz(file: ByteFile) -> dict[str, Array]:
     with file.open() as stream, zipfile.ZipFile(stream) as packed:
         size = sum(info.file_size for info in packed.infolist())
         if size > MOST_HELD:
-            raise ValueError(f"its arrays have {size:,} bytes, and a packed one cannot be read in parts: store .npy")
+            raise ValueError(
+                f"its arrays have {size:,} bytes, and a compressed file cannot be read in parts: store .npy"
+            )
         stream.seek(0)
         with np.load(stream, allow_pickle=False) as loaded:
             found: dict[str, Array] = {}
@@ -209,7 +213,7 @@ def _refuse_other(name: str, kind: np.dtype[Any]) -> None:
     if kind.hasobject:
         raise HoldsObjects
     if kind.kind not in "iufb" or kind.itemsize > 8:
-        raise OtherType(f"{name} is of type {kind}, which has no plain numbers")
+        raise OtherType(f"{name} has the type {kind}, which is not plain numbers")
 
 
 def _named(name: str, array: Array) -> str:
@@ -223,7 +227,7 @@ def _safetensors(file: ByteFile) -> dict[str, Array]:
         raise ValueError("its header is longer than the file")
     header = json.loads(file.pread(8, length))
     if not isinstance(header, Mapping):
-        raise ValueError("its header is no JSON object")
+        raise ValueError("its header is not a JSON object")
     found = {}
     for name, entry in header.items():
         if name == "__metadata__":
@@ -232,9 +236,9 @@ def _safetensors(file: ByteFile) -> dict[str, Array]:
         start, stop = entry["data_offsets"]
         dtype = kind if kind == BF16 else {**NAMES, **FLOATS}.get(kind)
         if dtype is None:
-            raise OtherType(f"{name} is of type {kind}, which has no plain numbers")
+            raise OtherType(f"{name} has the type {kind}, which is not plain numbers")
         if not all(type(one) is int and one >= 0 for one in (*shape, start, stop)):
-            raise ValueError(f"the place of {name} is not given in whole numbers")
+            raise ValueError(f"the offsets of {name} are not whole numbers")
         found[name] = _in_file(file, begin + start, dtype, shape)
         if begin + stop > end or stop - start != found[name].row_bytes * (shape[0] if shape else 1):
             raise ValueError(f"{name} is not where the header says")

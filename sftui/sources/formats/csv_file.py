@@ -93,7 +93,7 @@ class CsvSource(Source):
         columns = self._file.pread(0, 1 << 20).partition(b"\n")[0].count(separator.encode()) + 1
         if columns > COLUMNS:
             why = f"its header has more than {COLUMNS:,} columns"
-            raise SourceError("is too wide", where=self.title, why=why, fix="keep the columns that train")
+            raise SourceError("is too wide", where=self.title, why=why, fix="keep only the columns to train on")
         chunk: dict[str, Any] = {"sep": separator, "chunksize": self._chunk_rows()}
         as_text: dict[str, Any] = {"dtype": str, "keep_default_na": False, "na_filter": False}
         # the defaults of datasets.packaged_modules.csv.CsvConfig are pandas' own, but for the chunk
@@ -105,7 +105,11 @@ class CsvSource(Source):
         stopped = self._file.stopped
         if stopped is not None and self._done:
             return (Damage(self.title, self._starts[-1], *stopped),)
-        return (Damage(self.title, self._starts[-1], self._failed, "correct the file there"),) if self._failed else ()
+        return (
+            (Damage(self.title, self._starts[-1], self._failed, "correct that place in the file"),)
+            if self._failed
+            else ()
+        )
 
     def change(self) -> DataChange | None:
         change = self._file.changed(self._read_bytes)
@@ -156,7 +160,7 @@ class CsvSource(Source):
         row_bytes = len(head) // max(1, head.count(b"\n"))
         rows = min(CHUNK, max(1, CHUNK_BYTES // max(1, row_bytes)))
         if rows < CHUNK:
-            self._notes.append(f"column types are those of {rows:,} rows at a time; datasets takes {CHUNK:,}")
+            self._notes.append(f"column types come from {rows:,} rows at a time; datasets uses {CHUNK:,}")
         return rows
 
     def _advance(self) -> None:
@@ -188,7 +192,7 @@ class CsvSource(Source):
             table = pa.Table.from_pandas(frame)
         except (*UNFIT, pa.ArrowException) as error:
             what = "whole numbers beyond 64 bits" if isinstance(error, OverflowError) else "columns of mixed types"
-            self._notes.append(f"{what} are read as text; datasets.load_dataset refuses such a file ({error})")
+            self._notes.append(f"{what} are read as text; datasets.load_dataset rejects such a file ({error})")
             frame = _mixed_as_text(frame)
             table = pa.Table.from_pandas(frame)
         if self._schema is None:
@@ -210,20 +214,20 @@ class CsvSource(Source):
             return table.cast(self._schema)
         except (*UNFIT, pa.ArrowException) as error:
             first = self._starts[-1]
-            what = f"rows {first:,} to {first + table.num_rows - 1:,} do not have the column types of the rows before"
-            self._notes.append(f"{what}; datasets.load_dataset refuses such a file ({error})")
+            what = f"rows {first:,} to {first + table.num_rows - 1:,} have other column types than earlier rows"
+            self._notes.append(f"{what}; datasets.load_dataset rejects such a file ({error})")
             return table
 
     def _note_separator(self) -> None:
         names = self._decoder.columns
         if self._separator and len(names) == 1 and (other := next((sign for sign in ";\t|," if sign in names[0]), "")):
             sign = {"\t": "tabs", ",": "commas"}.get(other, other)
-            note = f"{self.title} has one column, named {names[0]!r}; its fields seem to be separated by {sign}"
+            note = f"{self.title} has one column, named {names[0]!r}; its fields appear to be separated by {sign}"
             self._notes.append(f"{note}, which datasets reads with sep={other!r}")
 
     def _note_bad_lines(self, message: str) -> None:
         for line in message.strip().splitlines():
-            self._notes.append(f"{line.strip()}; datasets.load_dataset refuses such a file")
+            self._notes.append(f"{line.strip()}; datasets.load_dataset rejects such a file")
 
 
 def _otherwise(frame: Any, texts: Any) -> Any:

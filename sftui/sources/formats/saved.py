@@ -52,7 +52,7 @@ class SavedSource(BatchSource):
         elif split:
             self.loading = Loading("arrow", None, f'datasets.load_from_disk(paths[0] + "/" + {json.dumps(split)})')
         self._layout = layout
-        apart = f"{title.partition('/')[0]} holds saved datasets side by side, and no {SPLITS}: {title} is read"
+        apart = f"{title.partition('/')[0]} contains several saved datasets but no {SPLITS}; sftui reads {title}"
         self._notes = (apart,) if layout else ()
         batches: list[Any] = []
         self._files: list[tuple[Path, os.stat_result]] = []  # of each batch: its file and how it was
@@ -73,7 +73,7 @@ class SavedSource(BatchSource):
                 if not whole and not _ends(path):
                     rows = sum(batch.num_rows for batch in found)
                     damage.append(
-                        Damage(f"{title}/{path.name}", rows, "it ends before the mark that ends an Arrow stream")
+                        Damage(f"{title}/{path.name}", rows, "it ends before the end mark of an Arrow stream")
                     )
         except (OSError, ValueError, KeyError, TypeError) as error:
             why = str(error) if path.name in str(error) else f"{path.name}: {error}"

@@ -41,7 +41,7 @@ class TokenFileSource(CountedSource):
             raise SourceError(
                 "has no index",
                 where=label,
-                why=f"{os.path.basename(index)} is not beside it, which tells where each document begins",
+                why=f"{os.path.basename(index)} is missing next to it; it says where each document begins",
                 fix="copy it there",
             )
         self.title = label
@@ -74,7 +74,7 @@ class TokenFileSource(CountedSource):
         begin, count = self.place(index)
         size = count * bytes_of(self.dtype)
         if count < 0 or begin < 0 or begin + size > self._sizes[0]:
-            problem = f"{where} is not in {self.title}: its index tells a place behind the end; write both again"
+            problem = f"{where} is not in {self.title}: its index points past the end; write both again"
             return Row(index, None, "", where, 0, problem)
         if size > self._row_limit:
             return oversized(b"", size, self._row_limit, index, where)
@@ -96,7 +96,7 @@ class TokenFileSource(CountedSource):
         return list(numbers(self.index.pread(offset, count * bytes_of(dtype)), dtype).tolist())
 
     def _misfit(self, why: str) -> SourceError:
-        return SourceError("does not fit its index", where=self.title, why=why, fix=COPY_AGAIN)
+        return SourceError("does not match its index", where=self.title, why=why, fix=COPY_AGAIN)
 
 
 class MegatronSource(TokenFileSource):
@@ -105,21 +105,23 @@ class MegatronSource(TokenFileSource):
     def __init__(self, path: str, label: str, row_limit: int) -> None:
         stem = os.path.splitext(path)[0]
         if path.endswith(".idx") and not os.path.exists(f"{stem}.bin"):
-            raise SourceError("has no tokens", where=label, why="the .bin file is not beside it", fix="copy it there")
+            raise SourceError(
+                "has no tokens", where=label, why="the .bin file is missing next to it", fix="copy it there"
+            )
         super().__init__(f"{stem}.bin", os.path.splitext(label)[0] + ".bin", f"{stem}.idx", row_limit)
 
     def look(self) -> tuple[str, int]:
         head = self.index.pread(0, HEAD)
         if not head.startswith(MEGATRON) or len(head) < HEAD:
-            raise self._misfit("the .idx file does not begin as Megatron's do")
+            raise self._misfit("the .idx file does not begin like Megatron's")
         version, code = int.from_bytes(head[9:17], "little"), head[17]
         if version != 1:
-            raise self._misfit(f"the .idx file is of version {version}, and 1 is known")
+            raise self._misfit(f"the .idx file has version {version}; only version 1 is supported")
         if code not in TYPES:
-            raise self._misfit(f"its tokens are of the type {code}, which has no whole numbers")
+            raise self._misfit(f"its tokens have the type {code}, which is not a whole number type")
         count = int.from_bytes(head[18:26], "little")
         if HEAD + 12 * count > self.index.size():
-            raise self._misfit(f"the .idx file ends before the places of its {count:,} sequences")
+            raise self._misfit(f"the .idx file ends before the offsets of its {count:,} sequences")
         return TYPES[code], count
 
     def place(self, index: int) -> tuple[int, int]:
@@ -142,11 +144,11 @@ class DatatroveSource(TokenFileSource):
         size, listed = self.tokens.size(), self.index.size()
         count = listed // 8
         if listed % 8 or not count:
-            raise self._misfit("the .index file holds no 64-bit ends of documents")
+            raise self._misfit("the .index file has no 64-bit document ends")
         (last,) = self._numbers(8 * (count - 1), "<u8", 1)
         fitting = [each for each in SIZES if last * each == size]
         if not fitting:
-            raise self._misfit(f"it has {size:,} bytes, and its documents end at token {last:,}, of 2 or 4 bytes each")
+            raise self._misfit(f"it has {size:,} bytes, but its documents end at token {last:,}, of 2 or 4 bytes each")
         return SIZES[fitting[0]], count
 
     def place(self, index: int) -> tuple[int, int]:

@@ -43,10 +43,10 @@ def render(
     if conversation.kind is Kind.STRINGS:
         return _strings(conversation, prompt_messages)
     if conversation.kind is Kind.TOKENS:
-        raise TemplateError("a row of token ids is not rendered", why="it holds no text")
+        raise TemplateError("a row of token ids is not rendered", why="it contains no text")
     if template is None:
         raise TemplateError(
-            "the conversation needs a chat template and there is none",
+            "the conversation needs a chat template but there is none",
             fix="choose one with --template NAME or --template FILE",
         )
     messages: list[Mapping[str, Any]] = [message.data for message in conversation.messages]

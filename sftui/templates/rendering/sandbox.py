@@ -110,7 +110,7 @@ class _DictType(TemplateDict):
 
     @staticmethod
     def update(*args: Any, **kwargs: Any) -> None:
-        raise SecurityError("sftui does not follow methods of dict that change a mapping in place")
+        raise SecurityError("sftui does not follow dict methods that change a mapping in place")
 
     pop = popitem = setdefault = clear = update
 

@@ -23,7 +23,7 @@ from sftui.text import readable
 MANY_MESSAGES = 64
 """Above so many messages only this many are marked one at a time."""
 FEW_PROBES = 8
-LEAVES_OUT, ABSENT = "leaves out some of what it says", "does not appear in the rendered text"
+LEAVES_OUT, ABSENT = "leaves out some of its text", "is missing from the rendered text"
 """How the notes of messages end that the text has in part, or not at all."""
 
 Message = Mapping[str, Any]
@@ -148,9 +148,9 @@ def _locate(
                 regions.append(Region(*guess, index))
                 insort(taken, guess)
                 located.add(index)
-                notes.append(f"{name}: found by its text alone, not proven")
+                notes.append(f"{name}: located by its text alone, not proven")
             else:
-                notes.append(f"{name}: where its text stands could not be proven")
+                notes.append(f"{name}: the position of its text could not be proven")
     regions.sort(key=lambda r: (r.start, r.end, r.message))
     regions = _joined(regions)
     said: dict[int, str] = {}

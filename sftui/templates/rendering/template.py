@@ -350,7 +350,9 @@ def _template_in_json(text: str, where: str) -> str:
         return choose_template(named)[1]
     if not isinstance(found, str):
         raise TemplateError(
-            "the file holds no chat template", where=where, fix="name a .jinja file or a tokenizer_config.json with one"
+            "the file contains no chat template",
+            where=where,
+            fix="give a .jinja file, or a tokenizer_config.json that has one",
         )
     return found
 
@@ -361,7 +363,7 @@ def _compile_error(error: Exception, name: str) -> TemplateError:
     line = getattr(error, "lineno", None)
     where = f"{name}, line {line}" if line else name
     if isinstance(error, limits.LimitExceeded):
-        return bound.OverBound("the chat template goes over its limits", where=where, why=str(error))
+        return bound.OverBound("the chat template exceeds its limits", where=where, why=str(error))
     if isinstance(error, RecursionError):
         return TemplateError("the chat template cannot be compiled", where=where, why="it is nested too deeply")
     if isinstance(error, MemoryError):
@@ -375,21 +377,21 @@ def _render_error(error: Exception, name: str, messages: Sequence[Mapping[str, A
     if isinstance(error, bound.OverBound):
         return bound.OverBound(error.what, where=name)
     if isinstance(error, limits.LimitExceeded):
-        return bound.OverBound("the chat template goes over its limits", where=name, why=str(error))
+        return bound.OverBound("the chat template exceeds its limits", where=name, why=str(error))
     if isinstance(error, sandbox.RaisedByTemplate):
         roles = ", ".join(str(message.get("role", "?")) for message in messages[:8])
         more = ", …" if len(messages) > 8 else ""
         return TemplateError(
-            f"the chat template refuses this conversation: {_first_line(error).rstrip('.')}",
+            f"the chat template rejects this conversation: {_first_line(error).rstrip('.')}",
             where=name,
             why=f"its roles are {roles}{more}",
         )
     if isinstance(error, sandbox.Forbidden):
         return TemplateError("the chat template does something that is not allowed", where=name, why=_first_line(error))
     if isinstance(error, RecursionError):
-        return bound.OverBound("the chat template goes over its limits", where=name, why="it recurses too deeply")
+        return bound.OverBound("the chat template exceeds its limits", where=name, why="it recurses too deeply")
     if isinstance(error, MemoryError):
-        return bound.OverBound("the chat template goes over its limits", where=name, why=f"it {bound.out_of_memory()}")
+        return bound.OverBound("the chat template exceeds its limits", where=name, why=f"it {bound.out_of_memory()}")
     return TemplateError(
         "the chat template fails on this conversation", where=name, why=f"{type(error).__name__}: {_first_line(error)}"
     )

@@ -230,8 +230,9 @@ class Skeletons:
                 return None
             self._shapes.clear()
             self.mismatch = (
-                f"{template.name}: a row was put together otherwise than the chat template renders it (it begins with"
-                f" {known.text[:40]!r}); that row and all later ones are rendered; please report it to sftui"
+                f"{template.name}: a row was assembled differently from what the chat template renders (it"
+                f" begins with {known.text[:40]!r}); sftui renders that row and all later ones; please report it"
+                " to sftui"
             )
             return self.mismatch
         shape = sighting.shape

@@ -88,7 +88,7 @@ def add_generation_tags(
         text = without_tags(text) if original.has_generation_tag else text
         tree = read_tree(text.removesuffix("\n"))
     except (ValueError, IndexError) as error:
-        return _refused(source, f"its source could not be taken apart: {error}")
+        return _refused(source, f"its source could not be parsed: {error}")
     try:
         return _attempts(bench, tree, end, own, learn, rows)
     except surgery_plan.UndecidedAnswer as error:
@@ -111,7 +111,7 @@ def _attempts(
         try:
             tagged = bench.original.remade(made)
         except TemplateError as error:
-            return _refused(source, f"with tags it is no valid template: {error.why or error.what}")
+            return _refused(source, f"with tags it is not a valid template: {error.why or error.what}")
         if not tagged.has_generation_tag:
             return _refused(source, reason)
         # What is learnt from is proven first, because that is quick; then every row, the learnt ones once more.
@@ -120,10 +120,10 @@ def _attempts(
             proof = bench.prove(tagged, chain(own, _chats(rows)))
         if proof.failed is None:
             if not proof.proven:
-                return _refused(source, "for no conversation is it known for sure where the answers are")
+                return _refused(source, "the positions of the answers are not certain in any conversation")
             if bench.original.has_generation_tag and not proof.moved:
                 return _refused(
-                    source, "the template has generation tags already, around the answers and what ends them"
+                    source, "the template already has generation tags around the answers and their end tokens"
                 )
             return Surgery(made, proof.proven, None, _diff(source, made, name), proof.unproven, proof.raised)
         reason = proof.reason
@@ -188,10 +188,10 @@ class _SurgeryBench:
                 leaf = tree.leaves[min(conflicts)]
                 line = tree.source.count("\n", 0, leaf.start) + 1
                 raise surgery_plan.UndecidedAnswer(
-                    f"line {line} writes now an answer, now something else, and no condition tells when"
+                    f"line {line} writes sometimes an answer and sometimes something else, and no condition tells when"
                 )
             conditions = self._harmless(tree, learn, set(sets.values()), conflicts, len(evidence))
-        raise surgery_plan.UndecidedAnswer("where it writes answers could not be told")
+        raise surgery_plan.UndecidedAnswer("the place where it writes answers could not be determined")
 
     def _harmless(
         self, tree: Tree, learn: Sequence[Conversation], sets: set[int], every: dict[int, list[str]], wanted: int
@@ -286,10 +286,10 @@ class _SurgeryBench:
                 if isinstance(known, str):
                     proof.raised += 1
                     continue
-                proof.failed, proof.reason = chat, f"with tags a conversation fails that did not: {error}"
+                proof.failed, proof.reason = chat, f"with tags a conversation fails that did not fail before: {error}"
                 return proof
             if isinstance(known, str) or known[0] != text:
-                proof.failed, proof.reason = chat, "with tags a conversation renders to another text"
+                proof.failed, proof.reason = chat, "with tags a conversation renders differently"
             elif known[1] is None:
                 proof.unproven += 1
             elif joined(generation) != known[1]:
@@ -298,7 +298,7 @@ class _SurgeryBench:
                     f"its mask would differ from the answers: {_apart(text, joined(generation), known[1])}",
                 )
             elif not self._same_prompt(tagged, chat):
-                proof.failed, proof.reason = chat, "with tags the generation prompt renders otherwise"
+                proof.failed, proof.reason = chat, "with tags the generation prompt renders differently"
             else:
                 proof.proven += 1
                 proof.moved = proof.moved or joined(self.text(self.original, chat)[1]) != known[1]

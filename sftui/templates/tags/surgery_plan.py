@@ -225,7 +225,7 @@ def plan(
                 seen[write.leaf].append((shapes, write.values))
             elif any(part is not None for part in shapes):
                 if any(answer for part in shapes if part is not None for _, answer in part):
-                    raise UndecidedAnswer("an answer is written where no message of the assistant is at hand")
+                    raise UndecidedAnswer("an answer is written where no assistant message is in scope")
                 foreign.add(write.leaf)
     plans: dict[int, LeafPlan] = {}
     conflicts: dict[int, list[str]] = {}

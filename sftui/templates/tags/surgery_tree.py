@@ -202,7 +202,7 @@ def _items(source: str) -> Iterator[_Tag | tuple[int, int, str]]:
             while not source.startswith(value, begin):
                 begin += 1
                 if begin > len(source):
-                    raise ValueError("the source could not be followed")
+                    raise ValueError("the source could not be parsed")
             at = begin + len(value)
             if kind == "raw_end":
                 # A raw block is text, tags and all, with the line break that it swallows.
@@ -217,7 +217,7 @@ def _items(source: str) -> Iterator[_Tag | tuple[int, int, str]]:
             data = ""
         elif kind in ("block_end", "variable_end", "comment_end"):
             if tag is None:
-                raise ValueError("the source could not be followed")
+                raise ValueError("the source could not be parsed")
             tag.closing, tag.end = value.strip(), at + len(value.rstrip())
             at += len(value)
             data_start = tag.end

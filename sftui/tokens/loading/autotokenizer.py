@@ -96,7 +96,7 @@ def _from_gguf(path: str, reader: Any) -> Any:
     if reader and importlib.util.find_spec("torch") is None:
         spec = importlib.util.spec_from_file_location(READER, reader)
         if spec is None or spec.loader is None:
-            raise ImportError(f"{reader} is no Python module")
+            raise ImportError(f"{reader} is not a Python module")
         module = importlib.util.module_from_spec(spec)
         sys.modules[READER] = module
         spec.loader.exec_module(module)

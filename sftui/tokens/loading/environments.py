@@ -65,8 +65,8 @@ def environment_at(path: str | Path, origin: str) -> Environment:
     if python is None:
         missing = not given.exists()
         raise SftuiError(
-            f"{origin} {given} is no Python environment",
-            why="there is no such folder or file" if missing else "there is no python in it",
+            f"{origin} {given} is not a Python environment",
+            why="there is no such folder or file" if missing else "it contains no python",
             fix="give the folder of a virtual environment, a conda prefix, or a python",
         )
     prefix = given if given.is_dir() else python.parent.parent
@@ -79,7 +79,7 @@ def environment_at(path: str | Path, origin: str) -> Environment:
         raise SftuiError(
             f"there is no transformers in {given}",
             why=f"{origin} names it to load the tokenizer",
-            fix=f"name the environment you train in, or install it there: {python} -m pip install transformers",
+            fix=f"give the environment you train in, or install it there: {python} -m pip install transformers",
         )
     return Environment(python, found, origin)
 
@@ -139,8 +139,8 @@ def _queried(python: Path, origin: str) -> dict[str, str]:
         )
         found = json.loads(done.stdout)
     except (OSError, subprocess.TimeoutExpired, ValueError) as error:
-        reason = (error.strerror or str(error)).lower() if isinstance(error, OSError) else "it gives no answer"
-        raise SftuiError(f"{origin} {python} cannot be run", why=reason, fix="name a python that runs") from error
+        reason = (error.strerror or str(error)).lower() if isinstance(error, OSError) else "it does not answer"
+        raise SftuiError(f"{origin} {python} cannot be run", why=reason, fix="give a python that runs") from error
     return {str(name): str(version) for name, version in found.items()} if isinstance(found, dict) else {}
 
 

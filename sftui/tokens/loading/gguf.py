@@ -76,7 +76,7 @@ class GgufHead:
             raise ValueError("it is not a GGUF file")
         version, self.tensors, self.count = struct.unpack_from("<IQQ", data, 4)
         if version not in VERSIONS:
-            raise ValueError(f"it is GGUF version {version}, and only {self.versions} can be read")
+            raise ValueError(f"it is GGUF version {version}, but only {self.versions} can be read")
 
     def number(self, kind: int) -> Any:
         """The number that stands here."""

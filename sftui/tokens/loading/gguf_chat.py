@@ -85,7 +85,7 @@ class _Head(GgufHead):
         self._tokens = array("Q")
         self._values: dict[str, Any] = {}
         if self.count > MOST_KEYS:
-            raise ValueError(f"it claims {self.count:,} keys of metadata, and more than {MOST_KEYS:,} are none")
+            raise ValueError(f"it claims {self.count:,} metadata keys, more than the limit of {MOST_KEYS:,}")
         templates = 0
         for _ in range(self.count):
             key = self._short(MOST_KEY, "a key")
@@ -93,7 +93,7 @@ class _Head(GgufHead):
             if kind == STRING:
                 templates += key.startswith(TEMPLATE)
                 if templates > MOST_TEMPLATES:
-                    raise ValueError(f"it holds more than {MOST_TEMPLATES} chat templates")
+                    raise ValueError(f"it has more than {MOST_TEMPLATES} chat templates")
                 if wanted:
                     self._values[key] = self._short(MOST_TEXT, key[:60])
                 else:

@@ -162,9 +162,9 @@ def _no_tokenizer(value: Any) -> tuple[str, str]:
     """What it is instead, and what to give."""
     kind = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
     if hasattr(value, "tokenizer"):
-        return f"{kind} is no tokenizer", "give its .tokenizer"
+        return f"{kind} is not a tokenizer", "give its .tokenizer"
     if kind.startswith("tokenizers."):
         return f"{kind} has no special tokens and no chat template", (
             "give transformers.PreTrainedTokenizerFast(tokenizer_object=…)"
         )
-    return f"{kind} is no tokenizer", "give its name, a folder, or a tokenizer of transformers"
+    return f"{kind} is not a tokenizer", "give its name, a folder, or a tokenizer of transformers"

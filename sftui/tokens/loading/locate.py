@@ -67,18 +67,18 @@ def locate(name: str, revision: str | None = None, loader: str = "") -> Location
         found = Location(name, "folder", found.argument, found.path)
     if loader and found.kind not in ("folder", "hub"):
         raise TokenizerError(
-            f"{loader} cannot load the tokenizer", where=name, why="it is no folder and no Hub repository"
+            f"{loader} cannot load the tokenizer", where=name, why="it is neither a folder nor a Hub repository"
         )
     return replace(found, loader=loader)
 
 
 def _located(name: str, revision: str | None) -> Location:
     if not name.strip():
-        raise TokenizerError("no tokenizer is named", fix="give a Hub name, a folder, a tokenizer.json or builtin:NAME")
-    if name.startswith("FILL_IN_"):  # as exports write what they do not know
         raise TokenizerError(
-            f"{name} stands for a model that is still to be filled in", fix="or give a tokenizer with -t"
+            "no tokenizer was given", fix="give a Hub name, a folder, a tokenizer.json or builtin:NAME"
         )
+    if name.startswith("FILL_IN_"):  # as exports write what they do not know
+        raise TokenizerError(f"{name} is a placeholder for a model", fix="or give a tokenizer with -t")
     if name.startswith(builtin.PREFIX):
         return _builtin(name)
     path = Path(os.path.expanduser(name))
@@ -93,7 +93,7 @@ def _located(name: str, revision: str | None) -> Location:
         raise TokenizerError(
             "there is no such tokenizer",
             where=name,
-            why="neither a folder nor a file of this name exists",
+            why="no folder and no file has this name",
             fix="check the path, or give a Hub name such as Qwen/Qwen3-0.6B",
         )
     snapshot = cached_snapshot(name, revision)
@@ -181,7 +181,7 @@ def _file(name: str, path: Path) -> Location:
     raise TokenizerError(
         "this file cannot be loaded as a tokenizer",
         where=name,
-        why="only a tokenizer.json or a .gguf can stand alone",
+        why="only a tokenizer.json or a .gguf works on its own",
         fix=f"give its folder {path.parent}",
     )
 

@@ -63,7 +63,7 @@ def root() -> Path:
 def folder_of(version: str) -> Path:
     """The folder of the environment for a version, whether it stands or not; SftuiError for what is no version."""
     if not re.fullmatch(r"\d+(\.\d+)*([a-z]+\d*)?", version):
-        raise SftuiError(f"`{version}` is no version of transformers", fix="say for example 5.6.0")
+        raise SftuiError(f"`{version}` is not a version of transformers", fix="for example 5.6.0")
     return root() / f"{PREFIX}{version}"
 
 

@@ -23,13 +23,15 @@ def observations(
     config = config_of(place.folder)
     if place.kind == "file":
         notes.append(
-            "only a tokenizer.json is known: its special tokens' roles (BOS, EOS, pad) and its chat template are not, "
-            "and AutoTokenizer may pick another class once tokenizer_config.json is there"
+            "only a tokenizer.json is known: the roles of its special tokens (BOS, EOS, pad) and its chat"
+            " template are not, and AutoTokenizer may choose another class once there is a"
+            " tokenizer_config.json"
         )
     if place.kind == "gguf" and (util.find_spec("torch") is None or util.find_spec("gguf") is None):
         notes.append(
-            "AutoTokenizer needs torch and gguf to read most .gguf files: this one was loaded by the class under it, "
-            "with the same vocabulary and merges; class defaults such as the padding side may differ"
+            "AutoTokenizer needs torch and gguf to read most .gguf files: sftui loaded this one with the"
+            " underlying class, with the same vocabulary and merges; class defaults such as the padding side"
+            " may differ"
         )
     if place.kind == "gguf" and place.path is not None and (split := unknown_split(str(place.path))) is not None:
         notes.append(
@@ -57,7 +59,7 @@ def observations(
     notes += _swallowing(reported)
     if reported["mistral_regex"] is False:
         notes.append(
-            "transformers says that this Mistral tokenizer splits text wrongly unless it is loaded with"
+            "transformers warns that this Mistral tokenizer splits text incorrectly unless it is loaded with"
             " fix_mistral_regex=True"
         )
     if not facts.is_fast:
@@ -66,7 +68,7 @@ def observations(
             "char_to_token fail; spans are shown only where the pieces spell the text"
         )
     if place.commit:
-        notes.append(f"from the local Hub cache, commit {place.commit[:8]}; a newer one on the Hub is not looked for")
+        notes.append(f"from the local Hub cache, commit {place.commit[:8]}; a newer one on the Hub is not checked")
     return tuple(notes)
 
 
@@ -134,7 +136,7 @@ def _names(reported: Mapping[str, Any], ids: tuple[int, ...]) -> str:
 def _swallowing(reported: Mapping[str, Any]) -> list[str]:
     """Added tokens with lstrip/rstrip take white space of the content into themselves."""
     found = [content for _, content, _, left, right in reported["added"] if left or right]
-    return [f"these tokens swallow the white space beside them: {_some(found)}"] if found else []
+    return [f"these tokens absorb the white space next to them: {_some(found)}"] if found else []
 
 
 def _some(names: Sequence[str]) -> str:

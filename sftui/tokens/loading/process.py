@@ -72,7 +72,7 @@ class RemoteTokenizer:
 class TokenizerProcess(RemoteTokenizer):
     """A Python that has loaded one tokenizer, and is started again if it ends; one request at a time."""
 
-    endless = "look at the normalizer and the patterns in its tokenizer.json: one may repeat without end"
+    endless = "check the normalizer and the patterns in its tokenizer.json: one may loop forever"
     """What to do where it takes too long."""
     script = SCRIPT
     """What is run."""
@@ -201,10 +201,10 @@ class TokenizerProcess(RemoteTokenizer):
             return TokenizerError(
                 "the tokenizer cannot be used",
                 where=self.place.name,
-                why=f"{doing} took longer than {limit:.0f} seconds, and was ended",
+                why=f"{doing} took longer than {limit:.0f} seconds and was stopped",
                 fix=self.endless,
             )
-        what, does = ("cannot be loaded", "loads it") if loading else ("gives up on the text", "tokenizes with it")
+        what, does = ("cannot be loaded", "loads it") if loading else ("crashes on the text", "tokenizes with it")
         return TokenizerError(
             f"the tokenizer {what}",
             where=self.place.name,

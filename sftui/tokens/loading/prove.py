@@ -75,7 +75,7 @@ def prove(place: Location, environment: Environment | None = None) -> cache.Proo
     proof = cache.read(root, found)
     if proof is None:
         raise TokenizerError(
-            "the tokenizer cannot be loaded", where=place.name, why=f"its proof in {root} cannot be read back"
+            "the tokenizer cannot be loaded", where=place.name, why=f"its verification in {root} cannot be read back"
         )
     return proof
 
@@ -94,8 +94,8 @@ def _run(request: Path, name: str) -> tuple[int, list[str]]:
             raise TokenizerError(
                 "the tokenizer cannot be used",
                 where=name,
-                why=f"comparing it with AutoTokenizer took longer than {LIMIT:.0f} seconds, and was ended",
-                fix="look at the normalizer and the patterns in its tokenizer.json: one may repeat without end",
+                why=f"comparing it with AutoTokenizer took longer than {LIMIT:.0f} seconds and was stopped",
+                fix="check the normalizer and the patterns in its tokenizer.json: one may loop forever",
             ) from None
     return process.returncode, errors.decode("utf-8", "replace").strip().splitlines()
 
@@ -117,7 +117,7 @@ def make_proof(place: Location, root: Path, environment: Environment | None = No
         raise TokenizerError(
             "the tokenizer cannot be loaded",
             where=place.name,
-            why="its files changed while they were read",
+            why="its files changed while they were being read",
             fix="try again",
         )
     facts = read_facts(reported, place)
@@ -128,7 +128,7 @@ def make_proof(place: Location, root: Path, environment: Environment | None = No
     probes = probe_strings([*_in_one_only(reported, redone), *facts.special_tokens.values(), *added_contents(reported)])
     answers = wanted(reference, probes)
     if not facts.random and count_other_ids(answers, wanted(reference, probes)):
-        facts = replace(facts, random="a cause that its files do not name")
+        facts = replace(facts, random="a cause that its files do not reveal")
     facts = replace(facts, doubled=doubled(reported, place, reference.ask))
     backend: str | None = reported["backend"] if facts.is_fast else None
     why = ""
@@ -139,7 +139,7 @@ def make_proof(place: Location, root: Path, environment: Environment | None = No
     if why:
         backend = None
         facts = replace(facts, engine="transformers")
-        facts = facts.noting(f"{why} AutoTokenizer itself encodes: slower to start, and more memory")
+        facts = facts.noting(f"{why} AutoTokenizer itself encodes: it starts more slowly and needs more memory")
     facts = replace(facts, probes=len(probes) if backend is not None else 0)
     measured = redone is not None and not facts.random  # what is drawn twice differs by itself
     elsewhere = {four.version(): count_differences(answers, redone, probes, places=False)} if measured else {}
@@ -163,10 +163,10 @@ def make_proof(place: Location, root: Path, environment: Environment | None = No
         cache.write(root, key, facts, backend, record)
     except OSError as error:
         raise TokenizerError(
-            "the tokenizer's proof cannot be written",
+            "the verification of the tokenizer cannot be saved",
             where=str(root),
             why=error.strerror or str(error),
-            fix="make room there, or set SFTUI_CACHE to another folder",
+            fix="free some space there, or set SFTUI_CACHE to another folder",
         ) from error
     return key
 

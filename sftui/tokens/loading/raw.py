@@ -47,7 +47,7 @@ def load_raw(place: Location) -> LoadedTokenizer:
         split_special_tokens=config.get("split_special_tokens") is True,
         state=PROVISIONAL,
         commit=place.commit,
-        notes=("read from tokenizer.json directly; not yet compared with AutoTokenizer",),
+        notes=("read directly from tokenizer.json; not yet compared with AutoTokenizer",),
     )
     return LoadedTokenizer(facts, engine)
 

@@ -23,7 +23,7 @@ READ_FILES = (
 )
 """The JSON files of a folder that loading a tokenizer reads; another broken one is not to blame."""
 MODEL_FILES = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "tiktoken.model")
-AGAIN = "fetch the file again"
+AGAIN = "download the file again"
 LOGIN = "log in with `hf auth login` or set HF_TOKEN"
 
 
@@ -61,7 +61,7 @@ def no_vocabulary(place: Location, size: int) -> TokenizerError:
     """AutoTokenizer makes an empty tokenizer where the vocabulary files are missing; that is refused."""
     return _refused(
         place,
-        f"there is no vocabulary in it: AutoTokenizer makes an empty tokenizer of {size} tokens there",
+        f"it contains no vocabulary: AutoTokenizer makes an empty tokenizer of {size} tokens from it",
         "add tokenizer.json or tokenizer.model",
     )
 
@@ -117,7 +117,7 @@ def _from_missing_library(chain: Sequence[Fault], absent: Sequence[str]) -> Reas
         return None
     missing = [package for package in absent if package != "tiktoken"] or list(absent)
     if missing:
-        why = "its vocabulary is a sentencepiece or tiktoken file, and what reads it is not installed"
+        why = "its vocabulary is a sentencepiece or tiktoken file, and the package that reads it is not installed"
         return why, f"pip install {' '.join(missing)}"
     return "its vocabulary file is neither a sentencepiece nor a tiktoken model", AGAIN
 
@@ -132,7 +132,7 @@ def _from_files(chain: Sequence[Fault], place: Location) -> Reason:
         why = "it has no vocabulary file (tokenizer.json, tokenizer.model, tekken.json or vocab files)"
         return why, "check that the folder is complete"
     if _any(chain, "EntryNotFoundError") or _says(chain, "does not appear to have a file named"):
-        return _first_line(chain[0]), "check that the repository holds a tokenizer"
+        return _first_line(chain[0]), "check that the repository contains a tokenizer"
     return None
 
 

@@ -68,7 +68,7 @@ def prove_on(
 
 
 NOT_COMPARED = "the first rows could not be compared with AutoTokenizer"
-LEFT_OUT = "were not compared with AutoTokenizer, which did not answer on them in time"
+LEFT_OUT = "were not compared with AutoTokenizer, which did not answer in time"
 
 
 def _answered(process: TokenizerProcess, texts: Sequence[str]) -> Iterator[tuple[str, list[list[Any]]]]:

@@ -72,7 +72,7 @@ class SentencePieceEngine(AskedEngine):
 class _SentencePieceProcess(TokenizerProcess):
     """The process that has loaded the file."""
 
-    endless = "look at the file: no honest one takes as long"
+    endless = "check the file: a normal one does not take this long"
     script = Path(__file__).with_name("ask_sentencepiece.py")
 
     def __init__(self, path: Path) -> None:
@@ -113,5 +113,5 @@ def _check(path: Path) -> None:
 
 def _unreadable(path: str, why: str) -> TokenizerError:
     return TokenizerError(
-        "this is no SentencePiece model", where=path, why=why or "it cannot be parsed", fix="fetch it again"
+        "this is not a SentencePiece model", where=path, why=why or "it cannot be parsed", fix="download it again"
     )

@@ -111,8 +111,8 @@ class Bulk:
         """`who` gave other ids, or offsets, for a text; to be reported to `where`."""
         self.engine, self.fast = PLAIN, None
         self.mismatch = (
-            f"{who} gives other {what} than tokenizers for a text that begins with {text[:40]!r}: tokenizers encoded"
-            f" its rows and all later ones; please report the text to {where}"
+            f"{who} gives other {what} than tokenizers for a text that begins with {text[:40]!r}: tokenizers"
+            f" encoded its row and all later ones; please report the text to {where}"
         )
 
 

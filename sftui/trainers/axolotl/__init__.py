@@ -10,9 +10,9 @@ from sftui.recipe import Own, knob
 from sftui.trainers.traits import Effect, Finds, Packing, Quirk, Traits, own_keys
 
 TRAIN_ON = {
-    "all": "behind every turn, trained or not",
-    "turn": "behind the turns that are trained",
-    "last": "behind the last turn alone",
+    "all": "after every turn, trained or not",
+    "turn": "after the trained turns",
+    "last": "only after the last turn",
     "none": "nowhere",
 }
 """Where the token that ends a turn is trained (axolotl 0.19.0, prompt_strategies/chat_template.py)."""
@@ -27,11 +27,11 @@ class AxolotlOptions(Own):
     )
     ds_type: str | None = knob(None, "the loader of a local file: json, csv, text, …; null: by the ending of its name")
     field: str | None = knob(None, "the column of plain text; null: `text`")
-    train_on_eos: str | None = knob(None, "where EOS is trained; null: behind trained turns", choices=TRAIN_ON)
+    train_on_eos: str | None = knob(None, "where EOS is trained; null: after trained turns", choices=TRAIN_ON)
     train_on_eot: str | None = knob(None, "where eot_tokens are trained; null: as train_on_eos", choices=TRAIN_ON)
     eot_tokens: tuple[str, ...] | None = knob(None, "tokens that end a turn; null: EOS alone")
-    drop_system_message: bool = knob(False, "a system message at the front is left out")
-    split_thinking: bool = knob(False, "reasoning inside of content is told apart from it")
+    drop_system_message: bool = knob(False, "a leading system message is dropped")
+    split_thinking: bool = knob(False, "reasoning inside the content is separated from it")
     template_thinking_key: str | None = knob(
         None, "the key under which the template reads reasoning; null: reasoning_content"
     )
@@ -39,7 +39,7 @@ class AxolotlOptions(Own):
     field_tools: str | None = knob(None, "the column of tools, which Axolotl passes over for `tools`")
     message_property_mappings: Mapping[str, str] = knob({}, "the template's name → the message's key")
     chat_template_jinja: str | None = knob(None, "the chat template as text or file, for render.template axolotl/jinja")
-    special_tokens: Mapping[str, Any] = knob({}, "special tokens beside EOS, BOS and pad by name")
+    special_tokens: Mapping[str, Any] = knob({}, "special tokens other than EOS, BOS and pad, by name")
     tokens: tuple[str, ...] = knob((), "tokens added to the vocabulary")
     added_tokens_overrides: Mapping[int, str] = knob({}, "the id of a reserved token → its new text")
     sample_packing_bin_size: int | None = knob(None, "rows in a pack at most; null: 200")
@@ -47,7 +47,7 @@ class AxolotlOptions(Own):
     multipack_real_batches: bool | None = knob(None, "a pack is one row of a batch; null: as the attention asks")
     curriculum_sampling: bool = knob(False, "rows are trained in the order of the dataset")
     shuffle_merged_datasets: bool = knob(True, "rows are shuffled once")
-    dataset_exact_deduplication: bool = knob(False, "rows that become equal are left out")
+    dataset_exact_deduplication: bool = knob(False, "rows that become equal are dropped")
     attn_implementation: str | None = knob(None, "how the model attends; null: as the model type says")
     val_set_size: float | None = knob(None, "rows set aside for evaluation: a number of rows, or below 1 a share")
     eval_sample_packing: bool | None = knob(None, "whether the rows set aside are packed; null: as sample_packing")

@@ -167,7 +167,7 @@ def _streamed_entry(config: Mapping[str, Any], where: str) -> dict[str, Any]:
     if isinstance(first, str) and first is value:
         first = {"path": first}
     if not isinstance(first, Mapping) or not first.get("path"):
-        raise odd_value(STREAMED, value, where, "Axolotl's schema refuses it", "give it a path")
+        raise odd_value(STREAMED, value, where, "Axolotl's schema rejects it", "give it a path")
     packs = bool(config.get("sample_packing"))
     if not packs and config.get("pretraining_sample_concatenation"):
         raise RecipeError(
@@ -240,7 +240,7 @@ def _note_in(entry: Mapping[str, Any], under: str, key: str, value: Any, known: 
     """What becomes of a key of a dataset's entry, which stands `under` a place of the config."""
     path = f"{under}{key}"
     if key == "chat_template_jinja" and value and entry.get("chat_template") != JINJA:
-        why = "Axolotl passes over it: a dataset needs `chat_template: jinja` beside it"
+        why = "Axolotl ignores it: the dataset also needs `chat_template: jinja`"
         return KeyNote(path, value, KeyUse.PASSED, why)
     error = table.stopped(key, value, known, dataset=True)
     if error is None and key == "type" and isinstance(value, str) and not modelled(value):
@@ -291,7 +291,7 @@ def _more(draft: Draft) -> None:
     if draft.opened is not None and draft.opened.recipe.render.template == template:
         draft.keys[DATASETS, JINJA_TEXT] = named
     if not draft.facts.folder:
-        why = "elsewhere it takes the file's name for the template itself"
+        why = "elsewhere it treats the file's name as the template itself"
         draft.notes.append(f"start Axolotl in the folder of {TEMPLATE_FILE}: {why}")
 
 

@@ -241,7 +241,7 @@ def read_instruct(row: Row, kind: InstructType, where: str) -> Conversation:
         raise ConversationError(
             f"{STOPS}: the response is not text",
             where=where,
-            why=f"it is a {type(response).__name__}; sftui does not model a cut that takes it away again",
+            why=f"it is a {type(response).__name__}; sftui does not model a cut that removes it again",
         )
     pieces: list[tuple[str, Part]] = []
     if (system or kind.always_system) and kind.style.system:

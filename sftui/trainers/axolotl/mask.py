@@ -89,7 +89,7 @@ class Locator:
         rest = self.ready[after:] if after is not None else []
         if self.spent[0] > WORK:
             raise OverBound(
-                f"Axolotl renders a row anew for each of its turns, and {len(self.turns):,} of them take too much work",
+                f"Axolotl renders a row again for each of its turns, and {len(self.turns):,} turns take too much work",
                 fix="the row's tokens are known, its labels are not; Axolotl itself may well take the time",
             )
         count = before + 1 + len(rest)
@@ -256,7 +256,7 @@ def eot_token_ids(
         for token in tokens:
             if len(tokenizer.encode(token)) != 1:
                 raise RecipeError(
-                    f"Axolotl refuses the EOT token `{token}`",
+                    f"Axolotl rejects the EOT token `{token}`",
                     why="the tokenizer cuts it into several tokens",
                     fix="add it under tokens, or choose another",
                 )

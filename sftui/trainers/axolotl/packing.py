@@ -21,8 +21,8 @@ BIN_SIZE = 200
 """sample_packing_bin_size: no more rows than this in one bin."""
 VARLEN: tuple[str, ...] = tuple(RECORD["variable length attention"].split())
 RANDOM = (
-    "Axolotl packs rows in random order, a new one each epoch (RandomSampler); sftui packs them in the order of the"
-    " dataset, as curriculum_sampling does; a last batch that is not full is left out in either"
+    "Axolotl packs rows in random order, a new one each epoch (RandomSampler); sftui packs them in dataset"
+    " order, as curriculum_sampling does; both drop a last batch that is not full"
 )
 NUMBERED = (
     "the attention mask numbers the documents of a pack from 1, as Axolotl does for the model types it lists (llama,"

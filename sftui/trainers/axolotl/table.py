@@ -109,7 +109,7 @@ def _checked(key: str, value: Any, where: str) -> Any:
     elif key == "roles" and not all(isinstance(sources, list) for sources in value.values()):
         wanted = "a list for each role"
     if wanted:
-        raise table.odd_value(key, value, where, "Axolotl's schema refuses it", f"say {wanted}")
+        raise table.odd_value(key, value, where, "Axolotl's schema rejects it", f"say {wanted}")
     if key == "special_tokens":
         return {name: token for name, token in value.items() if name in SPECIAL_TOKENS}  # it passes over any other name
     if key in SWITCHES:
@@ -375,7 +375,7 @@ def _weight(config: table.Config, recipe: Recipe, where: str) -> table.Said:
         return {}
     share = number_of(weight)
     if not 0 < share <= 1:
-        why = "Axolotl's schema refuses it"
+        why = "Axolotl's schema rejects it"
         raise table.odd_value("weight", weight, where, why, "say a share above 0 and up to 1")
     return {"own.weight": share} if share < 1 else {}
 

@@ -59,7 +59,7 @@ PACKS = "multipack"
 SHUFFLED = (
     "Axolotl shuffles the rows before training (shuffle_merged_datasets); they are shown in the order of the dataset"
 )
-DEDUPLICATED = "dataset_exact_deduplication leaves out rows that become equal; sftui shows them all"
+DEDUPLICATED = "dataset_exact_deduplication drops rows that become equal; sftui shows them all"
 NOT_VARIABLES: tuple[str, ...] = tuple(RECORD["not variables"].split())
 """Arguments of apply_chat_template that chat_template_kwargs would set instead of variables of the template."""
 

@@ -33,7 +33,7 @@ def read_turns(row: Mapping[str, Any], settings: DatasetSettings, has_system: bo
     turns, origins = _turns(extra, settings, None)
     notes: tuple[str, ...] = ()
     if len(turns) < len(_messages(row.get(settings.field_messages), settings.field_messages, where)):
-        notes = ("drop_system_message: the system message of the data is left out",)
+        notes = ("drop_system_message: the data's system message is dropped",)
     return Conversation(
         Kind.CHAT,
         "messages",
@@ -158,7 +158,7 @@ def _joined_parts(parts: Sequence[Any], where: str) -> tuple[str, list[dict[str,
             continue
         text = part.get("text") or part.get("content") or part.get("value") or ""
         if not isinstance(text, str):
-            raise _stop("a part of the message's content is no text", where, "Axolotl joins its parts: TypeError")
+            raise _stop("a part of the message's content is not text", where, "Axolotl joins its parts: TypeError")
         texts.append(text)
         train, weight = part.get("train"), part.get("weight")
         stated = stated or train is not None or weight is not None

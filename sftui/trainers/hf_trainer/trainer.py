@@ -59,5 +59,5 @@ class HfTrainer(Trainer):
             known = LIMITED.get(change.path, (change.after,))
             if known is None or change.after not in known:
                 has = f": it has {', '.join(known)}" if known is not None else ""
-                found.append(f"{change.path} = {change.after!r} is nothing that {self.title} does{has}")
+                found.append(f"{change.path} = {change.after!r} has no equivalent in {self.title}{has}")
         return {}, tuple(found)

@@ -270,7 +270,7 @@ def read_info(folder: Any, where: str) -> Mapping[str, Any]:
     except ValueError as error:
         raise RecipeError(f"{file} is not valid JSON", where=where, why=str(error), fix="correct the file") from error
     if not isinstance(value, Mapping):
-        raise RecipeError(f"{file} is no mapping of datasets", where=where)
+        raise RecipeError(f"{file} is not a mapping of datasets", where=where)
     return value
 
 
@@ -365,7 +365,7 @@ def _entry_problems(entry: Mapping[str, Any], where: str) -> Iterator[Problem]:
         if entry.get(key) is not None and not isinstance(entry[key], Mapping):
             raise wrong_value(key, entry[key], "a mapping of names", where)
     if isinstance(tags, Mapping) and formatting != "alpaca" and not all(map(tags.get, MESSAGE_TAGS)):
-        why = "giving tags resets the rest to nothing"
+        why = "giving tags clears the other tags"
         yield Problem("the tags name no role_tag or no content_tag", why, "add them to the tags")
     if "hf_hub_url" in entry:
         return
@@ -418,7 +418,7 @@ def _rows(draft: Draft) -> table.Keys:
     draft.files.append(WrittenFile(INFO, described + "\n"))
     if not facts.folder:
         draft.notes.append(
-            f"run llamafactory-cli train {FORM.name} in this folder: dataset_dir is relative to it ({INFO} stands here)"
+            f"run llamafactory-cli train {FORM.name} in this folder: dataset_dir is relative to it ({INFO} is here)"
         )
     if recipe.render.template == "tokenizer":
         draft.notes.append("template is not set: LLaMA-Factory parses the tokenizer's own chat template")

@@ -272,7 +272,7 @@ def stretches(tokens: Tokens, messages: Sequence[Message]) -> list[Stretch]:
 def _text_of(message: Message) -> str:
     content = message.content
     if not isinstance(content, str):
-        what = f"the content of {message.origin or 'a message'} is no text"
+        what = f"the content of {message.origin or 'a message'} is not text"
         raise stop(TemplateError, what, f": Expected a string, got {str(content)[:40]}")
     return content
 

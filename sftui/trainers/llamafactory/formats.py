@@ -46,14 +46,14 @@ DROPPED = "llamafactory_dropped"
 """The key of `Conversation.extra` that says why the row is dropped."""
 
 UNEVEN_HISTORY = (
-    "the history holds objects with different keys from row to row: LLaMA-Factory's datasets (4.0) gives all rows of a"
-    " JSON file the same keys in the same order, and LLaMA-Factory trains on their names; sftui takes those of the"
-    " first rows (write the history as pairs of texts)"
+    "the history has objects with different keys from row to row: LLaMA-Factory's datasets (4.0) gives all rows"
+    " of a JSON file the same keys in the same order, and LLaMA-Factory trains on their names; sftui uses those"
+    " of the first rows (write the history as pairs of texts)"
 )
 UNEVEN = (
-    "tools or tool calls kept as objects have different keys from row to row: LLaMA-Factory's datasets (4.0) gives all"
-    " rows of a JSON file the same keys, null where a row has none, and writes them; sftui takes those of the first"
-    " rows (keep tools and arguments as JSON text)"
+    "tools or tool calls kept as objects have different keys from row to row: LLaMA-Factory's datasets (4.0)"
+    " gives all rows of a JSON file the same keys, null where a row has none, and writes them; sftui uses those"
+    " of the first rows (keep tools and arguments as JSON text)"
 )
 """What is not known of `formatting: openai`: Arrow has one schema for the whole file."""
 
@@ -226,13 +226,13 @@ def convert(row: Row, detected: Detection, *, openai: bool) -> Conversation:
     if isinstance(turns, (str, Mapping)) and not turns:
         turns = []  # LLaMA-Factory asks for its length alone
     if not isinstance(turns, (list, tuple)) or not all(isinstance(turn, Mapping) for turn in turns):
-        raise stop(ConversationError, f"`{fields['messages']}` is no list of messages", where=row.where)
+        raise stop(ConversationError, f"`{fields['messages']}` is not a list of messages", where=row.where)
     tags = _tags(detected)
     role_key, content_key = detected.message_keys.get("role"), detected.message_keys.get("content")
     if role_key is None or content_key is None:
         raise ConversationError(
             "the tags of the dataset_info.json entry name no role_tag or no content_tag",
-            why="giving tags resets the rest to nothing",
+            why="giving tags clears the other tags",
             fix="add them",
         )
     origin = fields.get("system", "")
@@ -307,13 +307,13 @@ def _alpaca(data: Mapping[str, Any], fields: Mapping[str, str]) -> tuple[list[Me
     for number, pair in enumerate(history if isinstance(history, list) else ()):
         # `for old_prompt, old_response in history`: whatever gives two things, a mapping the names of its keys
         if not isinstance(pair, (list, tuple, str, Mapping)) or len(pair) != 2:
-            raise stop(ConversationError, f"history[{number}] is no pair of a question and an answer")
+            raise stop(ConversationError, f"history[{number}] is not a pair of a question and an answer")
         origin = f"{fields['history']}[{number}]"
         messages += [_message(role, text, origin) for role, text in zip(("user", "assistant"), pair)]
     named = [fields[name] for name in ("instruction", "input") if name in fields and data.get(fields[name])]
     texts = [data[name] for name in named]
     if not all(isinstance(text, str) for text in texts):
-        raise stop(ConversationError, "the prompt or query is no text", fix="correct the row")
+        raise stop(ConversationError, "the prompt or query is not text", fix="correct the row")
     messages.append(_message("user", "\n".join(texts), " + ".join(named)))
     answer = data.get(fields["output"]) if "output" in fields else None
     if not isinstance(answer, str):
@@ -350,7 +350,7 @@ def _openai(turns: Numbered, tags: Mapping[str, str | None]) -> tuple[list[Messa
         if role in (tags["assistant"], tags["function"]) and calls:
             listed = calls if isinstance(calls, list) else [None]
             if not all(isinstance(call, Mapping) and "function" in call for call in listed):
-                raise stop(ConversationError, f"the tool_calls of {origin} are no list of functions")
+                raise stop(ConversationError, f"the tool_calls of {origin} are not a list of functions")
             content, role = _json([call["function"] for call in calls], "tool_calls"), tags["function"]
         if role == tags["observation"]:
             results.append((origin, content))
@@ -358,7 +358,7 @@ def _openai(turns: Numbered, tags: Mapping[str, str | None]) -> tuple[list[Messa
         if results:
             empty = next((where for where, text in results if not isinstance(text, str)), None)
             if empty is not None:
-                raise stop(ConversationError, f"the content of {empty} is no text", ": it joins the results of tools")
+                raise stop(ConversationError, f"the content of {empty} is not text", ": it joins the results of tools")
             joined = "\n</tool_response>\n<tool_response>\n".join(text for _, text in results)
             messages.append(_message("observation", joined, results[0][0]))
             results = []

@@ -44,7 +44,7 @@ def describe(tools: str, name: str, today: date) -> str:
 
 def no_json() -> TemplateError:
     """The error for a row whose tools are no JSON text."""
-    why, fix = "its tools are no JSON text", "store the tools as a JSON string"
+    why, fix = "its tools are not JSON text", "store the tools as a JSON string"
     return TemplateError("LLaMA-Factory stops the whole run at this row", why=why, fix=fix)
 
 
@@ -77,7 +77,7 @@ def _written(text: str, name: str) -> str:
     try:
         calls = calls_in(text)
     except (ValueError, KeyError, TypeError) as error:
-        raise stop(TemplateError, "a function call is no JSON with name and arguments") from error
+        raise stop(TemplateError, "a function call is not JSON with name and arguments") from error
     try:
         return _CALLS[name](calls)
     except (TypeError, AttributeError, ValueError, IndexError) as error:

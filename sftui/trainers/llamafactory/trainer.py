@@ -51,8 +51,8 @@ USUAL = frozenset(("chatml", "qwen", "llama3", "gemma", "mistral", "phi"))
 """Templates that are named first where several write the same."""
 
 ONE_PACK = (
-    "LLaMA-Factory stops at its first batch: with FlashAttention 2 (flash_attn: fa2) neat_packing takes one pack a"
-    " batch (AssertionError: bsz should be 1 for neat packing); set per_device_train_batch_size to 1"
+    "LLaMA-Factory stops at its first batch: with FlashAttention 2 (flash_attn: fa2) neat_packing takes one"
+    " pack per batch (AssertionError: bsz should be 1 for neat packing); set per_device_train_batch_size to 1"
 )
 UNEVEN_PACKS = (
     "LLaMA-Factory stops at its first batch: packs of cutoff_len {:,} are padded to {:,} tokens, their position ids are"
@@ -90,14 +90,14 @@ class LlamaFactory(Trainer):
         named = _named(recipe)
         if named is None:
             found.append(
-                "template is not set: LLaMA-Factory guesses slots from the tokenizer's chat template, which may not say"
-                " the same; without one, or with several, it takes its template `empty`"
+                "template is not set: LLaMA-Factory guesses slots from the tokenizer's chat template, which may"
+                " render differently; without one, or with several, it uses its template `empty`"
             )
         elif named.media:
             media = " and ".join(word if word == "audio" else f"{word}s" for word in named.media)
             found.append(
-                f"the template {named.name} is for a model that takes {media}: where its folder brings no"
-                " processor LLaMA-Factory stops at the first row; what is shown is of rows of text"
+                f"the template {named.name} is for a model that takes {media}: if its folder has no processor,"
+                " LLaMA-Factory stops at the first row; what is shown applies to rows of text"
             )
         held = self.held_out(recipe)
         if held is not None:

@@ -127,11 +127,11 @@ def entries_of(wanted: str, where: str) -> Mapping[str, Mapping[str, Any]]:
         fix = "start sftui where you start llamafactory-cli, or give an absolute path"
         raise RecipeError(f"cannot open {wanted}", where=where, why=why, fix=fix) from error
     except UnicodeDecodeError as error:
-        raise RecipeError(f"{wanted} is no UTF-8 text", where=where, fix="fix the file") from error
+        raise RecipeError(f"{wanted} is not UTF-8 text", where=where, fix="fix the file") from error
     listed = parse_yaml(text, wanted, "omegaconf")
     for name, entry in listed.items():
         if not isinstance(entry, Mapping):
-            raise RecipeError(f"`{name}` is no mapping with a path", where=wanted, fix="give it a path")
+            raise RecipeError(f"`{name}` is not a mapping with a path", where=wanted, fix="give it a path")
     if not listed:
         raise RecipeError(f"{wanted} lists no datasets", where=where, fix="add one, with its path")
     if any(entry.get("streaming", False) for entry in listed.values()):
@@ -168,7 +168,7 @@ def _problems(config: table.Config, known: KnownKeys) -> Iterator[Problem]:
     if isinstance(size, int) and isinstance(whole, int) and size > 0 and whole % size:
         yield Problem(
             "Global batch size must be divisible by DP size and micro batch size.",
-            f"{whole} is no multiple of {size}",
+            f"{whole} is not a multiple of {size}",
             "set global_batch_size to a multiple of micro_batch_size",
         )
 
@@ -225,7 +225,7 @@ def _rows(draft: Draft) -> table.Keys:
         entry["converter"] = converter
     draft.files.append(WrittenFile(INFO, edit("", {(name,): entry})))
     if not facts.folder:
-        draft.notes.append(f"run USE_V1=1 llamafactory-cli sft {FORM.name} in this folder: {INFO} stands here")
+        draft.notes.append(f"run USE_V1=1 llamafactory-cli sft {FORM.name} in this folder: {INFO} is here")
     listed = str(Path(facts.folder) / INFO) if facts.folder else INFO
     return {("model_class",): "llm", ("train_dataset",): listed, **_needed(recipe)}
 
@@ -250,7 +250,7 @@ def _more(draft: Draft) -> None:
     inlined(("custom_chat_template",), CUSTOM)(draft)
     if ("max_steps",) in _needed(draft.recipe):
         draft.notes.append(
-            f"batching_strategy dynamic_batching goes by steps: set max_steps, where {STEPS} stands for a number"
+            f"batching_strategy dynamic_batching works by steps: set max_steps, which is {STEPS} until you do"
         )
 
 

@@ -136,7 +136,7 @@ def convert(row: Row, detected: Detection) -> Conversation:
     seen = messages[: sample.cuts[-1]] if sample.cuts else messages
     shown = tuple(_shown(message, f"{column}[{i}]" if column else "") for i, message in enumerate(seen))
     if len(seen) < len(messages):
-        notes.append(f"{many(len(messages) - len(seen), 'message')} behind the last trained answer: in no sample")
+        notes.append(f"{many(len(messages) - len(seen), 'message')} after the last trained answer: in no sample")
     return Conversation(
         Kind.CHAT, detected.format, shown, tools=_listed(tools), extra={SAMPLE: sample}, notes=tuple(notes)
     )
@@ -154,7 +154,7 @@ def _alpaca(data: Mapping[str, Any]) -> tuple[Any, ...]:
     if "instruction" in data or "input" in data:
         asked = [data.get(name, "") for name in ("instruction", "input")]
         if not all(isinstance(one, str) for one in asked):
-            raise _stop("the instruction or the input is no text")
+            raise _stop("the instruction or the input is not text")
         messages.append(_message("user", _parts("".join(asked), media), 0.0))
     if "output" in data:
         messages.append(_message("assistant", [_text(data["output"])], 1.0))
@@ -166,7 +166,7 @@ def _sharegpt(data: Mapping[str, Any], notes: list[str]) -> tuple[tuple[Any, ...
     media = _files(data)
     turns = data.get("conversations", ())
     if not isinstance(turns, (list, tuple)) or not all(isinstance(turn, Mapping) for turn in turns):
-        raise _stop("`conversations` is no list of messages")
+        raise _stop("`conversations` is not a list of messages")
     messages: list[Any] = []
     for number, turn in enumerate(turns):
         if "from" not in turn or "value" not in turn:
@@ -176,11 +176,11 @@ def _sharegpt(data: Mapping[str, Any], notes: list[str]) -> tuple[tuple[Any, ...
             raise _stop(f"conversations[{number}] is from {type_word(tag)}")
         if not isinstance(tag, str) or tag not in ROLES:
             shown = visible(clip(str(tag), 40))
-            notes.append(f"conversations[{number}] is left out: {TITLE} has no role `{shown}`")
+            notes.append(f"conversations[{number}] is dropped: {TITLE} has no role `{shown}`")
         elif tag == "function_call":
             calls = _json(value, f"the call in conversations[{number}]")
             if calls is None:
-                notes.append(f"conversations[{number}] is left out: the call is no JSON")
+                notes.append(f"conversations[{number}] is dropped: the call is not JSON")
                 continue
             listed = calls[0] if isinstance(calls[0], list) else calls
             parts = [{"type": "tool_call", "value": json.dumps(call)} for call in listed]
@@ -195,7 +195,7 @@ def _sharegpt(data: Mapping[str, Any], notes: list[str]) -> tuple[tuple[Any, ...
         return tuple(messages), None
     read = _json(tools, "`tools`")
     if read is None:
-        notes.append("`tools` is no JSON: the row goes without tools")
+        notes.append("`tools` is not JSON: the row goes without tools")
         return tuple(messages), None
     return tuple(messages), json.dumps(read[0])
 
@@ -241,7 +241,7 @@ def _parts(text: str, media: Files) -> list[Any]:
         if piece in MEDIA:
             file = next(media[piece], None)
             if file is None:
-                fix = f"write {piece} otherwise where it is only a text"
+                fix = f"write {piece} differently if it is only text"
                 raise _stop(f"there are more {piece} tags than files", fix)
             found.append({"type": MEDIA[piece][0], "value": file})
         elif piece:
@@ -266,7 +266,7 @@ def _cuts(messages: Sequence[Any]) -> tuple[int, ...]:
             continue
         weight = message.get("loss_weight", 1.0)
         if not isinstance(weight, (int, float)):
-            held = "is null, as where other messages of the file have one" if weight is None else "is no number"
+            held = "is null, as where other messages of the file have one" if weight is None else "is not a number"
             raise _stop(f"the loss_weight of messages[{number}] {held}", "give every answer a number")
         if weight > LEAST:
             found.append(number + 1)

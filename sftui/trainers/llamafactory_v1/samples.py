@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from sftui.trainers.base import Toolbox
 
 BREAK = "\u200b"
-ESCAPED = "special tokens in the texts are broken up with U+200B, so that they are no special tokens"
-MEDIA = "images, videos and audios are left out: without a processor no template gets them"
+ESCAPED = "special tokens in the texts are broken up with U+200B, so they do not become special tokens"
+MEDIA = "images, videos and audio are left out: without a processor no template gets them"
 _TEXTS, _MEDIA = ("text", "reasoning"), ("image_url", "video_url", "audio_url")
 
 
@@ -101,7 +101,7 @@ class _SampleWriter:
         try:
             read = json.loads(self._broken_up(text))
         except (ValueError, RecursionError):
-            raise stop("the tools are no JSON") from None
+            raise stop("the tools are not JSON") from None
         return read if isinstance(read, list) else [read]
 
     def message(self, message: Mapping[str, Any], number: int) -> dict[str, Any]:
@@ -141,9 +141,9 @@ class _SampleWriter:
             call = json.loads(value)
         except (ValueError, TypeError, RecursionError):
             shown = visible(clip(str(value), 40))
-            raise stop(f"a call of {where} is no JSON: {shown}") from None
+            raise stop(f"a call of {where} is not JSON: {shown}") from None
         if not isinstance(call, dict) or not {"name", "arguments"} <= call.keys():
-            raise stop(f"a call of {where} is no object with `name` and `arguments`")
+            raise stop(f"a call of {where} is not an object with `name` and `arguments`")
         arguments = call["arguments"]
         if isinstance(arguments, dict):
             arguments = {key: self._broken_up(one) if isinstance(one, str) else one for key, one in arguments.items()}

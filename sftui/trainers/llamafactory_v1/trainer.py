@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from sftui.templates import ChatTemplate
 
 PROCESSOR = (
-    "the tokenizer's folder brings a processor: LLaMA-Factory v1 renders by it, which gets contents as lists of parts"
-    " and may have a template of its own; what is shown is of the tokenizer alone"
+    "the tokenizer's folder has a processor: LLaMA-Factory v1 renders with it, passes contents as lists of"
+    " parts, and may use another template; what is shown uses the tokenizer alone"
 )
 ENCODED = Tokenize(mode="prompt_and_full", add_special_tokens=False)
 
@@ -94,7 +94,7 @@ class LlamaFactoryV1(InlineTemplateTrainer):
         return recipe.mask.rule == "generation_tag", False
 
     def messages_target(self, recipe: Recipe) -> MessagesTarget:
-        other = "it reads `messages` as samples of its own, whose contents are lists of parts with type and value"
+        other = "it reads `messages` as its own samples, whose contents are lists of parts with type and value"
         return MessagesTarget(self.title, other=other)
 
     def render(self, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> RenderedText:
@@ -199,14 +199,14 @@ def dropping(recipe: Recipe) -> bool:
 def _boundary(tokens: Tokens) -> Boundary:
     """Where the prompt of a sample ends; ValueError for tokens without one."""
     if tokens.boundary is None:
-        raise ValueError("a sample is encoded beside its prompt")
+        raise ValueError("a sample is encoded next to its prompt")
     return tokens.boundary
 
 
 def _unstable(number: int, count: int, length: int) -> TemplateError:
     which = f" of sample {number + 1} of {count} (up to messages[{length - 1}])" if count > 1 else ""
     return TemplateError(
-        f"the ids of the prompt{which} are no beginning of the whole's",
+        f"the ids of the prompt{which} are not the beginning of the whole row's",
         why=f"LLaMA-Factory v1 stops there: {REFUSED}",
         fix="choose a template that writes earlier turns alike with and without the answer, or give one as"
         " custom_chat_template",

@@ -103,7 +103,7 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
     """The config as one recipe a dataset; RecipeError where mlx-lm itself would stop."""
     config = {str(key): value for key, value in parse_yaml(text, path, "pyyaml").items() if value is not None}
     if not config:
-        raise RecipeError("the config says nothing", where=path, why=f"{TITLE} stops at an empty file")
+        raise RecipeError("the config is empty", where=path, why=f"{TITLE} stops at an empty file")
     entries = _entries(config, path)
     notes = [note for key, value in config.items() for note in _notes(key, value, known, bool(entries))]
     recipe = table.read_into(preset, TOP, config, path)

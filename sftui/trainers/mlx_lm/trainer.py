@@ -43,7 +43,7 @@ THOUGHTS = (
     ("<|open|>", "<|close|>", "<|sep|>", "<|end_of_msg|>"),
 )
 """Vocabulary strings of which all must be there for a tokenizer that thinks (tokenizer_utils.py, _infer_thinking)."""
-PAD_STEP = f"behind each row that is shorter than max_seq_length mlx-lm trains one step of padding, the id {PAD_ID}"
+PAD_STEP = f"after each row shorter than max_seq_length mlx-lm trains one step of padding, the id {PAD_ID}"
 """default_loss counts the steps up to the row's length, of which the last one predicts what follows the row."""
 PADDING = f"input_ids are padded with the id {PAD_ID}; {PAD_STEP}"
 GROUPS = "mlx-lm's batches hold rows with as many keys, in the order of the file; rows that fill no batch never train"
@@ -51,10 +51,10 @@ GROUPS = "mlx-lm's batches hold rows with as many keys, in the order of the file
 OF_MODELS = {"muse_spark": "muse_spark"}
 """model_type → the chat_template_type that its code brings (models/*.py, TOKENIZER_DEFAULTS)."""
 OF_DATASETS = ("one list", "objects over several lines", "a byte order mark")
-BY_LINES = "it takes each line for one JSON value, and each value for one row (json.loads)"
+BY_LINES = "it reads each line as one JSON value, and each value as one row (json.loads)"
 PAST_THE_END = (
-    "the prompt alone has more tokens than the whole row: nothing of it is trained, the padding behind it neither, and"
-    " a batch of such rows alone gives a loss of NaN (mlx-lm#1355)"
+    "the prompt alone has more tokens than the whole row: nothing in it is trained, not even the padding after"
+    " it, and a batch of only such rows gives a NaN loss (mlx-lm#1355)"
 )
 
 
@@ -156,10 +156,10 @@ class MlxLm(Trainer):
         end, most = tools.tokenizer.facts.eos_id, recipe.length.max
         alone = tokens.input_ids in ((), (end,))
         if alone and not tools.tokenizer.ids(rendered.text, recipe.tokenize.add_special_tokens):
-            raise _stop("its text has no tokens, and the last of them is looked at", "drop the row")
+            raise _stop("its text has no tokens, but mlx-lm reads the last one", "drop the row")
         if end is None and recipe.tokenize.append_eos == "if_missing_ids" and (most is None or len(tokens) < most):
             raise _stop(
-                "its tokenizer has no EOS: None is put behind the text, and no cut takes that off (TypeError)",
+                "its tokenizer has no EOS: None is appended to the text, and no cut removes it (TypeError)",
                 "name an EOS in the tokenizer's tokenizer_config.json",
             )
         return tokens

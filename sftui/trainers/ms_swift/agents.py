@@ -74,8 +74,8 @@ def agent_of(name: str | None, template: Template) -> str:
     wanted = name or template.agent_template
     if wanted is None:
         raise DroppedRow(
-            f"the template {template.name} says nothing of tools: name one with `agent_template`, such as hermes"
-            " (ValueError: Failed to automatically match an agent_template)"
+            f"the template {template.name} does not support tools: name one with `agent_template`, such as"
+            " hermes (ValueError: Failed to automatically match an agent_template)"
         )
     if wanted in AGENTS:
         return wanted
@@ -104,7 +104,7 @@ def wrapped(tools: Sequence[Any]) -> list[Any]:
     found = []
     for tool in map(read, tools):
         if not isinstance(tool, Mapping):
-            raise DroppedRow("a tool is no mapping (AssertionError)")
+            raise DroppedRow("a tool is not a mapping (AssertionError)")
         found.append({"type": "function", "function": tool} if "type" not in tool and "function" not in tool else tool)
     return found
 
@@ -112,7 +112,7 @@ def wrapped(tools: Sequence[Any]) -> list[Any]:
 def _unwrapped(tool: Mapping[str, Any]) -> Mapping[str, Any]:
     inner = tool["function"] if "type" in tool and "function" in tool else tool
     if not isinstance(inner, Mapping):
-        raise DroppedRow("the function of a tool is no mapping (AttributeError)")
+        raise DroppedRow("the function of a tool is not a mapping (AttributeError)")
     return inner
 
 
@@ -191,7 +191,7 @@ def _described(around: str, tool: Mapping[str, Any]) -> str:
     if name is None or description is None:
         raise DroppedRow("a tool has no name or no description (AssertionError)")
     if not isinstance(name, str):
-        raise DroppedRow("the name of a tool is no text (TypeError)")
+        raise DroppedRow("the name of a tool is not text (TypeError)")
     given = tool.get("parameters") or {}
     values = {
         "{{human}}": str(tool.get("name_for_human") or name),
@@ -222,7 +222,7 @@ def _joined(each: Sequence[str], messages: Sequence[Run], head: str, joint: str,
 def _arguments(given: Any, around: str) -> list[str]:
     """Each argument in its wording, texts as they are and all else as JSON."""
     if not isinstance(given, Mapping):
-        raise DroppedRow("the arguments of a call are no mapping (AttributeError)")
+        raise DroppedRow("the arguments of a call are not a mapping (AttributeError)")
     return [around.format(key, value if isinstance(value, str) else _dumped(value)) for key, value in given.items()]
 
 
@@ -280,11 +280,11 @@ def _call(text: str) -> tuple[Any, Any]:
     """Name and arguments of a call (_parse_tool_call)."""
     made = read(text)
     if not isinstance(made, Mapping) or "name" not in made:
-        raise DroppedRow("a call is no JSON with a name and arguments")
+        raise DroppedRow("a call is not JSON with a name and arguments")
     arguments = made.get("arguments")
     given = read(made.get("parameters") if arguments is None else arguments)
     if given is None:
-        raise DroppedRow("a call has no arguments, or they are no JSON (AssertionError)")
+        raise DroppedRow("a call has no arguments, or they are not JSON (AssertionError)")
     return made["name"], given
 
 
@@ -348,7 +348,7 @@ def _react(acts: bool, text: str, tools: Sequence[Run], observed: str) -> tuple[
 def _copied(slots: Any) -> Slotted:
     """The slots that end an answer; DroppedRow where the template has none."""
     if slots is None:
-        what = "the template takes one round alone, and its agent_template asks for what stands between rounds"
+        what = "the template supports a single round, but its agent_template needs what comes between rounds"
         raise DroppedRow(what)
     return [slot if not isinstance(slot, str) else written(slot, NOWHERE, Part.SEPARATOR) for slot in slots]
 

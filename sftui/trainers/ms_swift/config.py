@@ -162,7 +162,7 @@ def _system(text: str, key: str, where: str) -> str:
 
 def _written_system(recipe: Recipe, path: str, value: str | None) -> table.Noted:
     if value is not None and value.endswith(".txt"):
-        return {("system",): value}, ("render.inject_system ends with .txt, which ms-swift takes for a file",)
+        return {("system",): value}, ("render.inject_system ends with .txt, so ms-swift treats it as a file",)
     return _with_line_feeds("system", recipe, path, value)
 
 
@@ -311,12 +311,12 @@ def parsed(path: str, text: str) -> tuple[dict[str, Any], list[str]]:
         try:
             value = json.loads(text)
         except ValueError as error:
-            raise RecipeError("the config is no JSON", where=path, why=str(error)) from error
+            raise RecipeError("the config is not JSON", where=path, why=str(error)) from error
         config = dict(value) if isinstance(value, dict) else {}
     else:
         config = {str(key): value for key, value in parse_yaml(text, path, "pyyaml").items()}
     if not config:
-        raise RecipeError("the config says nothing", where=path, why="ms-swift stops: Please set --model")
+        raise RecipeError("the config is empty", where=path, why="ms-swift stops: Please set --model")
     notes = ["the variables under ENV are not read"] if config.pop("ENV", None) else []
     return config, notes
 
@@ -369,7 +369,7 @@ def _of_dataset(name: Any, config: Mapping[str, Any]) -> KeyNote:
         told.append("ms-swift has a preparation of its own for this dataset: rows are shown as if it had none")
     by_name = not os.path.exists(place) and Path(place).suffix not in FILES
     if by_name and not text.lower().startswith("hf::") and word(config.get("use_hf", False)).lower() not in TRUE:
-        told.append("ms-swift takes it from ModelScope where use_hf is not true: sftui reads that of Hugging Face")
+        told.append("ms-swift loads it from ModelScope unless use_hf is true; sftui reads the Hugging Face copy")
     return KeyNote("dataset", name, KeyUse.UNSUPPORTED if told else KeyUse.USED, "; ".join(told))
 
 

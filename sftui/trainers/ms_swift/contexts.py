@@ -148,7 +148,7 @@ def _typed(row: RowRounds, ends: TemplateSurvey) -> Iterator[TypedContext]:
     late = template.system_prompt is not None
     prefix = template.prefix if late or not (system and said(system)) else template.system_prefix
     if prefix is None:
-        raise DroppedRow("the template takes no system text, which tools are written as (TypeError)")
+        raise DroppedRow("the template has no system text, which tools are written as (TypeError)")
     owner = system[0].message if system else NOWHERE
     for slot in prefix:
         yield from _slot(_opening(slot, owner, ends), None, system, "")
@@ -160,7 +160,7 @@ def _typed(row: RowRounds, ends: TemplateSurvey) -> Iterator[TypedContext]:
         slots = _asking(asked, answer, prompt, ends) if asked.slotted is None else _slotted(asked, ends)
         for context in slots:
             if not isinstance(context, InsertedIds) and said(context) == RESPONSE and answer is not None:
-                raise DroppedRow("a result of a tool is the word that stands for an answer (AssertionError)")
+                raise DroppedRow("a tool result is the word that marks an answer (AssertionError)")
             yield from _slot(context, query, system, str(number))
         if answer is not None:
             question = None if asked.slotted is not None else said(query)
@@ -285,7 +285,7 @@ def _weighed(one: TypedContext, row: RowRounds, options: RowOptions) -> Iterator
 def _number(value: Any) -> float:
     if isinstance(value, (int, float)):
         return float(value)
-    raise DroppedRow("the loss_scale of a message is no number (TypeError)")
+    raise DroppedRow("the loss_scale of a message is not a number (TypeError)")
 
 
 def _masked(one: TypedContext, own: bool, kind: str) -> Reason:

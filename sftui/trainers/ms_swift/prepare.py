@@ -97,7 +97,7 @@ def prepared(given: RowInput, options: RowOptions) -> RowRounds:
         if not _preserves(given.variables, options):
             _remove_thoughts(turns, template)
         if system is not None and not template.takes_system:
-            raise DroppedRow(f"the template {template.name} takes no system text (AssertionError)")
+            raise DroppedRow(f"the template {template.name} has no system text (AssertionError)")
         if system is None and template.default_system is not None:
             system = written(template.default_system, NOWHERE, Part.INJECTED)
         if tools:
@@ -148,7 +148,7 @@ def _with_standalone(turns: list[SwiftTurn], template: Template, agent: str | No
             found += some
             continue
         if not found or found[-1].role != "user":
-            raise DroppedRow("a result of a tool stands behind neither a call nor a question (ValueError)")
+            raise DroppedRow("a tool result follows neither a call nor a question (ValueError)")
         more = agents.standalone(agents.agent_of(agent, template), [turn.said for turn in some], template)
         found[-1].texts = [(*found[-1].texts[0], *more)]
     return found
@@ -206,9 +206,9 @@ def _gemma3(turns: list[SwiftTurn], system: Text | None) -> None:
     """Gemma 3 has the system text before the first message, and no line breaks around answers."""
     if system is not None:
         if not turns:
-            raise DroppedRow("there is nothing but a system text (IndexError)")
+            raise DroppedRow("there is only a system text (IndexError)")
         if turns[0].merged or turns[0].slotted is not None:
-            raise DroppedRow("the first message is no text (TypeError)")
+            raise DroppedRow("the first message is not text (TypeError)")
         turns[0].texts[0] = (*system, Run("\n\n", 0, Part.SEPARATOR), *turns[0].texts[0])
     for turn in turns:
         if turn.role == "assistant" and not turn.merged:
@@ -256,7 +256,7 @@ def _prefix(variables: Mapping[str, Any], options: RowOptions) -> str:
     given = options.own.response_prefix if given is None else given
     if given is not None:
         if not isinstance(given, str):
-            raise DroppedRow("its response_prefix is no text")
+            raise DroppedRow("its response_prefix is not text")
         return given
     if not options.own.use_chat_template:
         return ""
@@ -288,15 +288,15 @@ def _with_tools(
 ) -> tuple[Text, tuple[str, ...]]:
     """The system text with the tools of the row."""
     if not turns:
-        raise DroppedRow("there is nothing but tools (IndexError)")
+        raise DroppedRow("there are only tools (IndexError)")
     owner = system[0].message if system else NOWHERE
     text, before = agents.listing(agent, tools, system, owner)
     notes: tuple[str, ...] = ()
     if agent in agents.LEAVES_SYSTEM and system and said(system):
-        notes = (f"the agent_template {agent} writes the tools in place of the system text, which is left out",)
+        notes = (f"the agent_template {agent} writes the tools in place of the system text, which is dropped",)
     if before:
         if turns[0].merged or turns[0].slotted is not None:
-            raise _unknown("the tools are written before a first message that is no question")
+            raise _unknown("the tools are written before a first message that is not a question")
         turns[0].texts[0] = (Run(before, turns[0].message, Part.INJECTED), *turns[0].texts[0])
     return text, notes
 
@@ -310,18 +310,18 @@ def _rounds(
     odd = len(turns) % 2 == 1
     if len(turns) + odd > 2 and template.chat_sep is None:
         turns = turns[-1:] if odd else turns[-2:]
-        notes = (*notes, f"the template {template.name} takes one round: only the last one is used")
+        notes = (*notes, f"the template {template.name} supports one round: only the last one is used")
     if not turns:
         raise DroppedRow("there are no messages (AssertionError)")
     rounds = tuple(zip_longest(turns[::2], turns[1::2]))
     for asked, answered in rounds:
         if asked.role not in ("user", "tool"):
             must = "one of the user's or a tool's must (AssertionError)"
-            raise DroppedRow(f"a message of the role {asked.role} stands where {must}")
+            raise DroppedRow(f"a message with the role {asked.role} is where {must}")
         if answered is not None and answered.role != "assistant":
-            raise DroppedRow(f"a message of the role {answered.role} stands where an answer must (AssertionError)")
+            raise DroppedRow(f"a message with the role {answered.role} is where an answer must be (AssertionError)")
         if asked.role == "tool" and asked.slotted is None:
-            raise DroppedRow("a result of a tool stands where it is not written (AssertionError)")
+            raise DroppedRow("a tool result is in a place where it is not written (AssertionError)")
         if answered is not None:
             answered.loss, answered.scale = (_each(answered, said) for said in (answered.loss, answered.scale))
     return RowRounds(rounds, system, prefix, _last_asked(turns), notes)

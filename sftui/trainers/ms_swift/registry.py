@@ -126,7 +126,7 @@ def template(name: str) -> Template:
     if name in OTHERS:
         raise TemplateError(
             f"sftui does not model the template `{name}` of {TITLE} {RELEASE}",
-            why="its code does more than join its parts, or it is of a model for images, sounds or scores",
+            why="its code does more than join its parts, or it is for a model for images, sounds or scores",
             fix=f"name another with `template`; sftui has the rules of {len(TEMPLATES)}, such as qwen3, llama3 and"
             " chatml",
         )
@@ -168,7 +168,7 @@ def check_scale(said: str) -> tuple[str, tuple[str, ...]]:
             raise RecipeError(
                 f"{TITLE} has no loss_scale `{name}`",
                 why=f"it stops (KeyError: '{name}') where no plug-in brings one",
-                fix=f"it has {', '.join(SCALE_NAMES[1:])}, behind {', '.join(STRATEGIES)} or alone",
+                fix=f"it has {', '.join(SCALE_NAMES[1:])}, after {', '.join(STRATEGIES)} or alone",
             )
     return strategy, names
 
@@ -216,7 +216,7 @@ def model_of(name: str | None, revision: str | None, kind: str | None) -> Model:
         if len(kinds) > 1:
             raise RecipeError(
                 f"{TITLE} stops: it cannot tell the model_type of `{name}`",
-                why=f"models of the architecture {architecture} are of several, {_some(kinds)}",
+                why=f"models of the architecture {architecture} have several types, {_some(kinds)}",
                 fix="name one with own.model_type (`model_type` in its config)",
             )
         if not kinds:
@@ -224,7 +224,7 @@ def model_of(name: str | None, revision: str | None, kind: str | None) -> Model:
         model_type, why = kinds[0], f"models of the architecture {architecture} are {kinds[0]}"
     said = _text(arguments, "template")
     if said is not None:
-        return Model(said, "args.json beside the model says so", longest)
+        return Model(said, "args.json next to the model says so", longest)
     facts = types.get(model_type, {})
     candidates = facts.get("candidates") or []
     template = found[1] if found and found[0] == model_type and found[1] else facts.get("template")

@@ -94,7 +94,7 @@ def detect(rows: Sequence[Row], data: Data, mapping: Mapping[str, str], by_itsel
     if pair is not None:
         return refusal(
             f"the rows hold pairs of answers (`{visible(pair)}`)",
-            "`swift sft` reads them beside the answers that it trains, and sftui does not model that",
+            "`swift sft` reads them next to the answers that it trains, and sftui does not model that",
             "remove the columns, or look at the set that holds one answer a row",
         )
     kind = "columns"
@@ -167,7 +167,7 @@ def _missing(kind: str, columns: Mapping[str, str], given: Sequence[str]) -> Pro
     if kind == "alpaca" or any(name in columns for name in wanted):
         return None
     return Problem(
-        f"{TITLE} leaves out every row: it finds {found} in {names}",
+        f"{TITLE} drops every row: it finds {found} in {names}",
         f"of several columns that it would rename to one, it renames none; it stops then ({EMPTY})",
         fix,
     )
@@ -239,7 +239,7 @@ def _refuse_rejected(rejected: Any, messages: Sequence[Mapping[str, Any]]) -> No
             (one for one in rejected if not isinstance(one, Mapping) or one.get("role", "user") == "user"), None
         )
         if wrong is not None:
-            raise DroppedRow(f"its `{REJECTED}` holds what is no message of an answer")
+            raise DroppedRow(f"its `{REJECTED}` contains something that is not an answer message")
         same = len(rejected) == 1 == len(messages) - asked and rejected[0].get("content") == answer
     elif isinstance(rejected, str):
         same = rejected == answer
@@ -291,7 +291,7 @@ def _pairs(data: Mapping[str, Any], kind: str, fields: Mapping[str, str]) -> lis
     places = [(f"history[{i}]", f"history[{i}]") for i in range(len(history))]
     for pair, (asked_in, answered_in) in zip([*history, [query, answer]], [*places, (asked_at, answered_at)]):
         if not isinstance(pair, (list, tuple)) or len(pair) < 2:
-            raise DroppedRow(f"`{asked_in}` is no pair of texts")
+            raise DroppedRow(f"`{asked_in}` is not a pair of texts")
         for role, said, place in (("user", pair[0], asked_in), ("assistant", pair[1], answered_in)):
             if said is not None:
                 found.append(({"role": role, "content": said}, place))
@@ -372,7 +372,7 @@ def _read(text: str, column: str) -> Any:
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError) as error:
-        raise DroppedRow(f"`{column}` is text that is no JSON ({type(error).__name__})") from None
+        raise DroppedRow(f"`{column}` is text that is not JSON ({type(error).__name__})") from None
 
 
 def _of_provider(placed: list[Placed]) -> list[Placed]:
@@ -382,7 +382,7 @@ def _of_provider(placed: list[Placed]) -> list[Placed]:
     contents = (message.get("content") for message, _ in placed)
     for block in (block for content in contents if isinstance(content, list) for block in content):
         if not isinstance(block, Mapping):
-            raise DroppedRow("a part of a content is no mapping (AttributeError)")
+            raise DroppedRow("a part of a content is not a mapping (AttributeError)")
         kind = block.get("type")
         if kind in ("tool_use", "tool_result") or (kind == "image" and "source" in block):
             return _anthropic(placed)
@@ -399,7 +399,7 @@ def _openai(placed: list[Placed]) -> list[Placed]:
             found.append((message, place))
             continue
         if not isinstance(calls, (list, tuple)) or not all(isinstance(call, Mapping) for call in calls):
-            raise DroppedRow(f"the tool_calls of {place} are no list of mappings")
+            raise DroppedRow(f"the tool_calls of {place} are not a list of mappings")
         end = index + 1
         while end < len(placed) and placed[end][0].get("role") in ("tool", "tool_response"):
             end += 1
@@ -431,7 +431,7 @@ def _in_order(calls: Sequence[Any], results: list[Any], identity: Any) -> list[A
         ids = [identity(result) for result in results]
         whole = None not in order and len(order) == len(calls) == len(results) and set(order) == set(ids)
     except TypeError:
-        raise DroppedRow("the id of a call is no text (TypeError)") from None
+        raise DroppedRow("the id of a call is not text (TypeError)") from None
     return sorted(results, key=lambda one: order[identity(one)]) if whole else results
 
 
@@ -446,7 +446,7 @@ def _anthropic(placed: list[Placed]) -> list[Placed]:
             uses = []
             continue
         if not all(isinstance(block, Mapping) for block in content):
-            raise DroppedRow(f"a part of {place} is no mapping (AttributeError)")
+            raise DroppedRow(f"a part of {place} is not a mapping (AttributeError)")
         if uses:
             end = next((i for i, one in enumerate(content) if one.get("type") != "tool_result"), len(content))
             moved = _in_order([use.get("id") for use in uses], content[:end], lambda one: one.get("tool_use_id"))
@@ -472,7 +472,7 @@ def _anthropic(placed: list[Placed]) -> list[Placed]:
                 result = {"role": "tool_response", "content": _result(block.get("content", ""), place), **kept}
                 found.append((result, place))
             else:
-                raise DroppedRow(f"a part of {place} is of the kind {visible(clip(str(kind), 40))} (ValueError)")
+                raise DroppedRow(f"a part of {place} has the type {visible(clip(str(kind), 40))} (ValueError)")
         found += _spoken(message, said, kept, place)
     return found
 
@@ -494,11 +494,11 @@ def _result(content: Any, place: str) -> Any:
     parts: list[str] = []
     for block in content:
         if not isinstance(block, Mapping):
-            raise DroppedRow(f"a part of {place} is no mapping (AttributeError)")
+            raise DroppedRow(f"a part of {place} is not a mapping (AttributeError)")
         if block.get("type") == "image":
             raise ConversationError(f"{place} brings an image", why="sftui shows rows of text alone")
         if block.get("type") != "text" or not isinstance(block.get("text", ""), str):
-            raise DroppedRow(f"a part of the result in {place} is no text (ValueError)")
+            raise DroppedRow(f"a part of the result in {place} is not text (ValueError)")
         parts.append(block.get("text", ""))
     return "".join(parts)
 
@@ -573,7 +573,7 @@ def _given(messages: list[dict[str, Any]], tools: Any, variables: Mapping[str, A
     if system is not None and not isinstance(system, str):
         if system and tools:
             raise ConversationError(
-                f"its system text is {type_word(system)}", why="sftui does not model how tools are written behind it"
+                f"its system text is {type_word(system)}", why="sftui does not model how tools are written after it"
             )
         if system:
             raise DroppedRow(f"its system text is {type_word(system)} (AssertionError)")
@@ -607,7 +607,7 @@ def _text(content: Any, role: str) -> str:
             raise DroppedRow("a part of a content has no type")
         kind = part["type"]
         if not isinstance(kind, str):
-            raise DroppedRow(f"a part of a content is of the kind {type_word(kind)} (AttributeError)")
+            raise DroppedRow(f"a content part has the type {type_word(kind)} (AttributeError)")
         if kind != "text":
             parts.append(_tag(kind.removesuffix("_url"), part.get(kind)))
             continue
@@ -626,5 +626,5 @@ def _tag(kind: str, value: Any) -> str:
     if value and kind in ("image", "audio", "video"):
         raise ConversationError(f"a message brings a part of the kind {kind}", why="sftui shows rows of text alone")
     if value:
-        raise DroppedRow(f"a part of a content is of the kind {visible(clip(kind, 40))} (KeyError)")
+        raise DroppedRow(f"a content part has the type {visible(clip(kind, 40))} (KeyError)")
     return f"<{kind}>"

@@ -59,8 +59,8 @@ FLAT = "padding-free: one row, no attention mask; it needs attn_impl: flash_attn
 UNREAD_LENGTH = "what the model's config.json says, which is not here"
 BY_PIECE = Tokenize(mode="per_part", add_special_tokens=False)
 IGNORED_SCALE = (
-    "loss_scale of a message weighs nothing here: with a loss scale of 0 and 1 ms-swift keeps labels alone"
-    " (set own.is_binary_loss_scale to false)"
+    "a message's loss_scale has no effect here: with a loss scale of 0 and 1 ms-swift keeps only labels (set"
+    " own.is_binary_loss_scale to false)"
 )
 
 
@@ -100,11 +100,11 @@ class MsSwift(Trainer):
         except RecipeError:
             return ()  # told where the rows are rendered
         if name is not None and not recipe.render.template.startswith(OWN) and model is not None:
-            found.append(f"template is not set: ms-swift takes `{name}`, since {model.why}")
+            found.append(f"template is not set: ms-swift uses `{name}`, since {model.why}")
         if recipe.length.max is None:
             longest = model.longest if model is not None else None
             what = f"the model's {longest:,} tokens" if longest else UNREAD_LENGTH
-            found.append(f"max_length is not set: ms-swift takes {what}")
+            found.append(f"max_length is not set: ms-swift uses {what}")
         one = registry.TEMPLATES.get(name or "")
         if one is not None and registry.writes_day(one):
             found.append(f"the template {one.name} writes the day on which ms-swift runs")
@@ -207,7 +207,7 @@ class MsSwift(Trainer):
             return _unrendered(shaped.conversation)
         try:
             found = contexts.pieces(made, survey)
-            why = "" if found else "nothing of it is encoded (IndexError)"
+            why = "" if found else "nothing in it is encoded (IndexError)"
         except rows.DroppedRow as left:
             why = str(left)
         if why:
@@ -294,7 +294,7 @@ class MsSwift(Trainer):
         mixes = own.dataset_shuffle and recipe.pack.strategy != "none"
         if not ratio and own.dataset_sample is None and not mixes:
             return None
-        key = "split_dataset_ratio" if ratio else "#N behind the dataset" if own.dataset_sample else "dataset_shuffle"
+        key = "split_dataset_ratio" if ratio else "#N after the dataset" if own.dataset_sample else "dataset_shuffle"
         return packing.RowDraw(key, ratio, own.data_seed, True, own.dataset_shuffle, own.dataset_sample)
 
     def packing_order(self, recipe: Recipe) -> str:
@@ -338,14 +338,14 @@ def _options(recipe: Recipe, day: date) -> RowOptions:
     if name is None:
         model = _model(recipe)
         why = model.why if model is not None else "the recipe names no model"
-        raise TemplateError("it is not known which template ms-swift takes", why=why, fix=NAMING)
+        raise TemplateError("it is not known which template ms-swift uses", why=why, fix=NAMING)
     template = registry.template(name)
     hybrid = template.hybrid
     if not own.use_chat_template:
         template = template.bare()
     default = recipe.render.inject_system
     if default is not None and not template.takes_system and own.use_chat_template:
-        what = f"the template {name} takes no system text"
+        what = f"the template {name} has no system text"
         raise RecipeError(what, why="ms-swift stops (AssertionError)", fix="set no system")
     system = template.default_system if default is None else default
     template = registry.on_day(replace(template, default_system=system), day)
@@ -440,7 +440,7 @@ def _mapping(columns: str | None) -> Mapping[str, str]:
     except ValueError:
         value = None
     if not isinstance(value, dict) or not all(isinstance(one, str) for one in value.values()):
-        raise RecipeError("`columns` is no JSON object of names", fix='write it as {"old": "new"}')
+        raise RecipeError("`columns` is not a JSON object of names", fix='write it as {"old": "new"}')
     return value
 
 

@@ -29,7 +29,7 @@ class NemoOptions(Own):
     )
     use_hf_chat_template: bool = knob(False, "columns: rows become chats where the tokenizer has a template")
     drop_history_reasoning_content: bool = knob(
-        False, "agent: reasoning_content of all answers but the last is left out"
+        False, "agent: reasoning_content is dropped from all answers but the last"
     )
     truncate_history: bool = knob(
         False, "agent: the oldest exchanges go until the row fits into length.max, or own.seq_length"
@@ -39,9 +39,9 @@ class NemoOptions(Own):
         "no row is cut, but truncate_history fits it into so many tokens, and padding fills it up to them",
         minimum=1,
     )
-    limit_dataset_samples: int | None = knob(None, "rows behind so many are not read; null: all are", minimum=1)
-    skip_invalid_samples: bool = knob(False, "chat: lines that are no JSON are left out instead of stopping the run")
-    trim_incomplete_last_turn: bool = knob(False, "agent: messages behind the last answer go")
+    limit_dataset_samples: int | None = knob(None, "rows after this many are not read; null: all are", minimum=1)
+    skip_invalid_samples: bool = knob(False, "chat: lines that are not JSON are skipped instead of stopping the run")
+    trim_incomplete_last_turn: bool = knob(False, "agent: messages after the last answer are dropped")
     filter_no_assistant: bool = knob(False, "agent: rows without an answer are dropped")
     chat_template: str | None = knob(None, "the chat template itself, as the config holds it")
     tokenizer_backend: str = knob(

@@ -233,7 +233,7 @@ def _packed(config: table.Config, recipe: Recipe, where: str) -> table.Said:
         raise table.odd_value(key, name, where, "sftui knows thd and neat", "say one of them")
     said = {f"own.{key}": block[key] for key in ("pad_to_multiple_of", "max_packs") if block.get(key) is not None}
     if size % said.get("own.pad_to_multiple_of", 1):
-        what = f"packed_sequence_size {size} is no multiple of pad_to_multiple_of"
+        what = f"packed_sequence_size {size} is not a multiple of pad_to_multiple_of"
         why = "NeMo Automodel stops (ValueError: packed_sequence_size must be divisible by pad_to_multiple_of)"
         raise RecipeError(what, where=where, why=why, fix="make it one")
     return {"pack.strategy": STRATEGIES[name], "pack.isolate": True, "own.packed_sequence_size": size, **said}
@@ -249,7 +249,7 @@ def _written_packing(recipe: Recipe, path: str, value: Any) -> table.Keys | tabl
         size = size or recipe.length.max
         return keys if size is None else {("packed_sequence", "packed_sequence_size"): size, **keys}
     if name is None:
-        return {}, (f"{path} = {value!r} says nothing without pack.strategy",)
+        return {}, (f"{path} = {value!r} has no effect without pack.strategy",)
     key = path.removeprefix("own.")
     return {("packed_sequence", key): value} if key in ("pad_to_multiple_of", "max_packs") else {}
 
@@ -462,7 +462,7 @@ def _notes(key: str, value: Any, kind: str, known: KnownKeys) -> list[KeyNote]:
     if key == "recipe":
         name = _target(value)
         ours = "." not in name or name.startswith("nemo_automodel.")
-        told = "" if ours else "a recipe of yours may make other rows: sftui does not run it"
+        told = "" if ours else "your own recipe may prepare other rows: sftui does not run it"
         return [KeyNote(key, value, KeyUse.PASSED if ours else KeyUse.UNSUPPORTED, told)]
     return [RULES.note(key, value, known, known.config)]
 
@@ -481,7 +481,9 @@ def _dataset_note(name: str, value: Any, block: Mapping[str, Any], kind: str, kn
     if name == "filter_overlong" and value and block.get("seq_length") is None:
         return known.stops(path, value, "ValueError: `filter_overlong=True` requires `seq_length` to be set")
     if name == "shuffle_seed" and value is not None and "[" in str(block.get("split")):
-        return KeyNote(path, value, KeyUse.UNSUPPORTED, "the slice is taken of shuffled rows: sftui takes it in order")
+        return KeyNote(
+            path, value, KeyUse.UNSUPPORTED, "the slice is taken from shuffled rows: sftui takes it in order"
+        )
     if name == "truncation" and value not in OFF and block.get("seq_length") is None:
         return KeyNote(path, value, KeyUse.UNSUPPORTED, "cuts at the tokenizer's model_max_length without seq_length")
     if name == "answer_only_loss_mask" and not value and block.get("use_hf_chat_template"):

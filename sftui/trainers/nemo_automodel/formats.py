@@ -53,9 +53,9 @@ SEPARATORS = ("\x85", "\u2028", "\u2029")
 """What str.splitlines takes for ends of lines and JSON allows in a text as it is."""
 PLAIN = "plain"
 """In `extra`: prompt and answer of a chat that is no chat where the tokenizer has no template."""
-LEFT_OUT = "left out"
+LEFT_OUT = "skipped"
 """In `extra`: why the dataset leaves the row out."""
-SKIPPED = "the line is no JSON (skip_invalid_samples)"
+SKIPPED = "the line is not JSON (skip_invalid_samples)"
 NO_ANSWER = "the row has no answer (filter_no_assistant)"
 
 
@@ -66,7 +66,7 @@ def cut_line(row: Row) -> Problem | None:
         return None
     return Problem(
         f"NeMo Automodel stops at this file: {row.where} holds the character U+{ord(found):04X} as it is",
-        "ChatDataset takes it for the end of the line (str.splitlines), and what is left is no JSON (JSONDecodeError)",
+        "ChatDataset treats it as the end of the line (str.splitlines), and what remains is not JSON (JSONDecodeError)",
         f"write it as \\u{ord(found):04x}, which is the same to JSON",
     )
 
@@ -134,7 +134,7 @@ def _mapped(first: Raw, recipe: Recipe) -> Detection:
     if "answer" not in named or len(named) < 2:
         columns = ", ".join(f"`{name}`" for name in list(first)[:6]) or "none"
         return _refused(
-            f"column_mapping names {', '.join(named) or 'nothing'}, and the rows have {columns}",
+            f"column_mapping names {', '.join(named) or 'nothing'}, but the rows have {columns}",
             "ColumnMappedTextInstructionDataset needs an answer, with a question or a context",
             "set data.fields, as {question: COLUMN, answer: COLUMN}",
         )
@@ -165,7 +165,7 @@ def convert(row: Row, detected: Detection, recipe: Recipe) -> Conversation:
     """A row as the dataset makes it; ConversationError where that stops."""
     data = row.data
     if not isinstance(data, Mapping):
-        raise ConversationError("the row is no JSON object", why="NeMo Automodel stops at it", fix="drop the row")
+        raise ConversationError("the row is not a JSON object", why="NeMo Automodel stops at it", fix="drop the row")
     options = NemoOptions.of(recipe)
     most = options.limit_dataset_samples
     if most is not None and row.index >= most:
@@ -238,8 +238,8 @@ def _normalized(message: Any, where: str) -> dict[str, Any]:
     if not isinstance(role, str) or role not in ROLES:
         raise _stop(
             f"{where} is from `{role}`",
-            f"ChatDataset takes {', '.join(ROLES)}",
-            "rename the role; own.dataset agent takes tool_call and tool_response, too",
+            f"ChatDataset accepts {', '.join(ROLES)}",
+            "rename the role; own.dataset agent also accepts tool_call and tool_response",
         )
     made = dict(message)
     made["content"] = _content(message.get("content"), where)
@@ -267,7 +267,7 @@ def _content(value: Any, where: str) -> str:
         return "" if value is None else str(value)
     texts = [part["text"] for part in value if isinstance(part, Mapping) and "text" in part]
     if not all(isinstance(text, str) for text in texts):
-        raise _stop(f"{where}.content has a part whose text is no text", "its parts are joined")
+        raise _stop(f"{where}.content has a part whose text is not text", "its parts are joined")
     return " ".join(texts)
 
 
@@ -276,7 +276,7 @@ def _calls(stored: Any, where: str) -> list[dict[str, Any]]:
         raise _stop(
             f"{where} is {type_word(stored)}",
             "ValueError: assistant message `tool_calls` must be a list",
-            "leave the key out where there are no calls",
+            "omit the key if there are no calls",
         )
     found = []
     for i, call in enumerate(stored):
@@ -309,7 +309,7 @@ def _tools(stored: Any, blank: bool = False) -> list[Any] | None:
     if blank and isinstance(stored, str) and not stored.strip():
         return None
     fix = "store the tools as a list, or null"
-    stored = _parsed(stored, "`tools` is text that is no JSON", fix)
+    stored = _parsed(stored, "`tools` is text that is not JSON", fix)
     if stored is not None and not isinstance(stored, list):
         raise _stop(f"`tools` is {type_word(stored)}", "it must be a list", fix)
     return stored or None
@@ -375,7 +375,7 @@ def _turn(stored: Any, where: str, column: str) -> _AgentTurn:
     if column == "messages":
         role = stored.get("role")
         if not isinstance(role, str) or role not in AGENT_ROLES:
-            raise _stop(f"{where} is from `{role}`", f"make_agent_chat_dataset takes {', '.join(AGENT_ROLES)}")
+            raise _stop(f"{where} is from `{role}`", f"make_agent_chat_dataset accepts {', '.join(AGENT_ROLES)}")
         return _AgentTurn(role, stored, where)
     source = stored.get("from")
     if not isinstance(source, str) or source not in OF_AGENTS:
@@ -420,7 +420,7 @@ def _merged(turns: Sequence[_AgentTurn], number: Any) -> list[Message]:
 
 def _said_call(turn: _AgentTurn) -> tuple[str, Any]:
     """Name and arguments of a call that is told as JSON text or as a mapping."""
-    stored = _parsed(turn.held.get("content") or "{}", f"{turn.origin} is a tool call that is no JSON")
+    stored = _parsed(turn.held.get("content") or "{}", f"{turn.origin} is a tool call that is not JSON")
     name = stored.get("name") if isinstance(stored, Mapping) else None
     if not isinstance(name, str) or not name:
         raise _stop(f"{turn.origin} is a tool call without a name", "its content must be {name, arguments}")
@@ -534,7 +534,7 @@ def _xlam(row: Raw, detected: Detection, options: NemoOptions) -> Conversation:
     for name in NEEDED["xlam"]:
         if name not in row:
             raise _stop(f"it has no `{name}`", f"KeyError: '{name}'")
-    tools, answers = (_parsed(row[name], f"its `{name}` are no JSON") for name in ("tools", "answers"))
+    tools, answers = (_parsed(row[name], f"its `{name}` are not JSON") for name in ("tools", "answers"))
     prefix = _call_prefix(row.get("id"))
     try:
         schemas = [made for tool in tools or () if (made := _schema(tool)) is not None]
@@ -591,9 +591,9 @@ def unread_layout(stored: AsStored) -> str:
     if stored.unit == "row" and not stored.layout:
         return ""
     if stored.name.lower().endswith((".jsonl", ".ndjson")):
-        return "it takes each line for one JSON value, and each value for one row (json.loads)" if stored.layout else ""
+        return "it reads each line as one JSON value, and each value as one row (json.loads)" if stored.layout else ""
     if stored.name.lower().endswith((".gz", ".zst")):
         return "it reads the file as text, without unpacking it (UnicodeDecodeError)"
     if stored.layout == ONE_LIST or (stored.layout in ("", OVER_LINES) and stored.rows == 1):
         return ""
-    return "it takes the file for one JSON value, a list of rows or one row (json.loads)"
+    return "it reads the file as one JSON value, a list of rows or one row (json.loads)"

@@ -74,7 +74,7 @@ class _RenderJob:
         """Messages as apply_chat_template renders them; with `prompt` the generation prompt behind them (`prompt`)."""
         if not messages:
             raise TemplateError(
-                "NeMo Automodel renders what stands before the first answer, and there is nothing",
+                "NeMo Automodel renders what comes before the first answer, but there is nothing",
                 why="transformers renders no empty conversation",
                 fix="begin with a user message, or use a template with {% generation %} tags",
             )
@@ -84,7 +84,7 @@ class _RenderJob:
         if len(system) > 1:
             raise TemplateError(
                 "NeMo Automodel stops at this row: it has several system messages",
-                why="its tokenizer class takes a single one (ValueError: System role appeared in multiple messages)",
+                why="its tokenizer class accepts only one (ValueError: System role appeared in multiple messages)",
                 fix="join them, or load the tokenizer with transformers alone (own.tokenizer_backend)",
             )
         try:
@@ -171,7 +171,7 @@ def chat(conversation: Conversation, recipe: Recipe, tools: Toolbox, options: Re
         messages = [conversation.messages[i] for i in sent]
     whole = draw.of(messages, spans=spans)
     if len(sent) < len(conversation.messages):
-        note = f"truncate_history leaves out {len(conversation.messages) - len(sent)} messages"
+        note = f"truncate_history drops {len(conversation.messages) - len(sent)} messages"
         whole = replace(_renumbered(whole, sent), notes=(*whole.notes, note))
     answers = tuple(i for i, message in enumerate(messages) if message.data.get("role") == "assistant")
     # tags are looked for in the default template of several, whichever a row is rendered by

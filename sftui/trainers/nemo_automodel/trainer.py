@@ -42,7 +42,7 @@ WHOLE_DATASET = 1_000_000_000
 """All rows are packed together."""
 OF_CHATS = Tokenize(mode="whole")
 OF_TEXTS = Tokenize(mode="whole", add_special_tokens=True)
-UNLABELLED = "none of its labels is left: NeMo Automodel takes the next row that has some in its place"
+UNLABELLED = "it has no labels left: NeMo Automodel uses the next row that has some instead"
 UNCOUNTED = "the prompt's tokens are counted without the BOS that the row has, so that its last token is trained"
 OWN_CLASSES = {
     **dict.fromkeys(("mistral", "pixtral", "mistral3", "ministral3"), "MistralCommonBackend"),
@@ -50,7 +50,7 @@ OWN_CLASSES = {
 }
 """model_type → the tokenizer class that NeMo's registry loads (_transformers/tokenization/registry.py)."""
 SHIFTED = (
-    "NeMo Automodel hands out labels shifted by one and leaves out each row's last token; labels are shown un-shifted"
+    "NeMo Automodel returns labels shifted by one and drops each row's last token; labels are shown unshifted"
     " here, and shifted in a batch"
 )
 
@@ -229,8 +229,8 @@ class NemoAutomodel(InlineTemplateTrainer):
 
     def packing_order(self, recipe: Recipe) -> str:
         if recipe.pack.strategy == "neat":
-            return "all rows together, the longest first; rows longer than a pack are left out"
-        return "one after the other, in the order of the dataset; rows longer than a pack are left out"
+            return "all rows together, longest first; rows longer than a pack are dropped"
+        return "one after the other, in dataset order; rows longer than a pack are dropped"
 
     def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
         """packed_sequence_thd_collater and neat_packed_collater: the packs stacked."""
@@ -245,7 +245,7 @@ class NemoAutomodel(InlineTemplateTrainer):
             attention_mask=None,
             documents=tuple(pack.attention_mask or () for pack in packs) if neat else None,
             position_ids=tuple(pack.position_ids or () for pack in packs),
-            notes=(note, "labels are shifted: each stands at the token before its own"),
+            notes=(note, "labels are shifted: each is at the token before its own"),
         )
 
 

@@ -24,7 +24,7 @@ class TorchtuneOptions(Own):
     tokenizer_path: str | None = knob(
         None, "the SentencePiece model, where it is not tokenizer.model in the tokenizer's folder"
     )
-    split_across_pack: bool = knob(False, "a text goes on in the next pack")
+    split_across_pack: bool = knob(False, "a text continues in the next pack")
     builder: str | None = knob(
         None,
         "a dataset builder with rules of its own",

@@ -432,9 +432,9 @@ def _corrected(recipe: Recipe, keys: table.Keys, losses: list[str]) -> table.Key
     """With what is trained, which is always said, as is the size of a batch."""
     mask, reasons = recipe.mask, gsm8k.chosen(recipe)
     if mask.turns == "last" and mask.rule in ("auto", "all"):
-        losses.append(f"mask.turns = 'last' does nothing under mask.rule {mask.rule}: set that to turn_full")
+        losses.append(f"mask.turns = 'last' has no effect under mask.rule {mask.rule}: set that to turn_full")
     if recipe.pack.isolate and recipe.pack.strategy != "sequential":
-        losses.append("pack.isolate = True does nothing without pack.strategy sequential, which always does it")
+        losses.append("pack.isolate = True has no effect without pack.strategy sequential, which always does it")
     if mask.rule in ("all", "turn_full", "assistant") and recipe.data.format != "text" and not reasons:
         # text has no such key: all is trained
         if mask.turns == "last" and mask.rule != "all":

@@ -67,7 +67,7 @@ def detect(rows: Sequence[Row]) -> Detection:
         if column not in columns:
             what, fix = f"there is no column `{column}`", "rename the column, or name another dataset builder"
             return refusal(f"torchtune's {NAME} stops: {what}", f"torchtune raises KeyError '{column}'", fix)
-    return Detection("columns", dict(FIELDS), reason=f"torchtune: {NAME}; torchtune is told so by its config")
+    return Detection("columns", dict(FIELDS), reason=f"torchtune: {NAME}; torchtune's config says so")
 
 
 def convert(row: Row, detected: Detection, partition: Any) -> Conversation:
@@ -87,7 +87,7 @@ def convert(row: Row, detected: Detection, partition: Any) -> Conversation:
         raise ConversationError(
             f"`answer` does not hold `{BEFORE_ANSWER}` once",
             where=where,
-            why="torchtune stops: it takes what is before it for the reasoning and what is after it for the answer",
+            why="torchtune stops: it reads what comes before it as the reasoning and what comes after it as the answer",
             fix="correct or remove the row",
         )
     cot, answer = solution.split(BEFORE_ANSWER)

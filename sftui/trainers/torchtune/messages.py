@@ -41,7 +41,7 @@ _REQUEST = "Write a response that appropriately completes the request.\n\n### In
 
 def detect_builder(rows: Sequence[Row], data: Data) -> Detection:
     """The builder that the recipe names; where it names none, the one that fits the columns."""
-    chosen, fields, reason = data.format, dict(data.fields), "torchtune is told so by its config"
+    chosen, fields, reason = data.format, dict(data.fields), "torchtune's config says so"
     if chosen == "prompt_completion":
         chosen = "columns"
     if chosen == "auto":
@@ -104,7 +104,7 @@ def _turns(
     """The messages, and a sentence on each whose content torchtune takes from the one before."""
     turns = data.get(column)
     if not isinstance(turns, list) or not all([type(turn) is dict or isinstance(turn, Mapping) for turn in turns]):
-        raise ConversationError(f"`{column}` is no list of messages", where=where)
+        raise ConversationError(f"`{column}` is not a list of messages", where=where)
     role_key, content_key = ("from", "value") if sharegpt else ("role", "content")
     messages: list[Message] = []
     notes: list[str] = []
@@ -148,7 +148,7 @@ def _untokenized(role: str, value: Any, origin: str) -> Message:
     """A message of text, or one at which torchtune's tokenizer stops once it comes there."""
     if isinstance(value, str):
         return Message({"role": role, "content": value}, origin)
-    return Message({"role": role, "content": [], STOPS: f"`{origin}` is no text"}, origin)
+    return Message({"role": role, "content": [], STOPS: f"`{origin}` is not text"}, origin)
 
 
 def _content(value: Any, where: str, sharegpt: bool) -> Any:
@@ -165,7 +165,7 @@ def _content(value: Any, where: str, sharegpt: bool) -> Any:
             why, fix = "torchtune raises KeyError 'text'", "put the text under `text`"
             raise ConversationError("a text part has no `text`", where=where, why=why, fix=fix)
         why = "sftui does not model torchtune's multimodal messages"
-        raise ConversationError("a content part is no text", where=where, why=why)
+        raise ConversationError("a content part is not text", where=where, why=why)
     raise ConversationError(
         "the content is neither text nor a list of parts",
         where=where,
@@ -192,7 +192,7 @@ def _text(data: Mapping[str, Any], column: str, where: str) -> str:
     value = data.get(column)
     if not isinstance(value, str):
         why = "torchtune cannot tokenize it"
-        raise ConversationError(f"`{column}` is no text", where=where, why=why, fix="correct the row")
+        raise ConversationError(f"`{column}` is not text", where=where, why=why, fix="correct the row")
     return value
 
 
@@ -203,7 +203,7 @@ def invalid(roles: Sequence[str]) -> str | None:
     last = "assistant"
     for number, role in enumerate(roles):
         if role == "assistant" and last != "user":
-            return f"message {number} is the assistant's but no user message stands before it"
+            return f"message {number} is the assistant's but no user message comes before it"
         if role == "user" and last == "user":
             return f"messages {number - 1} and {number} are both the user's"
         if role == "system" and number:

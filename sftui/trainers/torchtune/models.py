@@ -275,7 +275,7 @@ class Frames:
         """What the prompt template puts before (0) or behind (1) the contents."""
         if self.model != "llama3" and short_name(self._template) == CHATML:
             why = "they write <|im_start|> themselves"
-            what = "torchtune refuses ChatMLTemplate with the Qwen tokenizers"
+            what = "torchtune rejects ChatMLTemplate with the Qwen tokenizers"
             raise RecipeError(what, why=why, fix="remove prompt_template")
         text = around(self._template, role)[side]
         return self._text(text, number, part) if text else ()

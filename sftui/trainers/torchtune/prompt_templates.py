@@ -68,7 +68,7 @@ def around(template: Any, role: str) -> tuple[str, str]:
         raise RecipeError(f"torchtune's ChatMLTemplate knows no role {role!r}", fix="rename the role")
     pair = known.get(role) or ("", "")
     if isinstance(pair, str) or len(pair) != 2:
-        raise RecipeError(f"prompt_template of `{role}` is no pair of texts", fix="write [before, after]")
+        raise RecipeError(f"prompt_template of `{role}` is not a pair of texts", fix="write [before, after]")
     return str(pair[0] or ""), str(pair[1] or "")
 
 
@@ -94,7 +94,7 @@ def _mistral(messages: Sequence[Message]) -> Iterator[TemplateTurn]:
     stops = "torchtune stops at this row: its MistralChatTemplate"
     for number, message in enumerate(messages):
         if message.role == "system":
-            raise RecipeError(f"{stops} takes no system message", fix="remove it, or set prompt_template")
+            raise RecipeError(f"{stops} has no system message", fix="remove it, or set prompt_template")
         if message.role != "user" and message.role not in _PLAIN:
             raise RecipeError(f"{stops} knows no role {message.role!r}", fix="rename the role")
         before, behind = _INSTRUCTION if message.role == "user" else ("", "")

@@ -171,7 +171,7 @@ def special_tokens(model: str, tokenizer: LoadedTokenizer, path: Any, folder: Pa
                 f"torchtune's {model} tokenizer stops with these special tokens",
                 where=path,
                 why=f"it looks for {name}, which the file does not add",
-                fix=f"leave {OPTION} out: torchtune then takes its own",
+                fix=f"omit {OPTION}: torchtune then uses its own",
             )
     return found
 

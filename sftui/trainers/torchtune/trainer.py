@@ -59,11 +59,11 @@ MASK_RULES = ("auto", "all", "turn_full", "assistant")
 
 
 SHIFTED = (
-    "torchtune 0.7 stores each label one place earlier, with -100 at the end; labels are shown un-shifted here, and"
-    " shifted in a batch"
+    "torchtune 0.7 stores each label one place earlier, with -100 at the end; labels are shown unshifted here,"
+    " and shifted in a batch"
 )
 CUTS_NONE = f"torchtune's {gsm8k.NAME} cuts no row, whatever max_seq_len is set to"
-MASKS_LAST = "with max_seq_len set torchtune masks the last token of every row, even where nothing is cut"
+MASKS_LAST = "with max_seq_len set torchtune masks the last token of every row, even if nothing is cut"
 UNCALLED = "no dataset of torchtune 0.7.0 can call HuggingFaceModelTokenizer; shown is what its tokenize_messages makes"
 _BY_PIECE = Tokenize(mode="per_part")
 

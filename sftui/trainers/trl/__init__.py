@@ -13,9 +13,7 @@ from sftui.trainers.traits import Changes, Finds, Packing, Quirk, Traits, own_ke
 class SftOptions(Own):
     """Keys of SFTConfig without an equal elsewhere (trl 1.16.0, trl/trainer/sft_config.py)."""
 
-    completion_only_loss: bool | None = knob(
-        None, "beside generation tags or markers: whether prompts are masked as well"
-    )
+    completion_only_loss: bool | None = knob(None, "with generation tags or markers: whether prompts are masked too")
     dataset_text_field: str | None = knob(None, "the column of plain text; null: `text`")
 
 

@@ -284,7 +284,7 @@ def given(config: Mapping[str, Any], known: KnownKeys, where: str) -> dict[str, 
     """The config as the parser gives it to SFTConfig; RecipeError for what it stops at."""
     kinds = {key: kind for kind, keys in known.types.items() for key in keys}
     if not isinstance(config.get("env", {}), Mapping):
-        raise RecipeError("`env` is no mapping", where=where, why="TRL sets its names as environment variables")
+        raise RecipeError("`env` is not a mapping", where=where, why="TRL sets its names as environment variables")
     for key, value in config.items():
         if key in known.choices and str(value) not in known.choices[key]:
             listed = ", ".join(sorted(known.choices[key]))

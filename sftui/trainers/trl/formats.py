@@ -56,7 +56,7 @@ def detect(
         return Detection("auto", refused=chance)
     if assistant_only and not any(is_messages(first.get(name)) for name in ASKED):
         return refusal(
-            "TRL refuses assistant_only_loss here",
+            "TRL rejects assistant_only_loss here",
             "it looks for messages in the columns prompt, completion and messages of the first row, before it reads"
             " anything else",
             "set mask.rule to auto, or give messages",
@@ -70,8 +70,8 @@ def detect(
         taken.remove("completion_mask")
     if taken:
         return refusal(
-            f"there is a column `{taken[0]}` beside text that is still to be tokenized",
-            "TRL takes it as the labels or the mask of the tokens it makes",
+            f"there is a column `{taken[0]}` next to text that is still to be tokenized",
+            "TRL uses it as the labels or the mask of the tokens it makes",
             "rename or remove the column",
         )
     variables = [row.data.get("chat_template_kwargs") for row in rows if isinstance(row.data, Mapping)]
@@ -79,12 +79,12 @@ def detect(
         return refusal(
             "some rows have chat_template_kwargs and others do not",
             "datasets fills the gaps with null and TRL stops there with a TypeError",
-            "give every row a mapping, {} where there is nothing to say",
+            "give every row a mapping, {} if it is empty",
         )
     if any(isinstance(one, str) for one in variables):
         return refusal(
             "chat_template_kwargs is stored as text",
-            "TRL unpacks what stands there and stops with TypeError: 'str' object is not a mapping",
+            "TRL unpacks it and stops with TypeError: 'str' object is not a mapping",
             "store it as a mapping",
         )
     if _from_value(first):
@@ -174,7 +174,7 @@ def refuse_empty_tools(row: Row, detected: Detection, conversation: Conversation
     """ConversationError where a chat's tools are an empty text, which json.loads does not read."""
     tools = stored_tools(row, detected)
     if conversation.kind is Kind.CHAT and isinstance(tools, str) and not tools.strip():
-        what, fix = f"{trainer} stops at this row: its tools are an empty text", "store null where there are no tools"
+        what, fix = f"{trainer} stops at this row: its tools are an empty text", "store null if there are no tools"
         raise ConversationError(what, why="it reads a text as JSON", fix=fix)
 
 

@@ -129,10 +129,10 @@ class Trl(CollatorTrainer):
         prompt = 1 if conversation.kind is Kind.STRINGS else conversation.prompt_messages
         if assistant_only(recipe) and conversation.kind in (Kind.STRINGS, Kind.TEXT):
             why, fix = "the dataset is not conversational", "set mask.rule to auto, or give messages"
-            raise RecipeError("TRL refuses assistant_only_loss here", why=why, fix=fix)
+            raise RecipeError("TRL rejects assistant_only_loss here", why=why, fix=fix)
         if recipe.batch.flatten and recipe.pack.strategy == "none" and recipe.length.max is not None:
             why, fix = "max_length is set and would not be enforced", "set length.max to null, or pack.strategy to bfd"
-            raise RecipeError("TRL refuses padding_free without packing", why=why, fix=fix)
+            raise RecipeError("TRL rejects padding_free without packing", why=why, fix=fix)
         refuse_arguments(conversation, "TRL")
         return ShapedRow(conversation, None, prompt)
 
@@ -167,8 +167,8 @@ class Trl(CollatorTrainer):
         beside = conversation.extra[TEXT_BESIDE]
         if not isinstance(beside, str):
             raise RecipeError(
-                f"{STOPS}: its `{column}` is no text",
-                why=f"beside a completion the column `{column}` is the one that gets the EOS token",
+                f"{STOPS}: its `{column}` is not text",
+                why=f"with a completion, the column `{column}` is the one that gets the EOS token",
                 fix="remove the column",
             )
         if column == "prompt" and not beside.endswith(eos):
@@ -234,7 +234,7 @@ class Trl(CollatorTrainer):
 def _left_out(trained: bool, length: Length) -> str:
     """Why a row is dropped: something of it is trained, but nothing that is left of it, or nothing at all."""
     left = f"that is trained is left within max_length {length.max}" if trained else "is trained"
-    return f"no token {left}: TRL drops the row without a word"
+    return f"no token {left}: TRL silently drops the row"
 
 
 def _has_role(conversation: Conversation, number: int) -> bool:
@@ -284,7 +284,7 @@ def stored_masks(conversation: Conversation, count: int, recipe: Recipe) -> list
         if mask is None:
             continue
         if not isinstance(mask, Collection):
-            raise RecipeError(f"{STOPS}: its `{name}` is no list", why=f"it is {type(mask).__name__}", fix=fix)
+            raise RecipeError(f"{STOPS}: its `{name}` is not a list", why=f"it is {type(mask).__name__}", fix=fix)
         if len(mask) != count:
             what = f"`{name}` has {len(mask)} entries for {count} ids"
             raise RecipeError(what, why="TRL zips them and loses the rest", fix=fix)
@@ -304,7 +304,7 @@ def training_toolbox(tools: Toolbox) -> Toolbox:
     twin = training_twin(default.source)
     if twin is None:
         raise TemplateError(
-            "TRL refuses assistant_only_loss with this chat template",
+            "TRL rejects assistant_only_loss with this chat template",
             why="it has no {% generation %} tag and is not, to the letter, one of the templates TRL can patch",
             fix="add the tag, or train prompt/completion rows",
         )

@@ -60,7 +60,7 @@ def detect(rows: Sequence[Row], own: UnslothOptions, *, assistant_only: bool, ne
         )
     if "labels" in columns or "input_ids" in columns:
         if "input_ids" not in columns:
-            why = "Unsloth takes the rows as prepared and the collator fails"
+            why = "Unsloth treats the rows as prepared and the collator fails"
             return refusal("there is a column `labels` but no `input_ids`", why)
         return prepared(columns, "Unsloth: the rows hold ids and are taken as prepared")
     if "prompt" in columns and "completion" in columns:

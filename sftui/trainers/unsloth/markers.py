@@ -94,7 +94,7 @@ def resolve(
         if not marker.core:
             why = "it has no stable token ids that could be searched for"
             fix = "give other markers, or none to have both found" + ", or set force_match to true" * (not force)
-            raise RecipeError(f"Unsloth refuses the {name}", why=why, fix=fix)
+            raise RecipeError(f"Unsloth rejects the {name}", why=why, fix=fix)
     facts = tokenizer.facts
     if not eager:
         return Markers(instruction, response, asked, answer, eager=False)

@@ -60,7 +60,7 @@ def _responses(config: table.Config, recipe: Recipe, where: str) -> table.Said:
             fix="keep one of them",
         )
     if not isinstance(responses, Mapping) or (unknown := sorted(set(responses) - {*RESPONSES, *NOT_DATA})):
-        wrong = "it is no mapping" if not isinstance(responses, Mapping) else f"it has no argument `{unknown[0]}`"
+        wrong = "it is not a mapping" if not isinstance(responses, Mapping) else f"it has no argument `{unknown[0]}`"
         raise RecipeError("`responses` must hold the arguments of train_on_responses_only", where=where, why=wrong)
     return {
         "mask.rule": "markers",

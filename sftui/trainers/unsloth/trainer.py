@@ -106,7 +106,7 @@ class Unsloth(CollatorTrainer):
     def convert(self, row: Row, detected: Detection, recipe: Recipe) -> Conversation:
         column = detected.fields.get("text", "")
         if detected.format == "text" and isinstance((row.data or {}).get(column), (list, tuple)):
-            why = "the tokenizer takes a list as a pair of texts or as words, which sftui does not model"
+            why = "the tokenizer treats a list as a pair of texts or as words, which sftui does not model"
             raise ConversationError(f"`{column}` is a list, not text", where=row.where, why=why, fix="store one text")
         if holds_no_ids(row, detected, recipe, takes_null=True):
             return EMPTY
@@ -116,7 +116,7 @@ class Unsloth(CollatorTrainer):
         if conversation.kind is Kind.CHAT and not rendered_by_script(conversation, recipe):
             refuse_empty_tools(row, detected, conversation, "Unsloth")
             if conversation.prompt_messages is not None and isinstance(stored_tools(row, detected), str):
-                why = "beside a prompt and a completion it does not read them as JSON"
+                why = "with a prompt and a completion it does not read them as JSON"
                 raise ConversationError(f"{STOPS}: its tools are text", why=why, fix="store the tools as a list")
         if conversation.kind is not Kind.CHAT or not UnslothOptions.of(recipe).standardize:
             return conversation
@@ -240,7 +240,7 @@ class Unsloth(CollatorTrainer):
         if True not in drawn[0]:
             if recipe.mask.rule == "markers" and recipe.pack.strategy == "none":
                 dropped = "every label is -100: Unsloth removes the row (no response marker in it, usually cut off)"
-                dropped += ", and stops if this befalls every row"
+                dropped += ", and stops if it happens to every row"
             elif assistant_only(recipe):  # before it packs
                 dropped = "no assistant token is left within max_length: Unsloth removes the row"
         notes = () if rendered.exact else ("who wrote which token is a best effort here",)

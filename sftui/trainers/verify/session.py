@@ -160,6 +160,6 @@ def installed_version(python: Path, trainer: str) -> str:
     if done.returncode:
         last = done.stderr.strip().splitlines()
         raise SftuiError(
-            f"{python} is no python that can be used", why=last[-1] if last else f"it ended with code {done.returncode}"
+            f"{python} is not a usable python", why=last[-1] if last else f"it ended with code {done.returncode}"
         )
     return done.stdout.strip()

@@ -78,7 +78,7 @@ def measured(recipe: Recipe, tools: Toolbox) -> TemplateFrame:
         what = "verl stops before the first row: the chat template cannot render two user messages in a row"
         why = f"it measures the template on them ({error.what}{f': {error.why}' if error.why else ''})"
         return TemplateFrame(
-            refused=Problem(what, why, "give a template that takes them, as model.custom_chat_template")
+            refused=Problem(what, why, "use a template that accepts them, as model.custom_chat_template")
         )
     before = len(ids[: -(len(ids_of_two) - len(ids))])
     system = one[: -(len(two) - len(one))]

@@ -165,7 +165,7 @@ RULES = KeyRules(
     KEYS | NO_KNOB,
     (
         Remark("model.trust_remote_code", "sftui runs no code of a tokenizer's"),
-        *(Remark(key, "sftui runs no code of yours: the rows may be others") for key in CODE),
+        *(Remark(key, "sftui does not run your code: the rows may differ") for key in CODE),
     ),
     unread="does not read it",
 )
@@ -302,7 +302,7 @@ def _note(key: str, value: Any, known: KnownKeys, config: Mapping[str, Any]) -> 
             return known.stops(f"{key}.{given}", value[given], f"TypeError: got multiple values for `{given}`")
         acting = [str(name) for name in value if name in ACTING]
         if acting:
-            return KeyNote(key, value, KeyUse.UNSUPPORTED, f"{', '.join(acting)} is no variable of the template")
+            return KeyNote(key, value, KeyUse.UNSUPPORTED, f"{', '.join(acting)} is not a variable of the template")
     if key == "data.train_files" and not _own_class(config):
         files = [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str)]
         text = next((one for one in files if Path(one).suffix in (".json", ".jsonl", ".csv")), None)

@@ -33,15 +33,15 @@ from sftui.trainers.verl.alone import MessagePieces, TemplateFrame, apart, frame
 
 GEMMA2, GEMMA2_EOS = "gemma-2-2b-it", "<end_of_turn>"
 """The tokenizer whose EOS verl sets to another token (utils/tokenizer/tokenizer.py, hf_tokenizer)."""
-FULL_BATCHES = "verl fills whole batches of data.train_batch_size: in each epoch rows that fill none are left out"
+FULL_BATCHES = "verl fills whole batches of data.train_batch_size: each epoch drops the rows that fill none"
 THINKS = (
-    "verl hands enable_thinking = true to every template: data.enable_thinking_default is the text `none` in its own"
-    " config, which Python takes for true"
+    "verl passes enable_thinking = true to every template: data.enable_thinking_default is the text `none` in"
+    " its own config, which Python treats as true"
 )
 OVERRULED = "data.enable_thinking_default is put over the enable_thinking of data.apply_chat_template_kwargs"
 PROCESSOR = (
-    "the tokenizer's folder brings a processor: where verl knows its class (Qwen-VL's, GLM-V's, Mllama's, Gemma 4's) it"
-    " renders and encodes by it, with contents as lists of parts; what is shown is of the tokenizer alone"
+    "the tokenizer's folder has a processor: if verl knows its class (Qwen-VL's, GLM-V's, Mllama's, Gemma 4's)"
+    " it renders and encodes with it, with contents as lists of parts; what is shown uses the tokenizer alone"
 )
 PADDED = "verl's engines take pad_mode no_padding alone: with `right` they stop at the first batch (AssertionError)"
 MISMATCH = "AssertionError: MultiTurnSFTDataset apply_chat_template to each turn separately and concat `input_ids`"

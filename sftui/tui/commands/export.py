@@ -34,9 +34,7 @@ def targets(preset: str) -> tuple[tuple[str, str], ...]:
         for other in dict.fromkeys(Preset.of(one).trainer for one in preset_names())
         if other != name and not traits_of(other).by_hand
     )
-    script = (
-        SCRIPT if not own else (SCRIPT[0], f"preprocess.py: not available for {name}, which prepares the rows itself")
-    )
+    script = SCRIPT if not own else (SCRIPT[0], f"preprocess.py: not for {name}, which prepares the rows itself")
     return (RECIPE, *own, *others, script) if own else (RECIPE, script, *others)
 
 

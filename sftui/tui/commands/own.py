@@ -54,7 +54,7 @@ def _pages(here: Inspector, marked: str = "") -> None:
     def picked(number: int) -> None:
         topic = found[number]
         made, back = partial(page, topic.name), partial(_pages, here, topic.title)
-        here.read(f"help: {topic.name}", made, lambda _: back(), leave="back")
+        here.read(f"help: {topic.name}", made, lambda _: back(), leave="goes back")
 
     here.pick("help", [(topic.title, topic.line) for topic in found], picked, marked=marked)
 

@@ -200,7 +200,7 @@ def _no_way(here: Inspector) -> StatusMessage | None:
 
 @Command("why.turn", ("t",), "toggle training", "Look", when=_no_way)
 def turn(here: Inspector, count: int | None) -> None:
-    """Toggle training for this token, using the setting shown; u undoes it."""
+    """Train or mask this token, using the setting shown; u undoes it."""
     now, table = here.state.why, here.panes.tokens.table
     if now.answer is None or not now.answer.ways or table is None:
         return

@@ -133,10 +133,10 @@ class FindingsPane(LineView):
             return
         numbers = count()
         # an error of the set-up may be what stops the row
-        none = "nothing of its own" if any(one.severity == "error" for one in answer.setup or ()) else "nothing found"
+        none = "nothing in this row" if any(one.severity == "error" for one in answer.setup or ()) else "nothing found"
         for gap, title, group, waived in (
             ((), f"row {self.row:,}", answer.findings, answer.waived),
-            (((),), "the set-up", answer.setup, answer.setup_waived),
+            (((),), "the setup", answer.setup, answer.setup_waived),
         ):
             counts = "checking …" if group is None else finding_counts(group, waived) or none
             yield from ((cells, None) for cells in (*gap, line((f" {title}  ", Role.TITLE), (counts, Role.DIM))))

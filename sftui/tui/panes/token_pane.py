@@ -259,11 +259,11 @@ class TokenPane(LineView):
 CONVERT = "sftui convert"
 """The command in whose place a key does the same here."""
 HINTS = {
-    "M": "makes messages of the rows: what sftui convert does",
+    "M": "converts the rows to messages, as sftui convert does",
     "o": "conversation, rendered text and raw row, in turn",
-    "T": "picks a chat template",
+    "T": "choose a chat template",
     "K": "another tokenizer: name, folder or file",
-    "D": "tries again to load the tokenizer",
+    "D": "retry loading the tokenizer",
     "c": "the recipe: every knob, edited live",
     "]": "the next row",
     "q": "quits",

@@ -23,10 +23,10 @@ GIVEN: dict[str, Any] = {"tokenizer": "builtin:chatml"}
 @pytest.mark.parametrize(
     ("data", "opening", "told"),
     [
-        (None, {}, "no data was named"),
+        (None, {}, "no data was given"),
         ("nowhere.jsonl", GIVEN, "nowhere.jsonl"),
         (ROWS[0], GIVEN, "one dict is one row; put it into a list"),
-        (17, GIVEN, "int is no data that can be opened"),
+        (17, GIVEN, "int is not data that sftui can open"),
         ([], GIVEN, "the list: has no rows"),
         (ROWS, {}, "no tokenizer was named"),
         (ROWS, {"tokenizer": 17}, "int is no tokenizer"),
@@ -37,8 +37,8 @@ GIVEN: dict[str, Any] = {"tokenizer": "builtin:chatml"}
         (ROWS, {**GIVEN, "set": {"mask.rul": "x"}}, "mask.rul"),
         (ROWS, {**GIVEN, "set": {"mask.rule": 17}}, "mask.rule"),
         (ROWS, {**GIVEN, "split": "test"}, "has no split test"),
-        (ROWS, {**GIVEN, "config": "x.yml"}, "config names the data"),
-        (ROWS, {**GIVEN, "recipe": {"preset": "trl"}, "trainer": "trl"}, "both name a starting recipe"),
+        (ROWS, {**GIVEN, "config": "x.yml"}, "both config and rows name data"),
+        (ROWS, {**GIVEN, "recipe": {"preset": "trl"}, "trainer": "trl"}, "both set the starting recipe"),
         (ROWS, {**GIVEN, "template": "nosuch"}, "there is no template `nosuch`"),
     ],
 )

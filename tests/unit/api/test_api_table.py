@@ -45,7 +45,7 @@ def test_parquet_is_that_of_the_command(tmp_path: Path) -> None:
             data.encode().to_parquet(ours)
         data.encode(explain=True).to_parquet(ours, overwrite=True)
         assert ours.read_bytes() != theirs.read_bytes()
-        with pytest.raises(sftui.SftuiError, match="nothing is ever written in place"):
+        with pytest.raises(sftui.SftuiError, match="sftui never writes in place"):
             data.encode().to_parquet(CHAT, overwrite=True)
     assert sorted(one.name for one in tmp_path.iterdir() if one.is_file()) == ["ours.parquet", "theirs.parquet"]
 
@@ -77,7 +77,7 @@ def test_where_the_trainer_stops_there_is_no_dataset() -> None:
         {"messages": [{"role": "user", "content": "Hi?"}, {"role": "assistant", "content": "Hi."}]},
         {"messages": 7},
     ]
-    with pytest.raises(sftui.SftuiError, match=r"what TRL makes of row 1.* is not known: sftui went no further"):
+    with pytest.raises(sftui.SftuiError, match=r"sftui does not know what TRL makes of row 1.*, and went no further"):
         sftui.encode(rows, **GIVEN, trainer="trl").to_dataset()
     turns = [{"from": "human", "value": "Hi?"}, {"from": "gpt", "value": "Hi."}]
     rows = [{"conversations": turns}, {"conversations": [turns[0], {"from": "gpt", "value": 7}]}]

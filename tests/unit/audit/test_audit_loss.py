@@ -170,7 +170,7 @@ def test_what_is_said_of_it() -> None:
     figures = replace(opened.audit().figures(), loss=replace(loss, over="batch"))
     shown = plain([cells for cells, _ in figure_lines(figures, 100)])
     assert "Whose loss it is" in shown and " batch* " in shown and "step* " not in shown
-    assert "2 of 5 rows have no trained token; 10 % of the batches are without one, and their loss is nan" in shown
+    assert "2 of 5 rows have no trained token; 10 % of the batches are without one, and their loss is NaN" in shown
     assert figures_record(figures)["loss"]["without_label"] == pytest.approx(0.1)
     rarely = replace(loss, without_label=4.5e-25).sentences
     assert rarely[-1] == "2 of 5 rows have no trained token; <0.001 % of the batches are without one"

@@ -28,8 +28,8 @@ def marked(sentence: str, code: str = "EOS008") -> str:
             "the first token of 1 of 2 packed documents is trained",
         ),
         (
-            "3 of 9 packed documents end with four or the like, no stop token",
-            "4 of 8 packed documents end with ␣five or the like, no stop token",
+            "3 of 9 packed documents end with four or similar instead of a stop token",
+            "4 of 8 packed documents end with ␣five or similar instead of a stop token",
         ),
         ("1 row says the same", "12 rows say the same"),
         ("1 packed document is cut", "2 packed documents are cut"),
@@ -44,8 +44,8 @@ def test_counts_do_not_tell_findings_apart(before: str, after: str) -> None:
     [
         ("<|reserved_7|> is trained", "<|reserved_8|> is trained"),
         (
-            "padding gets the label 0, which is not the ignored value -100",
-            "padding gets the label 7, which is not the ignored value -100",
+            "padding gets the label 0 instead of the ignored value -100",
+            "padding gets the label 7 instead of the ignored value -100",
         ),
         (
             "the pad id 5 is outside the model's 9 embedding rows",

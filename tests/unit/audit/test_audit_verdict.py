@@ -128,7 +128,7 @@ def test_what_is_wrong_with_the_set_up_is_wrong_in_every_row() -> None:
     verdicts.count(severities(finding("EOS001")), 3)
     (one,) = verdicts.verdicts(8)
     assert (one.rows, one.of, one.code) == (8, 8, "EOS003")
-    assert one.sentence.startswith("the model does not learn to stop in all 8 rows: ")
+    assert one.sentence.startswith("the model won't learn to stop in all 8 rows: ")
 
 
 @pytest.mark.parametrize(("code", "severity"), [("EOS001", Severity.INFO), ("ROW002", Severity.WARNING)])

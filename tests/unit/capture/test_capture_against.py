@@ -122,7 +122,7 @@ def test_another_template_in_the_run(tmp_path: Path, data: Path, compare: Compar
     about = {**ABOUT, "tokenizer": {**ABOUT["tokenizer"], "chat_template": template}}
     code, out = compare(run_of(tmp_path, data, about=about, template=str(file)))
     assert code == 1
-    assert out.splitlines()[-1] == "6 sequences equal with the chat template that the run's tokenizer had"
+    assert out.splitlines()[-1] == "6 sequences equal with the chat template of the run's tokenizer"
 
 
 def test_labels_of_a_collator_of_ones_own_have_no_setting(tmp_path: Path, data: Path, compare: Compare) -> None:
@@ -155,9 +155,9 @@ def test_a_formatting_function_is_named_with_the_cut_and_what_is_trained(
     code, out = compare(written(tmp_path / "b.parquet", cut, about=about), "--show", "0")
     assert code == 1 and "collator" not in out
     assert out.splitlines()[-3:] == [
-        "the run makes its texts by mine.as_text, its formatting function; sftui prepares the rows as they stand",
+        "the run makes its texts with mine.as_text, its formatting function; sftui prepares the rows as stored",
         "3 of 3 sequences have 24 tokens: the run cuts there",
-        "every token is trained in 3 of 3 sequences, questions and all",
+        "every token is trained in 3 of 3 sequences, including questions",
     ]
 
 
@@ -165,7 +165,7 @@ def test_a_sequence_of_no_row(tmp_path: Path, data: Path, compare: Compare) -> N
     path = written(tmp_path / "b.parquet", batch({"input_ids": [[300, 7, 301, 9, 302, 11, 303, 13]]}, labels_from=None))
     code, out = compare(path)
     assert code == 1
-    assert out.splitlines()[1] == "row 0: no row of the dataset is like it"
+    assert out.splitlines()[1] == "row 0: no row of the dataset resembles it"
 
 
 def test_a_row_that_the_dataset_lacks_is_told_as_such(tmp_path: Path, data: Path, compare: Compare) -> None:
@@ -182,8 +182,8 @@ def test_a_row_that_the_dataset_lacks_is_told_as_such(tmp_path: Path, data: Path
     code, out = compare(path, "--trainer", "trl")
     assert code == 1
     assert out.splitlines()[1:] == [
-        "row 0: no row of the dataset is like it",
-        "1 sequence like no row: made from other rows, or by another tokenizer",
+        "row 0: no row of the dataset resembles it",
+        "1 sequence match no row: made from other rows, or by another tokenizer",
     ]
 
 
@@ -257,11 +257,11 @@ def _ahead(labels: list[int], places: int = 1) -> list[int]:
 
 
 TWICE = (
-    "3 sequences equal with labels that are shifted once: they are stored shifted, and the loss shifts them again, so"
-    " that each position learns the token after the next (LAB003)"
+    "3 sequences equal with labels shifted twice: they are stored shifted, and the loss shifts them again, so"
+    " each position learns the token after the next (LAB003)"
 )
 NEVER = (
-    "3 sequences equal with labels that are shifted: neither the data nor the loss does it, so that each position"
+    "3 sequences equal with unshifted labels: neither the data nor the loss shifts them, so each position"
     " learns its own token"
 )
 

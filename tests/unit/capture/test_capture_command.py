@@ -60,12 +60,12 @@ def test_a_run_is_written_for_its_owner_alone(sftui: Sftui, tmp_path: Path) -> N
     assert table["input_ids"].to_pylist()[0] == [10, 11, 12, 13]
     assert [one["from"] for one in about["batches"]] == ["model", "loader"]
     said = told.splitlines()
-    assert said[0].startswith("sftui: runs your own code: ") and said[0].endswith(
-        "it is ended before its first optimizer step"
+    assert said[0].startswith("sftui: running your own code: ") and said[0].endswith(
+        "sftui ends it before its first optimizer step"
     )
-    assert said[-1] == "sftui: written to b.parquet, which only you may read"
+    assert said[-1] == "sftui: written to b.parquet, which only you can read"
     assert "sftui: the run was ended before its first optimizer step; no optimizer made a step" in said
-    assert "sftui: the tokenizer of the run is not known: name it with -t" in said
+    assert "sftui: the tokenizer of the run is not known: give it with -t" in said
 
 
 def test_what_the_run_prints_is_on_stderr(sftui: Sftui, tmp_path: Path) -> None:
@@ -91,12 +91,13 @@ def test_nothing_captured_is_one_sentence_and_no_file(sftui: Sftui, tmp_path: Pa
         ("-", "- says no format that batches are written in; name it OUT.parquet"),
         (
             "nowhere/b.parquet",
-            "nowhere/b.parquet could not be written, because there is no folder nowhere; make it, or name another file",
+            "nowhere/b.parquet could not be written, because there is no folder nowhere; create it, or name another"
+            " file",
         ),
         ("there.parquet", "there.parquet already exists; overwrite with --force, or name another"),
         (
             "read.parquet",
-            "read.parquet is one of the files that are read here, because nothing is ever written in place",
+            "read.parquet is one of the input files, because sftui never writes in place",
         ),
     ],
 )
@@ -104,7 +105,7 @@ def test_where_nothing_can_be_written_nothing_is_run(sftui: Sftui, tmp_path: Pat
     for name in ("there.parquet", "read.parquet"):
         (tmp_path / name).write_text("mine")
     code, told = sftui("capture", "-o", out, *RUN, "read.parquet")
-    assert code == 2 and why in told and "runs your own code" not in told
+    assert code == 2 and why in told and "running your own code" not in told
     assert (tmp_path / "there.parquet").read_text() == "mine"
 
 

@@ -645,7 +645,7 @@ def test_a_python_without_the_recorder_is_ended_before_it_can_train(capture: Cap
     code = f"import mmap, time; file = open({str(tmp_path / 'libtorch_python.so')!r}, 'rb')\n"
     code += "held = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ); time.sleep(600)"
     outcome, _, marker = capture("", python=(sys.executable, "-I", "-c", code))
-    assert outcome.nothing().startswith("a Python without the recorder imported torch; the run was ended there")
+    assert outcome.nothing().startswith("a Python without the recorder imported torch; the run was stopped there")
     assert outcome.remedy().startswith("start Python without -I, -E and -S")
     assert marker == ""
 
@@ -697,7 +697,7 @@ loader = DataLoader(ROWS, 2, collate_two)
 def test_without_a_model_and_without_a_loader(capture: Capture) -> None:
     outcome, found, _ = capture("model(torch.Tensor([[1, 2]])).backward()\noptimizer.step()", no_model=True)
     assert not found.rows
-    assert outcome.nothing(no_model=True).endswith("reached, and no data loader of torch had given integer ids")
+    assert outcome.nothing(no_model=True).endswith("reached, and no torch data loader had given integer ids")
     assert outcome.remedy(no_model=True) == ""
 
 
@@ -710,7 +710,7 @@ def test_a_run_that_ends_by_itself_gives_what_it_had(capture: Capture) -> None:
 def test_a_recorder_that_fails_ends_the_run(capture: Capture) -> None:
     outcome, _, marker = capture("torch.Tensor.tolist = None\n" + STEPS)
     assert outcome.why == "failed"
-    assert "a bug of sftui" in outcome.nothing()
+    assert "a bug in sftui" in outcome.nothing()
     assert marker == ""
 
 

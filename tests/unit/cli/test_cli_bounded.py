@@ -56,7 +56,7 @@ def test_a_text_on_which_rust_gives_up_is_a_problem_of_its_row(tmp_path: Path, c
 
 
 @pytest.mark.parametrize(
-    ("cost", "told"), [(TIME, "needs more than 0.4 seconds of processor time"), (MEMORY, "needs more than 100 MB")]
+    ("cost", "told"), [(TIME, "needs more than 0.4 seconds of CPU time"), (MEMORY, "needs more than 100 MB")]
 )
 @pytest.mark.parametrize(
     "out", [pytest.param("-", marks=pytest.mark.long), pytest.param("out.jsonl", marks=pytest.mark.long), "out.parquet"]
@@ -98,14 +98,14 @@ def test_of_what_overruns_on_every_row_nothing_is_written(rows: Path, tmp_path: 
     done = sftui("encode", rows, "-t", "builtin:chatml", "--template", template, "-o", tmp_path / "out.jsonl")
     assert done.returncode == 2
     assert "none of the rows could be prepared, because sftui stopped at row 0: " in done.stderr
-    assert "the chat template needs more than 0.4 seconds of processor time" in done.stderr
+    assert "the chat template needs more than 0.4 seconds of CPU time" in done.stderr
     assert not list(tmp_path.glob("*out.jsonl*"))
 
 
 @pytest.mark.one_of(2)
 @pytest.mark.parametrize("command", ["encode", "check"])
 def test_rows_before_those_that_are_given_up_are_not_lost(tmp_path: Path, command: str) -> None:
-    """Rows 1 and 3 overrun alone and are left alone; after 5, 6 and 7 no more is tried, and all before them stands."""
+    """Rows 1 and 3 overrun alone and are left alone; after 5, 6 and 7 sftui tries no more, and all before them stands."""
     data, template = tmp_path / "rows.jsonl", tmp_path / "t.jinja"
     data.write_text("".join(chat("boom" if n in (1, 3, 5, 6, 7) else f"row {n}") + "\n" for n in range(10)))
     template.write_text("{% if 'boom' in messages[0].content %}" + TIME + "{% endif %}" + CHATML)
@@ -120,7 +120,7 @@ def test_rows_before_those_that_are_given_up_are_not_lost(tmp_path: Path, comman
     assert "what hf-trainer" in done.stderr and "row 1: " in done.stderr and "stops the whole run" not in done.stderr
     made = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [one["row"] for one in made if one.get("input_ids")] == [0, 2, 4]
-    assert ["no more is tried" in one.get("error", "") for one in made] == [False] * 8 + [True] * 2
+    assert ["sftui tries no more" in one.get("error", "") for one in made] == [False] * 8 + [True] * 2
     assert not list(tmp_path.glob(".*part"))
 
 

@@ -14,7 +14,7 @@ def test_a_key_that_stands_twice_is_named(sftui: Callable[..., Any], tmp_path: P
     data.write_text(f'{GOOD[:-1]}, "messages": []}}\n{GOOD}\n')
     done = sftui("check", data, "-t", "builtin:chatml")
     told = " ".join(done.out.split())
-    assert "the key `messages` stands twice in the record (columns 2 and 90), and the last one counts" in told
+    assert "the key `messages` is duplicated in the record (columns 2 and 90), and the last one counts" in told
     data.write_text(f'{{"messages": []}}\n{GOOD}\n')
     assert "stands twice" not in sftui("check", data, "-t", "builtin:chatml").out
 

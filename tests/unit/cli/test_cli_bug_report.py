@@ -72,7 +72,7 @@ def test_no_row_no_path_no_secret_and_no_text_is_told(
         (("gone.yml",), "Recipe", "stops with "),
         (("rows.jsonl", "--set", "mask.rle=all"), "Recipe", "stops with RecipeError"),
         (("rows.jsonl", "--trainer", "trll"), "Recipe", "stops with "),
-        ((), "Recipe", "data: none named"),
+        ((), "Recipe", "data: none given"),
     ],
 )
 def test_it_comes_when_things_are_broken(

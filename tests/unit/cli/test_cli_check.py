@@ -206,7 +206,7 @@ def test_a_baseline_keeps_known_findings_from_failing(sftui: Sftui, dirty: Path,
 
 
 def test_a_file_that_is_no_baseline_is_refused(sftui: Sftui, dirty: Path, clean: Path) -> None:
-    for name, words in ((clean, "not a baseline"), (clean.with_name("none.json"), "cannot be read")):
+    for name, words in ((clean, "not an sftui baseline"), (clean.with_name("none.json"), "cannot be read")):
         done = check(sftui, dirty, "--baseline", name)
         assert done.code == 2 and words in done.err
     assert check(sftui, dirty, "--write-baseline").code == 2
@@ -255,11 +255,11 @@ def test_an_interrupted_check_goes_on_where_it_was(
 
     monkeypatch.setattr("sftui.audit.audit.check_row", stopped_in_row_20)
     stopped = check(sftui, path, "--format", "json")
-    assert stopped.code == 130 and "stopped at row 21; the same command goes on there" in stopped.err
+    assert stopped.code == 130 and "stopped at row 21; run the same command again to continue there" in stopped.err
     assert list((tmp_path / "cache" / "audits").glob("*.audit"))
     seen.clear()
     again = check(sftui, path, "--format", "json")
-    assert "goes on at row 21" in again.err and seen == list(range(21, 40))
+    assert "continues at row 21" in again.err and seen == list(range(21, 40))
     assert json.loads(again.out) == json.loads(whole.out)
     assert not list((tmp_path / "cache" / "audits").glob("*.audit"))
 
@@ -355,7 +355,7 @@ def test_an_audit_goes_on_only_over_what_decided_it(
             ANEW.get(file) or (before.replace("6?", "66?") if file.endswith(".jsonl") else before.replace("{", "{ ", 1))
         )
     done = sftui(*given)
-    assert done.code in (0, 1) and ("goes on at row" in done.err) != changed, done.err
+    assert done.code in (0, 1) and ("continues at row" in done.err) != changed, done.err
 
 
 def test_sarif_holds_what_the_schema_asks_for(sftui: Sftui, dirty: Path) -> None:
@@ -457,7 +457,7 @@ def test_one_run_writes_several_formats(sftui: Sftui, dirty: Path, tmp_path: Pat
     for form, file in also.items():
         assert file.read_text() == check(sftui, dirty, "--format", form).out
     twice = check(sftui, dirty, "--also", "json", tmp_path / "x", "--also", "text", tmp_path / "x")
-    assert twice.code == 2 and "is named for two outputs" in twice.err and not (tmp_path / "x").exists()
+    assert twice.code == 2 and "two outputs have the name" in twice.err and not (tmp_path / "x").exists()
     assert check(sftui, dirty, "--also", "json", "-").code == 2, "stdout is named for two outputs"
 
 
@@ -490,7 +490,7 @@ def test_explain_lists_and_explains(sftui: Sftui) -> None:
     listed = sftui("explain")
     assert listed.code == 0 and [line.split()[0] for line in listed.out.splitlines()] == list(CODES)
     one = sftui("explain", "lab001")
-    assert one.code == 0 and one.out.startswith("LAB001") and "What may repair it:" in one.out
+    assert one.code == 0 and one.out.startswith("LAB001") and "What may fix it:" in one.out
     wrong = sftui("explain", "LAB0001")
     assert wrong.code == 2 and "LAB001" in wrong.err
 

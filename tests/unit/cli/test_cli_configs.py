@@ -86,10 +86,10 @@ def test_the_command_line_comes_on_top(sftui: Callable[..., Any], work: Path) ->
     ("words", "told"),
     [
         (("chats.jsonl", "--config", "trl.yaml"), "both name the data"),
-        (("trl.yaml", "--recipe", "x.yaml"), "both name a starting recipe"),
+        (("trl.yaml", "--recipe", "x.yaml"), "both set the starting recipe"),
         (("chats.jsonl", "-t", "builtin:chatml", "--dataset", "1"), "no config is open"),
         (("none.yaml",), "none.yaml: the config cannot be read"),
-        (("odd.yaml",), "say whose it is: --trainer NAME"),
+        (("odd.yaml",), "say which trainer it is for: --trainer NAME"),
         (("recipe.yaml",), "--recipe FILE"),
         (("broken.yaml",), "not valid YAML"),
         (("trl.yaml", "--trainer", "hf-trainer"), "hf-trainer has no config file"),
@@ -173,7 +173,7 @@ def test_export_changes_the_users_own_file_and_shows_the_diff_first(sftui: Calla
 
 def test_converting_says_what_is_lost_and_counts_the_labels(sftui: Callable[..., Any], work: Path) -> None:
     done = sftui("export", "axolotl.yml", "--to", "trl@1.16", "-o", "out")
-    assert done.code == 2 and "nothing is written: TRL would stop at this data" in done.err, "it cannot patch chatml"
+    assert done.code == 2 and "nothing was written: TRL would stop at this data" in done.err, "it cannot patch chatml"
     assert "{% generation %} tag" in done.err and not (work / "out").exists()
     assert sftui("template", "axolotl.yml", "--add-generation-tags", "-o", "tagged.jinja").code == 0
     done = sftui("export", "axolotl.yml", "--to", "trl@1.16", "-o", "out", "--template", "tagged.jinja")
@@ -224,7 +224,7 @@ def test_an_export_that_its_trainer_would_refuse_is_not_written(
     data.write_text(json.dumps(REFUSED[to]) + "\n")
     given = ("export", data, "-t", "builtin:chatml", "--set", "mask.rule=assistant", "--to", to, "-o", tmp_path / "out")
     done = sftui(*given)
-    assert done.code == 2 and f"nothing is written: {trainer_named(to).title} would stop at this data" in done.err
+    assert done.code == 2 and f"nothing was written: {trainer_named(to).title} would stop at this data" in done.err
     assert ", because " in done.err and "; " in done.err and not (tmp_path / "out").exists()
 
 

@@ -38,8 +38,8 @@ PAIRS = [{"question": f"1 + {n}?", "answer": str(1 + n)} for n in range(6)]
 
 def opening(done: Any) -> list[str]:
     """The words with which the command says that the new file is opened."""
-    line = next(line for line in done.err.splitlines() if line.startswith("sftui: opened by `"))
-    return shlex.split(line.removeprefix("sftui: opened by `").removesuffix("`"))[1:]
+    line = next(line for line in done.err.splitlines() if line.startswith("sftui: open it with `"))
+    return shlex.split(line.removeprefix("sftui: open it with `").removesuffix("`"))[1:]
 
 
 def prepared(sftui: Sftui, *words: object) -> list[tuple[list[int], list[int]]]:
@@ -220,9 +220,9 @@ def test_counting_writes_nothing(sftui: Sftui, here: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "words", "told"),
     [
-        ([{"text": "Once."}], ("-o", "new.jsonl"), "text to train on as it stands"),
+        ([{"text": "Once."}], ("-o", "new.jsonl"), "text to train on as it is"),
         ([{"prompt": "a", "chosen": "b", "rejected": "c"}], ("-o", "new.jsonl"), "a preference set"),
-        (PAIRS, (), "no file was named for the new data"),
+        (PAIRS, (), "the new data needs a file"),
         (PAIRS, ("-o", "new.csv"), "name it OUT.jsonl"),
         (PAIRS, ("-o", "rows.jsonl", "--force"), "the data itself"),
         (PAIRS, ("-o", "new.jsonl", "--for", "trll"), "did you mean `trl`?"),
@@ -231,17 +231,17 @@ def test_counting_writes_nothing(sftui: Sftui, here: Path) -> None:
         (
             [{**row, "text": "Once."} for row in PAIRS],
             ("--trainer", "unsloth", "-o", "new.jsonl"),
-            "Unsloth would read `text` and not `messages`",
+            "Unsloth would read `text` instead of `messages`",
         ),
         (
             SHAREGPT,
             ("--trainer", "llamafactory-v1", "-o", "new.jsonl"),
-            "LLaMA-Factory v1 reads no messages in OpenAI's shape, because it reads `messages` as samples of its own",
+            "LLaMA-Factory v1 does not read messages in OpenAI's format, because it reads `messages` as its own",
         ),
         (
             [{**row, "image": "a.png"} for row in PAIRS],
             ("--trainer", "trl", "-o", "new.jsonl"),
-            "TRL would not read the rows as messages either: the dataset has images",
+            "TRL would not read the messages either: the dataset has images",
         ),
     ],
 )
@@ -319,7 +319,7 @@ def test_a_conversion_that_changes_nothing_and_helps_nothing_is_none(here: Path,
     done = sftui("convert", data, *TOK, "--for", "trl", "-o", "out.jsonl")
     assert done.code == 2 and not Path("out.jsonl").exists()
     done = sftui("repair", data, *TOK, "--apply", "join-parts", "-o", "out.jsonl")
-    assert done.code == 1 and "`thinking` and `tool_use`, which is no text" in done.err
+    assert done.code == 1 and "`thinking` and `tool_use`, which is not text" in done.err
 
 
 @pytest.mark.parametrize(

@@ -66,8 +66,8 @@ def test_no_part_of_the_data_is_written(
     done = sftui(command, damaged, *TOK, *rest)
     assert done.code == 2 and done.out == "" and not target.exists()
     assert done.err.startswith(
-        "sftui: t.jsonl.gz: nothing is written: the data cannot be read to its end, because its compressed data is"
-        " damaged"
+        "sftui: t.jsonl.gz: nothing was written: the data cannot be read to its end, because its"
+        " compressed data is damaged"
     )
     assert len(done.err.splitlines()) == 1
 

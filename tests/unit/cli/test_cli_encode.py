@@ -153,7 +153,7 @@ def test_a_run_that_trains_nothing_is_told_and_exits_2(sftui: Any, tmp_path: Pat
     asked = tmp_path / "asked.jsonl"
     asked.write_text('{"messages": [{"role": "user", "content": "hi"}]}\n' * 3)
     for trainer, said in (
-        ("axolotl@0.19", "every label of all 3 rows that are left is masked, and Axolotl does not stop over it"),
+        ("axolotl@0.19", "every label of all 3 rows that are left is masked, but Axolotl does not stop because of it"),
         (
             "llamafactory@0.9",
             "LLaMA-Factory stops: all 3 rows are dropped, and it raises RuntimeError: Cannot find valid",
@@ -172,7 +172,7 @@ def test_rows_of_no_ids_alone_stop_a_trainer_that_packs(strategy: str, stops: bo
     path = tmp_path / "empty.jsonl"
     path.write_text('{"input_ids": [], "labels": []}\n' * 3)
     words = (path, "-t", "builtin:chatml", "--trainer", "unsloth", "--set", f"pack.strategy={strategy}")
-    said = "Unsloth stops: all 3 rows are dropped" if stops else "masked, and Unsloth does not stop over it"
+    said = "Unsloth stops: all 3 rows are dropped" if stops else "masked, but Unsloth does not stop because of it"
     for done in (sftui("encode", *words, "-o", "-"), sftui("check", *words)):
         assert done.code and said in " ".join((done.out + done.err).split()), done
 

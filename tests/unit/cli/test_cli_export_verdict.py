@@ -55,7 +55,7 @@ def test_nothing_is_written_of_data_without_an_answer(
     done = sftui(*command, "-o", "out")
     assert done.code == 1 and done.out == "" and not (tmp_path / "out").exists(), done.err
     assert f"sftui: {told}" in done.err
-    assert "nothing was written: `sftui check` says why; --force writes it all the same" in done.err
+    assert "nothing was written: `sftui check` says why; --force writes it anyway" in done.err
     forced = sftui(*command, "-o", "out", "--force")
     assert forced.code == 0 and list((tmp_path / "out").iterdir()), forced.err
     assert f"sftui: {told}" in forced.err and "nothing was written" not in forced.err
@@ -89,7 +89,7 @@ def test_the_first_rows_alone_are_looked_at_on_request(
     command = ("export", path, "-t", "builtin:chatml", "--trainer", "trl", "--template", "known.jinja", "--to", "trl")
     assert sftui(*command, "-o", "out").code == 0
     done = sftui(*command, "-o", "two", "--max-rows", "2")
-    assert done.code == 1 and "in all 2 rows" in done.err and "(of the first 2 rows)" in done.err
+    assert done.code == 1 and "in all 2 rows" in done.err and "(in the first 2 rows)" in done.err
 
 
 @pytest.mark.parametrize(("role", "maps"), [("human", True), ("poet", False)])
@@ -100,7 +100,7 @@ def test_roles_that_another_trainer_leaves_are_told_with_what_was_tried(
     turns = [{"role": role, "content": "Why?"}, {"role": "assistant", "content": "Because it is so."}]
     words = ("export", written(tmp_path, {"messages": turns}), "-t", "builtin:chatml", "--trainer", "hf-trainer")
     done = sftui(*words, "--set", "data.role_map={human: user, poet: user}", "--to", "mlx-lm", "-o", "out", "--force")
-    assert f"mlx-lm leaves the roles {role} as they stand in the data" in done.err, done.err
+    assert f"mlx-lm keeps the roles {role} as they are in the data" in done.err, done.err
     assert ("--apply map-roles` maps them (tried on row 0)" in done.err) == maps
 
 

@@ -202,7 +202,7 @@ def test_keys_of_messages_are_named_in_a_new_dataset_info(sftui: Sftui, here: Pa
 def test_what_comes_from_a_pipe_is_not_fixed(sftui: Sftui, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(ROLES[0]).encode())))
     done = sftui("check", "-", *TOK, "--trainer", "trl", "--fix", "fixed")
-    assert done.code == 2 and "from a pipe cannot be fixed" in done.err and "ROL001" in done.out
+    assert done.code == 2 and "--fix cannot work on piped data" in done.err and "ROL001" in done.out
 
 
 def test_rows_are_left_out_only_where_asked_for(sftui: Sftui, here: Path) -> None:
@@ -219,11 +219,11 @@ def test_rows_are_left_out_only_where_asked_for(sftui: Sftui, here: Path) -> Non
 
 def test_where_nothing_helps_nothing_is_written(sftui: Sftui, here: Path) -> None:
     put("rows.jsonl", [*LONG, SILENT])
-    helps = "no error and no warning has a cure that was tried, helps"
+    helps = "no error or warning has a fix that was tried, helps"
     for select, code, why in (("LAB012", 1, helps), ("DUP", 0, "there are no errors and no warnings")):
         done = sftui("check", "rows.jsonl", *TOK, "--trainer", "hf-trainer", "--select", select, "--fix", "fixed")
         text = " ".join(done.out.split())
-        assert done.code == code and f"nothing is written: {why}" in text and not Path("fixed").exists(), done.out
+        assert done.code == code and f"nothing was written: {why}" in text and not Path("fixed").exists(), done.out
 
 
 def test_the_second_check_is_what_counts(sftui: Sftui, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,7 @@ def test_encode_marks_the_rows_set_aside(
     marked = {one["row"] for one in done.records() if one.get("split") == "evaluation"}
     held = HeldOut("val_set_size", 0.1, 42, drawn=False)
     assert done.code == 0 and marked == evaluation_rows(held, [True] * 20), done.err
-    assert "2 of them set aside for evaluation" in done.err
+    assert "2 of them held out for evaluation" in done.err
 
 
 def test_without_a_seed_no_row_is_marked_and_the_key_is_named(
@@ -86,7 +86,7 @@ def test_no_pack_holds_rows_of_both_kinds(sftui: Callable[..., Any], config: tup
         along = zip(one["labels"], one["reasons"])
         assert {label == -100 for label, reason in along if reason in ("assistant", "terminator")} <= {False}
     assert sorted(seen[True]) == sorted(aside) and sorted(seen[False]) == sorted(set(range(40)) - aside)
-    assert f"{len(aside)} of them set aside for evaluation" in done.err
+    assert f"{len(aside)} of them held out for evaluation" in done.err
     packed = {one["split"] for one in done.records() if "pack" in one and "split" in one}
     assert packed == (set() if "eval_sample_packing: false" in Path(file).read_text() else {"evaluation"})
 
@@ -113,7 +113,7 @@ def test_figures_are_of_the_rows_that_train(
     assert f"{40 - len(aside)} rows, " in report and f" tokens, {trained:,} trained" in report
 
 
-SENTENCE = "evaluation row: the trainer sets it aside and trains nothing of it"
+SENTENCE = "evaluation row: the trainer holds it out and does not train on it"
 
 
 def aside_of(sftui: Callable[..., Any], file: str, trainer: str) -> set[int]:
@@ -138,8 +138,8 @@ def test_show_says_which_rows_evaluate(sftui: Callable[..., Any], config: tuple[
 @pytest.mark.parametrize(
     ("config", "why"),
     [
-        ("axolotl", "every row has to be prepared to know which; `sftui encode` marks them"),
-        ("llamafactory", "every row has to be counted to know which; `sftui encode` marks them"),
+        ("axolotl", "to know which; `sftui encode` marks them"),
+        ("llamafactory", "to know which; `sftui encode` marks them"),
     ],
     indirect=["config"],
 )
@@ -219,9 +219,7 @@ def test_compare_of_some_rows_does_not_prepare_the_others(
     file, trainer = config
     made, done = compared(sftui, file, "--trainer", trainer, "--with", "trl@1.16", "--max-rows", "12")
     unsure = trainer == "axolotl"
-    told = (
-        "A axolotl@0.21: rows set aside for evaluation (val_set_size) are not marked: every row has to be prepared to"
-    )
+    told = "A axolotl@0.21: rows set aside for evaluation (val_set_size) are not marked: every row must be prepared to"
     assert (told in done.err) == unsure
     aside = set() if unsure else aside_of(sftui, file, trainer) & set(range(12))
     assert made["evaluation_differing_rows"] == len(aside) and made["sides"][0]["evaluation_rows"] == len(aside)

@@ -86,7 +86,7 @@ def test_an_unknown_topic_is_one_sentence_that_names_the_pages(sftui: Sftui) -> 
 def test_a_word_that_is_no_page_leads_to_the_pages_that_name_it(sftui: Sftui) -> None:
     done = sftui("help", "val_set_size")
     assert (done.code, done.out) == (2, "")
-    assert done.err == "sftui: there is no page `val_set_size`; it is named in recipes\n"
+    assert done.err == "sftui: there is no help page `val_set_size`; it is named in recipes\n"
 
 
 def test_a_page_ends_with_those_that_it_leads_to(sftui: Sftui) -> None:

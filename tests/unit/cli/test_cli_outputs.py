@@ -274,9 +274,9 @@ def test_one_file_is_not_named_twice(sftui: Sftui, folder: Path) -> None:
     done = sftui(
         "check", "rows.jsonl", "-t", "builtin:chatml", "--baseline", "x.json", "--write-baseline", "-o", "./x.json"
     )
-    assert done.code == 2 and "named for two outputs" in done.err and not (folder / "x.json").exists()
+    assert done.code == 2 and "two outputs have the name" in done.err and not (folder / "x.json").exists()
     done = sftui("check", "rows.jsonl", "-t", "builtin:chatml", "--baseline", "-", "--write-baseline")
-    assert done.code == 2 and "named for two outputs" in done.err
+    assert done.code == 2 and "two outputs have the name" in done.err
 
 
 def test_a_baseline_is_written_over_a_baseline_only(sftui: Sftui, folder: Path) -> None:
@@ -285,15 +285,13 @@ def test_a_baseline_is_written_over_a_baseline_only(sftui: Sftui, folder: Path) 
         (folder / "mine.json").write_text(text)
         for more in ((), ("--force",)):
             done = sftui(*words, "mine.json", *more)
-            assert (
-                done.code == 2 and "not a baseline of sftui" in done.err and (folder / "mine.json").read_text() == text
-            )
+            assert done.code == 2 and "not an sftui baseline" in done.err and (folder / "mine.json").read_text() == text
     (folder / "known.json").write_text(BASELINE)
     assert sftui(*words, "known.json").code == 0 and (folder / "known.json").read_text() != BASELINE
     done = sftui(
         "check", "rows.jsonl", "-t", "builtin:chatml", "--baseline", "known.json", "-o", "known.json", "--force"
     )
-    assert done.code == 2 and "files that are read here" in done.err
+    assert done.code == 2 and "one of the input files" in done.err
 
 
 def test_a_trainers_config_and_what_it_names_are_inputs(sftui: Sftui, folder: Path) -> None:
@@ -352,6 +350,6 @@ def test_stdout_holds_the_data_alone(sftui: Sftui, folder: Path) -> None:
     )
     assert [json.loads(line)["row"] for line in done.out.splitlines()] == [0]
     done = sftui("repair", "rows.jsonl", "--apply", "trim", "-o", "-", "--log", "-")
-    assert done.code == 2 and "two outputs" in done.err
+    assert done.code == 2 and "two outputs have the name" in done.err
     done = sftui("export", "rows.jsonl", "-t", "builtin:chatml", "--to", "recipe", "-o", "-")
     assert done.code == 2 and "several files" in done.err

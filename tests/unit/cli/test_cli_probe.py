@@ -16,7 +16,7 @@ def test_it_exits_by_what_it_finds(sftui: Sftui, tmp_path: Path) -> None:
     bad.write_text(LOSES)
     assert sftui("template", "--template", "qwen2.5", "--probe").code == 0
     done = sftui("template", "--template", bad, "--probe")
-    assert done.code == 1 and "the user message is not in the text" in done.out and "\x1b" not in done.out
+    assert done.code == 1 and "the user message is missing from the text" in done.out and "\x1b" not in done.out
     done = sftui("template", "--template", bad, "--probe-show", "plain")
     assert done.code == 1 and "\x1b" not in done.out and "Where is the heron?" in done.out
     done = sftui("template", "--template", bad, "--probe", "--format", "json")

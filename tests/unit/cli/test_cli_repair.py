@@ -104,11 +104,11 @@ def test_other_formats_become_lines(sftui: Callable[..., Any], tmp_path: Path) -
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--apply", "trim"), "no file was named"),
+        (("--apply", "trim"), "needs a file"),
         (("--apply", "trim", "-o", "out.csv"), "OUT.jsonl"),
-        (("-o", "out.jsonl"), "no repair was named"),
+        (("-o", "out.jsonl"), "no repair was given"),
         (("--apply", "trimm", "-o", "out.jsonl"), "did you mean `trim`?"),
-        (("--drop", "NOPE9", "--dry-run"), "no reason to drop"),
+        (("--drop", "NOPE9", "--dry-run"), "neither a reason to drop"),
         (("--drop", ",", "--dry-run"), "--drop names no reason and no code"),
         (("--apply", "trim", "--drop", "", "--dry-run"), "--drop names no reason and no code"),
         (("--apply", "", "--drop", "empty", "--dry-run"), "--apply names no repair"),
@@ -134,7 +134,7 @@ def test_a_code_that_no_row_has_is_refused_in_one_sentence(
     for words in (("--dry-run",), ("-o", tmp_path / "out.jsonl"), ("--apply", "trim", "--dry-run")):
         done = sftui("repair", dirty, "-t", "builtin:chatml", "--drop", code, *words)
         assert done.code == 2 and done.out == "" and done.err.count("\n") == 1 and done.err.startswith("sftui: ")
-        assert f"`{code.upper()}` leaves out no row" in done.err and told in done.err
+        assert f"`{code.upper()}` drops no row" in done.err and told in done.err
     assert not (tmp_path / "out.jsonl").exists()
 
 
@@ -237,7 +237,7 @@ def test_roles_are_mapped_whatever_the_preset_and_names_of_a_format_stay(
     ] and "ShareGPT" not in done.err
     done = sftui("repair", turns, "--apply", "map-roles", "-o", "-")
     assert [one["from"] for one in json.loads(done.out)["conversations"]] == ["human", "gpt"]
-    assert "map-roles left human and gpt as they are" in done.err
+    assert "map-roles kept human and gpt" in done.err
 
 
 HALF = r'{"messages": [{"role":"user","content":"Half \ud83d"},  {"role": "assistant", "content": " Yes<|im_end|>"}]}'

@@ -62,7 +62,7 @@ def test_this_machine_alone_is_answered(host: str) -> None:
 def test_an_address_that_others_reach_is_refused_unless_asked_for(host: str, sftui: Sftui, data: Path) -> None:
     done = sftui("serve", data, "-t", "builtin:chatml", "--host", host)
     assert (done.code, done.out) == (2, "") and done.err.count("\n") == 1
-    assert f"{host} can be reached from other machines" in done.err and "--public" in done.err
+    assert f"other machines can reach {host}" in done.err and "--public" in done.err
 
 
 def test_public_is_what_it_takes() -> None:
@@ -83,7 +83,7 @@ def test_what_no_page_could_show_is_told_before(sftui: Sftui, data: Path, monkey
     monkeypatch.chdir(data.parent)
     assert "did you mean `rows.jsonl`?" in sftui("serve", "rows.jsnl", "-t", "builtin:chatml").err
     assert "name a file" in sftui("serve", "-", "-t", "builtin:chatml").err
-    assert "no data was named" in sftui("serve").err
+    assert "no data was given" in sftui("serve").err
     assert "did you mean `trl`?" in sftui("serve", data, "--trainer", "trlx").err
 
 

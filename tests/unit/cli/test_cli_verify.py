@@ -172,9 +172,9 @@ def test_the_rules_of_the_installed_version_are_taken(
 ) -> None:
     Stub(chats, monkeypatch, "0.18.0")
     done = sftui("verify", chats, *WORDS)
-    assert "axolotl 0.18.0" in done.out and "rows may differ for that" not in done.err
+    assert "axolotl 0.18.0" in done.out and "rows may differ because of that" not in done.err
     done = sftui("verify", chats, *WORDS[:2], "--trainer", "axolotl@0.19", *WORDS[4:])
-    assert "axolotl 0.18.0 is installed there, and the rules are those of 0.19" in done.err
+    assert "axolotl 0.18.0 is installed there, but the rules are those of 0.19" in done.err
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_both_stopping_is_agreement(sftui: Callable[..., Any], tmp_path: Path, m
     stub.error = {"type": "ValueError", "message": "no list"}
     done = sftui("verify", path, *WORDS)
     assert done.code == 0 and done.out.startswith(
-        "both stop: axolotl stops with ValueError: no list; sftui says of row 1"
+        "both fail: axolotl fails with ValueError: no list; sftui says of row 1"
     )
 
 
@@ -214,7 +214,7 @@ def test_a_run_that_stops_since_every_row_is_dropped_is_agreement(
 ) -> None:
     stub.error = {"type": "TypeError", "message": "no rows"}
     done = sftui("verify", chats, *WORDS, "--max-length", 3)
-    told = "both stop: axolotl stops with TypeError: no rows; sftui says: Axolotl stops: all 3 rows are dropped"
+    told = "both fail: axolotl fails with TypeError: no rows; sftui says: Axolotl stops: all 3 rows are dropped"
     assert (done.code, done.err.count("did not expect")) == (0, 0) and done.out.startswith(told)
 
 
@@ -249,7 +249,7 @@ def test_the_day_is_named_where_it_is_the_difference(
     done = sftui("verify", chats, *words, "--set", "render.date=2001-02-03")
     assert done.code == 1 and "0 of 3 rows equal" in done.out
     assert done.out.endswith(
-        "They differ because the template writes the day: the trainer that of its run, sftui that of render.date,"
-        " 2001-02-03\n"
+        "They differ because the template writes the date: the trainer that of its run, sftui that of"
+        " render.date, 2001-02-03\n"
     )
     assert "Axolotl writes the day on which it runs" in done.err

@@ -47,7 +47,7 @@ def test_help_names_every_trainer(sftui: Callable[..., Any], command: tuple[str,
         (("--template", "chatlm"), "did you mean `chatml`?"),
         (("--template", "none.jinja"), "none.jinja"),
         (("--recipe", "none.yaml"), "none.yaml: the recipe cannot be read, because no such file"),
-        (("--recipe", "none.yaml", "--trainer", "hf-trainer"), "give one of them"),
+        (("--recipe", "none.yaml", "--trainer", "hf-trainer"), "use one of them"),
         (("-t", "builtin:chatlm"), "builtin:chatml"),
         (("--max-length", "0"), "max-length"),
         (("--rwo", "3"), "--row"),
@@ -151,7 +151,7 @@ def test_a_slip_is_named_in_a_script_too(
         done = sftui(*words)
         assert done.code == 2 and told in done.err and "looking up" not in done.err, words
     done = sftui("--trainer", "trl", "check", "data.jsonl")
-    assert done.code == 2 and "a command comes first: sftui check …" in done.err
+    assert done.code == 2 and "the command comes first: sftui check …" in done.err
     assert "needs a terminal" in sftui("data.jsonl").err
 
 

@@ -236,9 +236,9 @@ def test_text_and_segments() -> None:
     ("record", "sentence"),
     [
         ({"mesages": []}, "line 1: no column `messages`; did you mean `mesages`?"),
-        ({"messages": None}, "line 1: `messages` is null, not a list of messages; drop the row or fill the column"),
+        ({"messages": None}, "line 1: `messages` is null, not a list of messages; drop the row or fill in the column"),
         ({"messages": []}, "line 1: `messages` is empty; drop the row"),
-        ({"messages": 5}, "line 1: `messages` is a number, not a list of messages; drop the row or fill the column"),
+        ({"messages": 5}, "line 1: `messages` is a number, not a list of messages; drop the row or fill in the column"),
         (
             {"messages": "hello"},
             (
@@ -306,8 +306,8 @@ def chat(*roles: str) -> list[Message]:
     [
         (("user", "assistant"), None),
         (("system", "user", "assistant", "tool", "assistant"), None),
-        (("user", "user"), "messages[1] is `user` where an assistant message should stand"),
-        (("assistant", "user"), "messages[0] is `assistant` where a user or tool message should stand"),
+        (("user", "user"), "messages[1] is `user` where an assistant message is expected"),
+        (("assistant", "user"), "messages[0] is `assistant` where a user or tool message is expected"),
         (("user", "assistant", "user"), "the last message is not the assistant's"),
         (("system",), "there is only a system message"),
     ],

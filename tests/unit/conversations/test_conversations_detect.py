@@ -99,7 +99,7 @@ def test_a_misspelt_field_is_refused_with_the_close_match() -> None:
     refused = detect(rows({"messages": CHAT}), Data(fields={"messages": "mesages"})).refused
     assert refused is not None
     assert refused.sentence() == (
-        "no column `mesages`, because data.fields says that it is the messages; did you mean `messages`?"
+        "no column `mesages`, because data.fields maps messages to it; did you mean `messages`?"
     )
 
 
@@ -158,7 +158,7 @@ def test_messages_use_the_recipe_s_role_map_only() -> None:
         ({"train": [{"messages": []}], "test": [{"messages": []}]}, "--rows-in train or --rows-in test"),
         (
             {"prompt;completion": "a;b"},
-            "only one column, `prompt;completion`, because its fields seem to be separated by `;`",
+            "only one column, `prompt;completion`, because its fields appear to be separated by `;`",
         ),
         ({"a": 1, "b": [1]}, "its columns are `a` (a number), `b` (a list)"),
         ({"question": "q", "answer": 42}, "`answer` is a number, not text; store the answers as text"),

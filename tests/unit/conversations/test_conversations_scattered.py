@@ -25,7 +25,7 @@ CODEX = {"timestamp": "t", "type": "response_item", "payload": {"type": "message
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        (TURNS, "one turn of a conversation.*`role` says whose.*turns of each conversation"),
+        (TURNS, "one turn, not a conversation.*`role` says whose.*turns of each conversation"),
         ([{"from": "human", "value": "hi"}, {"from": "gpt", "value": "Hello."}], "one turn.*`from`.*`value`"),
         ([{"conversation_id": 1, **one} for one in TURNS], "one turn.*turns of one `conversation_id`"),
         ([{"role": "prompter", "text": "hi", "message_tree_id": "a", "parent_id": None}], "`message_tree_id`"),
@@ -70,4 +70,4 @@ def test_lists_that_python_printed_are_read(of: list[dict[str, str]]) -> None:
 
 def test_what_numpy_printed_is_named() -> None:
     refused = found({"messages": str(np.array(TURNS, dtype=object))}).refused
-    assert refused is not None and "as numpy prints them" in refused.what and "orient=" in refused.fix
+    assert refused is not None and "printed by numpy" in refused.what and "orient=" in refused.fix

@@ -100,7 +100,7 @@ def test_no_labels_and_other_masks() -> None:
         ({"input_ids": [1, 2], "attention_mask": [1]}, "`attention_mask` has 1 entries"),
         ({"input_ids": [1, "b"]}, "`input_ids[1]` is text, not a whole number"),
         ({"input_ids": [1, True]}, "`input_ids[1]` is true/false"),
-        ({"input_ids": [1, -4]}, "`input_ids[1]` is -4, which no tokenizer gives"),
+        ({"input_ids": [1, -4]}, "`input_ids[1]` is -4, which no tokenizer produces"),
         ({"input_ids": []}, "`input_ids` is empty"),
         ({"input_ids": None}, "`input_ids` is null"),
         ({"labels": [1]}, "no column `input_ids`"),

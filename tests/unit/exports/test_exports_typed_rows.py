@@ -69,10 +69,10 @@ for _ in range(60):
         ([{"a": [1]}, {"a": ["x"]}], "/a/[] holds a string in row 1, and a number in the rows before"),
         ([{"a": 1}] * GROUP_ROWS + [{"a": True}], "/a holds true or false in row 1,000, and a number in"),
         ([{"a": {"b": 1}}, {"a": None}, {"a": [1]}], "/a holds a list in row 2, and an object in the rows before"),
-        ([{"a": [1, "x"]}], "row 0 holds a value that has no type there"),
+        ([{"a": [1, "x"]}], "row 0 has a value that has no type in Parquet"),
         ([{"a": "x"}, {"a": 2**70}], "/a holds a number in row 1, and a string in the rows before"),
-        ([{"a": 1}, {"a": 2**63}], "row 1 holds a value that has no type there"),
-        ([{"a": "\ud800"}], "row 0 holds a value that has no type there"),
+        ([{"a": 1}, {"a": 2**63}], "row 1 has a value that has no type in Parquet"),
+        ([{"a": "\ud800"}], "row 0 has a value that has no type in Parquet"),
         ([{"a": [{"b": {}}]}, {"a": [{"b": {}}]}], "every object at /a/[]/b has no keys"),
         ([{"a": DEEP}], "nested too deep"),
         ([{"a": 1}, [1]], "row 1 is not a JSON object but a list"),
@@ -80,7 +80,7 @@ for _ in range(60):
 )
 def test_what_has_no_type_is_refused_by_its_place(rows: list[Any], sentence: str) -> None:
     file = io.BytesIO()
-    with pytest.raises(ExportError, match="nothing is written as Parquet") as refused:
+    with pytest.raises(ExportError, match="no Parquet was written") as refused:
         typed(lines(rows), file, range(len(rows)))
     assert sentence in refused.value.what and refused.value.fix, refused.value.what
 

@@ -99,11 +99,11 @@ def test_wrong_rows_are_found_at_their_message(name: str) -> None:
 @pytest.mark.parametrize(
     ("turns", "found"),
     [
-        ((ASKED, {**ANSWER, "loss": False}), [(1, "its end is trained all the same")]),
+        ((ASKED, {**ANSWER, "loss": False}), [(1, "its end is trained anyway")]),
         ((ASKED, {**ANSWER, "loss": False}, ASKED, ANSWER), []),
         ((ASKED, {**ANSWER, "loss": True}), []),
         ((ASKED, {**ANSWER, "loss": False}, MADE), []),
-        ((ASKED, {"role": MADE[0], "content": MADE[1], "loss": False}), [(1, "its end is trained all the same")]),
+        ((ASKED, {"role": MADE[0], "content": MADE[1], "loss": False}), [(1, "its end is trained anyway")]),
     ],
 )
 def test_an_end_that_is_trained_behind_what_is_not_is_said_by_its_key(

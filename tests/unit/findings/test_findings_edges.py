@@ -204,7 +204,7 @@ RAISED: dict[str, tuple[str, Case]] = {
         "DUP001",
         case(GOOD, chat("What is the capital of France? ", "Paris is the capital of France.\n")),
     ),
-    "a result of a call that was never made, behind one that was": (
+    "a result of a call that was never made, after one that was": (
         "TOO006",
         case(chat("hi", call({}, "a"), result("a"), result("zzz"), ("assistant", "Sunny.")), template=CALLING),
     ),
@@ -584,7 +584,7 @@ def test_that_nothing_is_trained_is_laid_to_empty_answers_where_they_are_empty()
     for answer in ("", "Hello."):
         masked = case(chat("hi", answer, "so"), changes={"mask.rule": "assistant", "mask.terminator": "mask"})
         (found,) = run(replace(masked, edit="masked")).of("LAB001")
-        assert ("the assistant says nothing" in found.sentence) is (not answer), found.sentence
+        assert ("the assistant's message is empty" in found.sentence) is (not answer), found.sentence
 
 
 def test_a_refused_row_is_told_where_some_template_is_there() -> None:
@@ -597,7 +597,7 @@ def test_a_refused_row_is_told_where_some_template_is_there() -> None:
 
 
 def test_keys_that_stand_twice_are_named_with_their_columns() -> None:
-    told = "; the key `a` stands twice in the record{}, and the last one counts"
+    told = "; the key `a` is duplicated in the record{}, and the last one counts"
     assert _doubled('{"b": 0, "a": 1, "a": 2}') == told.format(" (columns 10 and 18)")
     assert _doubled('{"a": 1,\n"a": 2}') == told.format("")
     assert _doubled('{"a": 1, "b": {"a": 2}}') == ""

@@ -81,7 +81,7 @@ def test_what_bad_examples_come_to(number: int, sections: list[str]) -> None:
 @pytest.mark.parametrize("code", sorted(CODES))
 def test_every_code_is_explained(code: str) -> None:
     text = explain(code)
-    assert code in text and "What may repair it:" in text
+    assert code in text and "What may fix it:" in text
 
 
 @pytest.mark.parametrize("code", sorted(CODES))

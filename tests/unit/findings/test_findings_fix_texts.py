@@ -33,10 +33,10 @@ KEY = re.compile(
 COMMAND = re.compile(r"\bsftui ([a-z-]+)")
 DOING = re.compile(
     "(do not )?("
-    "add|append|apply|break|check|choose|close|convert|copy|correct|cut|delete|draw|drop|encode|end|fill|filter|"
-    "fold|generate|give|include|join|keep|leave|load|look|make|map|mask|match|mend|merge|move|name|normalise|pad|parse|"
-    "pass|prefer|put|raise|remove|rename|render|repair|replace|reset|resize|save|search|serve|set|split|start|"
-    "store|strip|tokenize|train|trim|upgrade|use|verify|wrap|write"
+    "add|append|apply|begin|break|check|choose|close|compute|convert|copy|correct|cut|delete|derive|draw|drop|encode|end|"
+    "fill|filter|find|fix|fold|generate|give|include|join|keep|leave|load|look|make|map|mask|match|mend|merge|move|name|"
+    "normalise|pad|parse|pass|prefer|put|raise|regenerate|remove|rename|render|repair|replace|reset|resize|restart|"
+    "rewrite|save|search|serve|set|split|start|store|strip|tokenize|train|trim|upgrade|use|verify|wrap|write"
     r")\b"
 )
 """What a text that does not begin with a key begins with."""

@@ -60,7 +60,7 @@ ONLY_STRINGS = (
 def test_content_parts_that_the_template_leaves_out() -> None:
     parts = chat(("user", "hi"), ("assistant", [{"type": "text", "value": "Hello."}]))
     [found] = run(Case([parts], template=ONLY_STRINGS)).of("CON002")
-    assert "prints nothing" in found.sentence and found.message == 1
+    assert "prints none" in found.sentence and found.message == 1
     assert not run(Case([chat("hi", "Hello.")], template=ONLY_STRINGS)).of("CON002")
 
 

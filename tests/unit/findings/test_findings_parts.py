@@ -277,10 +277,10 @@ def test_checks_that_once_overran_on_a_row_are_not_made_on_it_again() -> None:
     try:
         key = bound.row_key(recipe, row.index)
         assert check_row(made.inspections[0], made.context) == ()
-        guard.refuse((bound.Overrun(key, "findings", "it needs more than 3 seconds of processor time"),))
+        guard.refuse((bound.Overrun(key, "findings", "it needs more than 3 seconds of CPU time"),))
         (found,) = check_row(made.inspections[0], made.context)
         guard.refuse((bound.Overrun(key, "tokens", "the tokenizer needs more than 3 seconds"),))
         assert check_row(made.inspections[0], made.context) == ()
     finally:
         bound._GUARD.reset(token)
-    assert found.code == "ROW007" and "3 seconds of processor time" in found.sentence
+    assert found.code == "ROW007" and "3 seconds of CPU time" in found.sentence

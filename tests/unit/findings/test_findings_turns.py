@@ -80,7 +80,7 @@ def test_a_miss_at_each_border_of_a_pack_leaves_the_shift_unclear(way: str, miss
     assert made.context.detected.given_labels == "unknown"
     [found] = made.of("LAB020")
     count = 42 if way == "shifted" else 48  # the last label of a row has no next id that it could be held against
-    assert f"they look {way}, and {count} labels where documents meet say otherwise" in found.sentence
+    assert f"they look {way}, but {count} labels where documents meet disagree" in found.sentence
     assert found.fix is not None and [(one.path, one.after) for one in found.fix.changes] == [
         ("data.given_labels", way)
     ]
@@ -113,11 +113,11 @@ def masked(row: dict[str, list[int]], wrong: str) -> dict[str, list[int]]:
 @pytest.mark.parametrize(
     ("wrong", "code", "says"),
     [
-        ("question", "LAB002", "trained tokens are text of user"),
+        ("question", "LAB002", "trained tokens are user text"),
         ("end", "EOS004", "the answer is trained but its"),
-        ("around", "LAB002", "no word of the 1 answer is trained"),
+        ("around", "LAB002", "no token of the 1 answer is trained"),
         ("ids", "PAD006", "the attention mask is a copy of the ids"),
-        ("labels", "PAD006", "the very ones whose labels are masked"),
+        ("labels", "PAD006", "exactly those whose labels are masked"),
         ("", "", ""),
     ],
 )

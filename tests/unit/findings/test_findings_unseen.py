@@ -141,7 +141,7 @@ RAISED: dict[str, tuple[str, int | None, Case]] = {
         3,
         calls(called("a", "b"), ("tool", "sunny"), result("a")),
     ),
-    "another format than the tokenizer's own, which takes no system message": (
+    "another format than the tokenizer's own, which has no system message": (
         "TPL016",
         2,
         case(

@@ -28,8 +28,8 @@ def told(
     return [one for one in found if one.code in CODES]
 
 
-TEXT = 'message 1 has `weight: "0.5"`, which is no finite number: it is trained with weight 1'
-SPOILT = "which is no finite number: the loss of every batch with it is no number"
+TEXT = 'message 1 has `weight: "0.5"`, which is not a finite number: it is trained with weight 1'
+SPOILT = "which is not a finite number: the loss of every batch that contains it is NaN"
 HALF = "message 1 has `weight: 0.5`, and "
 AS_ONE = "trains it with weight 1"
 ON = "Axolotl reads it as on: it counts as 1"
@@ -40,7 +40,7 @@ ON = "Axolotl reads it as on: it counts as 1"
     [
         ("hf-trainer", {}, 1, "", ""),
         ("hf-trainer", {}, 1.0, "", ""),
-        ("hf-trainer", {}, 0, "LAB010", "message 1 says `weight: 0`, and is trained all the same"),
+        ("hf-trainer", {}, 0, "LAB010", "message 1 says `weight: 0`, and is trained anyway"),
         ("hf-trainer", {}, 0.5, "LAB016", f"{HALF}hf-trainer {AS_ONE}"),
         ("hf-trainer", {}, "0.5", "", ""),  # nobody reads it
         ("trl@1.16", {}, 0.5, "LAB016", f"{HALF}TRL {AS_ONE}"),
@@ -59,7 +59,7 @@ ON = "Axolotl reads it as on: it counts as 1"
             WEIGHED,
             0,
             "LAB001",
-            "no token of this row is trained: every message that could be trained has the weight 0",
+            "no token of this row is trained: every trainable message has the weight 0",
         ),
         ("hf-trainer", WEIGHED, -0.5, "LAB018", "6 tokens trained with a weight below 0: the first 6 with -0.5"),
         ("hf-trainer", WEIGHED, 3, "LAB019", "6 tokens trained with a weight above 1: the first 6 with 3"),

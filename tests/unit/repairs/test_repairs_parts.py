@@ -76,7 +76,7 @@ def test_what_is_no_text_is_refused_by_its_kind() -> None:
         ({"type": "image_url", "image_url": {"url": "u"}}, "`image_url`"),
         ({"type": "tool_use", "name": "f"}, "`tool_use`"),
     ):
-        with pytest.raises(ConversationError, match=f"{named}, which is no text"):
+        with pytest.raises(ConversationError, match=f"{named}, which is not text"):
             joined(row([part("a"), other], "b"))
         done = apply_plan(
             Row(0, row([part("a"), other], "b"), "", "t line 1"), make_plan(["join-parts"]), RepairLayout()
@@ -109,7 +109,7 @@ def test_sets_with_images_keep_their_parts() -> None:
     seen = row([part("What is it?"), {"type": "image"}], [part("A cat.")])
     plain = row([part("hi")], [part("Hello.")])
     assert converted(plain, preset("trl"), seen) == plain
-    with pytest.raises(ConversationError, match="`image`, which is no text"):
+    with pytest.raises(ConversationError, match="`image`, which is not text"):
         to_messages(
             way_of([Row(0, plain, "", "t line 1")], preset(), detect([Row(0, plain, "", "t line 1")], preset())),
             target_of(preset("trl")),

@@ -81,30 +81,30 @@ def test_what_is_in_the_shape_stays(shape: str, trainer: str) -> None:
 
 REFUSED: Mapping[str, tuple[Mapping[str, Any], str]] = {
     "ids": ({"input_ids": [1, 2]}, "ids that are ready"),
-    "text": ({"text": "Once."}, "text to train on as it stands"),
-    "segments": ({"segments": [{"text": "a", "label": True}]}, "text to train on as it stands"),
+    "text": ({"text": "Once."}, "text to train on as it is"),
+    "segments": ({"segments": [{"text": "a", "label": True}]}, "text to train on as it is"),
     "chosen and rejected": ({"prompt": "a", "chosen": "b", "rejected": "c"}, "a preference set"),
     "a call that is none": (
         {"conversations": [turn("human", "hi"), turn("function_call", "weather(Paris)"), turn("gpt", "Sunny.")]},
-        "conversations[1]: a turn that should be a call is no JSON",
+        "conversations[1]: a turn that should be a call is not JSON",
     ),
     "a call without a name": (
         {"messages": [ASKED, {"role": "assistant", "content": "", "tool_calls": [{"arguments": {}}]}, TOLD]},
         "messages[1]: a call has no name",
     ),
     "tools that are no JSON": ({"messages": [ASKED, TOLD], "tools": "weather"}, "text that is not JSON"),
-    "tools that are no list": ({"messages": [ASKED, TOLD], "functions": True}, "`tools` is true/false, not a list"),
+    "tools that are not a list": ({"messages": [ASKED, TOLD], "functions": True}, "`tools` is true/false, not a list"),
     "both kinds of calls": (
         {"messages": [ASKED, {**TOLD, "tool_calls": [{"function": PARIS}], "function_call": PARIS}]},
         "both `function_call` and `tool_calls`",
     ),
     "another column of that name": (
         {"conversations": [turn("human", "hi"), turn("gpt", "Hello.")], "messages": "none"},
-        "a column `messages` beside the one that is read",
+        "a column `messages` next to the one that is read",
     ),
     "answers in the prompt": (
         {"prompt": [ASKED, TOLD, ASKED], "completion": [TOLD]},
-        "the prompt holds answers, which are not trained as such",
+        "the prompt contains answers, which are not trained",
     ),
     "nothing": ({"conversations": []}, "empty"),
     "no role": ({"conversations": [turn("human", "hi"), {"value": "Hello."}]}, "has no `from`"),
@@ -168,7 +168,7 @@ def test_results_name_their_calls_where_the_trainer_stops_without() -> None:
     assert [one.get("tool_call_id") for one in (done.data or {})["messages"] if one["role"] == "tool"] == [
         *("call_0", "mine", None, "theirs"),
     ]
-    assert any(change.what == "2 written as OpenAI has them" for change in done.changes)
+    assert any(change.what == "2 written in OpenAI's format" for change in done.changes)
     assert converted({"messages": messages}, preset("trl")).data == {"messages": messages}
 
 
@@ -207,7 +207,7 @@ def test_an_instruction_is_joined_as_the_trainer_joins_it(trainer: str, text: st
 def test_a_row_is_converted_alone_where_its_set_is_not_known() -> None:
     data, expected = SHAPES["question and answer"]
     assert CONVERSION.apply(data, RepairLayout())[0] == expected
-    with pytest.raises(ConversationError, match="as it stands"):
+    with pytest.raises(ConversationError, match="as it is"):
         CONVERSION.apply({"text": "Once."}, RepairLayout())
 
 

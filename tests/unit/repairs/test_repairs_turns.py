@@ -37,7 +37,7 @@ def test_a_system_message_that_cannot_be_folded_stays_where_it_is(between: Any) 
     second = {**S, "content": "B"}
     messages, told = after("fold-system", S, between, A, second, {**U, "content": "x"}, A)
     assert messages == [S, between, A, {**U, "content": "B\n\nx"}, A]
-    assert told == ["messages[3]: system text 'B' moved into the user message after it"]
+    assert told == ["messages[3]: system text 'B' moved into the next user message"]
     assert after("fold-system", S, between, U) == ([S, between, U], [])
 
 
@@ -56,15 +56,15 @@ def test_a_system_message_with_more_than_text_is_not_folded() -> None:
 @pytest.mark.parametrize(
     ("first", "second", "content", "told"),
     [
-        ("a", "a", "a", "says the same as the one before and was left out"),
-        ("a", " \n", "a", "says nothing and was left out"),
-        ("", "", "", "says nothing and was left out"),
-        (" ", "a", "a", "took the place of the one before, which says nothing"),
-        ("def f()", "    def f()", "def f()\n\n    def f()", "was added to the one before"),
-        ("a", "a ", "a\n\na ", "was added to the one before"),
-        (IMAGE, IMAGE, IMAGE, "says the same as the one before and was left out"),
-        (IMAGE, "", IMAGE, "says nothing and was left out"),
-        (" ", IMAGE, IMAGE, "took the place of the one before, which says nothing"),
+        ("a", "a", "a", "repeats the previous one and was removed"),
+        ("a", " \n", "a", "is empty and was removed"),
+        ("", "", "", "is empty and was removed"),
+        (" ", "a", "a", "replaced the previous one, which is empty"),
+        ("def f()", "    def f()", "def f()\n\n    def f()", "was appended to the previous one"),
+        ("a", "a ", "a\n\na ", "was appended to the previous one"),
+        (IMAGE, IMAGE, IMAGE, "repeats the previous one and was removed"),
+        (IMAGE, "", IMAGE, "is empty and was removed"),
+        (" ", IMAGE, IMAGE, "replaced the previous one, which is empty"),
     ],
 )
 def test_neighbours_are_told_as_what_they_are(first: Any, second: Any, content: Any, told: str) -> None:

@@ -54,4 +54,4 @@ def test_check_says_which_engine_the_comparison_stands_for(
         out = " ".join(capsys.readouterr().out.split())
         assert ("is rendered with Jinja, as transformers and vLLM do" in out) is bool(served)
         assert ("does not compile {% generation %}" in out) is (generation and bool(served))
-        assert ("nothing of it is known to differ in minijinja" in out) is (bool(served) and not generation)
+        assert ("nothing in it is known to differ in minijinja" in out) is (bool(served) and not generation)

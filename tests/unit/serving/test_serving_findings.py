@@ -242,15 +242,15 @@ def template(source: str) -> Changed:
     ("source", "row", "severity", "said", "evidence"),
     [
         (CHATML + PROMPT, "rounds", None, "", ""),
-        (CHATML + PROMPT.replace("\n", ""), "one round", "warning", "writes otherwise", "assistant⏎ ≠ "),
-        (CHATML.replace("m.content", "m.content | trim") + PROMPT, "white space", "info", "a content otherwise", ""),
-        ("Today is Friday.\n" + CHATML + PROMPT, "one round", "info", "begins rows otherwise", "≠ Today is Friday.⏎"),
+        (CHATML + PROMPT.replace("\n", ""), "one round", "warning", "differs from what is trained", "assistant⏎ ≠ "),
+        (CHATML.replace("m.content", "m.content | trim") + PROMPT, "white space", "info", "a content differently", ""),
+        ("Today is Friday.\n" + CHATML + PROMPT, "one round", "info", "begins rows differently", "≠ Today is Friday.⏎"),
         (CHATML + PROMPT.replace("{% endif", "<think>\n\n</think>\n\n{% endif"), "one round", "info", "thought", ""),
-        (CHATML.replace("im_end", "eot") + PROMPT, "rounds", "error", "other words", "<|im_end|>⏎"),
-        (CHATML, "one round", "error", "other words", "assistant⏎ ≠ <|im_end|>⏎"),
-        ("{{ raise_exception('no') }}" + CHATML, "one round", "warning", "refuses what stands before message 1", "no"),
+        (CHATML.replace("im_end", "eot") + PROMPT, "rounds", "error", "different words", "<|im_end|>⏎"),
+        (CHATML, "one round", "error", "different words", "assistant⏎ ≠ <|im_end|>⏎"),
+        ("{{ raise_exception('no') }}" + CHATML, "one round", "warning", "rejects what comes before message 1", "no"),
         ("{% if messages[0].role == 'system' %}{{ raise_exception('no') }}{% endif %}" + CHATML + PROMPT, "system",
-         "warning", "refuses what stands before message 2", "no"),
+         "warning", "rejects what comes before message 2", "no"),
     ],
 )  # fmt: skip
 def test_kinds_of_difference(source: str, row: str, severity: str | None, said: str, evidence: str) -> None:
@@ -268,10 +268,15 @@ def test_kinds_of_difference(source: str, row: str, severity: str | None, said: 
         ("llama3", True, {}, None),
         ("llama3", False, {}, None),  # the template writes it
         ("llama3", None, {}, None),
-        ("llama3", True, {"tokenize__bos": "strip_text"}, "trained with no BOS in front, and X sends 1 BOS, which the"),
-        ("llama3", False, {"tokenize__bos": "strip_text"}, "trained with no BOS in front, and X sends 1 BOS"),
+        (
+            "llama3",
+            True,
+            {"tokenize__bos": "strip_text"},
+            "trained with no BOS at the start, but X sends 1 BOS, which the",
+        ),
+        ("llama3", False, {"tokenize__bos": "strip_text"}, "trained with no BOS at the start, but X sends 1 BOS"),
         ("llama3", None, {"tokenize__bos": "strip_text"}, None),
-        ("gemma", True, {"tokenize__add_special_tokens": True}, "trained with 2 BOS in front, and X sends 1 BOS"),
+        ("gemma", True, {"tokenize__add_special_tokens": True}, "trained with 2 BOS at the start, but X sends 1 BOS"),
     ],
 )
 def test_bos_that_the_server_adds(name: str, bos: bool | None, trained: Mapping[str, Any], told: str | None) -> None:
@@ -290,7 +295,7 @@ def test_a_bos_that_no_template_writes_and_the_server_adds(tmp_path: Path) -> No
     end = own.token_id("<|endoftext|>")
     served = load_served(str(served_as(tmp_path / "x.gguf", own, add_bos_token=True, bos_token_id=end)), own, None)
     _, (one,) = found(own, ROWS["one round"], served, recipe_of("trl@1.16"))
-    assert "sends 1 BOS, which the server puts there by itself (add_bos_token)" in one.sentence
+    assert "sends 1 BOS, which the server adds itself (add_bos_token)" in one.sentence
     assert one.evidence.endswith("≠ [<|endoftext|>]")
 
 
@@ -305,7 +310,7 @@ def test_another_vocabulary_is_an_error(tmp_path: Path) -> None:
     _, findings = found(own, ROWS["one round"], served, recipe_of("trl@1.16"))
     one = next(each for each in findings if each.code == "TPL017")
     assert (
-        one.severity is Severity.ERROR and f"id {start} is <|im_start|> in training and <|im_end|> in" in one.sentence
+        one.severity is Severity.ERROR and f"id {start} is <|im_start|> in training but <|im_end|> in" in one.sentence
     )
 
 
@@ -315,14 +320,14 @@ def test_other_ids_of_the_same_text_are_told() -> None:
     served = replace(load_served("builtin:chatml", own, "builtin:chatml"), tokenizer=llama)
     _, findings = found(own, ROWS["one round"], served, recipe_of("trl@1.16"))
     (one,) = [each for each in findings if each.code == "TPL017"]
-    assert one.severity is Severity.ERROR and "writes the same text as is trained, in other ids" in one.sentence
+    assert one.severity is Severity.ERROR and "writes the same text as in training, with different ids" in one.sentence
 
 
 @pytest.mark.parametrize(
     ("stops", "knobs", "told"),
     [
         ({"<|im_end|>"}, {}, None),
-        ({"<|endoftext|>"}, {}, "the answer ends with <|im_end|>, and generation with X ends on <|endoftext|>"),
+        ({"<|endoftext|>"}, {}, "answers end with <|im_end|>, but generation with X stops on <|endoftext|>"),
         (None, {}, None),
         ({"<|endoftext|>"}, {"mask__terminator": "mask"}, None),
     ],

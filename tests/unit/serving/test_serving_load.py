@@ -87,10 +87,10 @@ def named(name: str, content: str | None = None) -> Callable[[Path], str]:
         (named("no.jinja"), "there is no such file to serve with"),
         (named("no.gguf"), "there is no such file to serve with"),
         (named("no-such-folder"), "there is no such tokenizer"),
-        (named("empty.jinja", ""), "it writes the same text whatever the messages say"),
-        (named("rows.txt", "hello"), "it writes the same text whatever the messages say"),
+        (named("empty.jinja", ""), "it writes the same text whatever the messages are"),
+        (named("rows.txt", "hello"), "it writes the same text whatever the messages are"),
         (named("broken.jinja", "{% for m in messages %}"), "cannot be parsed"),
-        (named("tokenizer_config.json", "{}"), "the file holds no chat template"),
+        (named("tokenizer_config.json", "{}"), "the file contains no chat template"),
         (
             gguf_of(b"not one, but long enough to be looked at"),
             "the GGUF file cannot be read, because it is not a GGUF",
@@ -131,7 +131,9 @@ def test_commands_and_calls_find_the_same(jobs: str, data: Path, tmp_path: Path)
     words = (str(data), "-t", "builtin:chatml", "--trainer", "trl", "--serve", "builtin:llama3", "--jobs", jobs)
     told = run(check, *words, "--also", "json", str(page))
     assert told.return_value == 1
-    assert "served is not what is trained, 2 times, in 67 % of rows" in told.stdout.replace("\n  ", "")
+    assert "the model is served differently from how it is trained, 2 times, in 67 % of rows" in told.stdout.replace(
+        "\n  ", ""
+    )
     (one,) = [each for each in json.loads(page.read_text())["codes"] if each["code"] == "TPL017"]
     assert one["rows"] == [0, 1] and one["share"] == pytest.approx(2 / 3)
     called = sftui.check(str(data), tokenizer="builtin:chatml", trainer="trl", serve="builtin:llama3")

@@ -41,7 +41,7 @@ def folder(tmp_path: Path) -> Path:
 def test_data_saved_sets_and_configs_are_offered_those_here_first(folder: Path) -> None:
     assert data_in(folder) == (
         ("a.csv.gz", "1 B"),
-        ("axolotl.yml", "config of Axolotl: data, tokenizer and all"),
+        ("axolotl.yml", "config of Axolotl: its data, tokenizer and settings"),
         ("b.jsonl", "3 B"),
         ("saved", "dataset saved by datasets"),
         ("data/train.parquet", "1 B"),

@@ -171,7 +171,7 @@ def test_the_smallest_change_comes_first_and_none_says_the_same_twice(tmp_path: 
 def test_a_row_that_cannot_be_prepared_says_why(tmp_path: Path) -> None:
     session = opened(recipe_of("trl", "builtin:llama3", {}), written(tmp_path / "row.jsonl", CHAT))
     found = decided(session, 5)
-    assert not found.ways and dict(found.failing)["generation_tag"].startswith("TRL refuses assistant_only_loss")
+    assert not found.ways and dict(found.failing)["generation_tag"].startswith("TRL rejects assistant_only_loss")
 
 
 def test_no_way_masks_all_there_is(tmp_path: Path) -> None:

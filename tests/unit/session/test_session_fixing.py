@@ -107,7 +107,9 @@ def test_rows_are_not_left_out_and_informations_stay(monkeypatch: pytest.MonkeyP
 def test_another_release_is_in_no_config(monkeypatch: pytest.MonkeyPatch) -> None:
     newer = Fix("newer", (RecipeChange("preset", "trl@1.14", "trl@1.16"),), trainer_keys={"trl": "TRL 1.16"})
     _, cures, left = together(monkeypatch, finding("RUN002", WORST, fix=newer))
-    assert not cures and left == [Cure("TRL 1.16", ("RUN002",), "it is another release of TRL, which no config names")]
+    assert not cures and left == [
+        Cure("TRL 1.16", ("RUN002",), "it is another release of TRL, which no config selects")
+    ]
 
 
 def test_a_cure_that_cannot_be_had_is_left_out_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:

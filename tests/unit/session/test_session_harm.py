@@ -38,7 +38,7 @@ def test_tools_that_must_stay_text_are_not_parsed(tmp_path: Path) -> None:
     found = opened(tmp_path, [SHAREGPT, {**SHAREGPT, "tools": TOOLS}], "llamafactory")
     with pytest.raises(RecipeError, match="parse-json would do harm under LLaMA-Factory") as told:
         refuse_harm(found, ["trim", "parse-json"])
-    assert "row 1 could no longer be prepared" in told.value.why and "its tools are no JSON text" in told.value.why
+    assert "row 1 could no longer be prepared" in told.value.why and "its tools are not JSON text" in told.value.why
     assert told.value.fix == "leave it out", "nor would it help to convert the rows: LLaMA-Factory's tools stay text"
     refuse_harm(found, ["trim", "map-roles", "deduplicate"])
     refuse_harm(found, ["trim", "to-messages"])
@@ -69,7 +69,7 @@ def test_rows_that_nobody_read_before_are_not_harmed(tmp_path: Path) -> None:
 
 REAL = {
     # dataset, trainer, repair → what it would do
-    ("glaive_toolcall_en_demo.json", "llamafactory", "parse-json"): "its tools are no JSON text",
+    ("glaive_toolcall_en_demo.json", "llamafactory", "parse-json"): "its tools are not JSON text",
     ("glaive_toolcall_en_demo.json", "torchtune", "map-roles"): "torchtune's ShareGPT knows no role 'user'",
     ("fastchat_dummy_conversation.json", "torchtune", "map-roles"): "torchtune's ShareGPT knows no role 'user'",
 }

@@ -80,7 +80,7 @@ def test_packed_with_gzip(tmp_path: Path) -> None:
 def test_a_row_over_the_limit_is_told(tmp_path: Path) -> None:
     np.save(tmp_path / "ids.npy", IDS)
     assert rows(tmp_path / "ids.npy", row_limit=40)[0] == (
-        "ids.npy row 0 is 48 bytes, over the limit of 40 a row; --row-limit MB reads it"
+        "ids.npy row 0 is 48 bytes, over the limit of 40 per row; --row-limit MB raises it"
     )
 
 
@@ -102,7 +102,7 @@ def test_nothing_is_unpickled(tmp_path: Path, name: str) -> None:
         np.save(tmp_path / name, objects)
     else:
         np.savez(tmp_path / name, input_ids=objects)
-    with pytest.raises(SourceError, match="it holds Python objects, whose reading could run code"):
+    with pytest.raises(SourceError, match="it contains Python objects, and reading them could run code"):
         rows(tmp_path / name)
     assert Thing.unpickled == []
 
@@ -127,7 +127,7 @@ def test_a_header_of_more_than_a_header_has_is_not_read(tmp_path: Path, monkeypa
 
 def test_arrays_that_do_not_fit_together(tmp_path: Path) -> None:
     np.savez(tmp_path / "b.npz", input_ids=IDS, labels=IDS[:3])
-    with pytest.raises(SourceError, match="their rows are input_ids 4, labels 3"):
+    with pytest.raises(SourceError, match="they have input_ids 4, labels 3 rows"):
         rows(tmp_path / "b.npz")
 
 
@@ -136,9 +136,9 @@ def test_arrays_that_do_not_fit_together(tmp_path: Path) -> None:
     [
         ({"x": {"dtype": "I64", "shape": [4, 6], "data_offsets": [0, 8]}}, "x is not where the header says"),
         ({"x": {"dtype": "I64", "shape": [1], "data_offsets": [900, 908]}}, "x is not where the header says"),
-        ({"x": {"dtype": "I64", "shape": [-1], "data_offsets": [0, 8]}}, "is not given in whole numbers"),
-        ({"x": {"dtype": "F4", "shape": [1], "data_offsets": [0, 8]}}, "is of type F4"),
-        ({"x": 3}, "no readable file of arrays"),
+        ({"x": {"dtype": "I64", "shape": [-1], "data_offsets": [0, 8]}}, "are not whole numbers"),
+        ({"x": {"dtype": "F4", "shape": [1], "data_offsets": [0, 8]}}, "has the type F4"),
+        ({"x": 3}, "not a readable file of arrays"),
     ],
 )
 def test_headers_that_lie(tmp_path: Path, told: dict[str, Any], why: str) -> None:
@@ -219,7 +219,7 @@ def test_other_entries_of_an_archive_are_passed_over(tmp_path: Path) -> None:
             for entry in entries:
                 archive.writestr(entry, (tmp_path / "ids.npy").read_bytes() if entry.endswith(".npy") else b"")
     assert opened_at(tmp_path / "both.npz").row(1).data == {"input_ids": [3, 4, 5]}
-    with pytest.raises(SourceError, match="holds no arrays"):
+    with pytest.raises(SourceError, match="contains no arrays"):
         opened_at(tmp_path / "none.npz")
 
 

@@ -81,7 +81,7 @@ def test_check_quotes_the_word_and_its_cell(trainer: str, tmp_path: Path, capsys
     code, out = run("check", str(path), "-t", "builtin:chatml", "--trainer", trainer, capsys=capsys)
     column = names.partition(",")[2]
     assert code == 1 and "ROW018" in out
-    assert f"`{column}` holds `None` in the file, which pandas takes for an empty cell (null)" in out
+    assert f"`{column}` contains `None` in the file, which pandas reads as an empty cell (null)" in out
     assert "`007`" not in out and "`NA`" not in out, "other columns are none of the trainer's"
 
 

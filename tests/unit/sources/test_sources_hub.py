@@ -105,14 +105,14 @@ def test_a_bad_slice_says_how_one_is_written(repo: Path) -> None:
          "me/set: is a gated dataset, because access must be granted first; ask for access at "
          "https://huggingface.co/datasets/me/set and run `hf auth login`"),
         (DatasetNotFoundError("Dataset 'me/set' doesn't exist on the Hub or cannot be accessed."),
-         "me/set: cannot be found, because there is no such local path, "
-         "and no such dataset on the Hub or it is private"),
+         "me/set: cannot be found, because no local path has this name, and no such"
+             " dataset on the Hub, or it is private"),
         (DatasetNotFoundError("Revision 'v9' doesn't exist for dataset 'me/set' on the Hub."),
-         "me/set: has no revision v9; name a branch, a tag or a commit of it"),
+         "me/set: has no revision v9; name a branch, a tag or a commit"),
         (RuntimeError("Dataset scripts are no longer supported, but found set.py"),
-         "it is a loading script, and sftui runs no code of a dataset repository"),
+         "it is a loading script, and sftui runs no code from a dataset repository"),
         (DataFilesNotFoundError("No (supported) data files found in me/set"),
-         "me/set: holds no data files that datasets can read"),
+         "me/set: has no data files that datasets can read"),
         (PermissionError(13, "denied"), "me/set: cannot be loaded, because PermissionError: "),
     ],
 )  # fmt: skip
@@ -149,7 +149,7 @@ def test_offline_from_the_local_cache(tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "cache" / "set").rename(tmp_path / "cache" / "me___set")
     source = open_source(SourceSpec(("me/set",), revision="v9"))
     assert [row.data for row in source.rows()] == [{"n": 1}]
-    assert source.notes[0].endswith("the Hub did not give it, so it may not be revision v9")
+    assert source.notes[0].endswith("the Hub did not return it, so it may not be revision v9")
 
 
 def test_a_slip_in_a_local_name_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,7 +173,7 @@ def test_loading_is_silent_and_a_stale_cache_is_said(
 
     monkeypatch.setattr(datasets, "load_dataset", stale)
     source = open_source(SourceSpec(("me/set",), subset="code"))
-    assert source.notes == ("me/set is the copy in the local cache, because the Hub did not give it",)
+    assert source.notes == ("me/set is the copy in the local cache, because the Hub did not return it",)
     assert capfd.readouterr() == ("", "")
 
 

@@ -73,9 +73,9 @@ def test_any_garbage_ends_without_an_error_and_whatever_the_blocks(text: str, si
 @pytest.mark.parametrize(
     ("data", "rows", "says"),
     [
-        (b'[{"a":1} {"a":2}]', 2, "no comma between two records at byte 8"),
-        (b'[{"a":1},,{"a":2}]', 2, "a comma too many"),
-        (b'[{"a":1},]', 1, "a comma too many"),
+        (b'[{"a":1} {"a":2}]', 2, "a missing comma between two records at byte 8"),
+        (b'[{"a":1},,{"a":2}]', 2, "an extra comma"),
+        (b'[{"a":1},]', 1, "an extra comma"),
         (b'[{"a":1}, {"a": 2', 2, "it ends inside a record, which begins at byte 10"),
         (b'[{"a":1}', 1, "it ends before the closing ] of its list"),
         (b'[{"a":1}] {"b":1}', 1, "text after the closing ]"),
@@ -115,7 +115,7 @@ def test_misnamed_files_are_read_by_what_they_hold(tmp_path: Path) -> None:
     assert lines.kind == "jsonl" and read(lines) == [{"a": 1}, {"a": 2}]
     array = open_bytes(tmp_path, b'[\n{"a":1},\n{"a":2}\n]', "array.jsonl")
     assert array.kind == "json" and read(array) == [{"a": 1}, {"a": 2}]
-    assert "is a JSON list, not JSON Lines" in array.notes[0]
+    assert "is a JSON list instead of JSON Lines" in array.notes[0]
     lists = open_bytes(tmp_path, b"[1]\n[2]\n", "lists.jsonl")
     assert lists.kind == "jsonl" and read(lists) == [None, None]
 
@@ -177,4 +177,4 @@ def test_a_changed_list_is_said(tmp_path: Path) -> None:
     source = open_bytes(tmp_path, b'[{"a":1},{"a":2}]')
     read(source)
     (tmp_path / "t.json").write_bytes(b"[]")
-    assert "file changed under us" in (source.row(1).problem or "")
+    assert "file changed while sftui read it" in (source.row(1).problem or "")

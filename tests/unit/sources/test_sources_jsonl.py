@@ -188,16 +188,16 @@ def test_a_changed_file_is_never_shown_as_garbage(tmp_path: Path, how: str) -> N
     row, change = source.row(100), source.change()
     assert change is not None and change.readable == (how == "replaced")
     if how == "replaced":  # the file that was opened is still there, without a name
-        assert row.data == json.loads(lines[100]) and "another file has taken its place" in change.why
+        assert row.data == json.loads(lines[100]) and "another file has replaced it" in change.why
     else:
-        assert row.data is None and row.problem is not None and "file changed under us" in row.problem
+        assert row.data is None and row.problem is not None and "file changed while sftui read it" in row.problem
 
 
 def test_a_plain_file_that_was_cut_off_says_so(tmp_path: Path) -> None:
     source = open_bytes(tmp_path, b'{"n": 1}\n{"n": "x')
     source.read_through()
     assert (source.row(1).problem or "").endswith(
-        "; it is the last line and has no line end, as where a file was cut off"
+        "; it is the last line and has no line end, as if the file was cut off"
     )
     assert open_bytes(tmp_path, b'{"n": 1}\n{"n": 2}').row(1).problem is None
     assert "no line end" not in (open_bytes(tmp_path, b'{"n": 1}\n{"n": "x\n').row(1).problem or "")
@@ -209,7 +209,7 @@ def test_what_is_written_again_or_gone_is_told(tmp_path: Path) -> None:
     assert finish(source) == 2 and source.change() is None
     path.write_bytes(b'{"n": 1}\n{"n": 7}\n')
     os.utime(path, ns=(0, 5))
-    assert source.change() == ("it has been rewritten", False) and "file changed under us" in (
+    assert source.change() == ("it was rewritten", False) and "file changed while sftui read it" in (
         source.row(1).problem or ""
     )
     path.write_bytes(b'{"n": 1}\n{"n": 2}\n')
@@ -353,7 +353,7 @@ def plain_rows(data: bytes) -> list[Row]:
             continue
         row = parse_record(line.rstrip(b"\r"), index, where, offset=start)
         if row.problem is not None and row.data is None and start + len(line) == len(data):
-            cut = "it is the last line and has no line end, as where a file was cut off"
+            cut = "it is the last line and has no line end, as if the file was cut off"
             row = replace(row, problem=f"{row.problem}; {cut}")
         rows.append(row)
     return rows
@@ -430,7 +430,7 @@ def test_lines_that_moved_unseen_are_not_shown_as_others(tmp_path: Path, line: b
     path.write_bytes(data)
     os.utime(path, ns=(seen.st_atime_ns, seen.st_mtime_ns))
     moved = source.row(15_001)
-    assert moved.data is None and "its lines no longer lie where they did" in (moved.problem or "")
+    assert moved.data is None and "its lines have moved" in (moved.problem or "")
     assert source.row(0).data == {"n": 0} and source.row(29_999).data == {"n": 29_999}
 
 
@@ -463,5 +463,5 @@ def test_rows_after_a_change_under_the_reader_say_so(tmp_path: Path) -> None:
     read = [row for row in rest if row.data is not None]
     assert read == [] or {tuple(row.data) for row in read if row.data} == {("n",)}  # those read before, as they were
     assert len(rest) == 59_999
-    assert "the file changed under us" in (rest[-1].problem or "")
+    assert "the file changed while sftui read it" in (rest[-1].problem or "")
     source.close()

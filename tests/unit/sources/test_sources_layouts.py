@@ -144,7 +144,7 @@ def test_saved_datasets_side_by_side(tmp_path: Path) -> None:
     assert [row.data for row in rows_of(tmp_path / "ds")] == ROWS
     source = open_source(SourceSpec((str(tmp_path / "ds"),), split="eval"))
     assert source.count().rows == 2 and source.row(0).layout == "saved splits"
-    assert source.notes == ("ds holds saved datasets side by side, and no dataset_dict.json: ds/eval is read",)
+    assert source.notes == ("ds contains several saved datasets but no dataset_dict.json; sftui reads ds/eval",)
     assert not rows_of(tmp_path / "ds" / "train")[0].layout
 
 

@@ -47,9 +47,9 @@ def test_values_become_what_json_brings_back() -> None:
 @pytest.mark.parametrize(
     ("row", "told"),
     [
-        ({"a": object()}, "object is no JSON value"),
+        ({"a": object()}, "object is not a JSON value"),
         ({"a": {1: 2}}, "the key 1 is no text"),
-        ({"a": {3, 4}}, "set is no JSON value"),
+        ({"a": {3, 4}}, "set is not a JSON value"),
         ([1], "is not a dict but list"),
         (None, "is not a dict but NoneType"),
         ("text", "is not a dict but str"),
@@ -64,7 +64,7 @@ def test_a_row_that_is_none_says_so_and_the_others_are_read(row: Any, told: str)
 def test_what_holds_itself_ends() -> None:
     loop: dict[str, Any] = {}
     loop["loop"] = loop
-    assert "nested more than 200 deep" in str(source_in_memory([loop], SPEC).row(0).problem)
+    assert "nested deeper than 200" in str(source_in_memory([loop], SPEC).row(0).problem)
 
 
 def test_rows_are_snapshots() -> None:
@@ -105,9 +105,9 @@ def test_what_cannot_be_read_by_number_says_what_to_give() -> None:
 
     one = datasets.Dataset.from_list([{"a": 1}])
     for data, told in (
-        (one.to_iterable_dataset(), "an IterableDataset has no rows by number"),
+        (one.to_iterable_dataset(), "an IterableDataset has no row numbers"),
         ({"a": 1}, "one dict is one row; put it into a list"),
-        (b"bytes", "bytes is no data that can be opened"),
+        (b"bytes", "bytes is not data that sftui can open"),
         (datasets.Dataset.from_list([]), "the Dataset: has no rows"),
     ):
         with pytest.raises(SourceError) as raised:

@@ -140,7 +140,7 @@ def test_more_shards_than_files_may_be_open(tmp_path: Path) -> None:
 
 def test_mixed_formats_are_refused(tmp_path: Path) -> None:
     write(tmp_path, {"a.jsonl": lines(0), "b.csv": "n\n1\n"})
-    with pytest.raises(SourceError, match=r"not of one format.*a\.jsonl, b\.csv"):
+    with pytest.raises(SourceError, match=r"have different formats.*a\.jsonl, b\.csv"):
         open_source(SourceSpec((str(tmp_path),)))
 
 
@@ -157,9 +157,9 @@ def test_a_declared_folder_goes_through_datasets(tmp_path: Path, monkeypatch: py
     [
         ("gsm8k_tst.jsonl", r"does not exist; did you mean `gsm8k_test\.jsonl`\?"),
         ("nowhere/x.jsonl", "does not exist, because there is no folder"),
-        ("*.parquet", "opens nothing, because no file matches it"),
-        ("*.txt", "opens nothing, because none of the 1 files it matches is json"),
-        ("empty", "holds no data, because no file in it is json, .* and it is no save_to_disk folder"),
+        ("*.parquet", "matches nothing, because no file matches it"),
+        ("*.txt", "matches nothing, because none of the 1 files it matches is json"),
+        ("empty", "contains no data, because no file in it is json, .* and it is not a save_to_disk folder"),
     ],
 )
 def test_what_is_not_there_is_said_with_the_nearest_name(tmp_path: Path, path: str, says: str) -> None:
@@ -177,7 +177,7 @@ def test_files_have_no_splits(tmp_path: Path) -> None:
 
 
 def test_no_data_and_unreadable_data(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="no data was named"):
+    with pytest.raises(SourceError, match="no data was given"):
         open_source(SourceSpec(()))
     (tmp_path / "x.bin").write_bytes(b"\x89PNG\r\n")
     with pytest.raises(SourceError, match="is not data that sftui knows"):

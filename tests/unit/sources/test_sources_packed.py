@@ -98,7 +98,7 @@ def test_a_damaged_file_keeps_what_could_be_read(tmp_path: Path, ending: str) ->
         if ending == "zst"
         else "gzip -t" in damage.fix
     )
-    assert damage.sentence().startswith(f"t.jsonl.{ending} cannot be read whole, because ")
+    assert damage.sentence().startswith(f"t.jsonl.{ending} cannot be read completely, because ")
     with pytest.raises(IndexError):
         source.row(100_000)
     rows = list(source.rows())
@@ -129,7 +129,7 @@ def test_a_wrong_checksum_is_damage(tmp_path: Path) -> None:
     packed[-6] ^= 1
     path.write_bytes(packed)
     source = read_through(path)
-    assert source.count().rows == 2000 and "its checksum is wrong, and any of its rows may be" in source.damage[0].why
+    assert source.count().rows == 2000 and "its checksum is wrong, so any of its rows may be" in source.damage[0].why
 
 
 def test_packed_lists_and_tables_cut_inside_a_row(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_rows_that_are_kept_elsewhere_outlive_a_change(tmp_path: Path, name: str
     assert change is not None and change.readable and source.row(1).data == {"n": 1}
     (tmp_path / "new").write_bytes(b"x")
     os.replace(tmp_path / "new", path)
-    assert source.change() == ("another file has taken its place", True) and source.row(1).data == {"n": 1}
+    assert source.change() == ("another file has replaced it", True) and source.row(1).data == {"n": 1}
 
 
 def test_what_is_whole_has_no_damage(tmp_path: Path) -> None:

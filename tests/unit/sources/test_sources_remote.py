@@ -112,7 +112,7 @@ def test_folders_globs_and_splits(memory: str, tmp_path: Path) -> None:
     assert [(row.index, row.where) for row in found.rows()] == [(0, "test-0.jsonl line 1"), (1, "train-0.jsonl line 1")]
     both = opened(f"{memory}/data/train-0.jsonl", f"{memory}/data/test-0.jsonl")
     assert [row.where for row in both.rows()] == ["train-0.jsonl line 1", "test-0.jsonl line 1"]
-    with pytest.raises(SourceError, match="opens nothing, because no file matches it"):
+    with pytest.raises(SourceError, match="matches nothing, because no file matches it"):
         opened(f"{memory}/none/*.jsonl")
 
 
@@ -246,12 +246,12 @@ def test_a_web_server_that_does_what_it_says_is_read(web: Callable[..., str], sm
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ({"more": 5}, "the server sends more than the 1,000 bytes that were requested"),
-        ({"parts": False}, "the server sends more than the 1,000 bytes that were requested"),
-        ({"says": None}, "the server does not say how long the file is"),
-        ({"says": 0}, "the server says 0 bytes and sends more"),
-        ({"says": 900}, "the server says 900 bytes and sends more"),
-        ({"says": 1900}, "the server says 1,900 bytes and sends 1,400"),
+        ({"more": 5}, "the server sends more than the 1,000 bytes requested"),
+        ({"parts": False}, "the server sends more than the 1,000 bytes requested"),
+        ({"says": None}, "the server does not report the length of the file"),
+        ({"says": 0}, "the server reports 0 bytes but sends more"),
+        ({"says": 900}, "the server reports 900 bytes but sends more"),
+        ({"says": 1900}, "the server reports 1,900 bytes but sends 1,400"),
     ],
 )
 def test_an_answer_that_is_not_what_was_requested_is_told(

@@ -96,7 +96,7 @@ def test_what_is_no_split_is_told_in_a_sentence(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text('{"n": 1}\n')
     for split, why in (
-        ("train[5]", "no split that datasets can read"),
+        ("train[5]", "not a split that datasets can read"),
         ("train[:101%]", "percentages go from -100 to 100"),
     ):
         with pytest.raises(SourceError) as told:

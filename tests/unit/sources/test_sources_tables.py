@@ -87,7 +87,7 @@ def test_csv_of_long_rows_comes_in_smaller_chunks(tmp_path: Path, monkeypatch: p
     source = open_source(SourceSpec((str(tmp_path / "t.csv"),)))
     assert source.count().rows == 10
     assert [row["n"] for row in read(source)] == list(range(50))
-    assert "column types are those of 10 rows at a time" in source.notes[0]
+    assert "column types come from 10 rows at a time" in source.notes[0]
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "arrow"])
@@ -123,7 +123,7 @@ def test_csv_that_datasets_refuses_is_read_and_said(tmp_path: Path, monkeypatch:
     path.write_text("a\n1\n2\nx\ny\n5\n")
     source = open_source(SourceSpec((str(path),)))
     assert read(source) == [{"a": 1}, {"a": 2}, {"a": "x"}, {"a": "y"}, {"a": 5}]
-    assert "rows 2 to 3 do not have the column types" in source.notes[0]
+    assert "rows 2 to 3 have other column types" in source.notes[0]
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_another_separator_is_suspected(tmp_path: Path) -> None:
     source = open_source(SourceSpec((str(tmp_path / "t.csv"),)))
     assert read(source) == [{"a;b": "1;2"}]
     assert source.notes == (
-        "t.csv has one column, named 'a;b'; its fields seem to be separated by ;, which datasets reads with sep=';'",
+        "t.csv has one column, named 'a;b'; its fields appear to be separated by ;, which datasets reads with sep=';'",
     )
 
 
@@ -226,7 +226,7 @@ def test_a_damaged_parquet_file(tmp_path: Path) -> None:
     path.write_bytes(whole)
     source = open_source(SourceSpec((str(path),)))
     os.truncate(path, 100)
-    assert "file changed under us" in (source.row(499).problem or "")
+    assert "file changed while sftui read it" in (source.row(499).problem or "")
 
 
 @pytest.mark.parametrize("unpacked", [False, True])
@@ -274,7 +274,7 @@ def test_csv_numbers_that_no_column_holds_are_text_and_said(tmp_path: Path, numb
         datasets.load_dataset("csv", data_files=str(path), split="train", cache_dir=str(tmp_path / "cache"))
     source = open_source(SourceSpec((str(path),)))
     assert read(source) == [{"n": "1", "t": "a"}, {"n": number, "t": "b"}]
-    assert any("beyond 64 bits" in note and "datasets.load_dataset refuses" in note for note in source.notes)
+    assert any("beyond 64 bits" in note and "datasets.load_dataset rejects" in note for note in source.notes)
 
 
 def test_csv_numbers_up_to_64_bits_are_numbers_as_in_datasets(tmp_path: Path) -> None:
@@ -293,7 +293,7 @@ def test_csv_numbers_that_grow_beyond_their_column_later_are_read(
     (tmp_path / "t.csv").write_text(f"n\n1\n2\n{2**64}\n4\n5\n")
     source = open_source(SourceSpec((str(tmp_path / "t.csv"),)))
     assert [row["n"] for row in read(source)][:2] == [1, 2] and source.count().rows == 5
-    assert any("refuses such a file" in note for note in source.notes)
+    assert any("rejects such a file" in note for note in source.notes)
 
 
 def test_parquet_whose_names_are_no_text_is_one_sentence(tmp_path: Path) -> None:
@@ -346,7 +346,7 @@ def test_a_damaged_saved_folder(tmp_path: Path) -> None:
     (data,) = (tmp_path / "one").glob("*.arrow")
     source = open_source(SourceSpec((str(tmp_path / "one"),)))
     os.truncate(data, 100)
-    assert "file changed under us" in (source.row(0).problem or "")
+    assert "file changed while sftui read it" in (source.row(0).problem or "")
     data.unlink()
     with pytest.raises(SourceError, match="is not a readable save_to_disk folder"):
         open_source(SourceSpec((str(tmp_path / "one"),)))
@@ -360,7 +360,7 @@ def test_a_saved_folder_cut_between_two_batches(tmp_path: Path) -> None:
     whole = data.read_bytes()
     data.write_bytes(whole[:-8])
     (damage,) = open_source(SourceSpec((str(folder),))).damage
-    assert damage.title == f"one/{data.name}" and damage.rows == 500 and "ends before the mark" in damage.why
+    assert damage.title == f"one/{data.name}" and damage.rows == 500 and "ends before the end mark" in damage.why
     data.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(SourceError, match=f"because {data.name}.*copy or write it again"):
         open_source(SourceSpec((str(folder),)))

@@ -76,11 +76,11 @@ def test_a_row_alone_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("made", "bend", "told"),
     [
-        (megatron, lambda path: path.with_suffix(".idx").write_bytes(b"other"), "does not begin as Megatron's do"),
+        (megatron, lambda path: path.with_suffix(".idx").write_bytes(b"other"), "does not begin like Megatron's"),
         (megatron, lambda path: path.unlink(), "has no tokens"),
-        (datatrove, lambda path: Path(f"{path}.index").unlink(), "0.index is not beside it"),
-        (datatrove, lambda path: Path(f"{path}.index").write_bytes(b"123"), "no 64-bit ends"),
-        (datatrove, lambda path: path.write_bytes(b"\x00" * 9), "it has 9 bytes, and its documents end at token 8"),
+        (datatrove, lambda path: Path(f"{path}.index").unlink(), "0.index is missing next to it"),
+        (datatrove, lambda path: Path(f"{path}.index").write_bytes(b"123"), "no 64-bit document ends"),
+        (datatrove, lambda path: path.write_bytes(b"\x00" * 9), "it has 9 bytes, but its documents end at token 8"),
     ],
 )
 def test_what_does_not_fit_is_told(tmp_path: Path, made: Any, bend: Any, told: str) -> None:
@@ -96,7 +96,7 @@ def test_places_behind_the_end_are_problems_of_their_rows(tmp_path: Path) -> Non
     path = megatron(tmp_path / "d", DOCUMENTS)
     path.write_bytes(path.read_bytes()[:-2])
     *whole, last = rows(path)
-    assert whole == [{"input_ids": one} for one in DOCUMENTS[:3]] and "a place behind the end" in last
+    assert whole == [{"input_ids": one} for one in DOCUMENTS[:3]] and "points past the end" in last
 
 
 def test_a_row_over_the_limit_is_told(tmp_path: Path) -> None:

@@ -50,8 +50,8 @@ def test_tensors_are_rows(name: str, expected: list[Any]) -> None:
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("parameter", "it holds Python objects, whose reading could run code"),
-        ("object", "it holds Python objects, whose reading could run code"),
+        ("parameter", "it contains Python objects, and reading them could run code"),
+        ("object", "it contains Python objects, and reading them could run code"),
         ("expanded", "a tensor in it repeats its storage"),
     ],
 )
@@ -79,7 +79,7 @@ def test_a_name_that_is_not_known_is_refused_and_not_looked_up(
     monkeypatch.setitem(sys.modules, "made_up", module)
     with zipfile.ZipFile(tmp_path / "made_up.pt", "w") as packed:
         packed.writestr("made_up/data.pkl", pickled)
-    with pytest.raises(SourceError, match="it holds Python objects, whose reading could run code"):
+    with pytest.raises(SourceError, match="it contains Python objects, and reading them could run code"):
         rows(tmp_path / "made_up.pt")
     assert asked == []
 
@@ -109,7 +109,7 @@ def test_a_pickle_gets_no_more_room_than_it_has_values(tmp_path: Path, put: byte
     path = tmp_path / "far.pt"
     with zipfile.ZipFile(path, "w") as packed:
         packed.writestr("archive/data.pkl", b"\x80\x02]" + put + b".")
-    with pytest.raises(SourceError, match="a place that it has not come to"):
+    with pytest.raises(SourceError, match="refers to an object that it has not defined yet"):
         rows(path)
 
 

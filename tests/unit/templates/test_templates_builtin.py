@@ -121,7 +121,7 @@ def test_the_plain_formats_are_written_as_published(name: str, messages: Any, pr
 
 @pytest.mark.parametrize("name", ["mistral", "vicuna", "alpaca"])
 def test_a_tool_turn_is_refused_where_the_format_has_none(name: str) -> None:
-    with pytest.raises(TemplateError, match="refuses this conversation"):
+    with pytest.raises(TemplateError, match="rejects this conversation"):
         builtin_template(name).text([*ONE, {"role": "tool", "content": "x"}], variables=SPECIAL)
 
 

@@ -142,7 +142,7 @@ def test_a_template_is_found_in_its_file_its_config_and_its_folder(tmp_path: Pat
     assert load_template_file(config).source == "named"
     assert load_template_file(tmp_path).source == "named"
     config.write_text("{}", encoding="utf-8")
-    with pytest.raises(TemplateError, match="holds no chat template"):
+    with pytest.raises(TemplateError, match="contains no chat template"):
         load_template_file(config)
 
 

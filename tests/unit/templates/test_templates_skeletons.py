@@ -343,7 +343,7 @@ def test_a_skeleton_that_is_wrong_is_found_told_once_and_not_used_again(monkeypa
     plain.skeletons.mismatch = "switched off"
     right = [drawn(one, plain) for one in rows[LEARN_AFTER + 1 :]]
     told = template.skeletons.mismatch
-    assert told is not None and told.startswith("wrong: a row was put together otherwise than the chat template")
+    assert told is not None and told.startswith("wrong: a row was assembled differently from what the chat template")
     checked = CHECK_EVERY - 1
     assert [one == other for one, other in zip(found, right)] == [number > checked for number in range(len(found))]
     last, same = found[checked], right[checked]

@@ -134,7 +134,7 @@ def test_tool_calls_are_content_to_the_closing_tag() -> None:
 
 def test_a_message_that_the_template_drops_is_named() -> None:
     rendered = spans_of([*SYSTEM_TURN, {"role": "critic", "content": "Meh."}], builtin_template("zephyr"))
-    assert rendered.notes == ("message 3 (critic) does not appear in the rendered text",)
+    assert rendered.notes == ("message 3 (critic) is missing from the rendered text",)
     assert rendered.exact
 
 

@@ -43,8 +43,8 @@ def test_a_python_without_a_folder_of_its_own_is_asked(tmp_path: Path) -> None:
     ("make", "says"),
     [
         (lambda path: None, "there is no such folder"),
-        (lambda path: path.mkdir(), "there is no python in it"),
-        (lambda path: environment(path, "numpy-2.0"), "cannot be run, because it gives no answer"),
+        (lambda path: path.mkdir(), "it contains no python"),
+        (lambda path: environment(path, "numpy-2.0"), "cannot be run, because it does not answer"),
         (lambda path: environment(path, python="#!/bin/sh\necho '{}'\n"), "there is no transformers in"),
     ],
 )

@@ -87,11 +87,11 @@ def test_offline_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("", "no tokenizer is named"),
-        ("./nowhere", "neither a folder nor a file"),
-        ("a/b/c", "neither a folder nor a file"),
-        ("nowhere/tokenizer.json", "neither a folder nor a file"),
-        ("has space/x", "neither a folder nor a file"),
+        ("", "no tokenizer was given"),
+        ("./nowhere", "no folder and no file"),
+        ("a/b/c", "no folder and no file"),
+        ("nowhere/tokenizer.json", "no folder and no file"),
+        ("has space/x", "no folder and no file"),
     ],
 )
 def test_names_that_mean_nothing(name: str, text: str) -> None:
@@ -200,8 +200,12 @@ except TokenizerError as error:
 @pytest.mark.parametrize(
     ("kind", "hidden", "text"),
     [
-        ("LlamaTokenizer", "sentencepiece,tiktoken", "what reads it is not installed; pip install sentencepiece\n"),
-        ("LlamaTokenizer", "sentencepiece", "what reads it is not installed; pip install sentencepiece\n"),
+        (
+            "LlamaTokenizer",
+            "sentencepiece,tiktoken",
+            "the package that reads it is not installed; pip install sentencepiece\n",
+        ),
+        ("LlamaTokenizer", "sentencepiece", "the package that reads it is not installed; pip install sentencepiece\n"),
         ("SiglipTokenizer", "sentencepiece,google.protobuf", "pip install sentencepiece protobuf\n"),
     ],
 )

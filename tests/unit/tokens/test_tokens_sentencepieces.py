@@ -105,16 +105,16 @@ def test_what_never_ends_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("sentencepiece")
     engine = SentencePieceEngine(KEPT / "bpe.model")
     monkeypatch.setattr("sftui.tokens.loading.process.ANSWERING", ANSWERING / 2400)
-    with pytest.raises(TokenizerError, match=r"was ended.*look at the file"):
+    with pytest.raises(TokenizerError, match=r"was ended.*check the file"):
         engine.ids_batch(["x y" * 300_000], False)
 
 
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (b"", "this is no SentencePiece model"),
-        (b"\x00\xff" * 400, "this is no SentencePiece model"),
-        (b'{"model": {}}', "this is no SentencePiece model"),
+        (b"", "this is not a SentencePiece model"),
+        (b"\x00\xff" * 400, "this is not a SentencePiece model"),
+        (b'{"model": {}}', "this is not a SentencePiece model"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "Git LFS pointer"),
     ],
 )

@@ -100,7 +100,7 @@ def test_the_class_that_loads_the_tokenizer_is_read_and_written(said: str, kept:
     assert ("tokenizer_type: GPT2TokenizerFast" in written) == (kept is not None)
     changed_back = write_config(changed(opened.recipe, "tokenizer.type", None), opened).files[0].content
     assert ("GPT2TokenizerFast" in changed_back) is False
-    with pytest.raises(RecipeError, match="name a class of transformers such as LlamaTokenizer"):
+    with pytest.raises(RecipeError, match="name a transformers class such as LlamaTokenizer"):
         trainer.read_config("c.yaml", AXOLOTL % ("", "tokenizer_type: a-b\n"), None)
 
 

@@ -312,7 +312,7 @@ def test_the_registry_template_is_also_a_jinja() -> None:
 
 @pytest.mark.parametrize(
     ("content", "why"),
-    [(None, "no text"), (7, "Expected a string, got 7")],
+    [(None, "not text"), (7, "Expected a string, got 7")],
 )
 def test_content_that_is_no_text_stops_the_run(content: Any, why: str) -> None:
     row = one([TURNS[1], {"from": "gpt", "value": content}])
@@ -400,7 +400,7 @@ def test_whatever_gives_two_things_is_a_pair_of_the_history(
     row = {**dict.fromkeys(COLUMNS), "instruction": "So?", "output": "Yes.", "history": [pair]}
     (one,) = inspect([row], recipe, tools)
     if texts is None:
-        assert one.problem is not None and "no pair" in one.problem.what
+        assert one.problem is not None and "not a pair" in one.problem.what
     else:
         assert one.conversation is not None and one.problem is None
         assert tuple(message.content for message in one.conversation.messages[:2]) == texts
@@ -496,7 +496,7 @@ def test_a_column_that_begins_behind_the_first_thousand_rows_stops_the_run(
         ({"length.max": 300, "render.template": "auto"}, ("packs of cutoff_len 300 are padded to 304 tokens",)),
         ({"length.max": 300, "render.template": "llamafactory/qwen2_vl"}, ()),
         ({"length.max": 512, "batch.attention": "none", "batch.size": 1}, ()),
-        ({"length.max": 512, "batch.attention": "none", "batch.size": 2}, ("takes one pack a batch",)),
+        ({"length.max": 512, "batch.attention": "none", "batch.size": 2}, ("takes one pack per batch",)),
         ({"length.max": 300, "pack.strategy": "wrapped", "own.stage": "pt", "batch.multiple": None}, ()),
     ],
 )
@@ -520,7 +520,7 @@ def test_flash_attention_gets_a_neat_pack_without_padding_and_mask() -> None:
     used = sum(end - start for _, start, end in packs[0].documents)
     assert len(packs[0].documents) > 1 and 0 < used < 160 and batch.attention_mask is None and batch.documents is None
     assert [len(one[0]) for one in (batch.input_ids, batch.labels, batch.position_ids or ())] == [used] * 3
-    with pytest.raises(RecipeError, match="one pack a batch"):
+    with pytest.raises(RecipeError, match="one pack per batch"):
         pipeline.collate_packs((packs[0], packs[0]), recipe, tools)
 
 

@@ -86,7 +86,7 @@ def test_a_row_without_a_trained_answer_is_one_sample_that_trains_nothing(weight
 def test_what_stands_behind_the_last_trained_answer_reaches_no_sample() -> None:
     made = inspected({"messages": [*ROUNDS[:2], turn("user", "and now?")]})
     assert len(made.conversation.messages) == 2  # type: ignore[union-attr]
-    assert any("behind the last trained answer" in note for note in made.notes)
+    assert any("after the last trained answer" in note for note in made.notes)
 
 
 def test_special_tokens_in_texts_are_broken_up() -> None:
@@ -140,17 +140,17 @@ def test_samples_whose_answer_lies_beyond_the_limit(knobs: Mapping[str, Any], ke
         ({"messages": [{**turn("assistant", "x"), "loss_weight": None}]}, "loss_weight of messages[0] is null"),
         ({"messages": [{"content": []}]}, "messages[0] has no role"),
         ({"messages": [*ROUNDS[:1], said({"type": "text", "value": None})]}, "no text"),
-        ({"messages": ROUNDS, "tools": "no json"}, "the tools are no JSON"),
+        ({"messages": ROUNDS, "tools": "no json"}, "the tools are not JSON"),
         (
             {"messages": [*ROUNDS[:1], said({"type": "tool_call", "value": '{"name": 1}'})]},
-            "no object with `name` and `arguments`",
+            "not an object with `name` and `arguments`",
         ),
         ({"instruction": "look at <image>", "output": "x"}, "more <image> tags than files"),
-        ({"instruction": None, "output": "x"}, "is no text"),
+        ({"instruction": None, "output": "x"}, "is not text"),
         ({"conversations": [{"from": "gpt", "value": "x"}], "tools": [1]}, "not JSON text"),
         ({"conversations": [{"value": "x"}]}, "has no `from`"),
-        ({"conversations": [5]}, "`conversations` is no list of messages"),
-        ({"conversations": "x"}, "`conversations` is no list of messages"),
+        ({"conversations": [5]}, "`conversations` is not a list of messages"),
+        ({"conversations": "x"}, "`conversations` is not a list of messages"),
         ({"messages": [turn("user"), said({"value": "x"})]}, "a part of messages[1] has no type"),
         ({"messages": [turn("user"), said({"type": "text"})]}, "a part of messages[1] has no value"),
         ({"messages": [*ROUNDS[:1], {**ROUNDS[1], "content": None}]}, "messages[1] has no content"),

@@ -75,7 +75,7 @@ SAID: dict[str, tuple[tuple[Any, ...], tuple[str, ...]]] = {
         (MORE["id_empty"], MORE["id_list"]),
         ("`id/[]` holds text", "and nothing (null or an empty"),
     ),
-    "a key twice": ((PLAIN * 4 + [], PLAIN, sets_to_read.TWICE[0] * 2), ("key `role` stands twice", "2.jsonl line 1")),
+    "a key twice": ((PLAIN * 4 + [], PLAIN, sets_to_read.TWICE[0] * 2), ("key `role` is duplicated", "2.jsonl line 1")),
     "a map": ((dict(sets_to_read._odd())["maps-map"]["0.parquet"],), ("`x` of 0.parquet holds a map",)),
 }
 

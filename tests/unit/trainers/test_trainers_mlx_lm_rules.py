@@ -207,7 +207,7 @@ def test_a_prompt_beyond_the_row_trains_nothing_at_all(tmp_path: Path, header: s
     batch = batch_of([row], knobs)
     assert set(batch.labels[0][: batch.lengths[0]]) == {-100}
     assert batch.labels[0][batch.lengths[0]] == behind
-    assert any("loss of NaN" in note for note in inspected(row, knobs).labels.notes) is (behind != 0)  # type: ignore[union-attr]
+    assert any("NaN loss" in note for note in inspected(row, knobs).labels.notes) is (behind != 0)  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
@@ -276,5 +276,5 @@ def test_a_text_without_an_eos_trains_where_it_is_cut_before_it(tmp_path: Path) 
     detected = pipeline.detect(rows, recipe)
     whole, short, empty = (pipeline.inspect(row, detected, recipe, tools) for row in rows)
     assert whole.example is not None and whole.example.labels == tokenizer.ids("Once upon", True)[:2]
-    assert short.problem is not None and "None is put behind the text" in (short.problem.why or "")
+    assert short.problem is not None and "None is appended to the text" in (short.problem.why or "")
     assert empty.problem is not None and "has no tokens" in (empty.problem.why or "")

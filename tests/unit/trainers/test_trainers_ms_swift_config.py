@@ -110,7 +110,7 @@ def test_a_dataset_is_read_by_its_syntax(
     ("named", "more", "told"),
     [
         ("hf::swift/self-cognition", "", "a preparation of its own"),
-        ("AI-ModelScope/alpaca-gpt4-data-zh", "", "sftui reads that of Hugging Face"),
+        ("AI-ModelScope/alpaca-gpt4-data-zh", "", "sftui reads the Hugging Face copy"),
         ("x/OpenHermes-2.5", "", "ModelScope"),
         ("ms::x/y", "use_hf: true\n", ""),
         ("x/y", "use_hf: true\n", ""),

@@ -146,7 +146,7 @@ def test_weights_go_by_the_text_and_by_the_message() -> None:
         ({"messages": [{"role": "robot", "content": "x"}]}, "chatml", {}, "has the role 'robot'"),
         ({"messages": [{"role": "user", "content": None}]}, "chatml", {}, "is null"),
         ({"messages": []}, "chatml", {}, "is empty"),
-        ({"messages": "no JSON"}, "chatml", {}, "is text that is no JSON"),
+        ({"messages": "no JSON"}, "chatml", {}, "is text that is not JSON"),
         ({"messages": [{"role": "system", "content": "alone"}]}, "chatml", {}, "there are no messages"),
         ({"messages": [*CHAT["messages"], {"role": "system", "content": "late"}]}, "chatml", {}, "the role system"),
         (CHATS, "chatml", {"length__max": 10}, "more than max_length 10"),
@@ -156,7 +156,7 @@ def test_weights_go_by_the_text_and_by_the_message() -> None:
             {**CHAT, "tools": CALLED["tools"]},
             "dummy",
             {"own__agent_template": "hermes"},
-            "takes no system text, which tools are written as",
+            "has no system text, which tools are written as",
         ),
     ],
 )
@@ -177,7 +177,7 @@ def test_a_row_that_is_left_out_says_why(
         ("chatml", {"mask__rule": "completion"}, "has no mask.rule `completion`"),
         ("chatml", {"own__loss_scale": "hermess"}, "has no loss_scale `hermess`"),
         ("chatml", {"length__over": "split"}, "currently only supported for pre-training"),
-        ("gemma3_text", {"render__inject_system": "x"}, "takes no system text"),
+        ("gemma3_text", {"render__inject_system": "x"}, "has no system text"),
         ("telechat", {}, "`user_token_id`, which the tokenizer does not have"),
     ],
 )

@@ -155,7 +155,7 @@ def test_other_datasets_are_refused_with_what_they_are(name: str) -> None:
             CHAT + "recipe: {_target_: my.TrainFinetuneRecipeForNextTokenPrediction}\n",
             "recipe",
             KeyUse.UNSUPPORTED,
-            "a recipe of yours",
+            "your own recipe",
         ),
         (CHAT + "recipe: TrainFinetuneRecipeForNextTokenPrediction\n", "recipe", KeyUse.PASSED, ""),
         (CHAT + "dataloader: {workers: 1}\n", "dataloader.workers", KeyUse.STOPS, "Unexpected dataloader"),
@@ -163,7 +163,7 @@ def test_other_datasets_are_refused_with_what_they_are(name: str) -> None:
         (CHAT + "packed_sequence: {split_across_pack: true}\n", "packed_sequence.split_across_pack", KeyUse.PASSED, ""),
         (CHAT + "distributed: {cp_size: 2}\n", "distributed.cp_size", KeyUse.UNSUPPORTED, "THD packs"),
         (CHAT + "optimizer: {lr: 1}\n", "optimizer", KeyUse.PASSED, ""),
-        (CHAT + "optimiser: {lr: 1}\n", "optimiser", KeyUse.UNKNOWN, "does not read it"),
+        (CHAT + "optimiser: {lr: 1}\n", "optimiser", KeyUse.UNKNOWN, "ignores it silently"),
         (
             AGENT + "  filter_overlong: true\n  seq_length: 9\n",
             "dataset.filter_overlong",

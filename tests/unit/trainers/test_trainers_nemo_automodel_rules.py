@@ -115,17 +115,17 @@ def test_what_is_trained(row: Mapping[str, Any], knobs: Mapping[str, Any], train
         ({"messages": [SAID, USER]}, {}, "renders no empty conversation"),
         ({"messages": [USER, {**SAID, "tool_calls": None}]}, {}, "`tool_calls` must be a list"),
         ({"messages": [USER, SAID, {"role": "tool", "content": "x"}, SAID]}, {}, "has no tool_call_id"),
-        ({"messages": [USER, {"role": "tool_call", "content": "{}"}, SAID]}, {}, "own.dataset agent takes tool_call"),
+        ({"messages": [USER, {"role": "tool_call", "content": "{}"}, SAID]}, {}, "agent also accepts tool_call"),
         ({"messages": [{"role": "system", "content": "S"}] * 2 + [USER, SAID]}, {}, "several system messages"),
-        ({**CHAT, "tools": "look"}, {}, "`tools` is text that is no JSON"),
-        ({"messages": [*THOUGHT["messages"], USER, SAID]}, inline(FORGETS), "its first 2 messages by themselves"),
+        ({**CHAT, "tools": "look"}, {}, "`tools` is text that is not JSON"),
+        ({"messages": [*THOUGHT["messages"], USER, SAID]}, inline(FORGETS), "its first 2 messages alone"),
         ({"messages": "hi"}, {}, "is text"),
         (PAIR, {}, "set own.dataset to columns"),
         ({"question": "", "answer": "x"}, COLUMNS, "Expected prompt to be non-empty"),
         ({"question": "What?", "answer": 4}, COLUMNS, "a column holds a number"),
         (CHAT, {"mask.rule": "all"}, "NeMo Automodel has no mask.rule all here"),
         (CHAT, {"data.format": "messages"}, "reads rows by its dataset class alone"),
-        ({"messages": [USER, {"role": "tool_call", "content": "x"}]}, AGENT, "is a tool call that is no JSON"),
+        ({"messages": [USER, {"role": "tool_call", "content": "x"}]}, AGENT, "is a tool call that is not JSON"),
         ({"query": "x", "tools": "[]"}, {"own.dataset": "xlam"}, "has no `answers`"),
     ],
 )  # fmt: skip
@@ -164,7 +164,7 @@ def test_a_header_that_is_trained_is_told_with_the_option_against_it() -> None:
 
 def test_a_row_without_labels_gives_way_to_the_next() -> None:
     made = inspected({"question": "What is it?", "answer": ""}, COLUMNS)
-    assert made.dropped is not None and "takes the next row" in made.dropped
+    assert made.dropped is not None and "uses the next row" in made.dropped
 
 
 def test_a_row_whose_place_another_takes_stops_where_that_one_does() -> None:

@@ -120,7 +120,7 @@ def test_the_settings_enable_a_package(site: Path, tmp_path: Path) -> None:
         ("", "", "it has no entry point of the group sftui.trainers"),
         ("bent = bent_sftui:TRAITS", "raise KeyError('x')", "bent_sftui:TRAITS cannot be loaded: KeyError: 'x'"),
         ("bent = bent_sftui:TRAITS", "", "bent_sftui:TRAITS cannot be loaded: AttributeError: "),
-        ("bent = bent_sftui:TRAITS", "TRAITS = 'bent'", "bent_sftui:TRAITS is no sftui.trainers.traits.Traits"),
+        ("bent = bent_sftui:TRAITS", "TRAITS = 'bent'", "bent_sftui:TRAITS is not an sftui.trainers.traits.Traits"),
         ("bent = bent_sftui:TRAITS", "{named}('best', 'B', 'x:y')", "its entry point `bent` declares the name `best`"),
         (
             "trl = bent_sftui:TRAITS",
@@ -208,7 +208,7 @@ def test_its_weights_reach_every_place_that_rows_reach(
     trained = sum(on)
     assert (told["labels_differing"], told["weights_differing"]) == (trained, 2 * trained), "by 0; by 0.3 and 2"
     shown = printed("show", *weighed, "--view", "text")
-    assert f"{trained} with another weight than 1" in shown and "⟦Hi.⟨im_end⟩⏎⟧×0.3" in shown
+    assert f"{trained} with a weight other than 1" in shown and "⟦Hi.⟨im_end⟩⏎⟧×0.3" in shown
 
     told = json.loads(sftui(site, "check", *weighed, "--jobs", "2", "--format", "json").stdout)
     assert told["figures"]["weights"]["by_weight"] == {"0.3": trained, "2": trained}

@@ -365,7 +365,7 @@ def test_an_old_datasets_gives_the_objects_of_a_place_the_keys_of_all(histories:
     for row, names in zip(rows, pairs, strict=True):
         shown = pipeline.inspect_early(row, detected, recipe)
         if names is None:
-            assert shown.problem is not None and "no pair" in shown.problem.what
+            assert shown.problem is not None and "not a pair" in shown.problem.what
         else:
             assert shown.conversation is not None
             assert tuple(one.content for one in shown.conversation.messages[: len(names)]) == names

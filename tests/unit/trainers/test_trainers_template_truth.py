@@ -136,7 +136,9 @@ def test_an_error_names_the_template_that_fits() -> None:
     assert [(change.path, change.after) for change in one.fix.changes] == [("render.template", "llamafactory/chatml")]
     assert one.fix.trainer_keys["llamafactory"] == "template: chatml"
     assert JUDGED.found("chatml", bundled("chatml"), ROWS["rounds"]) is None
-    assert "<|start_header_id|>, <|end_header_id|> are no token of it" in one.sentence.replace("<|eot_id|>, ", "")
+    assert "<|start_header_id|>, <|end_header_id|> are not in its vocabulary" in one.sentence.replace(
+        "<|eot_id|>, ", ""
+    )
     assert (
         one.evidence == "<|eot_id|><|start_header_id|>assistant<|end_header_id|>⏎⏎ ≠ <|im_end|>⏎<|im_start|>assistant⏎"
     )
@@ -179,7 +181,7 @@ def test_the_same_text_in_other_ids_is_told() -> None:
         one = JUDGED.found("chatml", bundled("chatml"), {"conversations": [HUMAN, {"from": "gpt", "value": text}]})
         assert (one is not None) == bool(evidence)
         if one is not None:
-            assert one.severity is Severity.INFO and "of which the trainer makes other ids" in one.sentence
+            assert one.severity is Severity.INFO and "but the trainer gives it other ids" in one.sentence
             assert one.evidence.startswith(evidence)
 
 

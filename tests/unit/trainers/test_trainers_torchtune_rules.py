@@ -158,7 +158,7 @@ def test_a_column_that_is_no_list_of_messages_stops_torchtune(turns: Any) -> Non
     tools = pipeline.make_toolbox(recipe, load_tokenizer("builtin:llama3", mode="provisional"))
     rows = [Row(i, row, "", f"row {i}") for i, row in enumerate((CHAT, {"messages": turns}))]
     one = pipeline.inspect(rows[1], pipeline.detect(rows, recipe), recipe, tools)
-    assert one.problem is not None and "`messages` is no list of messages" in one.problem.sentence()
+    assert one.problem is not None and "`messages` is not a list of messages" in one.problem.sentence()
 
 
 def inspected(
@@ -245,7 +245,7 @@ def test_what_cannot_be_tokenized_stops_torchtune_where_it_is_reached(answer: li
         knobs: dict[str, Any] = {"length.max": limit, "data.format": "alpaca"}
         one = inspected(row, tokenizer="builtin:chatml", **knobs)
         assert (one.example is None) == stops, one.problem
-        assert not stops or (one.problem is not None and "`output` is no text" in one.problem.sentence())
+        assert not stops or (one.problem is not None and "`output` is not text" in one.problem.sentence())
 
 
 def test_a_tokenizer_that_is_not_modelled_is_said() -> None:

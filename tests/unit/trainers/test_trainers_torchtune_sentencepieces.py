@@ -147,7 +147,7 @@ def test_no_template_is_another_than_none_given(folder: Path) -> None:
     plain = inspected(folder, "mistral", (SYSTEM, *TWO), own__prompt_template={})
     assert written(plain).startswith("<s>▁B") and "[INST]" not in written(plain)
     stopped = inspected(folder, "mistral", (SYSTEM, *TWO))
-    assert stopped.problem is not None and "MistralChatTemplate takes no system message" in stopped.problem.what
+    assert stopped.problem is not None and "MistralChatTemplate has no system message" in stopped.problem.what
 
 
 @pytest.mark.parametrize("model", ["gemma", "mistral"])

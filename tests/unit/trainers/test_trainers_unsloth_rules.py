@@ -250,7 +250,7 @@ def test_a_first_row_that_begins_with_no_message_does_not_refuse_the_column() ->
     """The script renders whatever the list holds: a template may print nothing of it (fuzz_rows, seed 54)."""
     rows: list[dict[str, Any]] = [{"messages": [True, *TURNS]}, {"messages": TURNS}]
     odd, right = inspected(rows, own__text_from="messages")
-    assert odd.problem is not None and "sftui does not model what a template makes of that" in odd.problem.why
+    assert odd.problem is not None and "sftui does not model what a template does with it" in odd.problem.why
     assert right.problem is None
     (alone,) = inspected(rows[:1], own__text_from="messages")
     assert alone.problem is not None and alone.problem.why == odd.problem.why
@@ -269,7 +269,7 @@ def test_a_value_that_the_script_gives_to_the_template_as_it_is_is_not_known(mes
     """`messages: ""` renders as nothing (fuzz_rows, seed 53): the template goes through the characters of a text."""
     rows = [{"messages": TURNS}, {"messages": messages}]
     one = inspected(rows, own__text_from="messages")[1]
-    assert one.problem is not None and "sftui does not model what a template makes of that" in one.problem.why
+    assert one.problem is not None and "sftui does not model what a template does with it" in one.problem.why
 
 
 def walked(ids: list[int], how: Markers) -> tuple[tuple[int, int], ...]:

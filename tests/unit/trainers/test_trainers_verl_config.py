@@ -182,7 +182,7 @@ def test_a_config_under_it_that_is_not_read_is_told(listed: str, told: list[str]
 def test_code_of_yours_in_a_script_is_told(word: str) -> None:
     text = f"python -m verl.trainer.sft_trainer data.train_files=a.parquet {word}\n"
     [note] = [one for one in read(base=text).keys if one.path.startswith(word.split("=")[0])]
-    assert note.use is KeyUse.UNSUPPORTED and "no code of yours" in note.note
+    assert note.use is KeyUse.UNSUPPORTED and "does not run your code" in note.note
 
 
 def test_a_script_is_known_and_read(tmp_path: Path) -> None:
@@ -337,7 +337,7 @@ def test_rows_of_another_kind_are_told() -> None:
         ("batch.flatten", False, "go together"),
         ("data.fields", {"system": "sys"}, "data.fields system = 'sys' has no key"),
         ("data.format", "alpaca", "it reads messages alone"),
-        ("length.max", None, "data.max_length 1000000 stands for none"),
+        ("length.max", None, "data.max_length 1000000 means none"),
         ("mask.rule", "all", "mask.rule = 'all' has no key"),
     ],
 )

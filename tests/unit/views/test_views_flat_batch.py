@@ -15,10 +15,10 @@ def flat(tail: tuple[int, ...] = ()) -> Batch:
 
 def test_rows_laid_end_to_end_are_drawn_one_by_one() -> None:
     text = plain(batch_lines(flat(), 60))
-    assert "0 padding" in text and "padding positions are trained" not in text and "not hidden" not in text
+    assert "0 padding" in text and "padding positions are trained" not in text and "nothing hides padding" not in text
     assert "row 3 3 ░██" in text and "row 4 2 ░█" in text
 
 
 def test_padding_behind_them_is_padding() -> None:
     text = plain(batch_lines(flat((9,)), 60))
-    assert "1 padding" in text and "1 padding positions are trained" in text and "not hidden" in text
+    assert "1 padding" in text and "1 padding positions are trained" in text and "nothing hides padding" in text

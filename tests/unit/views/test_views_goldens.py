@@ -146,8 +146,8 @@ def test_one_row_and_several_are_said_in_english() -> None:
     from sftui.comparison import ComparisonCount
     from sftui.views.compare import count_words
 
-    assert "; 1 of them can be prepared by only some" in count_words(ComparisonCount(9, 2, one_sided=1))
-    assert "; 2 of them can be prepared by only some" in count_words(ComparisonCount(9, 2, one_sided=2))
+    assert "; 1 of them can be prepared on only some" in count_words(ComparisonCount(9, 2, one_sided=1))
+    assert "; 2 of them can be prepared on only some" in count_words(ComparisonCount(9, 2, one_sided=2))
 
 
 def test_a_comparison_says_which_rows_evaluate() -> None:

@@ -139,6 +139,6 @@ def test_boundary_words() -> None:
     prompt = [t for t, *_ in CHAT[:15]]
     assert boundary_words(inspection(prompt=prompt)).startswith("both agree on all 15 prompt tokens")
     assert boundary_words(inspection(prompt=[*prompt[:-1], "\n\n"])) == (
-        "both agree on 14 of 15 prompt tokens; they differ from token 14: ⏎⏎ in the prompt alone is ⏎ in the whole"
+        "both agree on 14 of 15 prompt tokens and differ from token 14 on: ⏎⏎ in the prompt alone, ⏎ in the whole text"
     )
     assert "does not tokenize the prompt alone" in boundary_words(inspection())

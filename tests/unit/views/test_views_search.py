@@ -53,13 +53,13 @@ def test_hostile_text_can_be_found() -> None:
 @pytest.mark.parametrize(
     ("kind", "query", "why"),
     [
-        ("regex", "(", "cannot be read"),
+        ("regex", "(", "not a valid regular expression"),
         ("regex", "(a+b)+", "repeats a repetition"),
         ("regex", "(a*b){2,}", "repeats a repetition"),
         ("regex", "(a{1,2}b)*", "repeats a repetition"),
         ("regex", "a" * 501, "longer than"),
-        ("id", "x", "no token id"),
-        ("id", "-1", "no token id"),
+        ("id", "x", "not a token id"),
+        ("id", "-1", "not a token id"),
         ("text", "", "nothing to search"),
         ("colour", "x", "unknown kind"),
     ],

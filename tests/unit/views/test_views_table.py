@@ -30,7 +30,7 @@ def test_loss_glyphs_in_both_views() -> None:
 def test_a_row_without_labels_knows_its_tokens() -> None:
     built = table(stopped(Stage.LABELS))
     assert set(built.loss) == set(built.loss_shifted) == {"?"}
-    assert what_is_learnt(built, 3) == explain(built, 3) == "labels are not known"
+    assert what_is_learnt(built, 3) == explain(built, 3) == "labels are unknown"
     assert make_table(stopped(Stage.TOKENS)) is None
 
 

@@ -27,17 +27,17 @@ STORED = {"labels": [-100, 301, 302, 303], "input_ids": [300, 301, 302, 303]}
 APART = {"prompt_ids": [300, 301], "completion_ids": [302, 303]}
 
 CASES: tuple[tuple[str, dict[str, Any], dict[str, Any], list[str]], ...] = (
-    ("trl", PAIR, {}, ["the data's `prompt`", "the data's `completion`", "no text of the data"]),
-    ("unsloth", PAIR, {}, ["the data's `prompt`", "the data's `completion`", "no text of the data"]),
-    ("trl", TEXT, {}, ["the data's `text`", "no text of the data"]),
+    ("trl", PAIR, {}, ["the data's `prompt`", "the data's `completion`", "not text from the data"]),
+    ("unsloth", PAIR, {}, ["the data's `prompt`", "the data's `completion`", "not text from the data"]),
+    ("trl", TEXT, {}, ["the data's `text`", "not text from the data"]),
     ("hf-trainer", TEXT, {}, ["the data's `text`"]),
     ("unsloth", TEXT, {}, ["the data's `text`"]),
-    ("axolotl", TEXT, {}, ["the data's `text`", "no text of the data"]),
-    ("mlx-lm", TEXT, {}, ["the data's `text`", "no text of the data"]),
-    ("torchtune", TEXT, {}, ["the data's `text`", "no text of the data"]),
-    ("trl", {"story": "A king."}, {"data.fields": {"text": "story"}}, ["the data's `story`", "no text of the data"]),
+    ("axolotl", TEXT, {}, ["the data's `text`", "not text from the data"]),
+    ("mlx-lm", TEXT, {}, ["the data's `text`", "not text from the data"]),
+    ("torchtune", TEXT, {}, ["the data's `text`", "not text from the data"]),
+    ("trl", {"story": "A king."}, {"data.fields": {"text": "story"}}, ["the data's `story`", "not text from the data"]),
     ("axolotl", ALPACA, {}, [
-        "no text of the data", "the data's `instruction`", "the data's `input`", "the data's `output`",
+        "not text from the data", "the data's `instruction`", "the data's `input`", "the data's `output`",
     ]),
     ("hf-trainer", STORED, {"mask.rule": "given"}, ["the data's `input_ids`"]),
     ("trl", STORED, {}, ["the data's `input_ids`"]),
@@ -92,7 +92,7 @@ def test_the_status_line_says_what_the_card_says_or_less(tmp_path: Path, width: 
     table = make_table(made)
     assert table is not None
     said = fact(table, 0, made, recipe, "TRL")
-    assert said == "it comes from the data's `prompt`, and belongs to the prompt"
+    assert said == "it comes from the data's `prompt` and belongs to the prompt"
     told = plain([token_line(table, 0, width, fact=said)])
     assert len(told.rstrip("\n")) <= width
     assert f"masked: {said}" in told if width >= 80 else "belongs to the prompt" in told

@@ -50,8 +50,7 @@ def test_a_replaced_file_stays_what_was_opened(open_workspace: Callable[..., Any
     assert (
         not told.lost
         and told.problem.sentence()
-        == "chat.jsonl changed on disk: D reads it again; another file has taken its place, and the rows are shown as"
-        " they were"
+        == "chat.jsonl changed on disk: D reloads it; another file has replaced it, and the rows are shown as they were"
     )
     assert found(workspace, heard, "Answer 7").row == 7
     workspace.ask(rq.AuditRequest)
@@ -69,7 +68,8 @@ def test_nothing_is_found_in_rows_that_cannot_be_read(open_workspace: Callable[.
     assert search.row is None and search.problem is not None
     assert (
         search.problem.sentence()
-        == "chat.jsonl changed on disk: D reads it again; it has been rewritten, and its rows cannot be read any more"
+        == "chat.jsonl changed on disk: D reloads it; it was rewritten, and its rows can no longer"
+        " be read"
     )
     workspace.ask(rq.AuditRequest)
     audit = heard.wait(ev.AuditReady, lambda e: e.problem is not None)
@@ -77,7 +77,7 @@ def test_nothing_is_found_in_rows_that_cannot_be_read(open_workspace: Callable[.
     while not any(isinstance(event, ev.SourceChanged) and event.lost for event in heard.seen):
         heard.wait(ev.SourceChanged)
     row = heard.seen[-1] if isinstance(heard.seen[-1], ev.RowReady) else heard.wait(ev.RowReady)
-    assert "changed under us" in (row.inspection.row.problem or "")
+    assert "changed while sftui read it" in (row.inspection.row.problem or "")
     assert workspace.cached(0) is None or workspace.cached(0).problem is not None
 
 
@@ -134,7 +134,7 @@ def test_nothing_is_written_of_a_file_that_changed(
     replace_with(data, lines(["anew"] * 40))
     workspace.request_write(str(tmp_path / "out.jsonl"), str(tmp_path / "out.log"))
     written = heard.wait(ev.RepairsWritten)
-    assert written.problem is not None and "nothing is written: chat.jsonl changed on disk" in written.problem.what
+    assert written.problem is not None and "nothing was written: chat.jsonl changed on disk" in written.problem.what
     assert not (tmp_path / "out.jsonl").exists()
 
 
@@ -144,7 +144,7 @@ def test_a_cut_file_says_so_and_has_a_count(open_workspace: Callable[..., Any], 
     workspace, heard = open_workspace()
     count = heard.wait(ev.CountChanged, lambda e: e.exact)
     assert 10 < count.rows < 40 and count.damage.startswith(
-        "chat.jsonl cannot be read whole, because its compressed data is damaged"
+        "chat.jsonl cannot be read completely, because its compressed data is damaged"
     )
     heard.wait(ev.RowReady, proven_row)
     assert found(workspace, heard, "nowhere").finished
@@ -155,7 +155,7 @@ def test_a_cut_file_says_so_and_has_a_count(open_workspace: Callable[..., Any], 
     workspace.request_write(str(tmp_path / "out.jsonl"), str(tmp_path / "out.log"))
     written = heard.wait(ev.RepairsWritten)
     assert (
-        "nothing is written: the data cannot be read to its end, chat.jsonl" in written.problem.what
+        "nothing was written: the data cannot be read to its end, chat.jsonl" in written.problem.what
         and not (tmp_path / "out.jsonl").exists()
     )
 
@@ -173,7 +173,7 @@ def test_a_late_column_is_said_and_rows_are_drawn_anew(
     before = heard.wait(ev.SourceOpened)
     assert any("provisional" in note for note in before.notes) and not before.anew
     anew = heard.wait(ev.SourceOpened, lambda event: bool(event.anew))
-    assert "line 16001 brings `tools`" in anew.anew and not any("provisional" in note for note in anew.notes)
+    assert "line 16001 has `tools`" in anew.anew and not any("provisional" in note for note in anew.notes)
     heard.wait(ev.RowReady, lambda event: event.inspection.row.index == 0)
     workspace.request_row(len(first) * 400)
     shown = heard.wait(ev.RowReady, lambda event: event.inspection.row.index == 16000).inspection

@@ -149,7 +149,7 @@ def test_a_row_that_costs_too_much_is_left_and_what_is_asked_goes_on(
     workspace.ask(rq.SummariesRequest, 0, 10)
     ticket = workspace.request_row(3)
     left = heard.wait(ev.WorkLeft)
-    assert "needs more than 0.4 seconds of processor time" in left.problem.what
+    assert "needs more than 0.4 seconds of CPU time" in left.problem.what
     answer = heard.wait(ev.RowReady, lambda event: event.ticket == ticket and event.inspection.problem is not None)
     assert answer.inspection.problem.what == left.problem.what and answer.inspection.problem.ours
     assert answer.inspection.conversation is not None

@@ -48,7 +48,7 @@ def test_a_batch_and_a_pack_hold_rows_of_one_kind(session: Ready) -> None:
     for start in (first, min(set(range(40)) - ASIDE)):
         batch = session.batch(start, 16)
         assert {row in ASIDE for row in batch.rows} == {start in ASIDE}
-        assert [note for note in batch.notes if "stand in other batches" in note]
+        assert [note for note in batch.notes if "are in other batches" in note]
         asked = PacksRequest(1, start)
         told = [event for event in packs(session, asked, answering(asked, 1)) if event is not None][-1]
         rows = {row for pack in told.packs for row, _, _ in pack.documents}
@@ -145,7 +145,7 @@ def test_a_row_is_compared_without_going_through_all_of_them(session: Ready) -> 
     answers = Comparison().compare(session, asked, answering(asked, 1))
     [told] = [event for event in answers if event is not None]
     assert session.split is UNSETTLED and not told.comparison.evaluation_differs
-    why = "are not marked: every row has to be prepared to know which"
+    why = "are not marked: every row must be prepared to know which"
     assert told.unmarked == (f"rows set aside for evaluation (val_set_size) {why}",) * 2
 
 

@@ -66,7 +66,7 @@ def test_a_line_that_was_checked_says_what_its_findings_come_to(tmp_path: Path) 
     parts = summaries(session, ASKED, answering(ASKED, 1))
     checked = {row.index: row for part in parts if part is not None for row in part.rows if row.errors is not None}
     assert [row.verdict for _, row in sorted(checked.items())] == [
-        ("warning", "more than answers is trained"),
+        ("warning", "prompts are trained too"),
         ("error", "no answer reaches the model"),
         None,
     ]

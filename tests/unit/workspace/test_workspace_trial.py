@@ -121,7 +121,7 @@ def test_a_knob_without_effect_is_not_offered(tmp_path: Path) -> None:
 
     context = session.checks()
     list(_setup(session, context))
-    ((*found,), _) = context.memo["the set-up's findings"]
+    ((*found,), _) = context.memo["the setup's findings"]
     assert any(one.code == "EOS008" for one in found)
     for finding in found:
         if finding.code == "EOS008":

@@ -127,7 +127,9 @@ def test_a_release_of_sftui_s_own_that_nobody_read_is_told(
     recipe = changed(preset("trl@1.16"), "tokenizer.name", tokenizer(tmp_path / "plain", "PreTrainedTokenizerFast"))
     facts = load(recipe, options(data)).facts
     (note,) = (note for note in version_notes(facts) if "not verified" in note)
-    assert note.startswith("ids under transformers 5.24.0 are not verified: trl@1.16 brings it, and those of 5.99.0")
+    assert note.startswith(
+        "ids under transformers 5.24.0 are not verified: trl@1.16 implies it there and those of 5.99.0"
+    )
     assert version_words(facts) == "ids under transformers 5.24.0 are not verified"
 
 
@@ -161,7 +163,7 @@ def test_an_environment_that_came_with_the_data_is_never_run(
     for path in (bad, tmp_path / "link"):
         monkeypatch.setenv("VIRTUAL_ENV", str(path))
         wanted = wanted_version(recipe, options(data))
-        assert wanted.environment is None and wanted.refused.startswith("$VIRTUAL_ENV lies in the folder of the data")
+        assert wanted.environment is None and wanted.refused.startswith("$VIRTUAL_ENV is in the folder of the data")
     named = wanted_version(recipe, options(data, env=str(bad))).environment
     assert named is not None and named.origin == "--env", "what the user names is theirs to name"
 
@@ -179,7 +181,7 @@ def test_a_recipe_of_before_shows_what_it_showed_and_says_so(data: Path, tmp_pat
     wanted = wanted_version(recipe, options(data))
     assert wanted.version == running_version() and wanted.environment is not None and wanted.environment.own
     (note,) = version_notes(load(recipe, options(data), "provisional").facts)
-    assert "as in recipes saved before" in note and f"--transformers {OTHER} shows its ids" in note
+    assert "this recipe was saved before" in note and f"--transformers {OTHER} shows its ids" in note
 
 
 def test_a_version_that_the_trainer_does_not_take_is_told(data: Path) -> None:
@@ -228,7 +230,7 @@ def test_compare_blames_a_version_only_where_ids_differ(other: str, told: bool) 
     found = tokenized_otherwise(sessions, ["a", "b"])
     assert bool(found) is told
     if told:
-        assert found[0].startswith(f"b tokenizes by transformers {OTHER}, a by {running_version()}")
+        assert found[0].startswith(f"b tokenizes with transformers {OTHER}, a with {running_version()}")
 
 
 def test_the_status_line_says_whose_ids() -> None:
@@ -293,6 +295,6 @@ def test_a_bundled_tokenizer_is_loaded_by_the_class_from_its_folder(data: Path) 
     made = load(changed(recipe, "tokenizer.type", "PreTrainedTokenizerFast"), options(data))
     plain = load(recipe, options(data))
     assert made.facts.state == "proven" and made.encode("Hi\n").ids == plain.encode("Hi\n").ids
-    with pytest.raises(SftuiError, match="LlamaTokenizer cannot load the tokenizer, because it is no folder"):
+    with pytest.raises(SftuiError, match="LlamaTokenizer cannot load the tokenizer, because it is neither a folder"):
         file = str(builtin.folder("chatml") / "tokenizer.json")
         load(changed(changed(recipe, "tokenizer.name", file), "tokenizer.type", "LlamaTokenizer"), options(data))

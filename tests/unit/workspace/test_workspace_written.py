@@ -192,8 +192,8 @@ def test_values_that_json_has_not(tmp_path: Path) -> None:
     assert last.counts.by_repair == {"nan-to-null": 2} and last.counts.changed == 2
     told = [json.loads(line)["changes"] for line in (tmp_path / "log.jsonl").read_text().splitlines()]
     assert [(one["place"], one["what"]) for some in told for one in some] == [
-        ("score", "nan, which JSON cannot hold, became null"),
-        ("score", "-inf, which JSON cannot hold, became null"),
+        ("score", "nan, which JSON cannot represent, became null"),
+        ("score", "-inf, which JSON cannot represent, became null"),
     ]
 
 
@@ -229,10 +229,10 @@ def test_rows_that_could_not_be_looked_at_are_counted(tmp_path: Path) -> None:
     ("code", "told"),
     [
         ("DUP001", "--apply deduplicate"),
-        ("EOS008", "set-up"),
+        ("EOS008", "setup"),
         ("LAB009", "whole dataset"),
         ("DUP", "--apply deduplicate"),
-        ("gen009", "set-up"),
+        ("gen009", "setup"),
     ],
 )
 def test_a_code_that_no_row_has_cannot_drop_one(tmp_path: Path, code: str, told: str) -> None:
