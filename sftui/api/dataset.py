@@ -183,7 +183,7 @@ class OpenDataset:
         from sftui.session.near import NearSearch
 
         if near is not None and not 0.5 <= near <= 1:
-            raise RecipeError(f"near_duplicates={near} is no share from 0.5 to 1", fix="say 0.8")
+            raise RecipeError(f"near_duplicates={near} is not a share from 0.5 to 1", fix="say 0.8")
         with ExitStack() as opened:
             with self._using() as ready:
                 held, prompts = None, None

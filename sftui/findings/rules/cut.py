@@ -24,8 +24,8 @@ _TAIL = 2_000
 CON017 = major(
     "answer-cut",
     "an answer leaves something open at its end, or its row says that it was cut",
-    "The row says that its generator hit the length limit (finish_reason: length), or the answer opens a code block, JSON"
-    " or a bracket and never closes it. The model learns to stop in the middle.",
+    "The row says that its generator hit the length limit (finish_reason: length), or the answer opens a code block,"
+    " JSON or a bracket and never closes it. The model learns to stop in the middle.",
     data="generate the answer again with a higher limit",
     repair=(DROP,),
     inherent=True,

@@ -22,7 +22,7 @@ _LONGEST = max(map(len, _SURE | _LIKELY))
 THK008 = major(
     "thought-alone",
     "an answer is a thought, and nothing follows it",
-    "The model learns to stop once it has thought. Generators that reach their limit behind the thought, and parsers"
+    "The model learns to stop once it has thought. Generators that reach their limit after the thought, and parsers"
     " that lose the answer, leave such rows.",
     data="drop the row, or generate the answer again",
     repair=(DROP,),

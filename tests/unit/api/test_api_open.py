@@ -183,6 +183,6 @@ def test_data_that_its_trainer_does_not_read_opens_and_says_so() -> None:
         report = data.check()
         assert [one.code for one in report.verdict] == ["ROW009"] and report.verdict[0].rows == 3
         assert [one.findings[0].count for one in report.findings if one.code == "ROW009"] == [1]
-        assert [one.name for one in report.figures.finding_sets] == ["stopped, with no finding of its own"]
+        assert [one.name for one in report.figures.finding_sets] == ["stopped without a finding"]
         with pytest.raises(sftui.SftuiError, match="KeyError: 'text'"):
             data.encode()

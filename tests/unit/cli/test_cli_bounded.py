@@ -105,7 +105,7 @@ def test_of_what_overruns_on_every_row_nothing_is_written(rows: Path, tmp_path: 
 @pytest.mark.one_of(2)
 @pytest.mark.parametrize("command", ["encode", "check"])
 def test_rows_before_those_that_are_given_up_are_not_lost(tmp_path: Path, command: str) -> None:
-    """Rows 1 and 3 overrun alone and are left alone; after 5, 6 and 7 sftui tries no more, and all before them stands."""
+    """Rows 1 and 3 overrun alone and are left alone; after 5, 6 and 7 sftui tries no more, all before them stands."""
     data, template = tmp_path / "rows.jsonl", tmp_path / "t.jinja"
     data.write_text("".join(chat("boom" if n in (1, 3, 5, 6, 7) else f"row {n}") + "\n" for n in range(10)))
     template.write_text("{% if 'boom' in messages[0].content %}" + TIME + "{% endif %}" + CHATML)

@@ -204,7 +204,7 @@ def test_check_finds_them_on_request(tmp_path: Path, capsys: pytest.CaptureFixtu
     report = sftui.check(data, tokenizer="builtin:chatml", select=["DUP004"], near_duplicates=0.8)
     assert [(one.code, one.rows) for one in report.findings] == [("DUP004", (2,))]
     assert sftui.check(data, tokenizer="builtin:chatml", select=["DUP004"], near_duplicates=0.95).findings == ()
-    with pytest.raises(SftuiError, match="near_duplicates=2 is no share"):
+    with pytest.raises(SftuiError, match="near_duplicates=2 is not a share"):
         sftui.check(data, tokenizer="builtin:chatml", near_duplicates=2)
 
 
