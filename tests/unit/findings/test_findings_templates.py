@@ -78,4 +78,4 @@ def test_a_day_is_offered_where_it_can_be_told_and_ends_the_finding() -> None:
     pinned = {"render.date": "2026-11-01"}
     assert run(replace(case, changes={**case.changes, **pinned})).of("TPL005") == []
     told = run(replace(case, preset="trl@1.16", changes={**case.changes, **pinned})).of("TPL005")
-    assert [one.fix.title for one in told if one.fix] == ["write the day into a copy of the template"]
+    assert [one.fix.title for one in told if one.fix] == ["write the date into a copy of the template"]
