@@ -519,7 +519,7 @@ def pick_template(conversation: Conversation, tools: Toolbox) -> ChatTemplate:
     if not tools.templates:
         raise TemplateError(
             "there is no chat template",
-            why="the tokenizer brings none and the recipe names none",
+            why="the tokenizer has none and the recipe names none",
             fix="give one with --template NAME or --template FILE",
         )
     if len(tools.templates) == 1 and "default" in tools.templates:
@@ -534,7 +534,7 @@ def from_ids(conversation: Conversation, tools: Toolbox) -> RenderedText:
     """Stored ids as text: their surfaces joined, so that the views have something to stand on."""
     text = b"".join(_surfaces(conversation, tools)).decode("utf-8", "replace")
     spans = (Span(0, len(text), 0, PartOf.CONTENT),) if text else ()
-    return RenderedText(text, spans, notes=("the row holds ids; the text is put together from them",))
+    return RenderedText(text, spans, notes=("the row contains ids; sftui decodes the text from them",))
 
 
 def _surfaces(conversation: Conversation, tools: Toolbox) -> list[bytes]:

@@ -58,13 +58,13 @@ class HeldOut:
     def doubt(self) -> str:
         """Why it is not known which rows, where it is not."""
         unseeded = self.seed is None and (self.drawn or self.shuffled)
-        said = f"each run draws others without `{self.seed_key}` (set it)" if unseeded else ""
+        said = f"without `{self.seed_key}` each run draws others (set it)" if unseeded else ""
         return " and ".join(filter(None, (self.unsure, said)))
 
     @property
     def unmarked(self) -> str:
         """What is not told apart where that is so; "" where no row is to be marked."""
-        return f"rows set aside for evaluation ({self.key}) are not marked"
+        return f"rows held out for evaluation ({self.key}) are not marked"
 
     def sentence(self, title: str) -> str:
         """What is set aside, for the notes on a recipe."""
@@ -72,8 +72,8 @@ class HeldOut:
         by = "without a seed" if self.seed is None else f"with seed {self.seed}"
         last = "the last ones that are left" + f", as shuffled {by}" * self.shuffled
         how = f"drawn {by}" if self.drawn else last
-        which = f"; which they are is not known, {self.doubt}: figures cover all rows" if self.doubt else ""
-        return f"{title} sets {what} aside for evaluation ({self.key}), {how}{which}"
+        which = f"; which ones is not known, {self.doubt}: figures cover all rows" if self.doubt else ""
+        return f"{title} holds out {what} for evaluation ({self.key}), {how}{which}"
 
     def order(self, rows: int) -> tuple[list[int], list[int]]:
         """The rows that train and those that evaluate, of so many and in the order of the draw; rows that are not read
@@ -96,11 +96,11 @@ class SampledRows(HeldOut):
 
     @property
     def unmarked(self) -> str:
-        return f"the rows that are drawn ({self.key}) are not told from those that are not read"
+        return f"the rows drawn ({self.key}) cannot be told apart from those that are not read"
 
     def sentence(self, title: str) -> str:
         by = f"with seed {self.seed}" if self.seed is not None else "without a seed"
-        which = f"; which they are is not known, {self.doubt}: all are shown" if self.doubt else ""
+        which = f"; which ones is not known, {self.doubt}: all are shown" if self.doubt else ""
         return f"{title} draws {int(self.size):,} rows {by} and reads no others ({self.key}){which}"
 
     def order(self, rows: int) -> tuple[list[int], list[int]]:
@@ -119,7 +119,9 @@ class ShuffledRows(HeldOut):
     off, unmarked, packs_again = False, "", True
 
     def sentence(self, title: str) -> str:
-        known = f"in an order: {self.doubt}" if self.doubt else f"with seed {self.seed}, and so they are packed here"
+        known = (
+            f"in an order: {self.doubt}" if self.doubt else f"with seed {self.seed}; they are packed here in that order"
+        )
         return f"{title} shuffles the rows before it packs them ({self.key}), {known}"
 
 

@@ -371,7 +371,7 @@ def _own(entry: Entry, value: Any, values: Mapping[str, Any]) -> tuple[str, Any]
         own = _whole(float(f"{value * other if 'times' in entry else value / other:.12g}"))
     own, only = pairs[0][1] if pairs else own, entry.get("only")
     if (not pairs and only is True) or (isinstance(only, list) and own not in only) or own in entry.get("never", ()):
-        raise _UnsayableValue(f"{key} cannot say it")
+        raise _UnsayableValue(f"{key} cannot express it")
     if "alone" in entry and isinstance(own, list) and len(own) == 1 and not pairs:
         raise _UnsayableValue(entry["alone"])
     if "share" in entry and isinstance(own, float) and 0 < own < 1:

@@ -56,7 +56,7 @@ class Quirk(str, Enum):
     AUTO_TRAINS_ANSWERS = "mask.rule `auto` trains of a chat its answers; else everything"
     MASKS_END = "the last token of a chat is masked as soon as length.max is set, whether anything is cut or not"
     PARQUET_ALONE = (
-        "it reads Parquet alone: rows of a JSON file are shown as pandas stores them there, of one type a place"
+        "it reads only Parquet: rows of a JSON file are shown as pandas stores them there, with one type per place"
     )
     KEEPS_BLANK_CELLS = "empty cells of a CSV file, and words such as NA, stay texts (pandas' na_filter=False)"
     TEMPLATE_BY_SCRIPT = "its config does not name the chat template: the user's script, or the model's folder, sets it"

@@ -513,7 +513,7 @@ async def test_the_comparison_says_which_side_evaluates(settled: bool) -> None:
             f"A axolotl@0.19 evaluation row, 14 of 37 carry loss B other {16 if settled else 14} of 37 trained" in text
         )
         assert ("≠ label ~ token for evaluation on only some" in text) == settled
-        assert ("B other: rows set aside for evaluation (val_set_size) are not marked: " in text) != settled
+        assert ("B other: rows held out for evaluation (val_set_size) are not marked: " in text) != settled
         assert "its figures cover all rows" in text or settled
 
 

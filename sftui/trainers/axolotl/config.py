@@ -76,7 +76,7 @@ DATASET_RULES = KeyRules(
         *unmodelled(RECORD["dataset unsupported"], None, False),
     ),
     passed=("trust_remote_code",),  # not in the record of every release
-    unread="passes over it: an SFT dataset has no such key",
+    unread="ignores it: an SFT dataset has no such key",
     later=("weight",),  # axolotl 0.20.0, utils/schemas/datasets.py SFTDataset
 )
 

@@ -90,7 +90,7 @@ class Locator:
         if self.spent[0] > WORK:
             raise OverBound(
                 f"Axolotl renders a row again for each of its turns, and {len(self.turns):,} turns take too much work",
-                fix="the row's tokens are known, its labels are not; Axolotl itself may well take the time",
+                fix="the row's tokens are known, its labels are not; Axolotl itself may take the time",
             )
         count = before + 1 + len(rest)
 
@@ -181,7 +181,7 @@ def draw(locator: Locator, settings: DatasetSettings) -> tuple[Runs[bool], Runs[
             by_flag[index] = wanted
         if not wanted and "all" not in (settings.train_on_eos, settings.train_on_eot):
             if index == len(locator.turns) - 1:
-                notes.append("the last turn is not trained, which Axolotl warns of")
+                notes.append("the last turn is not trained, and Axolotl warns about it")
             continue
         end = _train_turn(locator, index, wanted, flagged, mask, notes)
         for kind, (_, option) in enumerate(kinds):

@@ -88,8 +88,8 @@ def window(count: int, tokenizer: LoadedTokenizer, recipe: Recipe) -> Ranges:
         text = count - eos - len(facts.front) - len(facts.back)
         raise RecipeError(
             "sftui does not show a text of several windows",
-            why=f"its {text} tokens are more than sequence_len {size} has room for, and tokenizers 0.23.1 keeps the"
-            " first window alone, where 0.22.2 and 0.23.3 keep all",
+            why=f"its {text} tokens exceed the room of sequence_len {size}; tokenizers 0.23.1 keeps only the first"
+            " window, 0.22.2 and 0.23.3 keep all",
             fix="cut the text, or set sequence_len higher",
         )
     run = merged([*kept, (count - eos, count)])

@@ -98,6 +98,6 @@ def ineffective(recipe: Recipe) -> tuple[str, ...]:
     tools = own.field_tools not in (None, "tools") or recipe.data.fields.get("tools", "tools") != "tools"
     thinking = own.field_thinking not in (None, "reasoning_content")
     return (
-        "field_tools has no effect: Axolotl never hands it to its prompter and reads the column `tools`" * tools,
+        "field_tools has no effect: Axolotl does not pass it to its prompter and reads the column `tools`" * tools,
         "field_thinking has no effect: Axolotl fills message_property_mappings first, which switches it off" * thinking,
     )

@@ -376,7 +376,7 @@ def _weight(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     share = number_of(weight)
     if not 0 < share <= 1:
         why = "Axolotl's schema rejects it"
-        raise table.odd_value("weight", weight, where, why, "say a share above 0 and up to 1")
+        raise table.odd_value("weight", weight, where, why, "use a share above 0 and up to 1")
     return {"own.weight": share} if share < 1 else {}
 
 

@@ -110,7 +110,7 @@ class Axolotl(Trainer):
         if not size or size == 1:  # Axolotl takes 1 for a share of 1.0, and stops
             return None
         before = [key for key in ("weight", "dataset_exact_deduplication") if getattr(own, key)]
-        unsure = f"{' and '.join(before)} leave{'' if before[1:] else 's'} out rows before" if before else ""
+        unsure = f"{' and '.join(before)} drop{'' if before[1:] else 's'} rows before that" if before else ""
         packs = own.eval_sample_packing is not False
         shuffled = own.shuffle_merged_datasets and not own.curriculum_sampling
         return HeldOut("val_set_size", float(size), own.seed, False, shuffled, unsure=unsure, packs=packs)
@@ -254,7 +254,7 @@ class Axolotl(Trainer):
             kept = parts.completion(rendered, tools.tokenizer, size).kept
         least = recipe.length.min_tokens or 2
         runs = parts.chunks(kept, size, least)
-        short = f"{len(tokens)} tokens: Axolotl drops what has fewer than {least} (min_sample_len)"
+        short = f"{len(tokens)} tokens: Axolotl drops texts of fewer than {least} (min_sample_len)"
         notes = (f"sequence_len {size} cuts the text into {len(runs)} rows",) if len(runs) > 1 else ()
         ranges = tuple(one for run in runs for one in run)
         return label_rules.on_ids(tokens, mask, ranges, None if runs else short, notes)
@@ -406,7 +406,7 @@ def _sampled(own: AxolotlOptions) -> str:
 
     A config that names no seed leaves it None: schemas/validation.py set_default_seed runs where the key is written.
     """
-    drawn = "without a seed, so others in each run" if own.seed is None else f"with seed {own.seed}"
+    drawn = "without a seed, so it differs in each run" if own.seed is None else f"with seed {own.seed}"
     share = f"Axolotl takes {own.weight:.4g} of the rows (weight), rounded down and at least one"
     return f"{share}, from a shuffle {drawn}; sftui shows them all"
 
@@ -419,5 +419,5 @@ def _pretrains(recipe: Recipe) -> bool:
 def _windowed(tokens: Tokens, mask: label_rules.Drawn, recipe: Recipe, tools: Toolbox) -> Labels:
     """A text of a pretraining_dataset, trained whole."""
     kept = parts.window(len(tokens), tools.tokenizer, recipe)
-    dropped = None if kept else f"{len(tokens)} tokens: Axolotl drops what has fewer than {parts.LEAST_WINDOW}"
+    dropped = None if kept else f"{len(tokens)} tokens: Axolotl drops texts of fewer than {parts.LEAST_WINDOW}"
     return label_rules.on_ids(tokens, mask, kept, dropped)

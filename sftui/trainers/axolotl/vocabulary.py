@@ -71,7 +71,7 @@ def _with_tokens(tokenizer: LoadedTokenizer, tokens: Sequence[str], *, special: 
     (backend.add_special_tokens if special else backend.add_tokens)(wanted)
     made = _loaded(tokenizer, backend)
     names = ", ".join(f"{token} ({made.token_id(token)})" for token in new)
-    note = f"the config adds {names}: the model has no trained embedding for what is new"
+    note = f"the config adds {names}: the model has no trained embedding for new tokens"
     return LoadedTokenizer(made.facts.noting(note), made.engine) if new else made
 
 

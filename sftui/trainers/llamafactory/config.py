@@ -63,7 +63,7 @@ def number_of(value: Any) -> float:
 _typed = partial(
     table.typed,
     null="a value",
-    why="LLaMA-Factory converts no value of a YAML, and stops at the first row that needs it",
+    why="LLaMA-Factory does not convert values of a YAML, and stops at the first row that needs it",
 )
 
 
@@ -93,7 +93,7 @@ def _written_template(recipe: Recipe, path: str, value: str) -> table.Noted:
     if value.startswith(OWN):
         return {("template",): value.removeprefix(OWN)}, ()
     return {}, (
-        f"LLaMA-Factory reads no {value}: give the tokenizer's folder that chat template and leave `template` out",
+        f"LLaMA-Factory does not read {value}: put that chat template into the tokenizer's folder and omit `template`",
     )
 
 
@@ -136,7 +136,7 @@ def _in_entry(recipe: Recipe, path: str, value: Any) -> table.Noted:
     if path == "data.role_map":
         seen = list(value.values())
         twice = sorted({role for role in seen if seen.count(role) > 1})
-        return {}, tuple(f"LLaMA-Factory takes one tag a role: {role} has several" for role in twice)
+        return {}, tuple(f"LLaMA-Factory supports one tag per role: {role} has several" for role in twice)
     return {}, ()
 
 

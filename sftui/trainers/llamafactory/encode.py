@@ -285,7 +285,7 @@ def _refuse_media(contents: Sequence[str], template: SlotTemplate) -> None:
             raise TemplateError(
                 f"the row says {place} and brings none of them",
                 why=f"under the template {template.name} LLaMA-Factory counts them, and stops: they do not match",
-                fix=f"write {place} in another way, or take the template of a model for texts",
+                fix=f"write {place} differently, or use the template of a text model",
             )
 
 

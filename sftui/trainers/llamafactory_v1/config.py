@@ -39,7 +39,7 @@ STRATEGIES = {
 
 
 _typed = partial(
-    table.typed, null="refused", why="LLaMA-Factory converts no value of a YAML, and stops where it needs it"
+    table.typed, null="refused", why="LLaMA-Factory does not convert values of a YAML, and stops where it needs to"
 )
 
 
@@ -76,7 +76,7 @@ KEYS = table.keys_read(TABLE)
 
 
 UNSUPPORTED = {
-    "trust_remote_code": "sftui runs no code of a tokenizer's",
+    "trust_remote_code": "sftui runs no code from a tokenizer's folder",
     "model_class": "`cls` and `other` are for other models than language models",
 }
 """Keys about data that sftui does not model, and why, where they are set to something."""

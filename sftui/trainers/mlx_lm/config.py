@@ -37,7 +37,9 @@ FLAGS: Mapping[str, str] = {
 """The flags of mlx_lm.lora for keys of the table; `--mask-prompt` can only be set."""
 
 
-_typed = partial(table.typed, null="nothing", why=f"{TITLE} converts no value of a YAML, and stops where it needs it")
+_typed = partial(
+    table.typed, null="nothing", why=f"{TITLE} does not convert values of a YAML, and stops where it needs to"
+)
 
 
 def _written_mask(recipe: Recipe, path: str, value: str) -> table.Keys | None:

@@ -114,7 +114,7 @@ def detect(rows: Sequence[Row], data: Data, mapping: Mapping[str, str], by_itsel
     if double is not None:
         return refusal(
             f"{TITLE} stops: two columns would be called `{visible(double)}`",
-            "`columns` (data.fields) renames one to the name that another has",
+            "`columns` (data.fields) gives one column the name of another",
             "rename or remove the other one",
         )
     renamed = dict(zip(last, columns))

@@ -21,8 +21,8 @@ class SftOptions(Own):
 class TrlOptions(SftOptions):
     """Those that unsloth_zoo's preparation, which takes the place of TRL's, does not read."""
 
-    shuffle_dataset: bool = knob(False, "rows are shuffled before they are packed, and the packs once more")
-    seed: int | None = knob(42, "the seed by which they are shuffled; null: another in each run")
+    shuffle_dataset: bool = knob(False, "rows are shuffled before packing, and the packs again after it")
+    seed: int | None = knob(42, "the shuffle seed; null: a new one each run")
 
 
 BEST_FIT: Changes = (("pack.strategy", "bfd"), ("pack.isolate", True), ("batch.flatten", True))

@@ -164,10 +164,10 @@ def refuse_arguments(conversation: Conversation, trainer: str) -> None:
             raise RecipeError(f"{trainer} stops at `{name}` in chat_template_kwargs", why=why, fix=fix)
     for name, value in kwargs.items():
         if name in ACTING and (value or (name in ("tools", "chat_template") and value is not None)):
-            why = "it is an argument of apply_chat_template, no variable of the template"
+            why = "it is an argument of apply_chat_template, not a variable of the template"
             raise RecipeError(unknown.format(name), why=why, fix=fix)
     if "tools" in kwargs and conversation.tools is not None:
-        raise RecipeError(unknown.format("tools"), why="there they take the place of the tools column", fix=fix)
+        raise RecipeError(unknown.format("tools"), why="there they replace the tools column", fix=fix)
 
 
 def refuse_empty_tools(row: Row, detected: Detection, conversation: Conversation, trainer: str) -> None:

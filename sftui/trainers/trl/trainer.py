@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
 STOPS, UNKNOWN = "TRL stops at this row", "sftui does not model this row"
 REPEATS = (
-    "before 1.14 TRL's wrapped packing of ready ids that were never in a file (Dataset.from_list) repeats the ids of"
-    " the first 1,000 rows in each later group; shown is what it makes of a file"
+    "before 1.14 TRL's wrapped packing repeats, for ready ids that were never in a file (Dataset.from_list),"
+    " the ids of the first 1,000 rows in each later group; sftui shows what it makes of a file"
 )
 """trl 1.13.0, data_utils.py `_pack_wrapped`: `values` of a slice are those of the whole table."""
 TEXT_BESIDE = "text_beside"
@@ -205,7 +205,7 @@ class Trl(CollatorTrainer):
             length = replace(length, over="cut_right", max=length.max if recipe.pack.strategy == "bfd" else None)
         kept, dropped = label_rules.keep(len(tokens), length)
         if packing and not len(tokens):
-            dropped = "it holds no token: packing leaves it out"
+            dropped = "it has no token: packing leaves it out"
         # The drop step runs right after truncation and is skipped with it (no max_length, or packing).
         drops = length.drop_unlabelled and length.max is not None and not packing
         notes = () if rendered.exact else ("who wrote which token is a best effort here",)
@@ -249,8 +249,8 @@ def _refuse_messages(conversation: Conversation, first_is_chat: bool | None) -> 
     if first_is_chat is False:
         raise RecipeError(
             STOPS,
-            why="its first row is text, or messages without a role, so that an EOS token is put to every completion as"
-            " to a text, and this one holds messages",
+            why="its first row is text, or messages without a role, so TRL appends an EOS token to every completion"
+            " as to text, but this one has messages",
             fix="give every row the same shape, and every message a role",
         )
     if not all(_has_role(conversation, number) for number in {0, prompt} if number < len(conversation.messages)):

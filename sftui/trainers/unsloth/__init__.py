@@ -23,7 +23,7 @@ class UnslothOptions(SftOptions):
     trl_version: str | float | None = knob(
         None, "the installed TRL, on which Unsloth before 2026.10 depends for prompt and completion"
     )
-    force_match: bool = knob(True, "markers are found with white space around them taken off")
+    force_match: bool = knob(True, "white space around the markers is stripped before they are searched")
     mask_out_tokens: tuple[str, ...] = knob((), "tokens that are masked inside responses")
 
 

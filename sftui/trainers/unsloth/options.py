@@ -79,7 +79,7 @@ def _said_in_responses(recipe: Recipe, path: str, value: Any) -> table.Keys | No
 def _splitting(recipe: Recipe, path: str, value: Any) -> table.Noted | None:
     if value != "bfd_split" or splits(recipe.preset):
         return None
-    return {}, ("pack.strategy = 'bfd_split' came with TRL 1.0, and this Unsloth brings an older one",)
+    return {}, ("pack.strategy = 'bfd_split' came with TRL 1.0, but this Unsloth uses an older one",)
 
 
 TABLE = (

@@ -59,7 +59,8 @@ class RowDifference:
             return f"{where}: the trainer makes {self.theirs[0]} pieces, sftui {self.ours[0]}"
         if self.unit == "pack":
             return (
-                f"{where}: only {'the trainer' if self.what is DifferenceKind.DROPPED_BY_SFTUI else 'sftui'} makes it"
+                f"{where}: only {'the trainer' if self.what is DifferenceKind.DROPPED_BY_SFTUI else 'sftui'}"
+                " produces it"
             )
         return f"{where}: {self.what.value}{f': {self.detail}' if self.detail else ''}"
 

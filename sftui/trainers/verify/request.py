@@ -45,7 +45,7 @@ def make_request(
         json.dumps(list(rows))
     except (TypeError, ValueError) as error:
         raise RecipeError(
-            "the rows cannot be handed to the trainer", why=str(error).lower(), fix="verify on JSON data"
+            "the rows cannot be passed to the trainer", why=str(error).lower(), fix="verify on JSON data"
         ) from error
     request: dict[str, Any] = {
         "rows": list(rows),
@@ -106,7 +106,7 @@ def tokenizer_files(recipe: Recipe, folder: Path) -> Path:
     if place.folder is None:
         fix = "name its folder" if place.kind == "hub" else "name the folder of the model it was made from"
         raise TokenizerError(
-            f"the files of {name} are not at hand for the trainer",
+            f"the trainer cannot find the files of {name}",
             why="trainers read a folder of tokenizer files",
             fix=fix,
         )

@@ -27,7 +27,7 @@ class VerlOptions(Own):
     video_key: str = knob("videos", "the column of videos, at which verl stops without a processor")
     train_max_samples: int | None = knob(None, "rows after this many are not read; null: all are", minimum=1)
     shuffle: bool = knob(False, "those rows are drawn instead of the first ones")
-    seed: int | None = knob(None, "the seed by which they are drawn; null: others in each run")
+    seed: int | None = knob(None, "the seed for drawing them; null: a new one each run")
     custom_chat_template: str | None = knob(None, "the chat template itself, as the config holds it")
 
 

@@ -33,7 +33,7 @@ PAD_MODES = ("no_padding", "right")
 
 def _typed(key: str, knob: str, kind: type, write: table.Write | None = None) -> table.KeyEntry:
     """Where a number is null, verl stops; of a text, that says nothing."""
-    why = f"{TITLE} converts no value, and stops where it needs it"
+    why = f"{TITLE} does not convert values, and stops where it needs to"
     return table.typed(key, knob, kind, null="nothing" if kind is str else "refused", why=why, write=write)
 
 
@@ -232,10 +232,10 @@ def _of_script(path: str, text: str, preset: Recipe, known: KnownKeys) -> Opened
     notes: list[KeyNote] = []
     for one in command.overrides:
         if one.sign == "~":
-            notes.append(KeyNote(one.key, None, KeyUse.UNSUPPORTED, "taken out of the config: sftui does not model it"))
+            notes.append(KeyNote(one.key, None, KeyUse.UNSUPPORTED, "removed from the config: sftui does not model it"))
             continue
         if one.open and (one.key in KEYS or one.key in NO_KNOB):
-            given = "the script is given it when it is run"
+            given = "the script gets it as an argument when it runs"
             if one.key == "data.train_files":
                 fix = "write the path into the script, or open the data with --trainer verl"
                 raise RecipeError(f"it is not known which file `{one.value}` is", where=path, why=given, fix=fix)
@@ -248,16 +248,16 @@ def _of_script(path: str, text: str, preset: Recipe, known: KnownKeys) -> Opened
         _put(config, f"defaults.{one.key}" if one.key in GROUPS else one.key, one.value)
     notes += [_note(key, value, known, config) for key, value in _leaves(config)]
     notes += [
-        KeyNote(word, None, KeyUse.UNSUPPORTED, "words that the script is given when it is run")
+        KeyNote(word, None, KeyUse.UNSUPPORTED, "words that the script gets as arguments when it runs")
         for word in command.others
         if word.startswith("$")
     ]
     remarks = (OLD,) if command.module.startswith("fsdp") else ()
     if {"--config-path", "--config-name", "-cp", "-cn"}.intersection(other.split("=")[0] for other in command.others):
-        remarks = (*remarks, "the script names a config of its own, which is not read: open that file instead")
+        remarks = (*remarks, "the script names its own config, which is not read: open that file instead")
     dataset = _dataset(config, table.read_into(preset, TABLE, config, path), path)
     if any("$" in one and not one.startswith(("$@", "$*", "${@", "${*")) for one in command.others):
-        config["?"] = "the script is given words when it is run"
+        config["?"] = "the script gets arguments when it runs"
     return OpenedConfig(preset.trainer, path, text, (dataset,), tuple(notes), remarks, config=config)
 
 
@@ -344,7 +344,7 @@ def _rows(draft: Draft) -> table.Keys:
     data = facts.data or "DATA.parquet"
     if facts.file and facts.loader != "parquet":
         draft.notes.append(
-            "verl reads Parquet alone: write the rows with `sftui convert DATA -o OUT.parquet`, and name that file"
+            "verl reads only Parquet: write the rows with `sftui convert DATA -o OUT.parquet`, and name that file"
         )
     for ours, key in COLUMNS.items():  # what the rows' own columns are called
         if facts.fields.get(ours, ours) not in ("", ours):

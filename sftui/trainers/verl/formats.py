@@ -24,8 +24,8 @@ NO_INDICES = "TypeError: string indices must be integers, not 'str'"
 FORMATS = ("auto", "messages")
 """How it may read rows (data.format)."""
 NO_PARQUET = (
-    "verl reads Parquet alone: shown is what pandas stores of these rows (DataFrame.to_parquet), where each object of a"
-    " place has the keys of all, null where it has none"
+    "verl reads only Parquet: sftui shows what pandas stores of these rows (DataFrame.to_parquet), where every"
+    " object in the same place has the keys of all, with null for missing ones"
 )
 MEDIA = {"images": "image_key", "videos": "video_key"}
 CONVERT = "make messages of the rows with `sftui convert`, or set data.messages_key to their column"
@@ -43,11 +43,11 @@ def detect(rows: Sequence[Row], recipe: Recipe) -> Detection:
         shown = ", ".join(f"`{name}`" for name in list(columns)[:6]) or "none"
         return refusal(
             f"verl stops at this dataset: it has no column `{messages}`",
-            f"it asks for it before it reads a row (KeyError: '{messages}'); there are {shown}",
+            f"it looks for it before it reads a row (KeyError: '{messages}'); there are {shown}",
             CONVERT,
         )
     if recipe.data.format not in FORMATS:
-        what = f"data.format is {recipe.data.format}, and verl reads messages alone"
+        what = f"data.format is {recipe.data.format}, but verl reads only messages"
         return refusal(what, fix="set data.format to auto")
     found = {ours: column for ours, column in fields.items() if column in columns}
     return Detection(

@@ -38,12 +38,12 @@ THINKS = (
     "verl passes enable_thinking = true to every template: data.enable_thinking_default is the text `none` in"
     " its own config, which Python treats as true"
 )
-OVERRULED = "data.enable_thinking_default is put over the enable_thinking of data.apply_chat_template_kwargs"
+OVERRULED = "data.enable_thinking_default overrides the enable_thinking of data.apply_chat_template_kwargs"
 PROCESSOR = (
     "the tokenizer's folder has a processor: if verl knows its class (Qwen-VL's, GLM-V's, Mllama's, Gemma 4's)"
     " it renders and encodes with it, with contents as lists of parts; what is shown uses the tokenizer alone"
 )
-PADDED = "verl's engines take pad_mode no_padding alone: with `right` they stop at the first batch (AssertionError)"
+PADDED = "verl's engines support only pad_mode no_padding: with `right` they stop at the first batch (AssertionError)"
 MISMATCH = "AssertionError: MultiTurnSFTDataset apply_chat_template to each turn separately and concat `input_ids`"
 
 
@@ -204,13 +204,13 @@ def _mismatched(tokens: Tokens, at: int, conversation: Conversation, recipe: Rec
     where = messages[number].origin if 0 <= number < len(messages) else "the row"
     place = f"{where} (`{visible(clip(messages[number].role, 40))}`), token {at:,}"
     if VerlOptions.of(recipe).ignore_input_ids_mismatch:
-        note = f"the messages one by one give other ids than the whole, first in {place}; trained are those one by one"
+        note = f"the messages one by one give other ids than the whole, first in {place}; verl trains those one by one"
         return replace(tokens, notes=(*tokens.notes, note))
     raise RecipeError(
         f"verl stops at this row: its messages rendered one by one give other ids than the whole, first in {place}",
         why=MISMATCH,
-        fix="give a template that writes each message alike alone and in the row (model.custom_chat_template), or set"
-        " own.ignore_input_ids_mismatch to true (data.ignore_input_ids_mismatch)",
+        fix="use a template that writes each message the same alone and in the row (model.custom_chat_template), or"
+        " set own.ignore_input_ids_mismatch to true (data.ignore_input_ids_mismatch)",
     )
 
 

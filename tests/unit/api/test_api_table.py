@@ -108,7 +108,7 @@ def test_weights_are_reachable_everywhere() -> None:
         assert "loss_weights" in table.to_dataset().column_names
         [batch] = data.batches(1)
         assert batch.weights is not None and tuple(batch.weights[0]) == row.loss_weights
-        assert "loss weights are for a loss of your own" in " ".join(data.notes)
+        assert "loss weights are for your own loss" in " ".join(data.notes)
         assert "×0.3" in row._repr_html_()
     with sftui.open(rows, **GIVEN) as data:
         assert data[0].loss_weights is None and "loss_weights" not in data.encode().schema.names

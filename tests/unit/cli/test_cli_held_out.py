@@ -40,7 +40,7 @@ def test_without_a_seed_no_row_is_marked_and_the_key_is_named(
     monkeypatch.chdir(tmp_path)
     for words in (("encode", "-o", "-"), ("check",), ("show", "--row", "3"), ("compare", "--with", "axolotl@0.19")):
         done = sftui(words[0], "c.yml", "--trainer", "axolotl", *words[1:])
-        assert "each run draws others without `seed` (set it)" in done.err + done.out, words
+        assert "without `seed` each run draws others (set it)" in done.err + done.out, words
         assert "seed 42" not in done.err + done.out and '"split": "evaluation"' not in done.out
 
 
@@ -156,7 +156,7 @@ def test_show_does_not_go_through_large_data(
     key = "val_size" if trainer == "llamafactory" else "val_set_size"
     done = sftui("show", file, "--trainer", trainer, "--row", 3)
     assert done.code == 0 and "evaluation" not in done.out
-    assert f"sftui: rows set aside for evaluation ({key}) are not marked: {why}\n" in done.err
+    assert f"sftui: rows held out for evaluation ({key}) are not marked: {why}\n" in done.err
 
 
 def test_show_of_a_config_that_holds_nothing_out_reads_no_other_row(
@@ -219,7 +219,7 @@ def test_compare_of_some_rows_does_not_prepare_the_others(
     file, trainer = config
     made, done = compared(sftui, file, "--trainer", trainer, "--with", "trl@1.16", "--max-rows", "12")
     unsure = trainer == "axolotl"
-    told = "A axolotl@0.21: rows set aside for evaluation (val_set_size) are not marked: every row must be prepared to"
+    told = "A axolotl@0.21: rows held out for evaluation (val_set_size) are not marked: every row must be prepared to"
     assert (told in done.err) == unsure
     aside = set() if unsure else aside_of(sftui, file, trainer) & set(range(12))
     assert made["evaluation_differing_rows"] == len(aside) and made["sides"][0]["evaluation_rows"] == len(aside)
@@ -240,9 +240,7 @@ def test_rows_of_a_side_whose_config_names_other_datasets_are_not_marked(
     monkeypatch.chdir(tmp_path)
     base = ("d.jsonl", "-t", "builtin:chatml", "--trainer", "axolotl")
     made, done = compared(sftui, *base, "--set", "length.max=96", "--with", "two.yml")
-    assert (
-        "B two.yml: rows set aside for evaluation (val_set_size) are not marked: the rows of the config's" in done.err
-    )
+    assert "B two.yml: rows held out for evaluation (val_set_size) are not marked: the rows of the config's" in done.err
     assert made["evaluation_differing_rows"] == 0 and not any(side["evaluation_rows"] for side in made["sides"])
     (tmp_path / "two.yml").write_text(AXOLOTL + "val_set_size: 0.1\nseed: 42\n")
     made, done = compared(sftui, *base, "--set", "length.max=96", "--with", "two.yml")
@@ -293,4 +291,7 @@ def test_verl_draws_the_rows_that_it_reads(
     assert "31 warnings" in checked.out and "raise data.train_max_samples" in checked.out, checked.out
     (tmp_path / "c.yaml").write_text(text % "")
     done = sftui("encode", "c.yaml", "--trainer", "verl", "--set", "batch.size=2", "-o", "-")
-    assert "are not told from those that are not read: each run draws others without `data.seed` (set it)" in done.err
+    assert (
+        "cannot be told apart from those that are not read: without `data.seed` each run draws others (set it)"
+        in done.err
+    )

@@ -162,7 +162,7 @@ def test_the_share_that_weight_takes_is_told(version: str, weight: float | None)
     if weight is None:
         assert not told and not held.unsure
     else:
-        assert "seed 7; sftui shows them all" in told[0] and held.unsure == "weight leaves out rows before"
+        assert "seed 7; sftui shows them all" in told[0] and held.unsure == "weight drops rows before that"
 
 
 @pytest.mark.parametrize("weight", ["0", "2", "-1", ".nan"])

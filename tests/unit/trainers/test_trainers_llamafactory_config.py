@@ -311,7 +311,7 @@ def test_the_entry_says_how_rows_were_found(found: dict[str, Any], entry: dict[s
         ("length.over", "drop", "has no key"),
         ("render.template", "file:x.jinja", "reads no file:x.jinja"),
         ("mask.rule", "completion", "has no key"),
-        ("data.role_map", {"a": "user", "b": "user"}, "one tag a role"),
+        ("data.role_map", {"a": "user", "b": "user"}, "one tag per role"),
         ("data.format", "text", "no formatting"),
     ],
 )

@@ -79,7 +79,7 @@ def test_a_first_row_of_messages_keeps_the_eos_from_every_text() -> None:
 def test_after_a_first_row_of_text_a_completion_of_messages_stops_trl(first: dict[str, Any]) -> None:
     """AttributeError: 'list' object has no attribute 'endswith'."""
     later = inspected([first, SPOKEN])[1]
-    assert "stops at this row" in told(later) and "EOS token is put to every completion" in told(later)
+    assert "stops at this row" in told(later) and "TRL appends an EOS token to every completion" in told(later)
 
 
 @pytest.mark.parametrize(

@@ -280,7 +280,7 @@ def test_what_no_knob_says_is_told() -> None:
         return " ".join(notes_of(recipe))
 
     assert "the text `none`" in told() and "the rows that fill none" in told()
-    assert "is put over the enable_thinking of" in told(render__kwargs={"enable_thinking": False})
+    assert "overrides the enable_thinking of" in told(render__kwargs={"enable_thinking": False})
     assert "AssertionError" in told(batch__flatten=False, batch__pad_to="max")
 
 

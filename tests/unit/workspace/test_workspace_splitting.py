@@ -146,7 +146,7 @@ def test_a_row_is_compared_without_going_through_all_of_them(session: Ready) -> 
     [told] = [event for event in answers if event is not None]
     assert session.split is UNSETTLED and not told.comparison.evaluation_differs
     why = "are not marked: every row must be prepared to know which"
-    assert told.unmarked == (f"rows set aside for evaluation (val_set_size) {why}",) * 2
+    assert told.unmarked == (f"rows held out for evaluation (val_set_size) {why}",) * 2
 
 
 def test_repairs_move_what_is_held_out_and_nothing_else_does(data: Path) -> None:
