@@ -232,8 +232,8 @@ _FLAT = {"name": "get_weather", "arguments": {"city": "Paris"}}
 ROW003 = loud(
     "template-refuses-row",
     "the chat template fails on this row",
-    "Rendering raises an error, for a reason other than the order of roles: a key the template needs is missing or has the"
-    " wrong type.",
+    "Rendering raises an error, for a reason other than the order of roles: a key the template needs is missing or has"
+    " the wrong type.",
     data="correct what the template cannot read, or use another template",
     repair=("parse-json", "wrap-calls", DROP),
     bad=case(GOOD, GOOD, chat(("user", {"a": 1}), "yes"), template="chatml"),

@@ -144,7 +144,7 @@ def test_an_empty_conversation_is_refused_in_transformers_words() -> None:
 def test_what_the_template_says_reaches_the_user_with_the_roles() -> None:
     template = compile_template("{{ raise_exception('No system, please.') }}", "t")
     with pytest.raises(
-        TemplateError, match=r"refuses this conversation: No system, please, because its roles are system, user"
+        TemplateError, match=r"rejects this conversation: No system, please, because its roles are system, user"
     ):
         template.text([{"role": "system"}, {"role": "user"}], variables={})
 
