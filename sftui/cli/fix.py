@@ -43,7 +43,7 @@ def folder_for(folder: str, options: OpenOptions, inputs: Inputs) -> str:
         named = Path(options.paths[0] if options.config is None else options.config.path)
         place = (named.parent if named.exists() else Path()) / f"{named.stem}-fixed"
         if place.exists():
-            raise ExportError(f"{place} is there already", fix="name a new folder with --fix DIR")
+            raise ExportError(f"{place} already exists", fix="name a new folder with --fix DIR")
         folder = str(place)
     if folder == STDOUT:
         raise ExportError("a fix is several files, which do not fit on stdout", fix="name a folder with --fix DIR")

@@ -102,7 +102,7 @@ def _marked(file: str | None) -> tuple[int, ...]:
         return ()
     from sftui.workspace.marks import MOST_MARKS, read_marks
 
-    text = read_side_file(file, "the file of marks", ExportError, most=MOST_MARKS)
+    text = read_side_file(file, "the marks file", ExportError, most=MOST_MARKS)
     return read_marks(text, file).rows_with("drop")
 
 

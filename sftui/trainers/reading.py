@@ -185,7 +185,7 @@ def keyless(rows: Sequence[Row], preset: str) -> tuple[str, ...]:
     if reader is None or not held or reader.library != "pandas":
         return ()
     path = _keyless(place_of(held))
-    so = "where the whole file is so, pandas cannot store it as Parquet (ArrowNotImplementedError); leave the key out"
+    so = "if the whole file is like this, pandas cannot store it as Parquet (ArrowNotImplementedError); omit the key"
     return () if path is None else (f"every object at {visible(path)} of the first rows has no keys: {so}",)
 
 

@@ -42,7 +42,7 @@ def row_notes(inspection: Inspection) -> tuple[tuple[str, Role], ...]:
         found[aside] = Role.WARNING
     row = inspection.row
     if row.repairs and row.left_out is None:
-        found[f"repaired, the file is as it was: {visible('; '.join(row.repairs))}"] = Role.CHANGED
+        found[f"repaired; the file still has the original: {visible('; '.join(row.repairs))}"] = Role.CHANGED
     if row.skipped is not None and row.left_out is None:
         found[f"not repaired: {visible(row.skipped)}"] = Role.WARNING
     stages = (inspection, inspection.rendered, inspection.tokens, inspection.labels)

@@ -91,7 +91,7 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
         raise RecipeError(
             "the config names no dataset to fine-tune on",
             where=path,
-            why="Axolotl asks for datasets or pretraining_dataset",
+            why="Axolotl requires datasets or pretraining_dataset",
             fix="list one under `datasets`",
         )
     mistral = table.by_mistral_common(config)

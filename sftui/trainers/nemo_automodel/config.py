@@ -357,7 +357,7 @@ LOADER_RULES = {
     "dataloader": KeyRules(
         ("batch_size", "collate_fn"),
         (
-            Remark("collate_fn", "another collator than default_collater", _other_collator),
+            Remark("collate_fn", "a collator other than default_collater", _other_collator),
             *(Remark(key, "changes the order of rows alone", anything, KeyUse.PASSED) for key in ORDER),
         ),
     ),

@@ -237,7 +237,7 @@ TABLE = (*TOP, *DATASET)
 COLLATORS = ("padded_collate_sft", "padded_collate_packed")
 RULES = KeyRules(
     ("batch_size", "pad_to_multiple_of", "collate_fn"),
-    (Remark("collate_fn", "another collator than padded_collate_sft", lambda name: not str(name).endswith(COLLATORS)),),
+    (Remark("collate_fn", "a collator other than padded_collate_sft", lambda name: not str(name).endswith(COLLATORS)),),
     passed=("packed",),  # stands at the top in some configs and is referred to from the dataset
     unread="has no recipe that reads it",
 )

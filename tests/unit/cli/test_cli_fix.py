@@ -356,6 +356,6 @@ def test_a_fix_without_a_folder_goes_beside_the_data_into_none_that_is_there(sft
     words = ("check", "data/rows.jsonl", *TOK, "--trainer", "trl", "--fix")
     assert sftui(*words, "--format", "json").code == 0 and rows_of("data/rows-fixed/rows.jsonl")
     done = sftui(*words)
-    assert done.code == 2 and "data/rows-fixed is there already" in done.err and "--fix DIR" in done.err
+    assert done.code == 2 and "data/rows-fixed already exists" in done.err and "--fix DIR" in done.err
     done = sftui("check", "--fix", "data/rows.jsonl")
     assert done.code == 2 and "sftui check data/rows.jsonl --fix" in done.err
