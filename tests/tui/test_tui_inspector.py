@@ -568,7 +568,7 @@ async def test_the_header_says_what_the_findings_of_a_row_come_to(width: int) ->
         await driven.press("]")
         assert "✓ 29 of 79 tokens trained" in driven.lines[0] and "(f)" in driven.lines[0]
         await driven.press("]")
-        assert "! model won't learn to stop" in driven.lines[0]
+        assert "! no stop learned" in driven.lines[0]
         await driven.press("1", "g")
         assert "✗ text differs from your data" in driven.lines[0] and not driven.said, "said once"
 

@@ -43,9 +43,7 @@ def test_the_first_line_says_what_is_wrong_with_its_number() -> None:
 
 @pytest.mark.parametrize("width", range(44, 120))
 def test_in_no_width_the_number_or_the_key_is_lost(width: int) -> None:
-    busy = FINE._replace(
-        state="proven", found=(1, 2), verdict=("warning", "model won't learn to stop"), notes=3, mark="K keep"
-    )
+    busy = FINE._replace(state="proven", found=(1, 2), verdict=("warning", "no stop learned"), notes=3, mark="K keep")
     first, second = told(busy, width)
     assert (
         "(f)" in first

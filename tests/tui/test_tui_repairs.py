@@ -264,10 +264,7 @@ async def test_a_repair_that_changes_no_row_is_not_in_force() -> None:
 
     async with running((140, 45), Useless()) as driven:
         text = await driven.press("f", "d", "enter")
-        assert (
-            "0 of 41 rows changed, 0 dropped, 1 could not" in text
-            and "row 4 (half.jsonl line 5) stays unchanged:" in text
-        )
+        assert "0 of 41 rows changed, 0 dropped" in text and "row 4 (half.jsonl line 5) stays" in text
         await driven.press("a")
         assert driven.workspace.repairs == () and "*" not in driven.lines[0]
         assert driven.said.startswith("trim changes none of 41 rows, so it is not applied; row 4 (half.jsonl line 5)")

@@ -149,6 +149,6 @@ def test_blanks_that_are_easily_missed_are_visible() -> None:
 def test_a_share_looks_good_only_where_what_is_trained_is() -> None:
     found = {
         verdict: next(run.role for run in listed(RowSummary(1, "x", 10, 10, verdict=verdict), 60) if "%" in run.text)
-        for verdict in (None, ("warning", "model won't learn to stop"), ("error", "no answer reaches the model"))
+        for verdict in (None, ("warning", "no stop learned"), ("error", "no answer reaches the model"))
     }
     assert list(found.values()) == [Role.GOOD, Role.WARNING, Role.ERROR]
