@@ -317,15 +317,14 @@ class Storm:
         if len(marked) != 1 and " (" not in lines[0].split(" of ")[1][:30]:
             self.wrong(f"{len(marked)} rows are marked in the list")
         for one in marked:
-            listed = re.match(r"^[▸B][A-Z ]?[* ]? *(\d+) +([\d,]+)? *", one)
+            listed = re.match(r"^│?[▸B][A-Z ]?[* ]? *(\d+) +([\d,]+)? *", one)
             if listed is None or int(listed[1]) != row:
                 self.wrong(f"header says row {row}, the list {one[:30]!r}")
             figures = FIGURES.search(lines[0])
             if figures and listed and listed[2] and listed[2] != figures[2]:
                 self.wrong(f"header says {figures[0]}, the list {one[:30]!r}")
         if re.search(r"\bR\d+\.", text):
-            raw = "".join(one.split("│")[-1] for one in lines[1:-2])
-            named = re.search(r"R(\d+)\. ", raw)
+            named = re.search(r'": "R(\d+)\. ', text)
             if named and int(named[1]) != row:
                 self.wrong(f"header says row {row}, the raw row {named[0]!r}")
         self.look_for_traces()

@@ -83,7 +83,7 @@ def test_a_terminal_says_how_much_of_a_dataset_came(
     terminal = Terminal(arguments, lines=90, cwd=tmp_path, environment=environment)
     try:
         terminal.until("loading dataset org/set …", 60)
-        terminal.until("10.5 MB downloaded", 60)
+        terminal.until(lambda text: "10.5 MB" in text and "downloaded" in text, 60)
         go.set()
         terminal.until(shown, 60)
         raw = terminal.raw.decode("utf-8", "replace")

@@ -65,7 +65,7 @@ def test_open_move_zoom_shift_edit_export_quit(tmp_path: Path, columns: int, lin
             terminal.settle(0.1)
         terminal.send("h")
         terminal.until(lambda text: "was completion" in text)
-        terminal.until("hf-trainer all" if columns > 100 else "all")
+        terminal.until("trains every token" if columns > 100 else "all")
         terminal.send("x")
         terminal.until("recipe.yaml")
         terminal.send("\r")

@@ -36,7 +36,7 @@ def test_marks_survive_sigterm_and_repairs_go_to_a_new_file(tmp_path: Path) -> N
         terminal.send("]rn")
         terminal.until("note on row 1")
         terminal.send("odd [/INST]\r")
-        terminal.until("row 1: noted")
+        terminal.until("row 1: note saved")
         terminal.kill(signal.SIGTERM)
         assert terminal.wait() == 128 + signal.SIGTERM and terminal.restored() == []
     finally:
