@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -85,6 +86,7 @@ def text_lines(
         return
     yield ""
     zoom = Zoom(view)
+    table = replace(table, tagged=table.flow)  # a script looks for `<|im_end|>`, not for the screen's tag
     layout = lay_out(table, zoom, shift, width)
     state = GridState(zoom=zoom, shift=shift, cursor=-1, width=width, height=1)
     for drawn in draw_all(table, layout, state):

@@ -30,7 +30,7 @@ class RepairCount(NamedTuple):
 
 
 def repair_words(counted: RepairCount) -> str:
-    """`12 of 41,203 rows changed, 3 left out`, and how many could not be repaired."""
+    """`12 of 41,203 rows changed, 3 dropped`, and how many could not be repaired."""
     skipped = f", {counted.skipped:,} could not be repaired" if counted.skipped else ""
     return f"{counted.changed:,} of {many(counted.rows, 'row')} changed, {counted.dropped:,} dropped{skipped}"
 

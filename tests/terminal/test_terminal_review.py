@@ -49,7 +49,7 @@ def test_marks_survive_sigterm_and_repairs_go_to_a_new_file(tmp_path: Path) -> N
         terminal.send("R")
         terminal.until("[ ] map-roles")
         terminal.send("j\r")
-        terminal.until("1 of 60 rows changed, 0 left out")
+        terminal.until("1 of 60 rows changed, 0 dropped")
         terminal.until("*repaired")
         terminal.send("x\r")
         terminal.until("train-repaired.jsonl")
