@@ -92,7 +92,7 @@ def test_what_stands_inside_itself_is_refused_before_it_is_tied() -> None:
     mark = SimpleNamespace(line=2, column=4)
     loader = SimpleNamespace(_parser=SimpleNamespace(peek_event=lambda: SimpleNamespace(start_mark=mark)))
     composer = safe_yaml._bounded_composer()(loader)
-    with pytest.raises(YamlProblem, match=r"`\*a` stands inside what it stands for") as told:
+    with pytest.raises(YamlProblem, match=r"`\*a` refers to itself") as told:
         composer.return_alias(SimpleNamespace(anchor="a", value=[]))
     assert told.value.where("c.yaml") == "c.yaml line 3, column 5"
 

@@ -1,4 +1,4 @@
-"""Files that a dataset may bring: only a plain file of a bearable size is read, and nothing waits."""
+"""Files that a dataset may bring: only a regular file of a bearable size is read, and nothing waits."""
 
 from __future__ import annotations
 
@@ -77,9 +77,9 @@ def not_utf8(folder: Path) -> Path:
 
 PLACES: dict[Callable[[Path], Path], str] = {
     no_such_file: "no such file",
-    a_folder: "plain file",
-    a_pipe: "plain file",
-    a_device: "plain file",
+    a_folder: "regular file",
+    a_pipe: "regular file",
+    a_device: "regular file",
     two_kilobytes: "more than 1,024 bytes",
     a_long_name: "name too long",
     a_nul: "not a file name",
@@ -181,11 +181,11 @@ def test_json_says_what_is_wrong_as_a_value_error(shallow: None) -> None:
 
 def test_settings_that_cannot_be_read_are_told(tmp_path: Path) -> None:
     (tmp_path / "settings.yaml").symlink_to("/dev/null")
-    assert "plain file" in load_settings(tmp_path / "settings.yaml").problems[0]
+    assert "regular file" in load_settings(tmp_path / "settings.yaml").problems[0]
 
 
 def test_a_device_is_refused_before_it_is_read() -> None:
-    with pytest.raises(TemplateError, match="plain file"):
+    with pytest.raises(TemplateError, match="regular file"):
         load_template_file("/dev/null")
 
 

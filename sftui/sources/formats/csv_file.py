@@ -59,7 +59,8 @@ class CsvSource(Source):
         self._na_filter = spec.na_filter
         named = {"sep": self._separator} if self._separator == "\t" else {}
         kept = {} if spec.na_filter else {"na_filter": False}
-        self.loading = Loading.by_datasets("csv", **named, **kept)
+        if named or kept:
+            self.loading = Loading.by_datasets("csv", **named, **kept)
         self._text_stream: IO[bytes] = file.open()
         self._read_bytes = 0
         self._done = False

@@ -46,7 +46,7 @@ def test_each_side_is_explained_beside_the_first(sftui: Callable[..., Any], chat
     done = sftui("compare", chats, *TOK, "--with", "mask.rule=all", "--with", "trl", "--width", "80", "--show", "0")
     assert "why B differs from A (5 of 5 differing rows)" in done.out
     assert "5 rows: A trains" in done.out and "why C differs from A" in done.out
-    assert "trainer  A hf-trainer · C trl@1.16" in done.out and "(goes with it; trl" in done.out
+    assert "trainer  A hf-trainer · C trl@1.16" in done.out and "(follows from it; trl" in done.out
     assert max(len(text) for text in done.out.splitlines()) <= 80
 
 

@@ -53,7 +53,7 @@ def test_what_a_trainer_cannot_read_becomes_messages_and_its_config(sftui: Sftui
     before = Path(data).read_bytes()
     checked = sftui("check", data, "--trainer", "trl", *TOK)
     assert checked.code == 1 and "it raises KeyError: 'text', because" in " ".join(checked.out.split())
-    assert "✗ the trainer cannot take all 6 rows: it reads no rows of this shape (ROW009)" in checked.out
+    assert "✗ the trainer cannot use all 6 rows: the trainer does not read rows of this shape (ROW009)" in checked.out
     assert "sftui convert alpaca.jsonl" in checked.out and "-o alpaca-messages.jsonl" in checked.out
     shown = sftui("show", data, "--trainer", "trl", *TOK, "--row", "1")
     assert shown.code == 2 and "KeyError: 'text'" in shown.out
@@ -64,7 +64,7 @@ def test_what_a_trainer_cannot_read_becomes_messages_and_its_config(sftui: Sftui
         "id": 1,
         "messages": [{"role": "user", "content": "Add 1.\n1, 2"}, {"role": "assistant", "content": "4"}],
     }
-    assert "6 of 6 rows written to new.jsonl, 6 of them changed, 0 left out" in done.err
+    assert "6 of 6 rows written to new.jsonl, 6 of them changed, 0 dropped" in done.err
     assert "to-messages" in done.err and "6 first rows that the trainer did not read can be prepared now" in done.err
     assert sorted(Path("new-config").iterdir()) == [Path("new-config/recipe.yaml"), Path("new-config/trl_sft.yaml")]
     assert [line["changes"][0]["repair"] for line in rows_of("new.log.jsonl")] == ["to-messages"] * 6
@@ -156,7 +156,7 @@ def test_calls_go_to_the_trainer_that_reads_them(sftui: Sftui, here: Path) -> No
 def test_nothing_is_written_where_a_row_cannot_be_carried(sftui: Sftui, here: Path) -> None:
     data = put("rows.jsonl", [*SHAREGPT[:2], {"conversations": [{"value": "nobody's"}]}, "no row", *SHAREGPT[2:]])
     done = sftui("convert", data, "-o", "new.jsonl")
-    assert done.code == 2 and "1 of 8 rows cannot become messages, because of row 2 (rows.jsonl line 3)" in done.err
+    assert done.code == 2 and "1 of 8 rows cannot become messages, because row 2 (rows.jsonl line 3)" in done.err
     assert sorted(path.name for path in here.iterdir()) == ["rows.jsonl", "tok"]
     done = sftui("convert", data, "-o", "new.jsonl", "--drop", "unreadable", "--apply", "trim,deduplicate")
     assert done.code == 0 and [row["id"] for row in rows_of("new.jsonl")] == list(range(6))
@@ -203,10 +203,10 @@ def converted_as_lines(sftui: Sftui, data: str) -> list[dict[str, Any]]:
 def test_nothing_is_written_where_parquet_cannot_hold_a_row(sftui: Sftui, here: Path) -> None:
     data = put("rows.jsonl", [*SHAREGPT, {**SHAREGPT[0], "id": "the last"}])
     done = sftui("convert", data, "--trainer", "trl", "-t", "tok", "-o", "new.parquet")
-    assert done.code == 2 and "/id holds a string in row 6, and a number in the rows before" in done.err
+    assert done.code == 2 and "/id is a string in row 6 but a number in earlier rows" in done.err
     data = put("rows.jsonl", [SHAREGPT[0], "no row", {**SHAREGPT[0], "id": "the last"}])
     done = sftui("convert", data, "--trainer", "trl", "-t", "tok", "-o", "new.parquet", "--drop", "unreadable")
-    assert done.code == 2 and "in row 2, and a number" in done.err, "by its number in the data"
+    assert done.code == 2 and "in row 2 but a number" in done.err, "by its number in the data"
     assert sorted(path.name for path in here.iterdir()) == ["rows.jsonl", "tok"]
 
 

@@ -82,7 +82,7 @@ def test_a_port_that_is_taken_is_told(sftui: Sftui, data: Path) -> None:
 def test_what_no_page_could_show_is_told_before(sftui: Sftui, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(data.parent)
     assert "did you mean `rows.jsonl`?" in sftui("serve", "rows.jsnl", "-t", "builtin:chatml").err
-    assert "name a file" in sftui("serve", "-", "-t", "builtin:chatml").err
+    assert "give a file" in sftui("serve", "-", "-t", "builtin:chatml").err
     assert "no data was given" in sftui("serve").err
     assert "did you mean `trl`?" in sftui("serve", data, "--trainer", "trlx").err
 

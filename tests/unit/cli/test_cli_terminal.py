@@ -299,7 +299,7 @@ def test_a_pipe_that_nobody_writes_to_is_told_and_an_interrupt_ends_it(
     )
     try:
         assert process.stderr is not None
-        assert "waits for rows from the pipe pipe" in process.stderr.readline()
+        assert "waiting for rows from the pipe pipe" in process.stderr.readline()
         interrupt(process.pid, signal.SIGINT)  # a supervisor's reaches the first process alone, Ctrl-C all of them
         assert process.wait(timeout=60) == 130
     finally:

@@ -101,7 +101,7 @@ def test_rows_are_not_left_out_and_informations_stay(monkeypatch: pytest.MonkeyP
     found = (finding("CON003", BAD, DROP), finding("CON004", MILD, "trim"), finding("ROL001", BAD, "map-roles", DROP))
     force, cures, left = together(monkeypatch, *found)
     assert force == ("map-roles",) and codes(cures) == [("map-roles", ("ROL001",))]
-    assert left == [Cure("leave out 1 row", ("CON003",), "--drop CON003 asks for it", 1)]
+    assert left == [Cure("drop 1 row", ("CON003",), "--drop CON003 asks for it", 1)]
 
 
 def test_another_release_is_in_no_config(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,7 +39,7 @@ def test_tools_that_must_stay_text_are_not_parsed(tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match="parse-json would do harm under LLaMA-Factory") as told:
         refuse_harm(found, ["trim", "parse-json"])
     assert "row 1 could no longer be prepared" in told.value.why and "its tools are not JSON text" in told.value.why
-    assert told.value.fix == "leave it out", "nor would it help to convert the rows: LLaMA-Factory's tools stay text"
+    assert told.value.fix == "omit it", "nor would it help to convert the rows: LLaMA-Factory's tools stay text"
     refuse_harm(found, ["trim", "map-roles", "deduplicate"])
     refuse_harm(found, ["trim", "to-messages"])
 
@@ -48,7 +48,7 @@ def test_a_repair_that_needs_another_says_which(tmp_path: Path) -> None:
     found = opened(tmp_path, [SHAREGPT], "torchtune")
     with pytest.raises(RecipeError, match="map-roles would do harm under torchtune") as told:
         refuse_harm(found, ["trim", "map-roles"])
-    together = "add to-messages, with which it does none (--apply trim,map-roles,to-messages), or leave it out"
+    together = "add to-messages, with which it does none (--apply trim,map-roles,to-messages), or omit it"
     assert told.value.fix == together
     refuse_harm(found, ["trim", "map-roles", "to-messages"])
 

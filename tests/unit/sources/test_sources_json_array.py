@@ -140,7 +140,7 @@ def test_rows_inside_one_object(tmp_path: Path, data: bytes, monkeypatch: pytest
     assert "it is one row, as datasets reads it; if its rows are the list in data" in source.notes[-1]
     inner = open_bytes(tmp_path, data, field="data")
     assert read(inner) == [{"a": 1}, {"a": 2}]
-    assert inner.notes == ("rows are the list in the field data of t.json",)
+    assert inner.notes == ("the rows are the list in the field data of t.json",)
     for block in (7, 1 << 18):
         monkeypatch.setattr(json_layout, "BLOCK", block)
         both = (
@@ -162,7 +162,7 @@ def test_the_one_line_of_a_jsonl_is_a_row_whatever_lists_it_holds(tmp_path: Path
 
 
 def test_an_empty_list_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match=r"^t.json: holds an empty list$"):
+    with pytest.raises(SourceError, match=r"^t.json: contains an empty list$"):
         open_bytes(tmp_path, b" [\n]\n")
 
 

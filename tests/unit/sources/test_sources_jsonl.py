@@ -79,7 +79,7 @@ def test_blank_lines_are_no_rows_but_count_as_lines(tmp_path: Path) -> None:
         (b"null", "line 2 is not a JSON object but null"),
         (b"3.5", "line 2 is not a JSON object but a number"),
         (b'{"a": "\xff"}', "line 2 is not valid UTF-8: 0xff at byte offset 7 (offset 15 in the file)"),
-        (b'{"a": 1}{"a": 2}', "line 2 holds more than one JSON value, the second at column 9"),
+        (b'{"a": 1}{"a": 2}', "line 2 contains more than one JSON value, the second at column 9"),
         (b'{"a": ' + b"[" * 1_200 + b"}", "line 2 is not readable JSON"),
         (b'{"a": "\x1b"}', "line 2 is not valid JSON: invalid control character"),
         (b"{\x00}", "line 2 is not valid JSON"),
@@ -216,7 +216,7 @@ def test_what_is_written_again_or_gone_is_told(tmp_path: Path) -> None:
     os.utime(path, ns=(0, 6))
     assert source.change() == ("it was written to again, or touched", False)
     path.unlink()
-    assert source.change() == ("it is not there any more", True) and source.row(1).data == {"n": 2}
+    assert source.change() == ("it no longer exists", True) and source.row(1).data == {"n": 2}
 
 
 def test_a_growing_file_is_no_changed_one(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def test_values_become_what_json_brings_back() -> None:
     ("row", "told"),
     [
         ({"a": object()}, "object is not a JSON value"),
-        ({"a": {1: 2}}, "the key 1 is no text"),
+        ({"a": {1: 2}}, "the key 1 is not text"),
         ({"a": {3, 4}}, "set is not a JSON value"),
         ([1], "is not a dict but list"),
         (None, "is not a dict but NoneType"),
@@ -76,7 +76,7 @@ def test_rows_are_snapshots() -> None:
 
 def test_a_long_row_is_refused() -> None:
     source = ListSource([{"text": "x" * 100}], row_limit=50)
-    assert "over the limit of 50 a row" in str(source.row(0).problem)
+    assert "over the limit of 50 per row" in str(source.row(0).problem)
 
 
 def test_a_generator_is_taken_whole() -> None:

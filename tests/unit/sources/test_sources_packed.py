@@ -94,7 +94,7 @@ def test_a_damaged_file_keeps_what_could_be_read(tmp_path: Path, ending: str) ->
     assert source.count().exact
     (damage,) = source.damage
     assert (
-        "damaged: it ends before its time" in damage.why and "zstd -t" in damage.fix
+        "damaged: it ends too early" in damage.why and "zstd -t" in damage.fix
         if ending == "zst"
         else "gzip -t" in damage.fix
     )
@@ -139,7 +139,7 @@ def test_packed_lists_and_tables_cut_inside_a_row(tmp_path: Path) -> None:
     for path in (listed, table):
         source = read_through(path)
         assert len(list(source.rows())) == source.count().rows == source.damage[0].rows == 2
-        assert "ends before its time" in source.damage[0].why and not source.notes
+        assert "ends too early" in source.damage[0].why and not source.notes
 
 
 @pytest.mark.parametrize("name", ["t.jsonl.gz", "t.json", "t.csv"])
@@ -214,7 +214,7 @@ def test_unpacking_stops_before_the_disk_is_full(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(shutil, "disk_usage", lambda path: left)
     assert open_source(SourceSpec((str(path),))).row(0).data == {"n": 0}
     left = left._replace(free=1 << 29)
-    with pytest.raises(SourceError, match=r"no row of it can be read, because the temporary folder .* set TMPDIR"):
+    with pytest.raises(SourceError, match=r"none of its rows can be read, because the temporary folder .* set TMPDIR"):
         open_source(SourceSpec((str(path),)))
 
 

@@ -118,7 +118,7 @@ def test_csv_that_datasets_refuses_is_read_and_said(tmp_path: Path, monkeypatch:
     path.write_text("a,b\n1,2\n3,4,5\n6,7\n")
     source = open_source(SourceSpec((str(path),)))
     assert read(source) == [{"a": 1, "b": 2}, {"a": 6, "b": 7}]
-    assert "line 3: expected 2 fields, saw 3" in source.notes[0] and "refuses" in source.notes[0]
+    assert "line 3: expected 2 fields, saw 3" in source.notes[0] and "rejects" in source.notes[0]
     monkeypatch.setattr(csv_file, "CHUNK", 2)
     path.write_text("a\n1\n2\nx\ny\n5\n")
     source = open_source(SourceSpec((str(path),)))

@@ -100,7 +100,7 @@ def test_places_behind_the_end_are_problems_of_their_rows(tmp_path: Path) -> Non
 
 
 def test_a_row_over_the_limit_is_told(tmp_path: Path) -> None:
-    assert "over the limit of 4 a row" in rows(datatrove(tmp_path / "0.ds", DOCUMENTS), row_limit=4)[3]
+    assert "over the limit of 4 per row" in rows(datatrove(tmp_path / "0.ds", DOCUMENTS), row_limit=4)[3]
 
 
 def test_another_bin_file_is_none_of_them(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def test_a_tensor_behind_its_storage_is_refused(tmp_path: Path) -> None:
         for one in whole.infolist():
             data = whole.read(one)
             packed.writestr(one.filename, data[:100] if one.filename.endswith("data/0") else data)
-    with pytest.raises(SourceError, match="looks behind the end of its storage"):
+    with pytest.raises(SourceError, match="reaches past the end of its storage"):
         rows(tmp_path / "short.pt")
 
 

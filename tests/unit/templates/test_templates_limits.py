@@ -222,7 +222,7 @@ def test_what_is_nested_deeper_than_python_recurses_is_told(name: str) -> None:
 
 def test_a_template_that_calls_itself_is_told() -> None:
     told = said("{% macro f(n) %}{% if n %}{{ f(n - 1) }}{% endif %}{% endmacro %}{{ f(5000) }}")
-    assert "goes over its limits, because it recurses too deeply" in told
+    assert "exceeds its limits, because it recurses too deeply" in told
 
 
 def test_a_template_renders_again_after_it_went_over_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -151,7 +151,7 @@ def test_an_empty_think_block_of_the_template_is_not_trained() -> None:
                 "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}{% if messages | length == 1"
                 " %}{{ 'x' * 1100000 }}{% endif %}"
             ),
-            "goes over its limits, because it builds a value of more than 1 Mi characters",
+            "exceeds its limits, because it builds a value of more than 1 Mi characters",
         ),
         (
             "{% for m in messages %}{{ m.content }}{% endfor %}{#" + "x" * 2100 + "#}",

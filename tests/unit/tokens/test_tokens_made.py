@@ -97,7 +97,7 @@ def test_a_failure_is_one_clause(errors: str, says: str) -> None:
 
 @pytest.mark.parametrize("version", ["../x", "5.6/0", "", "latest"])
 def test_only_versions_name_a_folder(version: str) -> None:
-    with pytest.raises(SftuiError, match="is no version"):
+    with pytest.raises(SftuiError, match="is not a version"):
         made.folder_of(version)
 
 

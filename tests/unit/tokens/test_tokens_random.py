@@ -131,7 +131,7 @@ def test_compare_of_a_recipe_with_itself_says_why_it_differs(
         main(["compare", str(data), "-t", name, "--trainer", "trl", "--with", "trl"])
     out = capsys.readouterr().out
     assert ended.value.code == 1 and "why B differs from A" in out
-    cause = "the tokenizer cuts the same text otherwise each time A BPE dropout of 0.5 · B BPE dropout of 0.5"
+    cause = "the tokenizer splits the same text differently each time A BPE dropout of 0.5 · B BPE dropout of 0.5"
     assert cause in " ".join(out.split()) and "none of their settings explains it" not in out
 
 
@@ -160,7 +160,7 @@ def test_two_words_of_one_id_are_told_and_no_normalizer_is_blamed(data: Path, tm
     # Which of both an id is read as is chance, anew in each process; the row holds one or both.
     for one in check_row(made, session.checks()):
         if one.code == "TOK002":
-            assert one.sentence == f"the tokens do not spell the text: id {token} is that of {' and '.join(words)}"
+            assert one.sentence == f"the tokens do not spell the text: id {token} belongs to {' and '.join(words)}"
 
 
 @pytest.mark.parametrize(("change", "taken", "by"), [(doubled_added, 3002, "<|im_end|>"), (over_a_word, 300, "Ġre")])

@@ -105,7 +105,7 @@ def test_what_never_ends_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("sentencepiece")
     engine = SentencePieceEngine(KEPT / "bpe.model")
     monkeypatch.setattr("sftui.tokens.loading.process.ANSWERING", ANSWERING / 2400)
-    with pytest.raises(TokenizerError, match=r"was ended.*check the file"):
+    with pytest.raises(TokenizerError, match=r"was stopped.*check the file"):
         engine.ids_batch(["x y" * 300_000], False)
 
 

@@ -309,7 +309,7 @@ def test_the_entry_says_how_rows_were_found(found: dict[str, Any], entry: dict[s
         ("mask.terminator", "mask", "has no key"),
         ("length.max", None, "always has a limit"),
         ("length.over", "drop", "has no key"),
-        ("render.template", "file:x.jinja", "reads no file:x.jinja"),
+        ("render.template", "file:x.jinja", "does not read file:x.jinja"),
         ("mask.rule", "completion", "has no key"),
         ("data.role_map", {"a": "user", "b": "user"}, "one tag per role"),
         ("data.format", "text", "no formatting"),

@@ -137,7 +137,7 @@ def test_other_datasets_are_refused_with_what_they_are(name: str) -> None:
             CHAT + "dataloader: {collate_fn: my.collate}\n",
             "dataloader.collate_fn",
             KeyUse.UNSUPPORTED,
-            "another collator",
+            "a collator other than",
         ),
         (
             CHAT + "  tokenizer: {_target_: my.Tokenizer}\n",

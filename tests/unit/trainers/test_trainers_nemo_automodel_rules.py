@@ -360,7 +360,7 @@ def test_a_line_that_is_no_json_is_skipped(knobs: Mapping[str, Any], raw: str, w
 def test_the_oldest_exchanges_go_until_a_row_fits() -> None:
     made = inspected(ROUNDS, {**AGENT, "own.truncate_history": True, "length.max": 20})
     assert made.rendered is not None and "Hello." not in made.rendered.text and learnt(made) == BYE
-    assert any("leaves out 2 messages" in note for note in made.notes)
+    assert any("drops 2 messages" in note for note in made.notes)
     least = inspected(ROUNDS, {**AGENT, "own.truncate_history": True, "length.max": 3})  # not even the last one fits
     assert least.rendered is not None and least.rendered.text == made.rendered.text
     knobs = inline(TAGS, **AGENT, **{"own.truncate_history": True, "length.max": 3})

@@ -157,7 +157,7 @@ def test_commands_and_their_processes_have_it(site: Path, tmp_path: Path) -> Non
     data.write_text("".join(json.dumps(row) + "\n" for row in (ANSWERED, ASKED)))
     (tmp_path / "run.yaml").write_text(f"acme_data: {data}\nacme_tokenizer: builtin:chatml\n")
     made = sftui(site, "encode", "run.yaml", "-o", "-", "--trainers-from", "acme-sftui")
-    assert (made.returncode, "run.yaml is read as a config of acme, because" in made.stderr) == (0, True)
+    assert (made.returncode, "run.yaml is read as a acme config, because" in made.stderr) == (0, True)
     answered, asked = (json.loads(line) for line in made.stdout.splitlines())
     assert sum(label != -100 for label in answered["labels"]) == 5
     assert asked == {"row": 1, "dropped": "a person has the last word: Acme drops the row"}
@@ -208,7 +208,7 @@ def test_its_weights_reach_every_place_that_rows_reach(
     trained = sum(on)
     assert (told["labels_differing"], told["weights_differing"]) == (trained, 2 * trained), "by 0; by 0.3 and 2"
     shown = printed("show", *weighed, "--view", "text")
-    assert f"{trained} with a weight other than 1" in shown and "⟦Hi.⟨im_end⟩⏎⟧×0.3" in shown
+    assert f"{trained} with a weight other than 1" in shown and "⟦Hi.<|im_end|>⏎⟧×0.3" in shown
 
     told = json.loads(sftui(site, "check", *weighed, "--jobs", "2", "--format", "json").stdout)
     assert told["figures"]["weights"]["by_weight"] == {"0.3": trained, "2": trained}

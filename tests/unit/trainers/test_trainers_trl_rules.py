@@ -124,7 +124,7 @@ def test_a_role_that_is_no_text_is_the_templates_to_judge(role: Any, key: str, t
 
 def test_a_text_column_that_holds_no_text_stops_trl() -> None:
     one = inspected([{**PAIR, "text": None}])[0]
-    assert one.problem is not None and "no text" in one.problem.what
+    assert one.problem is not None and "not text" in one.problem.what
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ def test_what_cannot_be_opened_again_stays_open(open_workspace: Callable[..., An
     heard.wait(ev.RowReady, proven_row)
     data.unlink()
     workspace.reopen()
-    told = heard.wait(ev.SourceChanged, lambda e: "opened again" in e.problem.what)
+    told = heard.wait(ev.SourceChanged, lambda e: "reopened" in e.problem.what)
     assert "does not exist" in told.problem.what and told.problem.fix == "what was open before still is"
     assert heard.wait(ev.RowReady, lambda e: e.version == workspace.version).inspection.row.data is not None
 

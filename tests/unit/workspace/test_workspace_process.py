@@ -72,10 +72,10 @@ def test_a_row_that_was_answered_is_asked_for_again_after_a_crash_elsewhere(open
     workspace.request_row(7)
     assert heard.wait(ev.RowReady).inspection.row.index == 7
     workspace.ask(rq.SummariesRequest, 0, 20)
-    assert "started again" in heard.wait(ev.WorkerFailed).problem.fix
+    assert "restarted" in heard.wait(ev.WorkerFailed).problem.fix
     assert heard.wait(ev.RowReady).inspection.row.index == 7
     # The list, asked for again behind the row, ends the worker again: it is not asked for a third time.
-    assert "started again" in heard.wait(ev.WorkerFailed).problem.fix
+    assert "restarted" in heard.wait(ev.WorkerFailed).problem.fix
     assert heard.rest(1.0) == []
     workspace.request_row(8)
     assert heard.wait(ev.RowReady).inspection.row.index == 8

@@ -14,5 +14,5 @@ def test_a_token_is_found_as_it_is_shown() -> None:
     assert _token_id(tokenizer, "␣and") == _token_id(tokenizer, " and") == wanted
     assert _token_id(tokenizer, "⏎") == tokenizer.encode("\n").ids[0]
     assert _token_id(tokenizer, "<|im_end|>") == tokenizer.token_id("<|im_end|>")
-    with pytest.raises(ValueError, match="not one token"):
+    with pytest.raises(ValueError, match="not a single token"):
         _token_id(tokenizer, "␣no␣single token")
