@@ -17,11 +17,11 @@ from sftui.exports.records import as_json, record, shift_record
 from sftui.model import Inspection
 from sftui.recipe import Recipe
 from sftui.session.splitting import PREPARED, settle_split
-from sftui.text import share, visible
+from sftui.text import cell_width, share, visible
 from sftui.views.cells import line, plain, wrap
 from sftui.views.draw import draw_all
 from sftui.views.grid import GridState, Zoom
-from sftui.views.layout import lay_out
+from sftui.views.layout import gutter_width, lay_out
 from sftui.views.table import make_table, weighted_tokens
 from sftui.views.words import EVALUATES, convention, evaluation_words, shift_warning, why_stopped
 
@@ -89,8 +89,11 @@ def text_lines(
     table = replace(table, tagged=table.flow)  # a script looks for `<|im_end|>`, not for the screen's tag
     layout = lay_out(table, zoom, shift, width)
     state = GridState(zoom=zoom, shift=shift, cursor=-1, width=width, height=1)
+    margin = gutter_width(width) - 2 if zoom is Zoom.TEXT else 0
     for drawn in draw_all(table, layout, state):
-        yield "".join(segment.text for segment in drawn)
+        # A text goes on in the next line behind its loss glyph alone, so that a script finds what spans lines.
+        named = margin and drawn and cell_width(drawn[0].text) == margin
+        yield "".join(segment.text for segment in drawn[1 if named else 0 :])
 
 
 def _head(inspection: Inspection, recipe: Recipe) -> str:

@@ -284,10 +284,7 @@ async def test_only_keys_that_work_for_the_finding_are_offered(size: tuple[int, 
         text = await driven.press("end")
         detail, foot = text.splitlines()[-2:]
         assert (
-            detail == " a applies mask.trailing → mask"
-            and "d diff" in foot
-            and "a apply" in foot
-            and "W why" in foot
+            detail == " a applies mask.trailing → mask" and "d diff" in foot and "a apply" in foot and "W why" in foot
         )
 
 

@@ -84,7 +84,10 @@ HOSTILE: Mapping[str, tuple[bytes, str]] = {
     "an old version": (head(0, version=1), "version 1"),
     "the other byte order": (b"GGUF" + struct.pack(">IQQ", 3, 0, 0), "version 50331648"),
     "no metadata though it says so": (head(3), "damaged"),
-    "30 keys": (head(30) + b"".join(field(f"k{n}", struct.pack("<II", UINT32, n)) for n in range(30)), "more than the limit of 20"),
+    "30 keys": (
+        head(30) + b"".join(field(f"k{n}", struct.pack("<II", UINT32, n)) for n in range(30)),
+        "more than the limit of 20",
+    ),
     "a key longer than the file": (head(1) + struct.pack("<Q", 500) + bytes(40), "damaged"),
     "a long key": (head(1) + text("k" * 2_000) + bytes(64), "a key in its metadata has more than 1,024 bytes"),
     "a text past the end": (head(1) + field(TEMPLATE, string(500)), "damaged"),

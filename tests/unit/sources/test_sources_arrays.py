@@ -112,7 +112,9 @@ def test_arrays_that_unpack_to_more_than_is_held_are_not_unpacked(
 ) -> None:
     monkeypatch.setattr(arrays, "MOST_HELD", arrays.MOST_HELD >> 21)
     np.savez_compressed(tmp_path / "b.npz", input_ids=np.arange(500))
-    with pytest.raises(SourceError, match=r"its arrays have 4,\d\d\d bytes, and a compressed file cannot be read in parts"):
+    with pytest.raises(
+        SourceError, match=r"its arrays have 4,\d\d\d bytes, and a compressed file cannot be read in parts"
+    ):
         rows(tmp_path / "b.npz")
 
 

@@ -238,7 +238,11 @@ def test_the_repaired_data_and_its_log_are_written_beside(
 
 @pytest.mark.parametrize(
     ("name", "told"),
-    [("dirty.jsonl", "is the data itself"), ("out.csv", "does not name a format"), ("absent/out.jsonl", "could not be written")],
+    [
+        ("dirty.jsonl", "is the data itself"),
+        ("out.csv", "does not name a format"),
+        ("absent/out.jsonl", "could not be written"),
+    ],
 )
 def test_what_cannot_be_written_is_told(
     open_workspace: Callable[..., Any], dirty: Path, tmp_path: Path, name: str, told: str
