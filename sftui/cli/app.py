@@ -281,7 +281,7 @@ def compare() -> None:
 
 @data_command(
     CHECK,
-    "find what is wrong in the setup and in every row, and how to fix it",
+    "find what is wrong in the setup and the rows, with fixes",
     ("sftui check axolotl.yml", "what is wrong in a config and its data"),
     ("sftui check data.jsonl -t TOK --format json -o found.json", "for programs"),
     ("sftui check data.jsonl -t TOK --select TRU,LAB --fail-on warning", "selected codes, for CI"),

@@ -87,7 +87,7 @@ def _recognised(path: str, text: str) -> tuple[str, str]:
 
     found = runs(text) if is_script(path) else recognise(parse_yaml(text, path))
     if found.trainer is None:
-        ours = "sftui recipe" in found.reason
+        ours = "recipe of sftui" in found.reason
         fix = "open data with it: --recipe FILE" if ours else "say which trainer it is for: --trainer NAME"
         raise RecipeError("it is not clear which trainer this config is for", where=path, why=found.reason, fix=fix)
     return found.trainer, found.reason

@@ -195,7 +195,7 @@ def _place(recipe: Recipe) -> Location:
     return locate(named(recipe), recipe.tokenizer.revision, recipe.tokenizer.type or "")
 
 
-LIKE = "the ids are those of transformers {version}, loaded as it is recorded to load them"
+LIKE = "the ids are those of transformers {version}, loaded as recorded"
 
 
 def loaded_by(recipe: Recipe, facts: TokenizerFacts) -> str:

@@ -76,7 +76,7 @@ def detect(rows: Sequence[Row], data: Data) -> Detection:
             fix = "set data.format to messages, alpaca or sharegpt"
             return refusal(f"{TITLE} has no converter for `{data.format}` rows", why, fix)
         shown = ", ".join(visible(str(name)) for name in columns[:6])
-        why = "its converters read `instruction`, `input`, `output` or `conversations`, and it reads `messages` without"
+        why = "its converters read `instruction`, `input`, `output` or `conversations`; `messages` need no"
         return refusal(f"{TITLE} needs to be given other columns", f"{why} one; there are {shown}", "write the rows so")
     pairs = next((name for name in ("chosen_messages", "chosen") if name in columns), None)
     if kind == "messages" and "messages" not in columns:
@@ -186,7 +186,7 @@ def _sharegpt(data: Mapping[str, Any], notes: list[str]) -> tuple[tuple[Any, ...
             parts = [{"type": "tool_call", "value": json.dumps(call)} for call in listed]
             messages.append(_message("assistant", parts, 1.0))
         elif not isinstance(value, str):
-            raise _stop(f"conversations[{number}] says {type_word(value)}, no text")
+            raise _stop(f"conversations[{number}] is {type_word(value)}, not text")
         else:
             messages.append(_message(ROLES[tag], _parts(value, media), 1.0 if tag == "gpt" else 0.0))
     _all_used(media)

@@ -123,7 +123,7 @@ class _SampleWriter:
             if kind in _TEXTS:
                 value = part["value"]
                 if not isinstance(value, str):
-                    raise stop(f"the {kind} of {where} is {type_word(value)}, no text")
+                    raise stop(f"the {kind} of {where} is {type_word(value)}, not text")
                 said[kind] += self._broken_up(value)
             elif kind == "tool_call":
                 calls.append(self._call(part["value"], where))

@@ -37,7 +37,7 @@ class MsSwiftOptions(Own):
     strict: bool = knob(False, "the run stops at a row that cannot be prepared, instead of leaving it out")
     split_dataset_ratio: float = knob(0.0, "the share of the rows that is set aside for evaluation")
     data_seed: int = knob(42, "the seed by which rows are mixed and drawn")
-    dataset_shuffle: bool = knob(True, "rows are mixed before they are packed")
+    dataset_shuffle: bool = knob(True, "rows are shuffled before packing")
     dataset_sample: int | None = knob(None, "rows drawn from the dataset, #N after its name; null: all", minimum=1)
     packing_length: int | None = knob(None, "the tokens of a pack; null: max_length")
 

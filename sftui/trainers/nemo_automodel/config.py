@@ -358,7 +358,7 @@ LOADER_RULES = {
         ("batch_size", "collate_fn"),
         (
             Remark("collate_fn", "a collator other than default_collater", _other_collator),
-            *(Remark(key, "changes the order of rows alone", anything, KeyUse.PASSED) for key in ORDER),
+            *(Remark(key, "changes only the order of rows", anything, KeyUse.PASSED) for key in ORDER),
         ),
     ),
 }

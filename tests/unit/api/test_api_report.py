@@ -62,7 +62,7 @@ def test_findings_come_worst_first_with_their_rows(report: sftui.Report) -> None
 
 def test_the_verdict_is_told_everywhere_alike(report: sftui.Report) -> None:
     sentences = [one.sentence for one in report.verdict]
-    assert sentences[0] == "the trainer cannot take 9 of 67 rows: the row holds no conversation"
+    assert sentences[0] == "the trainer cannot use 9 of 67 rows: the row has no conversation"
     assert [one["sentence"] for one in report.as_dict()["verdict"]] == sentences
     flat = " ".join(str(report).split())
     assert all(" ".join(one.split()) in flat for one in sentences)

@@ -1,4 +1,4 @@
-"""Whose loss it is, against the mean over every batch that a few rows can make, and against a plain loop over rows."""
+"""Share of the loss, against the mean over every batch that a few rows can make, and against a plain loop over rows."""
 
 from __future__ import annotations
 
@@ -169,14 +169,14 @@ def test_what_is_said_of_it() -> None:
     assert (loss.over, loss.step, loss.rows, loss.unlabelled) == ("step", None, 5, 2)
     figures = replace(opened.audit().figures(), loss=replace(loss, over="batch"))
     shown = plain([cells for cells, _ in figure_lines(figures, 100)])
-    assert "Whose loss it is" in shown and " batch* " in shown and "step* " not in shown
+    assert "Share of the loss" in shown and " batch* " in shown and "step* " not in shown
     assert "2 of 5 rows have no trained token; 10 % of the batches are without one, and their loss is NaN" in shown
     assert figures_record(figures)["loss"]["without_label"] == pytest.approx(0.1)
     rarely = replace(loss, without_label=4.5e-25).sentences
     assert rarely[-1] == "2 of 5 rows have no trained token; <0.001 % of the batches are without one"
     packed = loss_of(rows[:2], {"mask.rule": "assistant", "pack.strategy": "bfd", "length.max": 1024})[1]
     assert packed.in_pack == 2 and packed.shares[0].batch == pytest.approx(packed.shares[0].step)
-    assert "about 2.0 rows a pack" in packed.sentences[1] and packed.sentences[2] == "every row has a trained token"
+    assert "about 2.0 rows per pack" in packed.sentences[1] and packed.sentences[2] == "every row has a trained token"
 
 
 def test_of_many_files_the_first_are_shown_and_what_comes_after_them() -> None:

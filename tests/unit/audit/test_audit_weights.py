@@ -48,7 +48,10 @@ def test_weights_are_counted_and_added_up() -> None:
     assert figures.weights.total == float((2 * Fraction(0.3) + 1 - Fraction(1.5)) * each)
     assert figures.received_trained == figures.trained == 4 * each
     shown = plain(drawn(figures, 100))
-    assert f"weights in the loss: {figures.weights.total:g} altogether; {3 * each} trained tokens with another" in shown
+    assert (
+        f"weights in the loss: {figures.weights.total:g} altogether; {3 * each} trained tokens with a weight other"
+        in shown
+    )
     assert "Trained tokens by weight in the loss\nweight 0.3" in shown
     assert figures_record(figures)["weights"]["by_weight"]["0.3"] == 2 * each
 

@@ -70,7 +70,7 @@ def test_a_recorder_that_fails_leaves_the_training_alone(loop: dict[str, Any], t
 
 def test_what_cannot_be_written_is_told_before_anything_is_trained(tmp_path: Path) -> None:
     (tmp_path / "b.parquet").write_text("mine")
-    with pytest.raises(ExportError, match=r"already exists; say overwrite=True"):
+    with pytest.raises(ExportError, match=r"already exists; pass overwrite=True"):
         CaptureCallback(tmp_path / "b.parquet")
     with pytest.raises(ExportError, match=r"name it OUT\.parquet"):
         CaptureCallback(tmp_path / "b.jsonl")

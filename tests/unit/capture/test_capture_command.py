@@ -87,8 +87,8 @@ def test_nothing_captured_is_one_sentence_and_no_file(sftui: Sftui, tmp_path: Pa
 @pytest.mark.parametrize(
     ("out", "why"),
     [
-        ("b.jsonl", "b.jsonl says no format that batches are written in; name it OUT.parquet"),
-        ("-", "- says no format that batches are written in; name it OUT.parquet"),
+        ("b.jsonl", "b.jsonl does not name a format for batches; name it OUT.parquet"),
+        ("-", "- does not name a format for batches; name it OUT.parquet"),
         (
             "nowhere/b.parquet",
             "nowhere/b.parquet could not be written, because there is no folder nowhere; create it, or name another"

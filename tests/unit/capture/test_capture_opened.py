@@ -58,7 +58,7 @@ def test_the_run_names_the_tokenizer_and_nothing_is_cut_or_padded_again(tmp_path
     with opened(path) as session:
         assert session.recipe.tokenizer.name == "builtin:chatml"
         assert session.recipe.batch.size == 2
-        assert "1 batch captured of mine.Trainer (torch 2.13.0, transformers 5.24.0): ids of 2 × 30" in (
+        assert "1 batch captured from mine.Trainer (torch 2.13.0, transformers 5.24.0): ids of 2 × 30" in (
             session.options.notes
         )
         one = session.inspect(1)
@@ -148,7 +148,7 @@ def test_what_is_not_known_is_said(tmp_path: Path) -> None:
     options, told = Arguments(data=(str(path),)).options()
     assert options.recipe.tokenizer.name is None
     assert told == (
-        "1 batch captured of a loop without a trainer's class (no versions known): ids of 2 × 30",
+        "1 batch captured from a loop without a trainer's class (no versions known): ids of 2 × 30",
         "they come from the data loader; what the training step does with them is not known",
         "no labels were seen in the model, a loss or the data loader: what is trained is not known",
         "the tokenizer of the run is not known: give it with -t",

@@ -106,7 +106,7 @@ def test_another_leak_is_not_hidden_by_a_known_one(sftui: Sftui, tmp_path: Path)
     lines(path, *FIRST[:3])
     done = sftui(*given, "--format", "json")
     assert done.code == 1 and codes(done) == {"DUP002"}
-    assert json.loads(done.out)["findings"][0]["sentence"].endswith("; the baseline has 1 of 2 of it")
+    assert json.loads(done.out)["findings"][0]["sentence"].endswith("; the baseline has 1 of 2")
 
 
 def test_every_repeated_conversation_answer_and_column_has_its_own_mark(sftui: Sftui, tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_an_older_baseline_is_read_and_what_it_no_longer_knows_is_told(sftui: Sf
     (tmp_path / "known.json").write_text(json.dumps(made))
     done = sftui(*given)
     assert codes(done) == {"DUP001", "EOS008"} and done.err.count("\n") == 1
-    assert "no longer knows DUP001, EOS008" in done.err and "--write-baseline" in done.err
+    assert "no longer recognises DUP001, EOS008" in done.err and "--write-baseline" in done.err
     made["version"] = 3
     (tmp_path / "known.json").write_text(json.dumps(made))
     assert "another version" in sftui(*given).err

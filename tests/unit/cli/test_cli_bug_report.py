@@ -29,7 +29,7 @@ def test_versions_recipe_and_engine_are_told(sftui: Sftui, data: Path) -> None:
     found = sections(sftui("bug-report", data, "-t", "builtin:chatml", "--trainer", "trl@1.16", "--max-length", "99"))
     assert "- sftui " in found["Versions"] and ", transformers 5." in found["Versions"]
     assert "preset trl@1.16" in found["Recipe"] and "\nlength.max: 99\n" in found["Recipe"]
-    assert "- data: 1 named (.jsonl), not read" in found["Recipe"]
+    assert "- data: 1 given (.jsonl), not read" in found["Recipe"]
     assert "builtin:chatml: " in found["Tokenizer and engine"]
     assert "gigatoken for whole datasets" in found["Tokenizer and engine"], "what the tests need is installed"
 
@@ -66,12 +66,12 @@ def test_no_row_no_path_no_secret_and_no_text_is_told(
 @pytest.mark.parametrize(
     ("words", "section", "said"),
     [
-        (("rows.jsonl", "-t", "/no/such/folder"), "Tokenizer and engine", "stops with TokenizerError: ‹path›: there"),
-        (("gone.jsonl", "-t", "builtin:no-such"), "Tokenizer and engine", "stops with TokenizerError"),
-        (("broken.yml",), "Recipe", "stops with RecipeError: ‹path› line 2, column 1"),
-        (("gone.yml",), "Recipe", "stops with "),
-        (("rows.jsonl", "--set", "mask.rle=all"), "Recipe", "stops with RecipeError"),
-        (("rows.jsonl", "--trainer", "trll"), "Recipe", "stops with "),
+        (("rows.jsonl", "-t", "/no/such/folder"), "Tokenizer and engine", "fails with TokenizerError: ‹path›: there"),
+        (("gone.jsonl", "-t", "builtin:no-such"), "Tokenizer and engine", "fails with TokenizerError"),
+        (("broken.yml",), "Recipe", "fails with RecipeError: ‹path› line 2, column 1"),
+        (("gone.yml",), "Recipe", "fails with "),
+        (("rows.jsonl", "--set", "mask.rle=all"), "Recipe", "fails with RecipeError"),
+        (("rows.jsonl", "--trainer", "trll"), "Recipe", "fails with "),
         ((), "Recipe", "data: none given"),
     ],
 )

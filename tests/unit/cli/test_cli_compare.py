@@ -107,8 +107,8 @@ def test_a_row_that_one_side_drops_is_counted_apart(sftui: Callable[..., Any], c
         (("--with", "tlr@1.16"), "did you mean `trl`?"),
         (("--with", "mask.rul=all"), "mask.rule"),
         (("--with", "none.yaml"), "cannot be read"),
-        (("--with", "trl@1.16 axolotl"), "more than one start"),
-        (("--with", "'open"), "cannot be read"),
+        (("--with", "trl@1.16 axolotl"), "more than one starting point"),
+        (("--with", "'open"), "is not valid"),
         (("--with", "tokenizer=builtin:chatlm"), "builtin:chatml"),
     ],
 )

@@ -116,7 +116,7 @@ def test_what_is_gone_already_is_of_the_cure_that_ended_it(sftui: Sftui, here: P
     _, told = fixed(sftui, "axo.yml", "--select", "TRU006,CON004,LAB002")
     codes = {cure["text"]: cure["codes"] for cure in told["cures"]}
     assert codes == {
-        "trim: cut white space at the edges of messages": ["CON004", "TRU006"],
+        "trim: trim white space at the edges of messages": ["CON004", "TRU006"],
         "remove train_on_inputs": ["LAB002"],
     }
 
@@ -210,7 +210,7 @@ def test_rows_are_left_out_only_where_asked_for(sftui: Sftui, here: Path) -> Non
     words = ("rows.jsonl", *TOK, "--trainer", "trl")
     done, told = fixed(sftui, *words)
     assert done.code == 1 and len(rows_of("fixed/rows.jsonl")) == 7 and became(told)["LAB012"] == "stays"
-    dropped = {"text": "leave out 1 row", "codes": ["LAB012"], "why": "--drop LAB012 asks for it", "drops": 1}
+    dropped = {"text": "drop 1 row", "codes": ["LAB012"], "why": "--drop LAB012 asks for it", "drops": 1}
     assert dropped in told["left"]
     done = sftui("check", *words, "--fix", "less", "--drop", "LAB012,DUP001")
     assert done.code == 0 and len(rows_of("less/rows.jsonl")) == 6 and "gone  LAB012" in done.out, done.out
@@ -303,7 +303,7 @@ def test_a_folder_that_cannot_be_made_costs_no_report(
     assert done.code == 2 and "rows.jsonl is a file, not a folder" in done.err and done.out == ""
     monkeypatch.setattr(Path, "mkdir", ends(PermissionError(13, "Permission denied")))
     done = sftui(*words, "new/fixed")
-    assert done.code == 2 and "the folder new/fixed cannot be made, because permission denied" in done.err
+    assert done.code == 2 and "the folder new/fixed cannot be created, because permission denied" in done.err
     assert "ROL001" in done.out
 
 
@@ -337,7 +337,7 @@ def test_other_formats_hold_what_was_found_and_stderr_the_fix(sftui: Sftui, here
     put("rows.jsonl", ROLES)
     done = sftui("check", "rows.jsonl", *TOK, "--trainer", "trl", "--fix", "fixed", "--format", "github")
     assert done.code == 0 and "ROL001" in done.out and "✓" not in done.out
-    assert "✓ map-roles: rename aliases" in done.err and max(map(len, done.err.splitlines())) < 400
+    assert "✓ map-roles: map role aliases" in done.err and max(map(len, done.err.splitlines())) < 400
 
 
 def test_waived_findings_stay_waived_in_the_second_check(sftui: Sftui, here: Path) -> None:

@@ -95,7 +95,9 @@ def test_format_for_the_data_leads_to_data_format(
 @pytest.mark.parametrize("command", ["show", "check", "compare", "template"])
 def test_a_shape_of_rows_as_output_format_leads_to_data_format(command: str, sftui: Sftui, data: Path) -> None:
     done = sftui(command, data, *TOK, "--format", "sharegpt")
-    assert (done.code, done.out) == (2, "") and done.err.rstrip().endswith("say --data-format sharegpt")
+    assert (done.code, done.out) == (2, "") and done.err.rstrip().endswith(
+        "use --data-format sharegpt to say how rows are read"
+    )
     done = sftui(command, data, *TOK, "--format", "txet")
     assert done.code == 2 and "--data-format" not in done.err and "'txet'" in done.err
 

@@ -225,7 +225,7 @@ def test_compare_of_some_rows_does_not_prepare_the_others(
     assert made["evaluation_differing_rows"] == len(aside) and made["sides"][0]["evaluation_rows"] == len(aside)
     for words in (("--max-rows", "12"), ("--sample", "20")):
         made, done = compared(sftui, file, "--trainer", trainer, "--with", "pack.strategy=none", *words)
-        assert done.code == 0 and ("B pack.strategy=none: rows set aside" in done.err) == unsure
+        assert done.code == 0 and ("B pack.strategy=none: rows held out" in done.err) == unsure
         assert len({side["evaluation_rows"] for side in made["sides"]}) == 1
         assert bool(made["sides"][0]["evaluation_rows"]) != unsure
 

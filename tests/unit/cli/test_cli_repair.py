@@ -66,7 +66,7 @@ def test_repaired_rows_go_to_a_new_file_with_a_log(sftui: Callable[..., Any], di
     ]
     assert [change["place"] for change in told[0]["changes"]] == ["messages[1].role", "messages[1].content"]
     assert told[0]["where"].endswith("line 3")
-    assert "2 of 5 rows written" in done.err and "1 of them changed, 3 left out" in done.err
+    assert "2 of 5 rows written" in done.err and "1 of them changed, 3 dropped" in done.err
 
 
 def test_a_dry_run_counts_and_writes_nothing(sftui: Callable[..., Any], dirty: Path, tmp_path: Path) -> None:
@@ -262,7 +262,7 @@ def test_a_row_that_cannot_be_repaired_is_kept_and_named(sftui: Callable[..., An
     told = {one["row"]: one for one in map(json.loads, log.read_text().splitlines())}
     assert "U+D83D" in told[1]["skipped"] and told[1]["changes"] == [] and "skipped" not in told[0]
     dropped = sftui(*given, "--drop", "unreadable", "-o", out, "--force")
-    assert dropped.code == 0 and len(out.read_text().splitlines()) == 2 and "1 left out" in dropped.err
+    assert dropped.code == 0 and len(out.read_text().splitlines()) == 2 and "1 dropped" in dropped.err
 
 
 def test_half_a_character_is_unreadable_wherever_it_stands(sftui: Callable[..., Any], tmp_path: Path) -> None:

@@ -117,7 +117,7 @@ def test_what_is_not_modelled_is_not_told_as_a_stop(sftui: Callable[..., Any], c
     done = sftui("encode", file, "--trainer", "ms-swift", "-o", "-")
     assert done.code == 2 and "stops the whole run" not in done.err
     assert "what ms-swift makes of row 1: sftui does not model the agent_template `kimi_k3`" in done.err
-    assert "does not model" in done.err and len(done.records()) == 2
+    assert "sftui does not know" in done.err and len(done.records()) == 2
     checked = sftui("check", file, "--trainer", "ms-swift")
     assert "ROW007" in checked.out and "cannot take" not in checked.out
 

@@ -88,7 +88,7 @@ def test_a_server_that_does_not_answer_is_waited_for_out_loud() -> None:
             assert process.stderr is not None
             told = process.stderr.readline()
             assert re.fullmatch(
-                r"sftui: waits for an answer from http://127\.0\.0\.1:\d+/t\.jsonl; Ctrl-C stops\n", told
+                r"sftui: waiting for an answer from http://127\.0\.0\.1:\d+/t\.jsonl; Ctrl-C stops\n", told
             )
             os.killpg(process.pid, signal.SIGINT)
             assert process.wait(timeout=30) == 130

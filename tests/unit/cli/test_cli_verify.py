@@ -182,7 +182,7 @@ def test_the_rules_of_the_installed_version_are_taken(
     [
         (
             {"type": "ValueError", "message": "too\nlong"},
-            "stops with ValueError: too long, because the run raised an error that sftui did not expect",
+            "fails with ValueError: too long, because the run raised an error that sftui did not expect",
         ),
         (
             {"type": "ModuleNotFoundError", "message": "No module named 'torch'"},

@@ -248,7 +248,7 @@ def test_text_and_segments() -> None:
         ),
         (
             {"messages": [USER, "x"]},
-            "line 1, messages[1]: the message is text, not a mapping; each message needs a role and content",
+            "line 1, messages[1]: the message is text, not an object; each message needs a role and content",
         ),
         (
             {"messages": [{"rol": "user", "content": "q"}]},
@@ -308,7 +308,7 @@ def chat(*roles: str) -> list[Message]:
         (("system", "user", "assistant", "tool", "assistant"), None),
         (("user", "user"), "messages[1] is `user` where an assistant message is expected"),
         (("assistant", "user"), "messages[0] is `assistant` where a user or tool message is expected"),
-        (("user", "assistant", "user"), "the last message is not the assistant's"),
+        (("user", "assistant", "user"), "the last message is not from the assistant"),
         (("system",), "there is only a system message"),
     ],
 )

@@ -65,7 +65,7 @@ def test_lists_that_python_printed_are_read(of: list[dict[str, str]]) -> None:
     assert seen.refused is None and "stored as text" in seen.reason
     made = convert(row, seen, Data())
     assert [message.content for message in made.messages] == [one.get("content", one.get("value")) for one in of]
-    assert any("as Python prints it" in note for note in made.notes)
+    assert any("Python list literal" in note for note in made.notes)
 
 
 def test_what_numpy_printed_is_named() -> None:

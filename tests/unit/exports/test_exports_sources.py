@@ -229,7 +229,7 @@ def test_a_config_names_the_same_data(trainer: str, asked: Asked, tmp_path: Path
     if trainer == "mlx-lm" and loader is not None:
         path = str(tmp_path)
     assert named.format(loader=loader, path=path) in text
-    notes = {"verl": ("verl reads Parquet alone", (None, "parquet")), "mlx-lm": ("mlx-lm reads train.jsonl", (None,))}
+    notes = {"verl": ("verl reads only Parquet", (None, "parquet")), "mlx-lm": ("mlx-lm reads train.jsonl", (None,))}
     if trainer in notes:
         note, understood = notes[trainer]
         assert any(one.startswith(note) for one in written.notes) == (loader not in understood)

@@ -134,7 +134,7 @@ def test_weights_go_by_the_text_and_by_the_message() -> None:
     assert weights_of(calls)[2.0].startswith("<tool_call>") and weights_of(calls)[1.0].endswith("Four.<|im_end|>\n")
     half = {"messages": [*CHAT["messages"][:1], {"role": "assistant", "content": "Half.", "loss_scale": 0.5}]}
     assert weights_of(inspected(half)) == {1.0: "Half.<|im_end|>\n"}
-    assert any("has no effect here" in note for note in inspected(half).notes)
+    assert any("has no effect" in note for note in inspected(half).notes)
     assert weights_of(inspected(half, own__is_binary_loss_scale=False)) == {0.5: "Half.", 1.0: "<|im_end|>\n"}
 
 

@@ -85,9 +85,7 @@ def test_without_an_environment_the_ids_are_those_that_the_version_is_recorded_t
     for mode in ("provisional", "proven"):
         loaded = load(odd, options(data), mode)
         (note,) = version_notes(loaded.facts)
-        assert note.startswith(
-            f"the ids are those of transformers {OTHER}, loaded as it is recorded to load them: by LlamaTok"
-        )
+        assert note.startswith(f"the ids are those of transformers {OTHER}, loaded as recorded: by LlamaTok")
         assert (loaded.facts.transformers, loaded.facts.state) == (OTHER, "proven")
         assert version_words(loaded.facts) == f"ids of transformers {OTHER}"
         assert loaded_by(odd, loaded.facts) == "LlamaTokenizer"
@@ -129,7 +127,9 @@ def test_a_release_of_sftui_s_own_that_nobody_read_is_told(
     recipe = changed(preset("trl@1.16"), "tokenizer.name", tokenizer(tmp_path / "plain", "PreTrainedTokenizerFast"))
     facts = load(recipe, options(data)).facts
     (note,) = (note for note in version_notes(facts) if "not verified" in note)
-    assert note.startswith("ids under transformers 5.24.0 are not verified: trl@1.16 brings it, but those of 5.99.0")
+    assert note.startswith(
+        "ids under transformers 5.24.0 are not verified: trl@1.16 implies it there and those of 5.99.0"
+    )
     assert version_words(facts) == "ids under transformers 5.24.0 are not verified"
 
 
