@@ -443,7 +443,7 @@ def template() -> None:
 
 @data_command(
     WRITE,
-    "write what reaches the model: ids, labels and masks as JSONL or Parquet",
+    "write ids, labels and masks as JSONL or Parquet",
     ("sftui encode axolotl.yml -o encoded.parquet", "every row, or every pack"),
     ("sftui encode data.jsonl -t TOK -o - --explain", "JSON lines with tokens and reasons"),
 )
@@ -462,7 +462,7 @@ def encode() -> None:
 
 @data_command(
     WRITE,
-    "write the recipe, a script, or a trainer's config with your changes",
+    "write a recipe, a script or a trainer's config with your changes",
     ("sftui export data.jsonl -t TOK --trainer trl --to trl -o config", "a config for TRL"),
     ("sftui export axolotl.yml --to preprocess -o script", "a script that prepares the data the same way"),
 )
@@ -495,7 +495,7 @@ def repair() -> None:
 
 @data_command(
     WRITE,
-    "write rows of another shape as messages, and the config that reads them",
+    "write other row shapes as messages, and the config for them",
     ("sftui convert sharegpt.json --for trl -o messages.jsonl", "for TRL, with its config"),
     ("sftui convert alpaca.json --for trl -o messages.jsonl --dry-run", "only count what would change"),
 )
@@ -528,7 +528,7 @@ def trainers() -> None:
 
 @command(
     LEARN,
-    "explain the settings of the recipe, their choices and config keys",
+    "explain recipe settings, their choices and config keys",
     ("sftui knobs", "all of them"),
     ("sftui knobs mask.rule --trainer trl", "one knob, as TRL uses it"),
     ("sftui knobs loss", "the knobs that contain a word"),

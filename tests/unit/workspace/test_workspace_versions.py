@@ -127,9 +127,7 @@ def test_a_release_of_sftui_s_own_that_nobody_read_is_told(
     recipe = changed(preset("trl@1.16"), "tokenizer.name", tokenizer(tmp_path / "plain", "PreTrainedTokenizerFast"))
     facts = load(recipe, options(data)).facts
     (note,) = (note for note in version_notes(facts) if "not verified" in note)
-    assert note.startswith(
-        "ids under transformers 5.24.0 are not verified: trl@1.16 implies it there and those of 5.99.0"
-    )
+    assert note.startswith("ids under transformers 5.24.0 are not verified: trl@1.16 brings it, but those of 5.99.0")
     assert version_words(facts) == "ids under transformers 5.24.0 are not verified"
 
 
