@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -66,7 +67,7 @@ def test_the_verdict_is_told_everywhere_alike(report: sftui.Report) -> None:
     assert [one["sentence"] for one in report.as_dict()["verdict"]] == sentences
     flat = " ".join(str(report).split())
     assert all(" ".join(one.split()) in flat for one in sentences)
-    page = report._repr_html_()
+    page = unescape(report._repr_html_())
     assert all(one in page for one in sentences)
 
 

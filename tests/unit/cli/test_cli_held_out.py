@@ -138,8 +138,8 @@ def test_show_says_which_rows_evaluate(sftui: Callable[..., Any], config: tuple[
 @pytest.mark.parametrize(
     ("config", "why"),
     [
-        ("axolotl", "to know which; `sftui encode` marks them"),
-        ("llamafactory", "to know which; `sftui encode` marks them"),
+        ("axolotl", "every row must be prepared to know which; `sftui encode` marks them"),
+        ("llamafactory", "every row must be counted to know which; `sftui encode` marks them"),
     ],
     indirect=["config"],
 )
