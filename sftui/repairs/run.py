@@ -10,7 +10,6 @@ from sftui.conversations import Detection
 from sftui.errors import RecipeError, SftuiError
 from sftui.findings.catalogue import CODES, IN_ROWS, REPAIR_OF, SCOPE_OF
 from sftui.findings.rule import TO_MESSAGES
-from sftui.findings.rules.near import DUP004, DUP005
 from sftui.model import Row
 from sftui.nearest import did_you_mean
 from sftui.repairs.catalogue import CONVERSION, DEDUPLICATE, REPAIRS
@@ -116,8 +115,7 @@ def make_plan(
 
 def _must_be_of_rows(begin: str, meant: Sequence[str]) -> None:
     """RecipeError where no row can have one of the codes: they are reported of the set-up or of the whole dataset."""
-    near = (DUP004.code, DUP005.code)  # no repair looks for them
-    scopes = {"row" if code in IN_ROWS else "dataset" if code in near else SCOPE_OF[code] for code in meant}
+    scopes = {"row" if code in IN_ROWS else SCOPE_OF[code] for code in meant}
     if "row" in scopes:
         return
     repair = next((name for code in meant for name in REPAIR_OF.get(code, ())), None)

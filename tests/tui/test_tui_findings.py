@@ -64,14 +64,6 @@ async def test_the_fix_is_applied_and_taken_back() -> None:
         assert driven.workspace.recipe == ALL and driven.main.state.status.trained == before
 
 
-async def test_a_finding_without_a_knob_says_so() -> None:
-    async with running((80, 24), recipe=ALL) as driven:
-        await driven.press("f", "end", "a")
-        assert driven.finding.code == "EOS008" and "no recipe knob fixes EOS008" in driven.said
-        await driven.press("d")
-        assert driven.main.state.open.view == "findings"
-
-
 async def test_n_goes_to_the_next_row_with_findings() -> None:
     async with running((80, 24)) as driven:
         text = await driven.press("f", ">")
