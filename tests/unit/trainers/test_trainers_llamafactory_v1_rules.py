@@ -139,7 +139,7 @@ def test_samples_whose_answer_lies_beyond_the_limit(knobs: Mapping[str, Any], ke
         ({"messages": [turn("user", "hi")]}, "the last message is not the assistant's"),
         ({"messages": [{**turn("assistant", "x"), "loss_weight": None}]}, "loss_weight of messages[0] is null"),
         ({"messages": [{"content": []}]}, "messages[0] has no role"),
-        ({"messages": [*ROUNDS[:1], said({"type": "text", "value": None})]}, "no text"),
+        ({"messages": [*ROUNDS[:1], said({"type": "text", "value": None})]}, "not text"),
         ({"messages": ROUNDS, "tools": "no json"}, "the tools are not JSON"),
         (
             {"messages": [*ROUNDS[:1], said({"type": "tool_call", "value": '{"name": 1}'})]},
