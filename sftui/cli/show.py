@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -17,11 +16,11 @@ from sftui.exports.records import as_json, record, shift_record
 from sftui.model import Inspection
 from sftui.recipe import Recipe
 from sftui.session.splitting import PREPARED, settle_split
-from sftui.text import cell_width, share, visible
+from sftui.text import share, visible
 from sftui.views.cells import line, plain, wrap
 from sftui.views.draw import draw_all
 from sftui.views.grid import GridState, Zoom
-from sftui.views.layout import gutter_width, lay_out
+from sftui.views.layout import lay_out
 from sftui.views.table import make_table, weighted_tokens
 from sftui.views.words import EVALUATES, convention, evaluation_words, shift_warning, why_stopped
 
@@ -75,7 +74,8 @@ def text_lines(
     if explain:
         for note in inspection.notes:
             yield from wrapped(note)
-    table = make_table(inspection, ignore_index=recipe.mask.ignore_index)
+    # A script looks for `<|im_end|>`, not for the screen's tag, and for what spans lines, with a glyph alone between.
+    table = make_table(inspection, ignore_index=recipe.mask.ignore_index, tags=False)
     if table is None:
         if inspection.rendered is not None:
             yield ""
@@ -86,14 +86,10 @@ def text_lines(
         return
     yield ""
     zoom = Zoom(view)
-    table = replace(table, tagged=table.flow)  # a script looks for `<|im_end|>`, not for the screen's tag
-    layout = lay_out(table, zoom, shift, width)
+    layout = lay_out(table, zoom, shift, width, roles=False)
     state = GridState(zoom=zoom, shift=shift, cursor=-1, width=width, height=1)
-    margin = gutter_width(width) - 2 if zoom is Zoom.TEXT else 0
     for drawn in draw_all(table, layout, state):
-        # A text goes on in the next line behind its loss glyph alone, so that a script finds what spans lines.
-        named = margin and drawn and cell_width(drawn[0].text) == margin
-        yield "".join(segment.text for segment in drawn[1 if named else 0 :])
+        yield "".join(segment.text for segment in drawn)
 
 
 def _head(inspection: Inspection, recipe: Recipe) -> str:

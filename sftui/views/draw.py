@@ -15,7 +15,7 @@ from sftui.text import NEWLINE, SPACE, cell_width, clip, fit
 from sftui.views.cells import Line, LineBuilder, Over, Role, crop, line, writer
 from sftui.views.frame import RULE
 from sftui.views.grid import GridLayout, GridState, Zoom, over
-from sftui.views.layout import LABEL_WIDTH, flow_cell, gutter_width, lay_out, prelude_width, row_names
+from sftui.views.layout import GLYPH, LABEL_WIDTH, flow_cell, lay_out, prelude_width, row_names
 from sftui.views.table import (
     BORDER,
     CUT,
@@ -256,7 +256,7 @@ SHORT_NAMES = {"assistant": "asst", "system": "sys", "developer": "dev", "functi
 
 def _margin(table: TokenTable, layout: GridLayout, band: int) -> LineBuilder:
     """Who wrote a line of the text zoom: the role where its message begins, below it a rule in the same colour."""
-    first, cells = layout.starts[band], gutter_width(layout.width) - 2
+    first, cells = layout.starts[band], layout.gutter - GLYPH
     name = table.writer(first)
     begins = not layout.offsets[band] and _begins(table, first)
     if cells < len("assistant"):
@@ -300,7 +300,7 @@ def _read(table: TokenTable, loss: str, i: int) -> str:
 
 def token_of_flow(table: TokenTable, layout: GridLayout, band: int, x: int) -> int | None:
     """The token of a line of the text zoom that stands in a cell, or the nearest one."""
-    tokens, at = layout.tokens_of(band), gutter_width(layout.width)
+    tokens, at = layout.tokens_of(band), layout.gutter
     loss = table.loss_shifted if layout.shift else table.loss
     for i in tokens:
         cell = flow_cell(table, i, loss, layout.shift)

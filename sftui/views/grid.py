@@ -84,7 +84,8 @@ class GridLayout:
     Band `b` holds tokens `starts[b]` up to `starts[b + 1]`. `columns` are the column widths
     (columns zoom). In text zoom a long token may span bands: `offsets[b]` is how many characters
     of its first token stand on earlier bands. A band without tokens holds the ghost of the first
-    label (shift view of text and rows). `header` lines stand above the first band, always.
+    label (shift view of text and rows). `header` lines stand above the first band, always, and
+    `gutter` cells of the text zoom before each: the role of the message, the loss glyph and a space.
     """
 
     zoom: Zoom
@@ -96,6 +97,7 @@ class GridLayout:
     columns: tuple[int, ...] = ()
     offsets: tuple[int, ...] = ()
     header: int = 0
+    gutter: int = 0
 
     @property
     def bands(self) -> int:

@@ -20,19 +20,22 @@ PLAIN_ROWS = ("pos", "token", "id", "label", "mask", "part")
 SHIFT_ROWS = ("pos", "sees", "learns", "label", "mask", "part")
 ROOMY = 64
 """From this width on the text zoom names roles whole."""
+GLYPH = 2
+"""Cells of the loss glyph of a line of the text zoom, and a space."""
 
 
 def gutter_width(width: int) -> int:
     """Cells at the left of the text zoom: the role of the message, the loss glyph of the line and a space."""
-    return 12 if width >= ROOMY else 7 if width >= 30 else 2
+    return GLYPH + (10 if width >= ROOMY else 5 if width >= 30 else 0)
 
 
 OPEN_TRAINED, CLOSE_TRAINED = "⟦", "⟧"
 """Drawn around trained runs in the text zoom, so that they show without any style."""
 
 
-def lay_out(table: TokenTable | None, zoom: Zoom, shift: bool, width: int) -> GridLayout:
-    """The bands of one row at one width; `width` may be smaller than any token."""
+def lay_out(table: TokenTable | None, zoom: Zoom, shift: bool, width: int, *, roles: bool = True) -> GridLayout:
+    """The bands of one row at one width; `width` may be smaller than any token. Without `roles` the text zoom does not
+    name who wrote a line."""
     count = len(table) if table is not None else 0
     if table is None or not count:
         return GridLayout(zoom, shift, width, 0, (), len(row_names(table, shift)) + 1 if zoom is Zoom.COLUMNS else 1)
@@ -41,7 +44,7 @@ def lay_out(table: TokenTable | None, zoom: Zoom, shift: bool, width: int) -> Gr
         starts = tuple(range(count)) if ghost is None else (*range(ghost + 1), *range(ghost, count))
         return GridLayout(zoom, shift, width, count, starts, header=1)
     if zoom is Zoom.TEXT:
-        return _text(table, shift, width)
+        return _text(table, shift, width, gutter_width(width) if roles else GLYPH)
     return _columns(table, shift, width)
 
 
@@ -127,9 +130,9 @@ def flow_cell(table: TokenTable, i: int, loss: str, shift: bool, text: str | Non
     return cell
 
 
-def _text(table: TokenTable, shift: bool, width: int) -> GridLayout:
+def _text(table: TokenTable, shift: bool, width: int, gutter: int) -> GridLayout:
     """Greedy lines that break before words where they can, and after every token that ends a line or a message."""
-    room = max(width - gutter_width(width), 2)
+    room = max(width - gutter, 2)
     loss = table.loss_shifted if shift else table.loss
     starts, offsets = ([0, 0], [0, 0]) if _has_ghost(table, shift) else ([0], [0])
     used = word = word_used = 0
@@ -150,7 +153,7 @@ def _text(table: TokenTable, shift: bool, width: int) -> GridLayout:
             starts.append(i + 1)
             offsets.append(0)
             used = 0
-    return GridLayout(Zoom.TEXT, shift, width, len(table), tuple(starts), 1, (), tuple(offsets))
+    return GridLayout(Zoom.TEXT, shift, width, len(table), tuple(starts), 1, (), tuple(offsets), gutter=gutter)
 
 
 BROKEN = ("content", "injected")

@@ -144,8 +144,9 @@ class TokenTable:
         return None if self.weights is None or at is None or self.loss[at] == CUT else self.weights[at]
 
 
-def make_table(inspection: Inspection, *, ignore_index: int = IGNORE_INDEX) -> TokenTable | None:
-    """The token table of an inspection; None where it has no tokens."""
+def make_table(inspection: Inspection, *, ignore_index: int = IGNORE_INDEX, tags: bool = True) -> TokenTable | None:
+    """The token table of an inspection; None where it has no tokens. Without `tags` running text has control tokens as
+    the tokenizer writes them."""
     tokens = inspection.tokens
     if tokens is None:
         return None
@@ -162,7 +163,7 @@ def make_table(inspection: Inspection, *, ignore_index: int = IGNORE_INDEX) -> T
         ids=ids,
         cells=cells,
         flow=flow,
-        tagged=tuple(map(_tagged, flow, inspection.token_text.special)),
+        tagged=tuple(map(_tagged, flow, inspection.token_text.special)) if tags else flow,
         pieces=inspection.token_text.pieces,
         labels=labels,
         reasons=tuple(inspection.labels.reasons) if inspection.labels is not None else None,
