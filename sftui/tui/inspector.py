@@ -243,16 +243,20 @@ class Inspector(Screen[None], inherit_bindings=False):
 
     def next_pane(self, step: int) -> None:
         """Gives the keys to the pane so many after the one that has them, round the ends."""
-        there = arrange(self.state.open._replace(alone=False), *self.cells).panes
+        there = self._standing()
         self.put(self.state.open._replace(context=there[(there.index(self.state.open.context) + step) % len(there)]))
 
     def pane_numbered(self, number: int) -> None:
         """Gives the keys to the pane that has this number in its title."""
-        there = arrange(self.state.open._replace(alone=False), *self.cells).panes
+        there = self._standing()
         if not 0 < number <= len(there):
             self.say(f"there is no pane {number:,}", Role.DIM)
             return
         self.put(self.state.open._replace(context=there[number - 1]))
+
+    def _standing(self) -> tuple[str, ...]:
+        """The panes on screen in their order, where none has it alone."""
+        return arrange(self.state.open._replace(alone=False), *self.cells).panes
 
     @property
     def cells(self) -> Size:
