@@ -22,6 +22,8 @@ from sftui.conversations.identity import identity
 from sftui.conversations.refusals import MEDIA_COLUMNS
 from sftui.errors import SftuiError
 from sftui.findings.look import RowLook
+from sftui.findings.words import content_texts
+from sftui.model import Message
 
 if TYPE_CHECKING:
     import numpy as np
@@ -79,7 +81,7 @@ def _asked_and_said(look: RowLook) -> tuple[set[str], set[str]]:
         said.update(_runs((conversation.completion or "")[:LONGEST]))
     answering = look.context.traits.answering
     for message in conversation.messages:
-        text = _text(message.data)[:left]
+        text = _text(message)[:left]
         left -= len(text)
         (said if message.role in answering else asked).update(_runs(text))
     return asked, said
@@ -90,19 +92,11 @@ def _runs(text: str) -> Iterator[str]:
     return map(" ".join, zip(words, words[1:], words[2:]) if len(words) >= RUN else [words] if words else [])
 
 
-def _text(message: Mapping[str, Any]) -> str:
+def _text(message: Message) -> str:
     """What a message says: its content, its reasoning and its calls."""
-    parts = _parts(message)
-    said = [part.get("text") if isinstance(part, Mapping) else part for part in parts]
-    calls = message.get("tool_calls")
-    return " ".join(
-        [one for one in (message.get("reasoning_content"), *said, calls and str(calls)) if isinstance(one, str)]
-    )
-
-
-def _parts(message: Mapping[str, Any]) -> list[Any]:
-    content = message.get("content")
-    return content if isinstance(content, list) else [content]
+    calls, thought = message.data.get("tool_calls"), message.data.get("reasoning_content")
+    said = (thought, *content_texts(message), calls and str(calls))
+    return " ".join([one for one in said if isinstance(one, str)])
 
 
 def _media(look: RowLook) -> str:
@@ -112,7 +106,8 @@ def _media(look: RowLook) -> str:
     parts = [
         part
         for message in look.conversation.messages
-        for part in _parts(message.data)
+        for content in [message.data.get("content")]
+        for part in (content if isinstance(content, list) else [content])
         if isinstance(part, Mapping) and "text" not in part
     ]
     return identity({**columns, "": parts}, ()).hex() if columns or parts else ""
