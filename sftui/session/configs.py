@@ -49,7 +49,7 @@ def open_config(path: str, trainer: str | None, dataset: str | None) -> ChosenCo
     lines: list[str] = []
     if trainer is None:
         trainer, reason = _recognised(path, text)
-        lines.append(f"{path} is read as a {trainer} config, because {reason}")
+        lines.append(f"{path} is read as a config for {trainer}, because {reason}")
     meant = Preset.of(trainer)
     kind, _, which = (dataset or "").partition(":")
     opened = trainer_named(meant.trainer).read_config(path, text, meant.version or None)

@@ -53,7 +53,7 @@ def test_data_tokenizer_and_knobs_come_from_the_config(sftui: Callable[..., Any]
     done = sftui("show", "trl.yaml", "--format", "json")
     [made] = done.records()
     assert done.code == 0 and len(made["input_ids"]) == 9 and made["labels"] == made["input_ids"]
-    assert "trl.yaml is read as a trl config, because it has" in done.err
+    assert "trl.yaml is read as a config for trl, because it has" in done.err
 
 
 def test_no_key_is_ignored_in_silence(sftui: Callable[..., Any], work: Path) -> None:

@@ -157,7 +157,7 @@ def test_commands_and_their_processes_have_it(site: Path, tmp_path: Path) -> Non
     data.write_text("".join(json.dumps(row) + "\n" for row in (ANSWERED, ASKED)))
     (tmp_path / "run.yaml").write_text(f"acme_data: {data}\nacme_tokenizer: builtin:chatml\n")
     made = sftui(site, "encode", "run.yaml", "-o", "-", "--trainers-from", "acme-sftui")
-    assert (made.returncode, "run.yaml is read as a acme config, because" in made.stderr) == (0, True)
+    assert (made.returncode, "run.yaml is read as a config for acme, because" in made.stderr) == (0, True)
     answered, asked = (json.loads(line) for line in made.stdout.splitlines())
     assert sum(label != -100 for label in answered["labels"]) == 5
     assert asked == {"row": 1, "dropped": "a person has the last word: Acme drops the row"}
