@@ -115,12 +115,11 @@ def make_plan(
 
 def _must_be_of_rows(begin: str, meant: Sequence[str]) -> None:
     """RecipeError where no row can have one of the codes: they are reported of the set-up or of the whole dataset."""
-    scopes = {"row" if code in IN_ROWS else SCOPE_OF[code] for code in meant}
-    if "row" in scopes:
+    if not IN_ROWS.isdisjoint(meant):
         return
     repair = next((name for code in meant for name in REPAIR_OF.get(code, ())), None)
     code = meant[0] if len(meant) == 1 else begin
-    whole = "the whole dataset" if scopes == {"dataset"} else "the setup"
+    whole = "the setup" if any(SCOPE_OF[one] == "setup" for one in meant) else "the whole dataset"
     raise RecipeError(
         f"`{code}` drops no row",
         why=f"it is found in {whole}, not in a row",

@@ -231,6 +231,8 @@ def test_rows_that_could_not_be_looked_at_are_counted(tmp_path: Path) -> None:
         ("DUP001", "--apply deduplicate"),
         ("EOS008", "setup"),
         ("LAB009", "whole dataset"),
+        ("DUP", "--apply deduplicate"),
+        ("dup004", "whole dataset"),
         ("gen009", "setup"),
     ],
 )
