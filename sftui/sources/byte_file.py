@@ -57,6 +57,7 @@ class ByteFile:
     """Whether all bytes are there; False while some are still to be unpacked."""
     stopped: Stop | None = None
     """Why unpacking stopped before the end, or None."""
+    _fd = -1
 
     def __init__(self, path: str, label: str | None = None, end: int | None = None) -> None:
         self.path = path
@@ -148,6 +149,10 @@ class ByteFile:
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
+
+    def __del__(self) -> None:  # a number keeps its file open where nobody closes it
+        if self._fd >= 0:
+            self.close()
 
 
 class SpooledFile(ByteFile):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import gzip
 import json
 import os
 import subprocess
@@ -49,6 +51,18 @@ def test_a_row_far_ahead_opens_only_what_lies_before_it(tmp_path: Path) -> None:
     with pytest.raises(IndexError):
         source.row(50)
     assert source.count().exact and source.count().rows == 50
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="this system does not list the open files of a process")
+def test_a_source_that_nobody_closed_keeps_no_file_open(tmp_path: Path) -> None:
+    write(tmp_path, {f"{n}.jsonl": lines(n) for n in range(3)})
+    (tmp_path / "3.jsonl.gz").write_bytes(gzip.compress(lines(3).encode()))
+    source = open_source(SourceSpec((str(tmp_path),)))
+    assert [source.row(at).data for at in range(4)] == [{"n": at} for at in range(4)]
+    before = len(os.listdir("/proc/self/fd"))
+    del source
+    gc.collect()
+    assert len(os.listdir("/proc/self/fd")) <= before - 4
 
 
 @pytest.mark.parametrize(
