@@ -311,8 +311,11 @@ async def test_no_cure_is_offered_before_it_was_tried() -> None:
         driven.worker.emit_now(replace(trying.ready, findings=found))
         await driven.settle()
         assert "trim does not help: it stays" in driven.text
+        assert "a apply" not in driven.lines[-1] and "d diff" not in driven.lines[-1] and "W why" in driven.lines[-1]
         await driven.press("a")
         assert driven.workspace.repairs == () and "no recipe knob fixes" in driven.said
+        await driven.press("d")
+        assert driven.main.state.open.view == "findings"
 
 
 async def test_a_row_is_not_said_to_be_sound_beside_an_error_of_the_set_up() -> None:

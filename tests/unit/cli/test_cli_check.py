@@ -84,7 +84,7 @@ def test_findings_name_file_line_row_and_key(sftui: Sftui, dirty: Path) -> None:
     found = {one["code"]: one for one in json.loads(done.out)["findings"]}
     con001, inj001 = found["CON001"], found["INJ001"]
     assert (con001["file"], con001["line"], con001["row"], con001["message"]) == (str(dirty), 2, 1, 1)
-    assert con001["key"].startswith(f"{CODES['CON001'].fixes['hf-trainer']}; or leave out its row")
+    assert con001["key"].startswith(f"{CODES['CON001'].fixes['hf-trainer']}; or drop its row")
     assert not con001["tried"]
     assert inj001["severity"] == "warning" and inj001["tokens"] is not None and inj001["row"] == 3
     assert set(found) == {"CON001", "INJ001"}
