@@ -243,7 +243,7 @@ def test_unknown_names_are_refused_with_the_nearest() -> None:
 def test_only_codes_of_rows_leave_rows_out() -> None:
     for code in CODES:
         near = code in {"DUP004", "DUP005"}  # which only `check --near-duplicates` looks for
-        if not near and SCOPE_OF[code] == "row" or code == "TPL007":  # found in single rows as well
+        if (not near and SCOPE_OF[code] == "row") or code == "TPL007":  # found in single rows as well
             assert make_plan([], [code]).codes == (code,)
         else:
             with pytest.raises(RecipeError, match="drops no row"):
