@@ -20,8 +20,8 @@ from sftui.values import value_class
 
 ROLE_KEYS = ("role", "from", "speaker")
 CONTENT_KEYS = ("content", "value", "text")
-FLAG_KEYS = ("train", "training", "trainable", "loss_mask", "loss")
-WEIGHT_KEYS = ("weight", "loss_weight", "loss")
+FLAG_KEYS = ("train", "training", "trainable", "loss_mask", "step_loss_mask", "loss")
+WEIGHT_KEYS = ("weight", "loss_weight", "loss", "loss_scale")
 DETAIL_KEYS = ("training_detail", "reasoning_training_detail")
 """What Axolotl makes of parts that say whether they are trained: no keys of the data."""
 

@@ -38,7 +38,9 @@ from sftui.trainers.traits import Finds, Quirk
 
 _OTHERS = ("user", "system", "tool", "developer")
 _FLAGS = (*FLAG_KEYS, *WEIGHT_KEYS)
-_FLAG_NAMES = frozenset(_FLAGS)
+_MASKED = "masked"
+"""The key of a message that asks for no training where it is true, as torchtune's own messages have it."""
+_FLAG_NAMES = frozenset((*_FLAGS, _MASKED))
 
 
 LAB001 = fatal(
@@ -217,7 +219,7 @@ LAB010 = major(
 @row_check(
     LABELLED,
     LAB010,
-    shape=lambda shape, context: Quirk.NAMED_KEYS_ONLY in context.traits.quirks or shape.manner.flagged,
+    shape=lambda shape, context: Quirk.NAMED_KEYS_ONLY in context.traits.quirks or not shape.manner.plain,
     row=lambda look: look.read.manner.flagged or _may_flag(look),
     kinds=CHATS,
 )
@@ -225,9 +227,10 @@ def flags_ignored(look: RowLook) -> Iterator[Fault]:
     """LAB010: a message is trained, or not, against what its own flag says; or its end is, as ms-swift has it."""
     for turn in look.turns:
         number = turn.message
-        trained, key, value = _flag(look, number)
-        if trained is None or not turn.has_content:
+        flag = _flag(look, number) if turn.has_content else None
+        if flag is None:
             continue
+        trained, key, value = flag
         heard = look.trains(turn.content) is trained
         ends = turn.terminator[0] == turn.content[1] and look.trains(turn.terminator)
         if heard and (trained or not ends):
@@ -248,30 +251,28 @@ def flags_ignored(look: RowLook) -> Iterator[Fault]:
 def _may_flag(look: RowLook) -> bool:
     """Whether some message, as the row holds it, has the key of a flag."""
     try:
-        return not _FLAG_NAMES.isdisjoint(chain.from_iterable(look.raw_messages or ()))
+        return not _FLAG_NAMES.isdisjoint(chain(*(look.raw_messages or ()), *(one.data for one in look.messages)))
     except TypeError:  # some are none
         return True
 
 
-def _flag(look: RowLook, number: int) -> tuple[bool | None, str, Any]:
-    """What a message says of its own training, under which key; some trainers leave keys behind that are not
-    named to them."""
-    message = look.messages[number]
+def _flag(look: RowLook, number: int) -> tuple[bool, str, Any] | None:
+    """What a message says of its own training, under which key, with which value; None where it says nothing, or
+    its trainer alone does. Trainers leave behind keys that are not named to them."""
+    message, named = look.messages[number], look.recipe.data.message_keys.get("train_flag")
+    held = {**raw_message(look, number), **message.data}
+    # any other weight is no yes or no: LAB016 tells what becomes of it
+    said = [(bool(held[key]), key, held[key]) for key in (named, *_FLAGS) if key in held and _is_switch(held[key])]
+    if held.get(_MASKED) is True:
+        said.append((False, _MASKED, True))
     if message.trained is not None:
-        held = {**raw_message(look, number), **message.data}  # ms-swift keeps what it says, under no key
-        key = next((key for key in _FLAGS if key in held), "a flag")
-        value = held.get(key)
-        # any other weight is no yes or no: LAB016 tells what becomes of it
-        weighed = message.weight not in (None, 0, 1) and value == message.weight
-        return (None, "", None) if weighed else (message.trained, key, value)
-    if Quirk.NAMED_KEYS_ONLY not in look.context.traits.quirks:
-        return None, "", None
-    raw = raw_message(look, number)
-    if look.recipe.data.message_keys.get("train_flag") in raw:
-        return None, "", None
+        return min(said, key=lambda one: one[0] is not message.trained, default=None)
     # A yes to an answer is what these trainers do in any case; what is left out is what they do not hear of.
-    key = next((key for key in _FLAGS if isinstance(raw.get(key), (bool, int, float)) and raw[key] == 0), "")
-    return (False, key, raw[key]) if key else (None, "", None)
+    return next((one for one in said if not one[0] and named not in held), None)
+
+
+def _is_switch(value: Any) -> bool:
+    return isinstance(value, (bool, int, float)) and value in (0, 1)
 
 
 def _prompted(*before: dict[str, str]) -> Case:

@@ -73,7 +73,8 @@ TRAITS = Traits(
     ),
     empty_stop="TypeError: 'NoneType' object is not iterable, or where it reads none of them ZeroDivisionError",
     endings={"arrow": "arrow", "csv": "csv", "json": "json", "jsonl": "json", "parquet": "parquet", "txt": "text"},
-    quirks=(Quirk.PARSES_JSON_TEXT, Quirk.KEEPS_BLANK_CELLS),  # 4.6.0, dataset/loader.py _load_dataset_path
+    # 4.6.0, dataset/loader.py _load_dataset_path
+    quirks=(Quirk.PARSES_JSON_TEXT, Quirk.KEEPS_BLANK_CELLS, Quirk.NAMED_KEYS_ONLY),
     config="sftui.trainers.ms_swift.config",
     claims=claimed,
 )

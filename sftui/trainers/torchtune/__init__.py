@@ -50,6 +50,7 @@ TRAITS = Traits(
         Quirk.REPEATS_CONTENT,  # torchtune 0.6.1, data/_messages.py OpenAIToMessages
         Quirk.AUTO_TRAINS_ANSWERS,  # the default of its dataset builders
         Quirk.MASKS_END,
+        Quirk.NAMED_KEYS_ONLY,
     ),
     config="sftui.trainers.torchtune.config",
     claims=partial(places_named, key="_component_", package="torchtune."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -102,6 +103,18 @@ def cut(limit: int) -> Case:
 
 BOTH = case(chat("hi", "Hello.", "Bye.", "Bye!"), changes={"mask.rule": "assistant", "length.max": 40})
 FLAGGED = chat("hi", {"role": "assistant", "content": "Hm.", "trainable": False}, "hi?", "Hello.")
+UNFLAGGED: Mapping[str, Mapping[str, Any]] = {
+    "mlx-lm@0.32": {},
+    "ms-swift@4.6": {"render.template": "ms-swift/qwen2_5"},
+    "torchtune@0.7": {},
+    "trl@1.16": {},
+}
+
+
+def flagged(key: str, value: Any) -> dict[str, Any]:
+    return chat("hi", {"role": "assistant", "content": "Hm.", key: value}, "hi?", "Hello.")
+
+
 UNOPENED = chat("hi", "They greet me.</think>Hello.")
 OPENING = chatml("{{ '<think>' if '</think>' in m.content and '<think>' not in m.content }}{{ m.content }}<|im_end|>")
 CALLED = chat("hi", {**call({"city": "Oslo"}), "content": "Let me look."}, ("tool", "sunny"), ("assistant", "Sunny."))
@@ -130,7 +143,13 @@ RAISED: dict[str, tuple[str, Case]] = {
     "columns of a reranker": ("CON015", case({**chat("hi"), "positives": ["Hello."]}, preset="trl@1.16")),
     **{
         f"a flag that {preset} does not read": ("LAB010", case(FLAGGED, preset=preset, changes={"batch.size": 1}))
-        for preset in ("verl@0.9", "nemo-automodel@0.7")
+        for preset in ("verl@0.9", "nemo-automodel@0.7", "torchtune@0.6", "torchtune@0.7")
+    },
+    **{
+        f"`{key}`, which {preset} does not read": ("LAB010", case(flagged(key, value), preset=preset, changes=changes))
+        for key, value in {"train": False, "step_loss_mask": 0, "loss_scale": 0, "masked": True}.items()
+        for preset, changes in UNFLAGGED.items()
+        if (preset, key) != ("ms-swift@4.6", "loss_scale")
     },
     "a marker that merges before an answer of which the first token is left": (
         "BND011",
