@@ -175,7 +175,7 @@ def _from_segments(row: Mapping[str, Any], where: str, detected: Detection, data
     column = detected.fields.get("segments", "segments")
     value = _value(row, column, where)
     if not isinstance(value, (list, tuple)) or not value:
-        raise mistyped(column, value, "a filled list of segments", where)
+        raise mistyped(column, value, "a non-empty list of segments", where)
     segments: list[tuple[str, bool]] = []
     for i, item in enumerate(value):
         if (

@@ -121,7 +121,7 @@ def _stored(data: Mapping[str, Any], used: Collection[str], tools: Any) -> str |
 
 _HELD = {
     Kind.STRINGS: "it is a plain text prompt and completion",
-    Kind.TEXT: "it is text to train on as it is",
+    Kind.TEXT: "it is already text to train on",
     Kind.TOKENS: "it contains ids that are ready to train on",
 }
 

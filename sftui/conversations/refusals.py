@@ -49,7 +49,7 @@ def preference_set(samples: Sequence[Mapping[str, Any]], columns: Sequence[str])
         return Problem(
             "this is a ranking or reward set, not an SFT set",
             f"`{listed}` has several answers to one `{prompt}`, ranked by `{rank}`",
-            "keep one answer a row as prompt and completion",
+            "keep one answer per row as prompt and completion",
         )
     return None
 
@@ -68,7 +68,7 @@ def scattered_set(samples: Sequence[Mapping[str, Any]], columns: Sequence[str]) 
     """Rows that are parts of a conversation (its turns, the events of an agent's session), or trees of several."""
     group = find_column(columns, _GROUPS) or find_column(columns, ("id",))
     of_each = f"of one `{group}`" if group else "of each conversation"
-    held = "a list under `messages`, one conversation a row"
+    held = "a list under `messages`, one conversation per row"
     role = find_column(columns, ROLE_KEYS)
     said = find_column(columns, CONTENT_KEYS)
     if role and said and all(isinstance(row.get(role), str) and row[role].lower() in _ROLES for row in samples[:8]):
@@ -150,7 +150,7 @@ def unreadable_set(samples: Sequence[Mapping[str, Any]], columns: Sequence[str])
         return Problem(
             "each row has a list of answers, not one",
             f"`{listed}` is a list",
-            "keep one answer a row as prompt and completion",
+            "keep one answer per row as prompt and completion",
         )
     answer = find_column(columns, _ANSWERS)
     if prompt and answer and answer not in text:

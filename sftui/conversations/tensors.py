@@ -101,7 +101,7 @@ def _is_list(value: Any, numbers: bool) -> bool:
 
 def _columns_read(found: Mapping[str, str]) -> str:
     if "prompt_ids" in found:
-        return f"`{found['prompt_ids']}` are masked, then come `{found['completion_ids']}`"
+        return f"`{found['prompt_ids']}` are masked and `{found['completion_ids']}` follow"
     said = [f"ids in `{found['input_ids']}`"]
     said += [f"labels in `{found['labels']}`"] if "labels" in found else []
     said += [f"`{found['loss_mask']}` says which are trained"] if "loss_mask" in found else []
@@ -125,8 +125,8 @@ def _convention(samples: Sequence[Mapping[str, Any]], found: Mapping[str, str]) 
             )
     if late:
         return LATE, (
-            f"since before {seen.runs} trained stretches the masked token is the same in {seen.before:.0%}, the one"
-            f" before it in {seen.second:.0%}"
+            f"because the masked token before each of {seen.runs} trained stretches is the same in {seen.before:.0%},"
+            f" and the one before that in {seen.second:.0%}"
         )
     return mask_convention(seen), (
         f"in {seen.runs} trained stretches the last token is the same in {seen.last:.0%}, the one after it in"

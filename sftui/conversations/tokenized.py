@@ -143,7 +143,7 @@ TARGETS = "targets"
 """What `given_labels` says of labels that were seen in the loss itself, where nobody shifts them any more."""
 MOVED = "moved"
 """What `given_labels` says of labels that are stored shifted, and moved back before training."""
-TARGETS_NOTE = "the labels are the targets of the loss, and are shown at the tokens that they are"
+TARGETS_NOTE = "the labels are the targets of the loss; each is shown at its own token"
 UNKNOWN_SHIFT = (
     "sftui does not know whether the stored labels are shifted: too few positions are informative, or they"
     " contradict each other; they are shown as stored (set data.given_labels if you know)"

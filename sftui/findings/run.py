@@ -33,7 +33,7 @@ def check_row(inspection: Inspection, context: Context, *, look: RowLook | None 
     except MemoryError:
         why = f"{bound.SUBJECTS['findings']} {bound.out_of_memory(row.size)}"
     except RecursionError:
-        why = f"{bound.SUBJECTS['findings']} goes in circles, or too deep"
+        why = f"{bound.SUBJECTS['findings']} loops or recurses too deeply"
     return (finding_of(look, ROW007, Fault(why, "")),)
 
 

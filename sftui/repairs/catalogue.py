@@ -23,7 +23,7 @@ REPAIRS: Mapping[str, Repair] = {
         strip_tokens(looks_like_control),
         Repair("trim", "trim white space at the edges of messages", trim),
         Repair("fold-system", "move system messages into the next user message", fold_system),
-        Repair("merge-neighbours", "join neighbouring messages of one role", merge_neighbours),
+        Repair("merge-neighbours", "join consecutive messages with the same role", merge_neighbours),
         Repair("wrap-calls", "put name and arguments of tool calls under `function`", wrap_calls),
     )
 }

@@ -121,7 +121,7 @@ def _must_be_of_rows(begin: str, meant: Sequence[str]) -> None:
     code = meant[0] if len(meant) == 1 else begin
     whole = "the setup" if any(SCOPE_OF[one] == "setup" for one in meant) else "the whole dataset"
     raise RecipeError(
-        f"`{code}` drops no row",
+        f"`{code}` does not drop rows",
         why=f"it is found in {whole}, not in a row",
         fix=f"use --apply {repair}" if repair else f"`sftui explain {meant[0]}` says what helps",
     )

@@ -154,7 +154,7 @@ def fill_content(data: Data, layout: RepairLayout, log: RepairLog) -> Data:
             return text
         if content is not None or not empty:
             return content
-        log.note(place, "nothing became empty text")
+        log.note(place, "a missing value became empty text")
         return ""
 
     def repair(place: str, item: Item) -> Item:

@@ -78,7 +78,7 @@ class Toolbox:
     notes: tuple[str, ...] | None = None
     """What the trainer says of the recipe (see `own_config.notes_of`); None: nobody asked it yet."""
     stops: tuple[str, ...] = ()
-    """Why the run stops before its first step, whatever the rows are: a sentence each."""
+    """Why the run stops before its first step, regardless of the rows: a sentence each."""
     served: ServedTemplate | None = None
     """What the model will be served with, where the user says so."""
 

@@ -43,7 +43,6 @@ SAY_INSTEAD = {
 
 FIELDS_OWN = (
     "And then it goes on.",
-    "are told by a switch",
     "behind a finding",
     "its length was taken for",
     "not looked at",

@@ -62,7 +62,7 @@ def _run(text: str, at: int) -> tuple[int, int, int]:
 CON020 = major(
     "question-empty",
     "a user message is empty",
-    "It has no text and no image, so the model learns to answer nothing.",
+    "It has no text and no image, so the model learns to answer an empty message.",
     data="fill the message",
     repair=(DROP,),
     inherent=True,

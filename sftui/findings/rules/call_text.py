@@ -63,7 +63,7 @@ def foreign_call(look: RowLook) -> Iterator[Fault]:
             continue
         asked = (text_of(message) for message, role in zip(look.messages, look.roles) if role != "assistant")
         if not any(found[1] in said for said in asked):
-            what = f"message {number} calls by {found[1]}, as {_FAMILIES[found[1]]} do; the template writes"
+            what = f"message {number} makes its call with {found[1]}, like {_FAMILIES[found[1]]}; the template writes"
             yield Fault(f"{what} {shown(own)}", shown(text[found.start() : found.start() + 80]), message=number)
             return
 

@@ -68,7 +68,7 @@ CON003 = major(
 
 CON004 = major(
     "edge-white-space",
-    "an answer begins or ends with white space, or is nothing else",
+    "an answer begins or ends with white space, or is only white space",
     "White space at the edges merges with the header's tokens (BND001), is stripped by some templates (TPL009)"
     " and breaks generation-tag masks before transformers 5.24 (GEN004, GEN005).",
     data="strip the content",

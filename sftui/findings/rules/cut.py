@@ -23,7 +23,7 @@ _TAIL = 2_000
 
 CON017 = major(
     "answer-cut",
-    "an answer leaves something open at its end, or its row says that it was cut",
+    "an answer ends with something left open, or its row says that it was cut off",
     "The row says that its generator hit the length limit (finish_reason: length), or the answer opens a code block,"
     " JSON or a bracket and never closes it. The model learns to stop in the middle.",
     data="generate the answer again with a higher limit",
@@ -117,7 +117,7 @@ def _open_bracket(text: str) -> bool:
 
 CON018 = major(
     "answers-cut-at-one-length",
-    "many answers have exactly the same length in tokens, and hardly any is longer",
+    "many answers have exactly the same length in tokens, and hardly any are longer",
     "They probably hit their generator's length limit and end in the middle: complete answers vary in length.",
     data="drop the rows of that length, or regenerate them with a higher limit",
     inherent=True,

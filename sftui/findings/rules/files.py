@@ -25,7 +25,7 @@ ROW006 = loud(
     scope="dataset",
     data="copy or write the file again; `gzip -t FILE` and `zstd -t FILE` check whether it is intact",
     leads_to=None,
-    bad=case(GOOD, damage=(("t.jsonl.gz", 1, "its compressed data is damaged: it ends before its time"),)),
+    bad=case(GOOD, damage=(("t.jsonl.gz", 1, "its compressed data is damaged: it ends too early"),)),
 )
 
 

@@ -60,7 +60,7 @@ _SCRIPT = re.compile(r"^(?:Assistant|ASSISTANT|AI|Bot|Chatbot|Robot|Computer) ?:
 INJ003 = major(
     "turn-header-in-answer",
     "an answer continues with another format's turn header",
-    "Whatever wrote it ran past the end of its turn and wrote the next question as well. The model learns to do"
+    "The model that wrote it ran past the end of its turn and wrote the next question as well. The model learns to do"
     " the same.",
     data="cut the answer before the header",
     repair=(DROP,),

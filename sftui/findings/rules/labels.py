@@ -101,7 +101,7 @@ LAB015 = fatal(
     "no-answer-rendered",
     "no answer of the row reaches the model",
     "None of the assistant's text is in the rendered text: the template does not know its role, or leaves its"
-    " messages out. All that is trained is what the template writes by itself.",
+    " messages out. Only what the template itself writes is trained.",
     data="give the assistant's messages the role and the position that the template reads",
     repair=("map-roles", TO_MESSAGES, DROP),
     leads_to=Consequence.UNREAD,

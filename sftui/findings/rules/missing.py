@@ -21,7 +21,7 @@ _LONGEST = max(map(len, _SURE | _LIKELY))
 
 THK008 = major(
     "thought-alone",
-    "an answer is a thought, and nothing follows it",
+    "an answer is only a thought",
     "The model learns to stop once it has thought. Generators that reach their limit after the thought, and parsers"
     " that lose the answer, leave such rows.",
     data="drop the row, or generate the answer again",
@@ -76,9 +76,9 @@ def _thought(text: str, prompt: str = "") -> str | None:
 
 CON023 = major(
     "missing-value-as-text",
-    "a message is how a program writes a missing value",
-    "pandas writes `nan` where a table has no value, Python `None`, JSON `null`. Where the answer is `None` or `N/A` by"
-    " right, nothing is wrong.",
+    "a message is a placeholder for a missing value",
+    "pandas writes `nan` where a table has no value, Python `None`, JSON `null`. If `None` or `N/A` is the right"
+    " answer, nothing is wrong.",
     data="drop the row, or fill the value in the table",
     repair=(DROP,),
     inherent=True,

@@ -14,9 +14,9 @@ _SAID = "The town lies on a river, has an old bridge of nine arches and a market
 
 DUP004 = minor(
     "near-duplicates",
-    "rows say nearly the same",
-    "They share most of their runs of three words, those of a prompt that many rows have aside: copies with a changed"
-    " word, another beginning or other signs. Looked for with --near-duplicates alone.",
+    "rows are nearly the same",
+    "They share most of their runs of three words, not counting those of a prompt that many rows have: copies with a"
+    " changed word, another beginning or other punctuation. Checked only with --near-duplicates.",
     scope="row",
     data="keep one row of each group, or see why there are several",
     share=True,
@@ -26,8 +26,8 @@ DUP004 = minor(
 )
 DUP005 = major(
     "near-evaluation",
-    "rows say nearly what the evaluation set says",
-    "The evaluation then measures memory. Looked for with --near-duplicates alone.",
+    "rows are nearly the same as rows of the evaluation set",
+    "The evaluation then measures memorisation. Checked only with --near-duplicates.",
     scope="row",
     data="split by prompt or document, not by row",
     share=True,
@@ -42,7 +42,7 @@ def near_finding(copy: NearCopy, context: Context, where: str) -> Finding:
     rule = DUP005 if copy.evaluates else DUP004
     other = where or f"row {copy.other}"
     part = "all" if copy.share == 1 else f"{int(100 * copy.share)} %"
-    sentence = f"{part} of the runs of three words in it and in {other} are in both"
+    sentence = f"it and {other} have {part} of their runs of three words in common"
     if len(copy.alike) > 2:
         some = ", ".join(map(str, copy.alike[:_NAMED])) + (", …" if len(copy.alike) > _NAMED else "")
         sentence += f"; {many(len(copy.alike), 'row')} are alike: {some}"

@@ -25,8 +25,8 @@ _THOUGHT = "<think>They ask who.</think>Me."
 THK007 = major(
     "reasoning-mixed",
     "some answers think and others do not, and nothing says which should",
-    "The prompts are alike, so the model thinks or not by chance. Model families that do both are told by a"
-    " switch in the prompt, or by an empty thought.",
+    "The prompts are alike, so the model thinks or not by chance. Model families that do both decide by a switch in the"
+    " prompt, or by an empty thought.",
     data="put a switch into the prompts, or train rows of one kind",
     bad=case(*[chat(f"Who? {n}", _THOUGHT) for n in range(3)], *[chat(f"Who? {n}", "Me.") for n in range(3, 6)]),
     good=case(*[chat("Who?", _THOUGHT)] * 3, *[chat("Who? /no_think", "Me.")] * 3),

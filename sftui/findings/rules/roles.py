@@ -193,7 +193,7 @@ TPL006 = loud(
     "templates reject this order of roles, or no server sends it",
     "Some templates reject such a row: LLaMA-Factory skips it with a line in the log, others stop. Those that"
     " accept it train an order that a server never sees.",
-    data="merge neighbouring messages of one role and drop a leading assistant turn, or use a tolerant template",
+    data="merge consecutive messages with the same role and drop a leading assistant turn, or use a tolerant template",
     repair=("merge-neighbours", "fold-system", DROP),
     bad=case(chat(("user", "hi"), ("user", "again"), ("assistant", "Hello.")), tokenizer="gemma"),
     good=case(GOOD, tokenizer="gemma"),
@@ -383,9 +383,10 @@ def absent_role(recipe: Recipe, conversations: Sequence[Conversation]) -> Absent
     plain = role.strip().casefold()
     alias = next((one for one in (ROLE_ALIASES.get(plain),) if one in seen), None)
     meant = nearest(plain, seen) or alias
-    rows = "which the row does not have" if len(conversations) == 1 else f"which none of {len(conversations)} rows has"
+    single = len(conversations) == 1
+    rows = "which the row does not have" if single else f"which none of the {len(conversations)} rows has"
     names = ", ".join(f"`{shown(name, 40)}`" for name in seen[:6])
-    sentence = f"mask.roles names the role `{shown(role, 40)}`, {rows}; there are {names}"
+    sentence = f"mask.roles names the role `{shown(role, 40)}`, {rows}; the roles are {names}"
     if meant is None or role in KNOWN_ROLES:  # then it is the data that is misspelt: ROL001 and ROL002
         return AbsentRole(role, sentence, ())
     repaired = dict.fromkeys(meant if one == role else one for one in wanted)

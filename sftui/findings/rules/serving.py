@@ -60,8 +60,8 @@ TPL021 = info(
     "sftui compares the served template as Jinja renders it",
     "sftui renders the served template with Jinja, as transformers and vLLM do. llama.cpp has its own engine;"
     " servers in Rust use minijinja, transformers.js uses @huggingface/jinja: these support less, and write"
-    " some values differently. The finding names what was tried of these two if the template has it; more is"
-    " not known about them.",
+    " some values differently. If the template uses something tried in these two, the finding names it; nothing else is"
+    " known about them.",
     data="serve a template without {% generation %} there, and check once what that engine writes",
     bad=case(GOOD, serve="builtin:chatml"),
 )
@@ -135,8 +135,8 @@ def served_without_stop(look: RowLook) -> Iterator[Fault]:
 
 
 _SAID: Mapping[Distance, str] = {
-    Distance.FAMILY: "writes different words than those trained",
-    Distance.FRAME: "differs from what is trained",
+    Distance.FAMILY: "writes different words than in training",
+    Distance.FRAME: "differs from training",
     Distance.THOUGHT: "and training differ: only one writes an empty thought",
     Distance.OPENING: "begins rows differently than in training",
     Distance.CONTENT: "writes a content differently than in training",

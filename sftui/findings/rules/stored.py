@@ -293,7 +293,7 @@ def mask_column_refused(look: RowLook) -> Iterator[Fault]:
 TOK004 = fatal(
     "ids-of-another-tokenizer",
     "stored ids were made by another tokenizer",
-    "Decoding and encoding them again gives other ids: a cache made for model A is trained on model B.",
+    "Decoding and encoding them again gives other ids: a cache made for model A is used to train model B.",
     data="tokenize again with this model's tokenizer",
     repair=(DROP,),
     leads_to=Consequence.MISALIGNED,
@@ -328,7 +328,7 @@ def other_tokenizer(look: RowLook) -> Iterator[Fault]:
     if borders_kept < _KEPT and len(again.ids) != len(ids):
         yield Fault(
             f"encoded again the {len(ids)} ids become {len(again.ids)}, and only {borders_kept:.0%} of the token"
-            " borders stay",
+            " boundaries are the same",
             tokens=(0, 8),
         )
 

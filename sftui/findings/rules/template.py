@@ -518,9 +518,9 @@ def thinking(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
 
 TPL026 = info(
     "thinking-flag-of-servers",
-    "the recipe sets enable_thinking, and a server that is not told so asks otherwise",
+    "the recipe sets enable_thinking, and a server that does not set it renders a different prompt",
     "The flag is an argument of the template, which the model's folder does not keep: a server renders with the"
-    " template's default until a request, or its own configuration, says the same.",
+    " template's default unless a request, or its own configuration, sets the flag.",
     data="serve with the same flag, set in the server or in each request",
     bad=case(
         GOOD,
@@ -556,7 +556,7 @@ def thinking_served(context: Context, sample: Sequence[Inspection]) -> Iterator[
         at = common_prefix(told, untold)
         value = str(flags["enable_thinking"]).lower()
         yield Fault(
-            f"rows are made with enable_thinking={value}; a server that is not told so writes another prompt",
+            f"rows are made with enable_thinking={value}; a server that does not set it writes a different prompt",
             f"{shown(told[max(0, at - 24) :], 60)} ≠ {shown(untold[max(0, at - 24) :], 60)}",
         )
 
@@ -611,7 +611,8 @@ def other_prompt(context: Context, sample: Sequence[Inspection]) -> Iterator[Fau
     generated, trained = prompt.rpartition(FIRST_USER)[2], whole.rpartition(FIRST_USER)[2].partition(FIRST_ANSWER)[0]
     yield Fault(
         "a server begins answers differently than they are trained",
-        f"a server asks with {shown(generated[-40:], 40)}, training continues after {shown(trained[-40:], 40)}",
+        f"a server's prompt ends with {shown(generated[-40:], 40)}, but training continues after"
+        f" {shown(trained[-40:], 40)}",
         Severity.INFO if meant else None,
         title="use a template whose generation prompt matches how its answers begin",
         rows=tuple(inspection.row.index for inspection in chats(sample)),

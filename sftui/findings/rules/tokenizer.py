@@ -132,7 +132,7 @@ def _changed_by(look: RowLook, joined: bytes) -> str:
     if normalizes:
         return "a normalizer changed it"
     if "".join(joined.decode("utf-8", "ignore").split()) == "".join(text.split()):
-        return "white space of it is in no token"
+        return "some of its white space is in no token"
     return "its vocabulary's pieces stand for other text"
 
 

@@ -57,8 +57,8 @@ _WEATHER = _weather(CALL)
 TOO001 = major(
     "tool-arguments-double-encoded",
     "tool arguments are JSON text and get encoded again",
-    "OpenAI stores arguments as JSON text, Hugging Face templates expect an object: they escape the text once"
-    " more, and the model learns arguments full of backslashes. Axolotl parses the arguments itself.",
+    "OpenAI stores arguments as JSON text, but Hugging Face templates expect an object and escape the text once more,"
+    " so the model learns arguments full of backslashes. Axolotl parses the arguments itself.",
     data="parse the arguments of every tool call with json.loads",
     repair=("parse-json", DROP),
     leads_to=Consequence.GARBLED,
@@ -234,7 +234,7 @@ def _schema_stands(name: str, text: str) -> bool:
 TOO005 = loud(
     "several-calls-unsupported",
     "the template rejects several tool calls in one turn",
-    "Llama 3.1 and 3.2 allow one call a turn.",
+    "Llama 3.1 and 3.2 allow one call per turn.",
     data="split the turn into one call each, or use another template",
     repair=(DROP,),
     bad=case(

@@ -36,7 +36,7 @@ CON015 = major(
     "a column that the trainer does not read looks like part of the conversation",
     "The answer, its reasoning, the system prompt, the tools or the images are in a column that the trainer"
     " does not read, so the model never sees them.",
-    data="put it into the messages, or rename the column as the trainer reads it",
+    data="put it into the messages, or rename the column to one that the trainer reads",
     leads_to=Consequence.LOST,
     bad=case({**chat("What is the capital of France?"), "answer": "Paris.", "reasoning": "It is in Europe."}),
     more=(

@@ -45,7 +45,7 @@ LAB016 = major(
 LAB017 = major(
     "weight-no-number",
     "a message's weight is not a finite number",
-    "A text counts as on whatever it says, or is ignored; NaN or an infinite weight makes the whole loss NaN.",
+    "A text, whatever it contains, counts as on or is ignored; NaN or an infinite weight makes the whole loss NaN.",
     data="write the weight as a number such as 0.5",
     bad=case(chat("hi", _answer("0.5")), changes=WEIGHED),
     good=case(chat("hi", _answer(0.5)), changes=WEIGHED),

@@ -17,7 +17,7 @@ from sftui.trainers.traits import Effect
 
 RUN002 = loud(
     "run-stops",
-    "the run stops before its first step, whatever the rows are",
+    "the run stops before its first step, regardless of the rows",
     "A key of the config, or two settings together, make the trainer raise an error. sftui shows the rows as"
     " they would be without it.",
     data="remove the key, or set it to a value that the trainer accepts",
@@ -53,8 +53,8 @@ def outcome(checks: DatasetChecks) -> Iterator[Fault]:
 DUP001 = minor(
     "duplicates",
     "duplicate rows",
-    "Identical in everything that is trained, including media, tools and flags; invisible white space is"
-    " ignored. They are trained twice and leak between train/eval splits.",
+    "They are identical in everything that is trained, including media, tools and flags; invisible white space is"
+    " ignored. Such rows are trained twice and leak between train/eval splits.",
     data="remove all but one",
     repair=("deduplicate",),
     bad=case(GOOD, GOOD),

@@ -220,7 +220,7 @@ def test_counting_writes_nothing(sftui: Sftui, here: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "words", "told"),
     [
-        ([{"text": "Once."}], ("-o", "new.jsonl"), "text to train on as it is"),
+        ([{"text": "Once."}], ("-o", "new.jsonl"), "already text to train on"),
         ([{"prompt": "a", "chosen": "b", "rejected": "c"}], ("-o", "new.jsonl"), "a preference set"),
         (PAIRS, (), "the new data needs a file"),
         (PAIRS, ("-o", "new.csv"), "name it OUT.jsonl"),

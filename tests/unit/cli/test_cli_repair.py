@@ -134,7 +134,7 @@ def test_a_code_that_no_row_has_is_refused_in_one_sentence(
     for words in (("--dry-run",), ("-o", tmp_path / "out.jsonl"), ("--apply", "trim", "--dry-run")):
         done = sftui("repair", dirty, "-t", "builtin:chatml", "--drop", code, *words)
         assert done.code == 2 and done.out == "" and done.err.count("\n") == 1 and done.err.startswith("sftui: ")
-        assert f"`{code.upper()}` drops no row" in done.err and told in done.err
+        assert f"`{code.upper()}` does not drop rows" in done.err and told in done.err
     assert not (tmp_path / "out.jsonl").exists()
 
 

@@ -252,7 +252,7 @@ def test_checks_are_pure_and_fast_enough(capsys: pytest.CaptureFixture[str]) -> 
 
 @pytest.mark.parametrize(
     ("raised", "told"),
-    [(MemoryError, "checking it for findings needs too much memory"), (RecursionError, "goes in circles")],
+    [(MemoryError, "checking it for findings needs too much memory"), (RecursionError, "loops or recurses")],
 )
 def test_a_row_that_costs_the_checks_too_much_has_that_finding_alone(
     raised: type[Exception], told: str, monkeypatch: pytest.MonkeyPatch

@@ -246,7 +246,7 @@ def test_only_codes_of_rows_leave_rows_out() -> None:
         if (not near and SCOPE_OF[code] == "row") or code == "TPL007":  # found in single rows as well
             assert make_plan([], [code]).codes == (code,)
         else:
-            with pytest.raises(RecipeError, match="drops no row"):
+            with pytest.raises(RecipeError, match="does not drop rows"):
                 make_plan([], [code])
     assert make_plan([], ["lab"]).codes == ("LAB",), "some of these are of rows"
 

@@ -81,8 +81,8 @@ def test_what_is_in_the_shape_stays(shape: str, trainer: str) -> None:
 
 REFUSED: Mapping[str, tuple[Mapping[str, Any], str]] = {
     "ids": ({"input_ids": [1, 2]}, "ids that are ready"),
-    "text": ({"text": "Once."}, "text to train on as it is"),
-    "segments": ({"segments": [{"text": "a", "label": True}]}, "text to train on as it is"),
+    "text": ({"text": "Once."}, "already text to train on"),
+    "segments": ({"segments": [{"text": "a", "label": True}]}, "already text to train on"),
     "chosen and rejected": ({"prompt": "a", "chosen": "b", "rejected": "c"}, "a preference set"),
     "a call that is none": (
         {"conversations": [turn("human", "hi"), turn("function_call", "weather(Paris)"), turn("gpt", "Sunny.")]},
@@ -207,7 +207,7 @@ def test_an_instruction_is_joined_as_the_trainer_joins_it(trainer: str, text: st
 def test_a_row_is_converted_alone_where_its_set_is_not_known() -> None:
     data, expected = SHAPES["question and answer"]
     assert CONVERSION.apply(data, RepairLayout())[0] == expected
-    with pytest.raises(ConversationError, match="as it is"):
+    with pytest.raises(ConversationError, match="already text"):
         CONVERSION.apply({"text": "Once."}, RepairLayout())
 
 

@@ -242,7 +242,7 @@ def template(source: str) -> Changed:
     ("source", "row", "severity", "said", "evidence"),
     [
         (CHATML + PROMPT, "rounds", None, "", ""),
-        (CHATML + PROMPT.replace("\n", ""), "one round", "warning", "differs from what is trained", "assistant⏎ ≠ "),
+        (CHATML + PROMPT.replace("\n", ""), "one round", "warning", "differs from training", "assistant⏎ ≠ "),
         (CHATML.replace("m.content", "m.content | trim") + PROMPT, "white space", "info", "a content differently", ""),
         ("Today is Friday.\n" + CHATML + PROMPT, "one round", "info", "begins rows differently", "≠ Today is Friday.⏎"),
         (CHATML + PROMPT.replace("{% endif", "<think>\n\n</think>\n\n{% endif"), "one round", "info", "thought", ""),
