@@ -160,8 +160,9 @@ class AuditReport:
     def _words(self, finding: Finding, cured: Finding | None) -> str:
         """What the finding or its rule says to do; "" for a fix of the recipe that was tried and does not help."""
         fix = finding.fix
-        if fix is not None and fix.in_words:
-            return fix.title
+        left = fix if cured is None else cured.fix
+        if left is not None and left.in_words:
+            return left.title
         if cured is not None and fix is not None:
             return f"{NO_FIX}{cured.declined[0]}" if cured.declined else ""
         return (fix.trainer_keys.get(self.trainer) if fix is not None else "") or fix_text(finding.code, self.trainer)
@@ -212,7 +213,7 @@ class AuditReport:
 def tried_as(finding: Finding) -> tuple[object, ...]:
     """What the findings have in common whose fix is the same one."""
     fix = finding.fix
-    return (finding.code, "" if fix is None else str((fix.changes, fix.template)))
+    return (finding.code, "" if fix is None else str((fix.changes, fix.template, fix.repairs)))
 
 
 def _split(where: str) -> tuple[str, str, int | None]:

@@ -20,7 +20,7 @@ from sftui.model import NOWHERE, Inspection, Row
 from sftui.recipe import Recipe, changed, knobs_of
 from sftui.recipe_io import knob_at
 from sftui.templates import ChatTemplate, variables_of
-from sftui.trainers import fixes_of, traits_of
+from sftui.trainers import traits_of
 from sftui.trainers.own_config import choices_of, other_choices
 from sftui.trainers.remembering import last_asked
 
@@ -50,18 +50,20 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
     "weight": WEIGHT_KEYS,
 }
 """Names under which a key of messages is read as one of ours."""
-_SAID = re.compile(r"""([\w.\[\]]+): ("[^"]*"|\[[^\]]*\]|\{[^}]*\}|[^\s,{}\[\]"]+)(?=,|$)""")
-"""A key of a config and its value in a sentence of advice."""
+_SAID = re.compile(
+    r"""([\w.\[\]]+): ((?:true|false|null)(?= |,|$)|(?:"[^"]*"|\[[^\]]*\]|\{[^}]*\}|[^\s,{}\[\]"]+)(?=,|$))"""
+)
+"""A key of a config and its value in a sentence of advice; words may follow a switch."""
 
 
-def advised(recipe: Recipe, code: str) -> Iterator[Recipe]:
-    """The recipe with what the trainer's own advice against a finding says in keys of its config; none where it names
-    no key, or one that takes another value."""
+def advised(recipe: Recipe, advice: str) -> Iterator[Recipe]:
+    """The recipe with what an advice says in keys of its trainer's config; none where it names no key, or one that
+    takes another value."""
     import yaml
 
     trainer = traits_of(recipe.preset)
     table = getattr(import_module(trainer.config), "TABLE", ()) if trainer.config else ()
-    for key, text in _SAID.findall(fixes_of(trainer.name).get(code, "")):
+    for key, text in _SAID.findall(advice):
         if "..." in text or "<" in text:  # a place for what the user must fill in
             continue
         name = key.rpartition("]")[2].strip(".")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections import Counter
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from sftui.errors import SftuiError
 from sftui.findings import CODES, SCOPE_OF, DatasetChecks, Finding, Fix, Severity, check_dataset, check_setup
-from sftui.findings.catalogue import REPAIR_OF, cures_of
+from sftui.findings.catalogue import REPAIR_OF, cures_of, fix_text
 from sftui.findings.fixes import newer
 from sftui.findings.look import RowLook
 from sftui.findings.rule import DROP, TO_MESSAGES
@@ -53,6 +54,8 @@ NEAR = "changes that do harm alone"
 """In the memo of the checks: by what a finding is, the changes under which it may be gone."""
 _WHICH = attrgetter("code", "row", "message", "tokens", "sentence")
 """What tells findings apart whose cures are tried."""
+_MORE = re.compile(r" (?:and|or|with|in) ")
+"""In an advice: something else is to be done, too, or instead."""
 Made = tuple[Inspection, "tuple[Finding, ...]"]
 Half = tuple[Recipe, tuple[str, ...]]
 """A recipe, and the repairs of the data beside those that are in force."""
@@ -97,7 +100,27 @@ def with_cures(session: Ready, finding: Finding) -> Generator[None, None, Findin
             break
         if name not in REPAIR_OF.get(finding.code, ()) and not (yield from _tried(session, finding, name, own=False)):
             cured = replace(cured, repairs=(name, *helpful))
-    return cured
+    return cured if cures_of(cured) else (yield from _without_what_fails(session, cured))
+
+
+def _without_what_fails(session: Ready, finding: Finding) -> Generator[None, None, Finding]:
+    """A finding whose advice is in words, without those ways that are keys of its trainer's config alone and do not
+    help; where none is left, with what to do to the data."""
+    fix, declined, left = finding.fix, list[str](), list[str]()
+    if fix is None:
+        return finding
+    for way in fix.title.split(", or "):
+        whys = list[str]()
+        for other in advised(session.recipe, "" if _MORE.search(way) else way):
+            why = yield from _under(session, finding, other)
+            keys = fix_to(session, other).trainer_keys[session.recipe.trainer]
+            whys += [f"{keys} does not help: {why}"] if why not in ("", UNSEEN) else []
+        declined += whys
+        left += [] if whys else [way]
+    data = CODES[finding.code].data
+    left = left or [way for way in (data,) if data and data != fix.title]
+    left_fix = replace(fix, title=", or ".join(left)) if left else None
+    return replace(finding, fix=left_fix, declined=(*finding.declined, *declined)) if declined else finding
 
 
 def with_pair(session: Ready, finding: Finding) -> Generator[None, None, Finding]:
@@ -218,7 +241,7 @@ def _recipes(session: Ready, finding: Finding) -> Iterator[tuple[bool, Recipe]]:
     """What is tried against a finding, whether it is likely to help: as the trainer's advice has it; single knobs;
     columns and keys that nobody reads; a newer release; two knobs at once."""
     recipe = session.recipe
-    yield from ((True, other) for other in advised(recipe, finding.code))
+    yield from ((True, other) for other in advised(recipe, fix_text(finding.code, recipe.trainer)))
     if finding.severity is Severity.INFO:
         return
     rows = _as_they_are(session, finding)
