@@ -439,6 +439,14 @@ class Problem:
 
 
 @value_class
+class LateValue:
+    """A value of another kind than the rows before it had there, and whether the trainer stops at it."""
+
+    problem: Problem
+    stops: bool
+
+
+@value_class
 class Inspection:
     """Everything sftui knows about one row under one recipe.
 
@@ -447,7 +455,8 @@ class Inspection:
     `more` are further examples of the same row, for trainers that split long rows or make one of each answer.
     `token_text` and `prompt_text` are how `tokens` and their `prompt_ids` are written, where that was requested.
     `provisional` is True while the tokenizer is not yet proven to equal AutoTokenizer's. `evaluates`: the trainer
-    sets the row aside for evaluation, prepared in the same way; nothing of it is trained.
+    sets the row aside for evaluation, prepared in the same way; nothing of it is trained. `late` is what the row does
+    to the reading of the whole file.
     """
 
     row: Row
@@ -465,6 +474,7 @@ class Inspection:
     notes: tuple[str, ...] = ()
     provisional: bool = False
     evaluates: bool = False
+    late: LateValue | None = None
 
     @property
     def dropped(self) -> str | None:

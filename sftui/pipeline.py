@@ -21,10 +21,10 @@ from sftui.conversations.tokenized import documents_of
 from sftui.errors import ConversationError, RecipeError, SftuiError, TemplateError
 from sftui.model import (
     Batch,
-    Conversation,
     Example,
     Inspection,
     Kind,
+    LateValue,
     Pack,
     Problem,
     Row,
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
     from sftui.tokens import LoadedTokenizer, ToEncode
     from sftui.tokens.shortcuts.bulk import Bulk
-    from sftui.trainers.reading import LateValue
 
 
 def make_toolbox(recipe: Recipe, tokenizer: object) -> Toolbox:
@@ -148,27 +147,30 @@ def survey(first: Row | None, detected: Detection, recipe: Recipe, tools: Toolbo
 
 def inspect_early(row: Row, detected: Detection, recipe: Recipe) -> Inspection:
     """The stages that need no tokenizer: what can be shown while one is loading."""
-    conversation, stopped_at, problem = _read(row, detected, recipe, trainer_named(recipe.preset))
-    return Inspection(row, conversation, stopped_at=stopped_at, problem=problem)
+    found: Any = Inspection(row)
+    _read(found, detected, recipe, trainer_named(recipe.preset))
+    inspection: Inspection = found
+    return inspection
 
 
-def _read(
-    row: Row, detected: Detection, recipe: Recipe, trainer: Trainer
-) -> tuple[Conversation | None, Stage | None, Problem | None]:
-    """The row as a conversation, or where and why it is none."""
+def _read(found: Any, detected: Detection, recipe: Recipe, trainer: Trainer) -> None:
+    """Write into an Inspection its row as a conversation, or where and why it is none."""
+    row = found.row
     if row.data is None:
-        passed = trainer.passes_over(row, recipe)
-        problem = None if passed is not None else Problem(row.problem or "the row could not be read")
-        return passed, None if problem is None else Stage.ROW, problem
-    late = late_in(row, detected, recipe)
+        found.conversation = trainer.passes_over(row, recipe)
+        if found.conversation is None:
+            found.stopped_at, found.problem = Stage.ROW, Problem(row.problem or "the row could not be read")
+        return
+    found.late = late = late_in(row, detected, recipe)
     if late is not None and late.stops:
-        return None, Stage.CONVERSATION, late.problem
+        found.stopped_at, found.problem = Stage.CONVERSATION, late.problem
+        return
     try:
         if detected.refused is not None:
             raise ConversationError(detected.refused.what, why=detected.refused.why, fix=detected.refused.fix)
-        return trainer.convert(_as_read(row, detected.reading), detected, recipe), None, None
+        found.conversation = trainer.convert(_as_read(row, detected.reading), detected, recipe)
     except SftuiError as error:
-        return None, Stage.CONVERSATION, as_problem(error)
+        found.stopped_at, found.problem = Stage.CONVERSATION, as_problem(error)
 
 
 def inspect(
@@ -276,11 +278,10 @@ class _Way:
 
     def _render(self, work: bound.Work) -> None:
         of, recipe, trainer, found = self._stages, self._stages.recipe, self._stages.trainer, self.found
-        conversation, found.stopped_at, found.problem = _read(self.row, of.detected, recipe, trainer)
-        found.conversation = conversation
-        if conversation is None:
+        _read(found, of.detected, recipe, trainer)
+        if found.conversation is None:
             return
-        shaped = trainer.shape(conversation, recipe)
+        shaped = trainer.shape(found.conversation, recipe)
         found.conversation = shaped.conversation
         self._begin(work, Stage.RENDERED)
         found.rendered = trainer.render(shaped, recipe, of.tools, spans=of.spans)

@@ -43,7 +43,7 @@ from sftui.conversations.reading import (
     typed,
 )
 from sftui.errors import ConversationError
-from sftui.model import Problem, Row
+from sftui.model import LateValue, Problem, Row
 from sftui.recipe_io import has_half_character
 from sftui.sources.formats.saved import SPLITS_APART
 from sftui.sources.records import LIST_OF_LISTS, LISTED, MARKED, ONE_LIST, OVER_LINES, TABLE, WRITTEN, AsStored
@@ -296,14 +296,6 @@ def late_kind(row: Row, places: ValueKind, preset: str, title: str) -> LateValue
         ),
         stops=False,
     )
-
-
-@value_class
-class LateValue:
-    """A value of another kind than the rows before it had there, and whether the trainer stops at it."""
-
-    problem: Problem
-    stops: bool
 
 
 def _large(value: Any) -> bool:

@@ -23,7 +23,6 @@ from sftui.findings.rules.generation import refused_untagged
 from sftui.findings.rules.roles import refused_names, refused_roles, roleless
 from sftui.findings.rules.tools import several_calls
 from sftui.model import Inspection, Problem, Stage
-from sftui.pipeline import late_in
 from sftui.recipe import Recipe, diff, knobs
 from sftui.trainers.own_config import require
 
@@ -84,7 +83,7 @@ def no_conversation(look: RowLook) -> Iterator[Fault]:
         return
     if look.context.detected.refused is not None or roleless.holds(look) or _mismatch(look):
         return
-    if late_in(inspection.row, look.context.detected, look.recipe) is not None or stale_content.holds(look):
+    if inspection.late is not None or stale_content.holds(look):
         return
     text = problem.sentence() + _doubled(inspection.row.raw)
     yield Fault(text, shown(inspection.row.raw))
@@ -197,7 +196,7 @@ ROW005 = minor(
 )
 
 
-@row_check(DATA, ROW005, row=lambda look: float in map(type, (look.inspection.row.data or {}).values()))
+@row_check(DATA, ROW005, of=lambda shape: float in shape.types)
 def not_strict(look: RowLook) -> Iterator[Fault]:
     """ROW005: NaN or infinity somewhere in the columns next to the conversation."""
     data = look.inspection.row.data
@@ -218,10 +217,10 @@ ROW008 = loud(
 )
 
 
-@row_check(DATA, ROW008, recipe=lambda context: context.detected.places is not None)
+@row_check(DATA, ROW008, row=lambda look: look.inspection.late)
 def late_kind(look: RowLook) -> Iterator[Fault]:
     """ROW008: a value by which the trainer's datasets reads the whole file otherwise, or stops."""
-    late = late_in(look.inspection.row, look.context.detected, look.recipe)
+    late = look.inspection.late
     if late is not None:
         severity = None if late.stops else Severity.WARNING
         yield Fault(late.problem.sentence(), "", severity=severity)
