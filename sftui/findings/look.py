@@ -33,7 +33,7 @@ from sftui.values import lazy
 
 SHOWN_TOKENS = 24
 MOST_STRETCHES = 400
-"""Of how many stretches a shape may be, so that what is tried on its rows is remembered."""
+"""Of how many stretches, messages and columns a shape may be, so that what is tried on its rows is remembered."""
 MOST_SHAPES = 2_000
 """How many are remembered at a time: a hostile set has a new one in every row."""
 
@@ -119,8 +119,13 @@ T = TypeVar("T")
 SHOWN_TEXT, SHOWN_IDS = 80, 12
 CONTROL, WIDE = "\0", "\x80"
 """What stands for any control character, and for any that is not ASCII."""
-SIGNS = frozenset(("<", ">", "[", "]", "|", "\\", "`", "{", "(", "#", CONTROL, WIDE))
+TAG, HUMAN, JSON = "\x01\x02\x03"
+"""What stands for a `<` or `[` that a mark may begin with, since none is followed by a digit or a space, and for
+words."""
+SIGNS = frozenset(("<", ">", "[", "]", "|", "\\", "`", "{", "(", "#", CONTROL, WIDE, TAG, HUMAN, JSON))
 """What a check may say that it looks for in the texts of a row (see `RowCheck`)."""
+_BRACKETS = (("<", re.compile(r"<[^\s\d<>]").search), ("[", re.compile(r"\[[^\s\d\[\]]").search))
+_WORDS = (("Human", HUMAN), ("JSON", JSON))
 _PLAIN = bytes(code for code in (*b"\t\n\r", *range(0x20, 0x7F)) if chr(code) not in SIGNS)
 _SIGN_OF = bytes(ord(CONTROL) if code < 0x20 or code == 0x7F else min(code, ord(WIDE)) for code in range(256))
 
@@ -193,7 +198,7 @@ class RowLook:
         """What the row has in common with others that have the same order of roles and the same mask."""
         known: dict[RowShape, RowShape] = self.context.once("shapes", dict)
         shape = self._shape()
-        if max(len(shape.parts), len(shape.roles)) > MOST_STRETCHES:
+        if max(len(shape.parts), len(shape.roles), len(shape.columns)) > MOST_STRETCHES:
             return shape
         if len(known) > MOST_SHAPES:
             known.clear()
@@ -203,12 +208,13 @@ class RowLook:
         inspection = self.inspection
         conversation, stopped, data = inspection.conversation, inspection.stopped_at, inspection.row.data or {}
         ids = "input_ids" in data or self.context.detected.fields.get("input_ids") in data
+        columns, types = tuple(data), tuple(map(type, data.values()))
         if conversation is None:
-            return RowShape(None, stopped, ids)
+            return RowShape(None, stopped, ids, columns, types)
         labels, rendered, boundary = inspection.labels, inspection.rendered, inspection.boundary
         kind, (roles, _, manner) = conversation.kind, self.read
         offered, more = bool(conversation.tools), bool(conversation.extra)
-        early = (kind, stopped, ids, rendered is not None, roles, manner, offered, more)
+        early = (kind, stopped, ids, columns, types, rendered is not None, roles, manner, offered, more)
         if labels is None or rendered is None or inspection.tokens is None:
             return RowShape(*early)
         kept, n, mask = labels.kept, len(self.tokens), self.mask
@@ -267,9 +273,14 @@ class RowLook:
     @lazy
     def signs(self) -> frozenset[str]:
         """The signs of `SIGNS` among it: a check that looks for others finds nothing (see `RowCheck`)."""
-        if self.inspection.conversation is None or not self.odd:
+        if self.inspection.conversation is None:
             return frozenset()
-        return frozenset(self.odd.translate(_SIGN_OF).decode("latin-1"))
+        spoken = self.spoken
+        found = {*self.odd.translate(_SIGN_OF).decode("latin-1")}
+        found.update([sign for word, sign in _WORDS if word in spoken])
+        if any([sign in found and search(spoken) for sign, search in _BRACKETS]):
+            found.add(TAG)
+        return frozenset(found)
 
     @lazy
     def calls(self) -> Mapping[int, Sequence[Call]]:
@@ -445,6 +456,17 @@ class RowLook:
 
 
 _signature_of = lru_cache(maxsize=1000)(signature_of)
+
+
+def sign_of_special(shape: RowShape, context: Context) -> str:
+    """The sign without which the texts of a row bring no special token; "" where that tells nothing."""
+    by_text = shape.kind in (Kind.CHAT, Kind.STRINGS) and shape.known and shape.cut_out and not shape.manner.other
+    return TAG if by_text and context.once("special are tags", lambda: _are_tags(context)) else ""
+
+
+def _are_tags(context: Context) -> bool:
+    pieces = context.tools.tokenizer.special_pieces.values()
+    return all(any(search(piece[:2]) for _, search in _BRACKETS) for piece in pieces)
 
 
 def shown(text: str, width: int = SHOWN_TEXT) -> str:

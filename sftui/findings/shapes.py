@@ -130,6 +130,8 @@ class _ShapeFields(NamedTuple):
     kind: Kind | None
     stopped: Stage | None
     ids: bool = False
+    columns: tuple[str, ...] = ()
+    types: tuple[type, ...] = ()
     rendered: bool = False
     roles: tuple[str, ...] = ()
     manner: MessageTraits = MessageTraits()
@@ -153,11 +155,12 @@ class RowShape(_ShapeFields):
     """The shape of a row: how far it came (`kind` None: it is no conversation), what its messages are made of, and
     where it is trained. Rows of one shape share one under a context, with all that is worked out for it.
 
-    `ids`: its data hold a column of ids. `rendered`: there is a text of it. `tools`, `extra`: the conversation has
-    some. From `labelled` on the fields are of rows with tokens and labels: `known` and `cut_out` as in `RowLook` and
-    `Spelling`, `whole`: the trainer receives all tokens, `dropped`: it drops the row, `pieces`: it encodes part by
-    part, `merged`: the prompt alone has other tokens, `ascii`: the rendered text is, `trains`: some token is
-    trained, and stretch by stretch who wrote it, which part it is, and its extent.
+    `ids`: its data hold a column of ids, `columns` are all of them and `types` those of their values. `rendered`: there
+    is a text of it. `tools`, `extra`: the conversation has some. From `labelled` on the fields are of rows with tokens
+    and labels: `known` and `cut_out` as in `RowLook` and `Spelling`, `whole`: the trainer receives all tokens,
+    `dropped`: it drops the row, `pieces`: it encodes part by part, `merged`: the prompt alone has other tokens,
+    `ascii`: the rendered text is, `trains`: some token is trained, and stretch by stretch who wrote it, which part it
+    is, and its extent.
     """
 
     @lazy

@@ -9,7 +9,7 @@ from typing import Any
 
 from sftui.findings.checks import CHATS, CONVERSATION, Fault, row_check
 from sftui.findings.dataset import SPOKEN
-from sftui.findings.look import RowLook, shown
+from sftui.findings.look import JSON, RowLook, shown
 from sftui.findings.rule import DROP, GOOD, case, chat, major
 from sftui.findings.rules.roles import raw_message
 from sftui.findings.words import text_of, without_code, without_thoughts
@@ -121,7 +121,7 @@ _LINES = re.compile(r"(?:\{.*\}[ \t]*\n)+\{.*\}")
     CON021,
     of=lambda shape: not shape.tools,
     kinds=CHATS,
-    row=lambda look: "JSON" in look.spoken or "response_format" in (look.inspection.row.data or ()),
+    signs=lambda shape, _: "" if "response_format" in shape.columns else JSON,
 )
 def no_json(look: RowLook) -> Iterator[Fault]:
     """CON021: of answers that call nothing, those that a sentence or the row's response_format wants as JSON."""

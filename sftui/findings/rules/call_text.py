@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from sftui.findings.checks import CHATS, CONVERSATION, Fault, row_check
 from sftui.findings.context import FIRST_USER, Context
-from sftui.findings.look import RowLook, shown
+from sftui.findings.look import TAG, RowLook, shown
 from sftui.findings.model import Consequence
 from sftui.findings.rule import CALL, CALLING, DROP, TOOL, case, chat, chatml, major
 from sftui.findings.rules.tools import parsed
@@ -50,7 +50,7 @@ TOO009 = major(
 )
 
 
-@row_check(CONVERSATION, TOO009, kinds=CHATS, signs=lambda *_: "<[", row=lambda look: _MARKS.in_(look.spoken))
+@row_check(CONVERSATION, TOO009, kinds=CHATS, signs=lambda *_: TAG, row=lambda look: _MARKS.in_(look.spoken))
 def foreign_call(look: RowLook) -> Iterator[Fault]:
     """TOO009: at the beginning of a line, not in code, and not as the row itself says that calls are written."""
     own = look.context.once("calls", lambda: _before_calls(look.context))
@@ -136,8 +136,8 @@ def printed_by_python(look: RowLook) -> Iterator[Fault]:
             return
 
 
-_MARK = re.compile(r"\s*(<[^<>\s]{1,40}>|\[/?[A-Z_]{2,20}\])")
-_LAST = re.compile(r"(<[^<>\s]{1,40}>|\[/?[A-Z_]{2,20}\])\s*\Z")
+_MARK = re.compile(r"\s*(<[^<>\s\d][^<>\s]{0,39}>|\[/?[A-Z_]{2,20}\])")
+_LAST = re.compile(r"(<[^<>\s\d][^<>\s]{0,39}>|\[/?[A-Z_]{2,20}\])\s*\Z")
 _AROUND = 60
 """Characters at the end of a message in which a mark is looked for."""
 
@@ -153,7 +153,7 @@ TPL024 = major(
 )
 
 
-@row_check(CONVERSATION, TPL024, kinds=CHATS, signs=lambda *_: "<[", of=lambda shape: shape.rendered)
+@row_check(CONVERSATION, TPL024, kinds=CHATS, signs=lambda *_: TAG, of=lambda shape: shape.rendered)
 def doubled_mark(look: RowLook) -> Iterator[Fault]:
     """TPL024: what a message begins or ends with stands twice in a row where it is rendered; stops are EOS007's."""
     tokenizer, text = look.context.tools.tokenizer, look.rendered.text

@@ -39,12 +39,12 @@ CON017 = major(
 )
 
 
-def _may_say(look: RowLook) -> bool:
-    data = look.inspection.row.data or {}
-    return not _REASONS.isdisjoint(data) or dict in map(type, data.values()) or not look.read.manner.plain
-
-
-@row_check(CONVERSATION, CON017, kinds=SPOKEN, row=_may_say)
+@row_check(
+    CONVERSATION,
+    CON017,
+    kinds=SPOKEN,
+    of=lambda shape: not _REASONS.isdisjoint(shape.columns) or dict in shape.types or not shape.manner.plain,
+)
 def limited(look: RowLook) -> Iterator[Fault]:
     """CON017: the row itself says that its answer reached a limit."""
     for where, value in _limits(look):

@@ -20,7 +20,7 @@ from sftui.findings.checks import (
 )
 from sftui.findings.context import FIRST_ANSWER, Context
 from sftui.findings.fixes import newer, tight_tags
-from sftui.findings.look import MessageTokens, RowLook, shown
+from sftui.findings.look import TAG, MessageTokens, RowLook, shown, sign_of_special
 from sftui.findings.model import Consequence, Severity
 from sftui.findings.rule import (
     DROP,
@@ -74,7 +74,19 @@ EOS001 = fatal(
 )
 
 
-@row_check(LABELLED, EOS001, of=lambda shape: shape.trains and not shape.dropped and shape.whole)
+def _may_go_without(look: RowLook) -> bool:
+    """Whether the row may end without a stop token: of most the last id, or the one before a line break, is one."""
+    ids, stops = look.tokens.ids[-2:], look.context.stops
+    ends = ids and (ids[-1] in stops or (ids[0] in stops and look.spelling.blank(len(look.tokens) - 1)))
+    return look.stored or not ends
+
+
+@row_check(
+    LABELLED,
+    EOS001,
+    of=lambda shape: shape.trains and not shape.dropped and shape.whole,
+    row=_may_go_without,
+)
 def no_stop(look: RowLook) -> Iterator[Fault]:
     """EOS001: what is trained at the end of a whole row does not end with a stop token."""
     n, ids = look.padding, look.tokens.ids
@@ -300,12 +312,19 @@ _PUT = (Part.CONTENT, Part.INJECTED)
 """What the data or the trainer puts beside what the template writes."""
 
 
-@row_check(LABELLED, EOS007, shape=lambda shape, _: shape.trains)
+@row_check(
+    LABELLED,
+    EOS007,
+    of=lambda shape: shape.trains,
+    signs=lambda shape, context: (
+        "" if Part.INJECTED in shape.parts or not _stops_are_special(context) else sign_of_special(shape, context)
+    ),
+)
 def doubled_stop(look: RowLook) -> Iterator[Fault]:
     """EOS007: two trained stop tokens with nothing but white space between, not both by the template."""
     ids, blank, places, parts = look.tokens.ids, look.spelling.blank, look.special_trained, look.tokens.parts
     context = look.context
-    if not context.once("stops are special", lambda: context.stops <= context.tools.tokenizer.special_ids):
+    if not _stops_are_special(context):
         places = [i for i, token in enumerate(ids) if token in look.row_stops]
     beginning = context.once("never stops", lambda: context.opening - context.stops)
     for before, i in pairwise(places):
@@ -317,6 +336,10 @@ def doubled_stop(look: RowLook) -> Iterator[Fault]:
         if not apart and {ids[before], ids[i]} <= look.row_stops and look.mask.drawn[before] and look.mask.drawn[i]:
             what = f"{look.spelling.token(before)} is followed by {look.spelling.token(i)}, and both are trained"
             yield Fault(what, tokens=(before, i + 1))
+
+
+def _stops_are_special(context: Context) -> bool:
+    return context.once("stops are special", lambda: context.stops <= context.tools.tokenizer.special_ids)
 
 
 EOS012 = fatal(
@@ -332,7 +355,7 @@ EOS012 = fatal(
 )
 
 
-@row_check(CONVERSATION, EOS012, signs=lambda *_: "<[", row=lambda look: _MARKS.in_(look.spoken))
+@row_check(CONVERSATION, EOS012, signs=lambda *_: TAG, row=lambda look: _MARKS.in_(look.spoken))
 def foreign_stop(look: RowLook) -> Iterator[Fault]:
     """EOS012: a stop token's text that is no control token of this tokenizer; the worst place of the row."""
     tokenizer, milder = look.context.tools.tokenizer, None

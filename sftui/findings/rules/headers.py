@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from sftui.findings.checks import CONVERSATION, Fault, chats, row_check, setup_check
 from sftui.findings.context import Context
 from sftui.findings.dataset import SPOKEN
-from sftui.findings.look import WIDE, RowLook, shown
+from sftui.findings.look import HUMAN, TAG, RowLook, shown
 from sftui.findings.model import Severity
 from sftui.findings.rule import DROP, case, chat, major
 from sftui.findings.words import text_of, without_code
@@ -53,8 +53,8 @@ _HEADER = re.compile(
     r"|(?P<word>Human) ?:)",
     re.MULTILINE,
 )
-_ANY = (("#", "##"), ("]", "INST]"), (">", "_turn>"), ("|", "|>"), (WIDE, "\uff5c>"))
-"""Of which one stands in every text that holds such a header, but for the word, each behind its sign."""
+_ANY = ("##", "INST]", "_turn>", "|>", "\uff5c>", "Human")
+"""Of which one stands in every text that holds such a header."""
 _SCRIPT = re.compile(r"^(?:Assistant|ASSISTANT|AI|Bot|Chatbot|Robot|Computer) ?:", re.MULTILINE)
 
 INJ003 = major(
@@ -71,12 +71,13 @@ INJ003 = major(
 )
 
 
-def _may_hold_header(look: RowLook) -> bool:
-    marked = any([sign in look.signs and mark in look.spoken for sign, mark in _ANY])
-    return marked or "Human" in look.spoken
-
-
-@row_check(CONVERSATION, INJ003, kinds=SPOKEN, row=_may_hold_header)
+@row_check(
+    CONVERSATION,
+    INJ003,
+    kinds=SPOKEN,
+    signs=lambda *_: "#" + TAG + HUMAN,
+    row=lambda look: any(map(look.spoken.__contains__, _ANY)),
+)
 def header_inside(look: RowLook) -> Iterator[Fault]:
     """INJ003: at the beginning of a later line, in words where the answer is no script; a control token is INJ001's."""
     tokenizer = look.context.tools.tokenizer

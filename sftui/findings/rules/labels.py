@@ -172,6 +172,9 @@ def others_trained(look: RowLook) -> Iterator[Fault]:
             first, behind = stands[number, Part.CONTENT]
             some = sum(look.mask.trained_in[first:behind])
             if some and not (some == 1 and _at_border(look, look.turn_of[number])):
+                if LAB002.code in look.counted:
+                    yield Fault("")
+                    return
                 touched.append((number, first, behind))
                 count += some
     if not touched:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sftui.findings.checks import CONVERSATION, LABELLED, Fault, row_check
 from sftui.findings.context import Context
-from sftui.findings.look import SIGNS, WIDE, RowLook, shown
+from sftui.findings.look import SIGNS, TAG, WIDE, RowLook, shown
 from sftui.findings.model import Consequence
 from sftui.findings.rule import DROP, ROUNDS_OF, case, chat, chatml, fatal, major
 from sftui.findings.rules.roles import raw_message
@@ -84,7 +84,7 @@ THK004 = major(
     THK003,
     THK004,
     of=lambda shape: shape.rendered,
-    signs=lambda shape, context: "" if shape.manner.reasoned or not context.traits.renders_templates else "<",
+    signs=lambda shape, context: "" if shape.manner.reasoned or not context.traits.renders_templates else TAG,
     row=lambda look: (
         "</think>" in look.spoken or not look.context.traits.renders_templates or look.read.manner.reasoned
     ),
@@ -139,7 +139,7 @@ THK005 = major(
 )
 
 
-@row_check(CONVERSATION, THK005, signs=lambda *_: "<[", row=lambda look: _MARKS.in_(look.spoken))
+@row_check(CONVERSATION, THK005, signs=lambda *_: TAG, row=lambda look: _MARKS.in_(look.spoken))
 def unbalanced(look: RowLook) -> Iterator[Fault]:
     """THK005: the tags of one answer do not open and close in turn; a mention in prose or code is none."""
     for number, text in look.written:

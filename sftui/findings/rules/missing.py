@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sftui.findings.checks import CONVERSATION, LABELLED, Fault, row_check
 from sftui.findings.dataset import SPOKEN
-from sftui.findings.look import RowLook, shown
+from sftui.findings.look import TAG, RowLook, shown
 from sftui.findings.model import Severity
 from sftui.findings.rule import DROP, GOOD, case, chat, major
 from sftui.findings.words import CLOSING, OPENING, REASONING
@@ -32,7 +32,14 @@ THK008 = major(
 )
 
 
-@row_check(LABELLED, THK008, kinds=SPOKEN, row=lambda look: look.mask.trained and _thinks(look), several=True)
+@row_check(
+    LABELLED,
+    THK008,
+    of=lambda shape: shape.trains,
+    signs=lambda shape, _: "" if shape.manner.reasoned else TAG,
+    kinds=SPOKEN,
+    several=True,
+)
 def thought_alone(look: RowLook) -> Iterator[Fault]:
     """THK008: of answers that are trained, where no other one and no call follows."""
     answering = look.context.traits.answering
@@ -47,10 +54,6 @@ def thought_alone(look: RowLook) -> Iterator[Fault]:
         if thought is not None and number not in masked and thought in look.rendered.text:
             what = f"{look.name(number)} is {'a' if thought else 'an empty'} thought alone"
             yield Fault(what, shown(thought[-60:]), message=number)
-
-
-def _thinks(look: RowLook) -> bool:
-    return look.read.manner.reasoned or not look.signs.isdisjoint("<[")
 
 
 def _beside(message: Message) -> str | None:
@@ -90,9 +93,8 @@ CON023 = major(
 
 def _short(look: RowLook) -> bool:
     completion = look.conversation.completion
-    if completion is not None:
-        return len(completion) <= _LONGEST + 2 or len(look.conversation.prompt or "") <= _LONGEST + 2
-    return any([len(said) <= _LONGEST + 2 for said in look.read.said])
+    said = look.read.said if completion is None else (completion, look.conversation.prompt or "")
+    return min(map(len, said), default=_LONGEST) <= _LONGEST + 2
 
 
 @row_check(CONVERSATION, CON023, kinds=SPOKEN, row=_short)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from sftui.errors import RecipeError, SftuiError
 from sftui.findings.checks import LABELLED, WRITTEN, Fault, row_check, setup_check
 from sftui.findings.context import Context
-from sftui.findings.look import RowLook
+from sftui.findings.look import RowLook, sign_of_special
 from sftui.findings.model import Consequence
 from sftui.findings.rule import GOOD, LONG, ROUNDS, TEXT, Rule, case, chat, fatal, info, loud, major, minor
 from sftui.findings.rules.stored import LAB007
@@ -37,6 +37,9 @@ PAD004 = major(
 @row_check(
     LABELLED,
     PAD004,
+    signs=lambda shape, context: (
+        sign_of_special(shape, context) if context.facts.pad_id in context.tools.tokenizer.special_ids else ""
+    ),
     row=lambda look: _may_be_in_text(look),
     recipe=lambda context: context.facts.pad_id not in (None, context.facts.eos_id),
     kinds=WRITTEN,

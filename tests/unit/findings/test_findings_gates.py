@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -16,7 +17,7 @@ from sftui.errors import SftuiError
 from sftui.findings import CODES, Context, check_row
 from sftui.findings.catalogue import ROW_CHECKS
 from sftui.findings.checks import RowCheck
-from sftui.findings.look import CONTROL, SIGNS, WIDE, RowLook
+from sftui.findings.look import CONTROL, HUMAN, JSON, TAG, WIDE, RowLook
 from sftui.findings.rule import Case
 from sftui.findings.rules import eos, marks
 from sftui.findings.run import moments
@@ -244,8 +245,16 @@ def test_every_text_holds_a_part_of_the_cover(texts: list[str]) -> None:
 
 @given(st.from_regex(eos._FOREIGN, fullmatch=True), st.from_regex(marks._TAG, fullmatch=True))
 def test_every_foreign_stop_and_tag_holds_a_mark_and_a_sign(stop: str, tag: str) -> None:
-    assert eos._MARKS.in_(stop) and not {"<", "["}.isdisjoint(stop)
-    assert marks._MARKS.in_(tag) and not {"<", "["}.isdisjoint(tag)
+    assert eos._MARKS.in_(stop) and begins_tag(stop)
+    assert marks._MARKS.in_(tag) and begins_tag(tag)
+
+
+def begins_tag(text: str) -> bool:
+    """Whether a `<` or `[` in it is followed by neither such a bracket, nor white space, nor a digit."""
+    return any(
+        f"{one}{two}" not in ("<<", "<>", "[[", "[]") and one in "<[" and not two.isspace() and not two.isdecimal()
+        for one, two in pairwise(text)
+    )
 
 
 @given(st.lists(st.text("a<|>", min_size=1, max_size=3), max_size=5), st.text("ab<|>", max_size=12))
@@ -254,7 +263,8 @@ def test_marks_stand_in_a_text_where_one_of_them_does(marks: list[str], text: st
     assert all(sign_of(mark) in mark for mark in marks)
 
 
-SPOKEN = st.lists(st.text(max_size=8) | st.text("ab \t\n<>[]|\\`{(#\x00\x7fé\ud83d", max_size=8), max_size=4)
+ODD = st.text("ab1 \t\n<>[]|\\`{(#\x00\x01\x7fé\ud83d", max_size=8)
+SPOKEN = st.lists(st.text(max_size=8) | ODD | st.sampled_from(["a Human: ", "as JSON."]), max_size=4)
 
 
 @given(SPOKEN)
@@ -267,5 +277,7 @@ def test_the_signs_of_a_row_are_those_of_its_texts(said: list[str]) -> None:
     plain = {chr(code) for code in (9, 10, 13, *range(0x20, 0x7F))} - set("<>[]|\\`{(#")
     odd = [char for text in said for char in text if char not in plain]
     assert look.odd.decode("utf-8", "surrogatepass") == "".join(odd)
-    named = {WIDE if not char.isascii() else char if char in SIGNS else CONTROL for char in odd}
+    named = {WIDE if not char.isascii() else char if char >= " " and char != "\x7f" else CONTROL for char in odd}
+    named |= {TAG for text in said if begins_tag(text)}
+    named |= {sign for text in said for word, sign in (("Human", HUMAN), ("JSON", JSON)) if word in text}
     assert look.signs == named
