@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from operator import index as as_index
 from typing import TYPE_CHECKING, TypeVar, overload
 from weakref import finalize
@@ -179,19 +179,14 @@ class OpenDataset:
         near: float | None,
         progress: Callable[[int, int | None], None] | None = None,
     ) -> AuditReport:
-        from sftui.session.checking import AuditSession, evaluation_set, prompts_of
-        from sftui.session.near import NearSearch
+        from sftui.session.checking import AuditSession, held_out
 
         if near is not None and not 0.5 <= near <= 1:
             raise RecipeError(f"near_duplicates={near} is not a share from 0.5 to 1", fix="say 0.8")
         with ExitStack() as opened:
             with self._using() as ready:
-                held, prompts = None, None
-                if evaluation is not None:
-                    held = opened.enter_context(closing(evaluation_set(ready.options, os.fspath(evaluation), ready)))
-                    prompts = prompts_of(held)
+                prompts, search = held_out(ready, evaluation, near, opened)
                 settle_split(ready)
-                search = NearSearch(ready, near, held) if near is not None else None
                 checking = AuditSession(
                     ready, wanted, prompts, max_rows=max_rows, sample=sample, jobs=jobs, near=search
                 )

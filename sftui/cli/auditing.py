@@ -20,9 +20,8 @@ from sftui.cli.loading import DataNotes, loaded_session
 from sftui.cli.terminal import narrate
 from sftui.cli.writing import Progress, print_over_progress
 from sftui.exports.report_model import AuditReport
-from sftui.session.checking import AuditSession, evaluation_set, prompts_of
+from sftui.session.checking import AuditSession, held_out
 from sftui.session.inputs import data_files, labels_of
-from sftui.session.near import NearSearch
 from sftui.session.opened import source_spec
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready
@@ -61,11 +60,7 @@ def auditing(
     cluster = on_ray(engine, address)
     with contextlib.ExitStack() as opened:
         session = opened.enter_context(contextlib.closing(loaded_session(options, unread=True)))
-        held, prompts = None, None
-        if evaluation is not None:
-            held = opened.enter_context(contextlib.closing(evaluation_set(options, evaluation, session)))
-            prompts = prompts_of(held, narrate)
-        search = NearSearch(session, near, held) if near is not None else None
+        prompts, search = held_out(session, evaluation, near, opened, narrate)
         begin: Callable[..., AuditSession] = AuditSession
         if cluster:
             from sftui.engines.checking import RayChecking

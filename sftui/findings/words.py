@@ -41,6 +41,12 @@ _DEEP = 40
 _PLAIN = frozenset({int, float, bool, type(None)})
 _QUOTES = "\"'‘’“”«»*"
 OPENING, CLOSING = "<think>", "</think>"
+THOUGHT_TAGS = (
+    *((f"<{name}>", f"</{name}>") for name in ("think", "thinking", "thought", "reasoning", "seed:think")),
+    ("[THINK]", "[/THINK]"),
+    ("<|begin_of_thought|>", "<|end_of_thought|>"),
+)
+"""What begins and ends a thought, as families of models write it."""
 _CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import ExitStack, closing
 from functools import cached_property
 from math import inf
 from typing import TypeVar
@@ -41,7 +43,7 @@ LOOK = 0.05
 class AuditSession:
     """One audit of a session: `audit` holds what is found so far, `steps` goes on with it.
 
-    `prompts` are those of the evaluation set (see `prompts_of`), `max_rows` and `sample` choose some of the rows,
+    `prompts` are those of the evaluation set (see `held_out`), `max_rows` and `sample` choose some of the rows,
     `jobs` are the processes. `near` looks for near duplicates, when all else is done and in this process alone.
     """
 
@@ -178,7 +180,7 @@ class AuditSession:
         )
 
 
-def prompts_of(ready: Ready, damaged: Callable[[str], None] = lambda sentence: None) -> Hashes:
+def prompts_of(ready: Ready, damaged: Callable[[str], None]) -> Hashes:
     """The hashes of every prompt of an evaluation set; `damaged` is called with what of it cannot be read."""
     context = ready.checks()
     checks = DatasetChecks(context)
@@ -189,9 +191,21 @@ def prompts_of(ready: Ready, damaged: Callable[[str], None] = lambda sentence: N
     return checks.prompts
 
 
-def evaluation_set(options: OpenOptions, evaluation: str, trained: Ready) -> Ready:
-    """An evaluation set, opened by the recipe of the one that trains, whose tokenizer it shares; to be closed."""
-    return with_tokenizer(open_data(evaluation_options(options, evaluation), trained.recipe), trained.tokenizer).ready()
+def held_out(
+    session: Ready,
+    evaluation: str | os.PathLike[str] | None,
+    near: float | None,
+    opened: ExitStack,
+    damaged: Callable[[str], None] = lambda sentence: None,
+) -> tuple[Hashes | None, NearSearch | None]:
+    """The prompts of an evaluation set, open as the one that trains until `opened` ends, and the search for near
+    duplicates, also with its rows; None for what is not asked."""
+    held = prompts = None
+    if evaluation is not None:
+        other = open_data(evaluation_options(session.options, os.fspath(evaluation)), session.recipe)
+        held = opened.enter_context(closing(with_tokenizer(other, session.tokenizer).ready()))
+        prompts = prompts_of(held, damaged)
+    return prompts, None if near is None else NearSearch(session, near, held)
 
 
 def evaluation_options(options: OpenOptions, evaluation: str) -> OpenOptions:

@@ -15,6 +15,7 @@ from sftui.findings.rule import DROP, ROUNDS_OF, case, chat, chatml, fatal, majo
 from sftui.findings.rules.roles import raw_message
 from sftui.findings.words import (
     REASONING,
+    THOUGHT_TAGS,
     WANTED,
     TextIndex,
     TextMarks,
@@ -28,14 +29,8 @@ from sftui.findings.words import (
 )
 from sftui.model import Kind, Part
 
-_NAMES = ("think", "thinking", "thought", "reasoning", "seed:think")
-_TAGS = (
-    *((f"<{name}>", f"</{name}>") for name in _NAMES),
-    ("[THINK]", "[/THINK]"),
-    ("<|begin_of_thought|>", "<|end_of_thought|>"),
-)
-_TAG = re.compile("|".join(re.escape(tag) for tags in _TAGS for tag in tags))
-_MARKS = TextMarks(tag for tags in _TAGS for tag in tags)
+_TAG = re.compile("|".join(re.escape(tag) for tags in THOUGHT_TAGS for tag in tags))
+_MARKS = TextMarks(tag for tags in THOUGHT_TAGS for tag in tags)
 
 
 _THINKING = "{% set last = messages | length - 1 %}" + chatml(
@@ -146,7 +141,7 @@ def unbalanced(look: RowLook) -> Iterator[Fault]:
         if ("<" not in text and "[" not in text) or not _TAG.search(text):
             continue
         plain = without_code(text)
-        for names in _TAGS:
+        for names in THOUGHT_TAGS:
             what, at = _fault(plain, *names)
             # Backticks may be single ones that enclose a tag by chance: with the code in place it must be wrong too.
             if what and _fault(text, *names)[0] and not _balanced(look, number, names):

@@ -9,10 +9,9 @@ from sftui.findings.dataset import SPOKEN
 from sftui.findings.look import TAG, RowLook, shown
 from sftui.findings.model import Severity
 from sftui.findings.rule import DROP, GOOD, case, chat, major
-from sftui.findings.words import CLOSING, OPENING, REASONING
+from sftui.findings.words import REASONING, THOUGHT_TAGS
 from sftui.model import Message
 
-_THOUGHTS = ((OPENING, CLOSING), ("[THINK]", "[/THINK]"), ("<thinking>", "</thinking>"))
 _ALONE = "<think>They ask who.</think>"
 _SURE = frozenset(("nan", "NaN", "NaT", "<NA>", "#N/A"))
 _LIKELY = frozenset(("None", "null", "NULL", "N/A", "n/a", "undefined"))
@@ -70,7 +69,7 @@ def _beside(message: Message) -> str | None:
 def _thought(text: str, prompt: str = "") -> str | None:
     """What a text thinks that does nothing else; its prompt may have opened the thought."""
     said, asked = text.strip(), prompt.rstrip()
-    for opening, closing in _THOUGHTS:
+    for opening, closing in THOUGHT_TAGS:
         start = len(opening) if said.startswith(opening) else 0
         if said.find(closing) == len(said) - len(closing) and (start or asked.endswith(opening)):
             return said[start : -len(closing)].strip()
