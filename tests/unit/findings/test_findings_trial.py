@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -62,10 +62,10 @@ def in_a_file(case: Case) -> bool:
     return not any(odd) and case.tokenizer not in ODD_TOKENIZERS and case.template != ""
 
 
-def cases() -> Iterator[tuple[str, Case]]:
-    for code in sorted(CODES):
+def cases(codes: Sequence[str] = (), presets: Sequence[str] = PRESETS) -> Iterator[tuple[str, Case]]:
+    for code in sorted(codes or CODES):
         for case in filter(in_a_file, (CODES[code].bad, *CODES[code].more)):
-            for name in dict.fromkeys((case.preset, *PRESETS)):
+            for name in dict.fromkeys((case.preset, *presets)):
                 known = {info.path for info in knobs_of(preset(name))}
                 if not any(path.startswith("own.") and path not in known for path in case.changes):
                     yield code, replace(case, preset=name)
@@ -92,9 +92,9 @@ def cured(session: Ready, finding: Finding) -> Finding:
     return found
 
 
-def symptoms(codes: Sequence[str], folder: Path) -> Iterator[tuple[str, Ready, Prepared, Finding]]:
-    """Each finding of the bad examples, under each trainer that has it, with the open rows."""
-    for number, (code, case) in enumerate((code, case) for code, case in cases() if code in codes):
+def symptoms(found: Iterable[tuple[str, Case]], folder: Path) -> Iterator[tuple[str, Ready, Prepared, Finding]]:
+    """The finding of each case, where it has it, with the open rows."""
+    for number, (code, case) in enumerate(found):
         place = folder / str(number)
         place.mkdir()
         try:
@@ -138,7 +138,7 @@ def offered(codes: Sequence[str], folder: Path) -> tuple[Counter[str], list[str]
     not offered."""
     told, wrong, missed = Counter[str](), list[str](), list[str]()
     exhausted = Counter[str]()
-    for name, session, before, finding in symptoms(codes, folder):
+    for name, session, before, finding in symptoms(cases(codes), folder):
         told["symptoms"] += 1
         found = cured(session, finding)
         if not cures_of(found):
