@@ -187,3 +187,18 @@ def test_no_setting_is_tried_against_what_the_data_says(code: str, tmp_path: Pat
     assert DROP in (made.repairs or ())
     searched = {key[1] for key in session.checks().memo if isinstance(key, tuple) and key[0] == "searched"}
     assert searched == (set() if CODES[code].inherent else {code})
+
+
+@pytest.mark.parametrize(
+    ("code", "name", "left"),
+    [
+        ("LAB010", "nemo-automodel@0.7", "apply the flags yourself"),
+        ("LAB010", "llamafactory@0.9", "split the row before such an answer"),
+        ("TPL013", "axolotl@0.19", CODES["TPL013"].fixes["axolotl"]),
+    ],
+)
+def test_advice_in_words_stays_but_for_what_was_tried_in_vain(code: str, name: str, left: str, tmp_path: Path) -> None:
+    case = replace(CODES[code].bad, preset=name)
+    _, session, _, finding = next(symptoms([(code, case)], tmp_path))
+    made = cured(session, finding)
+    assert made.fix is not None and made.fix.title == left and made.fix.in_words
