@@ -62,12 +62,14 @@ class Plan(PipelineStep):  # type: ignore[misc]
         from sftui.audit.found import Filter
         from sftui.engines.checking import JoinedChecking, piece_size
         from sftui.engines.parts import Folder, plan
+        from sftui.session.matching import refuse_where
         from sftui.session.splitting import settle_split
 
         yield from data or ()
         if rank:
             return
         with self.track_time("plan"):
+            refuse_where(self.opening.get("where"), "tasks take whole pieces of files")
             session, _, given = prepared(self.data, self.opening)
             try:
                 if given is not None:

@@ -26,6 +26,7 @@ from sftui.engines.shards import CheckPieces, EncodePieces, PieceResult, Rows
 from sftui.errors import SftuiError
 from sftui.model import Row
 from sftui.session.declared import Opening
+from sftui.session.matching import refuse_where
 from sftui.session.opened import source_spec
 from sftui.session.sent import SessionParcel
 from sftui.session.splitting import held_out_by
@@ -48,6 +49,7 @@ class Setup:
 
 def setup(sample: Sequence[Mapping[str, Any]], **opening: Unpack[Opening]) -> Setup:
     """Open the first rows of a dataset (32 will do) as `sftui.open` does, and check the set-up by them; SftuiError."""
+    refuse_where(opening.get("where"), "Ray Data hands them over batch by batch")
     session, _, given = prepared(list(sample), opening)
     try:
         if given is not None:

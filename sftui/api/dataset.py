@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from operator import index as as_index
@@ -44,6 +45,7 @@ class OpenDataset:
     def __init__(self, ready: Ready, notes: tuple[str, ...] = (), given: LocalTokenizer | None = None) -> None:
         self._ready, self._notes, self._given = ready, notes, given
         self._turn = threading.RLock()
+        self._chosen: array[int] | None = None
         self._end = finalize(self, ready.close)  # what nobody closes is closed with the last table and row of it
 
     # --- what it is -------------------------------------------------------------------------
@@ -73,6 +75,7 @@ class OpenDataset:
             *ready.notes,
             *(damage.sentence() for damage in ready.source.damage),
             *((stop.sentence(),) if stop is not None else ()),
+            *(ready.only.sentences() if ready.only is not None else ()),
         )
         return tuple(dict.fromkeys(found))
 
@@ -83,7 +86,9 @@ class OpenDataset:
     # --- rows -------------------------------------------------------------------------------
 
     def __len__(self) -> int:
-        """The number of rows; reads the data to its end the first time."""
+        """The number of rows, where some are chosen that of those; reads the data to its end the first time."""
+        if (numbers := self._numbers()) is not None:
+            return len(numbers)
         with self._using() as ready:
             while not ready.source.index_more(STEP):
                 pass
@@ -94,12 +99,17 @@ class OpenDataset:
     @overload
     def __getitem__(self, index: slice) -> list[PreparedRow]: ...
     def __getitem__(self, index: int | slice) -> PreparedRow | list[PreparedRow]:
-        """The row of a number, from the end where it is negative, or those of a slice; IndexError past the end."""
+        """The row of a number, from the end where it is negative, or those of a slice; IndexError past the end. Where
+        rows are chosen (`where`), they are counted without the others; `index` is the number that each has."""
         if isinstance(index, slice):
             return [self[number] for number in range(*index.indices(len(self)))]
         number = as_index(index)
         if number < 0:
             number += len(self)
+        if (numbers := self._numbers()) is not None:
+            if not 0 <= number < len(numbers):
+                raise IndexError(f"there is no row {as_index(index)}")
+            number = numbers[number]
         with self._using() as ready:
             try:
                 row = ready.source.row(number)
@@ -107,6 +117,13 @@ class OpenDataset:
                 raise IndexError(f"there is no row {as_index(index)}") from None
             settle_split(ready)
             return self._row(ready.inspect_row(row))
+
+    def _numbers(self) -> array[int] | None:
+        """The numbers of the rows that are chosen, found once; None where all are."""
+        with self._using() as ready:
+            if ready.only is not None and self._chosen is None:
+                self._chosen = array("Q", (row.index for row in ready.rows()))
+            return self._chosen
 
     def __iter__(self) -> Iterator[PreparedRow]:
         """All rows in order, many prepared at once."""

@@ -17,6 +17,7 @@ from sftui.recipe import Recipe, changed
 from sftui.recipe_io import from_mapping, quoted
 from sftui.session.arguments import Arguments
 from sftui.session.declared import Opening
+from sftui.session.matching import matching
 from sftui.session.opened import OpenData, source_spec, stored
 from sftui.session.ready import Ready, open_data, opened_from, prove_rows, row_texts, tokenized, under, with_tokenizer
 from sftui.sources.memory import is_row, source_in_memory
@@ -38,9 +39,14 @@ def open(data: Any = None, **opening: Unpack[Opening]) -> OpenDataset:  # noqa: 
     dicts, a `datasets.Dataset`, an Arrow table. It is looked through for what decides how its rows are read.
     Options, each as on the command line: tokenizer (its name, or a loaded one), tokenizer_revision, trainer, recipe,
     config, dataset, max_length, template, split, subset, data_revision, env, transformers, rows_in, row_limit,
-    data_format, serve, fields, set. SftuiError.
+    data_format, where, serve, fields, set. SftuiError.
     """
-    return OpenDataset(*prepared(data, opening))
+    ready, notes, given = prepared(data, opening)
+    try:
+        return OpenDataset(matching(ready), notes, given)
+    except BaseException:
+        ready.close()
+        raise
 
 
 def prepared(data: Any, opening: Opening) -> tuple[Ready, tuple[str, ...], LocalTokenizer | None]:

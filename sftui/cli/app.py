@@ -28,7 +28,7 @@ from sftui.cli.grouped import (
     flag,
     number_option,
 )
-from sftui.cli.opening import TRAINERS_FROM, data_paths, opening_options, serving_option
+from sftui.cli.opening import TRAINERS_FROM, data_paths, opening_options, serving_option, where_option
 from sftui.cli.terminal import narrate
 from sftui.session.declared import FINDINGS, OTHER, USUAL
 from sftui.starting import IdleWorker
@@ -287,6 +287,7 @@ def compare() -> None:
     ("sftui check data.jsonl -t TOK --select TRU,LAB --fail-on warning", "selected codes, for CI"),
     ("sftui check axolotl.yml --fix fixed", "apply what helps to new data and a new config, and check again"),
 )
+@where_option
 @serving_option
 @choice_option(WRITTEN, FORMATS, "text for people, or a format for programs", "--format", "form", default="text")
 @Option(
@@ -354,6 +355,7 @@ def check() -> None:
     ("sftui report axolotl.yml -o report.html", "of the whole dataset"),
     module="check",
 )
+@where_option
 @serving_option
 @output_option("the page to write, e.g. report.html", "-o", "--out", required=True)
 @select_option
@@ -447,6 +449,7 @@ def template() -> None:
     ("sftui encode axolotl.yml -o encoded.parquet", "every row, or every pack"),
     ("sftui encode data.jsonl -t TOK -o - --explain", "JSON lines with tokens and reasons"),
 )
+@where_option
 @output_option(
     "the file to write, OUT.jsonl or OUT.parquet; - writes JSON lines to stdout", "-o", "--out", required=True
 )
@@ -466,6 +469,7 @@ def encode() -> None:
     ("sftui export data.jsonl -t TOK --trainer trl --to trl -o config", "a config for TRL"),
     ("sftui export axolotl.yml --to preprocess -o script", "a script that prepares the data the same way"),
 )
+@where_option
 @Option(USUAL, "WHAT", "what to export: recipe, preprocess, or a trainer's name", "--to", required=True)
 @output_option("the folder to write to", "-o", "--out", "folder", required=True, metavar="DIR")
 @force_option
@@ -481,6 +485,7 @@ def export() -> None:
     ("sftui repair --list", "list the repairs"),
     ("sftui repair data.jsonl --apply map-roles,trim -o repaired.jsonl", "apply two of them"),
 )
+@where_option
 @Option(USUAL, "NAMES", "repairs to apply, e.g. map-roles,trim,deduplicate; see --list", "--apply", multiple=True)
 @Option(USUAL, "WHAT", "drop rows: unreadable, empty, no-answer, or finding codes", "--drop", multiple=True)
 @Option(ROWS, "FILE", "MARKS.jsonl from the inspector: drop the rows marked drop", "--marks")
@@ -499,6 +504,7 @@ def repair() -> None:
     ("sftui convert sharegpt.json --for trl -o messages.jsonl", "for TRL, with its config"),
     ("sftui convert alpaca.json --for trl -o messages.jsonl --dry-run", "only count what would change"),
 )
+@where_option
 @Option(USUAL, "TRAINER", "the trainer that will read the rows; default: the one given by --trainer", "--for", "reader")
 @Option(ROWS, "NAMES", "repairs to apply as well; see sftui repair --list", "--apply", multiple=True)
 @Option(ROWS, "WHAT", "drop rows, as in sftui repair: unreadable, empty, …", "--drop", multiple=True)

@@ -16,7 +16,7 @@ from sftui.audit.found import Filter
 from sftui.audit.run import AuditProgress
 from sftui.audit.state import drop_state, load_state, save_state, state_key
 from sftui.cli.engines import LOCAL, on_ray
-from sftui.cli.loading import DataNotes, loaded_session
+from sftui.cli.loading import DataNotes, loaded_session, print_matches
 from sftui.cli.terminal import narrate
 from sftui.cli.writing import Progress, print_over_progress
 from sftui.exports.report_model import AuditReport
@@ -57,7 +57,7 @@ def auditing(
     """The options' data open under their recipe, and its audit; `looks`: so many rows of each code are inspected again,
     for drawing; `opening` are the words of a command that open the same. `near`: rows that share such a part of
     their runs of words are looked for. `rows` are `max_rows` and `sample`, as in `AuditSession`."""
-    cluster = on_ray(engine, address)
+    cluster = on_ray(engine, address, where=options.where)
     with contextlib.ExitStack() as opened:
         session = opened.enter_context(contextlib.closing(loaded_session(options, unread=True)))
         prompts, search = held_out(session, evaluation, near, opened, narrate)
@@ -77,6 +77,7 @@ def auditing(
         notes.print()
         _run(checking, files or session.source.cached)
         notes.print()
+        print_matches(session)
         there = [path for path in (*files, *options.paths) if os.path.exists(path) and _named(path) == path]
         found = checking.checked(
             tuple(map(_named, options.paths)),

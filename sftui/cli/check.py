@@ -25,6 +25,7 @@ from sftui.exports.report_model import AuditReport, counted_word
 from sftui.findings import Severity
 from sftui.session.arguments import codes_of, rates_of
 from sftui.session.inputs import inputs_of
+from sftui.session.matching import refuse_where
 from sftui.text import many
 
 DEFAULT_WIDTH = 100
@@ -56,6 +57,8 @@ def check(
         raise RecipeError("--write-baseline needs a file", fix="name the file with --baseline FILE")
     if fix is not None and write_baseline:
         raise RecipeError("--fix changes what --write-baseline would record", fix="use one of them")
+    if fix is not None:
+        refuse_where(given["where"], "--fix changes the whole dataset")
     if fix is None and drop:
         raise RecipeError("--drop needs --fix: it says which rows to drop", fix="name a folder with --fix DIR")
     read, written = (None, baseline) if write_baseline else (baseline, None)

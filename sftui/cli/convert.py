@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from sftui.cli.loading import DataNotes
+from sftui.cli.loading import DataNotes, print_matches
 from sftui.cli.opening import open_options, opening_words
 from sftui.cli.repair import opened_for, repairs_of, summary, targets_of
 from sftui.cli.terminal import narrate
@@ -72,6 +72,7 @@ def convert(
         notes.print()
     if now.lost:  # cannot be: a row that JSON does not carry is no row of messages
         raise ExportError(f"{now.lost:,} rows could not be converted", fix="drop them with --drop unreadable")
+    print_matches(session)
     click.echo(visible(summary(now.counts, 0, target, DROP_REASONS), newline="\n"), err=True)
     if comparison:
         narrate(comparison)

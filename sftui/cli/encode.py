@@ -8,7 +8,7 @@ from functools import partial
 from typing import IO, Any
 
 from sftui.cli.engines import on_ray
-from sftui.cli.loading import DataNotes, loaded_session
+from sftui.cli.loading import DataNotes, loaded_session, print_matches
 from sftui.cli.opening import open_options
 from sftui.cli.terminal import narrate
 from sftui.cli.writing import STDOUT, Progress, outputs, print_over_progress
@@ -36,7 +36,7 @@ def encode(
     """Write every row, or every pack; 2 where some row could not be prepared or the whole trains nothing, after all is
     written."""
     form, write = _form(out)
-    cluster = on_ray(engine, address, jobs)
+    cluster = on_ray(engine, address, jobs, given["where"])
     where: dict[str, Any] = {"address": address, "jobs": jobs, "notify": print_over_progress}
     options = open_options(given)
     target, _ = outputs(inputs_of(options), force, out)
@@ -75,6 +75,7 @@ def encode(
         progress.end()
         notes.print()
         stop = written.stop_of(session.recipe, session.stops())
+    print_matches(session)
     narrate(*_summary(written, packed, out, session, by))
     if stop is not None:
         narrate(stop)

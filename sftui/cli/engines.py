@@ -7,10 +7,13 @@ from sftui.errors import RecipeError
 LOCAL, RAY = "local", "ray"
 
 
-def on_ray(engine: str, address: str | None, workers: int | None = None) -> bool:
-    """Whether Ray is requested; RecipeError for what is wanted of a cluster without one, SftuiError where Ray is not
-    installed."""
+def on_ray(engine: str, address: str | None, workers: int | None = None, where: str | None = None) -> bool:
+    """Whether Ray is requested; RecipeError for what is wanted of a cluster without one, and for rows that are chosen
+    by an expression (`where`) with one, SftuiError where Ray is not installed."""
     if engine == RAY:
+        from sftui.session.matching import refuse_where
+
+        refuse_where(where, "workers on a Ray cluster take whole files")
         from sftui.engines.cluster import required
 
         required()

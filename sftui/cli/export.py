@@ -10,7 +10,16 @@ from typing import Any
 import click
 
 from sftui.audit.verdict import Verdicts, of_row
-from sftui.cli.loading import DataNotes, accept, load_tokenizer, open_data, print_notes, print_stops, print_versions
+from sftui.cli.loading import (
+    DataNotes,
+    accept,
+    load_tokenizer,
+    open_data,
+    print_matches,
+    print_notes,
+    print_stops,
+    print_versions,
+)
 from sftui.cli.opening import open_options
 from sftui.cli.terminal import narrate
 from sftui.cli.writing import STDOUT, Progress, may_write
@@ -22,6 +31,7 @@ from sftui.recipe import Recipe
 from sftui.session import ready
 from sftui.session.comparing import open_sides
 from sftui.session.inputs import inputs_of
+from sftui.session.matching import matching
 from sftui.session.opened import OpenData
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready
@@ -52,10 +62,12 @@ def export(to: str, folder: str, force: bool, max_rows: int | None, **given: Any
         DataNotes(session).look()
         plan = plan_export(to, folder, recipe, options.base or recipe, session.prepared())
         lost, wanted = None, exported(session, plan.converted or recipe)
+        if options.where is not None:
+            narrate("the exported files read all rows; `sftui repair --where` writes the matching rows to a file")
         if to not in TARGETS:
             refuse_untrainable(wanted, plan.converted or recipe)
         if isinstance(wanted, Ready):
-            lost = unreached(wanted, max_rows)
+            lost = unreached(matching(wanted), max_rows)
         if lost is not None:
             narrate(lost)
             if not force:
@@ -115,6 +127,7 @@ def print_changes(options: OpenOptions, recipe: Recipe, converted: Recipe, limit
             for count in comparing.count(comparing.rows(limit), keep=1):
                 progress.at(count.rows)
             progress.end()
+            print_matches(comparing.sessions[0])
     except SftuiError as error:
         click.echo(f"the label changes cannot be counted: {visible(str(error))}", err=True)
         return

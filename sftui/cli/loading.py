@@ -16,6 +16,7 @@ from sftui.errors import ConversationError, TokenizerError, without_secrets
 from sftui.recipe import Recipe
 from sftui.session import ready
 from sftui.session.inputs import data_files, size_of
+from sftui.session.matching import matching
 from sftui.session.opened import AT_ONCE, OpenData
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, TokenizedData
@@ -148,8 +149,9 @@ def load_tokenizer(opened: OpenData) -> OpenData:
 def loaded_session(
     options: OpenOptions, *, notes: bool = True, unread: bool = False, seconds: float | None = None
 ) -> Ready:
-    """Open the data and load the proven tokenizer; SftuiError where either cannot be. `notes`: the trainer's notes, see
-    `print_notes`; `unread`: also data that the trainer does not read; `seconds`: see `open_data`."""
+    """Open the data, of which the rows that the options ask for are read, and load the proven tokenizer; SftuiError
+    where either cannot be. `notes`: the trainer's notes, see `print_notes`; `unread`: also data that the trainer does
+    not read; `seconds`: see `open_data`."""
     opened = open_data(options, seconds=seconds)
     accept(opened, unread=unread)
     session = load_tokenizer(opened).ready()
@@ -157,7 +159,7 @@ def loaded_session(
     print_versions([session])
     if notes:
         print_notes([session.recipe], session.tools.notes or ())
-    return session
+    return matching(session)
 
 
 def print_versions(sessions: Iterable[OpenData]) -> None:
@@ -170,6 +172,11 @@ def print_versions(sessions: Iterable[OpenData]) -> None:
             asks = note.startswith(NOT_VERIFIED.format(version=version)) and "--transformers" not in sys.argv
             command = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:], "--transformers", version])
             narrate(note + f"; `{command}` verifies them" * asks)
+
+
+def print_matches(session: OpenData) -> None:
+    """How many rows match the expression that chose them, where one did, on stderr."""
+    narrate(*(session.only.sentences() if session.only is not None else ()))
 
 
 class DataNotes:

@@ -49,7 +49,7 @@ def _declare(declared: Field[Any]) -> Option:
 
 
 _DECLARED = {field.name: _declare(field) for field in fields(OptionDeclaration)}
-serving_option = _DECLARED.pop("serve")
+serving_option, where_option = _DECLARED.pop("serve"), _DECLARED.pop("where")
 _DEBUG = _DECLARED.pop("debug")
 OPENING: tuple[click.Parameter, ...] = (
     click.Argument(["data"], nargs=-1, metavar="DATA|CONFIG…"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from sftui.cli.loading import DataNotes, accept, loaded_session, open_data
+from sftui.cli.loading import DataNotes, accept, loaded_session, open_data, print_matches
 from sftui.cli.opening import open_options
 from sftui.cli.writing import STDOUT, OutputTarget, rows_written, targets
 from sftui.errors import ExportError, RecipeError
@@ -21,6 +21,7 @@ from sftui.session.arguments import words_of
 from sftui.session.encoding import refuse_half
 from sftui.session.harm import refuse_harm
 from sftui.session.inputs import inputs_of
+from sftui.session.matching import matching, needs_tokens
 from sftui.session.opened import OpenData
 from sftui.session.options import OpenOptions
 from sftui.session.ready import tokenizer_of
@@ -56,7 +57,7 @@ def repair(
             f"{marks} marks no row as drop",
             fix="mark rows in the inspector (rd), or name a repair with --apply",
         )
-    if not chosen and not marked:
+    if not chosen and not marked and given["where"] is None:
         raise RecipeError("no repair was given", fix=f"name some with --apply, or rows to drop with --drop; {LISTED}")
     plan = make_plan(chosen)
     options = open_options(given)
@@ -72,6 +73,7 @@ def repair(
         now = rows_written(session, plan, target, journal)
         notes.print()
     own = own_names(layout_of(session.detected)) if "map-roles" in chosen else ()
+    print_matches(session)
     click.echo(visible(summary(now.counts, now.lost, target, DROP_REASONS, own), newline="\n"), err=True)
     return 2 if now.lost else 1 if now.counts.skipped else 0
 
@@ -124,11 +126,11 @@ def targets_of(
 def opened_for(options: OpenOptions, codes: bool, *, unread: bool = False) -> OpenData:
     """The data open, and the tokenizer where one is named or findings decide; ConversationError for what its trainer
     does not read, but where a conversion takes care of that (`unread`)."""
-    if codes or options.recipe.tokenizer.name is not None:
+    if codes or options.recipe.tokenizer.name is not None or needs_tokens(options.where):
         return loaded_session(options, unread=unread)
     opened = open_data(options)
     accept(opened, unread=unread)
-    return opened
+    return matching(opened)
 
 
 def summary(

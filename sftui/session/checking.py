@@ -86,7 +86,7 @@ class AuditSession:
     @property
     def resumable(self) -> bool:
         """Whether it can go on where it was interrupted."""
-        return self.whole
+        return self.whole and self.session.only is None
 
     def steps(self) -> Iterator[AuditProgress]:
         """Take in the rows behind those that the audit holds, and look for near duplicates; the last progress is
@@ -109,7 +109,8 @@ class AuditSession:
             from sftui.crew import may_fork
 
             fork = may_fork() and fast_engine(session.tokenizer) is not None
-            jobs = jobs if self.total is None else min(jobs, self.total // (FORKED if fork else SPAWNED))
+            most = self._least(session.source.count().rows) if session.only is not None else self.total
+            jobs = jobs if most is None else min(jobs, most // (FORKED if fork else SPAWNED))
         if jobs <= 1:
             session.bulk.expected = lambda: self._least(session.count_expected())
             return run_audit(
@@ -117,11 +118,11 @@ class AuditSession:
                 rows,
                 session.inspect_many,
                 self.context,
-                head=session.rows(),
+                head=self._head(),
                 total=lambda: self.total,
                 budget=LOOK,
             )
-        check_head(audit, session.rows(), session.inspect_many, self.context)
+        check_head(audit, self._head(), session.inspect_many, self.context)
         from sftui.audit.processes import AuditTask, audit_in_processes
         from sftui.session.sent import InheritedSession, sent
 
@@ -137,7 +138,12 @@ class AuditSession:
         if self.whole:
             return self.session.rows(start)
         rows = map(self.session.over, chosen_rows(self.session.source, self.max_rows, self.sample))
-        return (row for row in rows if row.left_out is None)
+        only = self.session.only
+        return (row for row in rows if row.left_out is None and (only is None or only.add(row)))
+
+    def _head(self) -> Iterator[Row]:
+        """The first rows, with which the set-up is checked; where some rows are chosen, those of them that match."""
+        return self.session.rows() if self.session.only is None else self._wanted_rows()
 
     def _seconds(self) -> float:
         return max(LEAST_SECONDS, (time.process_time() - self._begun) / 10)
@@ -169,8 +175,14 @@ class AuditSession:
             tuple(map(without_secrets, options.paths if paths is None else paths)),
             tools.tokenizer.facts,
             tools.template_name,
-            complete=self.whole and not source.damage,
-            notes=(*options.notes, *source.notes, *session.detected.notes, *notes_of(recipe)),
+            complete=self.whole and not source.damage and session.only is None,
+            notes=(
+                *options.notes,
+                *source.notes,
+                *session.detected.notes,
+                *notes_of(recipe),
+                *(session.only.sentences() if session.only is not None else ()),
+            ),
             looks=tuple(_looks(audit, session, looks)),
             cured=_cured(audit, session, self._seconds()),
             files=files,

@@ -10,6 +10,7 @@ from functools import partial
 from sftui.comparison import ComparisonCount, RowComparison, compare_prepared, evenly
 from sftui.model import Row
 from sftui.recipe import Recipe
+from sftui.session.matching import matching
 from sftui.session.opened import OpenData, Split
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, open_data, prove_rows, tokenized, with_tokenizer
@@ -53,7 +54,7 @@ def open_sides(
             wanted = tokenizer_key(recipe)
             alike = next((side for side in sides if tokenizer_key(side.recipe) == wanted), None)
             opened = load(opened) if alike is None else with_tokenizer(opened, alike.tokenizer)
-            sides.append(opened.ready(whose))
+            sides.append(opened.ready(whose) if sides else matching(opened.ready(whose)))
         failing.pop_all()
     return RecipeComparison(sides)
 
@@ -80,7 +81,8 @@ class RecipeComparison:
 
     def rows(self, limit: int | None = None, sample: int | None = None) -> Iterator[Row]:
         """The rows to compare (see `chosen_rows`)."""
-        return chosen_rows(self.sessions[0].source, limit, sample)
+        rows, only = chosen_rows(self.sessions[0].source, limit, sample), self.sessions[0].only
+        return rows if only is None else filter(only.add, rows)
 
     def total(self, limit: int | None, sample: int | None) -> int | None:
         """How many rows that will be, where it is known."""

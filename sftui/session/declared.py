@@ -76,6 +76,12 @@ class OptionDeclaration:
     data_revision: str | None = option(DATA, "REV", "branch, tag or commit of a Hub dataset", opens=True)
     rows_in: str | None = option(DATA, "KEY", "the key that holds the list of rows in a JSON file", opens=True)
     row_limit: int | None = option(DATA, "MB", "longest row to read, in megabytes; default: 16")
+    where: str | None = option(
+        DATA,
+        "EXPR",
+        "only the rows for which this is true, e.g. 'len(messages) > 4 and trained < 0.2'; see `sftui help where`",
+        opens=True,
+    )
     template: str | None = option(TOKENIZER, "NAME|FILE", "use another chat template: a built-in name or a file")
     tokenizer_revision: str | None = option(TOKENIZER, "REV", "branch, tag or commit of a Hub tokenizer")
     env: str | None = option(
@@ -128,6 +134,7 @@ class Opening(TypedDict, total=False):
     transformers: str | None
     rows_in: str | None
     row_limit: int | None
+    where: str | None
     data_format: str | None
     serve: str | os.PathLike[str] | None
     fields: Mapping[str, str] | None

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from sftui.session.overlay import Overlay
     from sftui.session.ready import Ready
     from sftui.trainers.loading import LoadResult
+    from sftui.where import FilterCount
 
 SAMPLE_ROWS = 32
 SAMPLE_BYTES = 4 << 20
@@ -214,6 +215,8 @@ class OpenData:
     detected: Detection
     overlay: Overlay | None = field(default=None, kw_only=True)
     """The repairs that lie over the rows; None where there are none."""
+    only: FilterCount | None = field(default=None, kw_only=True)
+    """What says which rows are read in order, and counts them (`session.matching`); None for all."""
     known: RowSplit = field(default_factory=RowSplit, kw_only=True)
     given: Recipe | None = field(default=None, kw_only=True)
     problem: Problem = field(default=Problem("the tokenizer is not loaded yet"), kw_only=True)
@@ -287,8 +290,9 @@ class OpenData:
     # --- rows -------------------------------------------------------------------------------
 
     def rows(self, start: int = 0) -> Iterator[Row]:
-        """Every row from `start` on that a repair does not leave out, in order."""
-        return self.source.rows(start) if self.overlay is None else self.overlay.rows(start)
+        """Every row from `start` on that a repair does not leave out, and that is wanted, in order."""
+        rows = self.source.rows(start) if self.overlay is None else self.overlay.rows(start)
+        return rows if self.only is None else filter(self.only.add, rows)
 
     def row(self, index: int) -> Row:
         """A row of the source; one past the end is a row with its problem."""
@@ -326,7 +330,7 @@ class OpenData:
     def count_now(self) -> int | None:
         """How many rows there are, where that is known without reading on."""
         count = self.source.count()
-        return count.rows if count.exact else None
+        return count.rows if count.exact and self.only is None else None
 
     def count_expected(self) -> int | None:
         """How many rows there are, or will be if all are as long as those that are read; None before any is."""

@@ -24,7 +24,7 @@ class OpenOptions:
     terminal. `recipe_file` is what `recipe` was read from. `config` is the trainer's own config file where one
     was opened, and `notes` what there is to say about it.
     `env` is the Python environment that `--env` names, `serve` what the model will be served with (see
-    `sftui.serving`).
+    `sftui.serving`). `where` is the expression that chooses rows (`session.matching`), None for all of them.
     """
 
     paths: tuple[str, ...]
@@ -42,6 +42,7 @@ class OpenOptions:
     notes: tuple[str, ...] = ()
     env: str | None = None
     serve: str | None = None
+    where: str | None = None
 
 
 @value_class

@@ -10,6 +10,7 @@ import tempfile
 from array import array
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import tee
 from pathlib import Path
 from typing import IO
 
@@ -29,6 +30,7 @@ from sftui.repairs.run import RepairPlan, RunCounts, apply_plan, layout_after, m
 from sftui.repairs.texts import looks_like_control, strip_tokens
 from sftui.repairs.to_messages import CONVERTED, MessageReading, has_calls, lost_calls, target_of, to_messages, way_of
 from sftui.repairs.values import as_json
+from sftui.session.matching import stored_rows
 from sftui.session.opened import OpenData, StoredData
 from sftui.sources.files import format_of
 from sftui.text import many
@@ -190,10 +192,8 @@ def write_repaired(
     leaves nothing behind. A target named `.parquet` is typed at the end (`write_typed`). ExportError, also where lines
     of JSON, or one type a place, cannot hold a row.
     """
-    source = session.stored.source
     layout = layout_after(plan, detect(session.stored.sample, session.requested))
     counts, lost = RunCounts(), 0
-    stored_as = source.lines()
     with contextlib.ExitStack() as files:
         written = files.enter_context(atomic_file(target, folders=False)) if target is not None else None
         typed = target if target is not None and format_of(target.name) == "parquet" else None
@@ -201,8 +201,9 @@ def write_repaired(
         rows, numbers = lines or written, array("q")
         # takes its name first
         log_file = files.enter_context(atomic_file(journal, folders=False)) if journal is not None else None
-        for done in repaired(source.rows(), plan, layout, codes_of(session, plan)):
-            original = next(stored_as, None)
+        rows_now, stored_as = tee(stored_rows(session))
+        for done in repaired((row for row, _ in rows_now), plan, layout, codes_of(session, plan)):
+            _, original = next(stored_as)
             if original is None:
                 done = as_json(done)
             line = line_of(done, original)

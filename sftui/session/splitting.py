@@ -35,7 +35,7 @@ def split_of(session: OpenData, most: int | None = None) -> Iterator[Split | Non
     unsure, config = held.doubt, session.options.config
     if config is not None and len(config.datasets) > 1:
         unsure = "the rows of the config's other datasets count too"
-    repaired = session.overlay is not None  # then rows may be left out, and the others move up
+    repaired = session.overlay is not None or session.only is not None  # rows may be left out, and the others move up
     total = session.count_now()
     if not unsure and not held.drawn and not _tokenizes(session):
         unsure = "there is no tokenizer, and the rows that the trainer drops decide it"

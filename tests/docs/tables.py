@@ -23,6 +23,7 @@ from sftui.tui.commands.table import COMMANDS as KEYS
 from sftui.tui.contexts import CONTEXTS
 from sftui.views.knobs import value_text
 from sftui.views.legend import SIGNS
+from sftui.where import FUNCTIONS, NAMES
 
 _TABLE = re.compile(r"(<!-- table: (?P<name>[a-z]+) ?(?P<words>[^>]*?) -->\n).*?(<!-- table: end -->)", re.DOTALL)
 
@@ -283,6 +284,16 @@ def measured(shape: str) -> str:
     )
 
 
+def names(_: str) -> str:
+    """What a filter may name besides the keys of a row."""
+    return _table(["name", "is"], [(_code(name), one.words) for name, one in NAMES.items()])
+
+
+def functions(_: str) -> str:
+    """The functions of a filter."""
+    return _table(["function", "says"], [(_code(f"{name}()"), one.words) for name, one in FUNCTIONS.items()])
+
+
 TABLES: dict[str, Callable[[str], str]] = {
     "action": action,
     "choices": choices,
@@ -290,8 +301,10 @@ TABLES: dict[str, Callable[[str], str]] = {
     "defaults": defaults,
     "dropping": dropping,
     "families": families,
+    "functions": functions,
     "keys": keys,
     "measured": measured,
+    "names": names,
     "grammar": grammar,
     "signs": signs,
     "knobs": all_knobs,

@@ -51,6 +51,7 @@ PLAIN = {
     "--rows-in",
     "--field",
     "--set",
+    "--where",
     "--format",
     "--data-format",
     "--to",

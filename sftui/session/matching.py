@@ -1,0 +1,82 @@
+"""Open data of which only the rows that an expression means are read in order, under the numbers that they have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+from sftui.errors import RecipeError
+from sftui.model import Inspection, Row
+from sftui.session.opened import OpenData, RowSplit
+from sftui.where import Filter, FilterCount, Need, RowValues
+
+if TYPE_CHECKING:
+    from sftui.findings import Finding
+
+Data = TypeVar("Data", bound=OpenData)
+
+
+class MatchingRows(FilterCount):
+    """The rows that match, and how many of those up to the last one that was read; rows that are read again are counted
+    once."""
+
+    def __init__(self, opened: OpenData, wanted: Filter) -> None:
+        from sftui.repairs.run import layout_of
+
+        base = replace(opened, known=RowSplit())  # which rows evaluate is found out among those that match
+
+        def inspect(row: Row) -> Inspection:
+            return base.ready().inspect_row(row, spans=wanted.need is Need.CHECKED, text=False)
+
+        def check(made: Inspection) -> tuple[Finding, ...]:
+            return base.ready().found(made)
+
+        super().__init__(wanted, RowValues(layout_of(opened.detected), inspect, check))
+        self._upto = 0
+
+    def add(self, row: Row) -> bool:
+        if row.index < self._upto:
+            return self.decides(row)
+        self._upto = row.index + 1
+        return super().add(row)
+
+
+def filter_of(opened: OpenData, text: str) -> Filter:
+    """The expression, for this data; RecipeError where it is none, or names what no row has, SftuiError where it needs
+    tokens and there are none."""
+    wanted = Filter(text)
+    keys = dict.fromkeys(str(key) for row in opened.stored.sample if row.data is not None for key in row.data)
+    if keys and opened.stored.whole:
+        wanted.refuse_unknown(keys)
+    if wanted.need is not Need.RECORD:
+        opened.ready()
+    return wanted
+
+
+def matching(opened: Data) -> Data:
+    """The same data with only the rows that its options ask for; the very same where they ask for all."""
+    where = opened.options.where
+    return opened if where is None else replace(opened, only=MatchingRows(opened, filter_of(opened, where)))
+
+
+def needs_tokens(where: str | None) -> bool:
+    """Whether an expression asks what the trainer makes of a row; RecipeError where it is none."""
+    return where is not None and Filter(where).need is not Need.RECORD
+
+
+def refuse_where(where: str | None, why: str) -> None:
+    """RecipeError where rows are chosen by an expression and `why` says that they cannot be."""
+    if where is not None:
+        raise RecipeError(
+            "rows cannot be filtered here", why=why, fix="write them to a file first, with `sftui repair --where`"
+        )
+
+
+def stored_rows(opened: OpenData) -> Iterator[tuple[Row, bytes | None]]:
+    """Each row that is wanted as it is stored, without repairs, with its own line where it has one."""
+    lines, only = opened.source.lines(), opened.only
+    for row in opened.source.rows():
+        line = next(lines, None)
+        if only is None or only.add(row):
+            yield row, line
