@@ -227,6 +227,23 @@ class SearchState(NamedTuple):
         return self._replace(hits=Hits(self.hits.query if self.counting is not None else None))
 
 
+class FilterState(NamedTuple):
+    """The expression that the listed rows match ("" where all are listed), its question, and the rows found so far;
+    `opened`: the first of them was."""
+
+    text: str = ""
+    ticket: int | None = None
+    rows: array[int] = array("L")
+    opened: bool = False
+
+    def with_rows(self, event: ev.RowsMatched) -> FilterState:
+        """With further rows; with others where they are the first."""
+        if not event.first:
+            return self._replace(rows=array("L", event.rows))
+        self.rows.extend(event.rows)  # of which there may be millions
+        return self
+
+
 class Memo(Generic[T]):
     """What was made last, e.g. lines, with what it was made from."""
 
@@ -405,8 +422,8 @@ class LastMove(NamedTuple):
 
 
 Part: TypeAlias = (
-    "Tour | FocusState | Status | StatusMessage | ReadingState | SearchState | ComparisonState | WhyState | AuditState"
-    " | RepairState | BatchState | SessionState | LastMove"
+    "Tour | FocusState | Status | StatusMessage | ReadingState | SearchState | FilterState | ComparisonState | WhyState"
+    " | AuditState | RepairState | BatchState | SessionState | LastMove"
 )
 
 
@@ -419,6 +436,7 @@ class State(NamedTuple):
     said: StatusMessage = StatusMessage()
     reading: ReadingState = ReadingState()
     searching: SearchState = SearchState()
+    filtering: FilterState = FilterState()
     compared: ComparisonState = ComparisonState()
     why: WhyState = WhyState()
     audited: AuditState = AuditState()

@@ -151,6 +151,21 @@ class HitsCounted(Answer):
 
 
 @value_class
+class RowsMatched(Answer):
+    """Rows that match a filter, of those from the `first` up to `searched`; `sentence` says of all how many, once it is
+    `done`.
+
+    Several answer a question, each for the rows after the one before; where `first` is 0 it begins anew.
+    """
+
+    first: int = 0
+    searched: int = 0
+    rows: array[int] = field(default_factory=lambda: array("L"))
+    done: bool = False
+    sentence: str = ""
+
+
+@value_class
 class FindingsReady(Answer):
     """Findings of row `index`, the worst first; `setup` is None until the set-up has been checked too.
 

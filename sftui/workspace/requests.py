@@ -95,6 +95,13 @@ class HitsRequest(Question):
 
 
 @value_class
+class FilterRequest(Question):
+    """Which rows an expression is true for (see `sftui.where`), over all rows from the first on."""
+
+    text: str
+
+
+@value_class
 class FindingsRequest(Question):
     """What is wrong with a row, and with the set-up."""
 
@@ -215,6 +222,7 @@ QUESTIONS: Mapping[type, QuestionKind] = {
     SplitRequest: QuestionKind(None, once=True),
     CountRequest: QuestionKind(ev.CountReady, {}),
     RepairsRequest: QuestionKind(ev.RepairsCounted, {"done": True}),
+    FilterRequest: QuestionKind(ev.RowsMatched, {"done": True}),
     AuditRequest: QuestionKind(ev.AuditReady, {}),
     HitsRequest: QuestionKind(ev.HitsCounted, {"done": True}),
 }

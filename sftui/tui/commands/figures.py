@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sftui.text import clip, many, visible
-from sftui.tui.commands import findings, marks, repairs, rows
+from sftui.tui.commands import filters, findings, marks, repairs, rows
 from sftui.tui.commands.command import Command, in_pane, moves
 from sftui.tui.contexts import FIGURES, FINDINGS, TOKENS
 from sftui.tui.inspector import Inspector
@@ -347,6 +347,7 @@ def order(here: Inspector, by: str) -> None:
     """List rows by what is known of them."""
     here.put(here.state.audited._replace(after=None))
     if by == ALL:
+        filters.forget(here)
         here.put(here.state.audited._replace(listed=""), here.state.status._replace(order=""))
         here.panes.rows.set_order(None)
         here.say("every row, in file order", Role.DIM)
@@ -358,6 +359,8 @@ def order(here: Inspector, by: str) -> None:
 
 def _list(here: Inspector, by: str, order: Sequence[int], after: int = -1) -> None:
     """The list shows these rows, and the first of them is opened, or the first one after a row."""
+    if here.state.filtering.text:
+        filters.forget(here)
     here.panes.rows.set_order(order)
     now = here.state.audited
     here.put(here.state.status._replace(order=clip(visible(by), WIDEST_ORDER)), now._replace(listed=by, last_row=-1))

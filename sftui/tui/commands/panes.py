@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sftui.tui.commands import compare, search, writing
+from sftui.tui.commands import compare, filters, search, writing
 from sftui.tui.commands.command import Command
-from sftui.tui.contexts import FINDINGS, RECIPE, TOKENS
+from sftui.tui.contexts import FINDINGS, LIST, RECIPE, TOKENS
 from sftui.tui.inspector import Inspector
 
 
@@ -25,11 +25,11 @@ def previous(here: Inspector, count: int | None) -> None:
 
 @Command("close", ("escape",), "close or cancel", "Move", means="close")
 def close(here: Inspector, count: int | None) -> None:
-    """Cancel input or a search; otherwise close the side pane."""
+    """Cancel input, a search or a filter; otherwise close the side pane."""
     # What Esc closes, innermost first: a search, a message, a pane alone, a pane; else back to the tokens.
-    if search.cancel(here) or writing.cancel(here):
-        return
     now = here.state.open
+    if search.cancel(here) or writing.cancel(here) or (now.context == LIST and filters.cancel(here)):
+        return
     if now.alone:
         here.put(now._replace(alone=False))
         return
@@ -38,5 +38,5 @@ def close(here: Inspector, count: int | None) -> None:
         return
     if now.view is not None and now.context != RECIPE:
         here.close_view()
-    else:
+    elif now.recipe or now.context != TOKENS or not filters.cancel(here):
         here.put(now._replace(recipe=False, context=TOKENS))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -39,7 +40,7 @@ class RowList(LineView):
         super().__init__()
         self.total = 0
         self.order: Sequence[int] | None = None
-        self._places: dict[int, int] = {}
+        self._places: dict[int, int] | None = None
         self.current = 0
         self.active = False
         self.signs = 0
@@ -65,14 +66,22 @@ class RowList(LineView):
 
     def line_of(self, row: int) -> int | None:
         """The line of a row; None where it is filtered out."""
-        return row if self.order is None else self._places.get(row)
+        if self.order is None or self._places is not None:
+            return row if self._places is None else self._places.get(row)
+        line = bisect_left(self.order, row)
+        return line if line < len(self.order) and self.order[line] == row else None
 
-    def set_order(self, order: Sequence[int] | None) -> None:
-        """Other rows, or in another order; None for all of them as they stand."""
+    def set_order(self, order: Sequence[int] | None, *, ascending: bool = False) -> None:
+        """Other rows, or in another order; None for all of them as they stand. `ascending`: they may be millions."""
         self.order = order
-        self._places = {} if order is None else {row: line for line, row in enumerate(order)}
+        self._places = None if order is None or ascending else {row: line for line, row in enumerate(order)}
         self._requested = (0, 0)
         self.top = 0
+        self.resized()
+        self.repaint()
+
+    def grown(self) -> None:
+        """Rows were added to the end of the order."""
         self.resized()
         self.repaint()
 
@@ -80,7 +89,7 @@ class RowList(LineView):
         """The row so many lines from `row`, stopping at the ends; the first one where `row` is not listed."""
         if self.order is None:
             return max(0, row + steps)
-        line = self._places.get(row)
+        line = self.line_of(row)
         return self.order[max(0, min(line + steps, len(self.order) - 1)) if line is not None else 0]
 
     def set_count(self, rows: int) -> None:

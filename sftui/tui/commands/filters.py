@@ -1,0 +1,87 @@
+"""The row list with only the rows for which an expression is true, as the worker finds them; Esc shows all again."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from sftui.text import visible
+from sftui.tui.commands import rows
+from sftui.tui.commands.command import Command
+from sftui.tui.inspector import Inspector
+from sftui.tui.state import FilterState
+from sftui.views.cells import Role
+from sftui.workspace import events as ev
+from sftui.workspace import requests as rq
+
+RUNNING = "filtering … "
+
+
+@Command("filter", ("&",), "filter by expression", "Rows")
+def ask(here: Inspector, count: int | None) -> None:
+    """List only rows for which an expression is true, e.g. len(messages) > 4; Esc lists all rows again."""
+    label = "rows where (e.g. len(messages) > 4 and trained < 0.2; empty lists all rows)"
+    here.ask(label, partial(_answer, here), value=here.state.filtering.text, raw=True)
+
+
+def _answer(here: Inspector, text: str) -> None:
+    from sftui.where import Filter
+
+    if not text.strip():
+        cancel(here)
+        return
+    wanted = Filter(text)
+    forget(here)
+    here.put(FilterState(wanted.text, here.workspace.ask(rq.FilterRequest, wanted.text)))
+    here.say(f"{RUNNING}Esc cancels", Role.DIM)
+
+
+def forget(here: Inspector) -> None:
+    """Other rows are listed than those that match."""
+    here.workspace.cancel(here.state.filtering.ticket)
+    here.put(FilterState(), here.state.audited._replace(listed="", after=None))
+
+
+def cancel(here: Inspector) -> bool:
+    """Lists all rows again; False where they are not filtered by an expression."""
+    if not here.state.filtering.text:
+        return False
+    forget(here)
+    _list_all(here)
+    here.say("every row, in file order", Role.DIM)
+    return True
+
+
+def _list_all(here: Inspector) -> None:
+    here.put(here.state.status._replace(order=""))
+    here.panes.rows.set_order(None)
+
+
+def on_matched(here: Inspector, event: ev.RowsMatched) -> None:
+    """More rows match: the list shows them, too; the first of them is opened once."""
+    now, pane = here.state.filtering, here.panes.rows
+    if event.ticket != now.ticket:
+        return
+    if event.problem is not None:
+        here.say(event.problem.sentence(), Role.ERROR)
+        return
+    before, ours = now, here.state.said.text.startswith(RUNNING)
+    now = now.with_rows(event)
+    here.put(now)
+    if now.rows:
+        ending = "" if event.done else " …"
+        here.put(here.state.status._replace(order=f"{len(now.rows):,} match{ending}"))
+        if before.rows and event.first:
+            pane.grown()
+        else:
+            pane.set_order(now.rows, ascending=True)
+        if not before.opened:
+            here.put(now._replace(opened=True))
+            if pane.line_of(here.state.row) is None:
+                rows.go(here, now.rows[0])
+    elif event.done:
+        forget(here)
+        _list_all(here)
+    if event.done and (ours or not before.opened):
+        here.say(visible(f"{event.sentence} · ] [ next and previous, Esc all rows" if now.rows else event.sentence))
+    elif ours:
+        here.say(f"{RUNNING}{event.searched:,} rows, {len(now.rows):,} match, Esc cancels", Role.DIM)

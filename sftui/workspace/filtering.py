@@ -1,0 +1,33 @@
+"""Going through all rows for those that an expression is true for, some at a time."""
+
+from __future__ import annotations
+
+from array import array
+
+from sftui.session.matching import MatchingRows, filter_of
+from sftui.session.opened import OpenData
+from sftui.sources.source import chunks
+from sftui.where import Need
+from sftui.workspace.events import Answering, Answers, RowsMatched
+from sftui.workspace.requests import FilterRequest
+from sftui.workspace.watching import Pace
+
+REPORT_EVERY = 0.2
+AT_ONCE, BYTES_AT_ONCE = 64, 64 << 10
+"""Rows of which only the record is read, and bytes of them, between two looks at whether something else is wanted: they
+take about a millisecond."""
+
+
+def filter_rows(session: OpenData, request: FilterRequest, answer: Answering[RowsMatched]) -> Answers[RowsMatched]:
+    """The rows that match, as they are found; SftuiError where the expression is none for this data."""
+    wanted = filter_of(session, request.text)
+    count, pace = MatchingRows(session, wanted), Pace(REPORT_EVERY)
+    first, found = 0, array("L")
+    for some in chunks(session.rows(), AT_ONCE if wanted.need is Need.RECORD else 1, BYTES_AT_ONCE):
+        found.extend(row.index for row in some if count.add(row))
+        if pace.due():
+            yield answer(first, count.rows, found)
+            first, found = count.rows, array("L")
+        else:
+            yield None
+    yield answer(first, count.rows, found, True, "".join(count.sentences()))
