@@ -1,4 +1,4 @@
-"""Which rows an expression means, such as `len(messages) > 4 and trained < 0.2 and finding("EOS001")`.
+"""Which rows an expression means, such as `len(messages) > 4 and trained < 0.2 and finding("EOS")`.
 
 Evaluated by simpleeval, of which only what `_ALLOWED` names is taken: no attributes, powers, slices or nested loops,
 and arithmetic of numbers alone. So each part works at most once on each piece of a row, and what an expression costs
@@ -183,8 +183,8 @@ class Function(NamedTuple):
 
 FUNCTIONS: Mapping[str, Function] = {
     FINDING: Function(
-        'whether the row has a finding: `finding("EOS001")`, `finding("TRU")` for all such codes, `finding("error")`,'
-        " `finding()` for any",
+        'whether the row has a finding: `finding("TRU")` of this code or of all that begin so, `finding("error")` of'
+        " this severity, `finding()` any",
         (0, 1),
         bool,
     ),
@@ -376,7 +376,7 @@ class Filter:
 
             code = value.value if isinstance(value, ast.Constant) else None
             if not isinstance(code, str):
-                raise self._refused("`finding` takes a code in quotes", 'say for example `finding("EOS001")`')
+                raise self._refused("`finding` takes a code in quotes", 'say for example `finding("EOS")`')
             if code not in SEVERITIES and not any(known.startswith(code.upper()) for known in CODES):
                 raise self._refused(
                     f"there is no code `{code}`", did_you_mean(code, CODES, "`sftui explain` lists them")
