@@ -22,6 +22,8 @@ ROLE_KEYS = ("role", "from", "speaker")
 CONTENT_KEYS = ("content", "value", "text")
 FLAG_KEYS = ("train", "training", "trainable", "loss_mask", "step_loss_mask", "loss")
 WEIGHT_KEYS = ("weight", "loss_weight", "loss", "loss_scale")
+MASKED_KEY = "masked"
+"""Of a message that is not to be trained it is true, as in torchtune's own messages."""
 DETAIL_KEYS = ("training_detail", "reasoning_training_detail")
 """What Axolotl makes of parts that say whether they are trained: no keys of the data."""
 
@@ -276,6 +278,14 @@ def tool_calls_in(text: Any) -> list[dict[str, Any]] | None:
             return None
         found.append({"type": "function", "function": {"name": call["name"], "arguments": call["arguments"]}})
     return found
+
+
+def switches(item: Mapping[str, Any], *named: str | None) -> list[tuple[bool, str, Any]]:
+    """What a message says of its own training, whoever reads it: yes or no, under which key, with which value. Those
+    under keys that are `named` come first; other weights than 0 and 1 are no yes or no."""
+    said = ((key, item.get(key)) for key in (*filter(None, named), *FLAG_KEYS, *WEIGHT_KEYS))
+    found = [(bool(on), key, on) for key, on in said if isinstance(on, (bool, int, float)) and on in (0, 1)]
+    return [*found, (False, MASKED_KEY, True)] if item.get(MASKED_KEY) is True else found
 
 
 def _flags(item: Mapping[str, Any], keys: _Keys) -> tuple[bool | None, float | None]:

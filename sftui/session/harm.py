@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 
-from sftui.conversations.messages import KNOWN_ROLES
+from sftui.conversations.messages import KNOWN_ROLES, switches
 from sftui.errors import RecipeError, SftuiError
 from sftui.findings.rule import TO_MESSAGES
 from sftui.flat import overlap
-from sftui.model import Inspection, Kind, Part
+from sftui.model import Inspection, Kind, Message, Part
 from sftui.repairs.catalogue import REPAIRS
 from sftui.repairs.run import DROPPING
 from sftui.session.opened import HEAVY, OpenData
@@ -170,9 +170,23 @@ def _is_answer(was: Inspection, now: Inspection, message: int, answering: Contai
     before, after = (messages[message] for messages in sides)
     if before.role != after.role:
         return None
-    if False in (before.trained, after.trained) or 0 in (before.weight, after.weight):
+    # torchtune marks each message by itself, so that a yes which becomes a no is the trainer's
+    asked = after.trained if before.trained is None else before.trained
+    if asked is False or 0 in (before.weight, after.weight) or _is_left_out(was, before):
         return False
     return before.role in answering
+
+
+def _is_left_out(found: Inspection, message: Message) -> bool:
+    """Whether a row asks that a message is not trained, also under a key that its trainer does not read."""
+    column, _, place = message.origin.removesuffix("]").rpartition("[")
+    turns = found.row.data.get(column) if isinstance(found.row.data, Mapping) else None
+    turn = (
+        turns[int(place)]
+        if isinstance(turns, (list, tuple)) and place.isdecimal() and int(place) < len(turns)
+        else None
+    )
+    return isinstance(turn, Mapping) and any(not on for on, _, _ in switches(turn))
 
 
 def _answers(found: Inspection, answering: Container[str]) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
-from sftui.conversations.messages import FLAG_KEYS, ROLE_ALIASES, WEIGHT_KEYS
+from sftui.conversations.messages import FLAG_KEYS, MASKED_KEY, ROLE_ALIASES, WEIGHT_KEYS, switches
 from sftui.findings.checks import CHATS, LABELLED, Fault, row_check
 from sftui.findings.look import MessageTokens, RowLook, shown
 from sftui.findings.model import GENERATION_TAGS, Consequence, Severity
@@ -37,10 +37,7 @@ from sftui.text import many
 from sftui.trainers.traits import Finds, Quirk
 
 _OTHERS = ("user", "system", "tool", "developer")
-_FLAGS = (*FLAG_KEYS, *WEIGHT_KEYS)
-_MASKED = "masked"
-"""The key of a message that asks for no training where it is true, as torchtune's own messages have it."""
-_FLAG_NAMES = frozenset((*_FLAGS, _MASKED))
+_FLAG_NAMES = frozenset((*FLAG_KEYS, *WEIGHT_KEYS, MASKED_KEY))
 
 
 LAB001 = fatal(
@@ -264,18 +261,11 @@ def _flag(look: RowLook, number: int) -> tuple[bool, str, Any] | None:
     its trainer alone does. Trainers leave behind keys that are not named to them."""
     message, named = look.messages[number], look.recipe.data.message_keys.get("train_flag")
     held = {**raw_message(look, number), **message.data}
-    # any other weight is no yes or no: LAB016 tells what becomes of it
-    said = [(bool(held[key]), key, held[key]) for key in (named, *_FLAGS) if key in held and _is_switch(held[key])]
-    if held.get(_MASKED) is True:
-        said.append((False, _MASKED, True))
+    said = switches(held, named)  # what becomes of other weights tells LAB016
     if message.trained is not None:
         return min(said, key=lambda one: one[0] is not message.trained, default=None)
     # A yes to an answer is what these trainers do in any case; what is left out is what they do not hear of.
     return next((one for one in said if not one[0] and named not in held), None)
-
-
-def _is_switch(value: Any) -> bool:
-    return isinstance(value, (bool, int, float)) and value in (0, 1)
 
 
 def _prompted(*before: dict[str, str]) -> Case:

@@ -24,7 +24,7 @@ from sftui.errors import SftuiError
 from sftui.findings import CODES, Finding, Fix, check_setup
 from sftui.findings.catalogue import cures_of
 from sftui.findings.model import Severity
-from sftui.findings.rule import Case
+from sftui.findings.rule import Case, chat
 from sftui.model import Inspection
 from sftui.recipe import changed, knobs_of
 from sftui.repairs.catalogue import DROP
@@ -202,3 +202,15 @@ def test_advice_in_words_stays_but_for_what_was_tried_in_vain(code: str, name: s
     _, session, _, finding = next(symptoms([(code, case)], tmp_path))
     made = cured(session, finding)
     assert made.fix is not None and made.fix.title == left and made.fix.in_words
+
+
+FLAGGED = {"role": "assistant", "content": "Wood.", "weight": 0}
+
+
+@pytest.mark.parametrize("name", ["nemo-automodel@0.7", "llamafactory@0.9"])
+def test_a_mask_that_the_rows_ask_for_does_no_harm(name: str, tmp_path: Path) -> None:
+    rows = chat("A metal?", FLAGGED, "No.", "Zinc."), chat("A gas?", FLAGGED, "No.", "Neon."), chat("Who?", "Me.")
+    _, session, before, finding = next(symptoms([("LAB010", Case(rows, preset=name))], tmp_path))
+    made = cured(session, finding)
+    assert made.fix is not None and [change.path for change in made.fix.changes] == ["mask.turns"]
+    assert not [*problems_of(session, before, finding, made.fix)]

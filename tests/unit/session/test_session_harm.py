@@ -10,9 +10,9 @@ import pytest
 
 from sftui.errors import RecipeError
 from sftui.recipe import changed
-from sftui.session.harm import refuse_harm
+from sftui.session.harm import harm_of, refuse_harm
 from sftui.session.options import OpenOptions
-from sftui.session.ready import Ready, open_data, tokenized
+from sftui.session.ready import Ready, open_data, tokenized, under
 from sftui.trainers import preset
 
 TOOLS = json.dumps([{"name": "weather", "description": "", "parameters": {"type": "object", "properties": {}}}])
@@ -98,3 +98,11 @@ def test_repairs_of_real_rows_do_harm_where_the_trainer_says_so_alone(shared: Pa
             assert wanted is not None and wanted in error.why, (repair, error)
         else:
             assert wanted is None, repair
+
+
+def test_an_answer_that_torchtune_itself_marks_otherwise_is_lost(tmp_path: Path) -> None:
+    turns = [{"role": role, "content": text} for role, text in zip(("user", "assistant") * 2, ("a", "B.", "c", "D."))]
+    found = opened(tmp_path, [{"messages": turns}], "torchtune@0.7", mask__rule="turn_full")
+    other = under(found, changed(found.requested, "mask.turns", "last")).ready()
+    said = harm_of(found.inspect(0), other.inspect(0), {"assistant"}, asks=False)
+    assert said == "row 0 would no longer train message 1"
