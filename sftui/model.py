@@ -96,7 +96,7 @@ class Row:
     `layout` names how the file holds its rows where that is no JSON Lines (see `trainers/reading.py`).
     Where repairs lie over the source, the row is as they would write it: `repairs` then says what
     they changed, `left_out` why the row would not be written, `skipped` why they could not be made on it, and the file
-    still holds it as it was.
+    still holds it as it was: `stored`, where they changed it.
     """
 
     index: int
@@ -111,6 +111,7 @@ class Row:
     json_text: tuple[str, ...] = ()
     cells: tuple[tuple[str, str], ...] = ()
     layout: str = ""
+    stored: Row | None = None
 
 
 RAW_LIMIT = 1_000_000

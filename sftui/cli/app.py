@@ -488,7 +488,8 @@ def export() -> None:
 @where_option
 @Option(USUAL, "NAMES", "repairs to apply, e.g. map-roles,trim,deduplicate; see --list", "--apply", multiple=True)
 @Option(USUAL, "WHAT", "drop rows: unreadable, empty, no-answer, or finding codes", "--drop", multiple=True)
-@Option(ROWS, "FILE", "MARKS.jsonl from the inspector: drop the rows marked drop", "--marks")
+@Option(ROWS, "FILE", "MARKS.jsonl from the inspector: make its edits, drop the rows marked drop", "--marks")
+@choice_option(ROWS, ("keep", "drop", "flag"), "write only the rows that --marks marks so", "--only")
 @new_file_option
 @log_option
 @flag(WRITTEN, "count what would change without writing data", "--dry-run")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -30,6 +30,9 @@ from sftui.side_files import read_side_file
 from sftui.text import many, visible
 from sftui.views.repairs import skipped_words
 
+if TYPE_CHECKING:
+    from sftui.workspace.marks import RowMarks
+
 LISTED = "`sftui repair --list` lists all of them"
 
 
@@ -38,6 +41,7 @@ def repair(
     apply: tuple[str, ...],
     drop: tuple[str, ...],
     marks: str | None,
+    only: str | None,
     out: str | None,
     log: str | None,
     dry_run: bool,
@@ -51,13 +55,18 @@ def repair(
     if listing:
         return list_repairs()
     chosen = repairs_of(apply, drop)
-    marked = _marked(marks)
-    if not chosen and not marked and marks is not None:
+    reviewed = _reviewed(marks)
+    marked = reviewed.rows_with("drop")
+    chosen += reviewed.edits()
+    kept = reviewed.rows_with(only) if only else None
+    if marks is None and only:
+        raise RecipeError("--only needs the marks of rows", fix="name their file with --marks")
+    if marks is not None and (kept == () if only else not chosen and not marked):
         raise RecipeError(
-            f"{marks} marks no row as drop",
-            fix="mark rows in the inspector (rd), or name a repair with --apply",
+            f"{marks} marks no row as {only or 'drop'}",
+            fix="mark rows in the inspector (rk, rd, rf), or name a repair with --apply",
         )
-    if not chosen and not marked and given["where"] is None:
+    if not chosen and not marked and not only and given["where"] is None:
         raise RecipeError("no repair was given", fix=f"name some with --apply, or rows to drop with --drop; {LISTED}")
     plan = make_plan(chosen)
     options = open_options(given)
@@ -69,7 +78,7 @@ def repair(
         notes.print()
         refuse_harm(session, chosen)
         conversion = conversion_of(session.stored, session.recipe, session.detected) if TO_MESSAGES in chosen else None
-        plan = session_plan(tokenizer_of(session), chosen, marked, conversion=conversion)
+        plan = session_plan(tokenizer_of(session), chosen, () if only else marked, kept, conversion=conversion)
         now = rows_written(session, plan, target, journal)
         notes.print()
     own = own_names(layout_of(session.detected)) if "map-roles" in chosen else ()
@@ -98,14 +107,13 @@ def list_repairs() -> int:
     return 0
 
 
-def _marked(file: str | None) -> tuple[int, ...]:
-    """The rows that a file of review marks says to drop."""
-    if file is None:
-        return ()
-    from sftui.workspace.marks import MOST_MARKS, read_marks
+def _reviewed(file: str | None) -> RowMarks:
+    """What a file of review marks says."""
+    from sftui.workspace.marks import MOST_MARKS, RowMarks, read_marks
 
-    text = read_side_file(file, "the marks file", ExportError, most=MOST_MARKS)
-    return read_marks(text, file).rows_with("drop")
+    if file is None:
+        return RowMarks()
+    return read_marks(read_side_file(file, "the marks file", ExportError, most=MOST_MARKS), file)
 
 
 def targets_of(

@@ -62,6 +62,7 @@ def row_of(done: RepairedRow) -> Row:
     One that would be left out is shown as it stands, with the reason. What is written are lines of JSON, however the
     rows were stored.
     """
+    stored = done.row
     if done.row.layout or not done.untouched:
         done = replace(done, row=replace(done.row, layout=WRITTEN))
     changes = tuple(f"{change.place}: {change.what}" if change.place else change.what for change in done.changes)
@@ -72,13 +73,12 @@ def row_of(done: RepairedRow) -> Row:
     if done.untouched or done.data is None:
         return done.row
     raw = done.row.raw
+    now = replace(done.row, data=done.data, problem=None, repairs=changes, stored=stored)
     try:
         line = _written(done.data, raw if len(raw) < RAW_LIMIT else None)
     except RecursionError:
-        return replace(done.row, data=done.data, repairs=changes)
-    return replace(
-        done.row, data=done.data, raw=line[:RAW_LIMIT], size=len(line.encode("utf-8", "surrogatepass")), repairs=changes
-    )
+        return now
+    return replace(now, raw=line[:RAW_LIMIT], size=len(line.encode("utf-8", "surrogatepass")))
 
 
 def _written(data: Data, original: str | None) -> str:

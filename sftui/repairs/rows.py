@@ -16,8 +16,9 @@ DROP_REASONS: Mapping[str, str] = {
     "no-answer": "the row has no answer, or an empty one",
 }
 
-MARKED = "marked"
-"""Why a row is left out that someone marked so."""
+MARKED, OTHERS = "marked", "others"
+BY_MARK: Mapping[str, str] = {MARKED: "it is marked drop", OTHERS: "it does not have the mark that is written"}
+"""Why a row is left out because of marks."""
 
 
 def drop_reason(data: Data | None, layout: RepairLayout, wanted: Collection[str], skipped: bool = False) -> str | None:

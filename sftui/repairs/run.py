@@ -13,9 +13,10 @@ from sftui.findings.rule import TO_MESSAGES
 from sftui.model import Row
 from sftui.nearest import did_you_mean
 from sftui.repairs.catalogue import CONVERSION, DEDUPLICATE, REPAIRS
+from sftui.repairs.edits import Edit, is_edit, read_edit
 from sftui.repairs.lines import TOO_DEEP, RepairedRow, row_of
 from sftui.repairs.model import Data, Repair, RepairLayout, RowChange
-from sftui.repairs.rows import DROP_REASONS, MARKED, drop_reason, fingerprint
+from sftui.repairs.rows import BY_MARK, DROP_REASONS, MARKED, OTHERS, drop_reason, fingerprint
 from sftui.repairs.to_messages import CONVERTED
 from sftui.sources.records import remade
 
@@ -35,7 +36,8 @@ DROPPING = "drop "
 class RepairPlan:
     """Which repairs, which reasons and codes to drop rows for (beginnings of codes count), and whether to deduplicate.
 
-    `marked` are rows that are left out because someone says so.
+    `marked` are rows that are left out because someone says so; of `only`, where it is given, no other row stays.
+    `edits` are what someone wrote in place of rows, on which the repairs then work.
     """
 
     repairs: tuple[Repair, ...] = ()
@@ -43,6 +45,8 @@ class RepairPlan:
     codes: tuple[str, ...] = ()
     deduplicate: bool = False
     marked: frozenset[int] = frozenset()
+    only: frozenset[int] | None = None
+    edits: Mapping[int, Edit] = field(default_factory=dict)
 
     @property
     def converts(self) -> bool:
@@ -87,14 +91,16 @@ def make_plan(
     *,
     instead: Mapping[str, Repair] | None = None,
     marked: Iterable[int] = (),
+    only: Iterable[int] | None = None,
 ) -> RepairPlan:
     """A plan from the names of repairs and what to drop; RecipeError with the nearest name for an unknown one.
 
     A name `drop WHAT` leaves rows out as one in `drop` does: a reason, or the beginning of codes of which some must be
-    found row by row; so do the numbers in `marked`. `instead` are repairs to use in place of those of `REPAIRS`. The
-    conversion comes first, repairs run in the order of `REPAIRS`, duplicates are looked for last.
+    found row by row; so do the numbers in `marked` and `only`. `instead` are repairs to use in place of those of
+    `REPAIRS`. The conversion comes first, repairs run in the order of `REPAIRS`, duplicates are looked for last.
     """
-    listed = list(dict.fromkeys(names))
+    edits = {edit.row: edit for edit in map(read_edit, filter(is_edit, names))}
+    listed = [name for name in dict.fromkeys(names) if not is_edit(name)]
     wanted = [name for name in listed if not name.startswith(DROPPING)]
     leave = [*drop, *[name.removeprefix(DROPPING) for name in listed if name.startswith(DROPPING)]]
     for name in wanted:
@@ -110,7 +116,8 @@ def make_plan(
         _must_be_of_rows(begin, meant)
     ordered = {TO_MESSAGES: CONVERSION, **REPAIRS}
     chosen = tuple((instead or {}).get(name, one) for name, one in ordered.items() if name in wanted)
-    return RepairPlan(chosen, reasons, begins, DEDUPLICATE in wanted, frozenset(marked))
+    some = None if only is None else frozenset(only)
+    return RepairPlan(chosen, reasons, begins, DEDUPLICATE in wanted, frozenset(marked), some, edits)
 
 
 def _must_be_of_rows(begin: str, meant: Sequence[str]) -> None:
@@ -188,18 +195,23 @@ def apply_plan(row: Row, plan: RepairPlan, layout: RepairLayout, codes: Codes | 
     """
     if row.index in plan.marked:
         return RepairedRow(row, None, (_left_out(MARKED),), MARKED)
+    if plan.only is not None and row.index not in plan.only:
+        return RepairedRow(row, None, (_left_out(OTHERS),), OTHERS)
     data: Data | None = row.data
     changes: tuple[RowChange, ...] = ()
     skipped = ""
     try:
-        if row.data is not None:
-            data, changes = repair_row(row.data, plan.repairs, layout)
+        if (edit := plan.edits.get(row.index)) is not None:
+            data, changes = edit.over(row)
+        if data is not None:
+            data, more = repair_row(data, plan.repairs, layout)
+            changes += more
             if plan.converts and not changes and remade(row.layout):
                 changes = (RowChange(TO_MESSAGES, "", "the row became an object on one line"),)
     except SftuiError as error:
-        skipped = str(error)
+        data, changes, skipped = row.data, (), str(error)
     except RecursionError:
-        skipped = TOO_DEEP
+        data, changes, skipped = row.data, (), TOO_DEEP
     hit, unchecked = drop_reason(data, layout, plan.reasons, bool(skipped)), ""
     if hit is None and plan.codes:
         try:
@@ -218,7 +230,7 @@ def double_of(done: RepairedRow, first: int) -> RepairedRow:
 
 
 def _left_out(hit: str) -> RowChange:
-    why = "it is marked drop" if hit == MARKED else DROP_REASONS.get(hit, f"it has the finding {hit}")
+    why = BY_MARK.get(hit) or DROP_REASONS.get(hit, f"it has the finding {hit}")
     return RowChange(f"{DROPPING}{hit}", "", why)
 
 

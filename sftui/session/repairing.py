@@ -65,6 +65,7 @@ def session_plan(
     tokenizer: LoadedTokenizer | None,
     chosen: Sequence[str],
     marked: Collection[int] = (),
+    only: Collection[int] | None = None,
     *,
     conversion: Repair | None = None,
 ) -> RepairPlan:
@@ -72,7 +73,7 @@ def session_plan(
     conversion of its rows (see `conversion_of`)."""
     exact = {} if tokenizer is None else exact_repairs(tokenizer)
     converting = {} if conversion is None else {TO_MESSAGES: conversion}
-    return make_plan(chosen, instead={**exact, **converting}, marked=marked)
+    return make_plan(chosen, instead={**exact, **converting}, marked=marked, only=only)
 
 
 def conversion_of(stored: StoredData, recipe: Recipe, detected: Detection) -> Repair:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 
 from sftui.text import cell_width, clip, many, visible
@@ -116,13 +117,26 @@ def _rules_cells(status: Status, width: int, key: str) -> Line:
     state = "tokenizer verified" if status.state == "proven" else ""
     right = ", ".join(filter(None, (state, status.version)))
     notes = f"{many(status.notes, 'note')} ({key})" if status.notes else ""
-    ways = (((visible(status.source), status.rule, notes), right), ((status.rule, notes), right))
-    for named, shown in (*ways, ((status.rule, notes), status.version), ((notes or status.rule,), status.version)):
+    marks, letters = status.marks, " ".join(f"{count}{word[0].upper()}" for count, word in _counted(status.marks))
+    ways = (
+        ((visible(status.source), status.rule, marks, notes), right),
+        ((status.rule, marks, notes), right),
+        ((status.rule, letters, notes), right),
+        ((status.rule, letters, notes), status.version),
+        ((letters, notes or status.rule), status.version),
+    )
+    for named, shown in ways:
         left = " · ".join(filter(None, named))
         if cell_width(left) + cell_width(shown) + 3 <= width:
             break
     builder = LineBuilder().add(f" {clip(left, max(width - 3 - cell_width(shown), 0))}", Role.DIM)
     return builder.pad_to(width - cell_width(shown) - 1).add(shown, Role.DIM).line()
+
+
+def _counted(marks: str) -> Iterator[tuple[str, str]]:
+    for part in filter(None, marks.split(", ")):
+        count, word = part.split(" ")
+        yield count, word
 
 
 _STATES = {

@@ -8,7 +8,7 @@ from typing import Any
 
 from sftui.model import Inspection
 from sftui.text import many, visible
-from sftui.tui.commands import batch, compare, figures, filters, findings, repairs, rows, search, tokens, writing
+from sftui.tui.commands import batch, compare, edits, figures, filters, findings, repairs, rows, search, tokens, writing
 from sftui.tui.contexts import BATCH, BOUNDARY, COMPARE, CONVERSATION, FIGURES, FINDINGS, PACKS, RAW, RENDERED, WHY
 from sftui.tui.inspector import Inspector, View
 from sftui.tui.panes.document_pane import HINT
@@ -155,6 +155,7 @@ def _recipe(here: Inspector, event: ev.RecipeChanged) -> None:
     figures.on_recipe(here)
     tokens.on_recipe(here)
     repairs.on_recipe(here)
+    edits.on_recipe(here)
 
 
 def _counted(here: Inspector, event: ev.CountReady) -> None:

@@ -101,6 +101,7 @@ class Status(NamedTuple):
     order: str = ""
     repaired: str = ""
     mark: str = ""
+    marks: str = ""
     data: str = ""
     side: str = ""
     version: str = ""
@@ -378,7 +379,8 @@ class BatchState(NamedTuple):
 
 class SessionState(NamedTuple):
     """What the session keeps: the recipe that was opened or exported last, the review marks, what is to be printed on
-    exit, the knob that was looked for. `writing` is the write that runs; `let_go`: the user knows what is lost."""
+    exit, the knob that was looked for. `writing` is the write that runs; `let_go`: the user knows what is lost;
+    `draft` is a row with what was written for it and is no JSON."""
 
     recipe: Recipe
     marks: RowMarks = RowMarks()
@@ -386,6 +388,7 @@ class SessionState(NamedTuple):
     looked_for: str = ""
     writing: int | None = None
     let_go: bool = False
+    draft: tuple[int | None, str] = (None, "")
 
 
 class TourState(NamedTuple):
@@ -451,7 +454,8 @@ class State(NamedTuple):
 
     def status_line(self, notes: int, pending: str) -> Status:
         """The status with what follows of it: the row's mark and what is wrong with the data."""
-        return self.status._replace(mark=mark_words(self.mark), data=self.reading.data, notes=notes, pending=pending)
+        of_row = self.status._replace(mark=mark_words(self.mark), data=self.reading.data)
+        return of_row._replace(marks=self.kept.marks.words, notes=notes, pending=pending)
 
     @property
     def row(self) -> int:

@@ -1,7 +1,8 @@
 """Review marks: what the user thinks of rows, and the file that keeps it: in the user's state folder, one a dataset,
 never half-written.
 
-A mark is keep, drop or flag, and a row may have a note next to it. As text, a line of JSON a row:
+A mark is keep, drop or flag, and a row may have a note next to it, and an edit (`repairs.edits`). As text, a line of
+JSON a row:
 
     {"row": 17, "mark": "drop", "note": "the answer is cut off"}
 
@@ -21,18 +22,19 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from hashlib import sha256
 from pathlib import Path
 
-from sftui.errors import ExportError, without_secrets
+from sftui.errors import ExportError, RecipeError, without_secrets
 from sftui.session.options import OpenOptions
 from sftui.side_files import parse_json, read_side_file
-from sftui.values import value_class
+from sftui.values import lazy, value_class
 
 FORMAT = 1
 KINDS = ("keep", "drop", "flag")
 NOTED = "noted"
+EDITED = "edited"
 GLYPHS = {"keep": "K", "drop": "D", "flag": "F"}
 NOTE_GLYPH = "N"
 LONGEST_NOTE = 2_000
@@ -42,13 +44,14 @@ MOST_MARKS = 256 << 20
 
 @value_class
 class Mark:
-    """What is said of one row: a kind of `KINDS` or "" for none, and a note or ""."""
+    """What is said of one row: a kind of `KINDS` or "" for none, a note or "", and an edit by its name or ""."""
 
     kind: str = ""
     note: str = ""
+    edit: str = ""
 
     def __bool__(self) -> bool:
-        return bool(self.kind or self.note)
+        return bool(self.kind or self.note or self.edit)
 
     @property
     def glyph(self) -> str:
@@ -77,16 +80,23 @@ class RowMarks:
     def toggled(self, row: int, kind: str) -> RowMarks:
         """The row marked `kind`, or no longer where it was so; its note stays."""
         now = self.get(row)
-        return self.put(row, Mark("" if now.kind == kind else kind, now.note))
+        return self.put(row, replace(now, kind="" if now.kind == kind else kind))
 
     def noted(self, row: int, note: str) -> RowMarks:
         """The row with another note; "" takes the note away."""
-        return self.put(row, Mark(self.get(row).kind, note.strip()[:LONGEST_NOTE]))
+        return self.put(row, replace(self.get(row), note=note.strip()[:LONGEST_NOTE]))
+
+    def edited(self, row: int, name: str) -> RowMarks:
+        """The row with another edit; "" takes the edit away."""
+        return self.put(row, replace(self.get(row), edit=name))
 
     def rows_with(self, what: str = "") -> tuple[int, ...]:
-        """The rows of one kind, those `noted`, or all that are marked, in their order."""
-        rows = (row for row, mark in self.of.items() if what in ("", mark.kind) or (what == NOTED and mark.note))
-        return tuple(sorted(rows))
+        """The rows of one kind, those `noted` or edited, or all that are marked, in their order."""
+        return tuple(sorted(row for row, mark in self.of.items() if not what or what in _is(mark)))
+
+    def edits(self) -> tuple[str, ...]:
+        """The edits of rows by their names, in the order of the rows."""
+        return tuple(self.of[row].edit for row in self.rows_with(EDITED))
 
     def beyond(self, row: int, forward: bool, count: int | None = None) -> int | None:
         """The next marked row after `row` (before it), beginning again at the other end; None where none is marked.
@@ -99,18 +109,27 @@ class RowMarks:
 
     def counts(self) -> dict[str, int]:
         """How many rows of each kind, and with notes; only what there is."""
-        found = Counter(mark.kind for mark in self.of.values() if mark.kind)
-        found[NOTED] = sum(bool(mark.note) for mark in self.of.values())
-        return {what: found[what] for what in (*KINDS, NOTED) if found[what]}
+        found = Counter(what for mark in self.of.values() for what in _is(mark))
+        return {what: found[what] for what in (*KINDS, NOTED, EDITED) if found[what]}
 
+    @lazy
     def words(self) -> str:
         """`3 keep, 1 drop, 2 noted`."""
         return ", ".join(f"{count:,} {what}" for what, count in self.counts().items())
 
     def to_text(self) -> str:
         """A line of JSON a row, in their order."""
-        lines = ({"row": row, "mark": self.of[row].kind or None, "note": self.of[row].note} for row in self.rows_with())
+        marks = ((row, self.of[row]) for row in self.rows_with())
+        lines = (
+            {"row": row, "mark": mark.kind or None, "note": mark.note, **({"edit": mark.edit} if mark.edit else {})}
+            for row, mark in marks
+        )
         return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+def _is(mark: Mark) -> tuple[str, ...]:
+    """What a row is counted as: its kind, noted, edited."""
+    return tuple(filter(None, (mark.kind, NOTED if mark.note else "", EDITED if mark.edit else "")))
 
 
 def read_marks(text: str, where: str) -> RowMarks:
@@ -129,18 +148,30 @@ def read_marks(text: str, where: str) -> RowMarks:
         entry = entry if isinstance(entry, Mapping) else {"row": None}
         if "row" not in entry:
             continue
-        row, kind, note = (entry.get(key) for key in ("row", "mark", "note"))
-        if type(row) is not int or row < 0 or (kind or "") not in ("", *KINDS) or not isinstance(note or "", str):
+        row = entry["row"]
+        kind, note, edit = (entry.get(key) or "" for key in ("mark", "note", "edit"))
+        known = kind in ("", *KINDS) and isinstance(note, str)
+        if type(row) is not int or row < 0 or not known or not (edit == "" or _edits(edit, row)):
             fix = 'a line looks like {"row": 17, "mark": "keep, drop or flag", "note": ""}'
             raise ExportError("this is not a review mark", where=f"{where}, line {number}", fix=fix)
-        mark = Mark(kind or "", (note or "")[:LONGEST_NOTE])
+        mark = Mark(kind, note[:LONGEST_NOTE], edit)
         if mark:
             found[row] = mark
     return RowMarks(found)
 
 
+def _edits(name: object, row: int) -> bool:
+    """Whether it is an edit of that row."""
+    from sftui.repairs.edits import read_edit
+
+    try:
+        return isinstance(name, str) and read_edit(name).row == row
+    except RecipeError:
+        return False
+
+
 class MarksFile:
-    """The marks of one dataset; `save` returns at once, a thread writes, `close` waits for it.
+    """The marks of one dataset; `save` returns at once, a thread writes, `close` waits for it; `keep` writes at once.
 
     `stale`: the data is no longer what it was when the marks were written. `failed` is called with a sentence, on the
     thread, where marks could not be written.
@@ -184,6 +215,14 @@ class MarksFile:
                 self._thread = threading.Thread(target=self._run, args=(self.path,), name="sftui-marks", daemon=True)
                 self._thread.start()
             self._changed.notify()
+
+    def keep(self, row: int, mark: Mark) -> None:
+        """Keep what is said of a row before anything else happens; where that fails, as `save` does."""
+        try:
+            if self.path is not None:
+                self._write(self.path, {row: mark})
+        except (ExportError, OSError):
+            self.save(row, mark)
 
     def close(self, patience: float = 5.0) -> bool:
         """Wait until all is written; False where it is not (the disk is full, or too slow)."""

@@ -58,7 +58,7 @@ def _write(session: OpenData, request: WriteRequest, answer: Answering[RepairsWr
     conversion = None
     if TO_MESSAGES in session.repairs:
         conversion = conversion_of(session.stored, session.requested, detect(session.stored.sample, session.requested))
-    plan = session_plan(tokenizer_of(session), session.repairs, request.marked, conversion=conversion)
+    plan = session_plan(tokenizer_of(session), session.repairs, request.marked, request.only, conversion=conversion)
     if plan.codes or any(repair.name == "strip-tokens" for repair in plan.repairs):
         session.ready().checks()  # the tokenizer decides on these
     now, pace = WriteProgress(RunCounts()), Pace(REPORT_EVERY)

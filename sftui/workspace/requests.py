@@ -178,11 +178,13 @@ class RepairsRequest(Question):
 
 @value_class
 class WriteRequest(Question):
-    """The data with the repairs in force, but for the rows `marked`, into a new file, and every change into a log."""
+    """The data with the repairs in force, but for the rows `marked`, or of `only` those rows, into a new file, and
+    every change into a log."""
 
     target: str
     log: str
     marked: tuple[int, ...] = ()
+    only: tuple[int, ...] | None = None
 
 
 class Cancel(NamedTuple):

@@ -217,7 +217,7 @@ class Workspace:
         self._listeners: list[Callback] = []
         self._events: queue.Queue[Any] = queue.Queue()
         self._backlog: list[ev.Event] = []
-        self._writing: tuple[str, ...] = ()
+        self._writing: tuple[str, ...] | None = None
         self._opened = 0
         self._overran: tuple[Overrun, ...] = ()
         self._requests: dict[type, rq.Question] = {}
@@ -301,12 +301,14 @@ class Workspace:
         with self._lock:
             return self._cache.get(index, self.version)
 
-    def request_write(self, target: str, log: str, marked: tuple[int, ...] = ()) -> int:
-        """Ask for the repaired data in a new file, without the rows `marked`; several `RepairsWritten` answer."""
+    def request_write(
+        self, target: str, log: str, marked: tuple[int, ...] = (), only: tuple[int, ...] | None = None
+    ) -> int:
+        """Ask for the repaired data in a new file, as a `WriteRequest` says; several `RepairsWritten` answer."""
         with self._lock:
             self._write_ended.clear()
-            self._writing = self.repairs
-            return self.ask(rq.WriteRequest, target, log, marked)
+            self._writing = self.repairs if only is None else None  # some of the rows are not the data
+            return self.ask(rq.WriteRequest, target, log, marked, only)
 
     def cancel(self, ticket: int | None) -> None:
         """No answer to `ticket` is wanted any more; None where nothing was asked."""
@@ -470,7 +472,7 @@ class Workspace:
         elif isinstance(event, ev.RepairsCounted):
             anew = event.doubles
         elif isinstance(event, ev.RepairsWritten) and (event.done or event.problem is not None or not event.target):
-            if event.done:
+            if event.done and self._writing is not None:
                 self.written = (self._writing, event)
             self._write_ended.set()
         elif isinstance(event, tuple(ONCE)):

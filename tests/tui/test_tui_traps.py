@@ -15,7 +15,7 @@ from textual.geometry import Region
 from textual.widget import Widget
 from tui_driver import running
 
-from sftui.tui.commands.copying import OSC52_LIMIT, copy_out, editor, read_only_copy, write_out
+from sftui.tui.commands.copying import OSC52_LIMIT, copy_for_editor, copy_out, editor, write_out
 from sftui.tui.themes import PALETTES, Styles
 from sftui.views.cells import Over, Role
 from sftui.workspace import OpenOptions
@@ -337,7 +337,7 @@ def test_the_editor_is_the_users_own() -> None:
 
 def test_the_copy_for_the_editor_goes_away_whatever_happens() -> None:
     kept: list[Path] = []
-    with pytest.raises(RuntimeError), read_only_copy("text", "row.txt") as path:
+    with pytest.raises(RuntimeError), copy_for_editor("text", "row.txt", False) as path:
         kept.append(path)
         assert path.read_text() == "text" and path.stat().st_mode & 0o222 == 0
         raise RuntimeError

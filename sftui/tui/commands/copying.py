@@ -125,21 +125,33 @@ def _print_on_exit(here: Inspector, what: str, text: str) -> None:
     here.say(f"the {what} of row {here.state.row:,} will be printed when sftui quits{_caveat(here, what)}")
 
 
-def _edit(here: Inspector, what: str, text: str) -> None:
-    """A read-only copy in the editor; sftui waits and comes back as it was."""
+def _read(here: Inspector, what: str, text: str) -> None:
+    """A read-only copy in the editor."""
+    if in_editor(here, text, _file_name(here, what), written=False) is not None:
+        here.say("back from the editor (read-only copy, nothing changed here)", Role.DIM)
+
+
+def in_editor(here: Inspector, text: str, name: str, *, written: bool = True) -> str | None:
+    """What the editor makes of a file with `text`, read-only where nothing is to be `written`; None, said why, where it
+    made nothing. sftui waits and comes back as it was."""
     from textual.app import SuspendNotSupported
 
     try:
         words = editor(os.environ)
-        with read_only_copy(text, _file_name(here, what)) as path, here.terminal.suspend():
-            code = subprocess.run([*words, str(path)], check=False).returncode
+        with copy_for_editor(text, name, written) as path:
+            with here.terminal.suspend():
+                code = subprocess.run([*words, str(path)], check=False).returncode
+            if code == 0:
+                return path.read_bytes().decode()
     except SuspendNotSupported:
         here.say("this terminal cannot run an editor; press w to write a file", Role.WARNING)
+    except UnicodeDecodeError:
+        raise SftuiError("the edited file is not UTF-8 text, so nothing changed") from None
     else:
-        back = "back from the editor (read-only copy, nothing changed here)"
-        here.say(back if code == 0 else f"the editor exited with code {code}", Role.DIM)
+        here.say(f"the editor exited with code {code}", Role.DIM)
     finally:
         here.redraw()
+    return None
 
 
 Out = Callable[[Inspector, str, str], None]
@@ -173,12 +185,8 @@ COPY = _way("copy", "y", _copy, "", "Copies {}{}.")
 WRITE = _way("write", "w", _write, "", "Write {} to a file you name.")
 PRINT = _way("print", "p", _print_on_exit, " on exit", "Print {} when sftui quits.", shown=False)
 EDIT = tuple(
-    _taking("edit", what, f"e {letter}", _edit, f"{what} in the editor", f"Open a read-only copy of the {words}.")
-    for what, letter, words in (
-        ("row", "e", "row in $VISUAL or $EDITOR"),
-        ("text", "t", "rendered text"),
-        ("template", "c", "chat template"),
-    )
+    _taking("edit", what, f"e {letter}", _read, f"{what} in the editor", f"Open a read-only copy of the {words}.")
+    for what, letter, words in (("text", "t", "rendered text"), ("template", "c", "chat template"))
 )
 
 
@@ -237,12 +245,12 @@ def editor(environment: Mapping[str, str]) -> list[str]:
 
 
 @contextmanager
-def read_only_copy(text: str, name: str) -> Iterator[Path]:
-    """A read-only file with `text`, gone afterwards whatever happens."""
+def copy_for_editor(text: str, name: str, written: bool) -> Iterator[Path]:
+    """A file with `text`, read-only unless it is to be `written`, gone afterwards whatever happens."""
     with tempfile.TemporaryDirectory(prefix="sftui-", ignore_cleanup_errors=True) as folder:
         path = Path(folder) / name
         path.write_bytes(text.encode("utf-8", "backslashreplace"))
-        os.chmod(path, 0o400)
+        os.chmod(path, 0o600 if written else 0o400)
         yield path
 
 

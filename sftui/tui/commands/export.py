@@ -14,6 +14,7 @@ from sftui.tui.commands.copying import inputs
 from sftui.tui.inspector import Inspector
 from sftui.views.cells import Line, Role, line, text_lines, warned
 from sftui.views.knobs import diff_text_lines
+from sftui.workspace.marks import KINDS
 
 if TYPE_CHECKING:
     from sftui.exports.plan import ExportPlan
@@ -51,17 +52,25 @@ def ask(here: Inspector) -> None:
 
 
 def _own(here: Inspector) -> list[tuple[str, str]]:
-    """What only this session has: the data as repaired, and the review marks."""
+    """What only this session has: the data as repaired, the rows of a mark, and the review marks."""
+    from sftui.repairs.edits import repair_titles
+
     kept = here.state.kept.marks
     dropped = len(kept.rows_with("drop"))
-    changes = [*here.workspace.repairs, *([f"without {dropped:,} marked drop"] if dropped else [])]
+    changes = [*repair_titles(here.workspace.repairs), *([f"without {dropped:,} marked drop"] if dropped else [])]
     data = [("data", f"a new file with the repaired rows ({', '.join(changes)}), and a log")] if changes else []
-    return [*data, *([("marks", f"the review marks as JSON lines: {kept.words()}")] if kept else [])]
+    counts = kept.counts()
+    some = [
+        (f"{kind} rows", f"a new file with the {many(counts[kind], 'row')} marked {kind} alone, and a log")
+        for kind in KINDS
+        if kind in counts
+    ]
+    return [*data, *([("marks", f"the review marks as JSON lines: {kept.words}")] if kept else []), *some]
 
 
 def _where(here: Inspector, target: str) -> None:
-    if target == "data":
-        writing.ask(here)
+    if target == "data" or target.endswith(" rows"):
+        writing.ask(here, only=target.removesuffix(" rows") if target != "data" else "")
         return
     if target == "marks":
         marks.export(here)

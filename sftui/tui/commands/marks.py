@@ -14,13 +14,14 @@ from sftui.tui.contexts import FIGURES
 from sftui.tui.inspector import Inspector
 from sftui.tui.state import StatusMessage
 from sftui.views.cells import Line, Role, line, wrap
-from sftui.workspace.marks import KINDS, NOTED, RowMarks
+from sftui.workspace.marks import EDITED, KINDS, NOTED, RowMarks
 
 MARKED = "marked"
 ORDERS = {
     MARKED: ("", "every marked row"),
     **{f"{MARKED} {kind}": (kind, f"rows marked {kind}") for kind in KINDS},
     NOTED: (NOTED, "rows with a note"),
+    EDITED: (EDITED, "rows that you edited"),
 }
 """What the row list may be filtered by, which marks that means, and in words."""
 
@@ -34,7 +35,7 @@ def load(here: Inspector) -> None:
         notes.say_own(here)
     if here.marks_file.stale:
         here.say(
-            f"the data changed after its rows were marked ({marks.words()}): check whether the marks still fit",
+            f"the data changed after its rows were marked ({marks.words}): check whether the marks still fit",
             Role.WARNING,
         )
 
@@ -45,11 +46,21 @@ def load(here: Inspector) -> None:
 def _mark(kind: str, here: Inspector, count: int | None) -> None:
     """Mark the row, or take that mark away again."""
     row = here.state.row
-    _put(here, here.state.kept.marks.toggled(row, kind), row)
+    put_mark(here, here.state.kept.marks.toggled(row, kind), row)
     if here.state.mark.kind:
         here.say(f"row {row:,}: {kind} · r{kind[0]} again clears it, F lists marked rows")
     else:
         here.say(f"row {row:,}: no longer {kind}", Role.DIM)
+
+
+def _mark_on(kind: str, here: Inspector, count: int | None) -> None:
+    """Mark the row, whatever it was, and go on to the next one of the list."""
+    row, marks = here.state.row, here.state.kept.marks
+    if here.state.mark.kind != kind:
+        put_mark(here, marks.toggled(row, kind), row)
+    rows.step(here, 1)
+    end = " · this is the last row, x exports the marked rows" if here.state.row == row else ""
+    here.say(f"row {row:,}: {kind}{end}")
 
 
 MARKING = tuple(
@@ -58,6 +69,16 @@ MARKING = tuple(
         ("keep", "Mark the row keep; press again to clear the mark."),
         ("drop", "Mark the row drop: data exports skip it."),
         ("flag", "Flag the row for another look."),
+    )
+)
+
+
+TRIAGE = tuple(
+    Command(f"triage.{kind}", (key,), f"{kind}, next row", "Review", help=words, run=partial(_mark_on, kind))
+    for kind, key, words in (
+        ("keep", "+", "Mark the row keep and go on to the next one."),
+        ("drop", "_", "Mark the row drop and go on to the next one."),
+        ("flag", "!", "Flag the row and go on to the next one."),
     )
 )
 
@@ -72,16 +93,17 @@ def note(here: Inspector, count: int | None) -> None:
 
 def _noted(here: Inspector, row: int, text: str) -> None:
     before = here.state.kept.marks
-    _put(here, before.noted(row, text), row)
+    put_mark(here, before.noted(row, text), row)
     had, has = bool(before.get(row).note), bool(here.state.kept.marks.get(row).note)
     if had or has:
         here.say(f"row {row:,}: note saved" if has else f"row {row:,}: note removed", Role.PLAIN if has else Role.DIM)
 
 
-def _put(here: Inspector, marks: RowMarks, row: int) -> None:
+def put_mark(here: Inspector, marks: RowMarks, row: int, at_once: bool = False) -> None:
+    """Other marks, which differ in one row; `at_once`: what it says is in the file before anything else happens."""
     before = here.state.kept.marks
     here.put(here.state.kept._replace(marks=marks))
-    here.marks_file.save(row, marks.get(row))
+    (here.marks_file.keep if at_once else here.marks_file.save)(row, marks.get(row))
     if bool(before) != bool(marks):
         here.set_signs()
     here.panes.rows.repaint()
@@ -136,7 +158,7 @@ def lines(here: Inspector, width: int) -> tuple[Line, ...]:
     marks = here.state.kept.marks
     if not marks:
         return ()
-    words = f"  {marks.words()}"
+    words = f"  {marks.words}"
     return (*wrap(line(("Review marks", Role.TITLE), words, ("  F lists them, x exports", Role.DIM)), width), ())
 
 
@@ -146,10 +168,10 @@ def lines(here: Inspector, width: int) -> tuple[Line, ...]:
 def export(here: Inspector) -> None:
     """Ask for a file and write the marks into it."""
     name = file_next_to(here.workspace.options.paths[0], "marks")
-    here.ask(f"file for the review marks ({here.state.kept.marks.words()})", partial(_export, here), value=name)
+    here.ask(f"file for the review marks ({here.state.kept.marks.words})", partial(_export, here), value=name)
 
 
 def _export(here: Inspector, name: str) -> None:
     marks = here.state.kept.marks
     written = write(here, marks.to_text(), name)
-    here.say(f"{written}: {marks.words()} · sftui repair --marks skips the rows marked drop")
+    here.say(f"{written}: {marks.words} · sftui repair --marks makes the edits and skips the rows marked drop")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from sftui.text import visible
-from sftui.tui.commands import export, figures, rows, search, writing
+from sftui.tui.commands import edits, export, figures, rows, search, writing
 from sftui.tui.commands.command import Command
 from sftui.tui.dialogs import DialogAnswer
 from sftui.tui.inspector import Inspector
@@ -92,9 +92,9 @@ def suspend(here: Inspector, count: int | None) -> None:
 
 
 def lost(here: Inspector) -> UnsavedWork:
-    """What would be lost now; review marks are kept by themselves."""
+    """What would be lost now; review marks and edits are kept by themselves."""
     workspace = here.workspace
-    written = workspace.written[0] if workspace.written is not None else ()
+    written = (*edits.kept(here), *(workspace.written[0] if workspace.written is not None else ()))
     return unexported(RecipeChoice(workspace.recipe, workspace.repairs), RecipeChoice(here.state.kept.recipe, written))
 
 
@@ -135,13 +135,15 @@ def interrupt(here: Inspector, count: int | None) -> None:
 
 def lost_parts(lost: UnsavedWork) -> list[tuple[str, str]]:
     """Each change with what it is, as data names it."""
+    from sftui.repairs.edits import repair_title
+
     waivers = [
         f"{waiver.get('code')}{' in row ' + str(waiver['rows']) if 'rows' in waiver else ''}: {waiver.get('reason')}"
         for waiver in lost.waivers
     ]
     return [
         *(("recipe", change_text(change)) for change in lost.changes),
-        *(("repair", visible(repair)) for repair in lost.repairs),
+        *(("repair", visible(repair_title(repair))) for repair in lost.repairs),
         *(("waiver", visible(one)) for one in waivers),
     ]
 

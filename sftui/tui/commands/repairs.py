@@ -80,11 +80,13 @@ def pick(here: Inspector, count: int | None) -> None:
     """Choose repairs to apply to the rows; the file stays as it is, x exports a new one."""
     from sftui.findings.catalogue import REPAIR_OF
     from sftui.repairs.catalogue import DROP, TITLES
+    from sftui.repairs.edits import is_edit, repair_title
     from sftui.repairs.rows import DROP_REASONS
     from sftui.repairs.run import DROPPING
 
     now = here.workspace.repairs
     known = {name: title for name, title in TITLES.items() if name != DROP}
+    known |= {name: "this row as you edited it" for name in now if is_edit(name)}
     known |= {f"{DROPPING}{name}": f"drop: {title}" for name, title in DROP_REASONS.items()}
     audited = here.state.audited.answer
     for code in audited.codes if audited is not None else ():
@@ -92,7 +94,7 @@ def pick(here: Inspector, count: int | None) -> None:
             known[f"{DROPPING}{code.code}"] = f"drop {code.count:,} × {code.sentence}"
     names = [*known, *(name for name in now if name not in known)]
     entries = [
-        (f"{'[x]' if name in now else '[ ]'} {name}", known.get(name, "drop the rows with this finding"))
+        (f"{'[x]' if name in now else '[ ]'} {repair_title(name)}", known.get(name, "drop the rows with this finding"))
         for name in names
     ]
     counted = here.state.repairing.counted
@@ -102,11 +104,13 @@ def pick(here: Inspector, count: int | None) -> None:
 
 def _toggle(here: Inspector, name: str) -> None:
     """Put a repair in force, or take it out."""
+    from sftui.repairs.edits import repair_title
+
     now = here.workspace.repairs
     if name not in now:
         apply(here, name)
     elif here.workspace.set_repairs(tuple(one for one in now if one != name)):
-        here.say(f"{name} is no longer applied · u undoes that")
+        here.say(f"{repair_title(name)} is no longer applied · u undoes that")
 
 
 # — what is in force —

@@ -19,8 +19,8 @@ from sftui.views.repairs import repair_count_lines
 from sftui.workspace import events as ev
 
 
-def ask(here: Inspector, what: str = "repaired") -> None:
-    """Ask where to; `what` the rows are, in the name that is proposed."""
+def ask(here: Inspector, what: str = "repaired", only: str = "") -> None:
+    """Ask where to; `what` the rows are, in the name that is proposed; `only` the rows with this mark."""
     if here.state.kept.writing is not None:
         here.say("already writing; Esc stops it", Role.DIM)
         return
@@ -29,11 +29,12 @@ def ask(here: Inspector, what: str = "repaired") -> None:
     from sftui.trainers.traits import Quirk
 
     ending = PARQUET if Quirk.PARQUET_ALONE in traits_of(here.workspace.recipe.preset).quirks else ".jsonl"
-    name = file_next_to(here.workspace.options.paths[0], what, ending)
-    here.ask("new file for the repaired data; the log of changes goes next to it", partial(_named, here), value=name)
+    name = file_next_to(here.workspace.options.paths[0], only or what, ending)
+    rows = f"rows marked {only}" if only else "repaired data"
+    here.ask(f"new file for the {rows}; the log of changes goes next to it", partial(_named, here, only), value=name)
 
 
-def _named(here: Inspector, name: str) -> None:
+def _named(here: Inspector, only: str, name: str) -> None:
     from sftui.session.repairing import check_targets
 
     target = os.path.expanduser(name)
@@ -45,12 +46,13 @@ def _named(here: Inspector, name: str) -> None:
     if not Path(target).parent.exists():
         raise SftuiError(f"there is no folder {Path(target).parent}")
     there = [path for path in (target, log) if Path(path).exists()]
-    shown, write = partial(lines, here, target, log), partial(_write, here, target, log)
+    shown, write = partial(lines, here, target, log, only), partial(_write, here, target, log, only)
     here.offer_writing("export the repaired data: nothing written yet", shown, write, over=bool(there))
 
 
-def lines(here: Inspector, target: str, log: str, width: int) -> tuple[Line, ...]:
+def lines(here: Inspector, target: str, log: str, only: str, width: int) -> tuple[Line, ...]:
     """What would be written, and what it leaves out."""
+    from sftui.repairs.edits import repair_titles
     from sftui.sources.files import format_of
 
     workspace = here.workspace
@@ -62,13 +64,17 @@ def lines(here: Inspector, target: str, log: str, width: int) -> tuple[Line, ...
         lines += wrap(line((f"{visible(path)} ", Role.KEY), state, (f" · {what}", Role.DIM)), width, "  ")
     lines += [(), *text_lines(f"{visible(', '.join(workspace.options.paths))} stays unchanged", width), ()]
     if workspace.repairs:
-        lines += wrap(line(("repairs  ", Role.KEY), (", ".join(workspace.repairs), Role.PLAIN)), width, " " * 9)
+        lines += wrap(
+            line(("repairs  ", Role.KEY), (", ".join(repair_titles(workspace.repairs)), Role.PLAIN)), width, " " * 9
+        )
         lines += counted_lines(here, width)
-    dropped = here.state.kept.marks.rows_with("drop")
-    if dropped:
-        listed = ", ".join(f"{row:,}" for row in dropped[:8]) + (" …" if len(dropped) > 8 else "")
-        text = f"{len(dropped):,} {'row is' if len(dropped) == 1 else 'rows are'} left out too: {listed}"
-        lines += wrap(line(("marked drop  ", Role.KEY), (text, Role.PLAIN)), width, " " * 13)
+    marked = here.state.kept.marks.rows_with(only or "drop")
+    if marked:
+        listed = ", ".join(f"{row:,}" for row in marked[:8]) + (" …" if len(marked) > 8 else "")
+        verb = "written alone" if only else "left out too"
+        text = f"{len(marked):,} {'row is' if len(marked) == 1 else 'rows are'} {verb}: {listed}"
+        mark = f"marked {only or 'drop'}  "
+        lines += wrap(line((mark, Role.KEY), (text, Role.PLAIN)), width, " " * len(mark))
         if here.marks_file.stale:
             lines += warned("! the data changed after its rows were marked: check whether the marks still fit", width)
     return tuple(lines)
@@ -82,8 +88,9 @@ def counted_lines(here: Inspector, width: int) -> tuple[Line, ...]:
     return repair_count_lines(known.counted, known.total, known.done, width)
 
 
-def _write(here: Inspector, target: str, log: str) -> None:
-    ticket = here.workspace.request_write(target, log, here.state.kept.marks.rows_with("drop"))
+def _write(here: Inspector, target: str, log: str, only: str) -> None:
+    rows = here.state.kept.marks.rows_with(only or "drop")
+    ticket = here.workspace.request_write(target, log, *(((), rows) if only else (rows,)))
     here.put(here.state.kept._replace(writing=ticket))
     here.say("writing … Esc stops", Role.DIM)
 

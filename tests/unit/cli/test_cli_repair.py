@@ -210,6 +210,31 @@ def test_rows_marked_drop_in_the_inspector_are_left_out(sftui: Callable[..., Any
     assert done.code == 2 and "not a review mark" in done.err
 
 
+def test_edits_of_the_inspector_are_made_and_only_rows_of_one_mark_written(
+    sftui: Callable[..., Any], dirty: Path, tmp_path: Path
+) -> None:
+    from sftui.repairs.edits import edit_name
+    from sftui.sources import SourceSpec, open_source
+
+    row = open_source(SourceSpec((str(dirty),))).row(0)
+    record = {"messages": [{"role": "user", "content": "Edited"}, {"role": "assistant", "content": "Yes"}]}
+    marks, out = tmp_path / "marks.jsonl", tmp_path / "out.jsonl"
+    entries = [{"row": 0, "edit": edit_name(row, record)}, {"row": 1, "mark": "keep"}, {"row": 2, "mark": "drop"}]
+    marks.write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+    done = sftui("repair", dirty, "--marks", marks, "-o", out)
+    assert done.code == 0 and "4 of 5 rows written" in done.err
+    assert json.loads(out.read_bytes().splitlines()[0])["messages"][0]["content"] == "Edited"
+    done = sftui("repair", dirty, "--marks", marks, "--only", "keep", "-o", out, "--force")
+    assert done.code == 0 and "1 of 5 rows written" in done.err
+    assert out.read_bytes().splitlines() == dirty.read_bytes().splitlines()[1:2]
+    done = sftui("repair", dirty, "--marks", marks, "--only", "flag", "-o", out, "--force")
+    assert done.code == 2 and "marks no row as flag" in done.err
+    done = sftui("repair", dirty, "--only", "keep", "--dry-run")
+    assert done.code == 2 and "--marks" in done.err
+    marks.write_text('{"row": 1, "edit": "edit 0 abc {}"}\n')
+    assert sftui("repair", dirty, "--marks", marks, "--dry-run").code == 2, "the edit of another row"
+
+
 def test_the_new_file_does_not_become_part_of_a_folder_of_data(
     sftui: Callable[..., Any], dirty: Path, tmp_path: Path
 ) -> None:

@@ -22,7 +22,7 @@ def test_marks_are_toggled_noted_and_counted() -> None:
         and MARKS.get(0).glyph == ""
     )
     assert MARKS.rows_with() == (1, 3, 9) and MARKS.rows_with("drop") == (3,) and MARKS.rows_with("noted") == (3, 9)
-    assert MARKS.counts() == {"keep": 1, "drop": 1, "noted": 2} and MARKS.words() == "1 keep, 1 drop, 2 noted"
+    assert MARKS.counts() == {"keep": 1, "drop": 1, "noted": 2} and MARKS.words == "1 keep, 1 drop, 2 noted"
     assert MARKS.toggled(3, "drop").get(3) == Mark("", "cut off"), "the note stays"
     assert MARKS.toggled(3, "flag").get(3) == Mark("flag", "cut off")
     assert len(MARKS.toggled(1, "keep")) == 2 and len(MARKS.noted(9, "")) == 2
