@@ -226,7 +226,7 @@ def test_edits_of_the_inspector_are_made_and_only_rows_of_one_mark_written(
     assert json.loads(out.read_bytes().splitlines()[0])["messages"][0]["content"] == "Edited"
     done = sftui("repair", dirty, "--marks", marks, "--only", "keep", "-o", out, "--force")
     assert done.code == 0 and "1 of 5 rows written" in done.err
-    assert out.read_bytes().splitlines() == dirty.read_bytes().splitlines()[1:2]
+    assert out.read_bytes().splitlines() == [line for line in dirty.read_bytes().splitlines() if b'"id":2' in line]
     done = sftui("repair", dirty, "--marks", marks, "--only", "flag", "-o", out, "--force")
     assert done.code == 2 and "marks no row as flag" in done.err
     done = sftui("repair", dirty, "--only", "keep", "--dry-run")
