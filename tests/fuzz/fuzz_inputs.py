@@ -649,6 +649,7 @@ WORDS = (
     "--to",
     "--apply",
     "--drop",
+    "--where",
 )
 
 
@@ -872,9 +873,11 @@ COMMAND_WORDS = {
         "--baseline base.json --write-baseline",
         "--eval data.jsonl",
         "--sample 1",
+        "--format json --where turns>0",
+        "--format json --where finding()",
     ),
     "report": ("--force --jobs 1",),
-    "encode": ("-o -", "-o - --explain", "-o out.jsonl --force", "-o out.parquet --force"),
+    "encode": ("-o -", "-o - --explain", "-o - --where len(text)>3", "-o out.jsonl --force", "-o out.parquet --force"),
     "export": tuple(
         f"--to {name} -o out --force"
         for name in ("recipe", "preprocess", "trl", "axolotl", "llamafactory", "torchtune", "unsloth")
@@ -883,6 +886,7 @@ COMMAND_WORDS = {
         "--apply trim,map-roles -o -",
         "--apply deduplicate -o fixed.jsonl --force",
         "--drop empty,no-answer,ROW,INJ -o -",
+        "--where trained<1 -o -",
         "--list",
     ),
     "convert": (

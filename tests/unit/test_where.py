@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -88,6 +89,12 @@ def test_what_an_expression_means(text: str, true: bool) -> None:
 def test_what_has_to_be_known_of_a_row(text: str, need: Need, keys: tuple[str, ...]) -> None:
     found = Filter(text)
     assert (found.need, tuple(sorted(found.keys))) == (need, keys)
+
+
+def test_a_backslash_in_a_text_warns_nobody() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert Filter(r'"\d" in text').on(values(CHAT))() is False
 
 
 def test_only_what_the_expression_names_is_made() -> None:
