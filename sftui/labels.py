@@ -352,6 +352,8 @@ def _verdicts(mask: Drawn) -> Runs[tuple[bool, Reason]]:
 def whole(subject: Subject) -> Drawn:
     """Everything is trained."""
     n, last = len(subject.tokens), _appended(subject.tokens)
+    if n and not last:
+        return Runs((n,), (True,)), Runs((n,), (Reason.WHOLE,))
     return drawn([(n - last, (True, Reason.WHOLE)), (int(last), (True, Reason.APPENDED))])
 
 

@@ -78,8 +78,10 @@ class Spelling:
     @lazy
     def cut_out(self) -> bool:
         """Whether the tokens are known to be the rendered text, cut, whatever was put around it (see `model.Cut`)."""
-        ends = self._tokens.ends
-        return type(ends) is Cut and next((end for end in reversed(ends) if end != NOWHERE), 0) == len(self._text)
+        ends, size = self._tokens.ends, len(self._text)
+        if type(ends) is not Cut or (ends and ends[-1] == size):
+            return type(ends) is Cut
+        return next((end for end in reversed(ends) if end != NOWHERE), 0) == size
 
     # --- added tokens that are marked special -----------------------------------------------------
 
@@ -434,6 +436,8 @@ class RowLook:
     @lazy
     def special_trained(self) -> Sequence[int]:
         """The places of special tokens that the mask trains."""
+        if self.mask.trained == self.mask.size:
+            return self.spelling.special
         return [at for start, end in self.mask.runs for at in self.spelling.special_in(start, end)]
 
     @lazy

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from sftui.findings.checks import CHATS, LABELLED, Fault, row_check
 from sftui.findings.look import RowLook, shown
@@ -14,6 +15,7 @@ from sftui.findings.rules.tools import parsed
 
 _OPEN = r'\{\s*"[^"{}]{1,40}"\s*:\s*"%s"'
 """How JSON of a call begins, its name first or behind a brace of its own."""
+_DECODER = json.JSONDecoder()
 _QUOTED = chatml(
     '{{ m.content }}{% for c in m.tool_calls %}{{ \'{"name": "\' + c.function.name + \'", "arguments": \' +'
     " c.function.arguments + '\"}' }}{% endfor %}<|im_end|>"
@@ -31,6 +33,11 @@ TOO007 = major(
 )
 
 
+@lru_cache(maxsize=200)
+def _opening(name: str) -> re.Pattern[str]:
+    return re.compile(_OPEN % re.escape(json.dumps(name, ensure_ascii=False)[1:-1]))
+
+
 @row_check(LABELLED, TOO007, shape=lambda shape, _: shape.manner.called, kinds=CHATS)
 def broken(look: RowLook) -> Iterator[Fault]:
     """TOO007: the first call that opens as JSON in its message's place and does not close so."""
@@ -38,11 +45,11 @@ def broken(look: RowLook) -> Iterator[Fault]:
     for number, calls in look.calls.items():
         at, end = look.message_spans.get(number, (0, 0))
         for name, arguments, _ in calls:
-            opened = re.compile(_OPEN % re.escape(json.dumps(name, ensure_ascii=False)[1:-1])).search(text, at, end)
+            opened = _opening(name).search(text, at, end)
             if opened is None or (isinstance(arguments, str) and arguments and not parsed(arguments)):
                 continue  # written in another way, or TOO006
             try:
-                _, at = json.JSONDecoder().raw_decode(text, opened.start())
+                _, at = _DECODER.raw_decode(text, opened.start())
             except (ValueError, RecursionError) as error:
                 wrong = error.pos if isinstance(error, json.JSONDecodeError) else opened.end()
                 tail = shown(text[wrong : wrong + 12])

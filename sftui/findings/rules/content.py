@@ -264,6 +264,7 @@ CON007 = loud(
 @row_check(
     CONVERSATION,
     CON007,
+    of=lambda shape: str in shape.types,
     recipe=lambda context: (
         Quirk.PARSES_JSON_TEXT not in context.traits.quirks and context.detected.format in ("messages", "sharegpt")
     ),

@@ -106,7 +106,7 @@ def cut_row(look: RowLook) -> Iterator[Fault]:
         return
     if look.labels.dropped is not None:
         return
-    lost_header = _lost_header(look)
+    lost_header = None if len(kept) == 1 and not kept[0][0] else _lost_header(look)
     if lost_header is not None:
         sentence = f"the cut removes the header of message {lost_header[0]} but keeps its answer"
         yield Fault(sentence, message=lost_header[0], tokens=lost_header[1], changes=changes, rule=TRU003)
@@ -197,7 +197,7 @@ TRU007 = loud(
 )
 
 
-@row_check(LABELLED, TRU007, shape=lambda shape, _: not shape.whole)
+@row_check(LABELLED, TRU007, shape=lambda shape, _: not shape.whole, row=lambda look: _may_hold_media(look))
 def cut_media(look: RowLook) -> Iterator[Fault]:
     """TRU007: placeholders before and after the cut."""
     kept, media = look.labels.kept, media_ids(look.context)
@@ -209,6 +209,13 @@ def cut_media(look: RowLook) -> Iterator[Fault]:
         after = sum(ids[at] in media for at in within(where, kept))
         if after < before:
             yield Fault(f"{before - after} of {before} media placeholders are cut off", "", changes=_longer(look))
+
+
+def _may_hold_media(look: RowLook) -> bool:
+    """Whether there may be placeholders: where tokens are the text, cut, they stand there in writing."""
+    context, text = look.context, look.rendered.text
+    pieces = context.once("media pieces", lambda: list(map(context.tools.tokenizer.piece, media_ids(context))))
+    return not look.spelling.cut_out or any([piece in text for piece in pieces])
 
 
 def _continues(look: RowLook, end: int) -> bool:
