@@ -134,3 +134,15 @@ def test_piped_data_has_no_file() -> None:
     file = MarksFile(OpenOptions(("-",)))
     file.save(1, Mark("keep"))
     assert file.path is None and file.close() and file.load() == RowMarks()
+
+
+def test_an_edit_is_in_the_file_before_anything_else_happens(tmp_path: Path) -> None:
+    data = tmp_path / "d.jsonl"
+    data.write_text("{}\n")
+    options, name = OpenOptions((str(data),)), "edit 3 abc {}"
+    MarksFile(options, folder=tmp_path / "marks").keep(3, Mark("flag", "", name))
+    there = MarksFile(options, folder=tmp_path / "marks").load()
+    assert there.get(3) == Mark("flag", "", name) and there.edits() == (name,) and there.words == "1 flag, 1 edited"
+    assert read_marks(there.to_text(), "m").get(3).edit == name
+    with pytest.raises(ExportError, match="not a review mark"):
+        read_marks(there.to_text().replace("edit 3", "edit 4"), "m")

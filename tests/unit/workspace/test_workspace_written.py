@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import datetime
 import gzip
 import json
 from collections.abc import Callable
 from decimal import Decimal
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,8 @@ from hypothesis import strategies as st
 
 from sftui.errors import ExportError, RecipeError
 from sftui.recipe import changed
+from sftui.repairs.edits import edit_name
+from sftui.session.opened import OpenData
 from sftui.session.ready import open_data, tokenized, tokenizer_of
 from sftui.session.repairing import WriteProgress, session_plan, write_repaired
 from sftui.trainers import preset
@@ -242,3 +246,59 @@ def test_a_code_that_no_row_has_cannot_drop_one(tmp_path: Path, code: str, told:
     with pytest.raises(RecipeError) as caught:
         written([path], tmp_path / "out.jsonl", (f"drop {code}",))
     assert told in str(caught.value) and f"`{code.upper()}`" in str(caught.value)
+
+
+SHAPES: dict[str, Callable[[str, str], dict[str, Any]]] = {
+    "messages": lambda asked, said: {
+        "messages": [{"role": "user", "content": asked}, {"role": "assistant", "content": said}]
+    },
+    "sharegpt": lambda asked, said: {
+        "conversations": [{"from": "human", "value": asked}, {"from": "gpt", "value": said}]
+    },
+    "completion": lambda asked, said: {"prompt": asked, "completion": said},
+    "alpaca": lambda asked, said: {"instruction": asked, "input": "Say it.", "output": said},
+}
+
+
+def ids_of(session: OpenData) -> list[Any]:
+    made = (session.inspect(at).example for at in range(50))
+    return [example.input_ids for example in made if example is not None]
+
+
+@pytest.mark.parametrize(
+    ("shape", "store"),
+    [*product(SHAPES, ("jsonl", "json", "parquet")), ("completion", "csv"), ("alpaca", "csv")],
+)
+def test_edited_rows_are_written_as_they_are_shown(tmp_path: Path, shape: str, store: str) -> None:
+    """Fifty rows of each shape: the file stays, the copy has the edits, and gives the ids that were shown."""
+    make = SHAPES[shape]
+    rows = [make(f"What is {at}?", f"It is {at}, teh end.") for at in range(50)]
+    path, out = tmp_path / f"d.{store}", tmp_path / "out.jsonl"
+    if store == "parquet":
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    elif store == "csv":
+        with path.open("w", newline="") as file:
+            writer = csv.DictWriter(file, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+    else:
+        path.write_text(json.dumps(rows) if store == "json" else "".join(json.dumps(row) + "\n" for row in rows))
+    before = path.read_bytes()
+    stored = open_data(OpenOptions((str(path),)))
+    edited = {at: make(f"What is {at}?", f"It is {at}, the end.") for at in range(0, 50, 2)}
+    names = tuple(edit_name(stored.row(at), record) for at, record in edited.items())
+    stored.close()
+    options = OpenOptions((str(path),), recipe=TOKENIZED)
+    shown = tokenized(open_data(options, repairs=names), "provisional")
+    ids = ids_of(shown)
+    assert [bool(shown.row(at).repairs) for at in range(50)] == [at in edited for at in range(50)]
+    shown.close()
+    assert written([path], out, names).counts.changed == 25
+    assert [json.loads(line) for line in out.read_text().splitlines()] == [edited.get(at, rows[at]) for at in range(50)]
+    copy = tokenized(open_data(OpenOptions((str(out),), recipe=TOKENIZED)), "provisional")
+    assert ids_of(copy) == ids and len(ids) == 50
+    copy.close()
+    assert path.read_bytes() == before
