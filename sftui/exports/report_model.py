@@ -134,7 +134,7 @@ class AuditReport:
         What was tried and helps: a fix of the recipe, a repair of the data, and leaving rows out last. Else what the
         finding or its rule says, which nobody tried.
         """
-        cured = self.cured.get(tried_as(finding))
+        cured = self.cured.get(tried_alone(finding)) or self.cured.get(tried_as(finding))
         cure = next(iter(cures_of(cured)), None)
         if isinstance(cure, Fix):
             return Advice(cure.trainer_keys.get(self.trainer) or cure.title, True)
@@ -161,7 +161,7 @@ class AuditReport:
         """What the finding or its rule says to do; "" for a fix of the recipe that was tried and does not help."""
         fix = finding.fix
         left = fix if cured is None else cured.fix
-        if left is not None and left.in_words:
+        if left is not None and left.in_words and (cured is None or cured.repairs is not None):
             return left.title
         if cured is not None and fix is not None:
             return f"{NO_FIX}{cured.declined[0]}" if cured.declined else ""
@@ -169,7 +169,7 @@ class AuditReport:
 
     def changes(self, finding: Finding) -> tuple[RecipeChange, ...]:
         """The changes of the recipe that were tried against a finding and help."""
-        cured = self.cured.get(tried_as(finding))
+        cured = self.cured.get(tried_alone(finding)) or self.cured.get(tried_as(finding))
         return cured.fix.changes if cured is not None and cured.fix is not None else ()
 
     def advised(self, code: FoundCode, most: int | None = None) -> Iterator[tuple[FoundFinding, Advice]]:
@@ -214,6 +214,11 @@ def tried_as(finding: Finding) -> tuple[object, ...]:
     """What the findings have in common whose fix is the same one."""
     fix = finding.fix
     return (finding.code, "" if fix is None else str((fix.changes, fix.template, fix.repairs)))
+
+
+def tried_alone(finding: Finding) -> tuple[object, ...]:
+    """The same of one whose cure, which helps against others, was tried in vain."""
+    return (*tried_as(finding), finding.row, finding.message)
 
 
 def _split(where: str) -> tuple[str, str, int | None]:

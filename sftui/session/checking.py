@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from functools import cached_property
 from math import inf
 from typing import TypeVar
@@ -16,7 +16,7 @@ from sftui.audit.audit import Audit
 from sftui.audit.found import Filter, FoundFinding
 from sftui.audit.run import AuditProgress, check_head, progress, run_audit
 from sftui.errors import without_secrets
-from sftui.exports.report_model import AuditReport, tried_as
+from sftui.exports.report_model import AuditReport, tried_alone, tried_as
 from sftui.findings import Context, DatasetChecks, Finding, Severity, damaged_files, refused_files
 from sftui.findings.catalogue import cures_of
 from sftui.findings.hashes import Hashes
@@ -60,7 +60,7 @@ class AuditSession:
     ) -> None:
         self.session, self.prompts, self.jobs, self.near = session, prompts, jobs, near
         self.max_rows, self.sample = max_rows, sample
-        self.wanted = dataclasses.replace(wanted, waivers=wanted.waivers or session.waivers)
+        self.wanted = replace(wanted, waivers=wanted.waivers or session.waivers)
         self.audit: Audit = Audit(self.context, self.wanted, prompts)
         self.total = self.known()
         self._begun = time.process_time()
@@ -222,7 +222,7 @@ def held_out(
 
 def evaluation_options(options: OpenOptions, evaluation: str) -> OpenOptions:
     """The options that open the evaluation set as its training set is opened."""
-    return dataclasses.replace(options, paths=(evaluation,), split=None, subset=None, data_revision=None, config=None)
+    return replace(options, paths=(evaluation,), split=None, subset=None, data_revision=None, config=None)
 
 
 def _cured(audit: Audit, session: Ready, seconds: float) -> dict[tuple[object, ...], Finding]:
@@ -233,7 +233,7 @@ def _cured(audit: Audit, session: Ready, seconds: float) -> dict[tuple[object, .
     if not found:
         return cured
     from sftui.findings.rules.rows import ROW007
-    from sftui.session.trial import CONCERNED, COSTLY, ODD, helped, with_cure_of, with_cures, with_pair
+    from sftui.session.trial import CONCERNED, COSTLY, ODD, helped, why_not, with_cure_of, with_cures, with_pair
 
     costly = audit.found.codes.get(ROW007.code)
     session.checks().memo[COSTLY] = frozenset(costly.rows if costly is not None else ())
@@ -243,9 +243,17 @@ def _cured(audit: Audit, session: Ready, seconds: float) -> dict[tuple[object, .
     for finding in sorted(found, key=lambda finding: finding.severity.rank):
         alike = tried_as(finding)
         before = cured.get(alike)
-        if tries[alike] == CONCERNED or (before is not None and helped(before)):
+        if tries[alike] == CONCERNED:
             continue
         tries[alike] += 1
+        if before is not None and helped(before):
+            cure = next(iter(cures_of(before)), None)
+            if cure is not None and finding.row is not None and finding.severity is not Severity.INFO:
+                why = result_of(why_not(session, finding, cure), until)
+                words = cure if isinstance(cure, str) else cure.trainer_keys.get(session.recipe.trainer) or cure.title
+                if why:  # it helps in other rows
+                    cured[tried_alone(finding)] = replace(finding, declined=(f"{words} does not help here: {why}",))
+            continue
         tried = result_of(with_cures(session, finding), until)
         if tried is None:
             return cured

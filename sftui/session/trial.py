@@ -74,7 +74,7 @@ def with_cures(session: Ready, finding: Finding) -> Generator[None, None, Findin
     declined: list[str] = []
     fix = finding.fix
     if fix is not None and not fix.in_words:
-        why = yield from _tried(session, finding, fix)
+        why = yield from why_not(session, finding, fix)
         if why:
             paths = ", ".join(change.path for change in fix.changes)
             what = f"changing {paths}" if paths else "putting generation tags into the chat template"
@@ -84,7 +84,7 @@ def with_cures(session: Ready, finding: Finding) -> Generator[None, None, Findin
             fix = in_keys(session.requested, fix)
     helpful: list[str] = []
     for name in REPAIR_OF.get(finding.code, ()):
-        why = _all_left_out(session, finding) if name == DROP else (yield from _tried(session, finding, name))
+        why = _all_left_out(session, finding) if name == DROP else (yield from why_not(session, finding, name))
         if not why:
             helpful.append(name)
         elif name != DROP:
@@ -98,7 +98,7 @@ def with_cures(session: Ready, finding: Finding) -> Generator[None, None, Findin
     for name in GENTLE if finding.severity is not Severity.INFO else ():
         if cures_of(cured):
             break
-        if name not in REPAIR_OF.get(finding.code, ()) and not (yield from _tried(session, finding, name, own=False)):
+        if name not in REPAIR_OF.get(finding.code, ()) and not (yield from why_not(session, finding, name, own=False)):
             cured = replace(cured, repairs=(name, *helpful))
     return cured if cures_of(cured) else (yield from _without_what_fails(session, cured))
 
@@ -158,9 +158,9 @@ def with_cure_of(session: Ready, finding: Finding, others: Iterable[Finding]) ->
     for other in () if CODES[finding.code].inherent or _untriable(session, finding) else others:
         fix = other.fix
         for name in other.repairs or ():
-            if name != DROP and not (yield from _tried(session, finding, name)):
+            if name != DROP and not (yield from why_not(session, finding, name)):
                 return replace(finding, repairs=(name, *(finding.repairs or ())))
-        if fix is not None and fix.changes and not (yield from _tried(session, finding, fix)):
+        if fix is not None and fix.changes and not (yield from why_not(session, finding, fix)):
             return replace(finding, fix=fix)
     return finding
 
@@ -279,7 +279,7 @@ def _turned(was: Inspection, now: Inspection) -> int:
     return sum([one != other for one, other in zip(before, after)]) + abs(len(before) - len(after)) * bool(before)
 
 
-def _tried(session: Ready, finding: Finding, cure: str | Fix, *, own: bool = True) -> Generator[None, None, str]:
+def why_not(session: Ready, finding: Finding, cure: str | Fix, *, own: bool = True) -> Generator[None, None, str]:
     """Why one cure, a repair or a fix of the recipe, does not help; "" where it does. `own` as in `judged`."""
     context = session.checks()
     what = cure if isinstance(cure, str) else str((cure.changes, cure.template, cure.repairs))
