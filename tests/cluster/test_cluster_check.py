@@ -88,7 +88,7 @@ def test_a_piece_that_ends_every_worker_is_named(ray: Cluster, tmp_path: Path, m
     monkeypatch.setattr(pool, "MOST_TRIES", 2)
     checking = RayChecking(data.opened(data.write(tmp_path / "t.jsonl", 600)), Filter())
     with pytest.raises(
-        SftuiError, match=r"^t.jsonl rows [\d,]+ to [\d,]+ cannot be done: it was tried 2 times"
+        SftuiError, match=r"^t.jsonl rows [\d,]+ to [\d,]+ cannot be done: sftui tried it 2 times"
     ) as told:
         for _ in checking.steps():
             for one in workers(begun=True):

@@ -56,7 +56,7 @@ def test_parts_that_are_made_twice_or_never(tmp_path: Path) -> None:
         list(Check(parts).run())
     list(Plan(rows, parts, **OPENING).run())
     list(Check(parts).run(rank=1, world_size=2))
-    with pytest.raises(SftuiError, match=r"\d of \d parts are not there yet; run the step Check again"):
+    with pytest.raises(SftuiError, match=r"\d of \d parts do not exist yet; run the Check step again"):
         merged(parts)
     again = Check(parts)
     list(again.run())
