@@ -48,7 +48,7 @@ def thought_alone(look: RowLook) -> Iterator[Fault]:
         alone = {1: _thought(look.conversation.completion, look.conversation.prompt or "")}
     else:
         ends = [number for number, role in enumerate(look.roles) if role in answering]
-        alone = {n: _beside(look.messages[n]) for n in ends if look.roles[n + 1 : n + 2] != (look.roles[n],)}
+        alone = {n: _beside(look.messages[n]) for n in ends if answering.isdisjoint(look.roles[n + 1 : n + 2])}
     for number, thought in alone.items():
         if thought is not None and number not in masked and thought in look.rendered.text:
             what = f"{look.name(number)} is {'a' if thought else 'an empty'} thought alone"

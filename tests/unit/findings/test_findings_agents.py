@@ -136,3 +136,11 @@ def test_a_role_is_what_its_trainer_takes_it_for() -> None:
     assert kinds == {"llamafactory@0.9": MessageKind.CALL, "trl@1.16": MessageKind.RESULT}
     assert traits_of("trl@1.16").kind_of("narrator") is None
     assert traits_of("ms-swift@4.6").answering == {"assistant", "tool_call"}
+
+
+def test_a_thought_before_a_call_is_not_alone() -> None:
+    called = ("tool_call", '{"name": "get_weather", "arguments": {"city": "Oslo"}}')
+    asked = [("user", "Weather?"), ("assistant", "<think>\nI look.\n</think>\n")]
+    turns = [*asked, called, ("tool_response", "0"), ("assistant", "Zero.")]
+    assert not run(case({**chat(*turns), "tools": TOOLS}, **SWIFT)).of("THK008")
+    assert run(case({**chat(*asked), "tools": TOOLS}, **SWIFT)).of("THK008")
