@@ -317,6 +317,22 @@ def test_the_editor_gets_a_read_only_copy_and_the_screen_comes_back(tmp_path: Pa
         assert terminal.wait() == 0 and terminal.restored() == []
 
 
+def test_a_row_is_edited_in_a_real_editor_and_a_kill_loses_no_edit(tmp_path: Path) -> None:
+    script = tmp_path / "editor.sh"
+    script.write_text('#!/bin/sh\nsed -i "s/Answer 0/Reply 0/" "$1"\n')
+    script.chmod(0o755)
+    with opened(tmp_path, environment={"VISUAL": str(script)}) as terminal:
+        terminal.send("ee")
+        terminal.until("a keeps the edit", 10)
+        terminal.send("a")
+        terminal.until("*repaired", 10)
+        os.kill(terminal.pid, signal.SIGKILL)
+    with opened(tmp_path) as terminal:
+        terminal.until("Reply 0", 10)
+        terminal.send("q")
+        assert terminal.wait() == 0 and terminal.restored() == []
+
+
 def test_print_on_exit_goes_to_the_shell_made_visible(tmp_path: Path) -> None:
     with opened(tmp_path) as terminal:
         terminal.send(":print the text\r")
