@@ -86,11 +86,11 @@ def test_an_offered_cure_is_what_the_trainer_does(
             with ExitStack() as files:
                 after = ready_under(session, *changed_by(session, (cure,), files))
                 here = [*problems_of(session, before, finding, cure)]
-                unlike = agrees(session, runners, len(before.rows)) and "unlike before"
+                unlike = agrees(session, runners, len(before.rows))
                 why = next(iter(here), "") or agrees(after, runners, len(before.rows))
-            told[unlike or ("not held" if why else "held")] += 1
-            if why and not unlike:
-                wrong.append(f"{name}, {cure}: {why}")
+            told["unlike before" if unlike else "not held" if why else "held"] += 1
+            if unlike or why:
+                wrong.append(f"{name}, {cure}: {unlike and f'before: {unlike}; '}{why}")
     finally:
         runners.close()
     with capsys.disabled():
