@@ -575,7 +575,13 @@ def _by_words(path: str, keys: Mapping[tuple[str | int, ...], Any]) -> str:
     return "; ".join(filter(None, (said, rest)))
 
 
-FORM = Form(TITLE, "automodel.yaml", TABLE, _rows, changes=_changes)
+def _with_builtin(draft: Draft) -> None:
+    """Of a template of sftui's own the text stands in the config, since NeMo takes its name for the template itself."""
+    if draft.recipe.render.template.startswith("builtin:"):
+        table.inlined(("dataset", "chat_template"), "")(draft)
+
+
+FORM = Form(TITLE, "automodel.yaml", TABLE, _rows, changes=_changes, more=_with_builtin)
 write, keys_of = FORM.write, FORM.keys_of
 
 

@@ -11,6 +11,7 @@ import pytest
 from sftui.errors import RecipeError
 from sftui.recipe import changed, get
 from sftui.recipe_io import parse_yaml
+from sftui.templates import builtin_template
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.config import Facts, KeyUse, OpenedConfig
 from sftui.trainers.nemo_automodel.config import NAMES, REFUSED, TARGETS
@@ -236,3 +237,10 @@ def test_a_new_config_says_the_recipe(knobs: dict[str, Any]) -> None:
     written = write_config(recipe, None, Facts(data="a.jsonl", tokenizer="M"))
     assert not written.losses
     assert read(written.files[0].content).recipe == recipe
+
+
+def test_a_template_of_sftui_s_own_is_written_as_its_text() -> None:
+    recipe = changed(changed(preset("nemo-automodel"), "tokenizer.name", "M"), "render.template", "builtin:zephyr")
+    source = builtin_template("zephyr").source
+    written = write_config(recipe, None, Facts(data="a.jsonl", tokenizer="M", template_source=source))
+    assert get(read(written.files[0].content).recipe, "own.chat_template") == source
