@@ -58,7 +58,7 @@ class HeldOut:
     def doubt(self) -> str:
         """Why it is not known which rows, where it is not."""
         unseeded = self.seed is None and (self.drawn or self.shuffled)
-        said = f"without `{self.seed_key}` each run draws others (set it)" if unseeded else ""
+        said = f"without `{self.seed_key}`, each run draws different rows (set it)" if unseeded else ""
         return " and ".join(filter(None, (self.unsure, said)))
 
     @property
@@ -70,9 +70,9 @@ class HeldOut:
         """What is set aside, for the notes on a recipe."""
         what = f"{self.size:.4g} of the rows" if self.size < 1 else f"{int(self.size):,} rows"
         by = "without a seed" if self.seed is None else f"with seed {self.seed}"
-        last = "the last ones that are left" + f", as shuffled {by}" * self.shuffled
+        last = "the last remaining ones" + f", as shuffled {by}" * self.shuffled
         how = f"drawn {by}" if self.drawn else last
-        which = f"; which ones is not known, {self.doubt}: figures cover all rows" if self.doubt else ""
+        which = f"; sftui does not know which, {self.doubt}: figures cover all rows" if self.doubt else ""
         return f"{title} holds out {what} for evaluation ({self.key}), {how}{which}"
 
     def order(self, rows: int) -> tuple[list[int], list[int]]:
@@ -96,11 +96,11 @@ class SampledRows(HeldOut):
 
     @property
     def unmarked(self) -> str:
-        return f"the rows drawn ({self.key}) cannot be told apart from those that are not read"
+        return f"the rows drawn ({self.key}) cannot be distinguished from those that are not read"
 
     def sentence(self, title: str) -> str:
         by = f"with seed {self.seed}" if self.seed is not None else "without a seed"
-        which = f"; which ones is not known, {self.doubt}: all are shown" if self.doubt else ""
+        which = f"; sftui does not know which, {self.doubt}: all are shown" if self.doubt else ""
         return f"{title} draws {int(self.size):,} rows {by} and reads no others ({self.key}){which}"
 
     def order(self, rows: int) -> tuple[list[int], list[int]]:
@@ -120,7 +120,9 @@ class ShuffledRows(HeldOut):
 
     def sentence(self, title: str) -> str:
         known = (
-            f"in an order: {self.doubt}" if self.doubt else f"with seed {self.seed}; they are packed here in that order"
+            f"in an unknown order: {self.doubt}"
+            if self.doubt
+            else f"with seed {self.seed}; they are packed here in that order"
         )
         return f"{title} shuffles the rows before it packs them ({self.key}), {known}"
 

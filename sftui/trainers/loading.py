@@ -42,7 +42,7 @@ _BARE = re.compile(
 )
 """A row that is a bare value: it says itself that it is no object."""
 _BRACKETS = bytes(set(range(256)) - set(b"[]{}\n"))
-FIRST = "let that file be read first (its name or its place in the list decides), or `sftui convert -o OUT.parquet`"
+FIRST = "have that file read first (its name or its place in the list decides), or `sftui convert -o OUT.parquet`"
 NOTHING = "nothing (null or an empty list)"
 _NAMES = {
     **{"null": NOTHING, "boolean": "a boolean", "integer": "a whole number", "floating": "a fraction"},

@@ -56,7 +56,7 @@ def outside_trainers() -> Mapping[str, Outside]:
             name = outside.traits.name
             taken = "sftui itself" if name in TRAINERS else found[name].package if name in found else ""
             if taken:
-                raise _refused(package, origin, f"it brings a trainer `{name}`, and so does {taken}")
+                raise _refused(package, origin, f"it provides a trainer `{name}`, and so does {taken}")
             found[name] = outside
     return found
 
@@ -67,7 +67,7 @@ def not_enabled(name: str) -> str:
 
     for point in metadata.entry_points(group=GROUP):
         if point.name == name and point.dist is not None:
-            return f"the package {point.dist.name} brings it, {OPTION} {point.dist.name} runs its code"
+            return f"the package {point.dist.name} provides it; {OPTION} {point.dist.name} runs its code"
     return ""
 
 

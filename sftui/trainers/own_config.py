@@ -90,7 +90,8 @@ def evaluated_in(opened: OpenedConfig) -> OpenedConfig:
 
     made: OpenedConfig | None = held(opened, read) if held is not None else None
     if made is None:
-        why = "" if held is not None else f"sftui reads none of a config of {traits_of(opened.trainer).title}"
+        title = traits_of(opened.trainer).title
+        why = "" if held is not None else f"sftui reads none from a {title} config"
         raise RecipeError("the config names no evaluation set", where=opened.path, why=why, fix="open the file itself")
     return replace(made, text=opened.text, keys=opened.keys, config=opened.config, evaluates=True)
 

@@ -133,7 +133,7 @@ def notes_on(rows: Sequence[Row], reading: FileReading, preset: str, title: str)
             why = "gives every place of a JSON file one type, and other rows have another there"
             if isinstance(before, float) and isinstance(after, float):
                 why = "rewrites such a file with ten decimals"
-            shown = f"{visible(path)} of {row.where} comes to {title} as {_shown(after)}, not {_shown(before)}"
+            shown = f"{visible(path)} of {row.where} reaches {title} as {_shown(after)}, not {_shown(before)}"
             return (f"{shown}: its {library} {why}",)
     return ()
 
@@ -232,7 +232,7 @@ def refused_file(rows: Sequence[Row], preset: str, title: str) -> Problem | None
     broken = next((row for row in rows if " line " in row.where and has_half_character(row.data)), None)
     if broken is not None:
         what = f"{title} stops at this file: {broken.where} holds half of a surrogate pair"
-        why = f"its {reader.library} ({reader.version}) reads no such text"
+        why = f"its {reader.library} ({reader.version}) does not read such text"
         return Problem(what, why, "write the whole character, or none")
     found = mixed(rows)
     if found is None:
@@ -244,7 +244,7 @@ def refused_file(rows: Sequence[Row], preset: str, title: str) -> Problem | None
 def _one_type(held: str, reader: Reader, title: str) -> Problem:
     return Problem(
         f"{title} stops at this file: {held}",
-        f"{reader.library} {reader.version}, the newest it admits, gives a JSON file one type a column",
+        f"{reader.library} {reader.version}, the newest it allows, gives each column of a JSON file one type",
         "write one kind of value, or an empty one, into it",
     )
 
@@ -279,7 +279,7 @@ def late_kind(row: Row, places: ValueKind, preset: str, title: str) -> LateValue
     path, before, kind = found
     if (before, kind) == ("whole", "number"):
         held = f"{visible(path)} holds a fraction in {row.where}, and whole numbers in the first rows"
-        why = f"{title}'s {reader.library} gives the place one type, so that every whole number in it comes as `1.0`"
+        why = f"{title}'s {reader.library} gives the place one type, so every whole number in it becomes `1.0`"
         return LateValue(Problem(held, why, "write all of them as fractions, or as text"), stops=False)
     held = f"{visible(path)} holds {_A[kind]} in {row.where}, and {_A[before]} in the first rows"
     if not reader.keeps:  # where datasets stops, its loader says so
@@ -317,7 +317,7 @@ def by_python(row: Row) -> Row:
         data = json.loads(row.raw)
     except (ValueError, RecursionError):
         raise ConversationError(
-            "the row may hold a whole number beyond 64 bits, and is too long to be read again for it",
+            "the row may hold a whole number beyond 64 bits, and is too long to be read again to check",
             why="sftui reads such numbers as floats, and the trainer does not",
             fix="write the number as text",
         ) from None
@@ -369,7 +369,7 @@ _HELD = {
     LISTED: "it has a bare list of turns in each line",
     LIST_OF_LISTS: "it is one list of bare lists of turns",
     ONE_LIST: "its records are one JSON list",
-    OVER_LINES: "its records go over several lines",
+    OVER_LINES: "its records span several lines",
     MARKED: "it begins with a byte order mark",
     SPLITS_APART: "it is in a folder of saved datasets without dataset_dict.json",
 }
@@ -381,7 +381,7 @@ _BY_DATASETS = {
 }
 _FAVOURS_ARROW = (5, 0)
 """The first datasets that takes Arrow files for the data where there are as many JSON files (load.py)."""
-_ROWS = "write its rows with `sftui convert`, one object a line"
+_ROWS = "write its rows with `sftui convert`, one object per line"
 
 
 def refused_as_stored(rows: Sequence[Row], recipe: Recipe, trainer: Trainer) -> Problem | None:
@@ -429,13 +429,15 @@ def _by_name(stored: AsStored, recipe: Recipe, trainer: Trainer) -> Problem | No
         known = ", ".join(f".{one}" for one in trainer.traits.endings)
         what = f"{trainer.title} does not read files whose name ends in {ending}"
         return Problem(
-            what, f"{name} does, and it knows {known}", "write the rows to a .jsonl file with `sftui convert`"
+            what,
+            f"the file is {name}, and it knows only {known}",
+            "write the rows to a .jsonl file with `sftui convert`",
         )
     holds = "json" if stored.unit != "row" or stored.layout.startswith(TABLE) else _OF_ENDING.get(ending.lower(), "")
     if holds == expected or not holds:
         return None
     return Problem(
         f"{trainer.title} reads {name} as {_HOLDS.get(expected, expected)}",
-        f"it goes by the ending of the name, {ending}, where no loader is named, and the file holds {_HOLDS[holds]}",
+        f"if no loader is named it decides by the extension, {ending}, but the file contains {_HOLDS[holds]}",
         f"give it a name that ends in {_NAMED[holds]}",
     )

@@ -30,11 +30,11 @@ class Recognition:
 def recognise(config: Mapping[str, Any]) -> Recognition:
     """The trainer whose own keys a parsed config has; where that is undecided, the reason says why."""
     if "preset" in config:
-        return Recognition(None, "it has `preset`, so it is a recipe of sftui")
+        return Recognition(None, "it has `preset`, so it is an sftui recipe")
     found = {name: traits_of(name).claims(config) for name in trainer_names()}
     ranked = sorted((name for name in found if found[name]), key=lambda name: (-len(found[name]), name))
     if not ranked:
-        return Recognition(None, "none of its keys belongs to one trainer alone")
+        return Recognition(None, "none of its keys belongs to only one trainer")
     best = ranked[0]
     if len(ranked) > 1 and len(found[ranked[1]]) == len(found[best]):
         tied = [name for name in ranked if len(found[name]) == len(found[best])]

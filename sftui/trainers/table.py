@@ -278,7 +278,7 @@ def resolved(value: Any, config: Config, path: str, *, partly: bool = False, dep
     RecipeError for a reference to what the config does not hold; `partly`: it stays, since another file may hold it.
     """
     if depth > 20:
-        raise RecipeError("the config's references go in a circle", where=path)
+        raise RecipeError("the config's references are circular", where=path)
     if isinstance(value, Mapping):
         return {str(key): resolved(one, config, path, partly=partly, depth=depth) for key, one in value.items()}
     if isinstance(value, list):
@@ -292,7 +292,7 @@ def resolved(value: Any, config: Config, path: str, *, partly: bool = False, dep
             return resolved(said, config, path, partly=partly, depth=depth + 1)
         if partly:
             return reference.group()
-        raise RecipeError(f"the config refers to {reference.group()}, which it does not hold", where=path)
+        raise RecipeError(f"the config refers to {reference.group()}, which it does not contain", where=path)
 
     whole = _REFERENCE.fullmatch(value)
     return found(whole) if whole else _REFERENCE.sub(lambda one: str(found(one)), value)
@@ -465,7 +465,7 @@ class KeyRules:
     used: Container[str]
     remarks: Sequence[Remark] = ()
     passed: Container[str] = ()
-    unread: str = "ignores it silently"
+    unread: str = "silently ignores it"
     stops: bool = False
     later: Container[str] = ()
 

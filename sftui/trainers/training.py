@@ -30,8 +30,8 @@ Entry = Mapping[str, Any]
 """What a table says of one setting."""
 TRAINING_ALONE = ("model", "model_revision", "tokenizer", "batch_size", "global_batch_size")
 """Settings whose keys a recipe's own table writes, too: here it is known whether they are known."""
-UNKNOWN = {"unknown": "it follows what is not known"}
-UNTOLD = "no config was opened, so nothing is known of training: omitted settings are as {} has them"
+UNKNOWN = {"unknown": "it depends on a value that is not known"}
+UNTOLD = "no config was opened, so nothing is known of training: omitted settings have the defaults of {}"
 
 
 @dataclass(slots=True)
@@ -205,10 +205,10 @@ def _case(said: Any, values: Mapping[str, Any], config: Config | None = None) ->
     if not isinstance(said, Mapping) or "of" not in said:
         return said
     if said["of"] not in values:
-        return {"unknown": f"it follows {said['of']}, which is not known"}
+        return {"unknown": f"it depends on {said['of']}, which is not known"}
     value = values[said["of"]]
     if not isinstance(value, (int, float)) and ("into" in said or (value is not None and "times" in said)):
-        return {"unknown": f"it follows {said['of']}, which is not a number"}
+        return {"unknown": f"it depends on {said['of']}, which is not a number"}
     if "into" in said:
         return _whole(said["into"] / value)
     return value * said["times"] if "times" in said and value is not None else value
@@ -278,7 +278,7 @@ def _neutral(entry: Entry, own: Any, values: Mapping[str, Any], config: Config) 
     if isinstance(own, (int, float)) and ("times" in entry or "over" in entry):
         other = values.get(entry.get("times", entry.get("over")))
         if not other:
-            return {"unknown": "what it is counted in is not known"}
+            return {"unknown": "its unit is not known"}
         own = float(f"{own / other if 'times' in entry else own * other:.12g}")
     return _whole(own)
 
@@ -349,7 +349,7 @@ def _told(entry: Entry, about: Entry, setting: TrainingSetting, values: Mapping[
         listed[entry["at"]] = own
         return {**said, place_of(key): listed}
     if there and held != own:
-        raise _UnsayableValue(f"{key} is {scalar(held)} for what the recipe says")
+        raise _UnsayableValue(f"{key} is {scalar(held)} there, unlike in the recipe")
     return {} if there else {**said, place_of(key): own}
 
 
@@ -367,7 +367,7 @@ def _own(entry: Entry, value: Any, values: Mapping[str, Any]) -> tuple[str, Any]
     if not pairs and isinstance(value, (int, float)) and ("times" in entry or "over" in entry):
         other = values.get(entry.get("times", entry.get("over")))
         if not other:
-            raise _UnsayableValue("what it is counted in is not known")
+            raise _UnsayableValue("its unit is not known")
         own = _whole(float(f"{value * other if 'times' in entry else value / other:.12g}"))
     own, only = pairs[0][1] if pairs else own, entry.get("only")
     if (not pairs and only is True) or (isinstance(only, list) and own not in only) or own in entry.get("never", ()):

@@ -41,20 +41,20 @@ class Quirk(str, Enum):
     """What a trainer does otherwise than the others, whatever the recipe says; findings and conversions heed it."""
 
     PARSES_JSON_TEXT = "messages or tool arguments that are JSON text are parsed"
-    NAMED_KEYS_ONLY = "of a message it reads only the keys that are named to it, or that it knows"
-    FLAG_BY_KEY = "which key of a message says whether it is trained can be named (data.message_keys, `train_flag`)"
-    READS_MASK_COLUMNS = "stored ids without labels may bring a mask of their own (completion_mask, assistant_masks)"
+    NAMED_KEYS_ONLY = "it reads only those keys of a message that the config names or that it knows"
+    FLAG_BY_KEY = "the key of a message that says whether it is trained can be set (data.message_keys, `train_flag`)"
+    READS_MASK_COLUMNS = "stored ids without labels may have their own mask (completion_mask, assistant_masks)"
     REPEATS_CONTENT = "OpenAI messages whose content is null get the previous message's content"
-    REPLACES_WORDS = "`tool_calls` of a message take the place of its content"
+    REPLACES_WORDS = "`tool_calls` of a message replace its content"
     DROPS_TOOL_CALLS = "`tool_calls` of a message do not reach it"
-    RENDERS_WITHOUT_TEMPLATE = "chats are rendered though neither tokenizer nor recipe has a template"
+    RENDERS_WITHOUT_TEMPLATE = "chats are rendered even if neither tokenizer nor recipe has a template"
     THINKING_OPTION = (
-        "`enable_thinking` is an option of its own that keeps empty thoughts out, not a variable of the template"
+        "`enable_thinking` is its own option, which keeps empty thoughts out, not a variable of the template"
     )
     BOS_BY_FIRST_ROW = "whether texts get a BOS is decided once, from the first row"
-    ENDS_TEXTS_ALONE = "`tokenize.append_eos` holds for texts alone, not for rendered chats"
-    AUTO_TRAINS_ANSWERS = "mask.rule `auto` trains of a chat its answers; else everything"
-    MASKS_END = "the last token of a chat is masked as soon as length.max is set, whether anything is cut or not"
+    ENDS_TEXTS_ALONE = "`tokenize.append_eos` applies only to texts, not to rendered chats"
+    AUTO_TRAINS_ANSWERS = "mask.rule `auto` trains the answers of a chat, and otherwise everything"
+    MASKS_END = "the last token of a chat is masked as soon as length.max is set, even if nothing is cut"
     PARQUET_ALONE = (
         "it reads only Parquet: rows of a JSON file are shown as pandas stores them there, with one type per place"
     )
@@ -76,7 +76,7 @@ class MessageKind(str, Enum):
 
     PROMPT = "what the model is asked, or told beforehand"
     ANSWER = "what the model says"
-    CALL = "a call of tools in a message of its own, which the model writes as well"
+    CALL = "a tool call in its own message, which the model also writes"
     RESULT = "what a tool gave back"
 
 

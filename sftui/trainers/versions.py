@@ -36,7 +36,7 @@ def parse(text: str, trainer: str) -> Version:
                 break
             raise RecipeError(
                 f"`{text if len(text) <= 40 else text[:40] + '…'}` is not a version of {trainer}",
-                fix=f"say for example {trainer}@1.16",
+                fix=f"give for example {trainer}@1.16",
             )
         numbers.append(int(digits))
         if digits != part:

@@ -23,12 +23,12 @@ class AxolotlOptions(Own):
     """Top-level keys and keys of a `datasets:` entry without an equal elsewhere (axolotl 0.19.0, utils/schemas)."""
 
     type: str | Mapping[str, Any] | None = knob(
-        None, "the dataset's type by name, or a mapping that describes it; null: as data.format says"
+        None, "the dataset's type by name, or a mapping that describes it; null: from data.format"
     )
-    ds_type: str | None = knob(None, "the loader of a local file: json, csv, text, …; null: by the ending of its name")
+    ds_type: str | None = knob(None, "the loader of a local file: json, csv, text, …; null: from its extension")
     field: str | None = knob(None, "the column of plain text; null: `text`")
     train_on_eos: str | None = knob(None, "where EOS is trained; null: after trained turns", choices=TRAIN_ON)
-    train_on_eot: str | None = knob(None, "where eot_tokens are trained; null: as train_on_eos", choices=TRAIN_ON)
+    train_on_eot: str | None = knob(None, "where eot_tokens are trained; null: same as train_on_eos", choices=TRAIN_ON)
     eot_tokens: tuple[str, ...] | None = knob(None, "tokens that end a turn; null: only EOS")
     drop_system_message: bool = knob(False, "a leading system message is dropped")
     split_thinking: bool = knob(False, "reasoning inside the content is separated from it")
@@ -50,7 +50,7 @@ class AxolotlOptions(Own):
     dataset_exact_deduplication: bool = knob(False, "rows that become equal are dropped")
     attn_implementation: str | None = knob(None, "the attention implementation; null: depends on the model type")
     val_set_size: float | None = knob(None, "rows held out for evaluation: a number of rows, or below 1 a share")
-    eval_sample_packing: bool | None = knob(None, "whether the held-out rows are packed; null: as sample_packing")
+    eval_sample_packing: bool | None = knob(None, "whether the held-out rows are packed; null: same as sample_packing")
     weight: float | None = knob(None, "the share of this dataset's rows to use; null: all of them")
     seed: int | None = knob(None, "the seed of shuffling and splitting; null: a new one each run")
 
@@ -66,7 +66,7 @@ def claimed(config: Mapping[str, Any]) -> tuple[str, ...]:
 TRAITS = Traits(
     name="axolotl",
     title="Axolotl",
-    about="Axolotl, as its YAML says",
+    about="Axolotl, configured by its YAML",
     home="sftui.trainers.axolotl.trainer:Axolotl",
     versions=("0.21", "0.20", "0.19", "0.18"),
     first=(0, 18),

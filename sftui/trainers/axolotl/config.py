@@ -66,7 +66,7 @@ RULES = KeyRules(
             KeyUse.PASSED,
         ),
     ),
-    unread="passes over it",
+    unread="ignores it",
     later=("balance_labels", "diffusion_lm"),  # axolotl 0.21.0, utils/schemas/config.py
 )
 DATASET_RULES = KeyRules(
@@ -150,7 +150,7 @@ def evaluation(opened: OpenedConfig, read_again: ReadAgain) -> OpenedConfig | No
         "sample_packing": packs,
         **({"sequence_len": length} if length else {}),
     }
-    renamed = [f"what is said of `{key}` is what `{own}` says" for key, own in HELD_KEYS.items() if own in config]
+    renamed = [f"`{key}` shows the value of `{own}`" for key, own in HELD_KEYS.items() if own in config]
     return replace(made := read_again(held), notes=(*made.notes, *renamed))
 
 
@@ -189,7 +189,7 @@ def _supervised(config: Mapping[str, Any], path: str) -> None:
             raise RecipeError(
                 f"{said} is not supervised fine-tuning",
                 where=path,
-                why="Axolotl prepares preferences, rewards and prompts in other ways, which sftui does not show",
+                why="Axolotl prepares preferences, rewards and prompts differently, which sftui does not show",
                 fix="open a config without it",
             )
 
@@ -224,7 +224,7 @@ def _note(key: str, value: Any, listed: Any, known: KnownKeys) -> KeyNote:
 def _unread_tokens(tokens: Any, known: KnownKeys) -> list[KeyNote]:
     """Keys inside special_tokens that the schema passes over (axolotl 0.21.0, utils/schemas/model.py)."""
     others = [key for key in tokens if key not in table.SPECIAL_TOKENS] if isinstance(tokens, Mapping) else ()
-    why = "Axolotl passes over it there"
+    why = "Axolotl ignores it there"
     return [
         KeyNote(
             f"special_tokens.{key}",
@@ -320,7 +320,7 @@ def _changes(draft: Draft, opened: OpenedConfig, changes: Keys) -> Keys:
             placed |= {(first, *rest): value}
             continue
         if streams and rest != ["field"]:
-            draft.losses.append(f"{'.'.join(map(str, rest))} has no place in {STREAMED}")
+            draft.losses.append(f"{'.'.join(map(str, rest))} is not supported in {STREAMED}")
             continue
         if streams:
             key, named = "text_column", isinstance(entry, Mapping)

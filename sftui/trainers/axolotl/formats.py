@@ -112,7 +112,7 @@ def _chat(columns: Mapping[str, Any], settings: DatasetSettings, reason: str) ->
             f"there is no column `{column}`",
             f"type chat_template reads it (field_messages), finds {names} and raises ValueError: Messages is null."
             " Please check `field_messages`.",
-            "set field_messages, or another type, or make messages of the rows with `sftui convert`",
+            "set field_messages, or another type, or convert the rows to messages with `sftui convert`",
         )
     used = {"messages": column, **{name: name for name in ("system", "tools") if name in columns}}
     keys = {name: settings.mapping[name] for name in ("role", "content")}

@@ -201,7 +201,7 @@ def instruct_type(name: str | Mapping[str, Any]) -> InstructType | None:
     if not style or base in _ONE_STYLE or base not in _STYLED:
         return _STYLED.get(base)
     if style not in STYLES:
-        raise RecipeError(f"Axolotl has no prompt style `{style}`", fix=f"say one of {', '.join(STYLES)}")
+        raise RecipeError(f"Axolotl has no prompt style `{style}`", fix=f"use one of {', '.join(STYLES)}")
     return replace(_STYLED[base], style=STYLES[style])
 
 

@@ -89,8 +89,8 @@ class Locator:
         rest = self.ready[after:] if after is not None else []
         if self.spent[0] > WORK:
             raise OverBound(
-                f"Axolotl renders a row again for each of its turns, and {len(self.turns):,} turns take too much work",
-                fix="the row's tokens are known, its labels are not; Axolotl itself may take the time",
+                f"Axolotl renders a row again for each of its turns, and {len(self.turns):,} turns are too much work",
+                fix="the row's tokens are known, but its labels are not; Axolotl itself may take the time",
             )
         count = before + 1 + len(rest)
 

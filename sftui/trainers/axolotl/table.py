@@ -242,8 +242,7 @@ def _written_packing(recipe: Recipe, path: str, value: Any) -> table.Keys | tabl
     if recipe.pack.strategy == "multipack" and recipe.batch.attention == "none":
         return {}
     return {}, (
-        "pack.isolate = True is what pack.strategy multipack with batch.attention none does in Axolotl, and nothing"
-        " else",
+        "only pack.strategy multipack with batch.attention none has the effect of pack.isolate = True in Axolotl",
     )
 
 
@@ -310,7 +309,7 @@ def _message_keys(config: table.Config, recipe: Recipe, where: str) -> table.Sai
         legacy = entry.get(key)
         # its validator asks whether the key is there, be it null (utils/schemas/utils.py)
         if key in entry and stated and mapped != legacy:
-            what = f"{key} and message_property_mappings.{ours} say different things"
+            what = f"{key} and message_property_mappings.{ours} have different values"
             raise RecipeError(what, where=where, fix="keep one of them")
         if (legacy or mapped) != ours:
             keys[ours] = str(legacy or mapped)

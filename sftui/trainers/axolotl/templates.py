@@ -74,7 +74,7 @@ def template_named(name: str, tokenizer: LoadedTokenizer, recipe: Recipe, render
         return compile_template(choose_template(own)[1], f"{tokenizer.facts.name}", rendering=rendering)
     name = name.removeprefix(FALLBACK)
     if name not in REGISTRY:
-        raise TemplateError(f"Axolotl has no chat template `{name}`", fix=f"its own are {', '.join(REGISTRY)}")
+        raise TemplateError(f"Axolotl has no chat template `{name}`", fix=f"use one of {', '.join(REGISTRY)}")
     return compile_template(source_of(name), f"axolotl {name}", rendering=rendering)
 
 

@@ -34,7 +34,7 @@ def prepared(tokenizer: LoadedTokenizer, recipe: Recipe) -> LoadedTokenizer:
     unknown = sorted(set(special) - set(NAMED))
     if unknown:
         raise RecipeError(
-            f"special_tokens has no token `{unknown[0]}`", fix=f"say {', '.join(NAMED)} or additional_special_tokens"
+            f"special_tokens has no token `{unknown[0]}`", fix=f"use {', '.join(NAMED)} or additional_special_tokens"
         )
     tokenizer = _overridden(tokenizer, own.added_tokens_overrides)
     if tokenizer.facts.class_name in LLAMA and not tokenizer.facts.pad_token and tokenizer.token_id("</s>") is not None:

@@ -14,24 +14,24 @@ from sftui.trainers.traits import Finds, MessageKind, Packing, Quirk, Traits, ow
 class LlamaFactoryOptions(Own):
     """Keys of its YAML and of dataset_info.json without an equal elsewhere (llamafactory 0.9.5, hparams)."""
 
-    tool_format: str | None = knob(None, "how tools are written; null: as the template says")
+    tool_format: str | None = knob(None, "how tools are written; null: from the template")
     max_samples: int | None = knob(None, "only the first N rows are trained")
     preprocessing_num_workers: int | None = knob(None, "processes that convert the rows; null: one")
     ignore_pad_token_for_loss: bool = knob(True, "padding is masked")
     add_tokens: str | None = knob(None, "tokens added to the vocabulary, separated by commas")
     add_special_tokens: str | None = knob(None, "special tokens added to the vocabulary, separated by commas")
     val_size: float | None = knob(None, "rows set aside for evaluation: a number of rows, or below 1 a share")
-    seed: int | None = knob(None, "the seed by which they are drawn; null: 42")
+    seed: int | None = knob(None, "the seed for drawing them; null: 42")
     stage: str = knob(
         "sft",
         "what is trained",
-        choices={"sft": "the answers, as mask.rule says", "pt": "whole texts, as in pre-training"},
+        choices={"sft": "the answers selected by mask.rule", "pt": "whole texts, as in pre-training"},
     )
-    packing: bool | None = knob(None, "with stage pt: what `packing` says")
+    packing: bool | None = knob(None, "with stage pt: the value of `packing`")
     add_bos_token: bool | None = knob(None, "with stage pt: whether the slow tokenizer writes a BOS")
     formatting: str | None = knob(
         None,
-        "the rules by which chats are read; null: as data.format says",
+        "the rules for reading chats; null: from data.format",
         choices={"openai": "by the rules of `formatting: openai`, its own for tools and the system text"},
     )
 
@@ -47,7 +47,7 @@ def claimed(config: Mapping[str, Any]) -> tuple[str, ...]:
 TRAITS = Traits(
     name="llamafactory",
     title="LLaMA-Factory",
-    about="LLaMA-Factory's stages sft and pt, as its YAML and dataset_info.json say",
+    about="LLaMA-Factory's stages sft and pt, configured by its YAML and dataset_info.json",
     home="sftui.trainers.llamafactory.trainer:LlamaFactory",
     versions=("0.9",),
     first=(0, 9),

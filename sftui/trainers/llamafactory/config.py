@@ -63,7 +63,7 @@ def number_of(value: Any) -> float:
 _typed = partial(
     table.typed,
     null="a value",
-    why="LLaMA-Factory does not convert values of a YAML, and stops at the first row that needs it",
+    why="LLaMA-Factory does not convert YAML values, and stops at the first row where the type is wrong",
 )
 
 
@@ -222,7 +222,7 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
     recipe = table.read_into(with_arguments(preset), TABLE, config, path)
     names = _names(config.get("dataset"))
     if not names:
-        why, fix = "LLaMA-Factory asks for one for training", "set dataset to names of dataset_info.json"
+        why, fix = "LLaMA-Factory requires one for training", "set dataset to names of dataset_info.json"
         raise RecipeError("the config names no dataset", where=path, why=why, fix=fix)
     references = []
     folder = config.get("dataset_dir", "data")
@@ -259,7 +259,7 @@ def read_info(folder: Any, where: str) -> Mapping[str, Any]:
             "sftui does not download configs",
             "download its dataset_info.json and point dataset_dir at its folder",
         )
-        raise RecipeError(f"dataset_dir `{folder}` lies on the Hub", where=where, why=why, fix=fix)
+        raise RecipeError(f"dataset_dir `{folder}` is on the Hub", where=where, why=why, fix=fix)
     file = Path(str(folder)) / INFO
     try:
         value = parse_json(read_side_bytes(file))
@@ -304,7 +304,7 @@ def _problems(config: table.Config, known: KnownKeys) -> Iterator[Problem]:
     if config.get("train_on_prompt") and template is not None and template.efficient_eos:
         yield Problem(f"the template {template.name} does not support `train_on_prompt`", fix="set it to false")
     for wrong in _wrong_method(config):
-        yield Problem(wrong, "LLaMA-Factory stops there", "take one of the two keys out")
+        yield Problem(wrong, "LLaMA-Factory stops there", "remove one of the two keys")
     if config.get("eval_dataset") and number_of(config.get("val_size")) > LEAST:
         yield Problem("Cannot specify `val_size` if `eval_dataset` is not None", fix="set one of them")
 
@@ -404,7 +404,7 @@ def _entry_note(name: str, key: str, value: Any) -> KeyNote:
         return KeyNote(path, value, KeyUse.UNSUPPORTED, "sftui does not model images, videos or audios")
     if key in ENTRY_KEYS:
         return KeyNote(path, value, KeyUse.USED)
-    return KeyNote(path, value, KeyUse.UNKNOWN, f"LLaMA-Factory reads it nowhere{hint(key, sorted(ENTRY_KEYS))}")
+    return KeyNote(path, value, KeyUse.UNKNOWN, f"LLaMA-Factory never reads it{hint(key, sorted(ENTRY_KEYS))}")
 
 
 def _rows(draft: Draft) -> table.Keys:

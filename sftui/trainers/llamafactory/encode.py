@@ -200,8 +200,8 @@ class Writer:
         if token is None:
             raise TemplateError(
                 f"the template {self.template.name} inserts the token {text}, which the tokenizer does not have",
-                why="LLaMA-Factory puts None among the ids, and stops where it makes a batch of them",
-                fix=f"take another template, or set add_special_tokens: {text}",
+                why="LLaMA-Factory puts None among the ids, and stops when it batches them",
+                fix=f"use another template, or set add_special_tokens: {text}",
             )
         part = Part.SEPARATOR if trained else Part.HEADER
         return _Slot(text, "", False, part, (token,), (Run(text, int(answers), part),))
@@ -283,7 +283,7 @@ def _refuse_media(contents: Sequence[str], template: SlotTemplate) -> None:
     for place in MEDIA:
         if any(place in content for content in contents):
             raise TemplateError(
-                f"the row says {place} and brings none of them",
+                f"the row contains {place} but no such file",
                 why=f"under the template {template.name} LLaMA-Factory counts them, and stops: they do not match",
                 fix=f"write {place} differently, or use the template of a text model",
             )

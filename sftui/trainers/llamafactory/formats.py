@@ -202,9 +202,9 @@ def _guess(first: Mapping[str, Any], columns: Sequence[str], data: Data) -> Dete
                 reason=f"LLaMA-Factory: formatting alpaca with `{prompt}` and `{response}`",
             )
     return refusal(
-        "LLaMA-Factory needs to be told these columns: by itself it raises KeyError: 'instruction'",
-        f"its default is instruction, input, output; there are {', '.join(columns[:6])}",
-        "set data.format and data.fields, or make messages of the rows with `sftui convert`",
+        "LLaMA-Factory does not find these columns by itself: it raises KeyError: 'instruction'",
+        f"its default is instruction, input, output; the columns are {', '.join(columns[:6])}",
+        "set data.format and data.fields, or convert the rows to messages with `sftui convert`",
     )
 
 
@@ -249,7 +249,7 @@ def convert(row: Row, detected: Detection, *, openai: bool) -> Conversation:
         wanted = _with_thinking(system, tools)
         if wanted != system and not system:
             origin = "formatting: openai"
-        notes = ("formatting: openai writes into the system text, whatever the model is",) if wanted != system else ()
+        notes = ("formatting: openai writes into the system text for every model",) if wanted != system else ()
         return replace(_conversation(detected.format, messages, _system(wanted, origin), tools, why), notes=notes)
     messages, why = _sharegpt(numbered, tags)
     return _conversation(detected.format, messages, _system(system, origin), tools, why)

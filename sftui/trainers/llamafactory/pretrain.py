@@ -56,8 +56,9 @@ def begins_with_bos(recipe: Recipe, tokenizer: LoadedTokenizer) -> bool:
     if tokenizer.facts.adds_bos:
         raise RecipeError(
             "sftui cannot tell whether LLaMA-Factory puts BOS before a text",
-            why=f"it looks at the tokenizer's attribute {ADD_BOS}, and its files are not at hand",
-            fix=f"set own.{ADD_BOS}: false where the tokenizer has a tokenizer.json, else as its config says",
+            why=f"it reads the tokenizer's attribute {ADD_BOS}, and the tokenizer's files are not available",
+            fix=f"set own.{ADD_BOS}to false if the tokenizer has a tokenizer.json, otherwise to the value in its"
+            " config",
         )
     return False
 

@@ -81,7 +81,7 @@ class LlamaFactory(Trainer):
     def preset(self, version: str | None = None) -> Recipe:
         recipe = super().preset(version)
         if versions.since(recipe, (1,)):
-            what, fix = f"{self.title} {version} is not out", "say llamafactory-v1 for its v1 engine (USE_V1=1)"
+            what, fix = f"{self.title} {version} is not out", "use llamafactory-v1 for its v1 engine (USE_V1=1)"
             raise RecipeError(what, fix=fix)
         return recipe
 
@@ -125,7 +125,7 @@ class LlamaFactory(Trainer):
         if found.refused is None and (own.preprocessing_num_workers or 1) == 1:
             found = formats.unless_late(rows, found, own.max_samples)
         if found.refused is None and rows and all(self._skipped(row, found, recipe) for row in rows):
-            note = f"all {len(rows)} sampled rows are dropped; where none is left LLaMA-Factory stops: "
+            note = f"all {len(rows)} sampled rows are dropped; if none is left, LLaMA-Factory stops: "
             found = replace(found, notes=(*found.notes, f"{note}Cannot find valid samples"))
         return found
 
@@ -145,7 +145,7 @@ class LlamaFactory(Trainer):
         return conversation
 
     def messages_target(self, recipe: Recipe) -> MessagesTarget:
-        lost = "" if _openai(recipe) else "it reads `tool_calls` with `formatting: openai` alone"
+        lost = "" if _openai(recipe) else "it reads `tool_calls` only with `formatting: openai`"
         return MessagesTarget(self.title, lost, tools_as_text=not _openai(recipe))
 
     def as_chat(
@@ -220,7 +220,7 @@ class LlamaFactory(Trainer):
             conversation.messages, conversation.tools, lambda: day_of(recipe) or self.today(), spans=spans
         )
         if conversation.tools and writer.template.tools_format == "llama3":
-            return replace(rendered, notes=("the tool format llama3 writes the date on which the data are prepared",))
+            return replace(rendered, notes=("the tool format llama3 writes the date of preparation",))
         return rendered
 
     def texts(
@@ -319,7 +319,7 @@ class LlamaFactory(Trainer):
             input_ids=(batch.input_ids[0][used],),
             labels=(batch.labels[0][used],),
             position_ids=(positions[0][used],),
-            notes=("flash_attn: fa2: padding is taken out; documents are kept apart by position ids",),
+            notes=("flash_attn: fa2: padding is removed; documents are kept apart by position ids",),
         )
 
 

@@ -15,7 +15,7 @@ class LlamaFactoryV1Options(Own):
     """Keys of its YAML and of its dataset file without an equal elsewhere (0.9.6.dev0, v1/config)."""
 
     dynamic: bool = knob(False, "a batch is filled up to cutoff_len times micro_batch_size tokens (dynamic_…)")
-    custom_chat_template: str | None = knob(None, "the chat template itself, as the config holds it")
+    custom_chat_template: str | None = knob(None, "the text of the chat template")
 
 
 def claimed(config: Mapping[str, Any]) -> tuple[str, ...]:
@@ -31,7 +31,7 @@ def claimed(config: Mapping[str, Any]) -> tuple[str, ...]:
 TRAITS = Traits(
     name="llamafactory-v1",
     title="LLaMA-Factory v1",
-    about="LLaMA-Factory's v1 engine (USE_V1), as its YAML says",
+    about="LLaMA-Factory's v1 engine (USE_V1), configured by its YAML",
     home="sftui.trainers.llamafactory_v1.trainer:LlamaFactoryV1",
     versions=("0.9.6",),
     first=(0, 9, 6),

@@ -39,7 +39,7 @@ STRATEGIES = {
 
 
 _typed = partial(
-    table.typed, null="refused", why="LLaMA-Factory does not convert values of a YAML, and stops where it needs to"
+    table.typed, null="refused", why="LLaMA-Factory does not convert YAML values, and stops where the type is wrong"
 )
 
 
@@ -59,7 +59,7 @@ def _in_entry(recipe: Recipe, path: str, value: Any) -> table.Noted:
     if path == "data.format" and value not in ("auto", "messages", *CONVERTERS):
         return {}, (f"{TITLE} has no converter for `{value}` rows",)
     if path != "data.format":
-        return {}, (f"{path} has no key: its converters read columns, keys and roles of one name",)
+        return {}, (f"{path} has no key: its converters read columns, keys and roles with fixed names",)
     return {}, ()
 
 
@@ -135,7 +135,7 @@ def entries_of(wanted: str, where: str) -> Mapping[str, Mapping[str, Any]]:
     if not listed:
         raise RecipeError(f"{wanted} lists no datasets", where=where, fix="add one, with its path")
     if any(entry.get("streaming", False) for entry in listed.values()):
-        why, fix = f"{TITLE} stops at `streaming: true`", "take streaming out"
+        why, fix = f"{TITLE} stops at `streaming: true`", "remove streaming"
         raise RecipeError("Iterable dataset is not supported yet.", where=wanted, why=why, fix=fix)
     return {str(name): entry for name, entry in listed.items()}
 
@@ -163,7 +163,7 @@ def _problems(config: table.Config, known: KnownKeys) -> Iterator[Problem]:
     if attention not in ATTENTION:
         yield Problem(f"Unsupported `flash_attn`: {attention}", fix=f"set {', '.join(ATTENTION)}")
     if strategy == "padding_free" and attention != "flash_attention_2":
-        yield Problem("`padding_free` requires `flash_attn: flash_attention_2`.", fix="set flash_attn, too")
+        yield Problem("`padding_free` requires `flash_attn: flash_attention_2`.", fix="also set flash_attn")
     size, whole = config.get("micro_batch_size", 1), config.get("global_batch_size")
     if isinstance(size, int) and isinstance(whole, int) and size > 0 and whole % size:
         yield Problem(
@@ -189,7 +189,7 @@ def _entry_problems(entry: Mapping[str, Any], path: str) -> Iterator[Problem]:
     converter, source = entry.get("converter"), entry.get("source", "hf_hub")
     if converter == "pair":
         why = "they are for `llamafactory-cli dpo`; sftui knows supervised fine-tuning"
-        yield Problem("the dataset holds pairs of answers (converter pair)", why, "open another dataset")
+        yield Problem("the dataset contains pairs of answers (converter pair)", why, "open another dataset")
     if converter is not None and (not isinstance(converter, str) or converter not in CONVERTERS):
         fix = f"set converter to {', '.join(CONVERTERS)}, or leave it out"
         yield Problem(f"Plugin {converter!r} is not registered under DataConverterPlugin.", fix=fix)
@@ -249,9 +249,7 @@ def _changes(draft: Draft, opened: OpenedConfig, changes: table.Keys) -> table.K
 def _more(draft: Draft) -> None:
     inlined(("custom_chat_template",), CUSTOM)(draft)
     if ("max_steps",) in _needed(draft.recipe):
-        draft.notes.append(
-            f"batching_strategy dynamic_batching works by steps: set max_steps, which is {STEPS} until you do"
-        )
+        draft.notes.append(f"batching_strategy dynamic_batching requires max_steps: it is {STEPS} until you set it")
 
 
 FORM = Form(TITLE, "llamafactory_v1_sft.yaml", TABLE, _rows, more=_more, changes=_changes)

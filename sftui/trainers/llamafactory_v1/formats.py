@@ -76,11 +76,12 @@ def detect(rows: Sequence[Row], data: Data) -> Detection:
             fix = "set data.format to messages, alpaca or sharegpt"
             return refusal(f"{TITLE} has no converter for `{data.format}` rows", why, fix)
         shown = ", ".join(visible(str(name)) for name in columns[:6])
-        why = "its converters read `instruction`, `input`, `output` or `conversations`; `messages` need no"
-        return refusal(f"{TITLE} needs to be given other columns", f"{why} one; there are {shown}", "write the rows so")
+        why = "its converters read `instruction`, `input`, `output` or `conversations`; `messages` need none"
+        why += f"; the columns are {shown}"
+        return refusal(f"{TITLE} needs other columns", why, "write the rows in this shape")
     pairs = next((name for name in ("chosen_messages", "chosen") if name in columns), None)
     if kind == "messages" and "messages" not in columns:
-        why = f"it holds pairs of answers (`{pairs}`)" if pairs else "the column `messages` is missing"
+        why = f"it contains pairs of answers (`{pairs}`)" if pairs else "the column `messages` is missing"
         return refusal(f"{TITLE} makes no samples of these rows for `sft`", why, "")
     if kind == "messages" and _all_text(samples):
         return refusal(
@@ -195,7 +196,7 @@ def _sharegpt(data: Mapping[str, Any], notes: list[str]) -> tuple[tuple[Any, ...
         return tuple(messages), None
     read = _json(tools, "`tools`")
     if read is None:
-        notes.append("`tools` is not JSON: the row goes without tools")
+        notes.append("`tools` is not JSON: the row is read without tools")
         return tuple(messages), None
     return tuple(messages), json.dumps(read[0])
 
@@ -209,7 +210,7 @@ def _json(value: Any, what: str) -> list[Any] | None:
     except ValueError:
         return None
     except RecursionError:
-        raise _stop(f"{what} is nested too deep") from None
+        raise _stop(f"{what} is nested too deeply") from None
 
 
 def _message(role: str, parts: list[Any], weight: float) -> dict[str, Any]:

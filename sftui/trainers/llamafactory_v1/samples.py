@@ -158,7 +158,7 @@ class _SampleWriter:
             if special in broken:
                 broken = broken.replace(special, special[0] + BREAK + special[1:])
         if not self._tokenizer.special_ids.isdisjoint(self._tokenizer.ids(broken)):
-            raise stop("a special token in a text cannot be broken up", "the tokenizer reads one all the same")
+            raise stop("a special token in a text cannot be broken up", "the tokenizer still recognises one")
         self.notes.append(ESCAPED)
         return broken
 

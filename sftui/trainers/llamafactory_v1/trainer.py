@@ -72,8 +72,8 @@ class LlamaFactoryV1(InlineTemplateTrainer):
         found: list[str] = []
         if LlamaFactoryV1Options.of(recipe).dynamic:
             found.append(
-                "a micro batch holds as many samples as fit into cutoff_len times micro_batch_size tokens; what is left"
-                " at the end is filled up with samples of the next round"
+                "a micro batch holds as many samples as fit into cutoff_len times micro_batch_size tokens; the last one"
+                " is filled up with samples of the next round"
             )
         if not dropping(recipe):
             found.append("with this batching_strategy samples whose answer lies beyond cutoff_len are cut, not dropped")
@@ -208,7 +208,7 @@ def _unstable(number: int, count: int, length: int) -> TemplateError:
     return TemplateError(
         f"the ids of the prompt{which} are not the beginning of the whole row's",
         why=f"LLaMA-Factory v1 stops there: {REFUSED}",
-        fix="choose a template that writes earlier turns alike with and without the answer, or give one as"
+        fix="choose a template that writes earlier turns the same with and without the answer, or give one as"
         " custom_chat_template",
     )
 

@@ -9,7 +9,7 @@ from sftui.trainers.traits import Finds, Quirk, Traits, own_keys
 TRAITS = Traits(
     name="mlx-lm",
     title="mlx-lm",
-    about="mlx-lm's fine-tuning (mlx_lm.lora), as its YAML and flags say",
+    about="mlx-lm's fine-tuning (mlx_lm.lora), configured by its YAML and flags",
     home="sftui.trainers.mlx_lm.trainer:MlxLm",
     versions=("0.32",),
     first=(0, 32),

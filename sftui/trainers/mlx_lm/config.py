@@ -38,7 +38,7 @@ FLAGS: Mapping[str, str] = {
 
 
 _typed = partial(
-    table.typed, null="nothing", why=f"{TITLE} does not convert values of a YAML, and stops where it needs to"
+    table.typed, null="nothing", why=f"{TITLE} does not convert YAML values, and stops where the type is wrong"
 )
 
 
@@ -73,7 +73,7 @@ DATASET = (
         " ".join(FEATURES.values()),
         "data.fields",
         _columns,
-        table.columns(FEATURES, TITLE, ": of other columns it reads `tools` alone", ("tools", "tools")),
+        table.columns(FEATURES, TITLE, ": of other columns it reads only `tools`", ("tools", "tools")),
     ),
 )
 """What stands at the top where `data` names the rows, and in each entry of `hf_dataset`."""
@@ -87,16 +87,16 @@ NO_KNOB = frozenset({"data", "hf_dataset", "train"})
 """Keys about data that no knob says."""
 LOADED = ("name", "data_files", "data_dir", "split", "revision")
 """Keys of an entry's `config`, which goes to load_dataset, that sftui reads."""
-RULES = KeyRules(KEYS | NO_KNOB, (Remark("trust_remote_code", "sftui runs no code of a tokenizer's"),))
+RULES = KeyRules(KEYS | NO_KNOB, (Remark("trust_remote_code", "sftui runs no tokenizer code"),))
 ENTRY_RULES = KeyRules(
     frozenset({"path", "train_split", "config", *FEATURES.values()}),
-    (Remark("mask_prompt", "the mask_prompt of the whole config is put over it", anything, KeyUse.PASSED),),
+    (Remark("mask_prompt", "the config's own mask_prompt overrides it", anything, KeyUse.PASSED),),
 )
 BESIDE_ENTRIES = {"data": "hf_dataset takes its place", **dict.fromkeys(FEATURES.values(), "hf_dataset names its own")}
 """Keys that say nothing beside an hf_dataset, and why."""
 TYPED = (
-    "files of an hf_dataset are read by the `datasets` that is installed, and mlx-lm asks for no release of it: what it"
-    " makes of a place that holds values of several kinds is not shown"
+    "mlx-lm reads the files of an hf_dataset with whatever `datasets` is installed: sftui does not show what that makes"
+    " of a place with values of several types"
 )
 TABLE = (*TOP, *DATASET)
 
@@ -162,7 +162,7 @@ def _entry_note(under: str, key: str, value: Any, known: KnownKeys) -> KeyNote:
     if key == "config" and isinstance(value, Mapping):
         unread = [str(name) for name in value if name not in LOADED]
         if unread:
-            note = f"{', '.join(unread)} goes to load_dataset alone"
+            note = f"{', '.join(unread)} is passed only to load_dataset"
             return KeyNote(f"{under}.{key}", value, KeyUse.UNSUPPORTED, note)
     return ENTRY_RULES.note(key, value, known, known.dataset, f"{under}.")
 
@@ -175,7 +175,7 @@ def _of_data(config: Mapping[str, Any], recipe: Recipe, path: str) -> DatasetRef
     if not os.path.isfile(f"{named}/{TRAIN}"):
         why = "mlx-lm stops: Training set not found or empty"
         raise RecipeError(
-            f"there is no {TRAIN} in {named}", where=path, why=why, fix=f"name a folder that holds {TRAIN}"
+            f"there is no {TRAIN} in {named}", where=path, why=why, fix=f"name a folder that contains {TRAIN}"
         )
     return DatasetRef(named, (str(Path(named) / TRAIN),), recipe)
 
@@ -226,7 +226,7 @@ def _by_flags(keys: table.Keys) -> str:
             words += [flag] if value is True else [flag, shlex.quote(str(value))]
     named = [str(place[0]) for place in keys if str(place[0]) not in FLAGS]
     said = f"as flags: mlx_lm.lora {' '.join(words)}" if words else "mlx_lm.lora has no flags for it"
-    return f"{said}; {', '.join(named)} can be said in a config alone" if named and words else said
+    return f"{said}; {', '.join(named)} can only be set in a config" if named and words else said
 
 
 FORM = Form(TITLE, "mlx_lora.yaml", TABLE, _rows, changes=_changes)

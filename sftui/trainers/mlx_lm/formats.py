@@ -48,12 +48,12 @@ def detect(rows: Sequence[Row], data: Data) -> Detection:
         return refusal(
             f"mlx-lm stops at this dataset: its first row has {columns}",
             f"it looks for {wanted} ({UNSUPPORTED})",
-            "make messages of the rows with `sftui convert`, or name the columns in the config (chat_feature, …)",
+            "convert the rows to messages with `sftui convert`, or name the columns in the config (chat_feature, …)",
         )
     if data.format not in ("auto", found.format):
         return refusal(
             f"data.format is {data.format}, and mlx-lm reads these rows as {found.format}",
-            "it goes by the keys of the first row alone",
+            "it decides by the keys of the first row",
             "set data.format to auto",
         )
     if any(row.layout.startswith("one list") for row in rows):
@@ -65,7 +65,7 @@ def _of(first: Mapping[str, Any], named: Mapping[str, str]) -> Detection | None:
     """The first dataset of create_dataset that fits a row."""
     if named["prompt"] in first and named["completion"] in first:
         fields = {"prompt": named["prompt"], "completion": named["completion"], **NOBODY}
-        said = f"mlx-lm: `{named['prompt']}` and `{named['completion']}` in the first row, asked and answered"
+        said = f"mlx-lm: `{named['prompt']}` and `{named['completion']}` in the first row, as question and answer"
         return Detection("prompt_completion", fields, {}, {}, said, verbatim=True)
     if named["messages"] in first:
         fields = {"messages": named["messages"], **NOBODY}
@@ -90,7 +90,7 @@ def with_tools(row: Row) -> Row:
         return replace(row, data={**row.data, "tools": []})
     raise ConversationError(
         f"mlx-lm stops at this row: its `tools` are {type_word(tools)}",
-        why="it hands them to apply_chat_template as they are, which takes a list of JSON schemas",
+        why="it passes them unchanged to apply_chat_template, which takes a list of JSON schemas",
         fix="store a list, or null",
     )
 
@@ -112,7 +112,7 @@ def pair(row: Mapping[str, Any], detected: Detection) -> Conversation:
         if column not in row:
             raise ConversationError(
                 f"mlx-lm stops at this row: it has no `{column}`",
-                why="the first row has it, so that every row is asked for it",
+                why="the first row has it, so every row must",
                 fix="fill the column, or drop the row",
             )
     messages = tuple(

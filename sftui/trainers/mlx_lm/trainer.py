@@ -46,7 +46,7 @@ THOUGHTS = (
 PAD_STEP = f"after each row shorter than max_seq_length mlx-lm trains one step of padding, the id {PAD_ID}"
 """default_loss counts the steps up to the row's length, of which the last one predicts what follows the row."""
 PADDING = f"input_ids are padded with the id {PAD_ID}; {PAD_STEP}"
-GROUPS = "mlx-lm's batches hold rows with as many keys, in the order of the file; rows that fill no batch never train"
+GROUPS = "mlx-lm batches rows with the same number of keys, in file order; an incomplete last batch is never trained"
 """CacheDataset.itemlen, by which rows are sorted, is the length of the row's mapping, not that of its tokens."""
 OF_MODELS = {"muse_spark": "muse_spark"}
 """model_type → the chat_template_type that its code brings (models/*.py, TOKENIZER_DEFAULTS)."""
@@ -77,7 +77,7 @@ class MlxLm(Trainer):
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
         name = template_code(recipe)
-        note = f"the model's chat_template_type is {name}: mlx-lm renders by code of its own, which sftui does not run"
+        note = f"the model's chat_template_type is {name}: mlx-lm renders with its own code, which sftui does not run"
         return (PAD_STEP, GROUPS, *((note,) if name else ()))
 
     def stop_of(self, recipe: Recipe, totals: Totals) -> str | None:
@@ -85,7 +85,7 @@ class MlxLm(Trainer):
         rows, size = totals.rows, recipe.batch.size
         if 0 < rows < size:
             error = f"ValueError: Dataset must have at least batch_size={size} examples but only has {rows}."
-            return f"{self.title} stops: {many(rows, 'row')} fill no batch ({error})"
+            return f"{self.title} stops: {many(rows, 'row')} do not fill a batch ({error})"
         return super().stop_of(recipe, totals)
 
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detection:

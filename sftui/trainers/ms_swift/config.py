@@ -73,7 +73,7 @@ def plain(text: str, key: str, where: str) -> str:
 
 def _stops(key: str, text: str, wanted: str, where: str) -> RecipeError:
     null = ": null in a YAML is the word None" if text == "None" else ""
-    return table.odd_value(key, text, where, f"{TITLE} stops{null}", f"write {wanted}, or no key")
+    return table.odd_value(key, text, where, f"{TITLE} stops{null}", f"write {wanted}, or omit the key")
 
 
 def one(config: table.Config, key: str, where: str) -> str | None:
@@ -148,7 +148,7 @@ def _written_loss_scale(recipe: Recipe, path: str, value: Any) -> table.Keys | N
 def _written_template(recipe: Recipe, path: str, value: str) -> table.Keys | str:
     if value.startswith(OWN):
         return {("template",): value.removeprefix(OWN)}
-    return {} if value == "tokenizer" else "it trains with templates of its own, by name"
+    return {} if value == "tokenizer" else "it trains with its own templates, by name"
 
 
 def _with_breaks(text: str, key: str, where: str) -> str:
@@ -243,7 +243,7 @@ TABLE = (
         for option in fields(MsSwiftOptions)
         if option.name not in RULED
     ),
-    table.keyless("data.format", "it goes by the names of the columns", "messages", "alpaca", "columns"),
+    table.keyless("data.format", "it decides by the column names", "messages", "alpaca", "columns"),
     table.silent("tokenizer.transformers", "own.dataset_sample"),
 )
 
@@ -305,7 +305,8 @@ def parsed(path: str, text: str) -> tuple[dict[str, Any], list[str]]:
             config.pop("config")
         kind = found[1] or found[2]
         if kind == "pt":
-            return {**PRETRAINING, **config}, ["it is read as `swift pt` has it: no chat template, everything trained"]
+            note = "sftui reads it with the defaults of `swift pt`: no chat template, everything trained"
+            return {**PRETRAINING, **config}, [note]
         return config, []
     if Path(path).suffix == ".json":
         try:
@@ -353,7 +354,7 @@ def _notes(key: str, value: Any, config: Mapping[str, Any], known: KnownKeys) ->
             return [_of_dataset(name, config) for name in (value if isinstance(value, list) else [value])]
         return [KeyNote(key, value, KeyUse.USED)]
     if key in ONLY and word(value).lower() != ONLY[key].lower():
-        return [KeyNote(key, value, KeyUse.UNSUPPORTED, f"sftui knows {ONLY[key]} alone")]
+        return [KeyNote(key, value, KeyUse.UNSUPPORTED, f"sftui knows only {ONLY[key]}")]
     if key in UNSUPPORTED and value not in (False, [], "false", "False"):
         return [KeyNote(key, value, KeyUse.UNSUPPORTED, UNSUPPORTED[key])]
     if key in known.config:
@@ -366,7 +367,7 @@ def _of_dataset(name: Any, config: Mapping[str, Any]) -> KeyNote:
     place, _ = _placed(text)
     told: list[str] = []
     if prepares(place):
-        told.append("ms-swift has a preparation of its own for this dataset: rows are shown as if it had none")
+        told.append("ms-swift prepares this dataset with its own code: rows are shown as if it did not")
     by_name = not os.path.exists(place) and Path(place).suffix not in FILES
     if by_name and not text.lower().startswith("hf::") and word(config.get("use_hf", False)).lower() not in TRUE:
         told.append("ms-swift loads it from ModelScope unless use_hf is true; sftui reads the Hugging Face copy")

@@ -148,7 +148,7 @@ def _typed(row: RowRounds, ends: TemplateSurvey) -> Iterator[TypedContext]:
     late = template.system_prompt is not None
     prefix = template.prefix if late or not (system and said(system)) else template.system_prefix
     if prefix is None:
-        raise DroppedRow("the template has no system text, which tools are written as (TypeError)")
+        raise DroppedRow("the template has no system text, where tools would be written (TypeError)")
     owner = system[0].message if system else NOWHERE
     for slot in prefix:
         yield from _slot(_opening(slot, owner, ends), None, system, "")

@@ -187,7 +187,7 @@ def _asked(before: SwiftTurn, agent: str) -> Text | None:
         action, given, _ = agents.keywords(agent)
         texts = set(map(said, before.texts))
         if action in texts and given in texts:
-            raise _unknown("a merged answer holds the words of a call as texts of their own")
+            raise _unknown("a merged answer contains the words of a call as separate texts")
         return None
     return before.texts[-1]
 
@@ -316,12 +316,12 @@ def _rounds(
     rounds = tuple(zip_longest(turns[::2], turns[1::2]))
     for asked, answered in rounds:
         if asked.role not in ("user", "tool"):
-            must = "one of the user's or a tool's must (AssertionError)"
+            must = "one from the user or a tool must be (AssertionError)"
             raise DroppedRow(f"a message with the role {asked.role} is where {must}")
         if answered is not None and answered.role != "assistant":
             raise DroppedRow(f"a message with the role {answered.role} is where an answer must be (AssertionError)")
         if asked.role == "tool" and asked.slotted is None:
-            raise DroppedRow("a tool result is in a place where it is not written (AssertionError)")
+            raise DroppedRow("a tool result is in a place where the template writes none (AssertionError)")
         if answered is not None:
             answered.loss, answered.scale = (_each(answered, said) for said in (answered.loss, answered.scale))
     return RowRounds(rounds, system, prefix, _last_asked(turns), notes)

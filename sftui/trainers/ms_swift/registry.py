@@ -167,8 +167,8 @@ def check_scale(said: str) -> tuple[str, tuple[str, ...]]:
         if name not in SCALE_NAMES:
             raise RecipeError(
                 f"{TITLE} has no loss_scale `{name}`",
-                why=f"it stops (KeyError: '{name}') where no plug-in brings one",
-                fix=f"it has {', '.join(SCALE_NAMES[1:])}, after {', '.join(STRATEGIES)} or alone",
+                why=f"it stops (KeyError: '{name}') unless a plug-in provides one",
+                fix=f"use {', '.join(SCALE_NAMES[1:])}, after {', '.join(STRATEGIES)} or alone",
             )
     return strategy, names
 
@@ -204,7 +204,7 @@ def model_of(name: str | None, revision: str | None, kind: str | None) -> Model:
         raise RecipeError(f"{TITLE} {RELEASE} has no model_type `{kind}`", fix=did_you_mean(kind, sorted(types)))
     found = _names().get(last_name(name or "").lower())
     model_type = kind or (found[0] if found else None) or _text(arguments, "model_type")
-    why = f"the model_type {kind}" if kind else f"the model is known by its name, as {model_type}"
+    why = f"the model_type {kind}" if kind else f"the model's name implies {model_type}"
     if model_type is None:
         architectures = config.get("architectures")
         architecture = architectures[0] if isinstance(architectures, list) and architectures else None

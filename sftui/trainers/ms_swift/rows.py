@@ -93,9 +93,9 @@ def detect(rows: Sequence[Row], data: Data, mapping: Mapping[str, str], by_itsel
     pair = next((column for column in named if column.startswith(PAIRS) and column != REJECTED), None)
     if pair is not None:
         return refusal(
-            f"the rows hold pairs of answers (`{visible(pair)}`)",
+            f"the rows contain pairs of answers (`{visible(pair)}`)",
             "`swift sft` reads them next to the answers that it trains, and sftui does not model that",
-            "remove the columns, or look at the set that holds one answer a row",
+            "remove the columns, or open a dataset with one answer per row",
         )
     kind = "columns"
     if any(column in named for column in MESSAGE_COLUMNS):
@@ -105,7 +105,7 @@ def detect(rows: Sequence[Row], data: Data, mapping: Mapping[str, str], by_itsel
     if data.format not in ("auto", kind):
         return refusal(
             f"data.format is {data.format}, and {TITLE} reads these rows as {kind}",
-            "it goes by the names of the columns alone",
+            "it decides only by the column names",
             "set data.format to auto",
         )
     more = renames(named, RENAMED["messages" if kind == "messages" else "columns"]) if by_itself else {}
@@ -163,7 +163,7 @@ def _missing(kind: str, columns: Mapping[str, str], given: Sequence[str]) -> Pro
     wanted: tuple[str, ...] = ("messages",)
     if kind != "messages":
         found, wanted = "neither query nor response", ("response", "query", "history")
-        fix = "name them with `columns`, or make messages of the rows with `sftui convert`"
+        fix = "name them with `columns`, or convert the rows to messages with `sftui convert`"
     if kind == "alpaca" or any(name in columns for name in wanted):
         return None
     return Problem(
@@ -205,7 +205,7 @@ def _converted(data: Mapping[str, Any], detected: Detection, writes: int) -> Con
     for column in (*MEDIA, "objects"):
         if data.get(column):
             raise ConversationError(
-                f"the row brings `{column}`", why="sftui shows rows of text alone", fix="look at the rows without it"
+                f"the row has `{column}`", why="sftui shows only rows of text", fix="look at the rows without it"
             )
     fields = detected.fields
     made = _messages(data, fields) if detected.format == "messages" else _pairs(data, detected.format, fields)
@@ -307,7 +307,7 @@ def _messages(data: Mapping[str, Any], fields: Mapping[str, str]) -> list[Placed
     if not held or isinstance(held, str):
         raise DroppedRow(f"`{column}` is empty")
     if isinstance(held, Mapping) or not isinstance(held, (list, tuple)):
-        raise DroppedRow(f"`{column}` is {type_word(held)}, no list of messages")
+        raise DroppedRow(f"`{column}` is {type_word(held)}, not a list of messages")
     if not all(isinstance(one, Mapping) for one in held):
         raise DroppedRow(f"`{column}` holds {type_word(next(one for one in held if not isinstance(one, Mapping)))}")
     placed: list[Placed] = [(dict(one), f"{column}[{i}]") for i, one in enumerate(held)]
@@ -368,7 +368,7 @@ def _read(text: str, column: str) -> Any:
     except json.JSONDecodeError:
         pass
     except RecursionError:
-        raise DroppedRow(f"`{column}` is nested too deep") from None
+        raise DroppedRow(f"`{column}` is nested too deeply") from None
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError) as error:
@@ -460,7 +460,7 @@ def _anthropic(placed: list[Placed]) -> list[Placed]:
                 said.append(block.get("text", ""))
                 continue
             if kind == "image":
-                raise ConversationError(f"{place} brings an image", why="sftui shows rows of text alone")
+                raise ConversationError(f"{place} contains an image", why="sftui shows only rows of text")
             found += _spoken(message, said, kept, place)
             said = []
             if kind == "tool_use":
@@ -496,7 +496,7 @@ def _result(content: Any, place: str) -> Any:
         if not isinstance(block, Mapping):
             raise DroppedRow(f"a part of {place} is not a mapping (AttributeError)")
         if block.get("type") == "image":
-            raise ConversationError(f"{place} brings an image", why="sftui shows rows of text alone")
+            raise ConversationError(f"{place} contains an image", why="sftui shows only rows of text")
         if block.get("type") != "text" or not isinstance(block.get("text", ""), str):
             raise DroppedRow(f"a part of the result in {place} is not text (ValueError)")
         parts.append(block.get("text", ""))
@@ -528,7 +528,7 @@ def _tools(tools: Any) -> Any:
             with suppress(json.JSONDecodeError):
                 tools = json.loads(tools)
         except RecursionError:
-            raise DroppedRow("its tools are nested too deep") from None
+            raise DroppedRow("its tools are nested too deeply") from None
     if not isinstance(tools, (list, tuple)):
         tools = [tools]
     return [unpadded(tool) for tool in tools]
@@ -597,7 +597,7 @@ def _text(content: Any, role: str) -> str:
         raise ConversationError(
             "the content of a message is a list of ids",
             why=f"{TITLE} trains them as they are, which sftui does not model",
-            fix="look at rows of text, or at what `sftui capture` records of the run",
+            fix="use rows of text, or record the run with `sftui capture`",
         )
     if not isinstance(content, (list, tuple)):
         raise DroppedRow(f"the content of a message is {type_word(content)} (TypeError)")
@@ -624,7 +624,7 @@ def _tag(kind: str, value: Any) -> str:
             raise DroppedRow(f"a part of the kind {visible(clip(kind, 40))} has no url (KeyError: 'url')")
         value = value["url"]
     if value and kind in ("image", "audio", "video"):
-        raise ConversationError(f"a message brings a part of the kind {kind}", why="sftui shows rows of text alone")
+        raise ConversationError(f"a message contains a part of the kind {kind}", why="sftui shows only rows of text")
     if value:
         raise DroppedRow(f"a content part has the type {visible(clip(kind, 40))} (KeyError)")
     return f"<{kind}>"

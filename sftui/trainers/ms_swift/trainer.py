@@ -107,7 +107,7 @@ class MsSwift(Trainer):
             found.append(f"max_length is not set: ms-swift uses {what}")
         one = registry.TEMPLATES.get(name or "")
         if one is not None and registry.writes_day(one):
-            found.append(f"the template {one.name} writes the day on which ms-swift runs")
+            found.append(f"the template {one.name} writes the date of ms-swift's run")
         if one is not None and one.hybrid and own.use_chat_template and not own.disable_ignore_empty_think:
             found.append("an empty thought is not trained: for hybrid models ms-swift adds ignore_empty_think")
         held = self.held_out(recipe)
@@ -246,9 +246,9 @@ class MsSwift(Trainer):
         survey = self._survey(recipe, tools)
         if None in tokens.input_ids:
             raise TemplateError(
-                f"the template {survey.options.template.name} puts in a token that the tokenizer does not have",
-                why="ms-swift puts None among the ids, and stops where it makes a batch of them",
-                fix="name another with render.template",
+                f"the template {survey.options.template.name} inserts a token that the tokenizer does not have",
+                why="ms-swift puts None among the ids, and stops when it batches them",
+                fix="choose another with render.template",
             )
         stretches = _stretches(tokens, rendered, tools)
         ranges, why = _kept(tokens.input_ids, recipe, _longest(recipe), survey.protected)
@@ -333,7 +333,7 @@ def _options(recipe: Recipe, day: date) -> RowOptions:
     """What a recipe asks; RecipeError or TemplateError where ms-swift stops, or sftui does not know."""
     own = MsSwiftOptions.of(recipe)
     if recipe.mask.rule not in ("parts", "all"):
-        raise RecipeError(f"{TITLE} has no mask.rule `{recipe.mask.rule}`", fix="it has parts, all")
+        raise RecipeError(f"{TITLE} has no mask.rule `{recipe.mask.rule}`", fix="set it to parts or all")
     name = template_name(recipe)
     if name is None:
         model = _model(recipe)
@@ -398,9 +398,9 @@ def _ids(tokenizer: LoadedTokenizer, name: str, slot: tuple[int | str, ...]) -> 
         token = {"eos_token_id": facts.eos_id, "bos_token_id": facts.bos_id, "pad_token_id": facts.pad_id}.get(one)
         if token is None:
             raise TemplateError(
-                f"the template {name} puts in `{one}`, which the tokenizer does not have",
+                f"the template {name} inserts `{one}`, which the tokenizer does not have",
                 why="ms-swift stops",
-                fix="name another with render.template",
+                fix="choose another with render.template",
             )
         found.append(token)
     return tuple(found)
@@ -416,10 +416,10 @@ def _around(tokenizer: LoadedTokenizer, template: Template) -> tuple[tuple[int, 
     alone, whole = tokenizer.ids("a", False), tokenizer.ids("a", True)
     if len(alone) != 1:
         raise TemplateError(
-            f"the template {template.name} does not go with this tokenizer",
+            f"the template {template.name} does not fit this tokenizer",
             why="ms-swift asks what it puts around the text `a`, which must be one token (AssertionError), and leaves"
             " every row out",
-            fix="name another with render.template",
+            fix="choose another with render.template",
         )
     at = whole.index(alone[0])
     return whole[:at], whole[at + 1 :]

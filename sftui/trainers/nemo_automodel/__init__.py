@@ -32,18 +32,18 @@ class NemoOptions(Own):
         False, "agent: reasoning_content is dropped from all answers but the last"
     )
     truncate_history: bool = knob(
-        False, "agent: the oldest exchanges go until the row fits into length.max, or own.seq_length"
+        False, "agent: the oldest exchanges are dropped until the row fits into length.max, or own.seq_length"
     )
     seq_length: int | None = knob(
         None,
-        "no row is cut, but truncate_history fits it into so many tokens, and padding fills it up to them",
+        "no row is cut, but truncate_history shortens it to this many tokens, and padding fills it up to them",
         minimum=1,
     )
     limit_dataset_samples: int | None = knob(None, "rows after this many are not read; null: all are", minimum=1)
     skip_invalid_samples: bool = knob(False, "chat: lines that are not JSON are skipped instead of stopping the run")
     trim_incomplete_last_turn: bool = knob(False, "agent: messages after the last answer are dropped")
     filter_no_assistant: bool = knob(False, "agent: rows without an answer are dropped")
-    chat_template: str | None = knob(None, "the chat template itself, as the config holds it")
+    chat_template: str | None = knob(None, "the text of the chat template")
     tokenizer_backend: str = knob(
         "nemo_auto",
         "what loads the tokenizer, and renders with it",
@@ -61,7 +61,7 @@ class NemoOptions(Own):
 TRAITS = Traits(
     name="nemo-automodel",
     title="NeMo Automodel",
-    about="NVIDIA NeMo Automodel's LLM fine-tuning, as its YAML recipe says",
+    about="NVIDIA NeMo Automodel's LLM fine-tuning, configured by its YAML recipe",
     home="sftui.trainers.nemo_automodel.trainer:NemoAutomodel",
     versions=("0.7",),
     first=(0, 7),

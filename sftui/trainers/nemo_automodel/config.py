@@ -76,7 +76,8 @@ def _length(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     if size is not None and (not isinstance(size, int) or isinstance(size, bool)):
         raise table.odd_value("dataset.seq_length", size, where, fix="give a whole number")
     if cut not in OFF and cut not in CUTS:
-        raise table.odd_value("dataset.truncation", cut, where, "transformers cuts no single text so", "say true")
+        why = "transformers does not cut a single text that way"
+        raise table.odd_value("dataset.truncation", cut, where, why, "use true")
     if size is None:
         return {}
     filled = {"batch.pad_to": "max"} if block.get("padding") == "max_length" else {}
@@ -106,7 +107,7 @@ def _of(made: table.KeyEntry, *datasets: str) -> table.KeyEntry:
         dataset = NemoOptions.of(recipe).dataset
         if dataset in datasets:
             return made.write(recipe, path, value)
-        lost = f"{knob} has no key with own.dataset {dataset}: that of {datasets[0]} has"
+        lost = f"{knob} has no key with own.dataset {dataset}, but {datasets[0]} has one"
         return ({}, (lost,)) if knob.startswith("own.") else None
 
     return replace(made, read=read, write=write)
@@ -230,7 +231,7 @@ def _packed(config: table.Config, recipe: Recipe, where: str) -> table.Said:
         return {}
     if str(name) not in STRATEGIES:
         key = "packed_sequence.packing_strategy"
-        raise table.odd_value(key, name, where, "sftui knows thd and neat", "say one of them")
+        raise table.odd_value(key, name, where, "sftui knows thd and neat", "use one of them")
     said = {f"own.{key}": block[key] for key in ("pad_to_multiple_of", "max_packs") if block.get(key) is not None}
     if size % said.get("own.pad_to_multiple_of", 1):
         what = f"packed_sequence_size {size} is not a multiple of pad_to_multiple_of"
@@ -439,7 +440,7 @@ def _kind(block: Mapping[str, Any], path: str) -> str:
     raise RecipeError(
         f"sftui does not model the dataset `{target}`" if target else "the dataset has no _target_",
         where=path,
-        why=why or "it is none of NeMo Automodel's datasets of chats and answers",
+        why=why or "it is not one of NeMo Automodel's datasets of chats and answers",
         fix=f"it knows {', '.join(value.rpartition('.')[2] for value in TARGETS.values())}",
     )
 
@@ -487,7 +488,7 @@ def _dataset_note(name: str, value: Any, block: Mapping[str, Any], kind: str, kn
     if name == "truncation" and value not in OFF and block.get("seq_length") is None:
         return KeyNote(path, value, KeyUse.UNSUPPORTED, "cuts at the tokenizer's model_max_length without seq_length")
     if name == "answer_only_loss_mask" and not value and block.get("use_hf_chat_template"):
-        return KeyNote(path, value, KeyUse.USED, "a template with {% generation %} tags decides all the same")
+        return KeyNote(path, value, KeyUse.USED, "a template with {% generation %} tags still decides")
     if name == "tokenizer" and isinstance(value, Mapping):
         odd = [one for one in ("add_bos_token", "add_eos_token", "trust_remote_code") if value.get(one)]
         if value.get("tokenizer_backend") == "tokenizers":
@@ -571,7 +572,7 @@ def _by_words(path: str, keys: Mapping[tuple[str | int, ...], Any]) -> str:
     left = [name for name, value in named.items() if value is REMOVE or isinstance(value, Mapping)]
     words = [f"--{name} {shlex.quote(str(value))}" for name, value in named.items() if name not in left]
     said = f"as overrides: automodel {shlex.quote(Path(path).name)} {' '.join(words)}" if words else ""
-    rest = f"{', '.join(left)} can be said in the file alone" if left else ""
+    rest = f"{', '.join(left)} can only be set in the file" if left else ""
     return "; ".join(filter(None, (said, rest)))
 
 

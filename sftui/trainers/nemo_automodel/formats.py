@@ -65,7 +65,7 @@ def cut_line(row: Row) -> Problem | None:
     if found is None:
         return None
     return Problem(
-        f"NeMo Automodel stops at this file: {row.where} holds the character U+{ord(found):04X} as it is",
+        f"NeMo Automodel stops at this file: {row.where} contains the character U+{ord(found):04X} unescaped",
         "ChatDataset treats it as the end of the line (str.splitlines), and what remains is not JSON (JSONDecodeError)",
         f"write it as \\u{ord(found):04x}, which is the same to JSON",
     )
@@ -91,7 +91,8 @@ def detect(rows: Sequence[Row], recipe: Recipe) -> Detection:
     dataset = NemoOptions.of(recipe).dataset
     if recipe.data.format != "auto":
         return _refused(
-            f"data.format is {recipe.data.format}, and NeMo Automodel reads rows by its dataset class alone",
+            f"data.format is {recipe.data.format}, but NeMo Automodel chooses how to read rows only by its dataset"
+            " class",
             f"own.dataset is {dataset}",
             "set data.format to auto, and own.dataset to the class",
         )
@@ -113,7 +114,7 @@ def _chats(dataset: str, held: Sequence[Raw]) -> Detection:
         return _refused(
             f"NeMo Automodel stops at this dataset: its first row has {columns}",
             f"{title} reads `messages` or `conversations` ({MISSING[title]})",
-            "make messages of the rows with `sftui convert`, or set own.dataset to columns with data.fields for"
+            "convert the rows to messages with `sftui convert`, or set own.dataset to columns with data.fields for"
             " question and answer",
         )
     keys = KEYS[named]
@@ -150,7 +151,7 @@ def _named(dataset: str, held: Sequence[Raw]) -> Detection:
         return _refused(
             f"NeMo Automodel stops at this dataset: its first row has no `{missing[0]}`",
             f"make_{dataset}_dataset reads {', '.join(NEEDED[dataset])} (KeyError: '{missing[0]}')",
-            "name these columns so, or set own.dataset to chat or columns",
+            "rename the columns accordingly, or set own.dataset to chat or columns",
         )
     said = f"NeMo Automodel's make_{dataset}_dataset: {', '.join(NEEDED[dataset])}"
     fields = {name: name for name in NEEDED[dataset]}
@@ -507,7 +508,7 @@ def _squad(row: Raw, detected: Detection, options: NemoOptions) -> Conversation:
     answers = row.get("answers")
     texts = answers.get("text") if isinstance(answers, Mapping) else None
     if not isinstance(texts, (list, tuple)) or (texts and not isinstance(texts[0], str)):
-        raise _stop("its `answers` are not those of SQuAD", "answers.text must be a list of texts")
+        raise _stop("its `answers` are not in SQuAD's format", "answers.text must be a list of texts")
     answer = texts[0].strip() if texts else ""
     context, question = row.get("context"), row.get("question")
     said = f"Context: {context or ''} Question: {question or ''} Answer: "
@@ -544,7 +545,7 @@ def _xlam(row: Raw, detected: Detection, options: NemoOptions) -> Conversation:
             if call.get("name")
         ]
     except (AttributeError, TypeError) as error:
-        raise _stop("its tools or answers are not those of xLAM", str(error)) from None
+        raise _stop("its tools or answers are not in xLAM's format", str(error)) from None
     chat = (
         Message({"role": "user", "content": row["query"]}, "query"),
         Message({"role": "assistant", "content": "", "tool_calls": calls}, "answers"),

@@ -75,7 +75,7 @@ class _RenderJob:
         if not messages:
             raise TemplateError(
                 "NeMo Automodel renders what comes before the first answer, but there is nothing",
-                why="transformers renders no empty conversation",
+                why="transformers does not render an empty conversation",
                 fix="begin with a user message, or use a template with {% generation %} tags",
             )
         system = [i for i, message in enumerate(messages) if message.data.get("role") == "system"]
@@ -85,7 +85,7 @@ class _RenderJob:
             raise TemplateError(
                 "NeMo Automodel stops at this row: it has several system messages",
                 why="its tokenizer class accepts only one (ValueError: System role appeared in multiple messages)",
-                fix="join them, or load the tokenizer with transformers alone (own.tokenizer_backend)",
+                fix="join them, or load the tokenizer with plain transformers (own.tokenizer_backend)",
             )
         try:
             return self._text(messages, prompt, spans, kwargs)

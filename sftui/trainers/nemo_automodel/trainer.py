@@ -43,7 +43,7 @@ WHOLE_DATASET = 1_000_000_000
 OF_CHATS = Tokenize(mode="whole")
 OF_TEXTS = Tokenize(mode="whole", add_special_tokens=True)
 UNLABELLED = "it has no labels left: NeMo Automodel uses the next row that has some instead"
-UNCOUNTED = "the prompt's tokens are counted without the BOS that the row has, so that its last token is trained"
+UNCOUNTED = "the prompt's tokens are counted without the BOS that the row has, so the last one is trained"
 OWN_CLASSES = {
     **dict.fromkeys(("mistral", "pixtral", "mistral3", "ministral3"), "MistralCommonBackend"),
     "kimi_k3": "TikTokenTokenizer",
@@ -75,7 +75,7 @@ class NemoAutomodel(InlineTemplateTrainer):
         asks = NemoOptions.of(recipe).tokenizer_backend == "nemo_auto"
         own = OWN_CLASSES.get(_named_class(recipe.tokenizer)[0], "") if asks else ""
         note = (
-            f"the model's tokenizer class is NeMo's {own}, which sftui does not run: shown is what AutoTokenizer makes,"
+            f"the model's tokenizer class is NeMo's {own}, which sftui does not run: it shows what AutoTokenizer makes,"
             " as with tokenizer_backend nemo_wrapped_auto"
         )
         return (SHIFTED, *((note,) if own else ()))
@@ -113,7 +113,7 @@ class NemoAutomodel(InlineTemplateTrainer):
         if rule not in ("auto", "all") or (rule == "all" and NemoOptions.of(recipe).dataset != "columns"):
             raise RecipeError(
                 f"NeMo Automodel has no mask.rule {rule} here",
-                why="its datasets train answers; that of columns alone has answer_only_loss_mask",
+                why="its datasets train answers; only the columns dataset has answer_only_loss_mask",
                 fix="set mask.rule to auto",
             )
         return ShapedRow(conversation, conversation.extra.get(formats.LEFT_OUT))
@@ -213,8 +213,8 @@ class NemoAutomodel(InlineTemplateTrainer):
         require(recipe, "pack.strategy")
         if fills(recipe):
             raise RecipeError(
-                "sftui packs no rows that the dataset has filled up",
-                why="each of them has seq_length tokens, padding with it",
+                "sftui packs no rows that the dataset has padded",
+                why="each of them has seq_length tokens, including padding",
                 fix="set batch.pad_to to longest",
             )
         if recipe.pack.strategy != "neat":

@@ -22,13 +22,13 @@ class TorchtuneOptions(Own):
     )
     special_tokens_path: str | None = knob(None, "a file of special tokens that the tokenizer is built with")
     tokenizer_path: str | None = knob(
-        None, "the SentencePiece model, where it is not tokenizer.model in the tokenizer's folder"
+        None, "the SentencePiece model, if it is not tokenizer.model in the tokenizer's folder"
     )
     split_across_pack: bool = knob(False, "a text continues in the next pack")
     builder: str | None = knob(
         None,
-        "a dataset builder with rules of its own",
-        choices={"gsm8k_sft": "question and worked answer as one prompt and one text that is trained"},
+        "a dataset builder with its own rules",
+        choices={"gsm8k_sft": "question and worked answer as a prompt and a trained text"},
     )
     partition: str | None = knob(None, "the part of the rows that gsm8k_sft trains on, as 1-10/10")
 
@@ -36,7 +36,7 @@ class TorchtuneOptions(Own):
 TRAITS = Traits(
     name="torchtune",
     title="torchtune",
-    about="torchtune's SFT datasets, as its YAML says",
+    about="torchtune's SFT datasets, configured by its YAML",
     home="sftui.trainers.torchtune.trainer:Torchtune",
     versions=("0.7", "0.6.1"),
     first=(0, 6),

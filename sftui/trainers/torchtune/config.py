@@ -440,7 +440,7 @@ def _corrected(recipe: Recipe, keys: table.Keys, losses: list[str]) -> table.Key
         if mask.turns == "last" and mask.rule != "all":
             losses.append(
                 "mask.turns = 'last' has no key in torchtune's config, which trains every answer: masking_strategy is"
-                " an argument of the message transforms of 0.7, which no dataset builder hands on"
+                " an argument of the message transforms of 0.7, which no dataset builder passes on"
             )
         keys["dataset", "train_on_input"] = mask.rule == "all"
     return {("batch_size",): recipe.batch.size, **keys}

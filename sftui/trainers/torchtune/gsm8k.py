@@ -85,7 +85,7 @@ def convert(row: Row, detected: Detection, partition: Any) -> Conversation:
         return Conversation(Kind.STRINGS, "columns", prompt=prompt, completion=str(solution), extra={DROPPED: why})
     if not isinstance(solution, str) or solution.count(BEFORE_ANSWER) != 1:
         raise ConversationError(
-            f"`answer` does not hold `{BEFORE_ANSWER}` once",
+            f"`answer` does not contain `{BEFORE_ANSWER}` exactly once",
             where=where,
             why="torchtune stops: it reads what comes before it as the reasoning and what comes after it as the answer",
             fix="correct or remove the row",

@@ -50,7 +50,7 @@ def detect_builder(rows: Sequence[Row], data: Data) -> Detection:
             return found
         chosen = "columns" if found.format == "prompt_completion" else found.format
         fields = {**found.fields, **fields}
-        reason = f"it fits the columns ({found.reason}); torchtune itself goes by its config"
+        reason = f"it fits the columns ({found.reason}); torchtune itself follows its config"
     if chosen not in BUILDERS:
         return refusal(f"torchtune has no dataset builder for {chosen} rows", fix="give messages, columns or text")
     if chosen == "columns":
@@ -61,7 +61,8 @@ def detect_builder(rows: Sequence[Row], data: Data) -> Detection:
     for column in needed if columns else ():
         if column not in columns:
             what = f"torchtune's {BUILDERS[chosen]} stops: there is no column `{column}`"
-            return refusal(what, fix="set column_map in its config, or make messages of the rows with `sftui convert`")
+            fix = "set column_map in its config, or convert the rows to messages with `sftui convert`"
+            return refusal(what, fix=fix)
     if "image" in columns and chosen != "text":
         return refusal("the dataset has images", "sftui does not model torchtune's multimodal datasets", "")
     keys = {"role": "from", "content": "value"} if chosen == "sharegpt" else {}
@@ -169,7 +170,7 @@ def _content(value: Any, where: str, sharegpt: bool) -> Any:
     raise ConversationError(
         "the content is neither text nor a list of parts",
         where=where,
-        why="torchtune stops there: no message before it has a content to go on with",
+        why="torchtune stops there: no message before it has content to repeat",
         fix="correct the row",
     )
 

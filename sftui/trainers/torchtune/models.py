@@ -49,7 +49,7 @@ def model_of(template: str, tokenizer: LoadedTokenizer) -> str:
     if kind == "torchtune" and name in MODELS:
         return name
     if kind == "torchtune":
-        unused = "it reads no messages, so that no fine-tuning recipe can take it"
+        unused = "it reads no messages, so no fine-tuning recipe can use it"
         why = unused if name in UNUSED else "torchtune has no such tokenizer that sftui knows"
         what = f"sftui does not model torchtune's {name} tokenizer"
         raise RecipeError(what, why=why, fix=f"choose one of {', '.join(MODELS)}")
@@ -62,7 +62,7 @@ def model_of(template: str, tokenizer: LoadedTokenizer) -> str:
         return "qwen2_5" if tokenizer.token_id("<tool_call>") is not None else "qwen2"
     raise RecipeError(
         "sftui does not know which of torchtune's tokenizers this is",
-        why="it has the special tokens of none that sftui models",
+        why="its special tokens are those of none that sftui models",
         fix=f"set render.template to one of {', '.join('torchtune/' + name for name in MODELS)}",
     )
 
@@ -143,7 +143,7 @@ def _of_merges(model: str, tokenizer: LoadedTokenizer, backend: Any, own: str) -
         names = ", ".join(visible(name) for name in plain[:4])
         rest = f" and {len(plain) - 4:,} more" if len(plain) > 4 else ""
         facts = facts.noting(
-            f"torchtune reads {names}{rest} as plain text, because its {model} tokenizer has special tokens of its own"
+            f"torchtune reads {names}{rest} as plain text, because its {model} tokenizer has its own special tokens"
             f" ({OPTION} names others)"
         )
     return LoadedTokenizer(facts, made)

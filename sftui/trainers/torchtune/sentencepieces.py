@@ -49,10 +49,10 @@ def model_file(path: Any, folder: Path | None, model: str) -> Path:
     for file in tried:
         if os.path.isfile(file):  # a name that is none is no error there
             return file
-    where, why = "", f"it reads {FILE}, and the open tokenizer lies in no folder"
+    where, why = "", f"it reads {FILE}, and the open tokenizer is not in a folder"
     if tried:
         where, why = str(tried[-1]), "there is no such file"
-    fix = f"give the folder that holds {FILE} with -t, or name the file as own.{OPTION}"
+    fix = f"give the folder that contains {FILE} with -t, or name the file as own.{OPTION}"
     raise RecipeError(f"torchtune's {model} tokenizer cannot be built", where=where, why=why, fix=fix)
 
 
@@ -85,7 +85,7 @@ def reading_model(
         back=(),
         **named,
     )
-    note = f"torchtune's {model} tokenizer reads {file.name} alone: the ids are those that sentencepiece gives by it"
+    note = f"torchtune's {model} tokenizer reads only {file.name}: the ids are those that sentencepiece makes from it"
     return LoadedTokenizer(facts.noting(note), engine)
 
 

@@ -64,7 +64,9 @@ SHIFTED = (
 )
 CUTS_NONE = f"torchtune's {gsm8k.NAME} cuts no row, whatever max_seq_len is set to"
 MASKS_LAST = "with max_seq_len set torchtune masks the last token of every row, even if nothing is cut"
-UNCALLED = "no dataset of torchtune 0.7.0 can call HuggingFaceModelTokenizer; shown is what its tokenize_messages makes"
+UNCALLED = (
+    "no dataset of torchtune 0.7.0 can call HuggingFaceModelTokenizer; sftui shows what its tokenize_messages makes"
+)
 _BY_PIECE = Tokenize(mode="per_part")
 
 
@@ -108,7 +110,7 @@ class Torchtune(Trainer):
         return replace(made, own=own, mask=mask, data=replace(made.data, format="messages"))
 
     def messages_target(self, recipe: Recipe) -> MessagesTarget:
-        return MessagesTarget(self.title, "its OpenAIToMessages reads role and content alone")
+        return MessagesTarget(self.title, "its OpenAIToMessages reads only role and content")
 
     def tokenizer_of(self, tokenizer: LoadedTokenizer, recipe: Recipe) -> LoadedTokenizer:
         """torchtune cuts text by the model's own rule and has its own special tokens; the recipe's do not reach it."""

@@ -42,7 +42,7 @@ def _is_file(name: Any) -> bool:
     return not isinstance(name, str) or name.endswith(TEMPLATES)
 
 
-LAID_FLAT = "TRL lays batches of evaluation rows flat, as the rows that train are packed; they are shown padded"
+LAID_FLAT = "TRL flattens evaluation batches, because training rows are packed; sftui shows them padded"
 
 
 def _multiple(value: Any) -> Any:
@@ -177,7 +177,7 @@ RULES = KeyRules(
         Remark("test_split_size", "rows for evaluation are drawn without a seed; all are shown"),
         *(Remark(key, "", anything, KeyUse.PASSED) for key in _TOLD["no rows"].split()),
     ),
-    unread="hands it to `accelerate launch`, which stops at it",
+    unread="passes it to `accelerate launch`, which stops at it",
     stops=True,
 )
 

@@ -26,7 +26,7 @@ ASKED = ("prompt", "completion", "chosen", "rejected", "messages")
 """The columns of which is_conversational pops one out of a set: the order is that of Python's hashes."""
 PAIR = {"prompt": "prompt", "completion": "completion"}
 BESIDE = {"tools": "tools", "template_kwargs": "chat_template_kwargs"}
-CONVERT = "make messages of the rows with `sftui convert`"
+CONVERT = "convert the rows to messages with `sftui convert`"
 """What to do about rows of a shape that a trainer does not read."""
 FROM_VALUE = {"role": "from", "content": "value"}
 
@@ -88,7 +88,7 @@ def detect(
             "store it as a mapping",
         )
     if _from_value(first):
-        reason = "TRL: from/value is renamed to role/content, the roles keep their names"
+        reason = "TRL: from/value is renamed to role/content; the roles keep their names"
         return as_it_stands("sharegpt", {"messages": "conversations"}, columns, reason, FROM_VALUE)
     if "prompt" in columns:
         if "completion" not in columns:
@@ -127,7 +127,7 @@ def by_chance(first: Mapping[str, Any]) -> Problem | None:
     if len({is_messages(first[name]) for name in asked}) < 2:
         return None
     return Problem(
-        f"of the columns {' and '.join(f'`{name}`' for name in asked)} some hold messages and some do not",
+        f"some of the columns {' and '.join(f'`{name}`' for name in asked)} hold messages and some do not",
         "TRL asks only one of them whether the rows are conversations, and which one changes from run to run",
         "remove the columns that are not trained",
     )
@@ -160,7 +160,7 @@ def refuse_arguments(conversation: Conversation, trainer: str) -> None:
     unknown, fix = "sftui does not model `{}` in chat_template_kwargs", "leave it out"
     for name in kwargs:
         if name in CLASHING or (name == "add_generation_prompt" and conversation.prompt_messages is not None):
-            why = "it gives apply_chat_template that argument itself"
+            why = "it already passes that argument to apply_chat_template"
             raise RecipeError(f"{trainer} stops at `{name}` in chat_template_kwargs", why=why, fix=fix)
     for name, value in kwargs.items():
         if name in ACTING and (value or (name in ("tools", "chat_template") and value is not None)):

@@ -109,7 +109,7 @@ class Trl(CollatorTrainer):
         if conversation.kind is not Kind.CHAT or conversation.prompt_messages is not None or _has_role(conversation, 0):
             return
         column, fix = text_field(recipe), "give the message a role"
-        why = "its first message has no `role`, so that TRL takes"
+        why = "its first message has no `role`, so TRL takes"
         if column in (row.data or ()):
             raise RecipeError(UNKNOWN, why=f"{why} `{column}` in its place", fix=fix)
         raise RecipeError(STOPS, why=f"{why} the row for text and finds no `{column}`", fix=fix)
@@ -254,7 +254,7 @@ def _refuse_messages(conversation: Conversation, first_is_chat: bool | None) -> 
             fix="give every row the same shape, and every message a role",
         )
     if not all(_has_role(conversation, number) for number in {0, prompt} if number < len(conversation.messages)):
-        why = "the first message of its prompt or completion has no `role`, so that TRL may take it for text"
+        why = "the first message of its prompt or completion has no `role`, so TRL may take it for text"
         raise RecipeError(UNKNOWN, why=why, fix="give the message a role")
 
 

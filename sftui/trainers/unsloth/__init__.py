@@ -19,7 +19,7 @@ class UnslothOptions(SftOptions):
 
     standardize: bool = knob(False, "the script calls standardize_data_formats")
     text_from: str | None = knob(None, "the column of messages that the script renders to a text column")
-    formatting_func: bool = knob(False, "the script hands SFTTrainer a formatting_func")
+    formatting_func: bool = knob(False, "the script passes a formatting_func to SFTTrainer")
     trl_version: str | float | None = knob(
         None, "the installed TRL, on which Unsloth before 2026.10 depends for prompt and completion"
     )

@@ -42,7 +42,7 @@ def detect(rows: Sequence[Row], own: UnslothOptions, *, assistant_only: bool, ne
     columns = dict.fromkeys(key for row in data for key in row)
     column, text_field = own.text_from, own.dataset_text_field or "text"
     if column is not None and not any(isinstance(row.get(column), list) for row in data):
-        what = f"`text_from` names `{column}`, which holds no list of messages"
+        what = f"`text_from` names `{column}`, which does not contain a list of messages"
         return refusal(what, fix="name the column of messages")
     chat = is_messages(data[0].get("messages"))
     itself = chat and goes_for_messages(own, assistant_only=assistant_only, newest=newest)
@@ -88,7 +88,7 @@ def _rendered(column: str, data: Sequence[Mapping[str, Any]], own: UnslothOption
         untouched = {"messages": column, "tools": "", "template_kwargs": ""}  # the script renders the messages alone
         return Detection("messages", untouched, MESSAGE_KEYS, {}, reason, verbatim=True)
     if column != "conversations":
-        what = "standardize_data_formats reads the column `conversations` alone"
+        what = "standardize_data_formats reads only the column `conversations`"
         return refusal(what, f"text_from is `{column}`", "set text_from to conversations")
     values: dict[str, list[Any]] = {}
     for row in data[:LOOKED_AT]:
@@ -96,13 +96,13 @@ def _rendered(column: str, data: Sequence[Mapping[str, Any]], own: UnslothOption
             for key, value in message.items() if isinstance(message, Mapping) else ():
                 values.setdefault(str(key), []).append(value)
     if len(values) != 2 or any(not isinstance(value, str) for found in values.values() for value in found):
-        why = f"messages have the keys {', '.join(values)} and it wants two, both text"
+        why = f"messages have the keys {', '.join(values)} and it expects two, both text"
         return refusal("standardize_data_formats stops", why)
     role, content = role_key(values, newest)
     unknown = sorted({value for value in values[role] if standard_role(value, newest) is None})
     if unknown:
         what = f"standardize_data_formats stops at the role {unknown[0]!r}"
-        return refusal(what, "it is none of its aliases", "rename the role")
+        return refusal(what, "it is not one of its aliases", "rename the role")
     reason += f", its roles from `{role}` standardized"
     return Detection("sharegpt", {"messages": column}, {"role": role, "content": content}, {}, reason)
 

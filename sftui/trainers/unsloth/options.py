@@ -105,7 +105,7 @@ TABLE = (
     table.silent("data.format", "data.fields", "pack.group", "tokenizer.transformers"),
 )
 KEYS = table.keys_read(TABLE)
-RULES = KeyRules(KEYS.union(DATA), passed=CALLS, unread="has no such argument of SFTConfig, nor does sftui read it")
+RULES = KeyRules(KEYS.union(DATA), passed=CALLS, unread="has no such SFTConfig argument; sftui ignores it")
 
 
 def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig:

@@ -90,7 +90,7 @@ class Unsloth(CollatorTrainer):
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
         length = "length.max is the model's max_seq_length (2048 unless FastLanguageModel was given another)"
-        pad = "unsloth gives a tokenizer without a pad token one of its own choice, which sftui does not know"
+        pad = "unsloth chooses a pad token if the tokenizer has none, and sftui does not know which"
         return length, f"{pad}; labels do not depend on it"
 
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detection:
@@ -98,7 +98,7 @@ class Unsloth(CollatorTrainer):
             return super().detect(rows, recipe)
         own = UnslothOptions.of(recipe)
         if own.formatting_func and completion_only(recipe):
-            what = "completion_only_loss and a formatting_func together are refused"
+            what = "completion_only_loss and a formatting_func together are rejected"
             return refusal(what, "TRL's constructor stops at them", "drop one of them")
         found = formats.detect(rows, own, assistant_only=assistant_only(recipe), newest=newest(recipe))
         return replace(found, role_map=dict(recipe.data.role_map))
@@ -163,7 +163,7 @@ class Unsloth(CollatorTrainer):
             given = ("<|start|>user<|message|>", "<|start|>assistant")
         fix = "set mask.instruction_marker and mask.response_marker"
         if (given[0] is None) != (given[1] is None):
-            raise RecipeError("Unsloth wants both markers or neither", fix=f"{fix}, or none of them")
+            raise RecipeError("Unsloth needs both markers or neither", fix=f"{fix}, or none of them")
         if given[0] is None:
             template = tools.default_template
             if template is None:
@@ -183,7 +183,7 @@ class Unsloth(CollatorTrainer):
         by_script = rendered_by_script(conversation, recipe)
         if assistant_only(recipe) and (not newest(recipe) or conversation.kind is not Kind.CHAT or by_script):
             raise RecipeError(
-                "Unsloth draws no assistant mask here",
+                "Unsloth makes no assistant mask here",
                 why="assistant_only_loss needs messages that Unsloth itself renders (2026.10)",
                 fix="set mask.rule to markers, which is train_on_responses_only",
             )
@@ -282,7 +282,7 @@ class Unsloth(CollatorTrainer):
                 raise RecipeError(
                     "sftui does not know the labels of these packs",
                     fix="set pack.strategy to none, or mask.rule to auto",
-                    why="rows with labels of their own are packed before the markers are searched",
+                    why="rows with their own labels are packed before the markers are searched",
                 )
             last, markers = recipe.mask.turns == "last", survey.markers
             relabelled = (masks.relabelled(pack, markers, last_only=last) for pack in packs)
@@ -329,7 +329,7 @@ def _refuse_other_kind(conversation: Conversation, detected: Detection) -> None:
 def _standard(message: Message, recipe: Recipe) -> Message:
     role = formats.standard_role(message.role, newest(recipe))
     if role is None:
-        what, why = f"standardize_data_formats stops at the role {message.role!r}", "it is none of its aliases"
+        what, why = f"standardize_data_formats stops at the role {message.role!r}", "it is not one of its aliases"
         raise ConversationError(what, where=message.origin, why=why, fix="rename the role")
     return replace(message, data={"role": role, "content": message.content})
 

@@ -28,7 +28,7 @@ class VerlOptions(Own):
     train_max_samples: int | None = knob(None, "rows after this many are not read; null: all are", minimum=1)
     shuffle: bool = knob(False, "those rows are drawn instead of the first ones")
     seed: int | None = knob(None, "the seed for drawing them; null: a new one each run")
-    custom_chat_template: str | None = knob(None, "the chat template itself, as the config holds it")
+    custom_chat_template: str | None = knob(None, "the text of the chat template")
 
 
 def claimed(config: Mapping[str, Any]) -> tuple[str, ...]:
@@ -46,7 +46,7 @@ def claimed(config: Mapping[str, Any]) -> tuple[str, ...]:
 TRAITS = Traits(
     name="verl",
     title="verl",
-    about="verl's SFT (verl.trainer.sft_trainer), as its Hydra config or run script says",
+    about="verl's SFT (verl.trainer.sft_trainer), configured by its Hydra config or run script",
     home="sftui.trainers.verl.trainer:Verl",
     versions=("0.9",),
     first=(0, 9),

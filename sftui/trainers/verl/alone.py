@@ -91,17 +91,18 @@ def _no_variables(options: Render) -> Problem | None:
     given = next((name for name in options.kwargs if name in GIVEN), None)
     if given is not None:
         return Problem(
-            f"verl stops: render.kwargs hold `{given}`",
-            f"it gives apply_chat_template that itself (TypeError: got multiple values for keyword argument '{given}')",
-            "take it out of data.apply_chat_template_kwargs",
+            f"verl stops: render.kwargs contain `{given}`",
+            "it already passes that to apply_chat_template (TypeError: got multiple values for keyword argument"
+            f" '{given}')",
+            "remove it from data.apply_chat_template_kwargs",
         )
     acting = next((name for name, value in options.kwargs.items() if name in ACTING and value), None)
     if acting is None:
         return None
     return Problem(
         f"sftui does not model `{acting}` in render.kwargs",
-        "it is an argument of apply_chat_template, no variable of the template",
-        "take it out of data.apply_chat_template_kwargs",
+        "it is an argument of apply_chat_template, not a variable of the template",
+        "remove it from data.apply_chat_template_kwargs",
     )
 
 

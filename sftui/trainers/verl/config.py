@@ -33,7 +33,7 @@ PAD_MODES = ("no_padding", "right")
 
 def _typed(key: str, knob: str, kind: type, write: table.Write | None = None) -> table.KeyEntry:
     """Where a number is null, verl stops; of a text, that says nothing."""
-    why = f"{TITLE} does not convert values, and stops where it needs to"
+    why = f"{TITLE} does not convert values, and stops where the type is wrong"
     return table.typed(key, knob, kind, null="nothing" if kind is str else "refused", why=why, write=write)
 
 
@@ -147,7 +147,7 @@ TABLE = (
         ),
         CUSTOM,
     ),
-    table.keyless("data.format", "it reads messages alone", *FORMATS),
+    table.keyless("data.format", "it reads only messages", *FORMATS),
     table.silent("tokenizer.transformers"),
 )
 KEYS = table.keys_read(TABLE)
@@ -164,7 +164,7 @@ CODE = ("data.custom_cls.path", "model.external_lib")
 RULES = KeyRules(
     KEYS | NO_KNOB,
     (
-        Remark("model.trust_remote_code", "sftui runs no code of a tokenizer's"),
+        Remark("model.trust_remote_code", "sftui runs no tokenizer code"),
         *(Remark(key, "sftui does not run your code: the rows may differ") for key in CODE),
     ),
     unread="does not read it",

@@ -28,7 +28,7 @@ NO_PARQUET = (
     " object in the same place has the keys of all, with null for missing ones"
 )
 MEDIA = {"images": "image_key", "videos": "video_key"}
-CONVERT = "make messages of the rows with `sftui convert`, or set data.messages_key to their column"
+CONVERT = "convert the rows to messages with `sftui convert`, or set data.messages_key to their column"
 
 
 def detect(rows: Sequence[Row], recipe: Recipe) -> Detection:
@@ -43,7 +43,7 @@ def detect(rows: Sequence[Row], recipe: Recipe) -> Detection:
         shown = ", ".join(f"`{name}`" for name in list(columns)[:6]) or "none"
         return refusal(
             f"verl stops at this dataset: it has no column `{messages}`",
-            f"it looks for it before it reads a row (KeyError: '{messages}'); there are {shown}",
+            f"it looks for it before it reads a row (KeyError: '{messages}'); the columns are {shown}",
             CONVERT,
         )
     if recipe.data.format not in FORMATS:
@@ -154,7 +154,9 @@ def _refuse_media(data: Mapping[str, Any], fields: Mapping[str, str], messages: 
             raise _stop(f"`{name}` is {type_word(held)}", "a TypeError: it has no len()", "remove the column")
         if len(held):
             raise _stop(
-                f"`{name}` holds what no text asks for", f"AssertionError: 0 != {len(held)}", "remove the column"
+                f"`{name}` contains files that no text refers to",
+                f"AssertionError: 0 != {len(held)}",
+                "remove the column",
             )
 
 

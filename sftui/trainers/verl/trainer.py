@@ -33,7 +33,7 @@ from sftui.trainers.verl.alone import MessagePieces, TemplateFrame, apart, frame
 
 GEMMA2, GEMMA2_EOS = "gemma-2-2b-it", "<end_of_turn>"
 """The tokenizer whose EOS verl sets to another token (utils/tokenizer/tokenizer.py, hf_tokenizer)."""
-FULL_BATCHES = "verl fills whole batches of data.train_batch_size: each epoch drops the rows that fill none"
+FULL_BATCHES = "verl trains only full batches of data.train_batch_size: each epoch drops the remaining rows"
 THINKS = (
     "verl passes enable_thinking = true to every template: data.enable_thinking_default is the text `none` in"
     " its own config, which Python treats as true"
@@ -89,7 +89,7 @@ class Verl(InlineTemplateTrainer):
         kept, size = totals.kept, recipe.batch.size
         if 0 < kept < size:
             error = "ZeroDivisionError: integer division or modulo by zero"
-            return f"{self.title} stops: {many(kept, 'row')} fill no batch of {size} ({error})"
+            return f"{self.title} stops: {many(kept, 'row')} do not fill a batch of {size} ({error})"
         return super().stop_of(recipe, totals)
 
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detection:

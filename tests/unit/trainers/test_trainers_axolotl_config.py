@@ -332,7 +332,7 @@ def test_what_axolotl_has_no_key_for_is_said() -> None:
         ("datasets:\n  - type: alpaca\n", "no `path`"),
         (
             "datasets:\n  - path: x\n    message_field_role: a\n    message_property_mappings: {role: b}\n",
-            "different things",
+            "different values",
         ),
         ("special_tokens: [a]\ndatasets:\n  - path: x\n", "special_tokens"),
         ("a: [\n", "not valid YAML"),
@@ -440,7 +440,7 @@ def test_the_first_of_the_names_decides() -> None:
 
 def test_the_plain_names_of_keys_conflict_with_the_mapping_where_they_are_null() -> None:
     entry = "datasets: [{path: d, type: chat_template, message_property_mappings: {role: from}, %s}]"
-    with pytest.raises(RecipeError, match="say different things"):
+    with pytest.raises(RecipeError, match="have different values"):
         read(entry % "message_field_role: null", "0.19")
     assert read(entry % "message_field_role: from", "0.19").recipe.data.message_keys["role"] == "from"
     assert read(entry % "message_field_content: null", "0.19").recipe.data.message_keys["role"] == "from"
@@ -472,4 +472,4 @@ def test_a_pretraining_dataset_is_changed_in_its_own_entry(entry: str, after: st
     written = write_config(changed(changed(opened.recipe, "length.max", 128), "own.field", "body"), opened)
     assert written.files[0].content.splitlines()[1] == "sequence_len: 128" and after in written.files[0].content
     typed = write_config(changed(opened.recipe, "own.type", "completion"), opened)
-    assert {*typed.losses} - {*written.losses} == {"type has no place in pretraining_dataset"}
+    assert {*typed.losses} - {*written.losses} == {"type is not supported in pretraining_dataset"}

@@ -156,7 +156,7 @@ def test_the_others_of_several_are_chosen_and_have_their_split(tmp_path: Path) -
     named = {**AXOLOTL, "datasets": [{"path": "eval", "type": "chat_template"}]}
     assert opened(tmp_path, "axolotl", named).reference.paths == ("eval",)
     said = opened(tmp_path, "axolotl", {**AXOLOTL, "eval_sequence_len": 24}).notes
-    assert "what is said of `sequence_len` is what `eval_sequence_len` says" in said
+    assert "`sequence_len` shows the value of `eval_sequence_len`" in said
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,7 @@ def test_a_config_says_what_is_set_aside(trainer: str, text: str, held: HeldOut 
 @pytest.mark.parametrize(
     ("trainer", "text", "unknown"),
     [
-        ("axolotl", AXOLOTL + "val_set_size: 0.05\n", "without `seed` each run draws others (set it)"),
+        ("axolotl", AXOLOTL + "val_set_size: 0.05\n", "without `seed`, each run draws different rows (set it)"),
         ("axolotl", AXOLOTL + "val_set_size: 0.05\nseed: null\n", ""),
         ("axolotl", AXOLOTL + "val_set_size: 0.05\nshuffle_merged_datasets: false\n", ""),
         ("axolotl", AXOLOTL + "val_set_size: 0.05\nseed: 7\n", ""),
@@ -133,10 +133,14 @@ def test_a_config_says_what_is_set_aside(trainer: str, text: str, held: HeldOut 
         (
             "verl",
             VERL % "train_max_samples: 20, shuffle: true",
-            "without `data.seed` each run draws others (set it)",
+            "without `data.seed`, each run draws different rows (set it)",
         ),
         ("verl", VERL % "train_max_samples: 20, shuffle: true, seed: 0", ""),
-        ("trl", TRL + "packing: true\nshuffle_dataset: true\nseed: null\n", "without `seed` each run draws others"),
+        (
+            "trl",
+            TRL + "packing: true\nshuffle_dataset: true\nseed: null\n",
+            "without `seed`, each run draws different rows",
+        ),
     ],
 )
 def test_a_seed_is_named_only_where_there_is_one(trainer: str, text: str, unknown: str) -> None:

@@ -178,7 +178,7 @@ def test_a_rule_of_another_trainer_is_refused_with_what_there_is(name: str, rule
     if rule in chosen(trainer, "mask.rule") or (trainer, rule) == ("axolotl", "auto"):
         return
     found = outcome(under(name, {"mask.rule": rule}), "plain", "builtin:chatml")
-    assert all(one[0] == "refused" and (rule in one[1] or "no row to put into a batch" in one[1]) for one in found)
+    assert all(one[0] == "refused" and (rule in one[1] or "there are no rows for a batch" in one[1]) for one in found)
 
 
 def test_a_saved_recipe_with_such_a_rule_opens_and_says_so() -> None:

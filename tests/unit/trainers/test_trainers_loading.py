@@ -127,7 +127,7 @@ def test_the_file_that_has_more_is_put_first_where_that_helps(tmp_path: Path) ->
         (tmp_path / str(number)).mkdir()
         with closing(opened(made(tmp_path / str(number), *files))) as session:
             stop = session.load_stop()
-            assert stop is not None and ("let that file be read first" in stop.fix) is helps
+            assert stop is not None and ("have that file read first" in stop.fix) is helps
 
 
 def test_python_calls_say_it(tmp_path: Path) -> None:

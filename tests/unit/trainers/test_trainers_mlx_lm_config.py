@@ -120,7 +120,7 @@ def test_datasets(text: str, paths: tuple[str, ...], split: str | None, subset: 
 
 def test_what_datasets_does_to_files_is_told_as_not_known() -> None:
     files = "hf_dataset: {path: json, config: {data_files: here/train.jsonl}}\n"
-    assert any("is not shown" in note for note in read(base=files).notes)
+    assert any("does not show what that makes" in note for note in read(base=files).notes)
     assert not read().notes and not read(base="hf_dataset: {path: a/b}\n").notes
 
 
@@ -179,8 +179,8 @@ def test_a_new_config_comes_back_as_it_was_said() -> None:
     assert {path: get(opened.recipe, path) for path in KNOBS} == KNOBS
     assert opened.datasets[0].paths == (str(Path("here/train.jsonl").absolute()),)
     assert written.notes == (
-        "as flags: mlx_lm.lora --mask-prompt --max-seq-length 512 --batch-size 2; chat_feature can be said in a config"
-        " alone",
+        "as flags: mlx_lm.lora --mask-prompt --max-seq-length 512 --batch-size 2; chat_feature can only be set in a"
+        " config",
     )
 
 
@@ -212,7 +212,7 @@ def test_columns_are_written_where_the_open_dataset_names_them() -> None:
     ("path", "value", "why"),
     [
         ("render.template", "builtin:llama3", "put the template into the model's folder"),
-        ("data.fields", {"system": "sys"}, "of other columns it reads `tools` alone"),
+        ("data.fields", {"system": "sys"}, "of other columns it reads only `tools`"),
         ("data.format", "alpaca", "it reads messages, prompt_completion, text"),
         ("length.max", None, "max_seq_length 1000000 means none"),
         ("mask.rule", "assistant", "mask.rule = 'assistant' has no key"),

@@ -226,7 +226,7 @@ def test_templates_that_are_code_of_mlx_lms_are_told(
         (tmp_path / name).write_text(json.dumps(value))
     notes = notes_of(changed(preset("mlx-lm"), "tokenizer.name", str(tmp_path)))
     assert [note for note in notes if "chat_template_type" in note] == (
-        [f"the model's chat_template_type is {told}: mlx-lm renders by code of its own, which sftui does not run"]
+        [f"the model's chat_template_type is {told}: mlx-lm renders with its own code, which sftui does not run"]
         if told
         else []
     )

@@ -109,7 +109,7 @@ def test_a_dataset_is_read_by_its_syntax(
 @pytest.mark.parametrize(
     ("named", "more", "told"),
     [
-        ("hf::swift/self-cognition", "", "a preparation of its own"),
+        ("hf::swift/self-cognition", "", "with its own code"),
         ("AI-ModelScope/alpaca-gpt4-data-zh", "", "sftui reads the Hugging Face copy"),
         ("x/OpenHermes-2.5", "", "ModelScope"),
         ("ms::x/y", "use_hf: true\n", ""),
@@ -126,7 +126,7 @@ def test_a_folder_is_prepared_as_the_dataset_that_it_is_called_like(tmp_path: Pa
     folder = tmp_path / "self-cognition"
     folder.mkdir()
     [note] = [one for one in read(base=f"model: m\ndataset: '{folder}'\n").keys if one.path == "dataset"]
-    assert note.use is KeyUse.UNSUPPORTED and "a preparation of its own" in note.note
+    assert note.use is KeyUse.UNSUPPORTED and "with its own code" in note.note
 
 
 @pytest.mark.parametrize(
@@ -224,12 +224,12 @@ def test_a_recipe_is_written_as_its_keys(knobs: Mapping[str, Any], expected: Map
 @pytest.mark.parametrize(
     ("path", "value", "why"),
     [
-        ("render.template", "builtin:chatml", "templates of its own"),
+        ("render.template", "builtin:chatml", "its own templates"),
         ("length.over", "proportional", "has no key"),
         ("mask.rule", "markers", "has no key"),
         ("pack.strategy", "bfd", "has no key"),
         ("pack.isolate", True, "packs no documents"),
-        ("data.format", "sharegpt", "names of the columns"),
+        ("data.format", "sharegpt", "by the column names"),
     ],
 )
 def test_what_it_cannot_say_is_told(path: str, value: Any, why: str) -> None:

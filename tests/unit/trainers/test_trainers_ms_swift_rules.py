@@ -156,7 +156,7 @@ def test_weights_go_by_the_text_and_by_the_message() -> None:
             {**CHAT, "tools": CALLED["tools"]},
             "dummy",
             {"own__agent_template": "hermes"},
-            "has no system text, which tools are written as",
+            "has no system text, where tools would be written",
         ),
     ],
 )
@@ -203,7 +203,7 @@ def test_the_day_is_written_where_a_template_writes_it(monkeypatch: pytest.Monke
     rendered = inspected(CHAT, "llama3_2", name="builtin:llama3").rendered
     assert rendered is not None and "Today Date: 03 Feb 2026" in rendered.text
     recipe = changed(preset("ms-swift"), "render.template", "ms-swift/llama3_2")
-    assert any("writes the day" in note for note in notes_of(recipe))
+    assert any("writes the date of" in note for note in notes_of(recipe))
 
 
 def test_the_end_of_an_answer_is_learnt_where_the_separator_is_the_suffix() -> None:

@@ -118,7 +118,7 @@ def test_other_datasets_are_refused_with_what_they_are(name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "key", "use", "said"),
     [
-        (CHAT + "  start_of_turn_token: x\n", "dataset.start_of_turn_token", KeyUse.IDLE, "no code of 0.7.0"),
+        (CHAT + "  start_of_turn_token: x\n", "dataset.start_of_turn_token", KeyUse.IDLE, "0.7.0 never reads it"),
         (CHAT + "  unshifted: true\n", "dataset.unshifted", KeyUse.STOPS, "KeyError: 'labels'"),
         (CHAT + "  seq_len: 3\n", "dataset.seq_len", KeyUse.STOPS, "unexpected dataset config field(s): seq_len"),
         (CHAT + "  seq_length: 3\n", "dataset.seq_length", KeyUse.PASSED, "cuts nothing without truncation"),
@@ -164,12 +164,12 @@ def test_other_datasets_are_refused_with_what_they_are(name: str) -> None:
         (CHAT + "packed_sequence: {split_across_pack: true}\n", "packed_sequence.split_across_pack", KeyUse.PASSED, ""),
         (CHAT + "distributed: {cp_size: 2}\n", "distributed.cp_size", KeyUse.UNSUPPORTED, "THD packs"),
         (CHAT + "optimizer: {lr: 1}\n", "optimizer", KeyUse.PASSED, ""),
-        (CHAT + "optimiser: {lr: 1}\n", "optimiser", KeyUse.UNKNOWN, "ignores it silently"),
+        (CHAT + "optimiser: {lr: 1}\n", "optimiser", KeyUse.UNKNOWN, "silently ignores it"),
         (
             AGENT + "  filter_overlong: true\n  seq_length: 9\n",
             "dataset.filter_overlong",
             KeyUse.IDLE,
-            "drops no row in 0.7.0",
+            "drops no rows in 0.7.0",
         ),
         (AGENT + "  filter_overlong: true\n", "dataset.filter_overlong", KeyUse.STOPS, "requires `seq_length`"),
         (AGENT + "  limit_dataset_samples: 9\n", "dataset.limit_dataset_samples", KeyUse.USED, ""),

@@ -84,7 +84,7 @@ def test_a_package_that_is_only_installed_runs_no_code(site: Path) -> None:
     with pytest.raises(SftuiError) as error:
         trainer_named("acme@2.1")
     assert str(error.value) == (
-        "no trainer `acme@2.1`; the package acme-sftui brings it, --trainers-from acme-sftui runs its code"
+        "no trainer `acme@2.1`; the package acme-sftui provides it; --trainers-from acme-sftui runs its code"
     )
     assert "acme_sftui" not in sys.modules
 
@@ -125,9 +125,9 @@ def test_the_settings_enable_a_package(site: Path, tmp_path: Path) -> None:
         (
             "trl = bent_sftui:TRAITS",
             "{named}('trl', 'T', 'x:y')",
-            "it brings a trainer `trl`, and so does sftui itself",
+            "it provides a trainer `trl`, and so does sftui itself",
         ),
-        ("acme = bent_sftui:TRAITS", "{named}('acme', 'A', 'x:y')", "it brings a trainer `acme`, and so does acme-"),
+        ("acme = bent_sftui:TRAITS", "{named}('acme', 'A', 'x:y')", "it provides a trainer `acme`, and so does acme-"),
     ],
 )
 def test_a_package_that_is_wrong_says_why(site: Path, points: str, module: str, why: str) -> None:

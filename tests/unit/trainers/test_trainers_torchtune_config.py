@@ -280,7 +280,7 @@ def test_what_torchtune_has_no_key_for_is_said() -> None:
     for version in ("0.6.1", "0.7"):
         recipe = changed(changed(preset(f"torchtune@{version}"), "mask.turns", "last"), "mask.rule", "turn_full")
         written = write_config(recipe, None)
-        assert "no dataset builder hands on" in written.losses[0]
+        assert "no dataset builder passes on" in written.losses[0]
         assert "masking_strategy" not in written.files[0].content
 
 
@@ -303,7 +303,7 @@ def test_a_column_map_names_what_the_message_transform_asks_for() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (small(dataset="  _component_: torchtune.datasets.multimodal.the_cauldron_dataset\n"), "it holds images"),
+        (small(dataset="  _component_: torchtune.datasets.multimodal.the_cauldron_dataset\n"), "it contains images"),
         ("quantizer: {_component_: q}\n", "quantization recipe"),
         (small("  path: a\n  prompt_template: torchtune.data.NoSuchTemplate\n"), "prompt template"),
     ],

@@ -75,7 +75,7 @@ def test_rows_outside_of_the_partition_are_left_out(partition: str | None, left:
 @pytest.mark.parametrize("answer", ["no mark", "a #### b #### c", None, 5])
 def test_an_answer_without_one_mark_stops_torchtune(answer: Any) -> None:
     (one,) = inspected([{"question": "q", "answer": answer}], read(config()).recipe)
-    assert one.problem is not None and "does not hold `#### ` once" in one.problem.what
+    assert one.problem is not None and "does not contain `#### ` exactly once" in one.problem.what
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,7 @@ def test_a_width_that_fits_a_multiple_gets_a_block_more(longest: int, multiple: 
         ("columns", {"input": "a", "output": "b"}, "instruct"),
         ("messages", {"conversations": []}, "there is no column `messages`"),
         ("messages", CHAT, "chat"),
-        ("auto", CHAT, "torchtune itself goes by its config"),
+        ("auto", CHAT, "torchtune itself follows its config"),
         ("auto", {"zzz": 1}, "zzz"),
         ("sharegpt", {"conversations": []}, "chat"),
         ("text", {"text": "a"}, "text_completion"),

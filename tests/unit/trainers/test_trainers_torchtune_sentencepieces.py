@@ -219,7 +219,7 @@ def test_another_file_can_be_named(folder: Path) -> None:
 def test_a_tokenizer_without_the_file_says_what_is_missing() -> None:
     recipe = changed(preset("torchtune@0.6.1"), "render.template", "torchtune/gemma")
     with pytest.raises(
-        RecipeError, match=r"gemma tokenizer cannot be built.*give the folder that holds tokenizer.model"
+        RecipeError, match=r"gemma tokenizer cannot be built.*give the folder that contains tokenizer.model"
     ):
         pipeline.make_toolbox(recipe, load_tokenizer("builtin:llama3", mode="provisional"))
 

@@ -150,7 +150,11 @@ def test_a_text_column_that_holds_no_text_stops_trl() -> None:
             {"mask.rule": "generation_tag"},
             "assistant_only_loss",
         ),  # asked before it is renamed
-        ({**PAIR, "messages": TURNS}, {}, "some hold messages"),  # which column it asks hangs on Python's hash seed
+        (
+            {**PAIR, "messages": TURNS},
+            {},
+            "messages and some do not",
+        ),  # which column it asks hangs on Python's hash seed
         ({"prompt": TURNS[:1], "completion": TURNS[1:], "messages": TURNS}, {}, None),
         ({**PAIR, "input_ids": [1], "messages": TURNS}, {}, None),
     ],

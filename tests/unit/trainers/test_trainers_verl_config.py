@@ -121,7 +121,7 @@ def test_the_rows_are_those_of_the_files(given: str, paths: tuple[str, ...]) -> 
 
 
 def test_a_file_of_another_kind_stops_it() -> None:
-    """pandas.read_parquet, whatever the name says; sftui knows the kind by the name alone."""
+    """pandas.read_parquet, whatever the name says; sftui knows only the kind by the name."""
     for given, stops in (
         ("[a.parquet, b.jsonl]", True),
         ("a.parquet", False),
@@ -336,7 +336,7 @@ def test_rows_of_another_kind_are_told() -> None:
         ("length.over", "cut_left", "with pad_mode no_padding it cuts the end"),
         ("batch.flatten", False, "go together"),
         ("data.fields", {"system": "sys"}, "data.fields system = 'sys' has no key"),
-        ("data.format", "alpaca", "it reads messages alone"),
+        ("data.format", "alpaca", "it reads only messages"),
         ("length.max", None, "data.max_length 1000000 means none"),
         ("mask.rule", "all", "mask.rule = 'all' has no key"),
     ],

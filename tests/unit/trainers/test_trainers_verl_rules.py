@@ -123,7 +123,7 @@ def test_what_is_trained(row: Mapping[str, Any], template: str | None, trained: 
         ([CHAT], {"mask.rule": "all"}, None, "verl has no mask.rule `all`"),
         ([CHAT], {"length.over": "cut_left"}, None, "verl has no length.over `cut_left`"),
         ([{"prompt": "a"}], {}, None, "KeyError: 'messages'"),
-        ([of({"role": "user", "content": 1}, SAID), CHAT], {}, None, "gives a JSON file one type a column"),
+        ([of({"role": "user", "content": 1}, SAID), CHAT], {}, None, "gives each column of a JSON file one type"),
     ],
 )
 def test_what_stops_it(rows: Any, knobs: Mapping[str, Any], template: str | None, why: str) -> None:
@@ -245,7 +245,7 @@ def test_fewer_rows_than_a_batch_stop_the_run(kept: int, size: int, stops: bool)
 
 def test_no_row_at_all_is_no_batch_that_is_not_full() -> None:
     told = trainer_named("verl").stop_of(preset("verl"), Totals(3))
-    assert told is not None and "fill no batch" not in told
+    assert told is not None and "do not fill a batch" not in told
 
 
 PARTS = of({**USER, "content": [{"type": "text", "text": "hi"}]}, {**SAID, "content": [{"type": "text", "text": "x"}]})
@@ -279,7 +279,7 @@ def test_what_no_knob_says_is_told() -> None:
             recipe = changed(recipe, path.replace("__", "."), value)
         return " ".join(notes_of(recipe))
 
-    assert "the text `none`" in told() and "the rows that fill none" in told()
+    assert "the text `none`" in told() and "drops the remaining rows" in told()
     assert "overrides the enable_thinking of" in told(render__kwargs={"enable_thinking": False})
     assert "AssertionError" in told(batch__flatten=False, batch__pad_to="max")
 
@@ -322,9 +322,9 @@ def test_a_processor_beside_the_tokenizer_is_told(name: str, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("kwargs", "said"),
     (
-        ({"add_generation_prompt": False}, "verl stops: render.kwargs hold `add_generation_prompt`"),
-        ({"tools": []}, "verl stops: render.kwargs hold `tools`"),
-        ({"tokenizer": "x"}, "verl stops: render.kwargs hold `tokenizer`"),
+        ({"add_generation_prompt": False}, "verl stops: render.kwargs contain `add_generation_prompt`"),
+        ({"tools": []}, "verl stops: render.kwargs contain `tools`"),
+        ({"tokenizer": "x"}, "verl stops: render.kwargs contain `tokenizer`"),
         ({"continue_final_message": True}, "sftui does not model `continue_final_message` in render.kwargs"),
         ({"padding": False, "documents": [], "mine": 1}, None),
     ),
