@@ -38,6 +38,22 @@ SAY_INSTEAD = {
     r"says no(?:thing)?": "is empty, does not name",
     r"processor time": "CPU time",
     r"behind": "after, past",
+    r"is none of": "is not one of",
+    r"(?:fits?|takes?|fills?) none": "name what is left over",
+    r"takes? the place of": "replaces",
+    r"told apart": "distinguished",
+    r"in other ways": "differently",
+    r"pass(?:es)? over": "ignores",
+    r"at hand": "available",
+    r"anyhow|all the same": "always, still",
+    r"the (?:day|date|seed|rules?) (?:on|by) which": "the date of, the seed for",
+    r"as it has (?:it|them)": "with its defaults",
+    r"(?:one|object|answer|call|row|line) a (?:row|turn|line|column|pack|batch|file)": "per row, per line",
+    r"draws others": "draws different rows",
+    r"with which it does": "which prevents this",
+    r"lies in": "is in",
+    r"aside(?=[.;:,])": "not counting",
+    r"what it (?:brings|holds)": "its contents",
 }
 """What gave it away, and how the best tools say it."""
 
@@ -99,7 +115,7 @@ def texts(path: Path) -> Iterator[str]:
             held = stack.pop()
             if isinstance(held, str):
                 yield held
-            else:
+            elif isinstance(held, (dict, list)):
                 stack.extend(held.values() if isinstance(held, dict) else held)
     else:
         yield from literals(path.read_text(encoding="utf-8"))
@@ -111,7 +127,10 @@ PAGES = [
     *PACKAGE.glob("skill/*.md"),
     *PACKAGE.glob("trainers/*/page.md"),
 ]
-ADVICE = [PACKAGE / "views" / "reasons.json", *PACKAGE.glob("trainers/*/fixes.json")]
+ADVICE = [
+    PACKAGE / "views" / "reasons.json",
+    *(one for name in ("fixes", "keys", "training") for one in PACKAGE.glob(f"trainers/*/{name}.json")),
+]
 MODULES = [path for path in PACKAGE.rglob("*.py") if SHORTCUTS not in path.parents]
 READ = sorted({*PAGES, *ADVICE, *MODULES})
 WORDS = re.compile(rf"\b(?:{'|'.join(SAY_INSTEAD)})\b", re.IGNORECASE)
