@@ -112,7 +112,7 @@ class LossFigures:
             f"parts of the loss as a mean over the trained tokens of a step ({step}), a batch ({batch}) or a row; {own}"
         ]
         if self.in_pack != 1:
-            said.append(f"about {self.in_pack:.1f} rows per pack, as if they met there by chance")
+            said.append(f"about {self.in_pack:.1f} rows per pack, assuming that they meet there by chance")
         percent = f"{100 * self.without_label:.3g}" if self.without_label >= 1e-5 else "<0.001"
         chance = f"{percent} % of the batches are" if self.without_label else "no batch is"
         effect = ", and their loss is NaN" if self.without_label and self.over == "batch" else ""

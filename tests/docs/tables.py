@@ -245,7 +245,7 @@ FAMILIES = {
     "BOS": "the token that begins a row",
     "CFG": "stored ids against the recipe",
     "CON": "what messages hold",
-    "DUP": "rows that say the same",
+    "DUP": "duplicate rows",
     "EOS": "what ends an answer",
     "GEN": "masks drawn from generation tags",
     "INJ": "special tokens inside of texts",

@@ -303,7 +303,7 @@ def two_formats(context: Context, sample: Sequence[Inspection]) -> Iterator[Faul
     used = set(context.detected.fields.values())
     names = ", ".join(f"`{column}`" for column in common)
     others = [column for column in common if column not in used]
-    what = f"the rows have {names}, each a format of its own; sftui reads {context.detected.format}"
+    what = f"the rows have {names}, each a separate format; sftui reads {context.detected.format}"
     yield Fault(what, names, title=f"remove {', '.join(f'`{other}`' for other in others)}", count=len(read))
 
 

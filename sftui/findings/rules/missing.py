@@ -51,7 +51,7 @@ def thought_alone(look: RowLook) -> Iterator[Fault]:
         alone = {n: _beside(look.messages[n]) for n in ends if answering.isdisjoint(look.roles[n + 1 : n + 2])}
     for number, thought in alone.items():
         if thought is not None and number not in masked and thought in look.rendered.text:
-            what = f"{look.name(number)} is {'a' if thought else 'an empty'} thought alone"
+            what = f"{look.name(number)} is only {'a' if thought else 'an empty'} thought"
             yield Fault(what, shown(thought[-60:]), message=number)
 
 

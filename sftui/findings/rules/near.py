@@ -15,7 +15,7 @@ _SAID = "The town lies on a river, has an old bridge of nine arches and a market
 DUP004 = minor(
     "near-duplicates",
     "rows are nearly the same",
-    "They share most of their runs of three words, not counting those of a prompt that many rows have: copies with a"
+    "They share most of their three-word sequences, not counting those of a prompt that many rows have: copies with a"
     " changed word, another beginning or other punctuation. Checked only with --near-duplicates.",
     scope="row",
     data="keep one row of each group, or see why there are several",
@@ -42,7 +42,7 @@ def near_finding(copy: NearCopy, context: Context, where: str) -> Finding:
     rule = DUP005 if copy.evaluates else DUP004
     other = where or f"row {copy.other}"
     part = "all" if copy.share == 1 else f"{int(100 * copy.share)} %"
-    sentence = f"it and {other} have {part} of their runs of three words in common"
+    sentence = f"it and {other} have {part} of their three-word sequences in common"
     if len(copy.alike) > 2:
         some = ", ".join(map(str, copy.alike[:_NAMED])) + (", …" if len(copy.alike) > _NAMED else "")
         sentence += f"; {many(len(copy.alike), 'row')} are alike: {some}"

@@ -79,7 +79,7 @@ def unread_columns(context: Context, sample: Sequence[Inspection]) -> Iterator[F
             names = " and ".join(f"`{shown(name, 30)}`" for name in dict.fromkeys(name for _, name in columns))
             found = list({id(row): row for row, _ in columns}.values())
             of = "" if len(found) == len(sample) else f" ({many(len(found), 'row')} of {len(sample)} checked)"
-            named = f"make messages with `sftui convert --field system={shown(columns[0][1], 30)}`"
+            named = f"convert the rows to messages with `sftui convert --field system={shown(columns[0][1], 30)}`"
             advice = named if looks is _is_system else ""
             yield Fault(what.format(names=names, title=title) + of, names, of=found, title=advice)
 

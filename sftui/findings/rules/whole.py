@@ -243,7 +243,7 @@ def trained_share(checks: DatasetChecks) -> Iterator[Fault]:
 
 
 def _rows(count: int) -> str:
-    return "1 row says" if count == 1 else f"{count:,} rows say"
+    return "1 row is" if count == 1 else f"{count:,} rows are"
 
 
 def _rare(checks: DatasetChecks) -> dict[str, Tally]:

@@ -31,7 +31,7 @@ def marked(sentence: str, code: str = "EOS008") -> str:
             "3 of 9 packed documents end with four or similar instead of a stop token",
             "4 of 8 packed documents end with ␣five or similar instead of a stop token",
         ),
-        ("1 row says the same", "12 rows say the same"),
+        ("1 row is the same", "12 rows are the same"),
         ("1 packed document is cut", "2 packed documents are cut"),
     ],
 )

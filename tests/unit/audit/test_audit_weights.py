@@ -71,7 +71,7 @@ def test_a_weight_that_is_no_number_leaves_the_sum_open() -> None:
     figures = audited([row(0, float("nan"), 0.5), row(1, float("inf"))], WEIGHED).figures()
     assert figures.weights is not None and figures.weights.total is None
     assert {"nan", "inf", "0.5"} == set(figures.weights.by_weight)
-    assert "not all of them numbers" in plain(drawn(figures, 100))
+    assert "not all of them are numbers" in plain(drawn(figures, 100))
 
 
 def test_the_order_of_rows_decides_nothing() -> None:

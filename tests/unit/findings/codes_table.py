@@ -22,14 +22,13 @@ HEAD = """\
 # Every finding
 
 {count} codes: {errors} errors, {warnings} warnings, {infos} notices. `sftui explain CODE` shows one of
-them in the terminal; [findings](findings.md) tells how to work with them.
+them in the terminal; [findings](findings.md) explains how to work with them.
 
 <!-- Written by `SFTUI_GOLDEN=write pytest tests/unit/findings/test_findings_codes.py` from `sftui/findings/rules/`. -->
 
-Each code names an example that raises it and one that does not; the tests hold both.
-Examples are named by a row that the other has not (or the first one), then the settings that are not the default
-(`hf-trainer`, tokenizer `builtin:chatml`); long ones are clipped. "a plain chat" is one question with one answer, by
-default settings.
+Each code names an example that raises it and one that does not; both are tested. An example is named by a row that the
+other one lacks (or its first row), then the settings that differ from the defaults (`hf-trainer`, tokenizer
+`builtin:chatml`); long names are clipped. "a plain chat" is one question with one answer under default settings.
 """
 
 

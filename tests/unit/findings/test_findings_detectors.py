@@ -362,11 +362,11 @@ def test_a_header_that_is_a_control_token_is_typed_in() -> None:
 @pytest.mark.parametrize(
     ("answer", "found"),
     [
-        ("<think>They ask who.</think>", "message 1 is a thought alone"),
-        ("\n<think>\nThey ask who.\n</think>\n\n", "message 1 is a thought alone"),
-        ("<think>\n\n</think>", "message 1 is an empty thought alone"),
-        ("[THINK]They ask.[/THINK]", "message 1 is a thought alone"),
-        ("<seed:think>They ask.</seed:think>", "message 1 is a thought alone"),
+        ("<think>They ask who.</think>", "message 1 is only a thought"),
+        ("\n<think>\nThey ask who.\n</think>\n\n", "message 1 is only a thought"),
+        ("<think>\n\n</think>", "message 1 is only an empty thought"),
+        ("[THINK]They ask.[/THINK]", "message 1 is only a thought"),
+        ("<seed:think>They ask.</seed:think>", "message 1 is only a thought"),
         ("<think>They ask who.</think>Me.", ""),
         ("Me.<think>They ask who.</think>", ""),
         ("<think>They ask who.</think>Me.<think>Was it?</think>", ""),

@@ -43,7 +43,7 @@ def test_a_changed_word_is_near_and_its_share_is_exact() -> None:
     one, two = (runs_of(look) for look in looks(chat("What of it?", SAID), chat("What of it?", changed)))
     share = len(one & two) / len(one | two)
     assert 0.7 < share < 0.8
-    sentence = f"it and row 0 have {int(100 * share)} % of their runs of three words in common"
+    sentence = f"it and row 0 have {int(100 * share)} % of their three-word sequences in common"
     assert found == {2: ("DUP004", sentence)}
     assert near(chat("What of it?", SAID), chat("What of it?", changed), least=share) != {}
     assert near(chat("What of it?", SAID), chat("What of it?", changed), least=share + 1e-9) == {}
@@ -53,7 +53,7 @@ def test_case_signs_at_the_end_and_white_space_are_no_other_text() -> None:
     one, two = (runs_of(look) for look in looks(chat("Why so?", SAID), chat("why  SO?", SAID.upper())))
     assert one == two and {"lies on a", "the week ."} <= one
     assert near(chat("Why?", SAID), chat("why?", f"{SAID.upper()}\n")) == {
-        1: ("DUP004", "it and row 0 have all of their runs of three words in common")
+        1: ("DUP004", "it and row 0 have all of their three-word sequences in common")
     }
 
 
@@ -197,8 +197,8 @@ def test_check_finds_them_on_request(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert checked(*given) == 0 and "DUP004" not in capsys.readouterr().out
     assert checked(*given, "--near-duplicates", "0.8", "--eval", held) == 1
     out = " ".join(capsys.readouterr().out.split())
-    assert "DUP004 rows are nearly the same" in out and "row 2: it and row 0 have 91 % of their runs of three" in out
-    assert "row 1: it and held.jsonl line 1 have 90 % of their runs of three words in common" in out
+    assert "DUP004 rows are nearly the same" in out and "row 2: it and row 0 have 91 % of their three-word" in out
+    assert "row 1: it and held.jsonl line 1 have 90 % of their three-word sequences in common" in out
     report = sftui.check(data, tokenizer="builtin:chatml", select=["DUP004"], near_duplicates=0.8)
     assert [(one.code, one.rows) for one in report.findings] == [("DUP004", (2,))]
     assert sftui.check(data, tokenizer="builtin:chatml", select=["DUP004"], near_duplicates=0.95).findings == ()
