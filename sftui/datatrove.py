@@ -73,7 +73,7 @@ class Plan(PipelineStep):  # type: ignore[misc]
             session, _, given = prepared(self.data, self.opening)
             try:
                 if given is not None:
-                    raise SftuiError("a loaded tokenizer does not travel to other tasks", fix="name it, or its folder")
+                    raise SftuiError("a loaded tokenizer cannot be sent to other tasks", fix="name it, or its folder")
                 settle_split(session)
                 checking = JoinedChecking(session, Filter(self.select, self.ignore))
                 pieces = session.source.pieces(piece_size(session, self.tasks))

@@ -39,7 +39,7 @@ class CaptureCallback(TrainerCallback):  # type: ignore[misc,unused-ignore]  # w
         if self.path.suffix.lower() != ".parquet":
             raise ExportError(f"{path} does not name a format for batches", fix="name it OUT.parquet")
         if batches < 1 or (clip is not None and clip < 1):
-            raise ExportError("batches and clip are numbers from 1 on")
+            raise ExportError("batches and clip must be 1 or more")
         refuse_existing(self.path, overwrite)
         self._recorder: Recorder | None = None
 

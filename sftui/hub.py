@@ -40,7 +40,7 @@ def trouble(repo: str, revision: str | None = None, kind: str = "models") -> Tro
 
     if constants.HF_HUB_OFFLINE:
         of = " --repo-type dataset" if kind == "datasets" else ""
-        fix = f"unset it, or run `hf download {repo}{of}` where there is a network"
+        fix = f"unset it, or run `hf download {repo}{of}` on a machine with network access"
         return Trouble("offline", "HF_HUB_OFFLINE is set and its files are not in the local Hub cache", fix, True)
     patience = _patience()
     answer: list[Trouble | None] = []
@@ -134,9 +134,9 @@ def _unreached(error: Exception, patience: float, kind: str) -> Trouble:
     if isinstance(cause, (TimeoutError, socket.timeout)):
         return _silent("timeout", f"{_host()} did not answer within {patience:g} s", kind)
     if isinstance(cause, ssl.SSLError):
-        return _silent("certificate", f"no secure connection to {_host()} can be made ({cause.reason})", kind)
+        return _silent("certificate", f"a secure connection to {_host()} cannot be made ({cause.reason})", kind)
     if isinstance(cause, OSError) and cause.errno in (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN):
-        return _silent("offline", f"there is no network to {_host()}", kind)
+        return _silent("offline", f"no network connection reaches {_host()}", kind)
     return _silent("broken", f"{_host()} cannot be reached ({type(cause).__name__}: {str(cause)[:200]})", kind)
 
 

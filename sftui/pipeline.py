@@ -417,14 +417,14 @@ def make_batch(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox
             examples += given
             rows += [inspection.row.index] * len(given)
     if not examples:
-        raise RecipeError("there is no row to put into a batch", why="none of the rows reaches the trainer")
+        raise RecipeError("there are no rows for a batch", why="no row reaches the trainer")
     batch = trainer_named(recipe.preset).collate(examples, rows, recipe, tools)
     notes = list(batch.notes)
     if left_out:
         notes.append(f"{left_out} of {len(inspections)} rows are dropped before training")
     if apart:
         others = "train" if inspections[0].evaluates else "evaluate"
-        notes.append(f"{apart} of {len(inspections)} rows {others}, and are in other batches")
+        notes.append(f"{apart} of {len(inspections)} rows {others} and are therefore in other batches")
     positions = _stored_positions(inspections, batch) or batch.position_ids
     return replace(batch, position_ids=positions, notes=tuple(notes))
 
@@ -525,7 +525,7 @@ def make_packs(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox
             return stored, make_batch(inspections, recipe, tools)
     packs = tuple(pack_rows(inspections, recipe, tools))
     if not packs:
-        raise RecipeError("there is no row to pack", why="none of the rows reaches the trainer")
+        raise RecipeError("there are no rows to pack", why="no row reaches the trainer")
     trainer = trainer_named(recipe.preset)
     return tuple(trainer.fed(pack, recipe) for pack in packs), collate_packs(packs, recipe, tools)
 

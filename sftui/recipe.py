@@ -93,7 +93,7 @@ class Data:
         choices={
             "off": "they are kept as they are",
             "drop": "they are dropped",
-            "error": "the row stops with an error",
+            "error": "they are rejected with an error",
         },
     )
     given_labels: str = knob(
@@ -250,7 +250,7 @@ class Own:
     def of(cls: type[OwnT], recipe: Recipe) -> OwnT:
         """What a recipe of this trainer says of its own options; TypeError for a recipe of another."""
         if not isinstance(recipe.own, cls):
-            raise TypeError(f"a recipe of {recipe.preset} has no {cls.__name__}")
+            raise TypeError(f"a {recipe.preset} recipe has no {cls.__name__}")
         return recipe.own
 
     def said(self) -> dict[str, Any]:
@@ -273,7 +273,7 @@ class Length:
             "drop": "it is dropped",
             "split": "it becomes several rows",
             "proportional": "prompt and answer are both cut, in proportion to their lengths (LLaMA-Factory)",
-            "error": "it stops with an error",
+            "error": "it is rejected with an error",
         },
     )
     drop_unlabelled: bool = knob(False, "drop rows without trained tokens")

@@ -54,7 +54,7 @@ class SimpleKind(NamedTuple):
     fix: str
 
 
-TEXT = SimpleKind((str,), "give a text in quotes")
+TEXT = SimpleKind((str,), "put the text in quotes")
 SIMPLE = {
     "bool": SimpleKind((bool,), "use true or false"),
     "number": SimpleKind((int, float), "give a number"),
@@ -315,7 +315,7 @@ def _day(raw: Any) -> str | Misfit:
             return text
     except ValueError:
         pass
-    return Misfit(f"cannot be {shown(raw)}", "say today, or a day as year-month-day, e.g. 2026-11-22")
+    return Misfit(f"cannot be {shown(raw)}", "use today or a date, e.g. 2026-11-22")
 
 
 def _is_id(key: Any) -> bool:

@@ -26,7 +26,7 @@ DEEPEST = 60
 """Lists and mappings inside one another."""
 
 
-TOO_MUCH = "contains more than a config can"
+TOO_MUCH = "is too large for a config"
 
 
 class YamlProblem(ValueError):
@@ -156,7 +156,8 @@ def _bounded_composer() -> Any:
             nodes, characters = self._nodes, self._characters
             self._level += 1
             if self._level > DEEPEST:
-                raise YamlProblem(f"more than {DEEPEST} lists and mappings are nested", *_place(mark), what=TOO_MUCH)
+                why = f"lists and mappings are nested more than {DEEPEST} deep"
+                raise YamlProblem(why, *_place(mark), what=TOO_MUCH)
             node = super().compose_node(parent, index)
             self._level -= 1
             self._nodes += 1
@@ -181,7 +182,7 @@ def _bounded_composer() -> Any:
             nodes = (self._nodes, MOST_NODES, "keys and values")
             for count, most, what in (nodes, (self._characters, MOST_CHARACTERS, "characters")):
                 if count > most:
-                    why = f"with its aliases written out it has more than {most:,} {what}"
+                    why = f"with its aliases expanded, it has more than {most:,} {what}"
                     raise YamlProblem(why, *_place(mark), what=TOO_MUCH)
 
     return AnchorBudget

@@ -87,7 +87,7 @@ def kind_of(name: str) -> str:
     if not there and name in builtin_names():
         return TEMPLATE
     if not there and path.suffix.lower() in (*_TEMPLATES, ".gguf"):
-        raise TemplateError("there is no such file to serve with", where=name, fix=FIX)
+        raise TemplateError("there is no such file", where=name, fix=FIX)
     if path.suffix.lower() == ".gguf" and not path.is_dir():
         return GGUF
     if there and not path.is_dir() and (path.suffix.lower() != ".json" or path.name in _CONFIGS):

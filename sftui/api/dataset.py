@@ -141,7 +141,7 @@ class OpenDataset:
         where rows cannot be padded, or the size is below 1.
         """
         if as_index(size) < 1:
-            raise SftuiError(f"a batch of {size} rows holds nothing", fix="give a size of 1 or more")
+            raise SftuiError(f"a batch cannot have {size} rows", fix="give a size of 1 or more")
         return self._turns(lambda: self._ready.batches(size))
 
     # --- the whole --------------------------------------------------------------------------
@@ -176,7 +176,7 @@ class OpenDataset:
         `select` and `ignore` are codes or their beginnings. `max_rows` takes the first rows, `sample` some of all.
         `evaluation` is the evaluation set, whose prompts must not be among the rows. `jobs` processes work (where there
         are more than one, the program's main module must be importable, as with multiprocessing). `near_duplicates`:
-        rows that share such a part of their runs of three words are looked for (0.8; needs sftui[near]). `max_rate`
+        rows that share such a part of their three-word sequences are looked for (0.8; needs sftui[near]). `max_rate`
         says which share of the rows may have a code (`{"TRU": 0.005}` or "0.5%"), for `Report.raise_on`. `progress` is
         called with the rows that are done and all of them (None: not known yet). SftuiError.
         """
@@ -242,7 +242,7 @@ class OpenDataset:
             if changed:
                 raise SftuiError(
                     "the tokenizer was changed after the data was opened",
-                    why=f"it has another {changed}",
+                    why=f"its {changed} is different now",
                     fix="open it again",
                 )
             yield self._ready

@@ -133,7 +133,7 @@ class Report:
         bad = [finding for finding in self.findings if finding.severity in worse and finding.code not in self._limits]
         if bad:
             named = ", ".join(f"{found.code} {found.title} ({found.count:,})" for found in bad[:5])
-            more = f" and {len(bad) - 5} codes more" if len(bad) > 5 else ""
+            more = f" and {len(bad) - 5} more codes" if len(bad) > 5 else ""
             raise FindingsError(f"{counted(self._checked)}: {named}{more}", report=self)
         return self
 

@@ -30,7 +30,7 @@ class EncodedTable:
         self._explain, self._unpacked = explain, unpacked
         self._columns = columns_of(ready, explain, unpacked)
         self.written: EncodeProgress | None = None
-        """How many rows and packs there are, dropped, failed …: of the last reading to the end, None before."""
+        """How many rows and packs there are, dropped, failed …: from the last complete pass; None before that."""
 
     @property
     def schema(self) -> Any:

@@ -54,7 +54,7 @@ class RunOutcome:
         if self.why == "failed":
             return f"the recorder failed ({self.error}), which is a bug in sftui; the run was stopped there"
         if self.why == "unwatched":
-            return "a Python without the recorder imported torch; the run was stopped there, before it could train"
+            return "a Python without the recorder imported torch; sftui stopped the run there, before it could train"
         if self.why == "step":
             missed = (
                 "no torch data loader had given integer ids"

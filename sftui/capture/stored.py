@@ -127,7 +127,7 @@ def about_run(about: Mapping[str, Any], *, tokenizer_named: bool = False) -> Ite
     yield f"{of}: ids of {', '.join(shapes[:6])}" + (" …" if len(shapes) > 6 else "")
     drawn = sum(batch["from"] == "loader" for batch in batches)
     if drawn == len(batches):
-        yield "they come from the data loader; what the training step does with them is not known"
+        yield "they come from the data loader; what the training step does with them is unknown"
     elif drawn:
         yield (
             f"{counted(len(batches) - drawn)} as the model received them, then {drawn} from the same data"
@@ -141,11 +141,11 @@ def about_run(about: Mapping[str, Any], *, tokenizer_named: bool = False) -> Ite
 
 def _labels(batches: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for source, sentence in (
-        ("loss", "the model got no labels: these are the targets of the loss"),
-        ("loader", "the model got no labels: these come from the data loader's batch"),
+        ("loss", "the model received no labels: these are the targets of the loss"),
+        ("loader", "the model received no labels: these come from the data loader's batch"),
         (
             None,
-            "no labels were seen in the model, a loss or the data loader: what is trained is not known",
+            "no labels were seen in the model, a loss or the data loader: what is trained is unknown",
         ),
     ):
         some = [one for one in batches if one["labels_from"] == source and (one["from"] == "model" or source is None)]
@@ -154,7 +154,7 @@ def _labels(batches: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     if any(batch.get("loss_takes") == "same" for batch in batches):
         yield "the loss compares each position with its own label: nothing shifts the labels"
     elif any("model_input_ids" in batch["shapes"] for batch in batches):
-        yield "the model got the ids without the last one of each sequence, as in loops that shift by hand"
+        yield "the model received each sequence without its last id, as in loops that shift by hand"
 
 
 def counted(number: int) -> str:

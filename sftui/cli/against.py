@@ -151,7 +151,7 @@ def _causes(found: DocumentMatches, data: Ready, run: Mapping[str, Any]) -> Iter
             yield f"{many(count, 'sequence')} equal with {f'{named}, and ' * bool(named)}{MOVED[moved]}"
         else:
             own = f"; the run's collator is {collator}" if collator is not None and formatting is None else ""
-            none = "no change of one or two settings, and no version tried, makes them equal"
+            none = "no change of one or two settings, and no version that was tried, makes them equal"
             yield f"{many(count, 'sequence')}: {none}{own}"
     alone = sum(match.row is None for match in found.differing)
     if alone:

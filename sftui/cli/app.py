@@ -45,8 +45,8 @@ sftui shows exactly what your trainer trains on, token for token.
 """
 
 EPILOG = """\
-`sftui COMMAND --help` lists the options of a command, `sftui help` the help pages. To open data that has the name of a
-command is opened with its path, as in `sftui ./show`.
+`sftui COMMAND --help` lists the options of a command, `sftui help` the help pages. To open data with the name of a
+command, give its path, as in `sftui ./show`.
 """
 
 
@@ -99,7 +99,7 @@ near_option = Option(
     FINDINGS,
     "SHARE",
     (
-        "also look for rows that share this part of their runs of three words, e.g. 0.8, with another one or the"
+        "also find rows that share this fraction of their three-word sequences, e.g. 0.8, with another row or the"
         " evaluation set; needs sftui[near]"
     ),
     "--near-duplicates",
@@ -221,7 +221,7 @@ def serve() -> None:
     LOOK,
     "print one row: tokens, labels and why each is trained or masked",
     ("sftui show data.jsonl -t TOK --row 3", "row 3, from 0"),
-    ("sftui show axolotl.yml --shift", "what is predicted from each token"),
+    ("sftui show axolotl.yml --shift", "what each token has to predict"),
     ("sftui show data.jsonl -t TOK --format json", "for programs"),
 )
 @number_option(USUAL, "the row to print, from 0", "--row", default=0, least=0)
@@ -258,7 +258,7 @@ def show() -> None:
     "CONFIG|DATA",
     (
         "look up each captured sequence, or each row of stored ids, in this dataset, prepared by a config or by"
-        " the other options (--recipe, --trainer, …); settings they leave out are those of the run"
+        " the other options (--recipe, --trainer, …); settings they omit are taken from the run"
     ),
     "--against",
 )
@@ -285,7 +285,7 @@ def compare() -> None:
     ("sftui check axolotl.yml", "what is wrong in a config and its data"),
     ("sftui check data.jsonl -t TOK --format json -o found.json", "for programs"),
     ("sftui check data.jsonl -t TOK --select TRU,LAB --fail-on warning", "selected codes, for CI"),
-    ("sftui check axolotl.yml --fix fixed", "apply what helps to new data and a new config, and check again"),
+    ("sftui check axolotl.yml --fix fixed", "write fixed data and a fixed config, and check again"),
 )
 @where_option
 @serving_option
@@ -309,8 +309,8 @@ def compare() -> None:
     FINDINGS,
     "CODE=RATE",
     (
-        "exit 1 if more than this share of rows has the code, e.g. TRU=0.5%, and not below it, whatever"
-        " --fail-on says; CODE=baseline uses the share recorded in the --baseline file; may be repeated"
+        "exit 1 if more than this share of rows has the code, e.g. TRU=0.5%, whatever --fail-on says; below it, the"
+        " code never fails; CODE=baseline uses the share recorded in the --baseline file; may be repeated"
     ),
     "--max-rate",
     multiple=True,

@@ -135,7 +135,7 @@ def _terminal(named: Iterable[str]) -> Iterator[str]:
     seen = [name for name in ("stdin", "stdout", "stderr") if (stream := getattr(sys, name)) and stream.isatty()]
     size = f"{columns}x{lines}" if columns else "size unknown"
     yield f"- {size}, {', '.join(seen) or 'nothing'} on a terminal, encoding {sys.stdout.encoding}"
-    yield f"- set: {', '.join(named) or 'none of those that matter'}"
+    yield f"- set: {', '.join(named) or 'none that matter'}"
 
 
 def _settings() -> Iterator[str]:
@@ -159,7 +159,7 @@ def _recipe(options: OpenOptions) -> Iterator[str]:
     kinds = ", ".join(sorted({_kind(path) for path in options.paths}))
     yield f"- data: {len(options.paths)} given ({kinds}), not read" if kinds else "- data: none given"
     if options.config is not None:
-        yield f"- a config of {options.config.trainer} with {len(options.config.datasets)} datasets"
+        yield f"- a {options.config.trainer} config with {len(options.config.datasets)} datasets"
         yield from _keys(options.config)
     yield f"- preset {recipe.preset}; what differs from it:"
     yield ""
@@ -209,7 +209,7 @@ def _engine(options: OpenOptions | None) -> Iterator[str]:
     yield f"- {redacted_value(facts.name)}: {facts.class_name}, {'fast' if facts.is_fast else 'slow'}, {facts.state}"
     templates = counted_word(len(facts.chat_templates), "chat template")
     yield f"- {facts.vocab_size:,} tokens, {templates}, {facts.probes} probes equal"
-    by = f"loaded by transformers {facts.transformers}" if facts.transformers else "loaded from its files alone"
+    by = f"loaded by transformers {facts.transformers}" if facts.transformers else "loaded directly from its files"
     yield f"- {by}; the recipe asks for {_version(recipe, options)}"
     for note in facts.notes:
         yield f"- {redacted_sentence(note, (facts.name,))}"

@@ -24,7 +24,7 @@ def capture(command: Sequence[str], out: str, batches: int, no_model: bool, clip
         raise ExportError(f"{out} does not name a format for batches", fix="name it OUT.parquet")
     target, _ = outputs(Inputs(tuple(word for word in command if os.path.isfile(word))), force, out)
     with target.open(folders=False, private=True) as file:  # before anything runs: what cannot be written is told then
-        narrate(f"running your own code: {shlex.join(command)}; sftui ends it before its first optimizer step")
+        narrate(f"running your own code: {shlex.join(command)}; sftui stops it before its first optimizer step")
         with tempfile.TemporaryDirectory(prefix="sftui-capture-") as folder:
             options = CaptureOptions(batches, no_model, clip, [*dict.fromkeys(packages().values())])
             outcome = run(command, Path(folder), options, (file.name,))
@@ -43,11 +43,12 @@ def summary(captured: CapturedRun, outcome: RunOutcome, wanted: int) -> list[str
         "step": "before its first optimizer step",
         "enough": "at the last batch",
         "loader": "at the data loader",
-        "updated": "as soon as something other than a torch optimizer had changed its weights",
+        "updated": "as soon as something other than a torch optimizer changed its weights",
     }
     sentences = [*about_run(captured.about)]
     if captured.batches < wanted:
         sentences.append(f"{counted(wanted)} requested; {outcome.missing()}")
-    how = f"the run was ended {ended[outcome.why]}" if outcome.why else f"the command ended with code {outcome.code}"
-    sentences.append(f"{how}; no optimizer made a step")
+    stopped = f"the run was stopped {ended[outcome.why]}" if outcome.why else ""
+    how = stopped or f"the command ended with code {outcome.code}"
+    sentences.append(f"{how}; no optimizer took a step")
     return sentences

@@ -60,14 +60,14 @@ def check(
     if fix is not None:
         refuse_where(given["where"], "--fix changes the whole dataset")
     if fix is None and drop:
-        raise RecipeError("--drop needs --fix: it says which rows to drop", fix="name a folder with --fix DIR")
+        raise RecipeError("--drop needs --fix: it selects the rows to drop", fix="name a folder with --fix DIR")
     read, written = (None, baseline) if write_baseline else (baseline, None)
     asked = rates_of(max_rate, "--max-rate")
     known = Baseline(frozenset()) if read is None else read_baseline(Path(read), but=asked)
     if None in asked.values() and known.rates is None:
         if read is None:
             raise RecipeError("--max-rate CODE=baseline needs a baseline", fix="name it with --baseline FILE")
-        why = "an earlier sftui wrote it"
+        why = "it was written by an earlier sftui"
         raise RecipeError(f"{read} has no rates for --max-rate", why=why, fix="rewrite it with --write-baseline")
     limits = {code: (known.rates or {}).get(code, 0.0) if most is None else most for code, most in asked.items()}
     wanted = Filter(
@@ -119,7 +119,7 @@ def check(
         with memory.open() as file:
             file.write(text.encode("ascii"))
         counted = f"{counted_word(count, 'finding')} {'is' if count == 1 else 'are'}"
-        narrate(f"{counted} now known, in {baseline}")
+        narrate(f"{counted} recorded in {baseline}")
         return 0
     if refused is not None:
         raise refused

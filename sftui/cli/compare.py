@@ -42,7 +42,7 @@ def compare(against: str | None, **given: Any) -> int:
     if against is None:
         return compare_recipes(**given)
     if given["others"] or given["max_rows"] is not None or given["sample"] is not None:
-        raise click.UsageError("--against takes every sequence and excludes --with, --max-rows and --sample")
+        raise click.UsageError("--against compares every sequence: omit --with, --max-rows and --sample")
     from sftui.cli.against import compare_against
 
     return compare_against(against, **given)

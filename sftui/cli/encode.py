@@ -105,7 +105,7 @@ def _summary(count: EncodeProgress, packed: bool, out: str, session: Ready, by: 
     if count.failed:
         parts.append(f"{count.failed:,} could not be prepared (see their `error`)")
     if packed and count.tokens:
-        parts.append(f"{count.tokens:,} tokens in no pack, as the trainer leaves them out")
+        parts.append(f"{count.tokens:,} tokens left out of every pack, as the trainer does")
     where = "" if out == STDOUT else f" written to {out}"
     yield ", ".join(parts) + where + f", ids by {bulk.FAST}" * (bulk.FAST in names)
     if note is not None:

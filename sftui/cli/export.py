@@ -50,7 +50,7 @@ def export(to: str, folder: str, force: bool, max_rows: int | None, **given: Any
     """
     check_target(to)
     if folder == STDOUT:
-        raise ExportError("an export is several files, which do not fit on stdout", fix="name a folder with -o DIR")
+        raise ExportError("an export is several files, so it cannot go to stdout", fix="name a folder with -o DIR")
     options = open_options(given)
     recipe = options.recipe
     session = open_data(options, recipe)

@@ -31,9 +31,7 @@ from sftui.session.way_in import way_into
 def refuse_data(folder: str, data: Sequence[str]) -> None:
     """ExportError where the data was taken for the folder."""
     if not data and Path(folder).is_file():
-        raise ExportError(
-            f"--fix takes {folder} for its folder", fix=f"name the data first: sftui check {folder} --fix"
-        )
+        raise ExportError(f"--fix reads {folder} as its folder", fix=f"name the data first: sftui check {folder} --fix")
 
 
 def folder_for(folder: str, options: OpenOptions, inputs: Inputs) -> str:
@@ -46,7 +44,7 @@ def folder_for(folder: str, options: OpenOptions, inputs: Inputs) -> str:
             raise ExportError(f"{place} already exists", fix="name a new folder with --fix DIR")
         folder = str(place)
     if folder == STDOUT:
-        raise ExportError("a fix is several files, which do not fit on stdout", fix="name a folder with --fix DIR")
+        raise ExportError("a fix is several files, so it cannot go to stdout", fix="name a folder with --fix DIR")
     place = Path(folder)
     there = next(one for one in (place, *place.parents) if one.exists())
     if not there.is_dir():

@@ -29,7 +29,7 @@ from sftui.tokens.release import settle
 from sftui.trainers.own_config import notes_of
 from sftui.trainers.versions import reference_version
 
-PROVISIONAL = "its first rows decide how all rows are read, so a column that appears later is not known"
+PROVISIONAL = "its first rows decide how all rows are read, so sftui does not know a column that only appears later"
 PATIENCE = 1.0
 """Seconds after which it is said what is waited for."""
 LOOK_BYTES = 4 << 20

@@ -86,7 +86,7 @@ def supervised(work: Callable[[], object], debug: bool) -> int:
             written = _OUT.unpack_from(page.memory, _OUT_AT)[0]
             overran = (*overran, ended)
             if len(overran) > bound.MOST_DEATHS:
-                narrate(f"{ended.why}, like {bound.MOST_DEATHS} pieces of work before it, so sftui tries no more")
+                narrate(f"{ended.why}, like {bound.MOST_DEATHS} pieces of work before it, so sftui stops trying")
                 return 2
 
 

@@ -100,7 +100,7 @@ def _causes(
         which = _which(session, changed(recipe, "render.date", TODAY), numbers, found, answer)
         if which:
             yield (
-                f"{which} because the template writes the date: the trainer that of its run, sftui that of"
+                f"{which} because the template writes the date: the trainer writes the date of its run, sftui"
                 f" render.date, {recipe.render.date}"
             )
     if theirs not in ("", shown):
@@ -157,9 +157,7 @@ def _print_versions(preset: str, installed: str) -> None:
     name, version = Preset.of(preset)
     named = visible(installed)
     if version and installed.split(".")[:2] != version.split(".")[:2]:
-        narrate(
-            f"{name} {named} is installed there, but the rules are those of {version}: rows may differ because of that"
-        )
+        narrate(f"{name} {named} is installed there, but sftui applies the rules of {version}, so rows may differ")
 
 
 def _ask(python: Path, trainer: str, request: Mapping[str, Any], errors: IO[str]) -> RunnerAnswer:

@@ -95,7 +95,7 @@ def targets(
     places = [STDOUT if one == STDOUT else os.path.realpath(one) for one in wanted]
     for number, place in enumerate(places):
         if place in places[:number]:
-            raise ExportError(f"two outputs have the name {wanted[number]}", fix="name two files")
+            raise ExportError(f"two outputs are named {wanted[number]}", fix="name two files")
     files = tuple(Path(one) for one in wanted if one != STDOUT)
     may_write(files, inputs, force, ours)
     return tuple(None if one is None else _target(one) for one in named)

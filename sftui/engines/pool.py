@@ -190,7 +190,7 @@ class Pool:
                 def call(actor: Any, number: int = number, refs: list[Any] = refs) -> list[Any]:
                     return [actor.repeated.remote(number, shares, refs)]
 
-                job = _Job("what tells repeated rows", call)
+                job = _Job("the search for repeated rows", call)
                 yield from self._finished([job])
                 lost, found = job.result
                 if not lost:
@@ -220,7 +220,7 @@ class Pool:
         job.tries, job.done = job.tries + 1, False
         if job.tries >= MOST_TRIES:
             raise SftuiError(
-                f"{job.name} cannot be done: sftui tried it {job.tries} times",
+                f"{job.name} failed: sftui tried it {job.tries} times",
                 why=why,
                 fix="give the workers more memory, or check Ray's logs",
             )
@@ -233,7 +233,9 @@ class Pool:
                 job = self._again.popleft()
                 if job.call is None:
                     raise SftuiError(
-                        f"{job.name} were lost with their machine", why="they cannot be read apart", fix="run it again"
+                        f"{job.name} were lost with their machine",
+                        why="they cannot be read separately",
+                        fix="run it again",
                     )
                 job.refs = job.call(hand.actor)
                 hand.jobs.append(job)
@@ -274,7 +276,7 @@ class Pool:
         self._overran = (*self._overran, *(overrun for overrun in report.overran if overrun not in self._overran))
         if len(self._overran) > bound.MOST_DEATHS:
             last = self._overran[-1]
-            raise SftuiError(f"{last.why}, like {bound.MOST_DEATHS} pieces of work before it, so sftui tries no more")
+            raise SftuiError(f"{last.why}, like {bound.MOST_DEATHS} pieces of work before it, so sftui stops trying")
 
     # --- actors -----------------------------------------------------------------------------
 

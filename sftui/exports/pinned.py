@@ -40,8 +40,8 @@ def needed_version(recipe: Recipe, facts: TokenizerFacts | None) -> tuple[str, s
     first = next(iter(reasons))
     others = " and ".join(", ".join(reasons).rsplit(", ", 1))
     return meant, (
-        f"install transformers=={meant}, whose ids these are: {recipe.preset} also runs with {others}, where"
-        f" this tokenizer may give others ({meant} and {first}: {reasons[first]})"
+        f"install transformers=={meant}, which makes these ids: {recipe.preset} also runs with {others}, where this"
+        f" tokenizer may give other ids ({meant} and {first}: {reasons[first]})"
     )
 
 

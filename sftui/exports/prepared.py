@@ -46,13 +46,13 @@ class ExportInput:
     def reading(self) -> Detection:
         """How rows are read; ExportError while the data is not open."""
         if self.detected is None:
-            raise ExportError("the data is not open yet", fix="try again when the first row shows")
+            raise ExportError("the data is not open yet", fix="try again when the first row is shown")
         return self.detected
 
     def facts(self) -> TokenizerFacts:
         """What is known of the tokenizer; ExportError while it is not loaded."""
         if self.tokenizer is None:
-            raise ExportError("the tokenizer is not loaded yet", fix="try again when tokens show")
+            raise ExportError("the tokenizer is not loaded yet", fix="try again when tokens are shown")
         return self.tokenizer
 
 
@@ -60,9 +60,9 @@ def correction_line(recipe: Recipe, base: Recipe) -> str:
     """One line of plain ASCII-safe text: what was corrected against the starting recipe."""
     changes = diff(base, recipe)
     if not changes:
-        return "sftui: nothing was corrected against the starting recipe"
+        return "sftui: nothing differs from the starting recipe"
     listed = ", ".join(f"{c.path} {_short(c.before)} -> {_short(c.after)}" for c in changes)
-    return f"sftui: corrected against the starting recipe: {listed}"
+    return f"sftui: changes to the starting recipe: {listed}"
 
 
 def _short(value: Any) -> str:

@@ -71,7 +71,7 @@ def _facts(checked: AuditReport) -> list[tuple[str, str]]:
         ("Tokens", f"{figures.tokens:,}, {figures.trained:,} trained{part}"),
         ("Reach the trainer", f"{many(reach.kept, 'row')}, {received}"),
         ("Weights in the loss", _weights(weights) if weights is not None else None),
-        ("Of them for evaluation", evaluation if figures.evaluation_rows else None),
+        ("Of these for evaluation", evaluation if figures.evaluation_rows else None),
         ("Findings", counted(checked)),
     ]
     return [(name, text) for name, text in facts if text is not None]
@@ -113,7 +113,7 @@ def figure_sections(figures: Figures) -> Iterator[tuple[str, str, Any]]:
             for source in figures.sources
         )
         head = ("File", "Rows", "Tokens", "Trained", "Dropped")
-        yield "sources", "Sources", table("One line a file", head, sources)
+        yield "sources", "Sources", table("One line per file", head, sources)
     kinds = (
         ("Roles in order", figures.signatures),
         ("Template branches", figures.branches),

@@ -90,7 +90,7 @@ def _refusal(pa: Any, lines: IO[bytes], numbers: Sequence[int], last: int, error
         if found is not None and found[1:] != ("whole", "number"):
             path, before, now = found
             what = f"{visible(path)} is {_a(now)} in {row.where} but {_a(before)} in earlier rows"
-            why = "Parquet gives every place in a file one type"
+            why = "in Parquet, every place in a file has one type"
             return _refused(what, why, f"use one type there, {_JSON_LINES}")
         try:
             _table(pa, [row])
@@ -128,7 +128,7 @@ def _refuse_shape(pa: Any, schema: Any) -> None:
     """ExportError for types without measure."""
     levels = [level for _, _, level in _places(pa, schema)]
     if len(levels) > MOST_FIELDS:
-        what = f"the rows have more than {MOST_FIELDS:,} keys between them"
+        what = f"the rows have more than {MOST_FIELDS:,} keys in total"
         why = "each key becomes a column there"
         raise _refused(what, why, f"store values whose keys differ from row to row as JSON text, {_JSON_LINES}")
     if max(levels, default=0) > MOST_LEVELS:

@@ -104,10 +104,8 @@ def documents_in(session: Ready, run: Mapping[str, Any] | None, recipe: Recipe) 
     for row in session.rows():
         early = session.early(row)
         if early.conversation is None or early.conversation.kind is not Kind.TOKENS:
-            why = early.problem.sentence() if early.problem is not None else "it holds no input_ids"
-            raise SftuiError(
-                f"row {row.index} cannot be looked for", why=why, fix="name captured batches or stored ids"
-            )
+            why = early.problem.sentence() if early.problem is not None else "it has no input_ids"
+            raise SftuiError(f"row {row.index} cannot be looked up", why=why, fix="name captured batches or stored ids")
         rows.append((row, _scored(row, session.detected, recipe)))
     pads = {((run or {}).get("tokenizer") or {}).get("pad_id"), _fills([one for _, one in rows])}
     found: list[Document] = []

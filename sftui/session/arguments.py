@@ -163,7 +163,7 @@ class Arguments(OptionDeclaration):
         if self.env is None and self.transformers is None:
             return recipe
         if self.env is not None and self.transformers is not None:
-            raise RecipeError("--env and --transformers both choose whose ids are shown", fix="use one of them")
+            raise RecipeError("--env and --transformers both choose the transformers version", fix="use one of them")
         if self.env is not None:
             from sftui.tokens.loading.environments import environment_at
 

@@ -63,7 +63,7 @@ def open_config(path: str, trainer: str | None, dataset: str | None) -> ChosenCo
         )
         lines += [f"  {k}  {ref.name}" for k, ref in enumerate(opened.datasets)]
     left = [key for key in opened.keys if key.use not in (KeyUse.USED, KeyUse.PASSED)]
-    held_out = [f"the evaluation set of {path} is open, as {opened.trainer} prepares that"] if held else []
+    held_out = [f"the evaluation set of {path} is open, prepared as {opened.trainer} prepares it"] if held else []
     notes = [f"{key.use.value}: {key.path}{f' ({key.note})' if key.note else ''}" for key in left]
     passed = sum(key.use is KeyUse.PASSED for key in opened.keys)
     if passed:
@@ -87,7 +87,7 @@ def _recognised(path: str, text: str) -> tuple[str, str]:
 
     found = runs(text) if is_script(path) else recognise(parse_yaml(text, path))
     if found.trainer is None:
-        ours = "recipe of sftui" in found.reason
+        ours = "sftui recipe" in found.reason
         fix = "open data with it: --recipe FILE" if ours else "say which trainer it is for: --trainer NAME"
         raise RecipeError("it is not clear which trainer this config is for", where=path, why=found.reason, fix=fix)
     return found.trainer, found.reason

@@ -136,8 +136,8 @@ class Agreement:
             compared = f"the {first} keep their ids, but {self.rows - self.same:,} of {self.rows:,} train other tokens"
         else:
             compared = (
-                f"{self.rows - self.ids:,} of {self.rows:,} {first} have other ids than before: they were read"
-                " differently"
+                f"{self.rows - self.ids:,} of {self.rows:,} {first} have different ids than before, because they were"
+                " read differently"
             )
         return f"{compared}; {gained}" if gained else compared
 

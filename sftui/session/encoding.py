@@ -77,7 +77,7 @@ class EncodeProgress:
         if self.first:
             return f"{trainer.title} stops the whole run at {self.first}; nothing can be trained until that is fixed"
         if self.unknown:
-            return f"sftui does not know what {trainer.title} makes of {self.unknown}, and went no further"
+            return f"sftui does not know what {trainer.title} makes of {self.unknown}, and stopped there"
         return trainer.stop_of(recipe, self.totals)
 
 
@@ -96,7 +96,7 @@ def refuse_half(session: OpenData) -> None:
     session.source.read_through()
     for damage in session.source.damage:
         raise SourceError(
-            "nothing was written: the data cannot be read to its end",
+            "nothing was written: the data cannot be read to the end",
             where=damage.title,
             why=damage.why,
             fix=damage.fix,

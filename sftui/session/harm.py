@@ -43,7 +43,7 @@ def refuse_harm(session: OpenData, chosen: Sequence[str]) -> None:
     guilty = next((name for name in made if not _harm(session, before, [one for one in made if one != name])), made[0])
     others = (name for name in (TO_MESSAGES, *REPAIRS) if name not in made)
     other = next((name for name in others if not _harm(session, before, [*made, name], whole=True)), None)
-    added = f"add {other}, with which it does none (--apply {','.join([*made, other])}), or " if other else ""
+    added = f"add {other}, which prevents this (--apply {','.join([*made, other])}), or " if other else ""
     raise RecipeError(
         f"{guilty} would do harm under {trainer_named(session.requested.preset).title}",
         why=harm,
@@ -136,7 +136,7 @@ def _less_read(was: Inspection, now: Inspection, answering: Container[str]) -> s
     for number, (old, new) in enumerate(zip(before.messages, after.messages)):
         name = f"message {number} of row {was.row.index}"
         if same and old.role != new.role and old.role in KNOWN_ROLES:
-            return f"{name} would be of {new.role}, not of {old.role}"
+            return f"{name} would have the role {new.role}, not {old.role}"
         if old.role != new.role:
             continue
         lost = next((key for key in SAYING if old.data.get(key) and not new.data.get(key)), None)
@@ -144,7 +144,7 @@ def _less_read(was: Inspection, now: Inspection, answering: Container[str]) -> s
             return f"{name} would lose its {lost}"
         had, has = old.data.get("content"), new.data.get("content")
         if same and isinstance(had, str) and isinstance(has, str) and had not in has and has not in had:
-            return f"{name} would say {clip(has, 40)!r}"
+            return f"{name} would read {clip(has, 40)!r}"
     return ""
 
 

@@ -170,10 +170,11 @@ def _as_recorded(
     if kind is not None:
         made = load_tokenizer(place.name, revision=place.revision, loader=kind)
         facts = replace(made.facts, transformers=version, loader=kind)
-        note = f"{LIKE.format(version=version)}: by {kind}, as {running_version()}, which runs sftui, does by choice"
+        own = f"which {running_version()}, running sftui, does not choose by itself"
+        note = f"{LIKE.format(version=version)}: with {kind}, {own}"
         return LoadedTokenizer(facts.noting(note), made.engine)
     if is_redone(version) and not place.loader and (four := redone(place)) is not None:
-        note = f"{LIKE.format(version=version)}: its classes are redone from their source"
+        note = f"{LIKE.format(version=version)}: sftui reimplements its classes from their source"
         return as_redone(replace(loaded.facts, transformers=version).noting(note), place, four)
     if not is_recorded(running_version()):
         who = "the recipe names" if recipe.tokenizer.transformers is not None else f"{recipe.preset} brings"

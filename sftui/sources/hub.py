@@ -87,7 +87,7 @@ def open_hub(name: str, spec: SourceSpec, said: tuple[str, ...] = ()) -> HubSour
 def _refused(name: str, spec: SourceSpec, kind: str, why: str = "", fix: str = "") -> SourceError:
     """What the Hub said, or did not, as an error; `kind` as of `Trouble`."""
     if kind == "missing":
-        why = "no local path has this name, and no such dataset is on the Hub, or it is private"
+        why = "no local path has this name, and the Hub has no such dataset, or it is private"
         return SourceError("cannot be found", where=name, why=why, fix="check the spelling, or run `hf auth login`")
     if kind == "revision":
         return SourceError(f"has no revision {spec.revision}", where=name, fix="name a branch, a tag or a commit")

@@ -186,7 +186,7 @@ class ReshapedSource(CountedSource):
     def __init__(self, file: ByteFile, rows: Sequence[Mapping[str, Any]], layout: str, *, row_limit: int) -> None:
         self.title, self.layout = file.label, layout
         self._file, self._rows, self._row_limit, self._count = file, rows, row_limit, len(rows)
-        self._notes = (f"{self.title} is one object: {len(rows):,} rows are made from it {layout}",)
+        self._notes = (f"{self.title} is one object: {len(rows):,} rows are read from it {layout}",)
 
     def _read(self, index: int, where: str) -> Row:
         return row_of(self._rows[index], index, where, self._row_limit, self.layout)

@@ -118,7 +118,7 @@ def requested_by(urls: Sequence[str], where: str) -> tuple[str, ...]:
     """A note on what a config or a dataset card requests from elsewhere; SourceError where HF's flags say offline."""
     far = [url for url in urls if not url.startswith(("file:", "memory:"))]
     if far and _offline():
-        why = f"{where} names that URL, not you, and HF's environment variables say offline"
+        why = f"that URL comes from {where}, not from you, and HF's environment variables say offline"
         raise SourceError("is not requested", where=far[0], why=why, fix="give the URL yourself, or unset the variable")
     return (without_secrets(f"sftui requests rows from {', '.join(far)}, as {where} says"),) if far else ()
 

@@ -60,7 +60,7 @@ def _opened(piece: SourcePiece) -> Source:
         raise SourceError(
             "does not exist",
             where=piece.path,
-            why=f"the worker on {os.uname().nodename} does not see it",
+            why=f"the worker on {os.uname().nodename} cannot see it",
             fix="put the data where every machine can read it under the same name, or into an object store",
         )
     if piece.kind == "parquet":

@@ -102,7 +102,11 @@ class Damage:
     def missing(self) -> str:
         """The same without what to do."""
         read = (
-            f"{self.rows:,} rows of it are" if self.rows > 1 else "one row of it is" if self.rows else "no row of it is"
+            f"{self.rows:,} of its rows were"
+            if self.rows > 1
+            else "one of its rows was"
+            if self.rows
+            else "none of its rows were"
         )
         return f"{self.title} cannot be read completely, because {self.why}; {read} read"
 

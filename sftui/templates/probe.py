@@ -218,7 +218,7 @@ class _Bench:
 
         error = self.text(shape, shape.messages)
         if isinstance(error, str):
-            raise AssertionError("the template returned a text this time")
+            raise AssertionError("the template did not fail this time")
         if isinstance(error.__cause__, sandbox.RaisedByTemplate):
             return self._of(shape, "refuses", f"refuses: {error.what.partition(': ')[2]}", grade=FACT)
         return self._of(shape, "crash", f"fails by accident: {error.why or error.what}")

@@ -318,7 +318,7 @@ class LoadedTokenizer:
                     f"the {name} token {token!r} cannot be set",
                     where=facts.name,
                     why="it is not in the vocabulary",
-                    fix="name a token that the vocabulary has",
+                    fix="name a token in the vocabulary",
                 )
         return LoadedTokenizer(replace(facts, **named_roles(specials, ids, facts.front, facts.back)), self.engine)
 

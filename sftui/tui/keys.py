@@ -140,7 +140,7 @@ def keymap_problems(table: Sequence[Command], keymap: Mapping[str, Sequence[str]
     problems = [f"there is no command `{name}`{hint(name, ids)}" for name in keymap if name not in ids]
     for name, keys in keymap.items():
         if name in ids and not keys:
-            problems.append(f"`{name}` has no key left; leave it out to keep its own")
+            problems.append(f"`{name}` has no key left; omit it to keep the default")
         problems.extend(f"`{name}`: `{key}` is not a key" for key in keys if not _is_key(key))
     for one, other in combinations(table, 2):
         contexts = {one.context, other.context}

@@ -45,8 +45,8 @@ def _batch_words(batch: Batch, glyphs: Sequence[str], strips: Sequence[str]) -> 
     yield f"{', '.join(names)}: each {shape}", Role.TITLE
     if batch.documents is not None:
         alone = any(0 in document for document in batch.documents)
-        sees = f"padding {'sees nothing' if alone else 'sees padding alone'}"
-        mask = f"attention mask, {length:,} × {length:,} a row"
+        sees = f"padding {'sees nothing' if alone else 'sees only padding'}"
+        mask = f"attention mask, {length:,} × {length:,} per row"
         yield f"{mask}: each token sees its own document up to itself; {sees}", Role.PLAIN
     if not cells:
         yield "no rows in this batch", Role.DIM

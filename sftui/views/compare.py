@@ -54,9 +54,9 @@ def difference_words(comparison: RowComparison) -> str:
     """What differs in a row, in words."""
     if comparison.nowhere:
         return f"nothing to compare: this row {'fails' if comparison.fails else 'is dropped'} on every side"
-    parts = ["for evaluation on only some"] if comparison.evaluation_differs else []
+    parts = ["held out for evaluation on only some sides"] if comparison.evaluation_differs else []
     if comparison.one_sided:
-        return ", ".join(["only some get this row", *parts])
+        return ", ".join(["only some sides get this row", *parts])
     counts = (comparison.labels_differing, comparison.weights_differing, comparison.ids_differing)
     differ = {noun: count for noun, count in zip(("label", "weight", "token"), counts) if count}
     parts += [f"{many(count, noun)} differ{'s' * (count == 1)}" for noun, count in differ.items()]
@@ -109,9 +109,9 @@ def count_words(count: ComparisonCount) -> str:
             f" by id{f', {count.weights_differing:,} by weight' if count.weights_differing else ''})"
         )
     if count.one_sided:
-        parts += f"; {count.one_sided:,} of them can be prepared on only some of the sides"
+        parts += f"; {count.one_sided:,} of them can be prepared on only some sides"
     if count.evaluation_differing:
-        parts += f"; {count.evaluation_differing:,} of them for evaluation on only some of the sides"
+        parts += f"; {count.evaluation_differing:,} of them are held out for evaluation on only some sides"
     return parts + apart
 
 

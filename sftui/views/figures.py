@@ -136,7 +136,7 @@ def weight_words(weights: WeightFigures) -> str:
     """What the weights of the trained tokens add up to."""
     if not weights.tokens:
         return "each trained token weighs 1 in the loss"
-    total = "not all of them numbers" if weights.total is None else f"{weights.total:,.6g} altogether"
+    total = "not all of them are numbers" if weights.total is None else f"{weights.total:,.6g} altogether"
     return f"weights in the loss: {total}; {many(weights.tokens, 'trained token')} with a weight other than 1"
 
 

@@ -189,7 +189,7 @@ _ALWAYS = {
 
 
 def _verb(table: TokenTable, i: int) -> str:
-    return f"{'were it not dropped: ' if table.dropped else ''}sees …{table.cells[i]}"
+    return f"{'if it were not dropped: ' if table.dropped else ''}sees …{table.cells[i]}"
 
 
 def _times(table: TokenTable, i: int) -> str:

@@ -46,7 +46,7 @@ def write_whole(session: OpenData, request: WriteRequest, answer: Answering[Repa
     if problem is not None:
         raise SftuiError(f"nothing was written: {problem.what}", why=problem.why, fix=problem.fix)
     for damage in session.source.damage:
-        words = f"nothing was written: the data cannot be read to its end, {damage.title}"
+        words = f"nothing was written: the data cannot be read to the end, {damage.title}"
         raise SftuiError(words, why=damage.why, fix=damage.fix)
     yield from _write(session, request, answer)
 

@@ -247,7 +247,7 @@ class Worker:
             session = self._read(old.options, old.requested, old.repairs)
         except SftuiError as error:
             words = f"the data cannot be reopened: {error}"
-            self._indexer.refused(Problem(words, fix="what was open before still is"))
+            self._indexer.refused(Problem(words, fix="the data that was open stays open"))
             return False
         unanswered = self._end_jobs()
         if isinstance(old, UntokenizedData):

@@ -63,7 +63,7 @@ async def test_a_search_says_what_it_could_not_read() -> None:
         ticket = driven.main.state.searching.ticket or 0
         search.on_found(driven.main, ev.SearchFound(ticket, None, None, searched=41, finished=True, unread=3))
         await driven.settle()
-        assert "no row has text nowhere in what can be read; 3 rows could not be" in driven.said
+        assert "no row has text nowhere in the readable rows; 3 rows could not be read" in driven.said
         driven.worker.emit(ev.CountChanged(41, True, 1.0, BROKEN))
         await driven.press("n")
         for _ in range(2):  # to the end, and round to where it began

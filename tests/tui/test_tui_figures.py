@@ -315,7 +315,7 @@ async def test_a_finding_that_names_examples_does_not_promise_all_its_rows() -> 
         assert "lists all rows with EOS012" in await driven.press("A")
         audited = driven.main.state.audited
         assert audited.answer is not None
-        codes = (CodeCount("DUP001", "error", 35, 6, "35 rows say the same as an earlier one", examples=True),)
+        codes = (CodeCount("DUP001", "error", 35, 6, "35 rows are the same as an earlier one", examples=True),)
         driven.main.put(audited._replace(answer=replace(audited.answer, codes=codes)))
         driven.main.paint_view(FIGURES)
         driven.main.draw()

@@ -235,7 +235,7 @@ async def test_a_day_is_typed_and_no_other_text() -> None:
             await driven.press("j")
         await driven.press("enter", *["backspace"] * 5, *"soon", "enter")
         assert driven.main.prompt.open and driven.workspace.recipe.render.date == "today"
-        assert "say today, or a day as year-month-day" in driven.text
+        assert "use today or a date" in driven.text
         await driven.press(*["backspace"] * 4, *"2026-11-01", "enter")
         assert driven.workspace.recipe.render.date == "2026-11-01" and "2026-11-01" in driven.text
 
@@ -495,7 +495,7 @@ async def test_an_evaluation_row_says_so_in_the_header_and_in_its_notes() -> Non
         text = await driven.press("3", "9", "G", "[")
         assert "evaluation row" not in text and "eval " in text and "2 notes" in text.splitlines()[1]
         text = await driven.press("]")
-        assert "evaluation row: nothing of it is trained" in text.splitlines()[0]
+        assert "evaluation row: none of it is trained" in text.splitlines()[0]
         assert "3 notes" in text.splitlines()[1]
         assert "evaluation row: the trainer holds it out and does not train on it" in await driven.press("i")
 
@@ -512,7 +512,7 @@ async def test_the_comparison_says_which_side_evaluates(settled: bool) -> None:
         assert (
             f"A axolotl@0.19 evaluation row, 14 of 37 carry loss B other {16 if settled else 14} of 37 trained" in text
         )
-        assert ("≠ label ~ token for evaluation on only some" in text) == settled
+        assert ("≠ label ~ token held out for evaluation on only some sides" in text) == settled
         assert ("B other: rows held out for evaluation (val_set_size) are not marked: " in text) != settled
         assert "its figures cover all rows" in text or settled
 

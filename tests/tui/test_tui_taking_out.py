@@ -99,7 +99,7 @@ class Exporting(Workspace):
     def plan_export(self, to: str, folder: str) -> ExportPlan:
         path = Path(self.options.paths[0]).with_name("recipe.yaml")
         file = PlannedFile(path, "new: [/INST]\n", "-old: 1\n+new: [/INST]\n" if path.exists() else "", path.exists())
-        return ExportPlan((file,), "sftui: corrected against the starting recipe: mask.rule", ("one note",))
+        return ExportPlan((file,), "sftui: changes to the starting recipe: mask.rule", ("one note",))
 
 
 async def _to_the_plan(driven: Driven) -> str:

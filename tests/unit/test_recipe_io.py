@@ -42,7 +42,7 @@ def test_a_preset_saves_as_its_name_alone(name: str) -> None:
         ("a: [", "line 1"),
         ("tokenizer: {type: a.b}", "name a transformers class such as LlamaTokenizer"),
         ("tokenizer: {type: 5}", "`tokenizer.type` cannot be 5"),
-        ("render: {date: tomorrow}", "say today, or a day as year-month-day, e.g. 2026-11-22"),
+        ("render: {date: tomorrow}", "use today or a date, e.g. 2026-11-22"),
         ("render: {date: '2026-02-30'}", "`render.date` cannot be '2026-02-30'"),
         ("render: {date: 20261122}", "`render.date` cannot be 20261122"),
         ("render: {date: '20261122'}", "`render.date` cannot be"),

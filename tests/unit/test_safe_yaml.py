@@ -18,24 +18,24 @@ from sftui.settings import read_settings
 from sftui.trainers import load_recipe, trainer_named
 
 MANY = {
-    "a list, by its name": ("a: &a [1, 2, 3, 4, 5, 6]\nb: [*a, *a]", "aliases written out it has more than 20 keys"),
+    "a list, by its name": ("a: &a [1, 2, 3, 4, 5, 6]\nb: [*a, *a]", "aliases expanded, it has more than 20 keys"),
     "a mapping, merged": (
         "a: &a {x: 1, y: 2, z: 3}\nb: {<<: *a, c: 1}\nd: {<<: [*a]}",
-        "aliases written out it has more than 20 keys",
+        "aliases expanded, it has more than 20 keys",
     ),
     "30 keys": ("".join(f"k{n}: 1\n" for n in range(30)), "more than 20 keys and values"),
     "12 datasets": ("datasets:\n" + "- {path: a}\n" * 12, "more than 20 keys and values"),
     "texts, by the name of their mapping": (
         "a: &a {x: " + "y" * 300 + "}\nb: [*a, *a, *a]",
-        "aliases written out it has more than 1,024 characters",
+        "aliases expanded, it has more than 1,024 characters",
     ),
     "a text, by its name": (
         "a: &a " + "x" * 400 + "\nb: [*a, *a]",
-        "aliases written out it has more than 1,024 characters",
+        "aliases expanded, it has more than 1,024 characters",
     ),
     "2 KB": ("a: " + "x" * 2000, "2,003 characters, and a config has at most 1,024"),
-    "8 lists in one another": ("[" * 8 + "]" * 8, "more than 6 lists"),
-    "8 mappings in one another": ("{a: " * 8 + "1" + "}" * 8, "more than 6 lists"),
+    "8 lists in one another": ("[" * 8 + "]" * 8, "nested more than 6 deep"),
+    "8 mappings in one another": ("{a: " * 8 + "1" + "}" * 8, "nested more than 6 deep"),
 }
 """Each a little beyond a bound that is lowered."""
 NO_VALUE = {

@@ -161,7 +161,7 @@ class CsvSource(Source):
         row_bytes = len(head) // max(1, head.count(b"\n"))
         rows = min(CHUNK, max(1, CHUNK_BYTES // max(1, row_bytes)))
         if rows < CHUNK:
-            self._notes.append(f"column types come from {rows:,} rows at a time; datasets uses {CHUNK:,}")
+            self._notes.append(f"column types are inferred from {rows:,} rows at a time; datasets uses {CHUNK:,}")
         return rows
 
     def _advance(self) -> None:
@@ -215,7 +215,7 @@ class CsvSource(Source):
             return table.cast(self._schema)
         except (*UNFIT, pa.ArrowException) as error:
             first = self._starts[-1]
-            what = f"rows {first:,} to {first + table.num_rows - 1:,} have other column types than earlier rows"
+            what = f"rows {first:,} to {first + table.num_rows - 1:,} have different column types from earlier rows"
             self._notes.append(f"{what}; datasets.load_dataset rejects such a file ({error})")
             return table
 

@@ -113,7 +113,7 @@ class MegatronSource(TokenFileSource):
     def look(self) -> tuple[str, int]:
         head = self.index.pread(0, HEAD)
         if not head.startswith(MEGATRON) or len(head) < HEAD:
-            raise self._misfit("the .idx file does not begin like Megatron's")
+            raise self._misfit("the .idx file does not begin as Megatron's do")
         version, code = int.from_bytes(head[9:17], "little"), head[17]
         if version != 1:
             raise self._misfit(f"the .idx file has version {version}; only version 1 is supported")

@@ -43,7 +43,7 @@ def render(
     if conversation.kind is Kind.STRINGS:
         return _strings(conversation, prompt_messages)
     if conversation.kind is Kind.TOKENS:
-        raise TemplateError("a row of token ids is not rendered", why="it contains no text")
+        raise TemplateError("a row of token ids cannot be rendered", why="it contains no text")
     if template is None:
         raise TemplateError(
             "the conversation needs a chat template but there is none",

@@ -125,7 +125,7 @@ def _locate(
             if any(r.start < end and start < r.end for r in kept):
                 if not old:
                     unproven.add(index)
-                    notes.append(f"{name}: its text could not be told from its neighbours'")
+                    notes.append(f"{name}: its text could not be distinguished from its neighbours'")
                 continue
             regions = [*kept, Region(start, end, index)]
             taken = sorted((region.start, region.end) for region in regions)

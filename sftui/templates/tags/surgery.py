@@ -111,7 +111,7 @@ def _attempts(
         try:
             tagged = bench.original.remade(made)
         except TemplateError as error:
-            return _refused(source, f"with tags it is not a valid template: {error.why or error.what}")
+            return _refused(source, f"with tags, it is not a valid template: {error.why or error.what}")
         if not tagged.has_generation_tag:
             return _refused(source, reason)
         # What is learnt from is proven first, because that is quick; then every row, the learnt ones once more.
@@ -188,7 +188,8 @@ class _SurgeryBench:
                 leaf = tree.leaves[min(conflicts)]
                 line = tree.source.count("\n", 0, leaf.start) + 1
                 raise surgery_plan.UndecidedAnswer(
-                    f"line {line} writes sometimes an answer and sometimes something else, and no condition tells when"
+                    f"line {line} sometimes writes an answer and sometimes something else, and no condition decides"
+                    " which"
                 )
             conditions = self._harmless(tree, learn, set(sets.values()), conflicts, len(evidence))
         raise surgery_plan.UndecidedAnswer("the place where it writes answers could not be determined")
@@ -286,10 +287,10 @@ class _SurgeryBench:
                 if isinstance(known, str):
                     proof.raised += 1
                     continue
-                proof.failed, proof.reason = chat, f"with tags a conversation fails that did not fail before: {error}"
+                proof.failed, proof.reason = chat, f"with tags, a conversation that rendered before fails: {error}"
                 return proof
             if isinstance(known, str) or known[0] != text:
-                proof.failed, proof.reason = chat, "with tags a conversation renders differently"
+                proof.failed, proof.reason = chat, "with tags, a conversation renders differently"
             elif known[1] is None:
                 proof.unproven += 1
             elif joined(generation) != known[1]:
@@ -298,7 +299,7 @@ class _SurgeryBench:
                     f"its mask would differ from the answers: {_apart(text, joined(generation), known[1])}",
                 )
             elif not self._same_prompt(tagged, chat):
-                proof.failed, proof.reason = chat, "with tags the generation prompt renders differently"
+                proof.failed, proof.reason = chat, "with tags, the generation prompt renders differently"
             else:
                 proof.proven += 1
                 proof.moved = proof.moved or joined(self.text(self.original, chat)[1]) != known[1]

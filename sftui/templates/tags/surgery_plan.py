@@ -435,7 +435,7 @@ def _split_set(base: Leaf, shapes: Sequence[Shape | None]) -> LeafPlan:
     pieces = _pieces(base, shapes)
     states = [piece.answer for piece in pieces]
     if _fits(base, shapes) or states not in ([False, True], [False, True, False]):
-        raise UndecidedAnswer(f"`{base.target}` holds an answer in more than one stretch")
+        raise UndecidedAnswer(f"`{base.target}` holds an answer in more than one place")
     names = [base.target, f"{base.target}_answer", f"{base.target}_tail"]
     return LeafPlan(
         [AnswerPiece(piece.answer, name) for piece, name in zip(pieces, names)],

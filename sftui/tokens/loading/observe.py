@@ -23,8 +23,8 @@ def observations(
     config = config_of(place.folder)
     if place.kind == "file":
         notes.append(
-            "only a tokenizer.json is known: the roles of its special tokens (BOS, EOS, pad) and its chat"
-            " template are not, and AutoTokenizer may choose another class once there is a"
+            "there is only a tokenizer.json: the roles of its special tokens (BOS, EOS, pad) and its chat template are"
+            " not known, and AutoTokenizer may choose another class once there is a"
             " tokenizer_config.json"
         )
     if place.kind == "gguf" and (util.find_spec("torch") is None or util.find_spec("gguf") is None):
@@ -36,7 +36,7 @@ def observations(
     if place.kind == "gguf" and place.path is not None and (split := unknown_split(str(place.path))) is not None:
         notes.append(
             f"the file {split}: transformers then splits text as GPT-2 does, and ids may differ from those of the"
-            " model's own tokenizer; take its tokenizer.json to be sure"
+            " model's own tokenizer; use its tokenizer.json to be sure"
         )
     if (
         place.kind in ("folder", "hub")
@@ -110,7 +110,7 @@ def _saved_settings(
             " from the file alone"
         )
         if place.folder is not None and not (place.folder / "config.json").is_file():
-            note += "; there is no config.json here, and with the model's own AutoTokenizer may choose another class"
+            note += "; there is no config.json here, and AutoTokenizer may choose another class with the model's own"
         notes.append(note)
     return notes
 

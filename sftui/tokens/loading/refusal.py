@@ -81,7 +81,7 @@ def _from_hub(chain: Sequence[Fault], place: Location) -> Reason:
     if _any(chain, "OfflineModeIsEnabled", "LocalEntryNotFoundError"):
         if os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE"):
             why = "HF_HUB_OFFLINE is set and its files are not in the local Hub cache"
-            return why, f"unset it, or run `hf download {place.argument}` where there is a network"
+            return why, f"unset it, or run `hf download {place.argument}` on a machine with network access"
         return "the Hub cannot be reached and its files are not in the local Hub cache", network
     if status in (401, 403):
         return f"the Hub refused access ({status})", LOGIN

@@ -53,7 +53,7 @@ class Bulk:
         self._loads = loads
         self.at_once = at_once
         self.expected: Callable[[], int | None] = lambda: None
-        """How many rows there will be, the encoded ones among them; where that is not known, twice those."""
+        """How many rows there will be, including those already encoded; twice those if unknown."""
         self.engine = PLAIN
         self.mismatch: str | None = None
         self.fast: Gigatoken | None = None
@@ -111,8 +111,8 @@ class Bulk:
         """`who` gave other ids, or offsets, for a text; to be reported to `where`."""
         self.engine, self.fast = PLAIN, None
         self.mismatch = (
-            f"{who} gives other {what} than tokenizers for a text that begins with {text[:40]!r}: tokenizers"
-            f" encoded its row and all later ones; please report the text to {where}"
+            f"{who} gives other {what} than tokenizers for a text that begins with {text[:40]!r}: sftui encoded its row"
+            f" and all later ones with tokenizers; please report the text to {where}"
         )
 
 

@@ -59,14 +59,14 @@ MEANS = {
     "end": "to the end",
     "right": "right",
     "left": "left",
-    "enter": "open or take the selected line",
+    "enter": "open or pick the selected line",
     "apply": "apply what is shown",
     "why": "why it matters",
     "search": "search what the pane shows",
     "next": "next match",
     "previous": "previous match",
     "export": "export",
-    "leave": "leave what is open",
+    "leave": "close what is open",
     "close": "close or cancel",
 }
 """What keys mean that work in several panes."""

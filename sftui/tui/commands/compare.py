@@ -247,7 +247,7 @@ def _closed(here: Inspector) -> StatusMessage | None:
 
 @Command("compare.differing", ("-",), "only differences", "Look", when=_closed)
 def hide_equal(here: Inspector, count: int | None) -> None:
-    """Show or hide what is equal in the comparison."""
+    """Show or hide equal parts of the comparison."""
     now = here.state.compared
     here.put(now._replace(differing=not now.differing))
     here.paint_view(COMPARE)

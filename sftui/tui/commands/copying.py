@@ -209,7 +209,7 @@ def copy_out(text: str, write: Callable[[str], None], environment: Mapping[str, 
         except (OSError, subprocess.SubprocessError):
             pass
     if len(data) > OSC52_LIMIT:
-        return f"{size} is too much for the clipboard; press w to write a file"
+        return f"{size} is too large for the clipboard; press w to write a file"
     write(f"\x1b]52;c;{base64.b64encode(data).decode('ascii')}\x07")
     return f"sent {size} to the terminal's clipboard (OSC 52); if nothing arrives, press w to write a file"
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sftui.exports.plan import ExportPlan
 
 RECIPE = ("recipe", "recipe.yaml: only the settings that differ from the preset")
-SCRIPT = ("preprocess", "preprocess.py: makes the same ids and labels with transformers and datasets alone")
+SCRIPT = ("preprocess", "preprocess.py: makes the same ids and labels with only transformers and datasets")
 
 
 def targets(preset: str) -> tuple[tuple[str, str], ...]:

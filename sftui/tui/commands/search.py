@@ -171,5 +171,5 @@ def _at_the_end(here: Inspector, search: Search, unread: int) -> None:
     what = "an error or a warning" if query == SearchQuery(FINDING, "any") else f"{query.kind} {query.text}"
     rest = " in the readable rows" if "damaged" in here.state.reading.data else ""
     if unread:
-        rest = f" in what can be read; {many(unread, 'row')} could not be"
+        rest = f" in the readable rows; {many(unread, 'row')} could not be read"
     here.say(f"no {'other ' if query.kind == FINDING else ''}row has {what}{rest}", Role.WARNING)

@@ -194,7 +194,7 @@ def _no_way(here: Inspector) -> StatusMessage | None:
         unless(here.state.open.view == WHY, "no token is open: press Enter on one to see why")
         or _under_b(here)
         or unless(now.answer, "still trying what would change this token; try again in a moment")
-        or unless(now.answer and now.answer.ways, "no setting changes this token alone", Role.WARNING)
+        or unless(now.answer and now.answer.ways, "no setting changes only this token", Role.WARNING)
     )
 
 

@@ -77,7 +77,7 @@ def test_where_the_trainer_stops_there_is_no_dataset() -> None:
         {"messages": [{"role": "user", "content": "Hi?"}, {"role": "assistant", "content": "Hi."}]},
         {"messages": 7},
     ]
-    with pytest.raises(sftui.SftuiError, match=r"sftui does not know what TRL makes of row 1.*, and went no further"):
+    with pytest.raises(sftui.SftuiError, match=r"sftui does not know what TRL makes of row 1.*, and stopped there"):
         sftui.encode(rows, **GIVEN, trainer="trl").to_dataset()
     turns = [{"from": "human", "value": "Hi?"}, {"from": "gpt", "value": "Hi."}]
     rows = [{"conversations": turns}, {"conversations": [turns[0], {"from": "gpt", "value": 7}]}]
@@ -91,7 +91,7 @@ def test_half_a_file_is_not_encoded(tmp_path: Path) -> None:
     whole = gzip.compress(CHAT.read_bytes())
     half = tmp_path / "half.jsonl.gz"
     half.write_bytes(whole[: len(whole) // 2])
-    with sftui.open(half, **GIVEN) as data, pytest.raises(sftui.SftuiError, match="cannot be read to its end"):
+    with sftui.open(half, **GIVEN) as data, pytest.raises(sftui.SftuiError, match="cannot be read to the end"):
         data.encode()
 
 

@@ -137,7 +137,8 @@ def test_labels_of_a_collator_of_ones_own_have_no_setting(tmp_path: Path, data: 
         "0 of 3 sequences equal to what hf-trainer makes of the dataset",
         "row 0 is row 0 of the dataset; token 0 <|im_start|> (3001): the run trains it (label 3001), sftui masks it",
         "… and 2 more (--show N prints more)",
-        "3 sequences: no change of one or two settings, and no version tried, makes them equal; the run's collator is"
+        "3 sequences: no change of one or two settings, and no version that was tried, makes them equal; the run's"
+        " collator is"
         " mine.collate",
     ]
 
@@ -227,12 +228,12 @@ def test_the_same_as_one_record(tmp_path: Path, data: Path, compare: Compare) ->
 def test_rows_that_are_no_ids_are_refused(data: Path, compare: Compare) -> None:
     code, out = compare(data, "-t", "builtin:chatml")
     assert code == 2
-    assert "row 0 cannot be looked for, because it holds no input_ids; name captured batches or stored ids" in out
+    assert "row 0 cannot be looked up, because it has no input_ids; name captured batches or stored ids" in out
 
 
 def test_other_options_of_compare_do_not_go_with_it(tmp_path: Path, data: Path, compare: Compare) -> None:
     code, out = compare(run_of(tmp_path, data), "--with", "mask.rule=all")
-    assert code == 2 and "--against takes every sequence" in out
+    assert code == 2 and "--against compares every sequence" in out
 
 
 @pytest.mark.parametrize(("fill", "equal"), [(0, 3), (None, 1)])

@@ -74,6 +74,6 @@ def test_what_cannot_be_written_is_told_before_anything_is_trained(tmp_path: Pat
         CaptureCallback(tmp_path / "b.parquet")
     with pytest.raises(ExportError, match=r"name it OUT\.parquet"):
         CaptureCallback(tmp_path / "b.jsonl")
-    with pytest.raises(ExportError, match="are numbers from 1 on"):
+    with pytest.raises(ExportError, match="must be 1 or more"):
         CaptureCallback(tmp_path / "c.parquet", 0)
     assert CaptureCallback(tmp_path / "b.parquet", overwrite=True).batches == 8

@@ -61,10 +61,10 @@ def test_a_run_is_written_for_its_owner_alone(sftui: Sftui, tmp_path: Path) -> N
     assert [one["from"] for one in about["batches"]] == ["model", "loader"]
     said = told.splitlines()
     assert said[0].startswith("sftui: running your own code: ") and said[0].endswith(
-        "sftui ends it before its first optimizer step"
+        "sftui stops it before its first optimizer step"
     )
     assert said[-1] == "sftui: written to b.parquet, which only you can read"
-    assert "sftui: the run was ended before its first optimizer step; no optimizer made a step" in said
+    assert "sftui: the run was stopped before its first optimizer step; no optimizer took a step" in said
     assert "sftui: the tokenizer of the run is not known: give it with -t" in said
 
 

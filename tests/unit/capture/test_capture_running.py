@@ -645,7 +645,7 @@ def test_a_python_without_the_recorder_is_ended_before_it_can_train(capture: Cap
     code = f"import mmap, time; file = open({str(tmp_path / 'libtorch_python.so')!r}, 'rb')\n"
     code += "held = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ); time.sleep(600)"
     outcome, _, marker = capture("", python=(sys.executable, "-I", "-c", code))
-    assert outcome.nothing().startswith("a Python without the recorder imported torch; the run was stopped there")
+    assert outcome.nothing().startswith("a Python without the recorder imported torch; sftui stopped the run there")
     assert outcome.remedy().startswith("start Python without -I, -E and -S")
     assert marker == ""
 

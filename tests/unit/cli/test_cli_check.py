@@ -457,7 +457,7 @@ def test_one_run_writes_several_formats(sftui: Sftui, dirty: Path, tmp_path: Pat
     for form, file in also.items():
         assert file.read_text() == check(sftui, dirty, "--format", form).out
     twice = check(sftui, dirty, "--also", "json", tmp_path / "x", "--also", "text", tmp_path / "x")
-    assert twice.code == 2 and "two outputs have the name" in twice.err and not (tmp_path / "x").exists()
+    assert twice.code == 2 and "two outputs are named" in twice.err and not (tmp_path / "x").exists()
     assert check(sftui, dirty, "--also", "json", "-").code == 2, "stdout is named for two outputs"
 
 

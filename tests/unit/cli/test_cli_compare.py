@@ -58,7 +58,7 @@ def test_json_names_sides_rows_and_columns(sftui: Callable[..., Any], chats: Pat
         ("axolotl", "B axolotl@0.21 "),
         ("unsloth length.max=64", "B unsloth@2026.10 length.max=64"),
         ("tokenizer=builtin:llama3", "by id)"),
-        ("template=llama3", "can be prepared on only some of the sides"),
+        ("template=llama3", "can be prepared on only some sides"),
         ("axolotl own.train_on_eos=last", "B axolotl@0.21 own.train_on_eos=last"),
     ],
 )

@@ -61,7 +61,7 @@ def test_no_key_is_ignored_in_silence(sftui: Callable[..., Any], work: Path) -> 
     assert done.code == 0 and len(done.records()) == 1
     assert "key not known to sftui: flibber (sftui knows Axolotl up to 0.21.0)" in done.err
     named = sftui("encode", "axolotl.yml", "--trainer", "axolotl@0.19", "-o", "-").err
-    assert "not a key of this trainer version: flibber (Axolotl 0.19.0 passes over it)" in named
+    assert "not a key of this trainer version: flibber (Axolotl 0.19.0 ignores it)" in named
     assert "keys are not about data: an export carries or lists them" in done.err
 
 
@@ -90,7 +90,7 @@ def test_the_command_line_comes_on_top(sftui: Callable[..., Any], work: Path) ->
         (("chats.jsonl", "-t", "builtin:chatml", "--dataset", "1"), "no config is open"),
         (("none.yaml",), "none.yaml: the config cannot be read"),
         (("odd.yaml",), "say which trainer it is for: --trainer NAME"),
-        (("recipe.yaml",), "is a recipe of sftui"),
+        (("recipe.yaml",), "is an sftui recipe"),
         (("broken.yaml",), "not valid YAML"),
         (("trl.yaml", "--trainer", "hf-trainer"), "hf-trainer has no config file"),
     ],
@@ -165,7 +165,7 @@ def test_export_changes_the_users_own_file_and_shows_the_diff_first(sftui: Calla
     done = sftui("export", "axolotl.yml", "--to", "axolotl", "-o", "out", "--max-length", "128")
     assert done.code == 0 and "-sequence_len: 512  # room\n+sequence_len: 128  # room" in done.err
     first, *lines = (work / "out" / "axolotl.yml").read_text().splitlines()
-    assert first == "# sftui: corrected against the starting recipe: length.max 512 -> 128"
+    assert first == "# sftui: changes to the starting recipe: length.max 512 -> 128"
     assert lines == AXOLOTL.replace("512", "128").splitlines()
     again = sftui("export", "out/axolotl.yml", "--to", "axolotl", "-o", "out", "--max-length", "64", "--force")
     assert again.code == 0 and (work / "out" / "axolotl.yml").read_text().count("# sftui: ") == 1

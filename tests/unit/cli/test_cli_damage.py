@@ -39,7 +39,7 @@ def damaged(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
 def test_check_fails_in_every_form(sftui: Callable[..., Any], damaged: Path, form: str) -> None:
     done = sftui("check", damaged, *TOK, "--format", form)
     assert done.code == 1 and "ROW006" in done.out and "ROW001" not in done.out
-    assert "5 rows of it are" in " ".join(done.out.split()) and (form == "junit" or "gzip -t" in done.out)
+    assert "5 of its rows were" in " ".join(done.out.split()) and (form == "junit" or "gzip -t" in done.out)
     assert sftui("check", damaged, *TOK, "--ignore", "ROW006").code == 0
 
 
@@ -66,7 +66,7 @@ def test_no_part_of_the_data_is_written(
     done = sftui(command, damaged, *TOK, *rest)
     assert done.code == 2 and done.out == "" and not target.exists()
     assert done.err.startswith(
-        "sftui: t.jsonl.gz: nothing was written: the data cannot be read to its end, because its"
+        "sftui: t.jsonl.gz: nothing was written: the data cannot be read to the end, because its"
         " compressed data is damaged"
     )
     assert len(done.err.splitlines()) == 1

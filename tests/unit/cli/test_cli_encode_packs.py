@@ -126,7 +126,7 @@ def test_a_last_batch_that_is_not_full_is_left_out_where_the_trainer_leaves_it(
     done = sftui("encode", rows, *TOK, *words("axolotl"), *real, "-o", "-")
     every = sftui("encode", rows, *TOK, *words("axolotl"), "-o", "-").records()
     assert len(every) % 4 and done.records() == every[: len(every) // 4 * 4]
-    assert "tokens in no pack" in done.err
+    assert "tokens left out of every pack" in done.err
 
 
 def test_a_trainer_that_does_not_pack_so_writes_nothing(sftui: Callable[..., Any], rows: Path, tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def test_without_a_seed_no_row_is_marked_and_the_key_is_named(
     monkeypatch.chdir(tmp_path)
     for words in (("encode", "-o", "-"), ("check",), ("show", "--row", "3"), ("compare", "--with", "axolotl@0.19")):
         done = sftui(words[0], "c.yml", "--trainer", "axolotl", *words[1:])
-        assert "without `seed` each run draws others (set it)" in done.err + done.out, words
+        assert "without `seed`, each run draws different rows (set it)" in done.err + done.out, words
         assert "seed 42" not in done.err + done.out and '"split": "evaluation"' not in done.out
 
 
@@ -109,7 +109,7 @@ def test_figures_are_of_the_rows_that_train(
     sftui("report", file, "--trainer", trainer, "-o", "r.html")
     report = Path("r.html").read_text()
     tokens = sum(len(one["input_ids"]) for one in aside)
-    assert f"<dt>Of them for evaluation</dt><dd>{len(aside)}, {tokens} tokens</dd>" in report
+    assert f"<dt>Of these for evaluation</dt><dd>{len(aside)}, {tokens} tokens</dd>" in report
     assert f"{40 - len(aside)} rows, " in report and f" tokens, {trained:,} trained" in report
 
 
@@ -194,7 +194,8 @@ def test_compare_says_where_the_sides_hold_out_other_rows(sftui: Callable[..., A
     assert first["evaluation_tokens"] == sum(tokens[row] for row in aside)
     assert first["tokens"] == sum(count for row, count in tokens.items() if row not in aside)
     assert done.code == 1
-    assert f"{len(rows)} of 40 rows differ; {len(rows)} of them for evaluation on only some of the sides" in done.out
+    apart = f"{len(rows)} of them are held out for evaluation on only some sides"
+    assert f"{len(rows)} of 40 rows differ; {apart}" in done.out
     assert (
         f"tokens trained ({100 * first['trained'] / first['tokens']:.1f} %), {len(aside)} rows for evaluation"
         in done.out
@@ -292,6 +293,6 @@ def test_verl_draws_the_rows_that_it_reads(
     (tmp_path / "c.yaml").write_text(text % "")
     done = sftui("encode", "c.yaml", "--trainer", "verl", "--set", "batch.size=2", "-o", "-")
     assert (
-        "cannot be told apart from those that are not read: without `data.seed` each run draws others (set it)"
-        in done.err
+        "cannot be distinguished from those that are not read: without `data.seed`, each run draws different rows (set"
+        " it)" in done.err
     )

@@ -275,9 +275,9 @@ def test_one_file_is_not_named_twice(sftui: Sftui, folder: Path) -> None:
     done = sftui(
         "check", "rows.jsonl", "-t", "builtin:chatml", "--baseline", "x.json", "--write-baseline", "-o", "./x.json"
     )
-    assert done.code == 2 and "two outputs have the name" in done.err and not (folder / "x.json").exists()
+    assert done.code == 2 and "two outputs are named" in done.err and not (folder / "x.json").exists()
     done = sftui("check", "rows.jsonl", "-t", "builtin:chatml", "--baseline", "-", "--write-baseline")
-    assert done.code == 2 and "two outputs have the name" in done.err
+    assert done.code == 2 and "two outputs are named" in done.err
 
 
 def test_a_baseline_is_written_over_a_baseline_only(sftui: Sftui, folder: Path) -> None:
@@ -351,6 +351,6 @@ def test_stdout_holds_the_data_alone(sftui: Sftui, folder: Path) -> None:
     )
     assert [json.loads(line)["row"] for line in done.out.splitlines()] == [0]
     done = sftui("repair", "rows.jsonl", "--apply", "trim", "-o", "-", "--log", "-")
-    assert done.code == 2 and "two outputs have the name" in done.err
+    assert done.code == 2 and "two outputs are named" in done.err
     done = sftui("export", "rows.jsonl", "-t", "builtin:chatml", "--to", "recipe", "-o", "-")
     assert done.code == 2 and "several files" in done.err

@@ -70,7 +70,7 @@ def test_what_a_config_or_a_card_requests_is_said_and_refused_offline(
     assert f"sftui: sftui requests rows from {plain}, as {where} says" in done.stderr, done.stderr
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     refused = sftui(*words)
-    assert refused.code == 2 and f"{plain}: is not requested, because {where} names that URL" in refused.err
+    assert refused.code == 2 and f"{plain}: is not requested, because that URL comes from {where}" in refused.err
     assert sftui("show", plain, "-t", "builtin:chatml").code == 0  # who names it asks for it
 
 

@@ -79,7 +79,7 @@ STARTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "torchtune last": ("torchtune@0.7", {"mask.rule": "turn_full", "mask.turns": "last"}),
 }
 TARGETS = ("trl", "axolotl", "llamafactory", "unsloth", "torchtune", "torchtune@0.6.1")
-STOPPED = re.compile(r"stop|refuses|cannot read|leaves the roles|needs to be told")
+STOPPED = re.compile(r"stop|refuses|cannot read|leaves the roles|needs to be told|does not find these columns")
 OTHERWISE = re.compile(r"trains|has no equal")
 
 

@@ -21,7 +21,7 @@ def test_a_recipe_holds_what_differs_and_reads_back(tmp_path: Path) -> None:
     plan = plan_export("recipe", str(tmp_path), recipe, BASE, ExportInput(("data.jsonl",)))
     assert (
         plan.first_line
-        == "sftui: corrected against the starting recipe: render.inject_system null -> a b [31m, length.max null -> 7"
+        == "sftui: changes to the starting recipe: render.inject_system null -> a b [31m, length.max null -> 7"
     )
     assert [path.name for path in plan.write()] == ["recipe.yaml"]
     text = (tmp_path / "recipe.yaml").read_text()
@@ -31,7 +31,7 @@ def test_a_recipe_holds_what_differs_and_reads_back(tmp_path: Path) -> None:
 
 def test_nothing_corrected_is_said_too(tmp_path: Path) -> None:
     assert plan_export("recipe", str(tmp_path), BASE, BASE, ExportInput(())).first_line.endswith(
-        "nothing was corrected against the starting recipe"
+        "nothing differs from the starting recipe"
     )
 
 

@@ -74,7 +74,7 @@ for _ in range(60):
         ([{"a": 1}, {"a": 2**63}], "row 1 has a value that has no type in Parquet"),
         ([{"a": "\ud800"}], "row 0 has a value that has no type in Parquet"),
         ([{"a": [{"b": {}}]}, {"a": [{"b": {}}]}], "every object at /a/[]/b is empty"),
-        ([{"a": DEEP}], "nested too deep"),
+        ([{"a": DEEP}], "nested too deeply"),
         ([{"a": 1}, [1]], "row 1 is not a JSON object but a list"),
     ],
 )

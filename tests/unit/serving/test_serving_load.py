@@ -84,8 +84,8 @@ def named(name: str, content: str | None = None) -> Callable[[Path], str]:
 @pytest.mark.parametrize(
     ("make", "told"),
     [
-        (named("no.jinja"), "there is no such file to serve with"),
-        (named("no.gguf"), "there is no such file to serve with"),
+        (named("no.jinja"), "there is no such file"),
+        (named("no.gguf"), "there is no such file"),
         (named("no-such-folder"), "there is no such tokenizer"),
         (named("empty.jinja", ""), "it writes the same text whatever the messages are"),
         (named("rows.txt", "hello"), "it writes the same text whatever the messages are"),

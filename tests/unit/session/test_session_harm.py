@@ -48,7 +48,7 @@ def test_a_repair_that_needs_another_says_which(tmp_path: Path) -> None:
     found = opened(tmp_path, [SHAREGPT], "torchtune")
     with pytest.raises(RecipeError, match="map-roles would do harm under torchtune") as told:
         refuse_harm(found, ["trim", "map-roles"])
-    together = "add to-messages, with which it does none (--apply trim,map-roles,to-messages), or omit it"
+    together = "add to-messages, which prevents this (--apply trim,map-roles,to-messages), or omit it"
     assert told.value.fix == together
     refuse_harm(found, ["trim", "map-roles", "to-messages"])
 

@@ -210,7 +210,7 @@ def test_data_that_is_too_long_to_look_through_says_so(
     monkeypatch.setattr(sftui.cli.show, "PATIENCE", 0.0)
     path = write(tmp_path / "rows.jsonl", rows(chat, {"tools": [TOOL]}, 2 * AT_LEAST))
     _, said = run(capsys, "show", path, "-t", "builtin:chatml")
-    assert "a column that appears later is not known" in said
+    assert "does not know a column that only appears later" in said
     few = write(tmp_path / "few.jsonl", rows(chat, {"tools": [TOOL]}, 40))
     assert "not known" not in run(capsys, "show", few, "-t", "builtin:chatml")[1], "few rows are looked at in any case"
 

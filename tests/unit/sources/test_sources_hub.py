@@ -105,8 +105,8 @@ def test_a_bad_slice_says_how_one_is_written(repo: Path) -> None:
          "me/set: is a gated dataset, because access must be granted first; ask for access at "
          "https://huggingface.co/datasets/me/set and run `hf auth login`"),
         (DatasetNotFoundError("Dataset 'me/set' doesn't exist on the Hub or cannot be accessed."),
-         "me/set: cannot be found, because no local path has this name, and no such"
-             " dataset is on the Hub, or it is private"),
+         "me/set: cannot be found, because no local path has this name, and the Hub has no such dataset, or it is"
+         " private"),
         (DatasetNotFoundError("Revision 'v9' doesn't exist for dataset 'me/set' on the Hub."),
          "me/set: has no revision v9; name a branch, a tag or a commit"),
         (RuntimeError("Dataset scripts are no longer supported, but found set.py"),

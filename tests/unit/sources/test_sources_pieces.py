@@ -95,5 +95,5 @@ def test_another_file_than_the_one_that_was_divided(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="changed while it was being read"):
         list(PieceReader().rows(piece))
     path.unlink()
-    with pytest.raises(SourceError, match=r"does not exist, because the worker on .* does not see it; put the data"):
+    with pytest.raises(SourceError, match=r"does not exist, because the worker on .* cannot see it; put the data"):
         list(PieceReader().rows(piece))

@@ -87,7 +87,7 @@ def test_csv_of_long_rows_comes_in_smaller_chunks(tmp_path: Path, monkeypatch: p
     source = open_source(SourceSpec((str(tmp_path / "t.csv"),)))
     assert source.count().rows == 10
     assert [row["n"] for row in read(source)] == list(range(50))
-    assert "column types come from 10 rows at a time" in source.notes[0]
+    assert "column types are inferred from 10 rows at a time" in source.notes[0]
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "arrow"])
@@ -123,7 +123,7 @@ def test_csv_that_datasets_refuses_is_read_and_said(tmp_path: Path, monkeypatch:
     path.write_text("a\n1\n2\nx\ny\n5\n")
     source = open_source(SourceSpec((str(path),)))
     assert read(source) == [{"a": 1}, {"a": 2}, {"a": "x"}, {"a": "y"}, {"a": 5}]
-    assert "rows 2 to 3 have other column types" in source.notes[0]
+    assert "rows 2 to 3 have different column types" in source.notes[0]
 
 
 @pytest.mark.parametrize(

@@ -235,7 +235,7 @@ def test_tokenizer_json_alone(make_folder: Any) -> None:
     assert loaded.facts.chat_templates == {}
     assert (loaded.facts.bos_id, loaded.facts.adds_bos) == (None, False)
     assert loaded.facts.front == load_tokenizer("builtin:llama3").facts.front
-    assert "only a tokenizer.json is known" in loaded.facts.notes[0]
+    assert "there is only a tokenizer.json" in loaded.facts.notes[0]
 
 
 def test_folder_with_only_tokenizer_json(make_folder: Any) -> None:

@@ -160,13 +160,13 @@ def test_a_comparison_says_which_rows_evaluate() -> None:
     told = plain(compare_lines(made, ("trl@1.16", "axolotl@0.19"), 80)).splitlines()
     assert told[0] == f"A trl@1.16      {side.trained} of {side.received} trained"
     assert told[1] == f"B axolotl@0.19  evaluation row, {side.trained} of {side.received} carry loss"
-    assert told[2].endswith("for evaluation on only some")
+    assert told[2].endswith("held out for evaluation on only some sides")
     both = compare_row([replace(row, evaluates=True)] * 2)
     told = plain(compare_lines(both, ("trl@1.16", "axolotl@0.19"), 80)).splitlines()
     assert told[0].endswith("evaluation row, 7 of 22 carry loss") and told[1].endswith("nothing differs")
     count = ComparisonCount().plus(made).plus(both)
     words = plain(count_lines(count, ("trl@1.16", "axolotl@0.19"), 200)).splitlines()
-    assert words[0] == "1 of 2 rows differ; 1 of them for evaluation on only some of the sides"
+    assert words[0] == "1 of 2 rows differ; 1 of them are held out for evaluation on only some sides"
     assert words[1].endswith(" tokens trained (31.8 %), 1 row for evaluation")
     assert words[2].endswith("0 of 0 tokens trained, 2 rows for evaluation")
 

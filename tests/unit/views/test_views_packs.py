@@ -92,7 +92,7 @@ def test_what_a_position_of_a_pack_sees_is_said(
         packs = list(ready.feed_packs(ready.all_rows()))[:2]
     assert batch.attention_mask is None and batch.documents is not None
     text = " ".join(plain(batch_lines(batch, 80)).split())
-    assert "attention mask, 512 × 512 a row: each token sees its own document up to itself" in text
+    assert "attention mask, 512 × 512 per row: each token sees its own document up to itself" in text
     assert ("padding sees nothing" in text) is (padding == 0) and "nothing hides padding" not in text
     assert any(len(pack.documents) > 1 and pack.places[-1][1] < 512 for pack in packs)
     for pack, numbers in zip(packs, batch.documents):

@@ -151,7 +151,7 @@ def test_why_a_row_is_dropped() -> None:
     assert why_stopped(inspection()) is None
     built = table(inspection(dropped="900 tokens"))
     assert explain(built, 15) == "labelled, because it belongs to the completion; but the trainer drops the whole row"
-    assert what_is_learnt(built, 14) == "were it not dropped: sees …⏎ → learns Blue"
+    assert what_is_learnt(built, 14) == "if it were not dropped: sees …⏎ → learns Blue"
 
 
 def test_a_weight_is_a_third_state() -> None:

@@ -121,7 +121,7 @@ def test_what_cannot_be_opened_again_stays_open(open_workspace: Callable[..., An
     data.unlink()
     workspace.reopen()
     told = heard.wait(ev.SourceChanged, lambda e: "reopened" in e.problem.what)
-    assert "does not exist" in told.problem.what and told.problem.fix == "what was open before still is"
+    assert "does not exist" in told.problem.what and told.problem.fix == "the data that was open stays open"
     assert heard.wait(ev.RowReady, lambda e: e.version == workspace.version).inspection.row.data is not None
 
 
@@ -155,7 +155,7 @@ def test_a_cut_file_says_so_and_has_a_count(open_workspace: Callable[..., Any], 
     workspace.request_write(str(tmp_path / "out.jsonl"), str(tmp_path / "out.log"))
     written = heard.wait(ev.RepairsWritten)
     assert (
-        "nothing was written: the data cannot be read to its end, chat.jsonl" in written.problem.what
+        "nothing was written: the data cannot be read to the end, chat.jsonl" in written.problem.what
         and not (tmp_path / "out.jsonl").exists()
     )
 
