@@ -135,8 +135,8 @@ def test_a_shard_that_cannot_be_opened_is_damage(tmp_path: Path) -> None:
     (damage,) = source.damage
     assert (
         damage.sentence()
-        == "b.jsonl cannot be read completely, because it is UTF-16 text (JSON and CSV data must be UTF-8); no row of"
-        " it is read; convert it with iconv -f UTF-16 -t UTF-8"
+        == "b.jsonl cannot be read completely, because it is UTF-16 text (JSON and CSV data must be UTF-8); none of"
+        " its rows were read; convert it with iconv -f UTF-16 -t UTF-8"
     )
 
 
