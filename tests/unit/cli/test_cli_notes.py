@@ -83,7 +83,9 @@ def test_a_role_that_no_row_has_is_told_with_the_nearest(
     sftui: Callable[..., Any], chats: Path, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     command, *rest = (word.replace("OUT", str(tmp_path / "out.py")) for word in words)
-    said = "mask.roles names the role `asistant`, which none of the 3 rows has; the roles are `user`, `assistant`: did you mean"
+    said = (
+        "mask.roles names the role `asistant`, which none of the 3 rows has; the roles are `user`, `assistant`: did you"
+    )
     done = sftui(command, chats, *ROLES, "--set", 'mask.roles=["asistant"]', *rest)
     assert done.err.count(said) == 1
     done = sftui(command, chats, *ROLES, "--set", 'mask.roles=["assistant","user"]', *rest)
