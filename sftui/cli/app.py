@@ -25,6 +25,7 @@ from sftui.cli.grouped import (
     HelpCommand,
     Option,
     choice_option,
+    completes,
     flag,
     number_option,
 )
@@ -191,7 +192,7 @@ def inspect(started: IdleWorker | None, /, row: int, theme: str | None, no_mouse
     ("sftui demo sharegpt", "other rows, without the tour"),
     module="inspector",
 )
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=completes)
 @Option(USUAL, "NAME", "use this tokenizer instead of the sample's own", "-t", "--tokenizer")
 @theme_option
 @no_mouse
@@ -541,7 +542,7 @@ def trainers() -> None:
     ("sftui knobs loss", "the knobs that contain a word"),
     ("sftui knobs assistant_only_loss", "the knob behind a trainer's key"),
 )
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=completes)
 @Option(USUAL, "NAME[@VERSION]", "include this trainer's options, defaults and config keys", "--trainer")
 @TRAINERS_FROM
 @text_or_json
@@ -557,7 +558,7 @@ def knobs() -> None:
     ("sftui explain", "all of them"),
     module="help",
 )
-@click.argument("code", required=False)
+@click.argument("code", required=False, shell_complete=completes)
 def explain() -> None:
     """Explain what CODE means, when it is harmless and what repairs it; without CODE, list all codes."""
 
@@ -569,9 +570,20 @@ def explain() -> None:
     ("sftui help check", "the options of a command"),
     module="help",
 )
-@click.argument("topic", nargs=-1)
+@click.argument("topic", nargs=-1, shell_complete=completes)
 def help_() -> None:
     """Read a help page, offline. TOPIC is a page, a command or the code of a finding; without it, list the pages."""
+
+
+@command(
+    LEARN,
+    "print the script with which your shell completes sftui",
+    ('eval "$(sftui completion bash)"', "in ~/.bashrc, or zsh in ~/.zshrc"),
+    ("sftui completion fish > ~/.config/fish/completions/sftui.fish", "once, for fish"),
+)
+@click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
+def completion() -> None:
+    """Print the script with which SHELL completes commands, options, trainers, knobs and finding codes."""
 
 
 @command(
@@ -626,6 +638,10 @@ command costs is not ours to bound, nor may it be started again."""
 def run(words: list[str], *, watched: bool = False, debug: bool = False, started: IdleWorker | None = None) -> int:
     """Run the command that `words` name, else the inspector; its exit code. `watched`: see `cli.supervising`;
     `started` is the worker that the inspector may take."""
+    if not words and (asked := os.environ.get("_SFTUI_COMPLETE")):
+        from sftui.cli.completion import complete
+
+        return complete(asked, COMMANDS, inspect)
     command: HelpCommand = inspect
     rest = words
     if words and words[0] in COMMANDS:

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from sftui.session.declared import DATA, FINDINGS, OTHER, RECIPE, TOKENIZER, USUAL
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -42,11 +45,20 @@ def with_parameters(command: F, *parameters: click.Parameter) -> F:
     return command
 
 
+def completes(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """What a shell may complete for a parameter."""
+    if isinstance(param.type, (click.Choice, click.IntRange, click.FloatRange)):
+        return param.type.shell_complete(ctx, param, incomplete)
+    from sftui.cli.completion import values
+
+    return values(param.name or "", incomplete)
+
+
 class Option(click.Option):
     """An option in one of the GROUPS, with what the help says of it; it decorates each command that has it."""
 
     def __init__(self, group: str, metavar: str | None, text: str, *names: str, **attributes: Any) -> None:
-        super().__init__(names, metavar=metavar, help=text, **attributes)
+        super().__init__(names, metavar=metavar, help=text, shell_complete=completes, **attributes)
         self.group = group
 
     def __call__(self, command: F) -> F:

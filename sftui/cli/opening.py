@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from sftui.cli.grouped import Option, with_parameters
+from sftui.cli.grouped import Option, completes, with_parameters
 from sftui.cli.terminal import narrate
 from sftui.errors import RecipeError, SourceError
 from sftui.session.declared import RECIPE, OptionDeclaration
@@ -52,7 +52,7 @@ _DECLARED = {field.name: _declare(field) for field in fields(OptionDeclaration)}
 serving_option, where_option = _DECLARED.pop("serve"), _DECLARED.pop("where")
 _DEBUG = _DECLARED.pop("debug")
 OPENING: tuple[click.Parameter, ...] = (
-    click.Argument(["data"], nargs=-1, metavar="DATA|CONFIG…"),
+    click.Argument(["data"], nargs=-1, metavar="DATA|CONFIG…", shell_complete=completes),
     *_DECLARED.values(),
     TRAINERS_FROM,
     _DEBUG,
