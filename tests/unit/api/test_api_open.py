@@ -91,7 +91,7 @@ def test_batches_are_padded_and_hold_what_trains() -> None:
         assert [length for batch in batches for length in batch.lengths] == [len(row) for row in rows]
         for batch in batches:
             assert {len(one) for one in batch.input_ids} == {max(batch.lengths)}
-        with pytest.raises(sftui.SftuiError, match="a batch of 0 rows"):
+        with pytest.raises(sftui.SftuiError, match="a batch cannot have 0 rows"):
             data.batches(0)
 
 
