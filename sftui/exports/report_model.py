@@ -161,7 +161,7 @@ class AuditReport:
         """What the finding or its rule says to do; "" for a fix of the recipe that was tried and does not help."""
         fix = finding.fix
         left = fix if cured is None else cured.fix
-        if left is not None and left.in_words and (cured is None or cured.repairs is not None):
+        if left is not None and left.in_words and (cured is None or cured.repairs is not None or not cured.declined):
             return left.title
         if cured is not None and fix is not None:
             return f"{NO_FIX}{cured.declined[0]}" if cured.declined else ""
