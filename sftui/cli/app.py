@@ -578,8 +578,8 @@ def help_() -> None:
 @command(
     LEARN,
     "print the script with which your shell completes sftui",
-    ('eval "$(sftui completion bash)"', "in ~/.bashrc, or zsh in ~/.zshrc"),
-    ("sftui completion fish > ~/.config/fish/completions/sftui.fish", "once, for fish"),
+    ("sftui completion bash", 'what `eval "$(sftui completion bash)"` in ~/.bashrc runs; zsh likewise'),
+    ("sftui completion fish", "for ~/.config/fish/completions/sftui.fish"),
 )
 @click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
 def completion() -> None:

@@ -78,7 +78,7 @@ def test_text_is_one_span_of_no_message() -> None:
 
 
 def test_ids_are_not_rendered() -> None:
-    with pytest.raises(TemplateError, match="not rendered"):
+    with pytest.raises(TemplateError, match="cannot be rendered"):
         render(
             Conversation(Kind.TOKENS, "tokens", input_ids=(1,)),
             None,

@@ -273,7 +273,7 @@ def test_fractions_of_a_file_that_is_written_anew_have_ten_decimals(
     assert (made["x"], made["y"][0]["z"], made["n"]) == back
     notes = () if reading is None else notes_on(rows, reading, "trl@1.16", "TRL")
     assert len(notes) == (back[0] == 52.5200066)
-    assert all("comes to TRL as" in note and note.endswith("with ten decimals") for note in notes)
+    assert all("reaches TRL as" in note and note.endswith("with ten decimals") for note in notes)
 
 
 @pytest.mark.parametrize(

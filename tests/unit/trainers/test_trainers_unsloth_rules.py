@@ -107,7 +107,7 @@ def test_the_first_row_decides_on_the_bos_of_all() -> None:
     [
         ([{"messages": TURNS}], {"formatting_func": True}, "formatting_func"),
         ([{"body": "a"}], {}, "formatting_func"),
-        ([{"text": "a"}], {"text_from": "text"}, "no list of messages"),
+        ([{"text": "a"}], {"text_from": "text"}, "does not contain a list of messages"),
         ([{"image": "x", "text": "a"}], {}, "images"),
     ],
 )
@@ -386,11 +386,11 @@ SHARED = [{"from": "human", "value": "Hello"}, {"from": "gpt", "value": "Hi."}]
     ("row", "options", "found"),
     [
         ({"conversations": SHARED}, {"text_from": "conversations", "standardize": True}, "sharegpt"),
-        ({"messages": TURNS}, {"text_from": "messages", "standardize": True}, "the column `conversations` alone"),
+        ({"messages": TURNS}, {"text_from": "messages", "standardize": True}, "only the column `conversations`"),
         (
             {"conversations": [{**SHARED[0], "x": "y"}]},
             {"text_from": "conversations", "standardize": True},
-            "wants two",
+            "expects two",
         ),
         ({"conversations": [{"from": "gpt", "value": 3}]}, {"text_from": "conversations", "standardize": True}, "text"),
         (

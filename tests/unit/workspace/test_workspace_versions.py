@@ -85,7 +85,7 @@ def test_without_an_environment_the_ids_are_those_that_the_version_is_recorded_t
     for mode in ("provisional", "proven"):
         loaded = load(odd, options(data), mode)
         (note,) = version_notes(loaded.facts)
-        assert note.startswith(f"the ids are those of transformers {OTHER}, loaded as recorded: by LlamaTok")
+        assert note.startswith(f"the ids are those of transformers {OTHER}, loaded as recorded: with LlamaTok")
         assert (loaded.facts.transformers, loaded.facts.state) == (OTHER, "proven")
         assert version_words(loaded.facts) == f"ids of transformers {OTHER}"
         assert loaded_by(odd, loaded.facts) == "LlamaTokenizer"
