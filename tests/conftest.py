@@ -53,8 +53,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Of a test that is marked `one_of(n)`, one case in n is for the test command, at least one, the others for the
-    lane `long`. Of the cases of one test in that lane one in SFTUI_LONG_EACH is tried, at least one: two in `.ci/run`,
-    each night all."""
+    lane `long`. Of the cases of one test in that lane one in SFTUI_LONG_EACH is tried, at least one: one in three in
+    `.ci/run`, each night all."""
     for (_, of), cases in _by_test(items, _sampled).items():
         for item in cases[math.ceil(len(cases) / of) :]:
             item.add_marker(pytest.mark.long)

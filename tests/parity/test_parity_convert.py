@@ -7,6 +7,7 @@ it must raise what sftui says that it raises. What it makes of the converted row
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -36,6 +37,8 @@ HELD = {trainer: module_of(trainer, "convert") for trainer in having("convert")}
 CASES = [
     (trainer, name, told) for trainer, held in HELD.items() for name, told in (*held.FILES.items(), *held.MADE.items())
 ]
+TRIED = CASES[:: int(os.environ.get("SFTUI_PARITY_EACH") or 1)]
+"""Each goes through a trainer twice, whole: of all the share that `SFTUI_PARITY_EACH` asks for."""
 PARQUET = ("gsm8k_test.jsonl", "sharegpt", "two calls behind a thought", "calls and tools as text")
 """What is also written as Parquet, for the trainer that reads nothing else."""
 
@@ -87,7 +90,7 @@ def material(name: str, shared: Path, folder: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("trainer", "name", "told"), CASES, ids=[f"{trainer}-{name}" for trainer, name, _ in CASES])
+@pytest.mark.parametrize(("trainer", "name", "told"), TRIED, ids=[f"{trainer}-{name}" for trainer, name, _ in TRIED])
 def test_a_trainer_makes_of_converted_rows_what_it_made_of_them(
     trainer: str, name: str, told: str, runners: Runners, shared: Path, tmp_path: Path, capsys: Any
 ) -> None:

