@@ -38,7 +38,7 @@ def test_the_real_trainer_does_what_is_said_of_it(
     monkeypatch.chdir(tmp_path)
     runs = [words_of(run) for run in case["runs"]]
     words = next((run for run in runs if run[0] == "check"), runs[0])
-    for option in ("--select", "--view"):
+    for option in ("--select", "--view", "--serve"):
         if option in words:
             del words[(at := words.index(option)) : at + 2]
     with pytest.raises(SystemExit) as ended:

@@ -292,6 +292,7 @@ def graph(look: RowLook) -> Iterator[Fault]:
     by_id: dict[str, int] = {}
     made: set[str] = set()
     called_at, unanswered = -1, None
+    first_text: int | None = None
 
     def reported(what: str, number: int, evidence: str, severity: Severity | None = None) -> Fault:
         return Fault(what, shown(evidence), message=number, severity=severity)
@@ -304,9 +305,11 @@ def graph(look: RowLook) -> Iterator[Fault]:
             yield reported(wrong[0], number, wrong[1])
         if role == "tool" or (kind is MessageKind.RESULT and role in look.context.traits.own_roles):
             call_id = message.data.get("tool_call_id")
-            if not open_calls and called_at < 0 and not _calls_in_text(look, number):
-                what = f"message {number} is a tool result, but no tool was called before it"
-                yield reported(what, number, text_of(message))
+            if not open_calls and called_at < 0:
+                first_text = _first_call_in_text(look) if first_text is None else first_text
+                if first_text >= number:
+                    what = f"message {number} is a tool result, but no tool was called before it"
+                    yield reported(what, number, text_of(message))
             if isinstance(call_id, str) and made:
                 what = f"the result in message {number} answers the call {shown(call_id, 40)}"
                 if call_id not in made:
@@ -363,12 +366,14 @@ def _malformed(message: Message, number: int, calls: Sequence[Call], known: froz
     return None if twice is None else (f"two calls of message {number} have the same id", twice)
 
 
-def _calls_in_text(look: RowLook, number: int) -> bool:
-    """Whether an earlier answer writes its call as text, as ShareGPT sets and ReAct prompts do, or has one in the row
-    that the trainer leaves behind."""
-    answers = [str(message.content) for message in look.messages[:number] if message.role == "assistant"]
-    unread = any(raw_message(look, earlier).get("tool_calls") for earlier in range(number))
-    return unread or any(mark in text for text in answers for mark in _CALL_MARKS)
+def _first_call_in_text(look: RowLook) -> int:
+    """The first message that writes its call as text, as ShareGPT sets and ReAct prompts do, or has one in the row that
+    the trainer leaves behind; their number where none does."""
+    for number, message in enumerate(look.messages):
+        text = str(message.content) if message.role == "assistant" else ""
+        if raw_message(look, number).get("tool_calls") or any(mark in text for mark in _CALL_MARKS):
+            return number
+    return len(look.messages)
 
 
 CON009 = major(

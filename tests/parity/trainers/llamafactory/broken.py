@@ -35,7 +35,7 @@ BROKEN = (
     ),
     Broken(
         "llamafactory@0.9",
-        "TPL006",
+        "TRU006",
         changes={"render.template": "llamafactory/qwen"},
         rows=NEIGHBOURS,
         repair="merge-neighbours",
