@@ -6,7 +6,7 @@
     data/<name>.jsonl               the rows of a case, as both the trainer and sftui read them
     results/<trainer>-<version>/<case>.jsonl   what the real trainer made of them (see `exchange`)
 
-`SFTUI_PARITY_EACH=6` takes every sixth row of cases that have many, as `.ci/run` does; without it every row counts.
+`SFTUI_PARITY_EACH=8` takes every eighth row of cases that have many, as `.ci/run` does; without it every row counts.
 """
 
 from __future__ import annotations

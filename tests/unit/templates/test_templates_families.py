@@ -1,6 +1,7 @@
 """Every real template without generation tags gets them: the same text, and a mask that independent methods draw too.
 
-Issue 4, what it must show 5. In the ordinary run on some rows of each dataset, with marker parity on all of them.
+Issue 4, what it must show 5. In the ordinary run on some rows of each dataset, with marker parity on all of them,
+of each file at most 1,000 / SFTUI_PARITY_EACH where that is more than 1.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ SHARED = Path(os.environ.get("SFTUI_SHARED", Path(__file__).resolve().parents[4]
 TEMPLATES = all_templates(SHARED) if SHARED.is_dir() else {}
 UNTAGGED = [name for name, source in TEMPLATES.items() if not re.search(r"\{%-?\s*generation\s*-?%\}", source)]
 SPECIAL: dict[str, str | list[str]] = {"bos_token": "<s>", "eos_token": "</s>"}
-SOME, ALL = 4, 1_000_000
+EACH = int(os.environ.get("SFTUI_PARITY_EACH") or 1)
+SOME, ALL = 4, 1_000_000 if EACH == 1 else 1_000 // EACH
 LONGEST = 24
 """Messages of a conversation that the three methods are asked about, as GEN000 does; the proof itself takes any
 number."""
