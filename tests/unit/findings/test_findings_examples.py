@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -58,7 +59,8 @@ def _section(code: str) -> str:
         lines += [f"{code} {'more' if number else 'bad'}", *_places(made, code)]
         if beside := sorted(made.codes - {code}):
             lines.append(f"  beside {', '.join(beside)}")
-    return "\n".join(line.rstrip() for line in lines) + "\n"
+    text = "\n".join(line.rstrip() for line in lines) + "\n"
+    return text.replace(f"{date.today()}", "TODAY")
 
 
 @pytest.fixture(scope="module")
