@@ -19,6 +19,7 @@ from sftui.values import late, lazy, value_class, with_fields
 
 if TYPE_CHECKING:  # it is not needed before the first paint
     from sftui.flat import Flat, Ranges
+    from sftui.places import Place
     from sftui.runs import Runs
 
 IGNORE_INDEX = -100
@@ -130,6 +131,13 @@ class Message:
     origin: str = ""
     trained: bool | None = None
     weight: float | None = None
+
+    @property
+    def place(self) -> Place:
+        """`origin` as the steps to it."""
+        from sftui.places import place_in  # which the first screen does not need
+
+        return place_in(self.origin)
 
     @property
     def role(self) -> str:

@@ -14,6 +14,7 @@ from sftui.errors import RecipeError, SftuiError
 from sftui.findings.rule import TO_MESSAGES
 from sftui.flat import overlap
 from sftui.model import Inspection, Kind, Message, Part
+from sftui.places import value_at
 from sftui.repairs.catalogue import REPAIRS
 from sftui.repairs.run import DROPPING
 from sftui.session.opened import HEAVY, OpenData
@@ -179,13 +180,10 @@ def _is_answer(was: Inspection, now: Inspection, message: int, answering: Contai
 
 def _is_left_out(found: Inspection, message: Message) -> bool:
     """Whether a row asks that a message is not trained, also under a key that its trainer does not read."""
-    column, _, place = message.origin.removesuffix("]").rpartition("[")
-    turns = found.row.data.get(column) if isinstance(found.row.data, Mapping) else None
-    turn = (
-        turns[int(place)]
-        if isinstance(turns, (list, tuple)) and place.isdecimal() and int(place) < len(turns)
-        else None
-    )
+    try:
+        turn = value_at(found.row.data, message.place)
+    except (LookupError, TypeError):
+        return False
     return isinstance(turn, Mapping) and any(not on for on, _, _ in switches(turn))
 
 

@@ -7,10 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from rows_worker import chats, write_chats
+from rows_worker import chats, usual, write_chats
 from tui_driver import SIZES, check_golden, running
 
+from sftui.recipe import changed
+from sftui.trainers import preset
 from sftui.tui.commands import edits
+from sftui.views.words import message_of
 from sftui.workspace import OpenOptions
 
 Editor = Callable[[str], str | None]
@@ -94,6 +97,22 @@ async def test_the_text_of_the_message_under_the_cursor_is_edited(written: list[
         assert seen[0] == "Paris is the capital of France." and seen[1:] in ([], ["What is the capital of France?"])
         record = json.loads(driven.workspace.repairs[0].split(" ", 3)[3])
         assert record["messages"][1]["content"] == "Paris is the capital of France. Indeed."
+
+
+async def test_the_text_of_an_earlier_pair_is_edited(tmp_path: Path, written: list[Editor]) -> None:
+    path = tmp_path / "pairs.jsonl"
+    row = {"instruction": "And now?", "input": "", "output": "Now this.", "history": [["Before?", "Before that."]]}
+    path.write_text(json.dumps(row) + "\n")
+    recipe = changed(preset("llamafactory@0.9"), "render.template", "llamafactory/qwen")
+    written.append(str.upper)
+    async with running((120, 36), options=OpenOptions((str(path),), recipe=usual(recipe))) as driven:
+        inspection = driven.main.panes.tokens.inspection
+        assert inspection is not None and inspection.tokens is not None
+        said = [message_of(inspection, at) for at in range(len(inspection.tokens))]
+        at = next(at for at, one in enumerate(said) if one is not None and one.content == "Before that.")
+        await driven.press("home", *str(at), "right", "e", "m", "a")
+        record = json.loads(driven.workspace.repairs[0].split(" ", 3)[3])
+        assert record == {**row, "history": [["Before?", "BEFORE THAT."]]}
 
 
 async def test_nothing_is_edited_where_nothing_changed_or_nothing_came_back(written: list[Editor]) -> None:

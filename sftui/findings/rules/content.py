@@ -362,7 +362,7 @@ def history_of_keys(look: RowLook) -> Iterator[Fault]:
     """CON014: the trainer unpacks each pair of the history, and a mapping gives the names of its keys."""
     unpacked: Mapping[int, str] = look.conversation.extra.get(UNPACKED, {})
     for number, what in unpacked.items():
-        at = next((i for i, one in enumerate(look.messages) if one.origin.endswith(f"[{number}]")), None)
+        at = next((i for i, one in enumerate(look.messages) if one.place[-1:] == (number,)), None)
         if at is None or at + 1 >= len(look.messages):
             continue
         pair = " and ".join(f"`{shown(str(look.messages[i].content), 40)}`" for i in (at, at + 1))

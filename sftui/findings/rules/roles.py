@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from sftui.findings.shapes import clipped
 from sftui.findings.words import TextIndex, text_of
 from sftui.model import NOWHERE, Conversation, Inspection, Part, Stage
 from sftui.nearest import nearest
+from sftui.places import value_at
 from sftui.recipe import Recipe, get
 from sftui.trainers import trainer_named
 from sftui.trainers.traits import Effect, MessageKind
@@ -25,7 +25,6 @@ from sftui.trainers.traits import Effect, MessageKind
 _ALIASES = {name: role for name, role in ROLE_ALIASES.items() if name not in KNOWN_ROLES}
 _TURNS = ("user", "assistant")
 _ORDERS = ("system", "developer")
-_PLACE = re.compile(r"\[(\d{1,9})\]\Z")
 
 
 ROL001 = fatal(
@@ -149,10 +148,11 @@ def roleless(look: RowLook) -> Iterator[Fault]:
 
 def raw_message(look: RowLook, number: int) -> Mapping[str, Any]:
     """A message as the row holds it, with the keys that the trainer leaves behind; empty where it stands elsewhere."""
-    place = _PLACE.search(look.messages[number].origin)
-    items = look.raw_messages if place else None
-    at = int(place[1]) if place else 0
-    item = items[at] if items is not None and at < len(items) else None
+    items, at = look.raw_messages, look.messages[number].place[-1:]
+    try:
+        item = value_at(items, at) if at else None
+    except (LookupError, TypeError):
+        return {}
     return item if isinstance(item, Mapping) else {}
 
 

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sftui.places import Place, with_texts
+
 _TEXT_KEYS = ("content", "reasoning_content", "thinking", "reasoning")
 _PART_KEYS = ("text", "content", "value")
 _OPENS, _CLOSES = "<think>", "</think>"
@@ -20,7 +22,7 @@ class Slot:
     Slots of one path stand one after the other.
     """
 
-    path: tuple[str | int, ...]
+    path: Place
     text: str
     before: str = ""
 
@@ -93,11 +95,11 @@ def make_mark(text: str, seed: str) -> str:
 
 def with_marks(message: Mapping[str, Any], slots: Slots, mark: str, index: int) -> Mapping[str, Any]:
     """The message with every text that is not blank replaced by `mark`, its own and the slot's number."""
-    texts: dict[tuple[str | int, ...], str] = {}
+    texts: dict[Place, str] = {}
     for number, slot in enumerate(slots.slots):
         said = f"{mark}{index}x{number}y" if slot.text.strip() else slot.text
         texts[slot.path] = texts.get(slot.path, "") + slot.before + said
-    return _with(message, texts)  # type: ignore[no-any-return]
+    return with_texts(message, texts)  # type: ignore[no-any-return]
 
 
 def read_marked(text: str, skeleton: str, mark: str, slots: Sequence[Slots]) -> list[tuple[int, int, int]] | None:
@@ -156,7 +158,7 @@ def stands_in(text: str, stretch: str) -> bool:
     return any(form in stretch for form in forms(text))
 
 
-def _thought(path: tuple[str | int, ...], text: str) -> list[Slot]:
+def _thought(path: Place, text: str) -> list[Slot]:
     """A text as one slot, or as two where it opens with a thought, which templates cut out, move or wrap anew."""
     # By hand: a pattern with white space on either side of its parts takes the cube of a long blank stretch.
     blank = len(text) - len(text.lstrip())
@@ -184,7 +186,7 @@ def _parts(key: str, parts: Sequence[Any]) -> Iterator[Slot]:
                     yield Slot((key, number, name), part[name])
 
 
-def _leaves(value: Any, depth: int) -> Iterator[tuple[tuple[str | int, ...], str]]:
+def _leaves(value: Any, depth: int) -> Iterator[tuple[Place, str]]:
     if depth > 12:
         return
     items: Any = value.items() if isinstance(value, Mapping) else enumerate(value)
@@ -194,15 +196,3 @@ def _leaves(value: Any, depth: int) -> Iterator[tuple[tuple[str | int, ...], str
         elif isinstance(item, (Mapping, list, tuple)):
             for path, text in _leaves(item, depth + 1):
                 yield (key, *path), text
-
-
-def _with(value: Any, texts: Mapping[tuple[str | int, ...], str]) -> Any:
-    """The value with each text at its path, every level copied once however many texts it holds."""
-    if () in texts:
-        return texts[()]
-    below: dict[str | int, dict[tuple[str | int, ...], str]] = {}
-    for path, text in texts.items():
-        below.setdefault(path[0], {})[path[1:]] = text
-    if isinstance(value, Mapping):
-        return {key: _with(item, below[key]) if key in below else item for key, item in value.items()}
-    return [_with(item, below[number]) if number in below else item for number, item in enumerate(value)]

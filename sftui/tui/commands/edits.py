@@ -6,9 +6,8 @@ Edits are kept with the review marks, so that no end of the program loses one; t
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
 from sftui.model import Row
@@ -23,10 +22,8 @@ from sftui.views.words import message_of
 from sftui.workspace.marks import EDITED
 
 if TYPE_CHECKING:
+    from sftui.places import Place
     from sftui.repairs.model import Data
-
-_STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
-_PATH = re.compile(r"[^.\[\]+ ]+(?:\[\d+\])*")
 
 
 @Command("edit.row", ("e e",), "edit the row", "Review")
@@ -57,24 +54,24 @@ def edit_row(here: Inspector, count: int | None) -> None:
 @Command("edit.message", ("e m",), "edit the message", "Review")
 def edit_message(here: Inspector, count: int | None) -> None:
     """Edit the text of the message under the cursor in $VISUAL or $EDITOR; a keeps the edit."""
+    from sftui.places import value_at, with_texts
+
     stored, record = _stored(here)
     inspection = here.panes.tokens.inspection
     message = message_of(inspection, here.panes.tokens.state.cursor) if inspection is not None else None
     whole = "ee edits the whole row"
     if message is None or record is None:
         raise SftuiError("no message of the row is under the cursor", fix=whole)
-    origin = message.origin if _PATH.fullmatch(message.origin) else ""
-    path = [int(at) if at else name for name, at in _STEP.findall(origin)]
     try:
-        place = _text_place(record, path, message.data.get("content"))
+        place = _text_place(record, message.place, message.data.get("content"))
     except (LookupError, TypeError):
         raise SftuiError("the text of this message is not one text of the row", fix=whole) from None
-    text: str = _at(record, place)
+    text: str = value_at(record, place)
     written = in_editor(here, text, f"row{stored.index}-{message.role}.txt")
     if written is not None:
         if written.endswith("\n") and not text.endswith("\n"):
             written = written[:-1]  # which editors put at the end of a file
-        _preview(here, stored, record, _with(record, place, written))
+        _preview(here, stored, record, with_texts(record, {place: written}))
 
 
 def _as_json(record: Data) -> str:
@@ -96,30 +93,18 @@ def _stored(here: Inspector) -> tuple[Row, Data | None]:
     return row, read_edit(name).record if name is not None else row.data
 
 
-def _text_place(record: Data, path: list[str | int], content: object) -> list[str | int]:
-    """The way to the text of a message: what the path leads to, or the one value in it that is the message's text."""
-    item = _at(record, path) if path else None
+def _text_place(record: Data, place: Place, content: object) -> Place:
+    """Where the text of a message is: at its place, or the one of the values there that is that text."""
+    from sftui.places import value_at
+
+    item = value_at(record, place) if place else None
     if isinstance(item, str):
-        return path
-    keys = [key for key, value in item.items() if isinstance(value, str) and value == content] if item else []
-    return [*path, "content" if "content" in keys else keys[0]]
-
-
-def _at(value: Any, path: list[str | int]) -> Any:
-    for step in path:
-        value = value[step]
-    return value
-
-
-def _with(value: Any, path: list[str | int], text: str) -> Any:
-    """The value with another text where the path leads to."""
-    if not path:
-        return text
-    step, *rest = path
-    inner = _with(value[step], rest, text)
-    if isinstance(value, Mapping):
-        return {**value, step: inner}
-    return [inner if at == step else item for at, item in enumerate(value)]
+        return place
+    values = item.items() if isinstance(item, Mapping) else enumerate(item or ())
+    keys = [key for key, value in values if isinstance(value, str) and value == content]
+    if len(keys) > 1 and "content" not in keys:
+        raise LookupError
+    return (*place, "content" if "content" in keys else keys[0])
 
 
 def _preview(here: Inspector, stored: Row, record: Data | None, now: Data) -> None:
