@@ -185,6 +185,13 @@ def inspect(started: IdleWorker | None, /, row: int, theme: str | None, no_mouse
     return open_inspector(given, row, ScreenOptions(theme, not no_mouse, started), COMMANDS)
 
 
+def samples_named(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """What a shell may complete for the name of a bundled sample."""
+    from sftui.cli.inspector import samples
+
+    return [name for name in samples() if name.startswith(incomplete)]
+
+
 @command(
     LOOK,
     "open the inspector on bundled data, offline",
@@ -192,7 +199,7 @@ def inspect(started: IdleWorker | None, /, row: int, theme: str | None, no_mouse
     ("sftui demo sharegpt", "other rows, without the tour"),
     module="inspector",
 )
-@click.argument("name", required=False, shell_complete=completes)
+@click.argument("name", required=False, shell_complete=samples_named)
 @Option(USUAL, "NAME", "use this tokenizer instead of the sample's own", "-t", "--tokenizer")
 @theme_option
 @no_mouse

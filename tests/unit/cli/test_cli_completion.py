@@ -40,6 +40,8 @@ def words(line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
         ("sftui explain PAC00", ["PAC001", "PAC002"]),
         ("sftui help lab", ["labels"]),
         ("sftui knobs mask.ru", ["mask.rule"]),
+        ("sftui demo te", ["text"]),
+        ("sftui demo mask", []),
         ("sftui completion f", ["fish"]),
         ("sftui envs re", ["remove"]),
         ("sftui check --max-length 5", []),
