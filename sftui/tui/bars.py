@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
 
 from sftui.text import cell_width, clip, many, visible
@@ -117,7 +116,8 @@ def _rules_cells(status: Status, width: int, key: str) -> Line:
     state = "tokenizer verified" if status.state == "proven" else ""
     right = ", ".join(filter(None, (state, status.version)))
     notes = f"{many(status.notes, 'note')} ({key})" if status.notes else ""
-    marks, letters = status.marks, " ".join(f"{count}{word[0].upper()}" for count, word in _counted(status.marks))
+    marks = ", ".join(f"{count:,} {mark}" for mark, count in status.marks)
+    letters = " ".join(f"{count}{mark[0].upper()}" for mark, count in status.marks)
     ways = (
         ((visible(status.source), status.rule, marks, notes), right),
         ((status.rule, marks, notes), right),
@@ -131,12 +131,6 @@ def _rules_cells(status: Status, width: int, key: str) -> Line:
             break
     builder = LineBuilder().add(f" {clip(left, max(width - 3 - cell_width(shown), 0))}", Role.DIM)
     return builder.pad_to(width - cell_width(shown) - 1).add(shown, Role.DIM).line()
-
-
-def _counted(marks: str) -> Iterator[tuple[str, str]]:
-    for part in filter(None, marks.split(", ")):
-        count, word = part.split(" ")
-        yield count, word
 
 
 _STATES = {

@@ -85,7 +85,7 @@ class Status(NamedTuple):
     """What the two lines at the top say; `state` is loading, provisional, proven, corrected or failed, `version` whose
     ids are shown where they are not those of the transformers that runs sftui, `verdict` what the row's findings come
     to, `found` how many errors and warnings they are (None: not known yet), `ends` those of `RowSummary`, `notes` how
-    many there are to read."""
+    many there are to read, `marks` how many rows have which mark."""
 
     source: str = ""
     row: int = 0
@@ -101,7 +101,7 @@ class Status(NamedTuple):
     order: str = ""
     repaired: str = ""
     mark: str = ""
-    marks: str = ""
+    marks: tuple[tuple[str, int], ...] = ()
     data: str = ""
     side: str = ""
     version: str = ""
@@ -455,7 +455,7 @@ class State(NamedTuple):
     def status_line(self, notes: int, pending: str) -> Status:
         """The status with what follows of it: the row's mark and what is wrong with the data."""
         of_row = self.status._replace(mark=mark_words(self.mark), data=self.reading.data)
-        return of_row._replace(marks=self.kept.marks.words, notes=notes, pending=pending)
+        return of_row._replace(marks=tuple(self.kept.marks.counts.items()), notes=notes, pending=pending)
 
     @property
     def row(self) -> int:

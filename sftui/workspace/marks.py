@@ -107,15 +107,15 @@ class RowMarks:
         beyond = [marked for marked in rows if (marked > row if forward else marked < row)] or rows
         return beyond[0 if forward else -1] if beyond else None
 
-    def counts(self) -> dict[str, int]:
-        """How many rows of each kind, and with notes; only what there is."""
+    @lazy
+    def counts(self) -> Mapping[str, int]:
+        """How many rows of each kind, with notes and edited; only what there is."""
         found = Counter(what for mark in self.of.values() for what in _is(mark))
         return {what: found[what] for what in (*KINDS, NOTED, EDITED) if found[what]}
 
-    @lazy
     def words(self) -> str:
         """`3 keep, 1 drop, 2 noted`."""
-        return ", ".join(f"{count:,} {what}" for what, count in self.counts().items())
+        return ", ".join(f"{count:,} {what}" for what, count in self.counts.items())
 
     def to_text(self) -> str:
         """A line of JSON a row, in their order."""

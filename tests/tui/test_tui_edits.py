@@ -54,7 +54,7 @@ async def test_an_edit_is_kept_undone_and_there_again(data: Path, written: list[
     async with running((120, 36), options=options) as driven:
         await driven.press("e", "e", "a")
         assert "Lyon is not" in driven.text and "*repaired" in driven.lines[0]
-        assert driven.main.state.kept.marks.words == "1 edited" and "1 edited" in driven.lines[1]
+        assert driven.main.state.kept.marks.words() == "1 edited" and "1 edited" in driven.lines[1]
         await driven.press("u")
         assert "Paris is" in driven.text and not driven.main.state.kept.marks
         await driven.press("U")
@@ -128,7 +128,7 @@ async def test_edits_and_marks_are_exported(data: Path, tmp_path: Path, written:
     written.append(france)
     async with running((120, 36), options=OpenOptions((str(data),))) as driven:
         await driven.press("e", "e", "a", "+", "+", "_", "!")
-        assert driven.main.state.kept.marks.words == "2 keep, 1 drop, 1 flag, 1 edited"
+        assert driven.main.state.kept.marks.words() == "2 keep, 1 drop, 1 flag, 1 edited"
         assert driven.main.state.row == 4
         target = tmp_path / "kept.jsonl"
         listed = await driven.press("x")
@@ -146,9 +146,9 @@ async def test_one_key_marks_and_goes_on() -> None:
         assert driven.main.state.row == 3 and driven.said == "row 2: drop"
         assert "2 keep, 1 drop" in driven.lines[1]
         await driven.press("g", "g", "+")
-        assert driven.main.state.kept.marks.words == "2 keep, 1 drop", "kept again is no toggle"
+        assert driven.main.state.kept.marks.words() == "2 keep, 1 drop", "kept again is no toggle"
         await driven.press("G", "!")
-        assert "last row" in driven.said and driven.main.state.kept.marks.counts()["flag"] == 1
+        assert "last row" in driven.said and driven.main.state.kept.marks.counts["flag"] == 1
 
 
 def test_the_names_of_other_repairs_are_no_edits() -> None:

@@ -76,7 +76,7 @@ async def test_marks_survive_and_tell_when_the_data_was_changed(tmp_path: Path) 
         await driven.press("r", "d", "]", "r", "n", *"hm", "enter")
         assert driven.main.marks_file.close()
     async with running((80, 24), options=options) as driven:
-        assert driven.main.state.kept.marks.words == "1 drop, 1 noted" and driven.said == ""
+        assert driven.main.state.kept.marks.words() == "1 drop, 1 noted" and driven.said == ""
         assert "D drop" in driven.lines[0]
     os.utime(data, ns=(1, 1))
     async with running((80, 24), options=options) as driven:

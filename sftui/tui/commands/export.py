@@ -59,13 +59,13 @@ def _own(here: Inspector) -> list[tuple[str, str]]:
     dropped = len(kept.rows_with("drop"))
     changes = [*repair_titles(here.workspace.repairs), *([f"without {dropped:,} marked drop"] if dropped else [])]
     data = [("data", f"a new file with the repaired rows ({', '.join(changes)}), and a log")] if changes else []
-    counts = kept.counts()
+    counts = kept.counts
     some = [
         (f"{kind} rows", f"a new file with the {many(counts[kind], 'row')} marked {kind} alone, and a log")
         for kind in KINDS
         if kind in counts
     ]
-    return [*data, *([("marks", f"the review marks as JSON lines: {kept.words}")] if kept else []), *some]
+    return [*data, *([("marks", f"the review marks as JSON lines: {kept.words()}")] if kept else []), *some]
 
 
 def _where(here: Inspector, target: str) -> None:

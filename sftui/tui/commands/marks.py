@@ -35,7 +35,7 @@ def load(here: Inspector) -> None:
         notes.say_own(here)
     if here.marks_file.stale:
         here.say(
-            f"the data changed after its rows were marked ({marks.words}): check whether the marks still fit",
+            f"the data changed after its rows were marked ({marks.words()}): check whether the marks still fit",
             Role.WARNING,
         )
 
@@ -158,7 +158,7 @@ def lines(here: Inspector, width: int) -> tuple[Line, ...]:
     marks = here.state.kept.marks
     if not marks:
         return ()
-    words = f"  {marks.words}"
+    words = f"  {marks.words()}"
     return (*wrap(line(("Review marks", Role.TITLE), words, ("  F lists them, x exports", Role.DIM)), width), ())
 
 
@@ -168,10 +168,10 @@ def lines(here: Inspector, width: int) -> tuple[Line, ...]:
 def export(here: Inspector) -> None:
     """Ask for a file and write the marks into it."""
     name = file_next_to(here.workspace.options.paths[0], "marks")
-    here.ask(f"file for the review marks ({here.state.kept.marks.words})", partial(_export, here), value=name)
+    here.ask(f"file for the review marks ({here.state.kept.marks.words()})", partial(_export, here), value=name)
 
 
 def _export(here: Inspector, name: str) -> None:
     marks = here.state.kept.marks
     written = write(here, marks.to_text(), name)
-    here.say(f"{written}: {marks.words} · sftui repair --marks makes the edits and skips the rows marked drop")
+    here.say(f"{written}: {marks.words()} · sftui repair --marks makes the edits and skips the rows marked drop")

@@ -22,7 +22,7 @@ def test_marks_are_toggled_noted_and_counted() -> None:
         and MARKS.get(0).glyph == ""
     )
     assert MARKS.rows_with() == (1, 3, 9) and MARKS.rows_with("drop") == (3,) and MARKS.rows_with("noted") == (3, 9)
-    assert MARKS.counts() == {"keep": 1, "drop": 1, "noted": 2} and MARKS.words == "1 keep, 1 drop, 2 noted"
+    assert MARKS.counts == {"keep": 1, "drop": 1, "noted": 2} and MARKS.words() == "1 keep, 1 drop, 2 noted"
     assert MARKS.toggled(3, "drop").get(3) == Mark("", "cut off"), "the note stays"
     assert MARKS.toggled(3, "flag").get(3) == Mark("flag", "cut off")
     assert len(MARKS.toggled(1, "keep")) == 2 and len(MARKS.noted(9, "")) == 2
@@ -142,7 +142,7 @@ def test_an_edit_is_in_the_file_before_anything_else_happens(tmp_path: Path) -> 
     options, name = OpenOptions((str(data),)), "edit 3 abc {}"
     MarksFile(options, folder=tmp_path / "marks").keep(3, Mark("flag", "", name))
     there = MarksFile(options, folder=tmp_path / "marks").load()
-    assert there.get(3) == Mark("flag", "", name) and there.edits() == (name,) and there.words == "1 flag, 1 edited"
+    assert there.get(3) == Mark("flag", "", name) and there.edits() == (name,) and there.words() == "1 flag, 1 edited"
     assert read_marks(there.to_text(), "m").get(3).edit == name
     with pytest.raises(ExportError, match="not a review mark"):
         read_marks(there.to_text().replace("edit 3", "edit 4"), "m")
