@@ -134,7 +134,7 @@ class AuditReport:
         What was tried and helps: a fix of the recipe, a repair of the data, and leaving rows out last. Else what the
         finding or its rule says, which nobody tried.
         """
-        cured = self.cured.get(tried_alone(finding)) or self.cured.get(tried_as(finding))
+        cured = self._tried(finding)
         cure = next(iter(cures_of(cured)), None)
         if isinstance(cure, Fix):
             return Advice(cure.trainer_keys.get(self.trainer) or cure.title, True)
@@ -167,9 +167,13 @@ class AuditReport:
             return f"{NO_FIX}{cured.declined[0]}" if cured.declined else ""
         return (fix.trainer_keys.get(self.trainer) if fix is not None else "") or fix_text(finding.code, self.trainer)
 
+    def _tried(self, finding: Finding) -> Finding | None:
+        """What was tried against a finding, be it alone or with others; None where nothing was."""
+        return self.cured.get(tried_alone(finding)) or self.cured.get(tried_as(finding))
+
     def changes(self, finding: Finding) -> tuple[RecipeChange, ...]:
         """The changes of the recipe that were tried against a finding and help."""
-        cured = self.cured.get(tried_alone(finding)) or self.cured.get(tried_as(finding))
+        cured = self._tried(finding)
         return cured.fix.changes if cured is not None and cured.fix is not None else ()
 
     def advised(self, code: FoundCode, most: int | None = None) -> Iterator[tuple[FoundFinding, Advice]]:

@@ -89,8 +89,9 @@ def counted_lines(here: Inspector, width: int) -> tuple[Line, ...]:
 
 
 def _write(here: Inspector, target: str, log: str, only: str) -> None:
-    rows = here.state.kept.marks.rows_with(only or "drop")
-    ticket = here.workspace.request_write(target, log, *(((), rows) if only else (rows,)))
+    marks = here.state.kept.marks
+    dropped, chosen = ((), marks.rows_with(only)) if only else (marks.rows_with("drop"), None)
+    ticket = here.workspace.request_write(target, log, dropped, chosen)
     here.put(here.state.kept._replace(writing=ticket))
     here.say("writing … Esc stops", Role.DIM)
 

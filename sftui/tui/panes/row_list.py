@@ -66,8 +66,10 @@ class RowList(LineView):
 
     def line_of(self, row: int) -> int | None:
         """The line of a row; None where it is filtered out."""
-        if self.order is None or self._places is not None:
-            return row if self._places is None else self._places.get(row)
+        if self.order is None:
+            return row
+        if self._places is not None:
+            return self._places.get(row)
         line = bisect_left(self.order, row)
         return line if line < len(self.order) and self.order[line] == row else None
 
