@@ -56,6 +56,7 @@ async def test_an_edit_is_kept_undone_and_there_again(data: Path, written: list[
         assert "Lyon is not" in driven.text and "*repaired" in driven.lines[0]
         assert driven.main.state.kept.marks.words() == "1 edited" and "1 edited" in driven.lines[1]
         await driven.press("u")
+        assert driven.said == "undo: edit 0 is no longer applied"
         assert "Paris is" in driven.text and not driven.main.state.kept.marks
         await driven.press("U")
         assert "Lyon is not" in driven.text

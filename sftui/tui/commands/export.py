@@ -61,7 +61,7 @@ def _own(here: Inspector) -> list[tuple[str, str]]:
     data = [("data", f"a new file with the repaired rows ({', '.join(changes)}), and a log")] if changes else []
     counts = kept.counts
     some = [
-        (f"{kind} rows", f"a new file with the {many(counts[kind], 'row')} marked {kind} alone, and a log")
+        (f"{kind} rows", f"a new file with only the {many(counts[kind], 'row')} marked {kind}, and a log")
         for kind in KINDS
         if kind in counts
     ]

@@ -158,6 +158,8 @@ def toggle(here: Inspector, count: int | None) -> None:
 
 
 def _replay(here: Inspector, times: int) -> None:
+    from sftui.repairs.edits import repair_title
+
     before, repairs = here.workspace.recipe, here.workspace.repairs
     step, word = (here.workspace.undo, "undo") if times > 0 else (here.workspace.redo, "redo")
     done = 0
@@ -171,8 +173,8 @@ def _replay(here: Inspector, times: int) -> None:
     if before.waivers != now.waivers:
         parts.append(f"waivers {len(before.waivers)} → {len(now.waivers)}")
     after = here.workspace.repairs
-    parts += [f"{name} is no longer applied" for name in repairs if name not in after]
-    parts += [f"{name} is applied" for name in after if name not in repairs]
+    parts += [f"{repair_title(name)} is no longer applied" for name in repairs if name not in after]
+    parts += [f"{repair_title(name)} is applied" for name in after if name not in repairs]
     here.say(f"{word}: {', '.join(parts)}")
 
 

@@ -71,7 +71,7 @@ def lines(here: Inspector, target: str, log: str, only: str, width: int) -> tupl
     marked = here.state.kept.marks.rows_with(only or "drop")
     if marked:
         listed = ", ".join(f"{row:,}" for row in marked[:8]) + (" …" if len(marked) > 8 else "")
-        verb = "written alone" if only else "left out too"
+        verb = "written" if only else "left out too"
         text = f"{len(marked):,} {'row is' if len(marked) == 1 else 'rows are'} {verb}: {listed}"
         mark = f"marked {only or 'drop'}  "
         lines += wrap(line((mark, Role.KEY), (text, Role.PLAIN)), width, " " * len(mark))
