@@ -65,7 +65,7 @@ def edit_message(here: Inspector, count: int | None) -> None:
     try:
         place = _text_place(record, message.place, message.data.get("content"))
     except (LookupError, TypeError):
-        raise SftuiError("the text of this message is not one text of the row", fix=whole) from None
+        raise SftuiError("this message is not a single text", fix=whole) from None
     text: str = value_at(record, place)
     written = in_editor(here, text, f"row{stored.index}-{message.role}.txt")
     if written is not None:
