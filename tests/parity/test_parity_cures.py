@@ -37,8 +37,9 @@ from sftui.session.trial import changed_by
 pytestmark = pytest.mark.parity
 RECIPES = {"ms-swift": {"render.template": "ms-swift/qwen2_5"}}
 """What a trainer must be told that has no model to go by."""
-UNSTORABLE = "with no child field to Parquet"
-"""What pyarrow says of an object without keys: verl reads only Parquet, so that such rows never come to it."""
+INCOMPARABLE = ("with no child field to Parquet", "the chat template exceeds its limits")
+"""Rows that never come to the trainer, since verl reads only Parquet, which stores no object without keys; and rows
+that are too much for sftui, which says so and not what the trainer does."""
 
 
 def cases_of(trainer: str, preset: str) -> Iterator[tuple[str, Case]]:
@@ -94,7 +95,7 @@ def test_an_offered_cure_is_what_the_trainer_does(
                 here = [*problems_of(session, before, finding, cure)]
                 unlike = agrees(session, runners, len(before.rows))
                 why = next(iter(here), "") or agrees(after, runners, len(before.rows))
-            if UNSTORABLE in f"{unlike}{why}":
+            if any(one in f"{unlike}{why}" for one in INCOMPARABLE):
                 told["tried"] -= 1
                 continue
             told["unlike before" if unlike else "not held" if why else "held"] += 1
