@@ -49,7 +49,7 @@ class Setup:
 
 def setup(sample: Sequence[Mapping[str, Any]], **opening: Unpack[Opening]) -> Setup:
     """Open the first rows of a dataset (32 will do) as `sftui.open` does, and check the set-up by them; SftuiError."""
-    refuse_where(opening.get("where"), "Ray Data hands them over batch by batch")
+    refuse_where(opening, "Ray Data hands them over batch by batch")
     session, _, given = prepared(list(sample), opening)
     try:
         if given is not None:

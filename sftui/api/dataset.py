@@ -116,12 +116,12 @@ class OpenDataset:
             except IndexError:
                 raise IndexError(f"there is no row {as_index(index)}") from None
             settle_split(ready)
-            return self._row(ready.inspect_row(row))
+            return self._row(ready.inspect_row(ready.over(row)))
 
     def _numbers(self) -> array[int] | None:
-        """The numbers of the rows that are chosen, found once; None where all are."""
+        """The numbers of the rows that are chosen and that no repair drops, found once; None where all are there."""
         with self._using() as ready:
-            if ready.only is not None and self._chosen is None:
+            if (ready.only is not None or ready.overlay is not None) and self._chosen is None:
                 self._chosen = array("Q", (row.index for row in ready.rows()))
             return self._chosen
 

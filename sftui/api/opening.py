@@ -39,7 +39,7 @@ def open(data: Any = None, **opening: Unpack[Opening]) -> OpenDataset:  # noqa: 
     dicts, a `datasets.Dataset`, an Arrow table. It is looked through for what decides how its rows are read.
     Options, each as on the command line: tokenizer (its name, or a loaded one), tokenizer_revision, trainer, recipe,
     config, dataset, max_length, template, split, subset, data_revision, env, transformers, rows_in, row_limit,
-    data_format, where, serve, fields, set. SftuiError.
+    data_format, where, apply, edits, serve, fields, set. SftuiError.
     """
     ready, notes, given = prepared(data, opening)
     try:

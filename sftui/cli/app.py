@@ -29,7 +29,14 @@ from sftui.cli.grouped import (
     flag,
     number_option,
 )
-from sftui.cli.opening import TRAINERS_FROM, data_paths, opening_options, serving_option, where_option
+from sftui.cli.opening import (
+    TRAINERS_FROM,
+    data_paths,
+    opening_options,
+    repairing_options,
+    serving_option,
+    where_option,
+)
 from sftui.cli.terminal import narrate
 from sftui.session.declared import FINDINGS, OTHER, USUAL
 from sftui.starting import IdleWorker
@@ -167,6 +174,7 @@ def data_command(*words: Any, **more: Any) -> Callable[[Callable[[], None]], Hel
     ),
 )
 @opening_options
+@repairing_options
 @serving_option
 @first_row
 @theme_option
@@ -214,6 +222,7 @@ def demo() -> None:
     ("sftui serve data.jsonl -t TOK", "prints the address to open"),
     ("sftui serve axolotl.yml --port 8080", "on a port you choose"),
 )
+@repairing_options
 @serving_option
 @first_row
 @Option(USUAL, "N", "port to listen on; default: a free one", "--port", type=click.IntRange(0, 65535), default=0)
@@ -232,6 +241,7 @@ def serve() -> None:
     ("sftui show axolotl.yml --shift", "what each token has to predict"),
     ("sftui show data.jsonl -t TOK --format json", "for programs"),
 )
+@repairing_options
 @number_option(USUAL, "the row to print, from 0", "--row", default=0, least=0)
 @flag(WRITTEN, "show the input token at each position and the token to predict from it", "--shift")
 @choice_option(WRITTEN, ["text", "columns", "rows"], "how the tokens are laid out", "--view", default="rows")
@@ -296,6 +306,7 @@ def compare() -> None:
     ("sftui check axolotl.yml --fix fixed", "write fixed data and a fixed config, and check again"),
 )
 @where_option
+@repairing_options
 @serving_option
 @choice_option(WRITTEN, FORMATS, "text for people, or a format for programs", "--format", "form", default="text")
 @Option(
@@ -364,6 +375,7 @@ def check() -> None:
     module="check",
 )
 @where_option
+@repairing_options
 @serving_option
 @output_option("the page to write, e.g. report.html", "-o", "--out", required=True)
 @select_option
@@ -458,6 +470,7 @@ def template() -> None:
     ("sftui encode data.jsonl -t TOK -o - --explain", "JSON lines with tokens and reasons"),
 )
 @where_option
+@repairing_options
 @output_option(
     "the file to write, OUT.jsonl or OUT.parquet; - writes JSON lines to stdout", "-o", "--out", required=True
 )

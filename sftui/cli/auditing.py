@@ -23,13 +23,12 @@ from sftui.exports.report_model import AuditReport
 from sftui.session.checking import AuditSession, held_out
 from sftui.session.inputs import data_files, labels_of
 from sftui.session.opened import source_spec
-from sftui.session.options import OpenOptions
+from sftui.session.options import OpenOptions, is_spooled
 from sftui.session.ready import Ready
 from sftui.session.splitting import settle_split
 from sftui.signals import handled_by
 from sftui.tokens.loading.cache import cache_root
 
-SPOOLED = "sftui-stdin-"
 SAVE_EVERY = 20.0
 """Seconds between two savings of an audit that can be resumed."""
 
@@ -57,7 +56,7 @@ def auditing(
     """The options' data open under their recipe, and its audit; `looks`: so many rows of each code are inspected again,
     for drawing; `opening` are the words of a command that open the same. `near`: rows that share such a part of
     their runs of words are looked for. `rows` are `max_rows` and `sample`, as in `AuditSession`."""
-    cluster = on_ray(engine, address, where=options.where)
+    cluster = on_ray(engine, address, given={"where": options.where, "apply": options.repairs})
     with contextlib.ExitStack() as opened:
         session = opened.enter_context(contextlib.closing(loaded_session(options, unread=True)))
         prompts, search = held_out(session, evaluation, near, opened, narrate)
@@ -146,7 +145,7 @@ def _run(checking: AuditSession, files: tuple[str, ...]) -> None:
 
 def _named(path: str) -> str:
     """A path as the user gave it: stdin was spooled into a folder with a random name."""
-    return "-" if os.path.basename(os.path.dirname(path)).startswith(SPOOLED) else path
+    return "-" if is_spooled(path) else path
 
 
 def _speed(now: AuditProgress) -> str:

@@ -58,7 +58,7 @@ def check(
     if fix is not None and write_baseline:
         raise RecipeError("--fix changes what --write-baseline would record", fix="use one of them")
     if fix is not None:
-        refuse_where(given["where"], "--fix changes the whole dataset")
+        refuse_where(given, "--fix changes the whole dataset")
     if fix is None and drop:
         raise RecipeError("--drop needs --fix: it selects the rows to drop", fix="name a folder with --fix DIR")
     read, written = (None, baseline) if write_baseline else (baseline, None)

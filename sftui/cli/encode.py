@@ -36,7 +36,7 @@ def encode(
     """Write every row, or every pack; 2 where some row could not be prepared or the whole trains nothing, after all is
     written."""
     form, write = _form(out)
-    cluster = on_ray(engine, address, jobs, given["where"])
+    cluster = on_ray(engine, address, jobs, given)
     where: dict[str, Any] = {"address": address, "jobs": jobs, "notify": print_over_progress}
     options = open_options(given)
     target, _ = outputs(inputs_of(options), force, out)

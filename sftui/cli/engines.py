@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
 from sftui.errors import RecipeError
 
 LOCAL, RAY = "local", "ray"
+NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 
 
-def on_ray(engine: str, address: str | None, workers: int | None = None, where: str | None = None) -> bool:
-    """Whether Ray is requested; RecipeError for what is wanted of a cluster without one, and for rows that are chosen
-    by an expression (`where`) with one, SftuiError where Ray is not installed."""
+def on_ray(engine: str, address: str | None, workers: int | None = None, given: Mapping[str, Any] = NO_OPTIONS) -> bool:
+    """Whether Ray is requested; RecipeError for what is wanted of a cluster without one, and for rows that the options
+    `given` choose or repair with one, SftuiError where Ray is not installed."""
     if engine == RAY:
         from sftui.session.matching import refuse_where
 
-        refuse_where(where, "workers on a Ray cluster take whole files")
+        refuse_where(given, "workers on a Ray cluster take whole files")
         from sftui.engines.cluster import required
 
         required()

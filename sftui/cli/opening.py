@@ -50,6 +50,7 @@ def _declare(declared: Field[Any]) -> Option:
 
 _DECLARED = {field.name: _declare(field) for field in fields(OptionDeclaration)}
 serving_option, where_option = _DECLARED.pop("serve"), _DECLARED.pop("where")
+_REPAIRING = _DECLARED.pop("apply"), _DECLARED.pop("edits")
 _DEBUG = _DECLARED.pop("debug")
 OPENING: tuple[click.Parameter, ...] = (
     click.Argument(["data"], nargs=-1, metavar="DATA|CONFIG…", shell_complete=completes),
@@ -62,6 +63,11 @@ OPENING: tuple[click.Parameter, ...] = (
 def opening_options(command: F) -> F:
     """Decorate a command with everything that says what to open; its `--format`, if any, is that of its output."""
     return with_parameters(command, *OPENING)
+
+
+def repairing_options(command: F) -> F:
+    """Decorate a command that reads rows with what lays repairs over them."""
+    return with_parameters(command, *_REPAIRING)
 
 
 def open_options(given: Mapping[str, Any], row: int = 0) -> OpenOptions:
@@ -146,7 +152,9 @@ def _spooled() -> str:
     import shutil
     import tempfile
 
-    folder = tempfile.mkdtemp(prefix="sftui-stdin-")
+    from sftui.session.options import SPOOLED
+
+    folder = tempfile.mkdtemp(prefix=SPOOLED)
     owner = os.getpid()
 
     def take_away() -> None:

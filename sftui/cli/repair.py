@@ -26,12 +26,11 @@ from sftui.session.opened import OpenData
 from sftui.session.options import OpenOptions
 from sftui.session.ready import tokenizer_of
 from sftui.session.repairing import check_targets, conversion_of, session_plan
-from sftui.side_files import read_side_file
 from sftui.text import many, visible
 from sftui.views.repairs import skipped_words
 
 if TYPE_CHECKING:
-    from sftui.workspace.marks import RowMarks
+    from sftui.session.marks import RowMarks
 
 LISTED = "`sftui repair --list` lists all of them"
 
@@ -109,11 +108,9 @@ def list_repairs() -> int:
 
 def _reviewed(file: str | None) -> RowMarks:
     """What a file of review marks says."""
-    from sftui.workspace.marks import MOST_MARKS, RowMarks, read_marks
+    from sftui.session.marks import RowMarks, load_marks
 
-    if file is None:
-        return RowMarks()
-    return read_marks(read_side_file(file, "the marks file", ExportError, most=MOST_MARKS), file)
+    return RowMarks() if file is None else load_marks(file)
 
 
 def targets_of(

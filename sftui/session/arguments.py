@@ -26,10 +26,11 @@ CONFIGS = (".yaml", ".yml", ".sh", ".json")
 @value_class
 class Arguments(OptionDeclaration):
     """The options, and `data`, the words that name it: files, folders, a Hub dataset, or one trainer's config. `recipe`
-    stands for `recipe_file` where it is read already."""
+    stands for `recipe_file` where it is read already; `waivers` take the place of its waivers."""
 
     data: tuple[str, ...] = ()
     recipe: Recipe | None = None
+    waivers: tuple[Mapping[str, Any], ...] | None = None
 
     def config_file(self) -> str | None:
         """The trainer's config that is named, by `config` or as the data; None where none is."""
@@ -134,7 +135,20 @@ class Arguments(OptionDeclaration):
             kind_of(self.serve)
         limit = self.row_limit
         carried = {field.name: getattr(self, field.name) for field in fields(self) if field.metadata.get("opens")}
-        return {**carried, "row_limit": limit * MEGABYTE if limit is not None else None}
+        return {**carried, "row_limit": limit * MEGABYTE if limit is not None else None, "repairs": self._repairs()}
+
+    def _repairs(self) -> tuple[str, ...]:
+        """The repairs that `apply` and `edits` name."""
+        if not self.apply and self.edits is None:
+            return ()
+        from sftui.repairs.run import make_plan
+        from sftui.session.marks import load_marks
+
+        edits = () if self.edits is None else load_marks(self.edits).edits()
+        words = (self.apply,) if isinstance(self.apply, str) else self.apply
+        named = (*words_of(words, "--apply", "repair", "`sftui repair --list` lists them"), *edits)
+        make_plan(named)  # which refuses what is none
+        return named
 
     def _starting(self) -> Recipe:
         if self.recipe is None:
@@ -180,6 +194,8 @@ class Arguments(OptionDeclaration):
         return recipe
 
     def _corrected(self, recipe: Recipe) -> Recipe:
+        if self.waivers is not None:
+            recipe = changed(recipe, "waivers", self.waivers)
         if self.max_length is not None:
             recipe = set_knob_to(recipe, "length.max", self.max_length)
         for path, value in self.knobs:
@@ -187,8 +203,10 @@ class Arguments(OptionDeclaration):
         return recipe
 
     def _taken(self, recipe: Recipe) -> tuple[str, ...]:
-        """What was taken of a knob's text, where white space, quotes or backslashes leave that open."""
-        found = []
+        """What was taken of a knob's text, where white space, quotes or backslashes leave that open, and that the rows
+        are not as the file has them."""
+        over = [*self.apply] + ([f"the edits of {self.edits}"] if self.edits is not None else [])
+        found = [f"the rows are read with {', '.join(over)}; the file stays as it is"] if over else []
         for path, text in self.knobs:
             if not isinstance(text, str) or (quoted(text) == text and "\\" not in text):
                 continue

@@ -86,7 +86,7 @@ class AuditSession:
     @property
     def resumable(self) -> bool:
         """Whether it can go on where it was interrupted."""
-        return self.whole and self.session.only is None
+        return self.whole and self.session.only is None and not self.session.repairs
 
     def steps(self) -> Iterator[AuditProgress]:
         """Take in the rows behind those that the audit holds, and look for near duplicates; the last progress is
@@ -222,7 +222,7 @@ def held_out(
 
 def evaluation_options(options: OpenOptions, evaluation: str) -> OpenOptions:
     """The options that open the evaluation set as its training set is opened."""
-    return replace(options, paths=(evaluation,), split=None, subset=None, data_revision=None, config=None)
+    return replace(options, paths=(evaluation,), split=None, subset=None, data_revision=None, config=None, repairs=())
 
 
 def _cured(audit: Audit, session: Ready, seconds: float) -> dict[tuple[object, ...], Finding]:

@@ -4,7 +4,7 @@ help. Imported for every command, so it loads nothing."""
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from types import NoneType
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -82,6 +82,14 @@ class OptionDeclaration:
         "only the rows for which this is true, e.g. 'len(messages) > 4 and trained < 0.2'; see `sftui help where`",
         opens=True,
     )
+    apply: tuple[str, ...] = option(
+        DATA,
+        "NAMES",
+        "read the rows as these repairs make them, e.g. trim; the file stays as it is; see `sftui repair --list`",
+        factory=tuple,
+        multiple=True,
+    )
+    edits: str | None = option(DATA, "FILE", "MARKS.jsonl from the inspector: read the rows with its edits", opens=True)
     template: str | None = option(TOKENIZER, "NAME|FILE", "use another chat template: a built-in name or a file")
     tokenizer_revision: str | None = option(TOKENIZER, "REV", "branch, tag or commit of a Hub tokenizer")
     env: str | None = option(
@@ -135,6 +143,8 @@ class Opening(TypedDict, total=False):
     rows_in: str | None
     row_limit: int | None
     where: str | None
+    apply: Sequence[str]
+    edits: str | os.PathLike[str] | None
     data_format: str | None
     serve: str | os.PathLike[str] | None
     fields: Mapping[str, str] | None

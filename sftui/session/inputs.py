@@ -64,6 +64,7 @@ def inputs_of(options: OpenOptions, *others: str | None, recipes: bool = True, u
     """
     named = [*options.paths, *(other for other in others if other is not None)]
     files = [*data_files(options.paths, options.split), *data_files(named[len(options.paths) :])]
+    files += [options.edits] if options.edits is not None else []
     if recipes:
         files += [options.recipe_file] if options.recipe_file is not None else []
         files += [options.config.path] if options.config is not None else []

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sftui.errors import RecipeError
 from sftui.model import Inspection, Row
@@ -65,12 +65,12 @@ def needs_tokens(where: str | None) -> bool:
     return where is not None and Filter(where).need is not Need.RECORD
 
 
-def refuse_where(where: str | None, why: str) -> None:
-    """RecipeError where rows are chosen by an expression and `why` says that they cannot be."""
-    if where is not None:
-        raise RecipeError(
-            "rows cannot be filtered here", why=why, fix="write them to a file first, with `sftui repair --where`"
-        )
+def refuse_where(given: Mapping[str, Any], why: str) -> None:
+    """RecipeError where options choose or repair rows and `why` says that this cannot be."""
+    for option, done in (("where", "filtered"), ("apply", "repaired"), ("edits", "edited")):
+        if given.get(option):
+            fix = f"write them to a file first, with `sftui repair --{'marks' if option == 'edits' else option}`"
+            raise RecipeError(f"rows cannot be {done} here", why=why, fix=fix)
 
 
 def stored_rows(opened: OpenData) -> Iterator[tuple[Row, bytes | None]]:

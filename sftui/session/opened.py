@@ -305,6 +305,8 @@ class OpenData:
         """The same for a command that shows one row: the first rows are those that were read when the data was opened.
         SourceError where there is no such row."""
         try:
+            if self.overlay is not None and self.overlay.plan.deduplicate:
+                next(self.overlay.rows(index), None)  # what stands before decides
             found = next((row for row in self.stored.sample if row.index == index), None)
             return self.over(self.source.row(index) if found is None else found)
         except IndexError:

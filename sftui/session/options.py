@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,8 @@ class OpenOptions:
     terminal. `recipe_file` is what `recipe` was read from. `config` is the trainer's own config file where one
     was opened, and `notes` what there is to say about it.
     `env` is the Python environment that `--env` names, `serve` what the model will be served with (see
-    `sftui.serving`). `where` is the expression that chooses rows (`session.matching`), None for all of them.
+    `sftui.serving`). `where` is the expression that chooses rows (`session.matching`), None for all of them; `repairs`
+    lie over the rows, by their names as in `repairs.make_plan`, some from the file `edits`.
     """
 
     paths: tuple[str, ...]
@@ -43,6 +45,17 @@ class OpenOptions:
     env: str | None = None
     serve: str | None = None
     where: str | None = None
+    repairs: tuple[str, ...] = ()
+    edits: str | None = None
+
+
+SPOOLED = "sftui-stdin-"
+"""How the folder begins into which stdin is spooled."""
+
+
+def is_spooled(path: str) -> bool:
+    """Whether a path is what came through stdin."""
+    return os.path.basename(os.path.dirname(path)).startswith(SPOOLED)
 
 
 @value_class

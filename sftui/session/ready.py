@@ -232,16 +232,21 @@ def stood_in(rows: Iterable[Inspection], recipe: Recipe) -> Iterator[Inspection]
 
 
 def open_data(
-    options: OpenOptions, recipe: Recipe | None = None, repairs: tuple[str, ...] = (), seconds: float | None = None
+    options: OpenOptions,
+    recipe: Recipe | None = None,
+    repairs: tuple[str, ...] | None = None,
+    seconds: float | None = None,
 ) -> OpenData:
-    """Open the source and find out how its rows are read under a recipe (None: that of the options), from the whole or
-    from what is read in `seconds`; SourceError, RecipeError for a repair that is none."""
+    """Open the source and find out how its rows are read under a recipe and repairs (None: those of the options), from
+    the whole or from what is read in `seconds`; SourceError, RecipeError for a repair that is none."""
     return opened_from(open_stored(options, seconds), recipe, repairs)
 
 
-def opened_from(stored: StoredData, recipe: Recipe | None = None, repairs: tuple[str, ...] = ()) -> OpenData:
+def opened_from(stored: StoredData, recipe: Recipe | None = None, repairs: tuple[str, ...] | None = None) -> OpenData:
     """The same of a source that is open already; RecipeError for a repair that is none."""
-    return _staged(stored, stored.options.recipe if recipe is None else recipe, repairs, None)
+    options = stored.options
+    repairs = options.repairs if repairs is None else repairs
+    return _staged(stored, options.recipe if recipe is None else recipe, repairs, None)
 
 
 def with_tokenizer(opened: OpenData, tokenizer: LoadedTokenizer | Problem) -> OpenData:

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, TypeAlias, TypeVar, get_t
 
 from sftui.model import Inspection
 from sftui.recipe import Recipe
+from sftui.session.marks import GLYPHS, NOTE_GLYPH, Mark, RowMarks
 from sftui.text import clip
 from sftui.tui.contexts import BATCH, CYCLE, DOCUMENT, HOLDERS, LIST, PACKS, RECIPE, TOKENS
 from sftui.views.cells import Line, Role
 from sftui.workspace import SearchQuery
 from sftui.workspace import events as ev
-from sftui.workspace.marks import GLYPHS, NOTE_GLYPH, Mark, RowMarks
 
 if TYPE_CHECKING:
     from sftui.findings import Finding

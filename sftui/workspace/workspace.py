@@ -204,7 +204,7 @@ class Workspace:
         self.row = options.row
         self.version = 1
         self.written: tuple[tuple[str, ...], ev.RepairsWritten] | None = None
-        self._history = History(RecipeChoice(options.recipe))
+        self._history = History(RecipeChoice(options.recipe, options.repairs))
         self._prepared = b""
         self._command = command
         self._started = started

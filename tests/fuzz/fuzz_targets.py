@@ -420,7 +420,7 @@ def run_side_file(given: Any, folder: Path) -> None:
     path = folder / "side"
     path.write_bytes(text.encode("utf-8", "surrogatepass"))
     if kind == "marks":
-        from sftui.workspace.marks import read_marks
+        from sftui.session.marks import read_marks
 
         read_marks(text, "marks.jsonl").to_text()
     elif kind == "baseline":

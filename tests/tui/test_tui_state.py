@@ -7,6 +7,7 @@ from itertools import product
 
 import pytest
 
+from sftui.session.marks import RowMarks
 from sftui.trainers import preset
 from sftui.tui.arrangement import BOX, arrange, place, resized
 from sftui.tui.contexts import (
@@ -41,7 +42,6 @@ from sftui.tui.state import (
 )
 from sftui.workspace import SearchQuery
 from sftui.workspace import events as ev
-from sftui.workspace.marks import RowMarks
 
 QUERY = SearchQuery("text", "x")
 RULE = preset()

@@ -23,6 +23,7 @@ from sftui.cli import supervising
 from sftui.errors import ExportError, RecipeError, SftuiError, TokenizerError
 from sftui.exports.typed_rows import write_typed
 from sftui.session import at_hand
+from sftui.session.marks import RowMarks, read_marks
 from sftui.session.options import OpenOptions
 from sftui.session.ready import open_data
 from sftui.sources import SourceSpec, captured, open_source
@@ -39,7 +40,7 @@ from sftui.trainers.recognise import is_config
 from sftui.trainers.torchtune import special
 from sftui.trainers.versions import parse
 from sftui.tui.commands.copying import copy_out
-from sftui.workspace.marks import MarksFile, RowMarks, read_marks
+from sftui.workspace.marks import MarksFile
 
 Lower = Callable[[str, int], int]
 
@@ -132,7 +133,7 @@ def test_a_version_of_many_digits_is_none() -> None:
 
 
 def test_marks_are_read_and_kept_within_bounds(lower: Lower, tmp_path: Path) -> None:
-    assert lower("sftui.workspace.marks.LONGEST_NOTE", 100) == 20
+    assert lower("sftui.session.marks.LONGEST_NOTE", 100) == 20
     assert RowMarks().noted(1, "x" * 50).get(1).note == "x" * 20
     assert read_marks(json.dumps({"row": 1, "note": "x" * 50}), "m").get(1).note == "x" * 20
     (tmp_path / "data.jsonl").write_text("{}\n")

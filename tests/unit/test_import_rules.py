@@ -138,6 +138,7 @@ def test_the_inspector_loads_what_the_first_screen_needs_and_no_more() -> None:
     assert {name for name in loaded if ".session." in name} == {
         "sftui.session.arguments",
         "sftui.session.declared",
+        "sftui.session.marks",
         "sftui.session.options",
     }
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
 from sftui.model import Row
+from sftui.session.marks import EDITED
 from sftui.text import many
 from sftui.tui.commands import marks
 from sftui.tui.commands.command import Command
@@ -19,7 +20,6 @@ from sftui.tui.commands.copying import in_editor
 from sftui.tui.inspector import Inspector
 from sftui.views.cells import Role
 from sftui.views.words import message_of
-from sftui.workspace.marks import EDITED
 
 if TYPE_CHECKING:
     from sftui.places import Place
@@ -143,6 +143,10 @@ def load(here: Inspector) -> None:
     """What was marked in earlier sessions, with the edits put in force."""
     marks.load(here)
     names = here.state.kept.marks.edits()
+    if names and (opened := here.workspace.options.repairs):
+        from sftui.repairs.edits import edits_of
+
+        names = tuple(name for row, name in edits_of(names).items() if row not in edits_of(opened))
     if here.workspace.set_repairs((*here.workspace.repairs, *names)) and not here.marks_file.stale:
         here.say(f"{many(len(names), 'row')} edited in an earlier session · R lists the edits, x exports the data")
 

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sftui.recipe import Preset
+from sftui.session.marks import KINDS
 from sftui.text import many, visible
 from sftui.tui.commands import marks, writing
 from sftui.tui.commands.command import Command
@@ -14,7 +15,6 @@ from sftui.tui.commands.copying import inputs
 from sftui.tui.inspector import Inspector
 from sftui.views.cells import Line, Role, line, text_lines, warned
 from sftui.views.knobs import diff_text_lines
-from sftui.workspace.marks import KINDS
 
 if TYPE_CHECKING:
     from sftui.exports.plan import ExportPlan

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from sftui.session.marks import EDITED, KINDS, NOTED, RowMarks
 from sftui.tui.commands import notes, rows
 from sftui.tui.commands.command import Command, both_ways
 from sftui.tui.commands.copying import file_next_to, write
@@ -14,7 +15,6 @@ from sftui.tui.contexts import FIGURES
 from sftui.tui.inspector import Inspector
 from sftui.tui.state import StatusMessage
 from sftui.views.cells import Line, Role, line, wrap
-from sftui.workspace.marks import EDITED, KINDS, NOTED, RowMarks
 
 MARKED = "marked"
 ORDERS = {

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 
+from sftui.session.marks import NOTE_GLYPH
 from sftui.text import visible
 from sftui.tui.commands.command import Command
 from sftui.tui.inspector import Inspector
 from sftui.tui.state import Memo
 from sftui.views.cells import Role
 from sftui.views.status import note_lines, row_notes
-from sftui.workspace.marks import NOTE_GLYPH
 
 Notes = tuple[tuple[str, tuple[tuple[str, Role], ...]], ...]
 

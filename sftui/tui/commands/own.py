@@ -94,7 +94,8 @@ def suspend(here: Inspector, count: int | None) -> None:
 def lost(here: Inspector) -> UnsavedWork:
     """What would be lost now; review marks and edits are kept by themselves."""
     workspace = here.workspace
-    written = (*edits.kept(here), *(workspace.written[0] if workspace.written is not None else ()))
+    opened = workspace.options.repairs
+    written = (*opened, *edits.kept(here), *(workspace.written[0] if workspace.written is not None else ()))
     return unexported(RecipeChoice(workspace.recipe, workspace.repairs), RecipeChoice(here.state.kept.recipe, written))
 
 

@@ -277,7 +277,7 @@ def test_an_audit_that_is_made_elsewhere_is_neither_saved_nor_resumed(
         yield from self.joined(parts, lambda shares: repeated_in(lambda: (done for _, done in made), shares, None))
 
     monkeypatch.setattr(RayChecking, "steps", steps)
-    monkeypatch.setattr("sftui.cli.auditing.on_ray", lambda engine, address, where: engine == "ray")
+    monkeypatch.setattr("sftui.cli.auditing.on_ray", lambda engine, address, given: engine == "ray")
     monkeypatch.setattr("sftui.cli.auditing.SAVE_EVERY", 0.0)
     for kept in ("load_state", "save_state"):
         monkeypatch.setattr(f"sftui.cli.auditing.{kept}", lambda *_: pytest.fail("an audit of Ray's was kept"))

@@ -28,6 +28,7 @@ READS = {
         "--config",
         "--template",
         "--eval",
+        "--edits",
         "--marks",
         "--python",
         "--serve",
@@ -204,6 +205,8 @@ def test_no_output_is_an_input(sftui: Sftui, folder: Path, command: str, option:
         extra.append((("rows.jsonl", "--eval", "eval.jsonl"), "eval.jsonl"))
     if "--serve" in [one for param in COMMANDS[command].params for one in param.opts]:
         extra.append((("rows.jsonl", "-t", "builtin:chatml", "--serve", "t.jinja"), "t.jinja"))
+    if "--edits" in [one for param in COMMANDS[command].params for one in param.opts]:
+        extra.append((("rows.jsonl", "--edits", "marks.jsonl"), "marks.jsonl"))
     if command == "repair":
         extra.append((("rows.jsonl", "--marks", "marks.jsonl"), "marks.jsonl"))
     for number, (words, victim) in enumerate((*INPUTS, *extra)):

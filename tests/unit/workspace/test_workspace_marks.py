@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from sftui.errors import ExportError
+from sftui.session.marks import Mark, RowMarks, read_marks
 from sftui.workspace import OpenOptions
-from sftui.workspace.marks import Mark, MarksFile, RowMarks, read_marks
+from sftui.workspace.marks import MarksFile
 
 MARKS = RowMarks().toggled(3, "drop").toggled(1, "keep").noted(3, " cut off ").noted(9, "odd")
 
