@@ -71,12 +71,12 @@ class Asked:
         return done
 
 
-def opened(data: Path, preset: str, *, converted: bool = False) -> Ready:
+def opened(data: Path, preset: str, *, converted: bool = False, repairs: tuple[str, ...] = ()) -> Ready:
     recipe = changed(trainers.preset(preset), "length.max", 4096)
     recipe = changed(recipe, "render.template", getattr(HELD[recipe.trainer], "TEMPLATE", recipe.render.template))
     recipe = reading_messages(recipe) if converted else recipe
     options = OpenOptions((str(data),), recipe=changed(recipe, "tokenizer.name", TOKENIZER))
-    session = tokenized(open_data(options)).ready()
+    session = tokenized(open_data(options, repairs=repairs)).ready()
     for _ in session.rows():
         pass
     return session
