@@ -199,6 +199,12 @@ def many(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' if number != 1 else ''}"
 
 
+def has_words(text: str, wanted: str) -> bool:
+    """Whether a text has every word of what is looked for, letter case aside."""
+    text = text.casefold()
+    return all(word in text for word in wanted.casefold().split())
+
+
 def split_at(text: str, width: int) -> tuple[str, str]:
     """`text` (already visible) in two: the longest head of at most `width` cells, and the rest."""
     if text.isascii():

@@ -159,7 +159,7 @@ _FOOTERS: dict[str, tuple[Entry, ...]] = {
     RECIPE: (
         (("recipe.previous", "recipe.next"), "change"),
         (("recipe.edit",), "edit"),
-        (("recipe.find",), "find"),
+        (("recipe.find",), "filter"),
         (("recipe.reset",), "reset"),
         (("undo", "redo"), "undo/redo"),
         (("export",), "export"),
@@ -171,15 +171,17 @@ _FOOTERS: dict[str, tuple[Entry, ...]] = {
         (("findings.apply",), "apply"),
         (("findings.explain",), "why"),
         (("findings.waive",), "ignore"),
-        (("findings.next",), "next row"),
+        (("findings.find",), "filter"),
         (("close",), "close"),
+        (("findings.next",), "next row"),
     ),
     FIGURES: (
         (("figures.down", "figures.up"), "move"),
         (("figures.rows",), "rows"),
         (("figures.explain",), "why"),
-        (("order",), "filter"),
+        (("figures.find",), "filter"),
         (("repairs",), "repairs"),
+        (("order",), "list rows"),
         (("figures",), "close"),
     ),
     DOCUMENT: (

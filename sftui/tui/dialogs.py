@@ -11,7 +11,7 @@ from textual.containers import Container
 from textual.geometry import Size
 from textual.screen import ModalScreen
 
-from sftui.text import cell_width, fit, visible
+from sftui.text import visible
 from sftui.tui.bars import Bar
 from sftui.tui.commands.command import STEPS
 from sftui.tui.contexts import DIALOG
@@ -29,8 +29,8 @@ DialogAnswer = int | str | None
 Offers = Mapping[str, str]
 """Commands of dialogs that answer one, each with the words for its key."""
 NO_OFFERS: Offers = {}
-LONGEST_TITLE, LONGEST_NOTE = 4, 3
-"""Lines of a title, and of what the marked line is too short for."""
+LONGEST_TITLE = 4
+"""Lines of a title."""
 
 
 class DialogLines(LineView):
@@ -112,10 +112,11 @@ class Dialog(ModalScreen[DialogAnswer], inherit_bindings=False):
         whole."""
         width = max(8, min(size.width, 100) - 2)
         title = self.title_lines(width)
-        note = max((len(self.rest(number, width)) for number in range(self.lines.line_count())), default=0)
+        lines = self.make(width)
+        note = max((len(self.rest(number, width)) for number in range(len(lines))), default=0)
         self.bar.styles.height, self.note.styles.height = len(title), note
         self.note.display = note > 0
-        self.lines.styles.height = max(1, min(len(self.make(width)), size.height - 3 - len(title) - note))
+        self.lines.styles.height = max(1, min(len(lines), size.height - 3 - len(title) - note))
         self.bar.show(*title)
         self.foot.show(line((f" {self.keys()}", Role.DIM)))
         self.show_rest(width)
@@ -124,8 +125,6 @@ class Dialog(ModalScreen[DialogAnswer], inherit_bindings=False):
         return wrap(line((f" {visible(self.heading)}", Role.TITLE)), width, " ")[:LONGEST_TITLE]
 
     def keys(self) -> str:
-        if self.picking:
-            return "j k move · Enter selects · Esc closes"
         return " · ".join(("j k scroll", *self.offers.values(), f"Esc {self.leave}"))
 
     def rest(self, number: int, width: int) -> tuple[Line, ...]:
@@ -168,26 +167,3 @@ class Dialog(ModalScreen[DialogAnswer], inherit_bindings=False):
     def on_line_view_wheeled(self, message: LineView.Wheeled) -> None:
         self.lines.move(message.lines)
         self.show_rest()
-
-
-class OptionsDialog(Dialog):
-    """Lines to pick from: a name and what it means. The one that is called `marked` is marked first."""
-
-    picking = True
-
-    def __init__(self, title: str, entries: Sequence[tuple[str, str]], keymap: Keymap, marked: str = "") -> None:
-        names = [name for name, _ in entries]
-        self.meanings = [visible(meaning) for _, meaning in entries]
-        widest = max(map(len, names), default=0)
-        self.texts = [f" {visible(name):<{widest}}  {meaning}" for name, meaning in zip(names, self.meanings)]
-        super().__init__(title, self.options, keymap)
-        self.lines.marked = names.index(marked) if marked in names else 0
-
-    def options(self, width: int) -> Sequence[Line]:
-        return [line((fit(text, width), Role.PLAIN)) for text in self.texts]
-
-    def rest(self, number: int, width: int) -> tuple[Line, ...]:
-        """The meaning of an entry over a few lines, where its own line cuts it."""
-        if not 0 <= number < len(self.texts) or cell_width(self.texts[number]) <= width:
-            return ()
-        return wrap(line((f" {self.meanings[number]}", Role.VALUE)), width, " ")[:LONGEST_NOTE]

@@ -10,12 +10,12 @@ from textual import events
 
 from sftui.errors import SftuiError
 from sftui.session.at_hand import Choice, data_in, hub_cache, tokenizers_at_hand, trainers_at_hand
-from sftui.text import cell_width, clip, fit, visible
+from sftui.text import cell_width, clip, fit, has_words, visible
 from sftui.tui.base import KeyedApp
 from sftui.tui.dialogs import DialogAnswer
 from sftui.tui.filter_dialog import FilterDialog
 from sftui.tui.keys import Keymap
-from sftui.views.cells import Line, LineBuilder, Role, line, wrap
+from sftui.views.cells import Line, LineBuilder, Role, line
 
 DATA, TOKENIZER, TRAINER = "data", "tokenizer", "trainer"
 DEMO = "sftui demo"
@@ -83,35 +83,25 @@ class Picking(NamedTuple):
         return ""
 
 
-def matching(choices: tuple[Choice, ...], text: str) -> tuple[Choice, ...]:
-    """The choices that hold every word of a text, in their order."""
-    words = text.casefold().split()
-    return tuple(one for one in choices if all(word in f"{one.value} {one.about}".casefold() for word in words))
-
-
 WIDEST_NAME = 44
 
 
 class Pick(FilterDialog):
     """One question: letters filter what may be picked, what is typed may be taken as it is."""
 
-    sign = ">"
-    picking = True
-
     def __init__(self, asked: Picking, keymap: Keymap) -> None:
         self.asked = asked
         self.hint = f"type to filter, or {TITLES[asked.question][1]}"
         self.choices = asked.choices(Path())
-        self.found = self.choices
         self.complaint = ""
         super().__init__(asked.title, self.entries, keymap)
 
     def matching(self, text: str) -> Sequence[Choice]:
-        return matching(self.choices, text)
+        return tuple(one for one in self.choices if has_words(f"{one.value} {one.about}", text))
 
     def filtered(self) -> None:
-        super().filtered()
         self.complaint = ""
+        super().filtered()
 
     def entries(self, width: int) -> Sequence[Line]:
         """What matches, and last what was typed."""
@@ -124,9 +114,6 @@ class Pick(FilterDialog):
             said = self.complaint or f"open `{visible(self.text.strip())}` as typed"
             lines.append(line((clip(f" {said}", width), Role.ERROR if self.complaint else Role.VALUE)))
         return lines
-
-    def title_lines(self, width: int) -> tuple[Line, ...]:
-        return (*wrap(line((f" {self.asked.title}", Role.TITLE)), width, " "), *super().title_lines(width))
 
     def keys(self) -> str:
         return f"↑ ↓ move · Enter selects · Esc {'goes back' if self.asked.at else 'leaves'}"

@@ -7,7 +7,7 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 from sftui.docs import markdown
-from sftui.text import cell_width
+from sftui.text import cell_width, has_words
 from sftui.tui.commands.command import Command, show_key
 from sftui.tui.commands.table import available
 from sftui.tui.contexts import ANY, CONTEXTS, DIALOG
@@ -36,10 +36,9 @@ class Section(NamedTuple):
 def help_lines(context: str, keymap: Keymap, width: int, wanted: str = "") -> tuple[Line, ...]:
     """The keys of this pane, those that work anywhere, the signs, the concepts, the keys of other panes: of each
     section what has every word of `wanted`, letter case aside."""
-    words = wanted.casefold().split()
-    lines: list[Line] = [] if words else [*_count(width)]
+    lines: list[Line] = [] if wanted.strip() else [*_count(width)]
     for section in help_sections(context, keymap):
-        found = [entry for entry in section.entries if all(word in entry.text.casefold() for word in words)]
+        found = [entry for entry in section.entries if has_words(entry.text, wanted)]
         if found:
             lines += [*([()] if lines else []), *wrap(line((section.title, Role.TITLE)), width)]
             lines += [cells for help_entry in found for cells in help_entry.make(width)]

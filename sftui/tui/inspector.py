@@ -28,7 +28,7 @@ from sftui.tui.contexts import (
     TOKENS,
     keys_of,
 )
-from sftui.tui.dialogs import NO_OFFERS, Dialog, DialogAnswer, Maker, Offers, OptionsDialog
+from sftui.tui.dialogs import NO_OFFERS, Dialog, DialogAnswer, Maker, Offers
 from sftui.tui.keys import Keymap
 from sftui.tui.line_view import LineView
 from sftui.tui.panes.document_pane import DocumentPane, FiguresPane
@@ -213,6 +213,8 @@ class Inspector(Screen[None], inherit_bindings=False):
         self, title: str, entries: Sequence[tuple[str, str]], then: Callable[[int], None], marked: str = ""
     ) -> None:
         """A list of names and what they mean; `then` gets the number of the one picked."""
+        from sftui.tui.filter_dialog import OptionsDialog
+
         self.show_dialog(
             OptionsDialog(title, entries, self.keymap, marked),
             lambda number: then(number) if isinstance(number, int) else None,

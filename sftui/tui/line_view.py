@@ -9,9 +9,9 @@ cache). There is no scrollbar (it would double the bytes of every line) and no s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.segment import Segment
 from rich.style import Style
@@ -23,7 +23,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from sftui.model import common_prefix
-from sftui.text import cell_width, has_clusters
+from sftui.text import cell_width, clip, has_clusters, has_words, visible
 from sftui.tui.commands.command import steps
 from sftui.tui.sgr import padded
 from sftui.tui.themes import DEFAULT, Styles
@@ -31,7 +31,12 @@ from sftui.views.cells import Line, Role
 from sftui.views.cells import Segment as Run
 from sftui.views.frame import title_cells
 
+Item = TypeVar("Item")
 STRIPS = 1024
+WIDE = 2_000
+"""Cells in which what is listed is looked for whole, as a wide screen would show it."""
+LONGEST_FILTER = 20
+"""Cells of a filter in a title."""
 WHEEL = 3
 
 
@@ -44,6 +49,10 @@ class LineView(Widget, can_focus=False, inherit_bindings=False):
     lines: tuple[Line, ...] = ()
     owners: tuple[Any, ...] = ()
     """What each of the lines belongs to; None where it is nothing that can be marked."""
+    filter = ""
+    """What is listed has every word of it."""
+    counted = (0, 0)
+    """How many have, and of how many."""
     pages_move = False
     """Whether the keys for a page move what is marked; else they scroll."""
 
@@ -93,7 +102,29 @@ class LineView(Widget, can_focus=False, inherit_bindings=False):
     def title(self, width: int, active: bool) -> Line:
         """Its number, name and key, in the frame above it where there is one (`headed`); `active`: it holds the
         keys."""
-        return title_cells(self.named(), self.hint, width, active, number=self.number, key=self.key)
+        named = self.named() + self.filter_words()
+        return title_cells(named, self.hint, width, active, number=self.number, key=self.key)
+
+    def filter_words(self) -> str:
+        """The filter of the list, and how many of it have its words; "" where it has none."""
+        return (
+            f" /{visible(clip(self.filter, LONGEST_FILTER))} {self.counted[0]:,} of {self.counted[1]:,}"
+            if self.filter
+            else ""
+        )
+
+    def filtered(self, items: Iterable[Item], text_of: Callable[[Item], str]) -> tuple[Item, ...]:
+        """Those of a list that have the words of the filter; how many is counted."""
+        listed = tuple(items)
+        kept = tuple(one for one in listed if has_words(text_of(one), self.filter)) if self.filter else listed
+        self.counted = len(kept), len(listed)
+        return kept
+
+    def set_filter(self, text: str) -> None:
+        """Lists only what has these words."""
+        self.filter, self.top = text, 0
+        self.resized()
+        self.repaint()
 
     def rules(self) -> tuple[int, ...]:
         """Lines of it that are rules from side to side."""

@@ -40,6 +40,10 @@ def around_cursor(text: str, cursor: int) -> tuple[str, str, str]:
     return visible(text[:cursor]), visible(text[cursor : cursor + 1]) or " ", visible(text[cursor + 1 :])
 
 
+def ignore(text: str) -> None:
+    """Nothing follows what is typed."""
+
+
 class Prompt(LineView):
     """Takes the place of the keys in the footer while it is open; the line above shows the question."""
 
@@ -53,17 +57,27 @@ class Prompt(LineView):
         self.open = False
         self.text = ""
         self.cursor = 0
-        self._done: Done = lambda text: None
+        self._done: Done = ignore
+        self._typed: Done = ignore
         self._raw = False
         self._at_once: tuple[str, ...] = ()
 
-    def ask(self, label: str, done: Done, *, value: str = "", raw: bool = False, at_once: tuple[str, ...] = ()) -> None:
+    def ask(
+        self,
+        label: str,
+        done: Done,
+        *,
+        value: str = "",
+        raw: bool = False,
+        at_once: tuple[str, ...] = (),
+        typed: Done = ignore,
+    ) -> None:
         """Asks for a line; `done` gets it, and what it raises is a complaint that keeps the prompt open.
 
         `raw`: as it was typed, else without blanks around it, and not at all where nothing is left. The texts `at_once`
-        need no Enter.
+        need no Enter; `typed` gets each text on the way, and none where Esc gives up.
         """
-        self._done, self._raw, self._at_once = done, raw, at_once
+        self._done, self._raw, self._at_once, self._typed = done, raw, at_once, typed
         self.text, self.cursor = value, len(value)
         self._say(label, Role.PLAIN)
         self._show(True)
@@ -76,6 +90,7 @@ class Prompt(LineView):
         """One key, in the order in which keys are typed."""
         if key in ("escape", "ctrl+c"):
             self.close()
+            self._typed("")
         elif key == "enter":
             self.submit()
         else:
@@ -84,6 +99,8 @@ class Prompt(LineView):
             if self.text != before and self.text in self._at_once:
                 self.submit()
             else:
+                if self.text != before:
+                    self._typed(self.text)
                 self.repaint()
 
     def submit(self) -> None:

@@ -379,13 +379,12 @@ class BatchState(NamedTuple):
 
 class SessionState(NamedTuple):
     """What the session keeps: the recipe that was opened or exported last, the review marks, what is to be printed on
-    exit, the knob that was looked for. `writing` is the write that runs; `let_go`: the user knows what is lost;
+    exit. `writing` is the write that runs; `let_go`: the user knows what is lost;
     `draft` is a row with what was written for it and is no JSON."""
 
     recipe: Recipe
     marks: RowMarks = RowMarks()
     to_print: tuple[str, ...] = ()
-    looked_for: str = ""
     writing: int | None = None
     let_go: bool = False
     draft: tuple[int | None, str] = (None, "")

@@ -13,6 +13,7 @@ from sftui.trainers import preset
 from sftui.tui.commands import figures
 from sftui.tui.contexts import FIGURES
 from sftui.tui.hearing import VIEWS
+from sftui.tui.panes.document_pane import FiguresPane
 from sftui.tui.state import AuditState, Part, SessionState, State
 from sftui.workspace.events import AuditReady
 
@@ -48,5 +49,6 @@ def test_of_a_set_that_was_not_looked_at_nobody_says_that_it_has_no_findings() -
         (AuditReady(7, 1, None, 9, done=True), [" no findings"]),
         (AuditReady(7, 1, Problem("it is not known which template ms-swift uses")), []),
     ):
-        here: Any = SimpleNamespace(state=SimpleNamespace(audited=AuditState().answered(answer)))
+        state = SimpleNamespace(audited=AuditState().answered(answer))
+        here: Any = SimpleNamespace(state=state, panes=SimpleNamespace(figures=FiguresPane()))
         assert [span.text for span in figures.sentence(here)] == words

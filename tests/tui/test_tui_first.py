@@ -10,7 +10,7 @@ import pytest
 from textual.pilot import Pilot
 
 from sftui.tui.commands.table import COMMANDS
-from sftui.tui.first import DATA, DEMO, TOKENIZER, TRAINER, FirstApp, Picking, matching
+from sftui.tui.first import DATA, DEMO, TOKENIZER, TRAINER, FirstApp, Pick, Picking
 from sftui.tui.keys import build_keymap
 
 SIZES = ((60, 20), (80, 24), (120, 36))
@@ -118,7 +118,6 @@ async def test_no_tokenizer_is_a_choice() -> None:
 
 
 def test_words_match_in_any_order_names_and_meanings_alike() -> None:
-    choices = Picking((DATA,), {}).choices(Path())
-    assert [one.value for one in matching(choices, "config axo")] == ["axolotl.yml"]
-    assert [one.value for one in matching(choices, "")] == [one.value for one in choices]
-    assert matching(choices, "nothing at all") == ()
+    pick = Pick(Picking((DATA,), {}), build_keymap(COMMANDS))
+    assert [one.value for one in pick.matching("config axo")] == ["axolotl.yml"]
+    assert pick.matching("") == pick.choices and pick.matching("nothing at all") == ()

@@ -63,8 +63,6 @@ MEANS = {
     "apply": "apply what is shown",
     "why": "why it matters",
     "search": "search what the pane shows",
-    "next": "next match",
-    "previous": "previous match",
     "export": "export",
     "leave": "close what is open",
     "close": "close or cancel",

@@ -211,16 +211,22 @@ def _time(seconds: float) -> str:
 
 def _marked(here: Inspector) -> ev.CodeCount | None:
     """The finding that is marked; None where a number of the figures is."""
-    now = here.state.audited
-    codes = worst_first(now.answer.codes) if now.answer is not None else []
-    worst = codes[0] if codes and not _of_figures(now.chosen) else None
+    now, lists = here.state.audited, here.panes.figures.lists
+    codes = [code for code in worst_first(now.answer.codes) if lists(code.code)] if now.answer is not None else []
+    worst = codes[0] if codes and not _of_figures(_chosen(here)) else None
     return next((code for code in codes if code.code == now.chosen), worst)
+
+
+def _chosen(here: Inspector) -> str:
+    """The line that was chosen; "" where the filter of the list hides it."""
+    chosen = here.state.audited.chosen
+    return chosen if here.panes.figures.lists(chosen) else ""
 
 
 def marked(here: Inspector) -> str:
     """What is marked, a code or the rows behind a number: the worst code, unless another line was chosen."""
     found = _marked(here)
-    return found.code if found is not None else here.state.audited.chosen
+    return found.code if found is not None else _chosen(here)
 
 
 def _of_figures(chosen: str) -> bool:
@@ -234,7 +240,7 @@ def choose(here: Inspector, by: str) -> None:
 
 def _no_finding(here: Inspector) -> StatusMessage | None:
     """Why there is nothing to explain."""
-    chosen = _of_figures(here.state.audited.chosen)
+    chosen = _of_figures(_chosen(here))
     words = "only findings have a help page; Enter lists the rows" if chosen else "no findings to explain"
     return unless(_marked(here), words)
 
@@ -243,7 +249,7 @@ def _no_rows(here: Inspector) -> StatusMessage | None:
     """Why what is marked has no rows."""
     found, now = _marked(here), here.state.audited
     if found is None:
-        listed = now.answer is not None and _of_figures(now.chosen)
+        listed = now.answer is not None and _of_figures(_chosen(here))
         return unless(listed, "no findings yet" if now.running else "no findings")
     return unless(found.first is not None, f"{found.code} is about the setup, not single rows: W explains it")
 
@@ -251,7 +257,7 @@ def _no_rows(here: Inspector) -> StatusMessage | None:
 def sentence(here: Inspector) -> Line:
     """What Enter does with what is marked."""
     found, now = _marked(here), here.state.audited
-    if found is None and now.answer is not None and _of_figures(now.chosen):
+    if found is None and now.answer is not None and _of_figures(_chosen(here)):
         words = dict(ORDERS).get(now.chosen) or now.chosen.replace(":", "", 1)
         return line((" Enter", Role.KEY), (f" lists the rows: {visible(words)}", Role.DIM))
     if found is None:

@@ -7,6 +7,7 @@ from functools import partial
 from sftui.text import visible
 from sftui.tui.commands import rows
 from sftui.tui.commands.command import Command
+from sftui.tui.contexts import FIGURES, FINDINGS, RECIPE
 from sftui.tui.inspector import Inspector
 from sftui.tui.state import FilterState
 from sftui.views.cells import Role
@@ -54,6 +55,35 @@ def cancel(here: Inspector) -> bool:
 def _list_all(here: Inspector) -> None:
     here.put(here.state.status._replace(order=""))
     here.panes.rows.set_order(None)
+
+
+# — a list by the words of what is in it —
+
+
+def _find(here: Inspector, count: int | None) -> None:
+    """The list follows what is typed; Enter goes on in it."""
+    pane = here.by_context[here.state.open.context]
+    label = "list only what has these words; Enter keeps that, Esc lists all"
+    here.ask(label, pane.set_filter, value=pane.filter, raw=True, typed=pane.set_filter)
+
+
+FINDS = tuple(
+    Command(f"{context}.find", ("/",), f"find {what}", "Search", context, words, run=_find, means="search")
+    for context, what, words in (
+        (RECIPE, "a knob", "List only knobs with the words you type: name, config key, meaning or value."),
+        (FINDINGS, "a finding", "List only findings with the words you type; Esc lists all again."),
+        (FIGURES, "a figure", "List only findings and figures with the words you type; Esc lists all again."),
+    )
+)
+
+
+def find_nothing(here: Inspector) -> bool:
+    """Lists all that the pane has again; False where it is not filtered."""
+    pane = here.by_context[here.state.open.context]
+    if not pane.filter:
+        return False
+    pane.set_filter("")
+    return True
 
 
 def on_matched(here: Inspector, event: ev.RowsMatched) -> None:

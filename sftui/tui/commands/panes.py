@@ -28,7 +28,12 @@ def close(here: Inspector, count: int | None) -> None:
     """Cancel input, a search or a filter; otherwise close the side pane."""
     # What Esc closes, innermost first: a search, a message, a pane alone, a pane; else back to the tokens.
     now = here.state.open
-    if search.cancel(here) or writing.cancel(here) or (now.context == LIST and filters.cancel(here)):
+    if (
+        filters.find_nothing(here)
+        or search.cancel(here)
+        or writing.cancel(here)
+        or (now.context == LIST and filters.cancel(here))
+    ):
         return
     if now.alone:
         here.put(now._replace(alone=False))

@@ -27,6 +27,11 @@ from sftui.views.knobs import change_text, value_text
 MOVES = moves(RECIPE, "knob")
 
 
+def _none(here: Inspector) -> StatusMessage | None:
+    """Why no knob is marked."""
+    return unless(here.panes.recipe.infos, "no knob matches; Esc lists all")
+
+
 # — changing a knob —
 
 
@@ -45,13 +50,13 @@ def _cycle(here: Inspector, step: int) -> None:
 
 def _choice(name: str, key: str, arrow: str) -> Command:
     words = f"Change the knob to its {name} choice."
-    return Command(f"recipe.{name}", (key, arrow), f"{name} choice", "Recipe", RECIPE, words, means=arrow)
+    return Command(f"recipe.{name}", (key, arrow), f"{name} choice", "Recipe", RECIPE, words, when=_none, means=arrow)
 
 
 CHOICES = both_ways(_cycle, _choice("next", "l", "right"), _choice("previous", "h", "left"))
 
 
-@Command("recipe.edit", ("enter",), "edit the knob", "Recipe", RECIPE, means="enter")
+@Command("recipe.edit", ("enter",), "edit the knob", "Recipe", RECIPE, when=_none, means="enter")
 def edit(here: Inspector, count: int | None) -> None:
     """Type a value, or take the next choice."""
     info = here.panes.recipe.knob
@@ -69,7 +74,7 @@ def edit(here: Inspector, count: int | None) -> None:
     here.ask(f"{info.path}: {info.doc}", partial(_typed, here, info.path), value=text, raw=True)
 
 
-@Command("recipe.reset", ("backspace",), "reset the knob", "Recipe", RECIPE)
+@Command("recipe.reset", ("backspace",), "reset the knob", "Recipe", RECIPE, when=_none)
 def reset(here: Inspector, count: int | None) -> None:
     """Reset the knob to the value it had when opened."""
     info = here.panes.recipe.knob
@@ -106,46 +111,6 @@ def preset_like(now: Recipe, name: str) -> Recipe:
     own = "/" in kind and kind.partition("/")[0] != filled.trainer
     render = filled.render if own else replace(filled.render, template=now.render.template)
     return replace(filled, data=now.data, tokenizer=now.tokenizer, render=render)
-
-
-# — finding a knob —
-
-
-@Command("recipe.find", ("/",), "find a knob", "Recipe", RECIPE, means="search")
-def find(here: Inspector, count: int | None) -> None:
-    """Find knobs by name, config key, meaning or value."""
-
-    def answer(text: str) -> None:
-        here.put(here.state.kept._replace(looked_for=text))
-        _find(here, 1)
-
-    here.ask("find a knob by name, config key, meaning or value", answer)
-
-
-def _match(name: str, key: str) -> Command:
-    def nothing_looked_for(here: Inspector) -> StatusMessage | None:
-        return unless(here.state.kept.looked_for, "No search yet; press /")
-
-    title, words = f"{name} match", f"Go to the {name} match."
-    return Command(f"recipe.find_{name}", (key,), title, "Recipe", RECIPE, words, when=nothing_looked_for, means=name)
-
-
-def _find(here: Inspector, step: int) -> None:
-    """The next knob that holds the text, round the ends."""
-    pane, looked_for = here.panes.recipe, here.state.kept.looked_for
-    found = [
-        number for number, info in enumerate(pane.infos) if looked_for.casefold() in pane.searched_text(info).casefold()
-    ]
-    if not found:
-        here.say(f"no knob matches {visible(looked_for)}", Role.WARNING)
-        return
-    later = [number for number in found if (number - pane.marked) * step > 0]
-    number = (min if step > 0 else max)(later or found)
-    pane.move(number - pane.marked)
-    here.say(f"{pane.knob.path}: {found.index(number) + 1} of {len(found)} knobs · n N · Enter edits")
-
-
-MATCHES = both_ways(_find, _match("next", "n"), _match("previous", "N"))
 
 
 # — from anywhere —

@@ -57,7 +57,7 @@ def _hit(name: str, key: str) -> Command:
         return unless(here.state.searching.query, "No search yet; press /")
 
     title, words = f"{name} hit", f"Go to the {name} match, across rows."
-    return Command(f"search.{name}", (key,), title, "Search", ANY, words, True, when=nothing_searched, means=name)
+    return Command(f"search.{name}", (key,), title, "Search", ANY, words, True, when=nothing_searched)
 
 
 HITS = both_ways(_step, _hit("next", "n"), _hit("previous", "N"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sftui.tui.line_view import LineView
-from sftui.views.cells import Line, Role, barred, line
+from sftui.tui.line_view import WIDE, LineView
+from sftui.views.cells import Line, Role, barred, line, plain
 from sftui.views.frame import title_cells
 
 HINT = "o next pane · Esc closes"
@@ -53,7 +53,9 @@ class DocumentPane(LineView):
 
     def line_cells(self, number: int) -> Line:
         if number < self.heads:
-            return title_cells(self.name_of_view, self.hint, self.size.width, self.active, rule=False)
+            return title_cells(
+                self.name_of_view + self.filter_words(), self.hint, self.size.width, self.active, rule=False
+            )
         return line((" ", Role.PLAIN)) + self.lines[number - self.heads]
 
 
@@ -68,6 +70,7 @@ class FiguresPane(DocumentPane):
         super().__init__()
         self.marked: Callable[[], str] = lambda: ""
         self.mark: Callable[[str], None] = lambda by: None
+        self.listed: frozenset[str] = frozenset()
         self._owned: Callable[[int], Owned] = lambda width: ()
 
     def show_owned(self, name: str, make: Callable[[int], Owned], *, keep: bool, hint: str) -> None:
@@ -76,9 +79,23 @@ class FiguresPane(DocumentPane):
         self.show(name, self._lines, keep=keep, hint=hint)
 
     def _lines(self, width: int) -> tuple[Line, ...]:
-        owned = self._owned(width)
+        if self.filter:
+            texts = dict[str, str]()
+            for cells, by in self._owned(WIDE):
+                texts[by] = texts.get(by, "") + plain((cells,))
+            self.listed = frozenset(self.filtered(filter(None, texts), texts.__getitem__))
+        owned = [(cells, by) for cells, by in self._owned(width) if self.lists(by)]
         self.owners = tuple(by or None for _, by in owned)
         return tuple(cells for cells, _ in owned)
+
+    def lists(self, by: str) -> bool:
+        """Whether that has the words of the filter."""
+        return not self.filter or by in self.listed
+
+    def set_filter(self, text: str) -> None:
+        super().set_filter(text)
+        if self.owners and self.marked() not in self.owners:
+            self._choose(next(filter(None, self.owners), ""))
 
     def line_cells(self, number: int) -> Line:
         cells, by = super().line_cells(number), self._begun(number)

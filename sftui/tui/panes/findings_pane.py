@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import count
 from typing import TYPE_CHECKING
 
-from sftui.tui.line_view import LineView
+from sftui.tui.line_view import WIDE, LineView
 from sftui.values import value_class
-from sftui.views.cells import Line, Role, line
+from sftui.views.cells import Line, Role, line, plain
 from sftui.views.status import problem_lines
 
 if TYPE_CHECKING:
@@ -103,9 +102,19 @@ class FindingsPane(LineView):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
+        """Those that are listed."""
         if self.answer is None:
             return ()
-        return (*self.answer.findings, *(self.answer.setup or ()))
+        return self.filtered((*self.answer.findings, *(self.answer.setup or ())), self._text)
+
+    def _text(self, finding: Finding) -> str:
+        from sftui.views.findings import finding_block
+
+        return plain(finding_block(finding, WIDE, marked=True, trainer=self.trainer))
+
+    def set_filter(self, text: str) -> None:
+        self.filter = text
+        self.show(self.row, self.answer, self.trainer)
 
     @property
     def finding(self) -> Finding | None:
@@ -131,7 +140,7 @@ class FindingsPane(LineView):
         if answer.problem is not None:
             yield from ((cells, None) for cells in problem_lines(answer.problem, width))
             return
-        numbers = count()
+        listed, number = self.findings, 0
         # an error of the set-up may be what stops the row
         none = "nothing in this row" if any(one.severity == "error" for one in answer.setup or ()) else "nothing found"
         for gap, title, group, waived in (
@@ -140,10 +149,13 @@ class FindingsPane(LineView):
         ):
             counts = "checking …" if group is None else finding_counts(group, waived) or none
             yield from ((cells, None) for cells in (*gap, line((f" {title}  ", Role.TITLE), (counts, Role.DIM))))
-            for finding, number in zip(group or (), numbers):
+            for finding in group or ():
+                if number >= len(listed) or listed[number] is not finding:
+                    continue  # the filter hides it
                 marked = number == self.marked
                 block = finding_block(finding, width, marked=marked, active=self.active, trainer=self.trainer)
-                yield from ((cells, number) for cells in block)
+                yield from [(cells, number) for cells in block]
+                number += 1
 
     # — moving —
 

@@ -15,6 +15,7 @@ PRESET = KnobInfo("preset", "str", "the trainer whose defaults apply", (), None,
 ROOM_FOR_NAMES = 88
 """Laid out for this width and cropped, names and values are whole; the meaning stands in the line below."""
 
+NO_TITLE: tuple[tuple[int, str], ...] = ()
 WITH_MEANING = 72
 """From this width on the meaning stands next to the value as well."""
 
@@ -32,8 +33,8 @@ class RecipePane(LineView):
 
     @property
     def infos(self) -> tuple[KnobInfo, ...]:
-        """Every knob of the recipe, the preset first."""
-        return (PRESET, *knobs_of(self.workspace.recipe))
+        """Every knob of the recipe that is listed, the preset first."""
+        return self.filtered((PRESET, *knobs_of(self.workspace.recipe)), self.searched_text)
 
     @property
     def marked(self) -> int:
@@ -43,11 +44,24 @@ class RecipePane(LineView):
     @property
     def paths(self) -> tuple[str, ...]:
         """The knob of each line; empty for the title of a section."""
-        return knob_paths(self.workspace.recipe)
+        return tuple(path for _, path in self._listed)
+
+    @property
+    def _listed(self) -> tuple[tuple[int, str], ...]:
+        """Of all lines of the recipe those that are listed, each with its knob; titles of sections where one is."""
+        kept, title, listed = {info.path for info in self.infos}, NO_TITLE, list[tuple[int, str]]()
+        for number, path in enumerate(knob_paths(self.workspace.recipe)):
+            if not path:
+                title = ((number, ""),)
+            elif path in kept:
+                listed += [*title, (number, path)]
+                title = NO_TITLE
+        return tuple(listed)
 
     @property
     def knob(self) -> KnobInfo:
-        return self.infos[self.marked]
+        """The marked one; no knob is, where none has the words of the filter."""
+        return (self.infos or (PRESET,))[self.marked]
 
     def value(self, info: KnobInfo) -> Any:
         return get(self.workspace.recipe, info.path)
@@ -64,13 +78,19 @@ class RecipePane(LineView):
         key = key_of(self.workspace.recipe.preset, info.path)
         return f"{info.path} {key} {info.doc} {value_text(self.value(info))} {choices}"
 
+    def set_filter(self, text: str) -> None:
+        super().set_filter(text)
+        self.move(0)
+
     def move(self, steps: int) -> None:
-        self._path = self.infos[max(0, min(self.marked + steps, len(self.infos) - 1))].path
+        infos = self.infos
+        if infos:
+            self._path = infos[max(0, min(self.marked + steps, len(infos) - 1))].path
         self.resized()
         self.repaint()
 
     def resized(self) -> None:
-        if not self.display:
+        if not self.display or not self.paths:
             return
         at = self.paths.index(self.knob.path)
         self.keep_in_view(at - 1 if at and not self.paths[at - 1] else at)
@@ -93,13 +113,16 @@ class RecipePane(LineView):
         width = max(self.size.width, ROOM_FOR_NAMES)
         now, base, meaning = self.workspace.recipe, self.workspace.base_recipe, self.size.width >= WITH_MEANING
         lines = recipe_lines(now, base, width, cursor=cursor, meaning=meaning)
-        return [crop(cells, self.size.width) for cells in lines[self.top : self.top + self.size.height]]
+        seen = self._listed[self.top : self.top + self.size.height]
+        return [crop(lines[number], self.size.width) for number, _ in seen]
 
     def sentence(self) -> Line:
         """The marked knob in one line: what it means, what it was, what it may be."""
         from sftui.trainers import traits_of
         from sftui.trainers.own_config import choices_of, key_of
 
+        if not self.infos:
+            return ()
         info, recipe = self.knob, self.workspace.recipe
         cells = LineBuilder().add(f" {info.path} ", Role.TITLE).add(info.doc, Role.PLAIN)
         if self.value(info) != self.base_value(info):
