@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -56,6 +57,13 @@ SPOOLED = "sftui-stdin-"
 def is_spooled(path: str) -> bool:
     """Whether a path is what came through stdin."""
     return os.path.basename(os.path.dirname(path)).startswith(SPOOLED)
+
+
+def file_next_to(data: str, what: str, ending: str = ".jsonl") -> str:
+    """A name for a file made from the data: `train-repaired.jsonl`."""
+    name = re.split(r"\.(?:jsonl|ndjson|json|csv|tsv|parquet|gz|zst)\b", os.path.basename(data))[0]
+    stem = re.sub(r"[^\w.-]+", "", name).strip("-.")
+    return f"{stem or 'data'}-{what}{ending}"
 
 
 @value_class

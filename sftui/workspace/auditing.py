@@ -76,7 +76,7 @@ class AuditRun:
                     self._trained.append(found.trained if found.example is not None else UNKNOWN)
                 yield found
 
-        head = [row for row in session.sample[: session.stored.first] if row.size <= HEAVY]
+        head = [row for row in islice(session.rows(), session.stored.first) if row.size <= HEAVY]
         rows, total = session.rows(self._next), session.count_now
         # Row by row: what was inspected last is what was checked last, and no key waits for more than one.
         for progress in run_audit(gathered, rows, inspect, context, head=head, total=total, budget=0.0, together=1):

@@ -12,8 +12,8 @@ from tui_driver import SIZES, Driven, check_golden, running
 
 from sftui.findings import Finding, Severity
 from sftui.recipe import changed
+from sftui.session.options import file_next_to
 from sftui.trainers import preset
-from sftui.tui.commands.copying import file_next_to
 from sftui.workspace import OpenOptions
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq

@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-import re
 import shlex
 import shutil
 import subprocess
@@ -252,11 +251,3 @@ def copy_for_editor(text: str, name: str, written: bool) -> Iterator[Path]:
         path.write_bytes(text.encode("utf-8", "backslashreplace"))
         os.chmod(path, 0o600 if written else 0o400)
         yield path
-
-
-def file_next_to(data: str, what: str, ending: str = ".jsonl") -> str:
-    """A name for a file made from the data: `train-repaired.jsonl`."""
-    stem = re.sub(
-        r"[^\w.-]+", "", re.split(r"\.(?:jsonl|ndjson|json|csv|tsv|parquet|gz|zst)\b", Path(data).name)[0]
-    ).strip("-.")
-    return f"{stem or 'data'}-{what}{ending}"

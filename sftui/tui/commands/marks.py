@@ -8,9 +8,10 @@ from __future__ import annotations
 from functools import partial
 
 from sftui.session.marks import EDITED, KINDS, NOTED, RowMarks
+from sftui.session.options import file_next_to
 from sftui.tui.commands import notes, rows
 from sftui.tui.commands.command import Command, both_ways
-from sftui.tui.commands.copying import file_next_to, write
+from sftui.tui.commands.copying import write
 from sftui.tui.contexts import FIGURES
 from sftui.tui.inspector import Inspector
 from sftui.tui.state import StatusMessage

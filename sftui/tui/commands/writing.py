@@ -10,8 +10,9 @@ from functools import partial
 from pathlib import Path
 
 from sftui.errors import SftuiError
+from sftui.session.options import file_next_to
 from sftui.text import visible
-from sftui.tui.commands.copying import file_next_to, inputs
+from sftui.tui.commands.copying import inputs
 from sftui.tui.contexts import FIGURES
 from sftui.tui.inspector import Inspector
 from sftui.views.cells import Line, Role, line, text_lines, warned, wrap
