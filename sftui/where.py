@@ -30,7 +30,8 @@ LONGEST, MOST_PARTS, DEEPEST = 1_000, 200, 40
 """Characters of an expression, parts of it, and how deeply they may be nested."""
 MOST_REASONS = 20
 """Different reasons that are counted apart."""
-FINDING = "finding"
+FINDING, MARKED, UNMARKED = "finding", "marked", "none"
+NO_MARKS: Mapping[int, str] = {}
 SEVERITIES = ("error", "warning", "info")
 SHOWN = 60
 """Characters of it that an error shows."""
@@ -51,7 +52,8 @@ class NotKnown(Exception):
 class RowValues:
     """What one row after the other has under each name; made when it is needed.
 
-    `layout` says where rows keep their messages and texts, `inspect` prepares a row, `check` finds what is wrong.
+    `layout` says where rows keep their messages and texts, `inspect` prepares a row, `check` finds what is wrong, and
+    `marks` are the kinds of those that are marked.
     """
 
     def __init__(
@@ -59,8 +61,9 @@ class RowValues:
         layout: RepairLayout,
         inspect: Callable[[Row], Inspection],
         check: Callable[[Inspection], Iterable[Finding]],
+        marks: Mapping[int, str] = NO_MARKS,
     ) -> None:
-        self.layout, self._inspect, self._check = layout, inspect, check
+        self.layout, self._inspect, self._check, self._marks = layout, inspect, check, marks
         self.row = Row(0, None, "", "")
         self._inspection: Inspection | None = None
 
@@ -123,6 +126,9 @@ class RowValues:
             raise NotKnown("the row cannot be prepared")
         return self.inspection
 
+    def mark(self) -> str:
+        return self._marks.get(self.row.index, UNMARKED)
+
     def found(self, code: str = "") -> bool:
         """Whether the row has such a finding."""
         return any(is_named(one, code) for one in _made(self._check, self.inspection))
@@ -170,6 +176,12 @@ NAMES: Mapping[str, Name] = {
     "trained": Name("their share of `tokens`, from 0 to 1", Need.PREPARED, _share),
     "dropped": Name(
         "whether the trainer drops the row", Need.PREPARED, lambda values: values.prepared().dropped is not None
+    ),
+    MARKED: Name(
+        "the review mark of the row: `keep`, `drop`, `flag` or `none`, from the file of `--edits`, else from the"
+        " inspector",
+        Need.RECORD,
+        RowValues.mark,
     ),
 }
 """What an expression may name besides the keys of the record, which these names hide (`data` has all of them)."""
@@ -254,19 +266,19 @@ _WORDS = {
 
 class Filter:
     """An expression that is true for some rows. `need` is what has to be known of them, `keys` are the names that must
-    be keys of the record. RecipeError for what is no such expression."""
+    be keys of the record; `marks`: it asks how rows are marked. RecipeError for what is no such expression."""
 
     def __init__(self, text: str) -> None:
         from simpleeval import EvalWithCompoundTypes
 
         self.text = text.strip()
         self._tree = self._parsed()
-        self.need, keys = Need.RECORD, dict[str, None]()
+        self.need, self.marks, keys = Need.RECORD, False, dict[str, None]()
         for name in self._checked(self._tree, ()):
             if name == FINDING:
                 self.need = Need.CHECKED
             elif name in NAMES:
-                self.need = max(self.need, NAMES[name].need)
+                self.need, self.marks = max(self.need, NAMES[name].need), self.marks or name == MARKED
             else:
                 keys[name] = None
         self.keys = tuple(keys)

@@ -174,6 +174,7 @@ def data_command(*words: Any, **more: Any) -> Callable[[Callable[[], None]], Hel
     ),
 )
 @opening_options
+@where_option
 @repairing_options
 @serving_option
 @first_row
@@ -222,6 +223,7 @@ def demo() -> None:
     ("sftui serve data.jsonl -t TOK", "prints the address to open"),
     ("sftui serve axolotl.yml --port 8080", "on a port you choose"),
 )
+@where_option
 @repairing_options
 @serving_option
 @first_row
@@ -241,8 +243,11 @@ def serve() -> None:
     ("sftui show axolotl.yml --shift", "what each token has to predict"),
     ("sftui show data.jsonl -t TOK --format json", "for programs"),
 )
+@where_option
 @repairing_options
-@number_option(USUAL, "the row to print, from 0", "--row", default=0, least=0)
+@number_option(
+    USUAL, "the row to print, from 0; with --where, the first match from there on", "--row", default=0, least=0
+)
 @flag(WRITTEN, "show the input token at each position and the token to predict from it", "--shift")
 @choice_option(WRITTEN, ["text", "columns", "rows"], "how the tokens are laid out", "--view", default="rows")
 @text_or_json
@@ -260,6 +265,7 @@ def show() -> None:
     ("sftui compare data.jsonl -t TOK --with mask.rule=assistant", "one knob"),
     ("sftui compare batches.parquet --against axolotl.yml", "what a real run received, next to what sftui computes"),
 )
+@where_option
 @Option(
     USUAL,
     "OTHER",

@@ -12,7 +12,15 @@ from typing import Any
 
 import click
 
-from sftui.cli.loading import DataNotes, load_tokenizer, open_data, print_notes, print_stops, print_versions
+from sftui.cli.loading import (
+    DataNotes,
+    load_tokenizer,
+    open_data,
+    print_matches,
+    print_notes,
+    print_stops,
+    print_versions,
+)
 from sftui.cli.opening import open_options
 from sftui.cli.terminal import narrate, terminal_width
 from sftui.cli.writing import Progress
@@ -25,6 +33,7 @@ from sftui.session.arguments import set_knob, starting_recipe, template_of
 from sftui.session.comparing import open_sides, tokenized_otherwise
 from sftui.session.configs import config_text, open_config
 from sftui.session.explaining import chosen, explain
+from sftui.session.matching import refuse_where
 from sftui.session.splitting import PREPARED
 from sftui.trainers import preset
 from sftui.trainers.config import OpenedConfig
@@ -44,6 +53,8 @@ def compare(against: str | None, **given: Any) -> int:
     if given["others"] or given["max_rows"] is not None or given["sample"] is not None:
         raise click.UsageError("--against compares every sequence: omit --with, --max-rows and --sample")
     from sftui.cli.against import compare_against
+
+    refuse_where(given, "--against looks up every sequence")
 
     return compare_against(against, **given)
 
@@ -90,6 +101,7 @@ def compare_recipes(
             progress.at(count.rows)
         progress.end()
         notes.print()
+        print_matches(comparing.sessions[0])
         rows = chosen(differing, causes)
         progress = Progress(len(rows) * len(others))
         for number, session in enumerate(comparing.sessions[1:], 1):

@@ -39,6 +39,10 @@ def open_inspector(given: Mapping[str, Any], row: int, screen: ScreenOptions, co
 
     piped = "-" in given["data"]
     refuse_slips([word for word in given["data"] if word != "-"], commands)  # a slip is the same slip in a script
+    if given["where"] is not None:
+        from sftui.where import Filter
+
+        Filter(given["where"])  # which refuses what is none
     if not on_terminal():
         raise SftuiError(
             "the inspector needs a terminal", fix="use `sftui show` or `sftui encode` in pipes and scripts"
@@ -67,7 +71,7 @@ def open_inspector(given: Mapping[str, Any], row: int, screen: ScreenOptions, co
     refuse_slips(options.paths, commands)
     if piped and not missing:
         _keys_from_terminal()
-    return run(options, screen)
+    return run(replace(options, where=None), screen, where=options.where)
 
 
 WEB_DRIVER = "textual.drivers.web_driver:WebDriver"
@@ -170,8 +174,8 @@ def open_demo(name: str | None, tokenizer: str | None, debug: bool, screen: Scre
     return run(options, screen, tour=name is None)
 
 
-def run(options: OpenOptions, screen: ScreenOptions, *, tour: bool = False) -> int:
-    """Start the worker, then the screen, and leave nothing behind."""
+def run(options: OpenOptions, screen: ScreenOptions, *, tour: bool = False, where: str | None = None) -> int:
+    """Start the worker, then the screen, and leave nothing behind; `where` is what the row list is filtered by."""
     require_utf8()
     # Imports make nothing but what stays: 74 collections would look through it before the first paint
     # (8 of 220 ms CPU) and find nothing; the app collects from then on.
@@ -187,7 +191,7 @@ def run(options: OpenOptions, screen: ScreenOptions, *, tour: bool = False) -> i
         source = workspace.source
         if source is not None and source.refused is not None and not source.unread:
             raise SourceError(source.refused.sentence())
-        return run_app(workspace, settings, theme=screen.theme, mouse=screen.mouse, tour=tour)
+        return run_app(workspace, settings, theme=screen.theme, mouse=screen.mouse, tour=tour, where=where)
     finally:
         log = workspace.log_tail() if options.debug else ""
         workspace.close()

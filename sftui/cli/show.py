@@ -12,9 +12,11 @@ import click
 from sftui.cli.loading import DataNotes, loaded_session, print_stops
 from sftui.cli.opening import open_options
 from sftui.cli.terminal import narrate, terminal_width
+from sftui.errors import SourceError
 from sftui.exports.records import as_json, record, shift_record
-from sftui.model import Inspection
+from sftui.model import Inspection, Row
 from sftui.recipe import Recipe
+from sftui.session.ready import Ready
 from sftui.session.splitting import PREPARED, settle_split
 from sftui.text import share, visible
 from sftui.views.cells import line, plain, wrap
@@ -23,6 +25,7 @@ from sftui.views.grid import GridState, Zoom
 from sftui.views.layout import lay_out
 from sftui.views.table import make_table, weighted_tokens
 from sftui.views.words import EVALUATES, convention, evaluation_words, shift_warning, why_stopped
+from sftui.where import FilterCount
 
 PATIENCE = 10.0
 """Seconds in which data is looked through for what decides how its rows are read, before one of them is shown."""
@@ -38,7 +41,8 @@ def show(row: int, shift: bool, view: str, form: str, explain: bool, width: int 
     ) as session:
         notes = DataNotes(session)
         notes.look()
-        found = session.one_row(row)
+        only = session.only
+        found = session.one_row(row) if only is None else first_match(session, only, row)
         split = settle_split(session, PREPARED)
         inspection = session.inspect_row(found)
         recipe = session.recipe
@@ -55,6 +59,14 @@ def show(row: int, shift: bool, view: str, form: str, explain: bool, width: int 
         while some := [line.rstrip() for line in islice(lines, LINES_AT_ONCE)]:
             click.echo("\n".join(some))
     return 2 if inspection.problem is not None or stops else 0
+
+
+def first_match(session: Ready, only: FilterCount, start: int) -> Row:
+    """The first row from `start` on for which the expression is true; SourceError where there is none."""
+    found = next(session.rows(start), None)
+    if found is None:
+        raise SourceError(f"no row from row {start} on matches", why="; ".join(only.sentences()))
+    return found
 
 
 def text_lines(

@@ -8,12 +8,17 @@ JSON a row:
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
+from hashlib import sha256
+from pathlib import Path
 
-from sftui.errors import ExportError, RecipeError
+from sftui.errors import ExportError, RecipeError, without_secrets
+from sftui.session.options import OpenOptions, is_spooled
 from sftui.side_files import parse_json, read_side_file
 from sftui.values import lazy, value_class
 
@@ -92,6 +97,10 @@ class RowMarks:
         beyond = [marked for marked in rows if (marked > row if forward else marked < row)] or rows
         return beyond[0 if forward else -1] if beyond else None
 
+    def kinds(self) -> dict[int, str]:
+        """The kind of each row that has one."""
+        return {row: mark.kind for row, mark in self.of.items() if mark.kind}
+
     @lazy
     def counts(self) -> Mapping[str, int]:
         """How many rows of each kind, with notes and edited; only what there is."""
@@ -158,3 +167,55 @@ def _edits(name: object, row: int) -> bool:
 def load_marks(file: str, what: str = "the marks file") -> RowMarks:
     """The marks in a file, called `what` where it cannot be read; ExportError."""
     return read_marks(read_side_file(file, what, ExportError, most=MOST_MARKS), file)
+
+
+# — those that the inspector saves —
+
+
+def marks_path(options: OpenOptions, folder: Path | None = None) -> Path | None:
+    """The file in which the inspector saves the marks of the data; None where the data has no name."""
+    if "-" in options.paths or any(map(is_spooled, options.paths)):
+        return None
+    if folder is None:
+        from platformdirs import user_state_dir
+
+        folder = Path(user_state_dir("sftui")) / "marks"
+    paths = [os.path.realpath(path) if os.path.exists(path) else path for path in options.paths]
+    stated = json.dumps([paths, options.split, options.subset, options.data_revision, options.rows_in])
+    return folder / f"{sha256(stated.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.jsonl"
+
+
+def data_names(options: OpenOptions) -> list[str]:
+    """What such a file calls the data."""
+    return [os.path.abspath(one) if os.path.exists(one) else without_secrets(one) for one in options.paths]
+
+
+def state_of(data: Sequence[str]) -> list[str]:
+    """Size and time of change of the files; of a folder those that stand in it."""
+    found = []
+    for path in data:
+        with contextlib.suppress(OSError):
+            folder = os.scandir(path) if os.path.isdir(path) else ()
+            names = sorted(entry.path for entry in folder if entry.is_file()) if folder else [path]
+            found += [f"{status.st_size}:{status.st_mtime_ns}" for status in map(os.stat, names)]
+    return found
+
+
+def read_saved(path: Path, data: Sequence[str]) -> tuple[RowMarks, bool]:
+    """The marks of such a file, and whether the data changed after its rows were marked; ExportError."""
+    text = read_side_file(path, "the file of review marks", ExportError, most=MOST_MARKS)
+    marks, stale = read_marks(text, str(path)), False
+    with contextlib.suppress(ValueError, AttributeError):
+        stale = bool(marks) and parse_json(text.split("\n", 1)[0]).get("as") != state_of(data)
+    return marks, stale
+
+
+def known_marks(options: OpenOptions) -> tuple[RowMarks, bool]:
+    """The marks of the file that --edits names, else those that the inspector saved of the data, and whether the data
+    changed since; ExportError where they cannot be known."""
+    if options.edits is not None:
+        return load_marks(options.edits), False
+    path = marks_path(options) if options.paths else None
+    if path is None:
+        raise ExportError("no marks are known of data without a name", fix="name a file of marks with --edits")
+    return read_saved(path, data_names(options)) if os.path.lexists(path) else (RowMarks(), False)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from sftui.errors import RecipeError
 from sftui.model import Inspection, Row
+from sftui.session.marks import known_marks
 from sftui.session.opened import OpenData, RowSplit
-from sftui.where import Filter, FilterCount, Need, RowValues
+from sftui.where import NO_MARKS, Filter, FilterCount, Need, RowValues
 
 if TYPE_CHECKING:
     from sftui.findings import Finding
@@ -19,9 +20,9 @@ Data = TypeVar("Data", bound=OpenData)
 
 class MatchingRows(FilterCount):
     """The rows that match, and how many of those up to the last one that was read; rows that are read again are counted
-    once."""
+    once. `marks` are the kinds of those that are marked, by default those that are known of the data."""
 
-    def __init__(self, opened: OpenData, wanted: Filter) -> None:
+    def __init__(self, opened: OpenData, wanted: Filter, marks: Mapping[int, str] | None = None) -> None:
         from sftui.repairs.run import layout_of
 
         base = replace(opened, known=RowSplit())  # which rows evaluate is found out among those that match
@@ -32,7 +33,11 @@ class MatchingRows(FilterCount):
         def check(made: Inspection) -> tuple[Finding, ...]:
             return base.ready().found(made)
 
-        super().__init__(wanted, RowValues(layout_of(opened.detected), inspect, check))
+        self._stale = False
+        if wanted.marks and marks is None:
+            known, self._stale = known_marks(opened.options)
+            marks = known.kinds()
+        super().__init__(wanted, RowValues(layout_of(opened.detected), inspect, check, marks or NO_MARKS))
         self._upto = 0
 
     def add(self, row: Row) -> bool:
@@ -40,6 +45,11 @@ class MatchingRows(FilterCount):
             return self.decides(row)
         self._upto = row.index + 1
         return super().add(row)
+
+    def sentences(self) -> Iterator[str]:
+        yield from super().sentences()
+        if self._stale:
+            yield "the data changed after its rows were marked: check whether the marks still fit"
 
 
 def filter_of(opened: OpenData, text: str) -> Filter:

@@ -18,7 +18,7 @@ from sftui.tui.commands import own
 from sftui.tui.commands.table import COMMANDS
 from sftui.tui.keys import build_keymap
 from sftui.tui.main_screen import MainScreen
-from sftui.tui.state import Tour
+from sftui.tui.state import FilterState, Tour
 from sftui.views.grid import GridState, Zoom
 from sftui.workspace import Workspace
 
@@ -81,16 +81,23 @@ def pick(
 
 
 def run_app(
-    workspace: Workspace, settings: UserSettings, *, theme: str | None = None, mouse: bool = True, tour: bool = False
+    workspace: Workspace,
+    settings: UserSettings,
+    *,
+    theme: str | None = None,
+    mouse: bool = True,
+    tour: bool = False,
+    where: str | None = None,
 ) -> int:
-    """Runs the inspector until it is quit, with a `tour` or without; the exit code. KeymapError for a keymap
-    that cannot be used."""
+    """Runs the inspector until it is quit, with a `tour` or without, the list filtered by `where`; the exit code.
+    KeymapError for a keymap that cannot be used."""
     mouse = mouse and settings.mouse
     forget_old_size()
     app = SftuiApp(workspace, settings, theme=theme, in_ascii=ascii_only(settings.glyphs, os.environ))
     app.mouse_on = mouse
     if tour:
         app.main.put(Tour(0))
+    app.main.put(FilterState(where or ""))
     try:
         app.run(mouse=mouse)
     finally:

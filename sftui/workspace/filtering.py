@@ -21,7 +21,7 @@ take about a millisecond."""
 def filter_rows(session: OpenData, request: FilterRequest, answer: Answering[RowsMatched]) -> Answers[RowsMatched]:
     """The rows that match, as they are found; SftuiError where the expression is none for this data."""
     wanted = filter_of(session, request.text)
-    count, pace = MatchingRows(session, wanted), Pace(REPORT_EVERY)
+    count, pace = MatchingRows(session, wanted, request.marks), Pace(REPORT_EVERY)
     first, found = 0, array("L")
     for some in chunks(session.rows(), AT_ONCE if wanted.need is Need.RECORD else 1, BYTES_AT_ONCE):
         found.extend(row.index for row in some if count.add(row))

@@ -15,13 +15,11 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterator
-from hashlib import sha256
 from pathlib import Path
 
-from sftui.errors import ExportError, without_secrets
-from sftui.session.marks import MOST_MARKS, Mark, RowMarks, read_marks
-from sftui.session.options import OpenOptions, is_spooled
-from sftui.side_files import parse_json, read_side_file
+from sftui.errors import ExportError
+from sftui.session.marks import Mark, RowMarks, data_names, marks_path, read_saved, state_of
+from sftui.session.options import OpenOptions
 
 FORMAT = 1
 
@@ -36,9 +34,8 @@ class MarksFile:
     def __init__(
         self, options: OpenOptions, failed: Callable[[str], None] = lambda sentence: None, folder: Path | None = None
     ) -> None:
-        self.path = None if "-" in options.paths or any(map(is_spooled, options.paths)) else _path(options, folder)
-        self.stale = False
-        self._data = [os.path.abspath(one) if os.path.exists(one) else without_secrets(one) for one in options.paths]
+        self.path, self.stale = marks_path(options, folder), False
+        self._data = data_names(options)
         self._failed = failed
         self._pending: dict[int, Mark] = {}
         self._changed = threading.Condition()
@@ -53,12 +50,8 @@ class MarksFile:
         """
         if self.path is None or not os.path.lexists(self.path):
             return RowMarks()
-        text = read_side_file(self.path, "the file of review marks", ExportError, most=MOST_MARKS)
-        marks = read_marks(text, str(self.path))
-        if marks and not self._read:
-            with contextlib.suppress(ValueError, AttributeError):
-                self.stale = parse_json(text.split("\n", 1)[0]).get("as") != self._state()
-        self._read = True
+        marks, stale = read_saved(self.path, self._data)
+        self.stale, self._read = self.stale if self._read else stale, True
         return marks
 
     def save(self, row: int, mark: Mark) -> None:
@@ -122,28 +115,8 @@ class MarksFile:
                 marks = RowMarks()
             for row, mark in taken.items():
                 marks = marks.put(row, mark)
-            head = json.dumps({"sftui_marks": FORMAT, "data": self._data, "as": self._state()})
+            head = json.dumps({"sftui_marks": FORMAT, "data": self._data, "as": state_of(self._data)})
             write_atomically(path, f"{head}\n{marks.to_text()}".encode())
-
-    def _state(self) -> list[str]:
-        """Size and time of change of the files; of a folder those that stand in it."""
-        found = []
-        for path in self._data:
-            with contextlib.suppress(OSError):
-                folder = os.scandir(path) if os.path.isdir(path) else ()
-                names = sorted(entry.path for entry in folder if entry.is_file()) if folder else [path]
-                found += [f"{status.st_size}:{status.st_mtime_ns}" for status in map(os.stat, names)]
-        return found
-
-
-def _path(options: OpenOptions, folder: Path | None) -> Path:
-    if folder is None:
-        from platformdirs import user_state_dir
-
-        folder = Path(user_state_dir("sftui")) / "marks"
-    paths = [os.path.realpath(path) if os.path.exists(path) else path for path in options.paths]
-    stated = json.dumps([paths, options.split, options.subset, options.data_revision, options.rows_in])
-    return folder / f"{sha256(stated.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.jsonl"
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ a pickle ends where it says it ends, so no framing is needed.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import field
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -96,9 +97,11 @@ class HitsRequest(Question):
 
 @value_class
 class FilterRequest(Question):
-    """Which rows an expression is true for (see `sftui.where`), over all rows from the first on."""
+    """Which rows an expression is true for (see `sftui.where`), over all rows from the first on; `marks` are the kinds
+    of those that are marked, where it asks for that."""
 
     text: str
+    marks: Mapping[int, str] = field(default_factory=dict)
 
 
 @value_class

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from tui_driver import SIZES, check_golden, running
@@ -105,3 +106,21 @@ async def test_the_expression_is_offered_again_and_an_empty_one_lists_all() -> N
         assert driven.main.prompt.text == '"def f" in text'
         await driven.press("ctrl+u", "enter")
         assert driven.main.panes.rows.order is None
+
+
+async def test_what_is_opened_filtered_lists_the_rows_that_match() -> None:
+    async with running(where='"def f" in text and tokens > 1') as driven:
+        assert list(driven.main.panes.rows.order or ()) == ROWS and driven.main.state.row == 4
+        assert driven.said == "8 of 41 rows match · ] [ next and previous, Esc all rows"
+        await driven.press("&", "ctrl+u", *"no_such > 2", "enter")
+        assert "there is no `no_such`" in driven.said
+
+
+async def test_rows_are_filtered_by_how_they_are_marked_now(own_data: Path) -> None:
+    async with running() as driven:
+        await driven.press("+", "_", "+", "&", *'marked == "keep" or marked == "none" and row < 5', "enter")
+        assert list(driven.main.panes.rows.order or ()) == [0, 2, 3, 4]
+        await driven.press("g", "g", "_")
+        assert list(driven.main.panes.rows.order or ()) == [0, 2, 3, 4], "the list stays as it was asked for"
+        await driven.press("&", "enter")
+        assert list(driven.main.panes.rows.order or ()) == [2, 3, 4]

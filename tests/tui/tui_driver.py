@@ -17,6 +17,7 @@ from sftui.findings import Finding
 from sftui.recipe import Recipe
 from sftui.settings import UserSettings
 from sftui.tui.app import SftuiApp
+from sftui.tui.state import FilterState
 from sftui.workspace import OpenOptions, Workspace
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "tui"
@@ -99,12 +100,14 @@ async def running(
     options: OpenOptions | None = None,
     kind: type[Workspace] = Workspace,
     in_ascii: bool = False,
+    where: str = "",
 ) -> AsyncIterator[Driven]:
     """The app over a real workspace whose worker works in this process; without options on `train.jsonl`."""
     worker = worker or RowsWorker()
     made = over(worker, recipe, options, kind)
     made.start()
     app = SftuiApp(made, settings or UserSettings(), theme=theme, in_ascii=in_ascii)
+    app.main.put(FilterState(where))
     async with app.run_test(size=size) as pilot:
         driven = Driven(app, pilot, made, worker)
         await driven.settle()

@@ -25,14 +25,20 @@ def ask(here: Inspector, count: int | None) -> None:
 
 
 def _answer(here: Inspector, text: str) -> None:
+    if text.strip():
+        start(here, text)
+    else:
+        cancel(here)
+
+
+def start(here: Inspector, text: str) -> None:
+    """List the rows that match, as they are found; RecipeError for what is no expression."""
     from sftui.where import Filter
 
-    if not text.strip():
-        cancel(here)
-        return
     wanted = Filter(text)
     forget(here)
-    here.put(FilterState(wanted.text, here.workspace.ask(rq.FilterRequest, wanted.text)))
+    marks = here.state.kept.marks.kinds() if wanted.marks else {}
+    here.put(FilterState(wanted.text, here.workspace.ask(rq.FilterRequest, wanted.text, marks)))
     here.say(f"{RUNNING}Esc cancels", Role.DIM)
 
 

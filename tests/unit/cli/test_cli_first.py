@@ -33,7 +33,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
         found.given = given
         return {**given, **found.answer} if found.answer is not None else None
 
-    def opens(options: OpenOptions, *rest: object, tour: bool = False) -> int:
+    def opens(options: OpenOptions, *rest: object, tour: bool = False, where: str | None = None) -> int:
         found.opened.append(options)
         return 0
 

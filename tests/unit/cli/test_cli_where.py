@@ -12,8 +12,11 @@ from row_files import chat
 
 import sftui as api
 from sftui.audit.found import Filter as AuditFilter
-from sftui.errors import RecipeError
+from sftui.errors import ExportError, RecipeError
 from sftui.session.checking import AuditSession
+from sftui.session.marks import Mark, RowMarks
+from sftui.session.options import OpenOptions
+from sftui.workspace.marks import MarksFile
 
 TOK = ("-t", "builtin:chatml")
 EXPRESSIONS = [
@@ -24,12 +27,17 @@ EXPRESSIONS = [
     ('"score" in data and score > 1', [5]),
     ('finding("ROW")', [2]),
     ("row % 2 == 1", [1, 3, 5]),
+    ('marked == "keep" or marked == "drop"', [0, 3]),
+    ('marked == "none" and turns > 0', [1, 5]),
 ]
 
 
+MARKS = {0: Mark("keep"), 2: Mark(note="unreadable"), 3: Mark("drop", "dull"), 4: Mark("flag")}
+
+
 @pytest.fixture
-def rows(tmp_path: Path) -> Path:
-    """Fine; dropped; unreadable; fine; long; with a score."""
+def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Fine; dropped; unreadable; fine; long; with a score. Some are marked in the inspector."""
     asked, answered = ("user", "Hello?"), ("assistant", "Hi.")
     made = [
         json.dumps(chat(asked, answered)),
@@ -41,6 +49,10 @@ def rows(tmp_path: Path) -> Path:
     ]
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(line + "\n" for line in made))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    saved = MarksFile(OpenOptions((str(path),)))
+    for row, mark in MARKS.items():
+        saved.keep(row, mark)
     return path
 
 
@@ -58,7 +70,15 @@ def test_every_command_takes_the_same_rows(
     repaired = sftui("repair", rows, *TOK, "-o", tmp_path / "some.jsonl", "--where", text)
     lines = rows.read_bytes().splitlines(keepends=True)
     assert (tmp_path / "some.jsonl").read_bytes() == b"".join(lines[row] for row in wanted)
-    assert [done.err.count(said) for done in (encoded, checked, repaired)] == [1, 1, 1]
+    compared = sftui("compare", rows, *TOK, "--where", text, "--with", "mask.rule=all", "--show", 9, "--format", "json")
+    one = json.loads(compared.out)
+    assert one["rows"] == len(wanted) and {found["row"] for found in one["first"]} <= set(wanted)
+    assert [done.err.count(said) for done in (encoded, checked, repaired, compared)] == [1, 1, 1, 1]
+    shown, start = [], 0
+    while (done := sftui("show", rows, *TOK, "--row", start, "--where", text, "--format", "json")).out:
+        shown.append(json.loads(done.out)["row"])
+        start = shown[-1] + 1
+    assert shown == wanted and f"no row from row {start} on matches" in done.err and done.code == 2
     with api.open(str(rows), tokenizer="builtin:chatml", where=text) as data:
         assert [row.index for row in data] == wanted == [data[at].index for at in range(len(data))]
         assert data[-1].index == wanted[-1] and any(said in note for note in data.notes)
@@ -101,6 +121,23 @@ def test_export_judges_the_rows_that_match_and_says_that_files_read_all(
     assert "2 of 6 rows match" in other.err
 
 
+def test_marks_are_those_of_a_file_and_data_that_changed_since_says_so(
+    sftui: Callable[..., Any], rows: Path, tmp_path: Path
+) -> None:
+    where = ("-o", "-", "--where", 'marked == "keep"')
+    own = tmp_path / "own.jsonl"
+    own.write_text(RowMarks({5: Mark("keep"), 1: Mark("keep")}).to_text())
+    assert [one["row"] for one in sftui("encode", rows, *TOK, "--edits", own, *where).records()] == [1, 5]
+    assert "changed" not in sftui("encode", rows, *TOK, *where).err
+    with rows.open("a") as file:
+        file.write(json.dumps(chat(("user", "More?"), ("assistant", "No."))) + "\n")
+    done = sftui("encode", rows, *TOK, *where)
+    assert [one["row"] for one in done.records()] == [0]
+    assert "the data changed after its rows were marked" in done.err
+    with pytest.raises(ExportError, match="data without a name"):
+        api.open([chat(("user", "Hi?"), ("assistant", "Hi."))], tokenizer="builtin:chatml", where='marked == "keep"')
+
+
 def test_a_sample_is_taken_before_rows_are_left_out(sftui: Callable[..., Any], rows: Path) -> None:
     found = sftui("check", rows, *TOK, "--max-rows", "2", "--where", "turns > 2", "--format", "json")
     assert json.loads(found.out)["rows"] == 1 and "1 of 2 rows match" in found.err
@@ -115,6 +152,8 @@ def test_what_is_no_expression_for_this_data_is_one_sentence(sftui: Callable[...
     for text, why in (("len(mesages) > 2", "did you mean `messages`?"), ("9**9", "may not contain `**`")):
         done = sftui("encode", rows, *TOK, "-o", "-", "--where", text)
         assert done.code == 2 and done.out == "" and why in done.err and len(done.err.splitlines()) == 1
+    opened = sftui(rows, *TOK, "--where", "9**9")
+    assert opened.code == 2 and "may not contain `**`" in opened.err
     with pytest.raises(RecipeError, match="did you mean `messages`"):
         api.open(str(rows), tokenizer="builtin:chatml", where="len(mesages) > 2")
 
@@ -127,6 +166,8 @@ def test_keys_need_no_tokenizer_and_tokens_do(sftui: Callable[..., Any], rows: P
 
 
 def test_what_cannot_be_filtered_says_so(sftui: Callable[..., Any], rows: Path) -> None:
+    done = sftui("compare", rows, *TOK, "--against", rows, "--where", "row > 1")
+    assert done.code == 2 and "rows cannot be filtered here, because --against looks up every sequence" in done.err
     done = sftui("check", rows, *TOK, "--fix", "--where", "row > 1")
     assert done.code == 2 and "rows cannot be filtered here, because --fix changes the whole dataset" in done.err
 
