@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any
 
 from sftui.labels import columns_of
 from sftui.model import Example, Pack
@@ -12,6 +14,18 @@ NumberedRow = tuple[int, Example]
 """The place of an example among all, and itself."""
 Documents = list[tuple[int, int, int]]
 """Ranges of tokens of examples: index, start and end of each."""
+
+
+@lru_cache(maxsize=10_000)
+def blank(length: int) -> Example:
+    """An example of which nothing but the length is known."""
+    ids: Any = range(length)
+    return Example(ids, ids, ids)
+
+
+def documents_of(rows: Iterable[NumberedRow]) -> Documents:
+    """Whole rows, each with its number."""
+    return [(index, 0, len(example.input_ids)) for index, example in rows]
 
 
 def next_fit(rows: Iterable[NumberedRow], size: int, multiple: int = 1) -> Iterator[list[NumberedRow]]:

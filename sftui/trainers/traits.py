@@ -146,6 +146,10 @@ class Packing:
     """The packing that splits no row, where there is one beside others that do."""
     groups_hold_dropped: bool = False
     """The rows that it drops count where it packs so many rows (`pack.group`) together."""
+    places: str = ""
+    """Where `places(examples, recipe)` is, `package.module:function`: which tokens of examples that are packed together
+    each pack holds, as `trainers.packing.Documents`, of which it asks the lengths alone (`packing.blank`); RecipeError
+    where these do not tell. Empty: it does not pack, or that is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -78,7 +78,12 @@ TRAITS = Traits(
         Effect.DROPS_SYSTEM: "own.drop_system_message",
         Effect.DROPS_COPIES: "own.dataset_exact_deduplication",
     },
-    packing=Packing(usual="multipack", separates=("multipack",), separates_by="numbers"),
+    packing=Packing(
+        usual="multipack",
+        separates=("multipack",),
+        separates_by="numbers",
+        places="sftui.trainers.axolotl.packing:places",
+    ),
     empty_stop="",  # not the same with and without sample_packing (utils/data/sft.py, utils/trainer.py)
     quirks=(Quirk.PARSES_JSON_TEXT, Quirk.NAMED_KEYS_ONLY, Quirk.FLAG_BY_KEY),
     config="sftui.trainers.axolotl.config",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from sftui.errors import RecipeError
 from sftui.labels import columns_of
 from sftui.model import Example, Pack
 from sftui.recipe import Recipe
@@ -33,20 +34,39 @@ NUMBERED = (
 
 def first_fit(lengths: Sequence[int], capacity: int, most: int, group: int) -> list[list[int]]:
     """Row positions in bins, `group` rows at a time: the first bin with room."""
-    room: list[int] = []
     bins: list[list[int]] = []
-    first = 0
-    for index, size in enumerate(lengths):
-        if index % max(group, 1) == 0:
-            first = len(bins)
-        place = next((i for i in range(first, len(bins)) if room[i] >= size and len(bins[i]) < most), None)
-        if place is None:
-            room.append(capacity - size)
-            bins.append([index])
-        else:
-            room[place] -= size
-            bins[place].append(index)
+    step = max(group, 1)
+    for start in range(0, len(lengths), step):
+        rows = range(start, min(start + step, len(lengths)))
+        leaves = 1 << (len(rows) - 1).bit_length()
+        room = [capacity] * (2 * leaves)  # the most below each node of a tree; what holds no row yet has all of it
+        made: list[list[int]] = [[] for _ in rows]
+        for index in rows:
+            size, node = lengths[index], 1
+            if room[1] < size:  # longer than a bin: it gets one
+                node = leaves + sum(map(bool, made))
+            while node < leaves:
+                node = 2 * node + (room[2 * node] < size)
+            held = made[node - leaves]
+            held.append(index)
+            room[node] = room[node] - size if len(held) < most else -1
+            while node > 1:
+                node //= 2
+                room[node] = max(room[2 * node], room[2 * node + 1])
+        bins += filter(None, made)
     return bins
+
+
+def places(examples: Sequence[Example], recipe: Recipe) -> Iterator[packing.Documents]:
+    """The packs of a group, or of all rows where they are packed in their order (see `Packing.places`)."""
+    if recipe.length.max is None:
+        raise RecipeError("Axolotl cannot pack without sequence_len", fix="set length.max")
+    own, capacity = AxolotlOptions.of(recipe), capacity_of(recipe, recipe.length.max)[0]
+    if own.sample_packing_sequentially:
+        return map(packing.documents_of, packing.next_fit(enumerate(examples), capacity))
+    lengths = [len(example.input_ids) for example in examples]
+    bins = first_fit(lengths, capacity, own.sample_packing_bin_size or BIN_SIZE, recipe.pack.group)
+    return ([(index, 0, lengths[index]) for index in members] for members in bins)
 
 
 def next_fit(examples: Iterable[Example], capacity: int, attention: str) -> Iterator[Pack]:

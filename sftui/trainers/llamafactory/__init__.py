@@ -64,6 +64,7 @@ TRAITS = Traits(
         usual="knapsack",
         separates=("neat",),
         separate=(("pack.strategy", "neat"), ("pack.isolate", True)),
+        places="sftui.trainers.llamafactory.trainer:places",
         groups_hold_dropped=True,  # it drops and packs in one step, `preprocessing_batch_size` rows at a time
     ),
     training_arguments=(5, 6, 1),  # llamafactory 0.9.5, extras/misc.py check_dependencies

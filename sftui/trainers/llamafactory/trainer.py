@@ -41,6 +41,7 @@ from sftui.trainers.llamafactory.parse import source
 from sftui.trainers.llamafactory.registry import PLACEHOLDER, RELEASE, TEMPLATES, Slots, SlotTemplate, Special
 from sftui.trainers.llamafactory.tools import FORMATS, no_json
 from sftui.trainers.own_config import require
+from sftui.trainers.packing import Documents
 from sftui.trainers.pieces import numbered, owned, unrendered
 
 if TYPE_CHECKING:
@@ -522,12 +523,24 @@ def knapsack_packs(examples: Sequence[Example], size: int, pad_id: int, *, neat:
     The attention mask is all ones, padding included; with `neat` it numbers the documents and
     padding is 0. Position ids start anew with every document.
     """
+    for documents in _in_knapsacks(examples, size):
+        made = label_rules.pack_of(((row, examples[row]) for row, _, _ in documents), size, pad_id)
+        yield made if neat else replace(made, attention_mask=(1,) * size)
+
+
+def _in_knapsacks(examples: Sequence[Example], size: int) -> Iterator[Documents]:
     by_length: defaultdict[int, list[int]] = defaultdict(list)
     for index, example in enumerate(examples):
         if len(example.input_ids) < size:
             by_length[len(example.input_ids)].append(index)
     lengths = [length for length, found in by_length.items() for _ in found]
     for chosen in knapsacks(lengths, size - 1):
-        rows = [by_length[length].pop() for length in chosen]
-        made = label_rules.pack_of(((row, examples[row]) for row in rows), size, pad_id)
-        yield made if neat else replace(made, attention_mask=(1,) * size)
+        yield [(by_length[length].pop(), 0, length) for length in chosen]
+
+
+def places(examples: Sequence[Example], recipe: Recipe) -> Iterator[Documents]:
+    """The packs of a group (see `Packing.places`)."""
+    size = recipe.length.max
+    if pretrain.is_pretraining(recipe) or size is None:
+        raise RecipeError("blocks of texts are not worked out from lengths", fix="read P, which packs them")
+    return _in_knapsacks(examples, size)

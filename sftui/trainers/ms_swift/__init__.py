@@ -68,6 +68,7 @@ TRAITS = Traits(
         separates=("binpack", "sequential"),
         separates_by="positions",
         separate=(("pack.strategy", "binpack"), ("pack.isolate", True)),
+        places="sftui.trainers.ms_swift.packing:places",
     ),
     empty_stop="TypeError: 'NoneType' object is not iterable, or where it reads none of them ZeroDivisionError",
     endings={"arrow": "arrow", "csv": "csv", "json": "json", "jsonl": "json", "parquet": "parquet", "txt": "text"},

@@ -14,11 +14,14 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from sftui.errors import RecipeError
 from sftui.labels import pack_of
 from sftui.model import Example, Inspection, Pack
+from sftui.recipe import Recipe
 from sftui.trainers.held_out import HeldOut, permuted
+from sftui.trainers.ms_swift import MsSwiftOptions
 from sftui.trainers.ms_swift.rows import DROPPED
-from sftui.trainers.packing import NumberedRow, emptiest_fit, next_fit
+from sftui.trainers.packing import Documents, NumberedRow, documents_of, emptiest_fit, next_fit
 
 if TYPE_CHECKING:
     import numpy
@@ -85,15 +88,33 @@ GROUP = 1000
 """PackingDataset.PACKING_BATCH_SIZE; of each but the last group the last pack goes on into the next."""
 
 
+def size_of(recipe: Recipe, longest: int | None) -> int:
+    """How many tokens a pack holds; RecipeError where that is not known."""
+    size = MsSwiftOptions.of(recipe).packing_length or longest
+    if size is None:
+        raise RecipeError("ms-swift packs into max_length tokens", fix="set length.max")
+    return size
+
+
+def places(examples: Sequence[Example], recipe: Recipe) -> Iterator[Documents]:
+    """The packs of all rows (see `Packing.places`)."""
+    size = size_of(recipe, recipe.length.max)
+    return map(documents_of, _fits(examples, size, recipe.pack.strategy == "sequential"))
+
+
 def packs(examples: Iterable[Example], size: int, in_order: bool) -> Iterator[Pack]:
     """The packs of examples, in their order or the longest first; a group is held at a time."""
+    return map(_pack, _fits(examples, size, in_order))
+
+
+def _fits(examples: Iterable[Example], size: int, in_order: bool) -> Iterator[list[NumberedRow]]:
     rows, open_pack = enumerate(examples), list[NumberedRow]()
     fit = next_fit if in_order else emptiest_fit
     while group := [*islice(rows, GROUP)]:
         *full, open_pack = fit([*open_pack, *group], size)
-        yield from map(_pack, full)
+        yield from full
     if open_pack:
-        yield _pack(open_pack)
+        yield open_pack
 
 
 def _pack(rows: Sequence[NumberedRow]) -> Pack:

@@ -283,9 +283,7 @@ class MsSwift(Trainer):
 
     def pack_in_order(self, examples: Iterable[Example], recipe: Recipe, tools: Toolbox) -> Iterator[Pack] | None:
         require(recipe, "pack.strategy")
-        size = MsSwiftOptions.of(recipe).packing_length or _longest(recipe)
-        if size is None:
-            raise RecipeError("ms-swift packs into max_length tokens", fix="set length.max")
+        size = packing.size_of(recipe, _longest(recipe))
         return packing.packs(examples, size, recipe.pack.strategy == "sequential")
 
     def held_out(self, recipe: Recipe) -> HeldOut | None:

@@ -69,7 +69,12 @@ TRAITS = Traits(
     averages="step",  # num_label_tokens (0.7.0, recipes/llm/train_ft.py, components/loss/masked_ce.py)
     rules={"assistant": "auto"},
     options={Effect.MASKS_OPENED: "own.mask_generation_prompt"},
-    packing=Packing(usual="sequential", separates=("sequential", "neat"), separates_by="numbers"),
+    packing=Packing(
+        usual="sequential",
+        separates=("sequential", "neat"),
+        separates_by="numbers",
+        places="sftui.trainers.nemo_automodel.trainer:places",
+    ),
     empty_stop="",
     quirks=(Quirk.ENDS_TEXTS_ALONE, Quirk.AUTO_TRAINS_ANSWERS, Quirk.NAMED_KEYS_ONLY),
     config="sftui.trainers.nemo_automodel.config",

@@ -18,9 +18,14 @@ from sftui.trainers.packing import NumberedRow, emptiest_fit, next_fit
 
 def in_order(examples: Iterable[Example], size: int, pad: int, multiple: int = 1) -> Iterator[Pack]:
     """THD: whole rows one behind the other, each padded to a multiple; a longer one than a pack is left out."""
+    return (_thd(rows, size, pad, multiple) for rows in rows_in_order(examples, size, multiple))
+
+
+def rows_in_order(examples: Iterable[Example], size: int, multiple: int) -> Iterator[list[NumberedRow]]:
+    """The rows of each of these packs."""
     for rows in next_fit(_short(examples, size), size, multiple):
         if any(example.input_ids for _, example in rows):
-            yield _thd(rows, size, pad, multiple)
+            yield rows
 
 
 def _short(examples: Iterable[Example], size: int) -> Iterator[NumberedRow]:
@@ -52,7 +57,12 @@ def _padded(example: Example, gap: int, pad: int) -> Example:
 
 def by_knapsack(examples: Sequence[Example], size: int, pad: int) -> Iterator[Pack]:
     """Neat: the longest row first, into the pack that holds least; a longer one than a pack is left out."""
-    return (pack_of(rows, size, pad) for rows in emptiest_fit(_short(examples, size), size))
+    return (pack_of(rows, size, pad) for rows in rows_by_knapsack(examples, size))
+
+
+def rows_by_knapsack(examples: Iterable[Example], size: int) -> list[list[NumberedRow]]:
+    """The rows of each of these packs."""
+    return emptiest_fit(_short(examples, size), size)
 
 
 def filled(

@@ -30,6 +30,7 @@ from sftui.trainers.base import InlineTemplateTrainer, MessagesTarget, ShapedRow
 from sftui.trainers.nemo_automodel import TRAITS, NemoOptions, formats, masks, packing, renders
 from sftui.trainers.nemo_automodel.renders import Renders
 from sftui.trainers.own_config import require
+from sftui.trainers.packing import Documents, NumberedRow, documents_of
 from sftui.trainers.pieces import cut_by_tokenizer, spanned
 from sftui.trainers.processors import tokenizer_folder
 from sftui.trainers.remembering import last_asked
@@ -344,6 +345,18 @@ def fills(recipe: Recipe) -> bool:
 def filled_size(recipe: Recipe) -> int | None:
     """seq_length."""
     return recipe.length.max or NemoOptions.of(recipe).seq_length
+
+
+def places(examples: Sequence[Example], recipe: Recipe) -> Iterator[Documents]:
+    """The packs of all rows (see `Packing.places`)."""
+    own, size = NemoOptions.of(recipe), pack_size(recipe)
+    if fills(recipe):
+        raise RecipeError("sftui packs no rows that the dataset has padded", fix="set batch.pad_to to longest")
+    if recipe.pack.strategy == "neat":
+        rows: Iterable[list[NumberedRow]] = packing.rows_by_knapsack(examples, size)
+    else:
+        rows = packing.rows_in_order(examples, size, own.pad_to_multiple_of)
+    return map(documents_of, islice(rows, own.max_packs))
 
 
 def _in_order(examples: Iterable[Example], recipe: Recipe, tools: Toolbox) -> Iterator[Pack]:

@@ -45,7 +45,9 @@ TRAITS = Traits(
     averages="step",  # 0.7.0, recipes/full_finetune_single_device.py (scale_grads by num_tokens)
     rules={"assistant": "turn_full"},
     moves_labels=(0, 7),
-    packing=Packing(usual="sequential", separates=("bfd", "sequential")),
+    packing=Packing(
+        usual="sequential", separates=("bfd", "sequential"), places="sftui.trainers.torchtune.trainer:places"
+    ),
     quirks=(
         Quirk.REPEATS_CONTENT,  # torchtune 0.6.1, data/_messages.py OpenAIToMessages
         Quirk.AUTO_TRAINS_ANSWERS,  # the default of its dataset builders

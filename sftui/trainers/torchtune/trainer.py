@@ -44,6 +44,7 @@ from sftui.tokens import LoadedTokenizer
 from sftui.trainers import versions
 from sftui.trainers.base import MessagesTarget, ShapedRow, Toolbox, Trainer, pick_template
 from sftui.trainers.own_config import require
+from sftui.trainers.packing import Documents
 from sftui.trainers.pieces import text_of
 from sftui.trainers.processors import tokenizer_folder
 from sftui.trainers.torchtune import TRAITS, TorchtuneOptions, gsm8k, sentencepieces
@@ -409,7 +410,29 @@ def pack_sequential(examples: Iterable[Example], size: int, *, split: bool, shif
     each row and go on through the padding. No more than one pack's rows are held. `shifted`: the labels are shifted
     before rows are packed (0.7), so that the last token of a pack learns the one that its row goes on with in the next.
     """
-    held: list[tuple[int, int, int, Example]] = []
+    kept: dict[int, Example] = {}
+
+    def noted() -> Iterator[Example]:
+        for index, example in enumerate(examples):
+            kept[index] = example
+            yield example
+
+    for documents in in_order(noted(), size, split=split):
+        yield _padded_pack([(index, start, end, kept[index]) for index, start, end in documents], size, shifted)
+        for index in [index for index in kept if index < documents[-1][0]]:
+            del kept[index]
+
+
+def places(examples: Sequence[Example], recipe: Recipe) -> Iterator[Documents]:
+    """The packs of all rows (see `Packing.places`)."""
+    if recipe.length.max is None:
+        raise RecipeError("torchtune cannot pack without max_seq_len", fix="set length.max")
+    return in_order(examples, recipe.length.max, split=TorchtuneOptions.of(recipe).split_across_pack)
+
+
+def in_order(examples: Iterable[Example], size: int, *, split: bool) -> Iterator[Documents]:
+    """The rows of each pack; RecipeError as of `pack_sequential`."""
+    held: Documents = []
     room = size
     for index, example in enumerate(examples):
         n = len(example.input_ids)
@@ -417,19 +440,19 @@ def pack_sequential(examples: Iterable[Example], size: int, *, split: bool, shif
             raise RecipeError(f"a row has {n} tokens and a pack holds {size}: torchtune stops", fix="raise length.max")
         start = 0
         if n > room and not split:
-            yield _padded_pack(held, size, shifted)
+            yield held
             held, room = [], size
         while n - start > room:
             if room:
-                held.append((index, start, start + room, example))
+                held.append((index, start, start + room))
             start += room
-            yield _padded_pack(held, size, shifted)
+            yield held
             held, room = [], size
         if n > start or not n:
-            held.append((index, start, n, example))
+            held.append((index, start, n))
             room -= n - start
-    if any(end > start for _, start, end, _ in held):
-        yield _padded_pack(held, size, shifted)
+    if any(end > start for _, start, end in held):
+        yield held
 
 
 def _padded_pack(held: Sequence[tuple[int, int, int, Example]], size: int, shifted: bool) -> Pack:

@@ -45,6 +45,7 @@ TRAITS = Traits(
         separates_by="positions",
         separate=BEST_FIT,
         whole=BEST_FIT,
+        places="sftui.trainers.trl.packing:places",
         groups_hold_dropped=True,  # rows of no ids, which packing leaves out (data_utils.py)
     ),
     training_arguments=(99,),

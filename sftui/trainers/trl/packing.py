@@ -18,12 +18,25 @@ from sftui import labels as label_rules
 from sftui.errors import RecipeError
 from sftui.model import IGNORE_INDEX, Batch, Example, Pack
 from sftui.recipe import Recipe
+from sftui.trainers import traits_of
 from sftui.trainers.base import Toolbox, Trainer, pad_token_id
 from sftui.trainers.own_config import require
-from sftui.trainers.packing import Documents, pack_wrapped
+from sftui.trainers.packing import Documents, pack_wrapped, wrapped
 
 
-def pack_bfd(examples: Sequence[Example], size: int, *, split: bool) -> Iterator[Pack]:
+def places(examples: Sequence[Example], recipe: Recipe) -> Iterator[Documents]:
+    """The packs of a group (see `Packing.places`)."""
+    require(recipe, "pack.strategy")
+    size = recipe.length.max
+    if size is None:
+        title = traits_of(recipe.preset).title
+        raise RecipeError(f"{title} cannot pack without {CollatorTrainer.length_name}", fix="set length.max")
+    if recipe.pack.strategy == "wrapped":
+        return wrapped(examples, size)
+    return iter(best_fit(examples, size, split=recipe.pack.strategy == "bfd_split"))
+
+
+def best_fit(examples: Sequence[Example], size: int, *, split: bool) -> list[Documents]:
     """Each example cut to `size` (or split into chunks of it), longest first into the fullest bin that fits.
 
     Ties keep their order; bins with equal space are filled oldest first; empty examples go.
@@ -52,7 +65,7 @@ def pack_bfd(examples: Sequence[Example], size: int, *, split: bool) -> Iterator
             if not by_space[left]:
                 insort(spaces, left)
             by_space[left].append(chosen)
-    return (_flatten(examples, documents) for documents in bins)
+    return bins
 
 
 def _flatten(examples: Sequence[Example], documents: Documents) -> Pack:
@@ -71,13 +84,9 @@ class CollatorTrainer(Trainer):
         return flat_batch(examples, rows, recipe, pad_token_id(recipe, tools)[0])
 
     def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> Iterator[Pack]:
-        require(recipe, "pack.strategy")
-        size = recipe.length.max
-        if size is None:
-            raise RecipeError(f"{self.title} cannot pack without {self.length_name}", fix="set length.max")
-        if recipe.pack.strategy == "wrapped":
-            return pack_wrapped(examples, size)
-        return pack_bfd(examples, size, split=recipe.pack.strategy == "bfd_split")
+        if recipe.pack.strategy == "wrapped" and recipe.length.max is not None:
+            return pack_wrapped(examples, recipe.length.max)
+        return (_flatten(examples, documents) for documents in places(examples, recipe))
 
     def fed(self, pack: Pack, recipe: Recipe) -> Pack:
         """A pack with the labels of the padding-free collator: where a position is 0 there is no loss. `wrapped` is

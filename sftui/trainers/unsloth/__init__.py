@@ -49,7 +49,7 @@ TRAITS = Traits(
     finds=Finds.MARKERS,
     averages="step",  # num_items_in_batch (unsloth_zoo 2026.10.9, loss_utils.py)
     rules={"assistant": "markers", "completion": "completion"},
-    packing=Packing(usual="bfd", separate=BEST_FIT, whole=BEST_FIT),
+    packing=Packing(usual="bfd", separate=BEST_FIT, whole=BEST_FIT, places="sftui.trainers.unsloth.trainer:places"),
     training_arguments=(99,),
     quirks=(Quirk.BOS_BY_FIRST_ROW, Quirk.TEMPLATE_BY_SCRIPT),
     config="sftui.trainers.unsloth.options",

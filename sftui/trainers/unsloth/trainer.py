@@ -38,8 +38,10 @@ from sftui.recipe import Data, Length, Mask, Recipe, Tokenize
 from sftui.trainers import versions
 from sftui.trainers.base import ShapedRow, Toolbox, Totals
 from sftui.trainers.own_config import require
+from sftui.trainers.packing import Documents
 from sftui.trainers.pieces import cut_by_tokenizer
 from sftui.trainers.remembering import last_asked
+from sftui.trainers.trl import packing
 from sftui.trainers.trl.formats import holds_no_ids, refuse_arguments, refuse_empty_tools, stored_tools
 from sftui.trainers.trl.packing import CollatorTrainer
 from sftui.trainers.trl.trainer import assistant_only, completion_only
@@ -338,3 +340,11 @@ def _without_nulls(message: Message) -> Message:
     if all(value is not None for value in message.data.values()):
         return message
     return replace(message, data={key: value for key, value in message.data.items() if value is not None})
+
+
+def places(examples: Sequence[Example], recipe: Recipe) -> Iterator[Documents]:
+    """The packs of a group (see `Packing.places`)."""
+    if recipe.mask.rule == "markers":
+        why = "it drops each pack in which it finds no response marker"
+        raise RecipeError("lengths do not tell which packs Unsloth keeps", why=why, fix="set pack.strategy to none")
+    return packing.places(examples, recipe)

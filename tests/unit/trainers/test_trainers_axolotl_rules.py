@@ -451,6 +451,23 @@ def test_every_row_lands_in_one_bin_with_room(
     assert sequential or all(len(members) <= most for members in bins)
 
 
+@given(st.lists(st.integers(0, 20), max_size=50), st.integers(1, 16), st.integers(1, 4), st.integers(1, 20))
+def test_each_row_takes_the_first_bin_with_room(lengths: list[int], capacity: int, most: int, group: int) -> None:
+    bins: list[list[int]] = []
+    for start in range(0, len(lengths), group):
+        made: list[list[int]] = []
+        for index in range(start, min(start + group, len(lengths))):
+            fits = [
+                one for one in made if sum(lengths[i] for i in one) + lengths[index] <= capacity and len(one) < most
+            ]
+            if fits:
+                fits[0].append(index)
+            else:
+                made.append([index])
+        bins += made
+    assert first_fit(lengths, capacity, most, group) == bins
+
+
 @settings(max_examples=50)
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 9)), max_size=5), st.integers(1, 7), st.integers(1, 3))
 def test_chunks_keep_the_order_and_the_size(gaps: list[tuple[int, int]], size: int, least: int) -> None:
