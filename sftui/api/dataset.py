@@ -7,6 +7,7 @@ import threading
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from operator import index as as_index
 from typing import TYPE_CHECKING, TypeVar, overload
 from weakref import finalize
@@ -27,6 +28,7 @@ from sftui.tokens import TokenizerFacts
 
 if TYPE_CHECKING:
     from sftui.audit.found import Filter
+    from sftui.audit.waste import WasteTable
     from sftui.exports.report_model import AuditReport
     from sftui.tokens.loading.given import LocalTokenizer
 
@@ -157,6 +159,21 @@ class OpenDataset:
             ready.accepted()
             refuse_half(ready)
             return EncodedTable(ready, self._turns, explain, unpacked)
+
+    def waste(self, *, lengths: Sequence[int] = (), strategies: Sequence[str] = ()) -> WasteTable:
+        """What length limits and packing strategies cost over one epoch, as `sftui waste` shows it: tokens, padding,
+        steps, answers cut, rows lost.
+
+        `lengths` are limits in tokens, `strategies` values of pack.strategy or `group by length`; without any, those
+        that fit the rows and the trainer. SftuiError.
+        """
+        from sftui.session.waste import sizes_of, waste_lines, waste_table
+
+        *_, sizes = self._turns(lambda: sizes_of(self._ready))
+        with self._using() as ready:
+            table = waste_table(ready, sizes, lengths, strategies)
+        steps = self._turns(lambda: waste_lines(self._ready, sizes, table))
+        return replace(table, lines=tuple(step() for step in steps))
 
     def check(
         self,

@@ -400,6 +400,30 @@ def report() -> None:
 
 @data_command(
     CHECK,
+    "show what length limits and packing cost: padding, steps, cuts",
+    ("sftui waste axolotl.yml", "every packing of the trainer at limits around the rows"),
+    ("sftui waste data.jsonl -t TOK --trainer trl --lengths 1024,2048 --strategy bfd", "two limits of one packing"),
+    ("sftui waste axolotl.yml --format json", "for programs"),
+)
+@where_option
+@Option(USUAL, "LENGTHS", "limits to look at, in tokens, e.g. 1024,2048; default: some around the rows", "--lengths")
+@Option(
+    USUAL,
+    "NAME",
+    "look only at this packing strategy: none, bfd, …, or 'group by length'; may be repeated",
+    "--strategy",
+    "strategies",
+    multiple=True,
+)
+@text_or_json
+@width_option
+def waste() -> None:
+    """Show, for length limits and the trainer's packing strategies, the tokens, the padding and the steps of an epoch,
+    the answers that are cut, and the rows that are lost, over the whole dataset."""
+
+
+@data_command(
+    CHECK,
     "run your installed trainer and show where sftui differs",
     ("sftui verify axolotl.yml --python ~/train/bin/python", "50 rows through the Axolotl of that environment"),
 )

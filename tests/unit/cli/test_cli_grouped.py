@@ -107,6 +107,7 @@ def test_every_format_is_one_of_outputs() -> None:
         "show",
         "check",
         "compare",
+        "waste",
         "template",
         "trainers",
         "knobs",

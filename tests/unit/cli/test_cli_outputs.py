@@ -64,6 +64,8 @@ PLAIN = {
     "--for",
     "--without",
     "--max-rate",
+    "--lengths",
+    "--strategy",
 }
 """Options that take words and name no file."""
 WORDS: dict[str, tuple[str, ...]] = {
