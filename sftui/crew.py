@@ -185,7 +185,7 @@ class Crew(Generic[P, R]):
             )
         self.overran = (*self.overran, overrun)
         if len(self.overran) > bound.MOST_DEATHS:
-            raise SftuiError(f"{overrun.why}, like {bound.MOST_DEATHS} pieces of work before it, so sftui stops trying")
+            raise SftuiError(f"{overrun.why}, like {bound.MOST_DEATHS} tasks before it, so sftui is giving up")
         hand = _CrewProcess(self._task, self._folder, self.overran, self._fork)
         self._hands[self._hands.index(gone)] = hand
         for piece in gone.pieces:

@@ -34,9 +34,7 @@ def compare_against(against: str, shown: int, form: str, **given: Any) -> int:
     The options say how the dataset is prepared; what they leave open is taken from the run.
     """
     if arguments(given).config_file() is not None:
-        raise RecipeError(
-            "--against looks for stored sequences", fix="name captured batches, or a file of ids, as DATA"
-        )
+        raise RecipeError("--against looks up stored sequences", fix="name captured batches, or a file of ids, as DATA")
     stored = Arguments(data=tuple(given["data"]), tokenizer=given["tokenizer"])
     run = stored.captured_run()
     options, notes = stored.options()
@@ -71,7 +69,7 @@ def _of_run(given: Mapping[str, Any], against: str, run: Mapping[str, Any] | Non
     if named.trainer is None and named.recipe_file is None and trainer is not None:
         config = named.config_file()
         if config is None or recognised(config) == trainer.partition("@")[0]:
-            narrate(f"prepared as {trainer} does, which the run had; --trainer overrides it")
+            narrate(f"prepared the way {trainer} does, as the run did; --trainer overrides it")
             made["trainer"] = trainer
     if named.tokenizer is None and named.recipe_file is None and named.config_file() is None:
         made["tokenizer"] = (run.get("tokenizer") or {}).get("name") or None
@@ -103,7 +101,7 @@ def _trainer(run: Mapping[str, Any]) -> str | None:
 def lines(found: DocumentMatches, data: Ready, shown: int, run: Mapping[str, Any]) -> Iterator[str]:
     """What is printed: the count, the first that differ, and what explains them."""
     total, equal = len(found.matches), len(found.matches) - len(found.differing)
-    yield f"{equal} of {many(total, 'sequence')} equal to what {data.recipe.preset} makes of the dataset"
+    yield f"{equal} of {many(total, 'sequence')} identical to what {data.recipe.preset} makes from the dataset"
     for match in found.differing[:shown]:
         yield one_line(match, data)
     left = len(found.differing) - shown
@@ -130,7 +128,7 @@ def one_line(match: Match, data: Ready) -> str:
     found = f"{where} is row {match.row} of the dataset"
     if parting.what == "ids":
         here, there = token(parting.theirs), token(parting.ours)
-        return f"{found}; from token {parting.position} on the run has {here}, sftui {there}"
+        return f"{found}; from token {parting.position} on, the run has {here} and sftui has {there}"
     here = token(document.input_ids[parting.position])
     return f"{found}; token {parting.position} {here}: the run {_label(parting.theirs)}, sftui {_label(parting.ours)}"
 
@@ -151,18 +149,18 @@ def _causes(found: DocumentMatches, data: Ready, run: Mapping[str, Any]) -> Iter
             yield f"{many(count, 'sequence')} equal with {f'{named}, and ' * bool(named)}{MOVED[moved]}"
         else:
             own = f"; the run's collator is {collator}" if collator is not None and formatting is None else ""
-            none = "no change of one or two settings, and no version that was tried, makes them equal"
+            none = "no change to one or two settings, and no version that was tried, makes them equal"
             yield f"{many(count, 'sequence')}: {none}{own}"
     alone = sum(match.row is None for match in found.differing)
     if alone:
-        yield f"{many(alone, 'sequence')} match no row: made from other rows, or by another tokenizer"
+        yield f"{many(alone, 'sequence')} match no row: they come from different rows or a different tokenizer"
     if formatting is not None and found.differing:
-        yield f"the run makes its texts with {formatting}, its formatting function; sftui prepares the rows as stored"
+        yield f"the run builds its text with the formatting function {formatting}; sftui uses the rows as stored"
         documents = [one.document for one in found.matches]
         longest = max(len(document.input_ids) for document in documents)
         ends = [one.input_ids[-1] for one in documents if len(one.input_ids) == longest and not one.clipped]
         if len({*ends}) > 1:  # what ends by itself ends alike
-            yield f"{len(ends)} of {many(len(documents), 'sequence')} have {longest} tokens: the run cuts there"
+            yield f"{len(ends)} of {many(len(documents), 'sequence')} have {longest} tokens: the run truncates there"
         whole = sum(one.labels is not None and IGNORE_INDEX not in one.labels[1:] for one in documents)
         if whole:
             yield f"every token is trained in {whole} of {many(len(documents), 'sequence')}, including questions"

@@ -53,8 +53,8 @@ sftui shows exactly what your trainer trains on, token for token.
 """
 
 EPILOG = """\
-`sftui COMMAND --help` lists the options of a command, `sftui help` the help pages. To open data with the name of a
-command, give its path, as in `sftui ./show`.
+`sftui COMMAND --help` lists the options of a command, `sftui help` the help pages. To open data that has the
+same name as a command, give its path, as in `sftui ./show`.
 """
 
 
@@ -84,7 +84,7 @@ COLOURS = ["dark", "light", "contrast", "ansi", "mono"]
 theme_option = choice_option(OTHER, COLOURS, "colour theme; default: chosen from the terminal", "--theme")
 no_mouse = flag(OTHER, "do not capture the mouse", "--no-mouse")
 text_or_json = choice_option(
-    WRITTEN, ["text", "json"], "text for people, or json for programs", "--format", "form", default="text"
+    WRITTEN, ["text", "json"], "human-readable text, or json for programs", "--format", "form", default="text"
 )
 width_option = number_option(
     WRITTEN, "width of the output in columns; default: the terminal's, or 80", "--width", least=20
@@ -116,7 +116,7 @@ near_option = Option(
 )
 jobs_option = number_option(
     WORK,
-    "number of processes; default: one fewer than the machine has cores, or with ray one per processor of the cluster",
+    "number of processes; default: one fewer than the machine has cores, or with ray one per CPU in the cluster",
     "--jobs",
 )
 ENGINE = "where to run: on this machine, or on a Ray cluster; default: local"
@@ -167,10 +167,10 @@ def data_command(*words: Any, **more: Any) -> Callable[[Callable[[], None]], Hel
     cls=Front,
     epilog=EPILOG,
     examples=(
-        ("sftui demo", "a tour over bundled data, offline"),
+        ("sftui demo", "a tour of bundled data, offline"),
         ("sftui data.jsonl -t Qwen/Qwen2.5-0.5B --trainer trl", "your data, as TRL prepares it"),
         ("sftui axolotl.yml", "a trainer's config"),
-        ("sftui check axolotl.yml", "everything that is wrong with a config and its data"),
+        ("sftui check axolotl.yml", "everything wrong with a config and its data"),
     ),
 )
 @opening_options
@@ -204,8 +204,8 @@ def samples_named(ctx: click.Context, param: click.Parameter, incomplete: str) -
 @command(
     LOOK,
     "open the inspector on bundled data, offline",
-    ("sftui demo", "a tour in six steps"),
-    ("sftui demo sharegpt", "other rows, without the tour"),
+    ("sftui demo", "a six-step tour"),
+    ("sftui demo sharegpt", "different rows, without the tour"),
     module="inspector",
 )
 @click.argument("name", required=False, shell_complete=samples_named)
@@ -305,8 +305,8 @@ def compare() -> None:
 
 @data_command(
     CHECK,
-    "find what is wrong in the setup and the rows, with fixes",
-    ("sftui check axolotl.yml", "what is wrong in a config and its data"),
+    "find what is wrong with the setup and the rows, with fixes",
+    ("sftui check axolotl.yml", "what is wrong with a config and its data"),
     ("sftui check data.jsonl -t TOK --format json -o found.json", "for programs"),
     ("sftui check data.jsonl -t TOK --select TRU,LAB --fail-on warning", "selected codes, for CI"),
     ("sftui check axolotl.yml --fix fixed", "write fixed data and a fixed config, and check again"),
@@ -314,7 +314,7 @@ def compare() -> None:
 @where_option
 @repairing_options
 @serving_option
-@choice_option(WRITTEN, FORMATS, "text for people, or a format for programs", "--format", "form", default="text")
+@choice_option(WRITTEN, FORMATS, "human-readable text, or a format for programs", "--format", "form", default="text")
 @Option(
     WRITTEN,
     "FORMAT FILE",
@@ -326,7 +326,7 @@ def compare() -> None:
 @choice_option(
     FINDINGS,
     ["error", "warning", "never"],
-    "exit 1 at this severity or above; default: error",
+    "exit 1 for findings of this severity or higher; default: error",
     "--fail-on",
     default="error",
 )
@@ -334,8 +334,8 @@ def compare() -> None:
     FINDINGS,
     "CODE=RATE",
     (
-        "exit 1 if more than this share of rows has the code, e.g. TRU=0.5%, whatever --fail-on says; below it, the"
-        " code never fails; CODE=baseline uses the share recorded in the --baseline file; may be repeated"
+        "exit 1 if more than this share of rows has findings with the code, e.g. TRU=0.5%, whatever --fail-on says;"
+        " below it, the code never fails; CODE=baseline uses the share recorded in the --baseline file; may be repeated"
     ),
     "--max-rate",
     multiple=True,
@@ -349,7 +349,7 @@ def compare() -> None:
 @eval_option
 @near_option
 @output_option(
-    "write new data and a new config to this folder (default: DATA-fixed), with every fix that was tried and helps, and"
+    "write new data and a new config to this folder (default: DATA-fixed), with every fix that helped when tried, and"
     " check them again",
     "--fix",
     group=FINDINGS,
@@ -370,7 +370,7 @@ def compare() -> None:
 @engine_option
 @address_option
 def check() -> None:
-    """Find what is wrong in the setup and in every row, and the key that fixes it; exit 1 if there are problems, with
+    """Find what is wrong with the setup and every row, and the key that fixes it; exit 1 if there are problems, with
     --fix if any remain."""
 
 
@@ -482,7 +482,12 @@ def capture() -> None:
     "shown",
 )
 @choice_option(
-    WRITTEN, ["text", "json"], "with --probe: text for people, or json for programs", "--format", "form", default="text"
+    WRITTEN,
+    ["text", "json"],
+    "with --probe: human-readable text, or json for programs",
+    "--format",
+    "form",
+    default="text",
 )
 @width_option
 @output_option("write the template, e.g. to chat_template.jinja", "-o", "--out")
@@ -507,7 +512,7 @@ def template() -> None:
 @flag(WRITTEN, "add the tokens, reasons and spans of every row", "--explain")
 @flag(WRITTEN, "write one record per row, even if the recipe packs", "--unpacked")
 @force_option
-@number_option(WORK, "with ray: number of workers; default: one per processor of the cluster", "--jobs")
+@number_option(WORK, "with ray: number of workers; default: one per CPU in the cluster", "--jobs")
 @engine_option
 @address_option
 def encode() -> None:
@@ -524,7 +529,7 @@ def encode() -> None:
 @Option(USUAL, "WHAT", "what to export: recipe, preprocess, or a trainer's name", "--to", required=True)
 @output_option("the folder to write to", "-o", "--out", "folder", required=True, metavar="DIR")
 @force_option
-@number_option(ROWS, "exporting to another trainer: count changed labels over the first N rows only", "--max-rows")
+@number_option(ROWS, "for another trainer: count changed labels in the first N rows only", "--max-rows")
 def export() -> None:
     """Write the recipe, a stand-alone script that prepares the data the same way, or a trainer's config. If no answer
     in the data reaches the model, exit 1 and write nothing, unless --force is given."""
@@ -539,8 +544,8 @@ def export() -> None:
 @where_option
 @Option(USUAL, "NAMES", "repairs to apply, e.g. map-roles,trim,deduplicate; see --list", "--apply", multiple=True)
 @Option(USUAL, "WHAT", "drop rows: unreadable, empty, no-answer, or finding codes", "--drop", multiple=True)
-@Option(ROWS, "FILE", "MARKS.jsonl from the inspector: make its edits, drop the rows marked drop", "--marks")
-@choice_option(ROWS, ("keep", "drop", "flag"), "write only the rows that --marks marks so", "--only")
+@Option(ROWS, "FILE", "MARKS.jsonl from the inspector: apply its edits and drop the rows marked drop", "--marks")
+@choice_option(ROWS, ("keep", "drop", "flag"), "write only the rows with this mark in --marks", "--only")
 @new_file_option
 @log_option
 @flag(WRITTEN, "count what would change without writing data", "--dry-run")
@@ -552,12 +557,14 @@ def repair() -> None:
 
 @data_command(
     WRITE,
-    "write other row shapes as messages, and the config for them",
+    "write rows in other formats as messages, with a config for them",
     ("sftui convert sharegpt.json --for trl -o messages.jsonl", "for TRL, with its config"),
     ("sftui convert alpaca.json --for trl -o messages.jsonl --dry-run", "only count what would change"),
 )
 @where_option
-@Option(USUAL, "TRAINER", "the trainer that will read the rows; default: the one given by --trainer", "--for", "reader")
+@Option(
+    USUAL, "TRAINER", "the trainer that will read the rows; default: the one given with --trainer", "--for", "reader"
+)
 @Option(ROWS, "NAMES", "repairs to apply as well; see sftui repair --list", "--apply", multiple=True)
 @Option(ROWS, "WHAT", "drop rows, as in sftui repair: unreadable, empty, …", "--drop", multiple=True)
 @Option(ROWS, "COLUMNS", "drop columns that the trainer would read instead of the messages", "--without", multiple=True)
@@ -567,21 +574,21 @@ def repair() -> None:
 @flag(WRITTEN, "count what would change without writing anything", "--dry-run")
 @force_option
 def convert() -> None:
-    """Write DATA of another shape as messages, with tool_calls and tools, to a new file, along with the config that
-    reads it. Shapes: ShareGPT, Alpaca, question and answer, prompt and completion, function_call turns, calls as text.
+    """Write DATA in another format as messages, with tool_calls and tools, to a new file, with the config that
+    reads it. Formats: ShareGPT, Alpaca, question and answer, prompt and completion, function_call turns, calls as text.
     """
 
 
 @command(
     LEARN,
     "list the trainers and their releases",
-    ("sftui trainers", "what each one is, how it finds answers and packs"),
+    ("sftui trainers", "what each one is, and how it finds answers and packs"),
     ("sftui trainers --format json", "for programs"),
 )
 @TRAINERS_FROM
 @text_or_json
 def trainers() -> None:
-    """List the trainers: what each one is, its releases, how it finds answers, how it packs, and its transformers."""
+    """List the trainers: what each one is, its releases, how it finds answers, how it packs, and its transformers version."""
 
 
 @command(
@@ -603,14 +610,14 @@ def knobs() -> None:
 
 @command(
     LEARN,
-    "explain the code of a finding",
+    "explain a finding code",
     ("sftui explain TRU001", "one code"),
     ("sftui explain", "all of them"),
     module="help",
 )
 @click.argument("code", required=False, shell_complete=completes)
 def explain() -> None:
-    """Explain what CODE means, when it is harmless and what repairs it; without CODE, list all codes."""
+    """Explain what CODE means, when it is harmless and what fixes it; without CODE, list all codes."""
 
 
 @command(
@@ -622,24 +629,24 @@ def explain() -> None:
 )
 @click.argument("topic", nargs=-1, shell_complete=completes)
 def help_() -> None:
-    """Read a help page, offline. TOPIC is a page, a command or the code of a finding; without it, list the pages."""
+    """Read a help page, offline. TOPIC is a page, a command or a finding code; without it, list the pages."""
 
 
 @command(
     LEARN,
-    "print the script with which your shell completes sftui",
+    "print the shell completion script for sftui",
     ("sftui completion bash", 'what `eval "$(sftui completion bash)"` in ~/.bashrc runs; zsh likewise'),
     ("sftui completion fish", "for ~/.config/fish/completions/sftui.fish"),
 )
 @click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
 def completion() -> None:
-    """Print the script with which SHELL completes commands, options, trainers, knobs and finding codes."""
+    """Print the completion script for SHELL: commands, options, trainers, knobs and finding codes."""
 
 
 @command(
     LEARN,
     "print a SKILL.md for coding agents",
-    ("sftui skill", "for .claude/skills/sftui/SKILL.md, or where your agent looks"),
+    ("sftui skill", "for .claude/skills/sftui/SKILL.md, or wherever your agent looks"),
     module="help",
 )
 def skill() -> None:
@@ -670,11 +677,11 @@ def envs() -> None:
 
 @data_command(
     LEARN,
-    "print what a bug report needs, as Markdown to paste",
-    ("sftui bug-report axolotl.yml", "for the command that went wrong"),
+    "print what a bug report needs, as Markdown you can paste",
+    ("sftui bug-report axolotl.yml", "for the command that failed"),
 )
 def bug_report() -> None:
-    """Print what a bug report needs, as Markdown to paste: versions, engine, recipe; no data, paths or secrets.
+    """Print what a bug report needs, as Markdown you can paste: versions, engine, recipe; no data, paths or secrets.
 
     Use the same DATA or CONFIG and options as the command that failed; the data is not read."""
 

@@ -111,7 +111,7 @@ def _run(checking: AuditSession, files: tuple[str, ...]) -> None:
         audit = load_state(key, folder)
         if audit is not None:
             checking.audit, kept = audit, True
-            narrate(f"continues at row {audit.rows:,}, where it was interrupted")
+            narrate(f"continuing at row {audit.rows:,}, where it was interrupted")
     progress, begun = Progress(checking.total), time.monotonic()
     saved, received = begun, list[int]()
     before = {int(number): signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}

@@ -161,7 +161,7 @@ def _recipe(options: OpenOptions) -> Iterator[str]:
     if options.config is not None:
         yield f"- a {options.config.trainer} config with {len(options.config.datasets)} datasets"
         yield from _keys(options.config)
-    yield f"- preset {recipe.preset}; what differs from it:"
+    yield f"- preset {recipe.preset}; settings that differ from it:"
     yield ""
     yield "```yaml"
     for change in diff(preset(recipe.preset), recipe):

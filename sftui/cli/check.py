@@ -66,7 +66,7 @@ def check(
     known = Baseline(frozenset()) if read is None else read_baseline(Path(read), but=asked)
     if None in asked.values() and known.rates is None:
         if read is None:
-            raise RecipeError("--max-rate CODE=baseline needs a baseline", fix="name it with --baseline FILE")
+            raise RecipeError("--max-rate CODE=baseline needs a baseline file", fix="name it with --baseline FILE")
         why = "it was written by an earlier sftui"
         raise RecipeError(f"{read} has no rates for --max-rate", why=why, fix="rewrite it with --write-baseline")
     limits = {code: (known.rates or {}).get(code, 0.0) if most is None else most for code, most in asked.items()}
@@ -109,7 +109,7 @@ def check(
                 refused = error
     other = known.other_ids(found.tokenizer) if read is not None else ""
     if other:
-        narrate(f"{baseline} {other}: findings about tokens may be new to it; rewrite it with --write-baseline")
+        narrate(f"{baseline} {other}: it may not recognise findings about tokens; rewrite it with --write-baseline")
     target.write(_writer(form)(found))
     for (extra, _), place in zip(also, others):
         if place is not None:

@@ -103,7 +103,7 @@ def _summary(count: EncodeProgress, packed: bool, out: str, session: Ready, by: 
     if count.aside:
         parts.append(f"{count.aside:,} of them held out for evaluation (marked `split`: evaluation)")
     if count.failed:
-        parts.append(f"{count.failed:,} could not be prepared (see their `error`)")
+        parts.append(f"{count.failed:,} could not be prepared (see `error` in each)")
     if packed and count.tokens:
         parts.append(f"{count.tokens:,} tokens left out of every pack, as the trainer does")
     where = "" if out == STDOUT else f" written to {out}"

@@ -18,7 +18,7 @@ def on_ray(engine: str, address: str | None, workers: int | None = None, given: 
     if engine == RAY:
         from sftui.session.matching import refuse_where
 
-        refuse_where(given, "workers on a Ray cluster take whole files")
+        refuse_where(given, "workers on a Ray cluster process whole files")
         from sftui.engines.cluster import required
 
         required()

@@ -20,7 +20,7 @@ def make_for(version: str) -> None:
         f" to {made.MINUTES} minutes, once (`sftui envs remove {version}` removes it)"
     )
     if made.busy(version):
-        narrate("another process is making it: sftui waits until it is done; Ctrl-C stops")
+        narrate("another process is making it: waiting for it to finish; Ctrl-C stops")
     made.make(version)
 
 
@@ -40,7 +40,7 @@ def envs() -> int:
 def remove_environments(versions: tuple[str, ...], everything: bool) -> int:
     """Remove environments; 2 where a version has none."""
     if everything == bool(versions):
-        raise SftuiError("nothing to remove was given", fix="name versions, or use --all")
+        raise SftuiError("no environment to remove was named", fix="name versions, or use --all")
     wanted = tuple(environment.version for environment in made.all_made()) if everything else versions
     for version in wanted:
         if not made.remove(version):

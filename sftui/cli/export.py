@@ -63,7 +63,7 @@ def export(to: str, folder: str, force: bool, max_rows: int | None, **given: Any
         plan = plan_export(to, folder, recipe, options.base or recipe, session.prepared())
         lost, wanted = None, exported(session, plan.converted or recipe)
         if options.where is not None:
-            narrate("the exported files read all rows; `sftui repair --where` writes the matching rows to a file")
+            narrate("the exported files use all rows; `sftui repair --where` writes the matching rows to a file")
         if to not in TARGETS:
             refuse_untrainable(wanted, plan.converted or recipe)
         if isinstance(wanted, Ready):

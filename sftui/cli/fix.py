@@ -31,7 +31,9 @@ from sftui.session.way_in import way_into
 def refuse_data(folder: str, data: Sequence[str]) -> None:
     """ExportError where the data was taken for the folder."""
     if not data and Path(folder).is_file():
-        raise ExportError(f"--fix reads {folder} as its folder", fix=f"name the data first: sftui check {folder} --fix")
+        raise ExportError(
+            f"--fix takes {folder} as its output folder", fix=f"name the data first: sftui check {folder} --fix"
+        )
 
 
 def folder_for(folder: str, options: OpenOptions, inputs: Inputs) -> str:

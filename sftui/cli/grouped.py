@@ -154,7 +154,7 @@ def _about_format(words: list[str], error: click.UsageError) -> str:
     given = next((two for one, two in pairwise(words) if one == "--format"), "")
     given = next((word.partition("=")[2] for word in words if word.startswith("--format=")), given)
     if given in FORMATS:
-        return f"--format sets the format of the output; use --data-format {given} to say how rows are read"
+        return f"--format sets the output format; use --data-format {given} to say how rows are read"
     if isinstance(error, click.NoSuchOption):
-        return "no such option: --format sets the format of the output; use --data-format to say how rows are read"
+        return "no such option: --format sets the output format; use --data-format to say how rows are read"
     return ""

@@ -129,7 +129,7 @@ def refuse_slips(paths: Sequence[str], commands: Collection[str]) -> None:
         command = nearest(path, commands, 0.7) if number == 0 else None
         problem = missing(path)
         if command == path:
-            raise SourceError("does not exist", where=path, fix=f"the command comes first: sftui {command} …")
+            raise SourceError("does not exist", where=path, fix=f"put the command first: sftui {command} …")
         if command:
             raise SourceError("does not exist", where=path, fix=f"did you mean `sftui {command}`?")
         if problem.fix:
@@ -209,8 +209,8 @@ def require_utf8() -> None:
     except (UnicodeEncodeError, LookupError) as error:
         raise SftuiError(
             f"the terminal's encoding {encoding} cannot draw the screen",
-            why="it has no characters for spaces and bars",
-            fix="set LC_ALL=C.UTF-8 and unset PYTHONIOENCODING; `sftui show` and `sftui check` need no screen",
+            why="it lacks the characters for spaces and bars",
+            fix="set LC_ALL=C.UTF-8 and unset PYTHONIOENCODING; `sftui show` and `sftui check` work without a screen",
         ) from error
 
 

@@ -94,7 +94,7 @@ def knobs(name: str | None, trainer: str | None, form: str) -> int:
         parts.append(_wrapped(f"`{visible(name or '')}` also occurs in: {more}", width))
     elif others:
         adds = "" if trainer else "; --trainer NAME adds that trainer's keys, defaults and own options"
-        more = f"`sftui knobs NAME` explains one and its choices; --set NAME=VALUE sets it{adds}."
+        more = f"`sftui knobs NAME` explains a knob and its choices; --set NAME=VALUE sets it{adds}."
         parts += [listed(others, trainer, width, name), _wrapped(more, width)]
     click.echo("\n".join(parts), nl=False)
     return 0
@@ -126,7 +126,7 @@ def one_knob(knob: Knob, trainer: str | None, width: int) -> str:
         formatter.write_paragraph()
         with formatter.indentation():
             traits = trainer_named(trainer).traits
-            none = "is a hand-written loop: see its code" if traits.by_hand else "has no key for it"
+            none = "is a hand-written training loop: see its code" if traits.by_hand else "has no key for it"
             formatter.write_text(f"{visible(traits.title)} {none}")
     return formatter.getvalue()
 
@@ -135,11 +135,11 @@ KINDS = {
     "bool": "true or false",
     "int": "a whole number",
     "number": "a number",
-    "str": "a text",
-    "names": "a mapping of names to names, as {human: user}",
-    "ids": "a mapping of ids to texts",
+    "str": "text",
+    "names": "a mapping of names to names, e.g. {human: user}",
+    "ids": "a mapping of ids to text",
     "mapping": "a mapping",
-    "list": "a list of texts",
+    "list": "a list of strings",
     "str|mapping": "text or a mapping",
 }
 """The types of knobs (`recipe.KINDS`) in words."""

@@ -170,9 +170,9 @@ def _spooled() -> str:
             shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
     except OSError as error:
         raise SourceError(
-            "cannot keep stdin in a temporary file",
+            "stdin cannot be copied to a temporary file",
             why=(error.strerror or str(error)).lower(),
-            fix="set TMPDIR to a folder with enough room",
+            fix="set TMPDIR to a folder with enough space",
         ) from error
     return path
 

@@ -59,7 +59,7 @@ def repair(
     chosen += reviewed.edits()
     kept = reviewed.rows_with(only) if only else None
     if marks is None and only:
-        raise RecipeError("--only needs the marks of rows", fix="name their file with --marks")
+        raise RecipeError("--only needs a file of row marks", fix="name it with --marks")
     if marks is not None and (kept == () if only else not chosen and not marked):
         raise RecipeError(
             f"{marks} marks no row as {only or 'drop'}",

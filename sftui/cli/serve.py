@@ -46,11 +46,11 @@ def serve(host: str, port: int, public: bool, **given: Any) -> int:
     if find_spec("textual_serve") is None:
         raise SftuiError(
             "textual-serve is not installed",
-            why="it shows the inspector in a browser",
+            why="it is what serves the inspector to a browser",
             fix="install it with pip install 'sftui[serve]'",
         )
     if "-" in given["data"]:
-        raise SftuiError("stdin cannot be served", why="each page opens the data again", fix="give a file")
+        raise SftuiError("stdin cannot be served", why="each browser page opens the data again", fix="give a file")
     listening = listen(host, port, public)
     try:
         refuse_slips(open_options(given).paths, ())  # what a page could show nothing of is reported here
@@ -72,7 +72,7 @@ def listen(host: str, port: int, public: bool) -> socket.socket:
     if not public and not all(ipaddress.ip_address(str(one[4][0]).partition("%")[0]).is_loopback for one in found):
         raise SftuiError(
             f"other machines can reach {host}",
-            why="anyone who has the address can read the data and write files as you, and nothing is encrypted",
+            why="anyone with the address could read the data and write files as you, and nothing is encrypted",
             fix=f"omit --host for {HERE} and use an SSH tunnel, or add --public",
         )
     family, kind, protocol, _, address = found[0]
@@ -143,7 +143,7 @@ def _run(words: list[str], listening: socket.socket, address: str, token: str) -
         return outer
 
     click.echo(f"{address}/{token}/")
-    narrate("open this address in a browser; it changes each time, and Ctrl-C stops")
+    narrate("open this address in a browser; it changes each time; Ctrl-C stops the server")
     sys.stdout.flush()
     web.run_app(made(), sock=listening, print=None, access_log=None, shutdown_timeout=GOODBYE / 10)
 

@@ -86,7 +86,7 @@ def supervised(work: Callable[[], object], debug: bool) -> int:
             written = _OUT.unpack_from(page.memory, _OUT_AT)[0]
             overran = (*overran, ended)
             if len(overran) > bound.MOST_DEATHS:
-                narrate(f"{ended.why}, like {bound.MOST_DEATHS} pieces of work before it, so sftui stops trying")
+                narrate(f"{ended.why}, like {bound.MOST_DEATHS} tasks before it, so sftui is giving up")
                 return 2
 
 
@@ -161,7 +161,7 @@ class _Child:
         if number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             return 128 + number
         reason = " (perhaps the machine ran out of memory)" if number == signal.SIGKILL else ""
-        narrate(f"the worker process was ended by {bound.signal_name(number)}{reason}")
+        narrate(f"the worker process was killed by {bound.signal_name(number)}{reason}")
         return 2
 
     def _hand_on(self, number: int, frame: FrameType | None) -> None:

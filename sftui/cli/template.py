@@ -57,7 +57,7 @@ def write_template(tags: bool, out: str | None, force: bool, max_rows: int | Non
         template = session.tools.default_template
         if template is None:
             raise TemplateError(
-                "there is no chat template to work on", fix="choose one with --template NAME or --template FILE"
+                "there is no chat template to print or tag", fix="choose one with --template NAME or --template FILE"
             )
         source, proof = template.source, ""
         if tags:

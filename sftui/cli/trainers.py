@@ -81,7 +81,7 @@ def trainers(form: str) -> int:
     click.echo("\n".join(drawn(description, width) for description in described))
     click.echo(
         click.wrap_text(
-            "--trainer NAME[@VERSION] starts from one; `sftui knobs --trainer NAME` lists its settings and"
+            "--trainer NAME[@VERSION] starts from that trainer; `sftui knobs --trainer NAME` lists its settings and"
             " config keys; `sftui help trainers` describes each one.",
             width,
         )

@@ -46,7 +46,7 @@ def verify(python: str, rows: int, **given: Any) -> int:
             DataNotes(session).look()
             numbers = [row.index for row in chosen_rows(session.source, None, rows)]
             named = visible(installed)
-            narrate(f"{trainer} {named} prepares {len(numbers)} rows; importing it takes a while")
+            narrate(f"{trainer} {named} is preparing {len(numbers)} rows; importing it takes a while")
 
             def ask(request: Mapping[str, Any]) -> RunnerAnswer:
                 answers.append(_ask(path, trainer, request, errors))
@@ -100,15 +100,16 @@ def _causes(
         which = _which(session, changed(recipe, "render.date", TODAY), numbers, found, answer)
         if which:
             yield (
-                f"{which} because the template writes the date: the trainer writes the date of its run, sftui"
-                f" render.date, {recipe.render.date}"
+                f"{which} because the template writes the date: the trainer writes the date of its run, and sftui"
+                f" writes render.date, {recipe.render.date}"
             )
     if theirs not in ("", shown):
         other = changed(recipe, "tokenizer.transformers", theirs)
         which = _which(session, other, numbers, found, answer, str(python))
         if which:
             yield (
-                f"{which} because transformers {theirs} there loads this tokenizer differently from {shown}:"
+                f"{which} because transformers {theirs} in that environment loads this tokenizer differently from"
+                f" {shown}:"
                 f" --env {python} shows its ids"
             )
 
@@ -157,7 +158,10 @@ def _print_versions(preset: str, installed: str) -> None:
     name, version = Preset.of(preset)
     named = visible(installed)
     if version and installed.split(".")[:2] != version.split(".")[:2]:
-        narrate(f"{name} {named} is installed there, but sftui applies the rules of {version}, so rows may differ")
+        narrate(
+            f"{name} {named} is installed in that environment, but sftui applies the rules of {version}, so rows"
+            " may differ"
+        )
 
 
 def _ask(python: Path, trainer: str, request: Mapping[str, Any], errors: IO[str]) -> RunnerAnswer:

@@ -54,7 +54,8 @@ class OutputTarget:
             content = text.encode("utf-8")
         except UnicodeEncodeError as error:
             raise ExportError(
-                f"{self.path or 'the output'} could not be written", why="it would contain half a character"
+                f"{self.path or 'the output'} could not be written",
+                why="it would contain half a character (a lone surrogate) (a lone surrogate)",
             ) from error
         with self.open() as file:
             file.write(content)
@@ -115,7 +116,7 @@ def may_write(files: Sequence[Path], inputs: Inputs, force: bool, ours: str | No
     names = ", ".join(there)
     exist = "already exists" if len(there) == 1 else "already exist"
     if sys.stdin is None or not sys.stdin.isatty():
-        raise ExportError(f"{names} {exist}", fix="overwrite with --force, or name another")
+        raise ExportError(f"{names} {exist}", fix="overwrite with --force, or choose another name")
     click.confirm(f"{names} {exist}; overwrite?", abort=True, err=True)
 
 

@@ -276,7 +276,7 @@ class Pool:
         self._overran = (*self._overran, *(overrun for overrun in report.overran if overrun not in self._overran))
         if len(self._overran) > bound.MOST_DEATHS:
             last = self._overran[-1]
-            raise SftuiError(f"{last.why}, like {bound.MOST_DEATHS} pieces of work before it, so sftui stops trying")
+            raise SftuiError(f"{last.why}, like {bound.MOST_DEATHS} tasks before it, so sftui is giving up")
 
     # --- actors -----------------------------------------------------------------------------
 

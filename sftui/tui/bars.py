@@ -90,7 +90,7 @@ def _sentence(status: Status, brief: int) -> tuple[tuple[str, Role], ...]:
     if status.total is None or status.trained is None:
         return (("…", Role.DIM),)
     if status.evaluates:
-        return ((f"{EVALUATES}: none of it is trained", Role.PLAIN),)
+        return ((f"{EVALUATES}: nothing in it is trained", Role.PLAIN),)
     tokens = " tokens" if brief < 2 else ""
     counted = f"{status.trained:,} of {status.total:,}{tokens} trained"
     if brief > 2:

@@ -144,7 +144,7 @@ class HelpDialog(FilterDialog):
 
     def __init__(self, context: str, keymap: Keymap) -> None:
         self.context, self.keymap = context, keymap
-        super().__init__("help", self.made, keymap, {"accept": "Enter lists the pages of help"})
+        super().__init__("help", self.made, keymap, {"accept": "Enter lists the help pages"})
 
     def matching(self, text: str) -> Sequence[Any]:
         sections = help_sections(self.context, self.keymap)

@@ -60,13 +60,13 @@ class Picking(NamedTuple):
     def choices(self, folder: Path) -> tuple[Choice, ...]:
         """What there is to pick from in a folder and on this disk."""
         if self.question == DATA:
-            return (*data_in(folder), Choice(DEMO, "bundled rows with defects, and a tour in six steps"))
+            return (*data_in(folder), Choice(DEMO, "bundled rows with defects, and a six-step tour"))
         if self.question == TOKENIZER:
             here = Path(self.chosen.get(DATA) or ".").parent
             folders = dict.fromkeys((here if here.is_dir() else Path(), Path()))
             return (
                 *tokenizers_at_hand(folders, hub_cache()),
-                Choice("", "none: the rows without their tokens"),
+                Choice("", "none: show rows without tokens"),
             )
         return trainers_at_hand()
 

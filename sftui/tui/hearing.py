@@ -72,7 +72,7 @@ def _say_step(here: Inspector, verdict: tuple[str, str] | None) -> None:
     words, reported = verdict[1], here.state.reading.reported
     if words not in reported:
         here.put(here.state.reading._replace(reported=(*reported, words)))
-        here.say(f"✗ {words}: f shows why and what helps, A counts such rows", Role.ERROR)
+        here.say(f"✗ {words}: f shows why and how to fix it, A counts such rows", Role.ERROR)
 
 
 # — the data —

@@ -42,7 +42,7 @@ def help_lines(context: str, keymap: Keymap, width: int, wanted: str = "") -> tu
         if found:
             lines += [*([()] if lines else []), *wrap(line((section.title, Role.TITLE)), width)]
             lines += [cells for help_entry in found for cells in help_entry.make(width)]
-    return tuple(lines) or wrap(line((f"nothing about “{wanted}”: Enter lists the pages of help", Role.DIM)), width)
+    return tuple(lines) or wrap(line((f"no help for “{wanted}”: Enter lists the help pages", Role.DIM)), width)
 
 
 def help_sections(context: str, keymap: Keymap) -> Iterator[Section]:

@@ -140,7 +140,7 @@ def keymap_problems(table: Sequence[Command], keymap: Mapping[str, Sequence[str]
     problems = [f"there is no command `{name}`{hint(name, ids)}" for name in keymap if name not in ids]
     for name, keys in keymap.items():
         if name in ids and not keys:
-            problems.append(f"`{name}` has no key left; omit it to keep the default")
+            problems.append(f"`{name}` has no key; omit it to keep the default")
         problems.extend(f"`{name}`: `{key}` is not a key" for key in keys if not _is_key(key))
     for one, other in combinations(table, 2):
         contexts = {one.context, other.context}
@@ -152,7 +152,7 @@ def keymap_problems(table: Sequence[Command], keymap: Mapping[str, Sequence[str]
                 problems.append(
                     f"`{a}` is the key of both `{one.id}` and `{other.id}`"
                     if a == b
-                    else f"`{a}` of `{one.id}` and `{b}` of `{other.id}` begin the same"
+                    else f"`{a}` of `{one.id}` and `{b}` of `{other.id}` begin with the same key"
                 )
     return (*problems, *(p for name, keys in keymap.items() for key in keys for p in _unreachable(name, key)))
 
@@ -190,6 +190,6 @@ def _unreachable(name: str, sequence: str) -> Iterator[str]:
         yield f"`{name}`: `{sequence}` is longer than two keys"
     for step in steps:
         if step in EATEN:
-            yield f"`{name}`: `{step}` never arrives inside tmux or screen"
+            yield f"`{name}`: `{step}` never reaches sftui inside tmux or screen"
         elif step.isdecimal():
             yield f"`{name}`: digits are counts"

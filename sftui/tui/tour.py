@@ -41,12 +41,13 @@ STEPS = (
         lambda was, now: now.recipe != was.recipe,
     ),
     Step(
-        "Look at the tokens: labels and findings have followed the setting. No file was touched. Press {undo} to undo"
+        "Look at the tokens: labels and findings now follow the new setting. No file was touched. Press {undo} to undo"
         " the change.",
         lambda was, now: now.recipe != was.recipe,
     ),
     Step(
-        "The labels are as before. Press {figures} to check all rows in the background: figures, plots and findings,"
+        "The labels are back as they were. Press {figures} to check all rows in the background: figures, plots and"
+        " findings,"
         " worst first.",
         lambda was, now: now.view == FIGURES,
     ),

@@ -318,5 +318,5 @@ def test_a_formatting_function_is_named_with_its_cut(tmp_path: Path, capsys: pyt
         main(["compare", str(batches), "--against", str(data), "-t", "builtin:chatml", "--show", "0"])
     out = capsys.readouterr().out
     assert ended.value.code == 1 and "collator" not in out
-    assert "the run makes its texts with __main__.as_text, its formatting function" in out
-    assert "have 24 tokens: the run cuts there" in out and "every token is trained in 8 of 8 sequences" in out
+    assert "the run builds its text with the formatting function __main__.as_text" in out
+    assert "have 24 tokens: the run truncates there" in out and "every token is trained in 8 of 8 sequences" in out

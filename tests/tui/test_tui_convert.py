@@ -44,5 +44,5 @@ async def test_a_trainer_of_parquet_is_offered_parquet(tmp_path: Path) -> None:
         await driven.press("M", "M")
         assert driven.main.prompt.text == "train-messages.parquet"
         text = " ".join((await driven.press("enter")).split())
-        assert "train-messages.parquet new · the repaired rows; each column with one type" in text
+        assert "train-messages.parquet new · the repaired rows; each column has one type" in text
         assert "train-messages.log.jsonl new" in text

@@ -66,7 +66,7 @@ async def test_an_edit_is_kept_undone_and_there_again(data: Path, written: list[
         assert "1 row edited in an earlier session" in driven.said and "Lyon is not" in driven.text
         written.append(lambda text: text.replace("Lyon is not", "Paris is"))
         await driven.press("e", "e")
-        assert "as in the file again" in driven.said and driven.workspace.repairs == ()
+        assert "restored from the file" in driven.said and driven.workspace.repairs == ()
     async with running((120, 36), options=options) as driven:
         assert driven.workspace.repairs == () and driven.said == ""
     assert data.read_bytes() == before
@@ -80,7 +80,7 @@ async def test_what_is_no_json_is_not_lost(written: list[Editor]) -> None:
     written += [lambda text: text + "oops", resumed]
     async with running((120, 36)) as driven:
         await driven.press("e", "e")
-        assert "the edited row is not JSON" in driven.said and "ee to go on" in driven.said
+        assert "the edited row is not JSON" in driven.said and "ee to keep editing" in driven.said
         await driven.press("e", "e", "a")
         assert driven.workspace.repairs[0].startswith("edit 0 ")
 

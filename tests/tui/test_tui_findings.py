@@ -204,7 +204,7 @@ async def test_a_finding_is_waived_with_a_reason_and_taken_back() -> None:
         assert "CON008" in text and "1 waived" not in text and not driven.workspace.recipe.waivers
         assert driven.said == "undo: waivers 1 → 0"
         await driven.press("I", "enter")
-        assert not driven.workspace.recipe.waivers and driven.said == "CON008 is not ignored: give a reason"
+        assert not driven.workspace.recipe.waivers and driven.said == "CON008 is not ignored: a reason is required"
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")

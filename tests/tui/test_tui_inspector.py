@@ -473,13 +473,13 @@ async def test_a_tokenizer_that_does_not_load_is_told_with_what_to_press() -> No
         driven.worker.emit(ev.TokenizerChanged("loading", None, told))
         await driven.settle()
         assert told in driven.text
-        assert "K  another tokenizer" in driven.text and "q  quits" in driven.text, "what can be done meanwhile"
+        assert "K  choose another tokenizer" in driven.text and "q  quits" in driven.text, "what can be done meanwhile"
         stopped = replace(waiting, stopped_at=Stage.TOKENS, problem=problem)
         driven.worker.emit(ev.TokenizerChanged("failed", None, problem.sentence(), problem))
         driven.worker.show(stopped)
         await driven.settle()
         assert "google/gemma-2b: huggingface.co did not answer" in driven.text and told not in driven.text
-        assert "D  retry loading the tokenizer" in driven.text and "K  another tokenizer" in driven.text
+        assert "D  retry loading the tokenizer" in driven.text and "K  choose another tokenizer" in driven.text
         await driven.press("D")
         assert driven.worker.asked(rq.SetRecipe)[-1].opened == 1
         await driven.press("K", "ctrl+u", *"builtin:chatml", "enter")
@@ -495,7 +495,7 @@ async def test_an_evaluation_row_says_so_in_the_header_and_in_its_notes() -> Non
         text = await driven.press("3", "9", "G", "[")
         assert "evaluation row" not in text and "eval " in text and "2 notes" in text.splitlines()[1]
         text = await driven.press("]")
-        assert "evaluation row: none of it is trained" in text.splitlines()[0]
+        assert "evaluation row: nothing in it is trained" in text.splitlines()[0]
         assert "3 notes" in text.splitlines()[1]
         assert "evaluation row: the trainer holds it out and does not train on it" in await driven.press("i")
 

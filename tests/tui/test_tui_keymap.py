@@ -123,7 +123,7 @@ def test_help_holds_what_was_typed_alone() -> None:
     assert "Show why the token under the cursor is trained or masked" in text and "a label of -100: masked" in text
     assert "Label and mask" in text and "Quit;" not in text and "Shift\n" not in text
     assert plain(help_lines("tokens", keymap, 100, "MASK  token")) != text, "every word, whatever its case"
-    assert plain(help_lines("tokens", keymap, 100, "nowhere at all")).startswith("nothing about")
+    assert plain(help_lines("tokens", keymap, 100, "nowhere at all")).startswith("no help for")
 
 
 @pytest.mark.parametrize("width", [58, 78, 98])

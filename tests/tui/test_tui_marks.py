@@ -52,7 +52,7 @@ async def test_a_note_is_typed_shown_and_emptied() -> None:
 async def test_marked_rows_are_gone_through_and_listed() -> None:
     async with running((80, 24)) as driven:
         await driven.press("r", "]")
-        assert "no row is marked" in driven.said
+        assert "no rows are marked" in driven.said
         await driven.press("7", "g", "r", "k", "9", "g", "r", "d", "1", "2", "g", "r", "d", "g", "g", "r", "]")
         assert driven.main.state.status.row == 7
         await driven.press("r", "]", "r", "]", "r", "]")

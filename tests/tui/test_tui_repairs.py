@@ -267,6 +267,8 @@ async def test_a_repair_that_changes_no_row_is_not_in_force() -> None:
         assert "0 of 41 rows changed, 0 dropped" in text and "row 4 (half.jsonl line 5) stays" in text
         await driven.press("a")
         assert driven.workspace.repairs == () and "*" not in driven.lines[0]
-        assert driven.said.startswith("trim changes none of 41 rows, so it is not applied; row 4 (half.jsonl line 5)")
+        assert driven.said.startswith(
+            "trim changes nothing in 41 rows, so it is not applied; row 4 (half.jsonl line 5)"
+        )
         await driven.press("u")
         assert driven.workspace.repairs == () and not driven.workspace.undo(), "undo does not put it in force again"

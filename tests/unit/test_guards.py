@@ -237,7 +237,7 @@ def test_a_process_is_started_again_no_more_often_than_the_bound(lower: Lower, m
     monkeypatch.setattr(crew, "_CrewProcess", Dying)
     Dying.started = 0
     working: crew.Crew[int, int] = crew.Crew(None, 1)  # type: ignore[arg-type]
-    with pytest.raises(SftuiError, match="like 3 pieces of work before it, so sftui stops trying"):
+    with pytest.raises(SftuiError, match="like 3 tasks before it, so sftui is giving up"):
         for _ in range(50):
             working._replace(working._hands[0])
     assert Dying.started == 4
@@ -266,7 +266,7 @@ def test_a_command_is_started_again_no_more_often_than_the_bound(
 
     monkeypatch.setattr(supervising, "_Child", Child)
     assert supervising.supervised(lambda: None, False) == 2
-    assert len(ended) == 4 and "like 3 pieces of work before it" in capsys.readouterr().err
+    assert len(ended) == 4 and "like 3 tasks before it" in capsys.readouterr().err
 
 
 def test_every_bound_of_a_row_is_what_design_says() -> None:

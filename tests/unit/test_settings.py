@@ -67,10 +67,10 @@ def test_what_is_fine_is_used_beside_what_is_not() -> None:
         ({"app.quti": ["x"]}, "did you mean `app.quit`?"),
         ({"app.quit": ["nonsense"]}, "`nonsense` is not a key"),
         ({"app.quit": ["ctrl+"]}, "`ctrl+` is not a key"),
-        ({"app.quit": []}, "has no key left"),
+        ({"app.quit": []}, "has no key"),
         ({"tokens.up": ["j"]}, "`j` is the key of both `tokens.down` and `tokens.up`"),
         ({"app.quit": ["j"]}, "`app.quit` and `tokens.down`"),
-        ({"app.quit": ["y"]}, "begin the same"),
+        ({"app.quit": ["y"]}, "begin with the same key"),
     ],
 )
 def test_t9_a_keymap_that_would_take_keys_away_is_told(keymap: dict[str, list[str]], told: str) -> None:

@@ -20,7 +20,7 @@ from sftui.workspace import requests as rq
 MOST_ROWS = 1024
 MOST_PACKS = 8
 """Packs that are drawn; what is left out is said."""
-BATCH_HINT = "8B eight rows · ] [ move on · Esc closes"
+BATCH_HINT = "8B eight rows · ] [ others · Esc closes"
 PACKS_HINT = "] [ other rows · B batch · Esc closes"
 
 
@@ -40,7 +40,7 @@ def open_batch(here: Inspector, count: int | None) -> None:
 
 @Command("packs", ("P",), "packs", "Look")
 def open_packs(here: Inspector, count: int | None) -> None:
-    """Show the rows from here on as the trainer packs them: documents, boundaries, waste."""
+    """Show the rows from this one on as the trainer packs them: documents, boundaries, waste."""
     here.open_view(PACKS)
 
 
@@ -85,7 +85,7 @@ def pack_lines(here: Inspector, width: int) -> tuple[Line, ...]:
     if answer is None:
         return (line(("packing …", Role.DIM)),)
     if answer.problem is not None or answer.batch is None:
-        hint = line(("c", Role.KEY), (" opens the recipe: pack.strategy, length.max", Role.DIM))
+        hint = line(("c", Role.KEY), (" opens the recipe: see pack.strategy, length.max", Role.DIM))
         return (*_problem(answer, width), (), hint)
     ignore = recipe.mask.ignore_index
     group = f"the trainer packs {many(recipe.pack.group, 'row') if recipe.pack.group else 'all rows'} together"
@@ -95,7 +95,7 @@ def pack_lines(here: Inspector, width: int) -> tuple[Line, ...]:
     lines = [*text_lines(f"as stored: {rows}, one pack each" if stored else packed, width, Role.TITLE)]
     if not stored:
         flat = "; each batch is flattened into one row" if recipe.batch.flatten else ""
-        lines += text_lines(f"{group}; other rows of its group may share these packs{flat}", width, Role.DIM)
+        lines += text_lines(f"{group}; other rows in the group may share these packs{flat}", width, Role.DIM)
     # its strips are drawn a pack each below
     lines += takewhile(bool, batch_lines(answer.batch, width, ignore_index=ignore))
     for number, pack in enumerate(answer.packs[:MOST_PACKS]):

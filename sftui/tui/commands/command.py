@@ -62,7 +62,7 @@ MEANS = {
     "enter": "open or pick the selected line",
     "apply": "apply what is shown",
     "why": "why it matters",
-    "search": "search what the pane shows",
+    "search": "search in the pane",
     "export": "export",
     "leave": "close what is open",
     "close": "close or cancel",

@@ -64,11 +64,11 @@ def pick(here: Inspector, count: int | None) -> None:
     entries: list[tuple[str, str]] = []
     if here.workspace.base_recipe != now:
         entries.append(("as opened", "the recipe before your changes"))
-    words = "with its defaults, and the current data, tokenizer and template"
+    words = "its defaults with the current data, tokenizer and template"
     entries += [(name, words) for name in preset_names() if name != now.preset]
     if now.preset in preset_names() and preset_like(now, now.preset) != now:
         entries.append((now.preset, "this trainer with its defaults"))
-    entries += [(f"template builtin:{name}", "this recipe with another chat template") for name in builtin_names()]
+    entries += [(f"template builtin:{name}", "this recipe with a different chat template") for name in builtin_names()]
     entries.append(("file:", "choose a recipe file"))
     here.pick("compare with", entries, lambda number: _picked(here, entries[number][0]))
 
@@ -165,8 +165,8 @@ def _row(here: Inspector, answer: ev.ComparisonReady, names: tuple[str, str], wi
 
     def make() -> tuple[Line, ...]:
         text = (
-            f"long row: shows {len(compared.columns):,} tokens from the first difference on and hides"
-            f" {answer.left_out:,}; {answer.differing:,} differ in total"
+            f"long row: {len(compared.columns):,} tokens from the first difference on, {answer.left_out:,} hidden;"
+            f" {answer.differing:,} differ in total"
         )
         head = warned(text, width) if answer.left_out else ()
         return (*head, *compare_lines(compared, names, width, differing=now.differing))

@@ -127,7 +127,7 @@ def _print_on_exit(here: Inspector, what: str, text: str) -> None:
 def _read(here: Inspector, what: str, text: str) -> None:
     """A read-only copy in the editor."""
     if in_editor(here, text, _file_name(here, what), written=False) is not None:
-        here.say("back from the editor (read-only copy, nothing changed here)", Role.DIM)
+        here.say("back from the editor (it had a read-only copy; nothing changed)", Role.DIM)
 
 
 def in_editor(here: Inspector, text: str, name: str, *, written: bool = True) -> str | None:
@@ -235,7 +235,9 @@ def editor(environment: Mapping[str, str]) -> list[str]:
             raise SftuiError(f"${name} cannot be read", why=str(error), fix="fix its quoting") from error
         if words:
             if shutil.which(words[0]) is None:
-                raise SftuiError(f"${name} names {words[0]}, which does not exist", fix="set it to an installed editor")
+                raise SftuiError(
+                    f"${name} is set to {words[0]}, which does not exist", fix="set it to an installed editor"
+                )
             return words
     for fallback in ("nano", "vim", "vi"):
         if shutil.which(fallback):

@@ -68,8 +68,8 @@ def _answer(name: str, key: str, title: str, words: str, means: str) -> Command:
 DIALOG_MOVES = moves(DIALOG, "line")
 ANSWERS = (
     _answer("accept", "enter", "accept", "Accept the selected line.", "enter"),
-    _answer("find", "/", "filter the list", "List only what has the words you type; Esc lists all again.", "search"),
-    _answer("yes", "a", "apply", "Do what the dialog offers.", "apply"),
+    _answer("find", "/", "filter the list", "List only lines with the words you type; Esc lists all again.", "search"),
+    _answer("yes", "a", "apply", "Apply what the dialog offers.", "apply"),
     _answer("export", "x", "export instead", "Go to the export, if the dialog offers it.", "export"),
     _answer("close", "escape", "close the dialog", "Close the dialog without changing anything.", "close"),
     _answer("leave", "q", "leave the dialog", "Close the dialog without changing anything, as in less.", "leave"),

@@ -47,7 +47,7 @@ def edit_row(here: Inspector, count: int | None) -> None:
         now = read_record(written)
     except SftuiError as error:
         here.put(here.state.kept._replace(draft=(stored.index, written)))
-        raise SftuiError(error.what, where=error.where, why=error.why, fix="press ee to go on editing") from None
+        raise SftuiError(error.what, where=error.where, why=error.why, fix="press ee to keep editing") from None
     _preview(here, stored, record, now)
 
 
@@ -61,11 +61,11 @@ def edit_message(here: Inspector, count: int | None) -> None:
     message = message_of(inspection, here.panes.tokens.state.cursor) if inspection is not None else None
     whole = "ee edits the whole row"
     if message is None or record is None:
-        raise SftuiError("no message of the row is under the cursor", fix=whole)
+        raise SftuiError("the cursor is not on a message", fix=whole)
     try:
         place = _text_place(record, message.place, message.data.get("content"))
     except (LookupError, TypeError):
-        raise SftuiError("this message is not a single text", fix=whole) from None
+        raise SftuiError("this message's content is not a single string", fix=whole) from None
     text: str = value_at(record, place)
     written = in_editor(here, text, f"row{stored.index}-{message.role}.txt")
     if written is not None:
@@ -118,7 +118,7 @@ def _preview(here: Inspector, stored: Row, record: Data | None, now: Data) -> No
         here.say("nothing changed", Role.DIM)
     elif same(now, stored.data):
         here.workspace.set_repairs(others)
-        here.say(f"row {stored.index:,} is as in the file again · u undoes that")
+        here.say(f"row {stored.index:,} is restored from the file · u undoes that")
     else:
         name = edit_name(stored, now)
         start(here, here.workspace.recipe, repair_title(name), (*others, name))

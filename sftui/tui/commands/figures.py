@@ -274,7 +274,7 @@ MOVES = moves(FIGURES, "line", in_pane, lambda here: None if marked(here) else S
 
 @Command("figures.rows", ("enter",), "show its rows", "Findings", FIGURES, when=_no_rows, means="enter")
 def to_rows(here: Inspector, count: int | None) -> None:
-    """Go to the first row behind a finding or number and list the others; again for the next."""
+    """Go to the first row behind a finding or number and list the others; press again for the next."""
     by, pane, now = marked(here), here.panes.rows, here.state.audited
     listed = now.listed == by and pane.line_of(here.state.row) is not None
     here.put(now._replace(after=here.state.row if listed and pane.order is not None else -1))

@@ -69,7 +69,7 @@ def _list_all(here: Inspector) -> None:
 def _find(here: Inspector, count: int | None) -> None:
     """The list follows what is typed; Enter goes on in it."""
     pane = here.by_context[here.state.open.context]
-    label = "list only what has these words; Enter keeps that, Esc lists all"
+    label = "list only lines with these words; Enter keeps them, Esc lists all"
     here.ask(label, pane.set_filter, value=pane.filter, raw=True, typed=pane.set_filter)
 
 

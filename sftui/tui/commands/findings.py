@@ -232,7 +232,7 @@ def _apply_fix(here: Inspector, finding: Finding) -> None:
     ):
         here.say(f"applied: {_new(finding.fix)} · u undoes it, x exports")
     else:
-        here.say("the recipe already says this", Role.DIM)
+        here.say("the recipe already has this setting", Role.DIM)
 
 
 def _tag(here: Inspector, finding: Finding) -> None:
@@ -251,7 +251,7 @@ def on_tags(here: Inspector, event: ev.TagsReady) -> None:
     if event.problem is not None:
         here.say(event.problem.sentence(), Role.ERROR)
         return
-    proof = f"same text and correct mask in {event.proven:,} conversations; sftui template proves it on every row"
+    proof = f"same text and correct mask in {event.proven:,} conversations; `sftui template` checks every row"
 
     more = new_values(finding.fix.changes) if finding.fix is not None else ""
 
@@ -273,7 +273,7 @@ def _write(here: Inspector, finding: Finding, source: str, name: str) -> None:
     written = write(here, source, name)
     path = Path(os.path.expanduser(name.removesuffix("!")))
     here.workspace.set_recipe(_fixed(changed(here.workspace.recipe, "render.template", f"file:{path}"), finding))
-    here.say(f"{written}; the recipe uses it now · u undoes that, x exports")
+    here.say(f"{written}; the recipe now uses it · u undoes that, x exports")
 
 
 @Command("findings.waive", ("I",), "ignore with a reason", "Findings", FINDINGS, when=_none)
@@ -288,7 +288,7 @@ def waive(here: Inspector, count: int | None) -> None:
 
 def _waive(here: Inspector, finding: Finding, reason: str) -> None:
     if not reason:
-        here.say(f"{finding.code} is not ignored: give a reason", Role.DIM)
+        here.say(f"{finding.code} is not ignored: a reason is required", Role.DIM)
         return
     recipe = here.workspace.recipe
     waiver = {"code": finding.code, "reason": reason, **({"rows": finding.row} if finding.row is not None else {})}

@@ -36,7 +36,7 @@ def load(here: Inspector) -> None:
         notes.say_own(here)
     if here.marks_file.stale:
         here.say(
-            f"the data changed after its rows were marked ({marks.words()}): check whether the marks still fit",
+            f"the data changed after its rows were marked ({marks.words()}): check that the marks still apply",
             Role.WARNING,
         )
 
@@ -67,8 +67,8 @@ def _mark_on(kind: str, here: Inspector, count: int | None) -> None:
 MARKING = tuple(
     Command(f"marks.{kind}", (f"r {kind[0]}",), f"mark {kind}", "Review", help=words, run=partial(_mark, kind))
     for kind, words in (
-        ("keep", "Mark the row keep; press again to clear the mark."),
-        ("drop", "Mark the row drop: data exports skip it."),
+        ("keep", "Mark the row as keep; press again to clear the mark."),
+        ("drop", "Mark the row as drop: data exports skip it."),
         ("flag", "Flag the row for another look."),
     )
 )
@@ -77,9 +77,9 @@ MARKING = tuple(
 TRIAGE = tuple(
     Command(f"triage.{kind}", (key,), f"{kind}, next row", "Review", help=words, run=partial(_mark_on, kind))
     for kind, key, words in (
-        ("keep", "+", "Mark the row keep and go on to the next one."),
-        ("drop", "_", "Mark the row drop and go on to the next one."),
-        ("flag", "!", "Flag the row and go on to the next one."),
+        ("keep", "+", "Mark the row as keep and move to the next one."),
+        ("drop", "_", "Mark the row as drop and move to the next one."),
+        ("flag", "!", "Flag the row and move to the next one."),
     )
 )
 
@@ -119,7 +119,7 @@ def put_mark(here: Inspector, marks: RowMarks, row: int, at_once: bool = False) 
 def _none_marked(here: Inspector) -> StatusMessage | None:
     if here.state.kept.marks.beyond(here.state.row, True, here.state.total) is not None:
         return None
-    return StatusMessage("no row is marked: rk keep, rd drop, rf flag, rn note", Role.DIM)
+    return StatusMessage("no rows are marked: rk keep, rd drop, rf flag, rn note", Role.DIM)
 
 
 def _marked_row(name: str, key: str) -> Command:
@@ -175,4 +175,4 @@ def export(here: Inspector) -> None:
 def _export(here: Inspector, name: str) -> None:
     marks = here.state.kept.marks
     written = write(here, marks.to_text(), name)
-    here.say(f"{written}: {marks.words()} · sftui repair --marks makes the edits and skips the rows marked drop")
+    here.say(f"{written}: {marks.words()} · sftui repair --marks applies the edits and skips rows marked drop")

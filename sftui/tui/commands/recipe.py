@@ -76,7 +76,7 @@ def edit(here: Inspector, count: int | None) -> None:
 
 @Command("recipe.reset", ("backspace",), "reset the knob", "Recipe", RECIPE, when=_none)
 def reset(here: Inspector, count: int | None) -> None:
-    """Reset the knob to the value it had when opened."""
+    """Reset the knob to its value when the data was opened."""
     info = here.panes.recipe.knob
     _put(here, info.path, here.panes.recipe.base_value(info))
 
@@ -161,7 +161,7 @@ def pick_template(here: Inspector, count: int | None) -> None:
     own = bool(getattr(event.facts, "chat_templates", None)) if event is not None else False
     entries = [(f"builtin:{name.removeprefix('builtin:')}", "for this tokenizer's family") for name in family]
     if own or not entries:
-        entries.append(("tokenizer", "the tokenizer's own" if own else "the tokenizer's own (it has none)"))
+        entries.append(("tokenizer", "the tokenizer's own" if own else "the tokenizer's own (there is none)"))
     entries += [(f"builtin:{name}", "built in") for name in builtin_names() if name not in family]
     entries.append(("file:", "choose a Jinja file"))
     then = partial(_template, here, [name for name, _ in entries])

@@ -154,7 +154,7 @@ def on_counted(here: Inspector, event: ev.RepairsCounted) -> None:
 def _without_effect(here: Inspector, name: str, counted: ev.RepairCount) -> None:
     """Take a repair out of force that did nothing to any row: what is in force is what was repaired."""
     here.workspace.withdraw(name)
-    text = f"{name} changes none of {many(counted.rows, 'row')}, so it is not applied"
+    text = f"{name} changes nothing in {many(counted.rows, 'row')}, so it is not applied"
     why = f"; {visible(skipped_words(counted.skipped, counted.named)[0])}" if counted.skipped else ""
     here.say(text + why, Role.WARNING)
 

@@ -21,10 +21,10 @@ _NUMBER = re.compile(r"[+-]?\d{1,18}")
 RELOADING = "reloading the data"
 STOPPED = {
     Stage.ROW: "the row cannot be read",
-    Stage.CONVERSATION: "no conversation in this row",
+    Stage.CONVERSATION: "the row has no conversation",
     Stage.RENDERED: "the chat template failed",
     Stage.TOKENS: "the row is not tokenized",
-    Stage.LABELS: "no labels could be made",
+    Stage.LABELS: "the row has no labels",
 }
 """What the first line says of a row that goes no further."""
 PATIENCE = 0.15
@@ -45,7 +45,7 @@ ALONG = both_ways(
 
 @Command("row.last", ("G",), "last row", "Rows", counted=True, means="end")
 def to_last(here: Inspector, count: int | None) -> None:
-    """Go to the last row, or with a count to that row (12G)."""
+    """Go to the last row, or with a count, to that row (12G)."""
     go(here, here.state.status.last if count is None else count)
 
 
@@ -71,7 +71,7 @@ def _answer(here: Inspector, text: str) -> None:
 
 @Command("reopen", ("D", "f5"), "reload the data", "Rows")
 def reopen(here: Inspector, count: int | None) -> None:
-    """Reload the data from disk; keeps the recipe, repairs, marks and position."""
+    """Reload the data from disk, keeping the recipe, repairs, marks and position."""
     here.panes.rows.set_order(None)
     here.put(here.state.status._replace(order=""))
     here.workspace.reopen()

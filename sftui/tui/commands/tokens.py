@@ -67,10 +67,10 @@ FURTHER = (
         "previous_change",
         ("{",),
         "previous change of mask",
-        "Go back to the last place where training started or stopped.",
+        "Go to the previous place where training starts or stops.",
     ),
     _mover("next_message", (")",), "next message", "Go to the start of the next message."),
-    _mover("previous_message", ("(",), "previous message", "Go to the start of this message, or of the previous one."),
+    _mover("previous_message", ("(",), "previous message", "Go to the start of this message or the previous one."),
 )
 
 
@@ -191,10 +191,10 @@ def _no_way(here: Inspector) -> StatusMessage | None:
     """Why there is nothing that turns the label over."""
     now = here.state.why
     return (
-        unless(here.state.open.view == WHY, "no token is open: press Enter on one to see why")
+        unless(here.state.open.view == WHY, "no token is open: press Enter on one to see its reason")
         or _under_b(here)
         or unless(now.answer, "still trying what would change this token; try again in a moment")
-        or unless(now.answer and now.answer.ways, "no setting changes only this token", Role.WARNING)
+        or unless(now.answer and now.answer.ways, "no setting changes this token alone", Role.WARNING)
     )
 
 

@@ -22,7 +22,7 @@ def _zoom(here: Inspector, step: int) -> None:
 
 ZOOMS = both_ways(
     _zoom,
-    Command("zoom", ("z",), "zoom", "Look", help="Zoom in: text with the lens, columns, rows.", when=unseen),
+    Command("zoom", ("z",), "zoom", "Look", help="Zoom in: from text with the lens to columns to rows.", when=unseen),
     Command("zoom.back", ("Z",), "zoom back", "Look", help="Zoom out.", when=unseen),
 )
 
@@ -35,10 +35,10 @@ def shift(here: Inspector, count: int | None) -> None:
 
 @Command("blanks", (".",), "white space", "Look", when=unseen)
 def blanks(here: Inspector, count: int | None) -> None:
-    """Show all white space in the text, or only where it matters."""
+    """Show all whitespace in the text, or only where it matters."""
     here.panes.tokens.act(Action.BLANKS, 1)
     here.say(
-        "all white space is shown" if here.panes.tokens.state.blanks else "white space is shown where it matters",
+        "all whitespace is shown" if here.panes.tokens.state.blanks else "whitespace is shown only where it matters",
         Role.DIM,
     )
 
@@ -75,7 +75,7 @@ OPENING = (
         "boundary",
         "O e",
         BOUNDARY,
-        "Show where the prompt tokenized alone ends and where it differs from the whole row.",
+        "Show where the prompt ends when tokenized alone, and where it differs from the whole row.",
     ),
 )
 
@@ -94,7 +94,7 @@ CELLS, LINES = 6, 2
 def _resizing(word: str, key: str, cells: int, lines: int) -> Command:
     def resize(here: Inspector, count: int | None) -> None:
         if not here.resize_pane(cells * (count or 1), lines * (count or 1)):
-            here.say("no room for that" if cells + lines > 0 else "no neighbouring pane to give space to", Role.DIM)
+            here.say("no room for that" if cells + lines > 0 else "no neighbouring pane to resize", Role.DIM)
 
     sentence = f"Make the focused pane {word}."
     return Command(f"pane.{word}", (f"O {key}",), word, "Look", help=sentence, counted=True, run=resize)

@@ -58,7 +58,7 @@ def lines(here: Inspector, target: str, log: str, only: str, width: int) -> tupl
 
     workspace = here.workspace
     lines: list[Line] = []
-    typed = "each column with one type" if format_of(target) == "parquet" else "unchanged rows keep every byte"
+    typed = "each column has one type" if format_of(target) == "parquet" else "unchanged rows stay identical"
     for path, what in ((target, f"the repaired rows; {typed}"), (log, "what was changed or dropped, row by row")):
         exists = Path(path).exists()
         state = ("already exists and will be overwritten", Role.WARNING) if exists else ("new", Role.DIM)
@@ -77,7 +77,7 @@ def lines(here: Inspector, target: str, log: str, only: str, width: int) -> tupl
         mark = f"marked {only or 'drop'}  "
         lines += wrap(line((mark, Role.KEY), (text, Role.PLAIN)), width, " " * len(mark))
         if here.marks_file.stale:
-            lines += warned("! the data changed after its rows were marked: check whether the marks still fit", width)
+            lines += warned("! the data changed after its rows were marked: check that the marks still apply", width)
     return tuple(lines)
 
 
@@ -129,8 +129,8 @@ def on_written(here: Inspector, event: ev.RepairsWritten) -> None:
         from sftui.findings.rule import TO_MESSAGES
 
         kept = counted.rows - counted.dropped - event.lost
-        lost = f", {event.lost:,} unreadable ones could not be copied" if event.lost else ""
-        hint = " · x writes the config that reads it" if TO_MESSAGES in here.workspace.repairs else ""
+        lost = f", {event.lost:,} unreadable rows could not be copied" if event.lost else ""
+        hint = " · x writes a config for it" if TO_MESSAGES in here.workspace.repairs else ""
         file = f"wrote {visible(event.target)} and its log"
         words = f"{file}: {kept:,} of {counted.rows:,} rows, {counted.changed:,} changed{lost}{hint}"
         here.paint_view(FIGURES)

@@ -259,12 +259,12 @@ class TokenPane(LineView):
 CONVERT = "sftui convert"
 """The command in whose place a key does the same here."""
 HINTS = {
-    "M": "converts the rows to messages, as sftui convert does",
+    "M": "converts the rows to messages, like sftui convert",
     "o": "conversation, rendered text and raw row, in turn",
     "T": "choose a chat template",
-    "K": "another tokenizer: name, folder or file",
+    "K": "choose another tokenizer: name, folder or file",
     "D": "retry loading the tokenizer",
-    "c": "the recipe: every knob, edited live",
+    "c": "the recipe: edit every knob live",
     "]": "the next row",
     "q": "quits",
 }

@@ -82,13 +82,13 @@ def run_of(
 
 def test_what_a_run_had_is_found_row_by_row(tmp_path: Path, data: Path, compare: Compare) -> None:
     code, out = compare(run_of(tmp_path, data))
-    assert (code, out) == (0, "6 of 6 sequences equal to what hf-trainer makes of the dataset\n")
+    assert (code, out) == (0, "6 of 6 sequences identical to what hf-trainer makes from the dataset\n")
 
 
 def test_the_release_and_the_tokenizer_are_those_of_the_run(tmp_path: Path, data: Path, compare: Compare) -> None:
     about = {**ABOUT, "trainer": "trl.trainer.SFTTrainer", "versions": {"trl": "1.14.0"}}
     code, out = compare(run_of(tmp_path, data, about=about, trainer="trl@1.14"))
-    assert (code, out) == (0, "6 of 6 sequences equal to what trl@1.14.0 makes of the dataset\n")
+    assert (code, out) == (0, "6 of 6 sequences identical to what trl@1.14.0 makes from the dataset\n")
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_the_change_that_makes_them_equal(
     code, out = compare(run_of(tmp_path, data, **asked))
     assert code == 1
     assert out.splitlines()[-1] == f"6 sequences equal with {why}"
-    assert "0 of 6 sequences equal" in out
+    assert "0 of 6 sequences identical" in out
 
 
 def test_another_template_in_the_run(tmp_path: Path, data: Path, compare: Compare) -> None:
@@ -134,10 +134,10 @@ def test_labels_of_a_collator_of_ones_own_have_no_setting(tmp_path: Path, data: 
     code, out = compare(path, "--show", "1")
     assert code == 1
     assert out.splitlines() == [
-        "0 of 3 sequences equal to what hf-trainer makes of the dataset",
+        "0 of 3 sequences identical to what hf-trainer makes from the dataset",
         "row 0 is row 0 of the dataset; token 0 <|im_start|> (3001): the run trains it (label 3001), sftui masks it",
         "… and 2 more (--show N prints more)",
-        "3 sequences: no change of one or two settings, and no version that was tried, makes them equal; the run's"
+        "3 sequences: no change to one or two settings, and no version that was tried, makes them equal; the run's"
         " collator is"
         " mine.collate",
     ]
@@ -156,8 +156,8 @@ def test_a_formatting_function_is_named_with_the_cut_and_what_is_trained(
     code, out = compare(written(tmp_path / "b.parquet", cut, about=about), "--show", "0")
     assert code == 1 and "collator" not in out
     assert out.splitlines()[-3:] == [
-        "the run makes its texts with mine.as_text, its formatting function; sftui prepares the rows as stored",
-        "3 of 3 sequences have 24 tokens: the run cuts there",
+        "the run builds its text with the formatting function mine.as_text; sftui uses the rows as stored",
+        "3 of 3 sequences have 24 tokens: the run truncates there",
         "every token is trained in 3 of 3 sequences, including questions",
     ]
 
@@ -184,7 +184,7 @@ def test_a_row_that_the_dataset_lacks_is_told_as_such(tmp_path: Path, data: Path
     assert code == 1
     assert out.splitlines()[1:] == [
         "row 0: no row of the dataset resembles it",
-        "1 sequence match no row: made from other rows, or by another tokenizer",
+        "1 sequence match no row: they come from different rows or a different tokenizer",
     ]
 
 
@@ -197,7 +197,8 @@ def test_the_documents_of_packs(tmp_path: Path, data: Path, compare: Compare, tr
         path = written(tmp_path / "b.parquet", as_batch(made))
     words = ("--trainer", trainer, "--set", f"pack.strategy={strategy}", "--max-length", "400")
     code, out = compare(path, *words)
-    assert (code, out) == (0, f"{len(ROWS)} of {len(ROWS)} sequences equal to what {trainer} makes of the dataset\n")
+    same = f"{len(ROWS)} of {len(ROWS)} sequences identical to what {trainer} makes from the dataset\n"
+    assert (code, out) == (0, same)
     assert sum(len(pack.documents) for pack in packs) == len(ROWS) > len(packs)
 
 
@@ -206,7 +207,7 @@ def test_clipped_sequences_are_compared_as_far_as_they_go(tmp_path: Path, data: 
         made = as_batch(session.batch(0, 3))
     made["tensors"] = {name: [row[:20] for row in rows] for name, rows in made["tensors"].items()}
     code, out = compare(written(tmp_path / "b.parquet", made, about={**ABOUT, "clip": 20}))
-    assert (code, out) == (0, "3 of 3 sequences equal to what hf-trainer makes of the dataset\n")
+    assert (code, out) == (0, "3 of 3 sequences identical to what hf-trainer makes from the dataset\n")
 
 
 def test_the_same_as_one_record(tmp_path: Path, data: Path, compare: Compare) -> None:
@@ -250,7 +251,7 @@ def test_padding_of_a_collator_of_ones_own_is_known_by_what_it_does(
     ]
     stored = batch({"input_ids": [list(ids) for ids, _ in rows], "labels": [list(labels) for _, labels in rows]})
     _, out = compare(written(tmp_path / "b.parquet", stored))
-    assert out.startswith(f"{equal} of 3 sequences equal to what hf-trainer makes of the dataset\n"), out
+    assert out.startswith(f"{equal} of 3 sequences identical to what hf-trainer makes from the dataset\n"), out
 
 
 def _ahead(labels: list[int], places: int = 1) -> list[int]:
@@ -306,7 +307,7 @@ def test_what_the_model_is_scored_on_is_compared_at_its_place(
     path = written(tmp_path / "b.parquet", {**made, "loss_takes": takes}, about=about)
     code, out = compare(path, "--set", f"loss.shift={shift}")
     assert code == (last is not None), out
-    assert out.startswith(f"{0 if last else 3} of 3 sequences equal to what "), out
+    assert out.startswith(f"{0 if last else 3} of 3 sequences identical to what "), out
     assert last is None or out.splitlines()[-1] == last
 
 
@@ -324,10 +325,10 @@ def test_stored_ids_that_are_shifted_twice(tmp_path: Path, data: Path, compare: 
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in stored))
     code, out = compare(path, "-t", "builtin:chatml")
-    assert code == 1 and out.startswith("0 of 3 sequences equal"), out
+    assert code == 1 and out.startswith("0 of 3 sequences identical"), out
     assert out.splitlines()[-1] == TWICE
     code, out = compare(path, "-t", "builtin:chatml", "--set", "loss.shift=preshifted")
-    assert code == 0 and out.startswith("3 of 3 sequences equal"), out
+    assert code == 0 and out.startswith("3 of 3 sequences identical"), out
 
 
 def test_a_second_shift_and_a_setting_are_told_together(tmp_path: Path, data: Path, compare: Compare) -> None:
@@ -350,7 +351,7 @@ def test_a_run_of_which_some_batches_showed_their_loss(tmp_path: Path, data: Pat
     second["tensors"]["labels"] = targets
     path = written(tmp_path / "b.parquet", first, {**second, "loss_takes": "same"})
     code, out = compare(path)
-    assert (code, out) == (0, "6 of 6 sequences equal to what hf-trainer makes of the dataset\n")
+    assert (code, out) == (0, "6 of 6 sequences identical to what hf-trainer makes from the dataset\n")
 
 
 def test_a_label_of_the_weight_0_is_no_label(tmp_path: Path, data: Path, compare: Compare) -> None:
@@ -361,4 +362,4 @@ def test_a_label_of_the_weight_0_is_no_label(tmp_path: Path, data: Path, compare
     made["tensors"]["labels"] = [[*row] for row in made["tensors"]["input_ids"]]
     made["shapes"]["loss_weights"] = made["shapes"]["input_ids"]
     code, out = compare(written(tmp_path / "b.parquet", made))
-    assert (code, out) == (0, "3 of 3 sequences equal to what hf-trainer makes of the dataset\n")
+    assert (code, out) == (0, "3 of 3 sequences identical to what hf-trainer makes from the dataset\n")

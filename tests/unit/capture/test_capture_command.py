@@ -94,7 +94,7 @@ def test_nothing_captured_is_one_sentence_and_no_file(sftui: Sftui, tmp_path: Pa
             "nowhere/b.parquet could not be written, because there is no folder nowhere; create it, or name another"
             " file",
         ),
-        ("there.parquet", "there.parquet already exists; overwrite with --force, or name another"),
+        ("there.parquet", "there.parquet already exists; overwrite with --force, or choose another name"),
         (
             "read.parquet",
             "read.parquet is one of the input files, because sftui never writes in place",

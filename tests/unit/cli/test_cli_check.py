@@ -259,7 +259,7 @@ def test_an_interrupted_check_goes_on_where_it_was(
     assert list((tmp_path / "cache" / "audits").glob("*.audit"))
     seen.clear()
     again = check(sftui, path, "--format", "json")
-    assert "continues at row 21" in again.err and seen == list(range(21, 40))
+    assert "continuing at row 21" in again.err and seen == list(range(21, 40))
     assert json.loads(again.out) == json.loads(whole.out)
     assert not list((tmp_path / "cache" / "audits").glob("*.audit"))
 
@@ -355,7 +355,7 @@ def test_an_audit_goes_on_only_over_what_decided_it(
             ANEW.get(file) or (before.replace("6?", "66?") if file.endswith(".jsonl") else before.replace("{", "{ ", 1))
         )
     done = sftui(*given)
-    assert done.code in (0, 1) and ("continues at row" in done.err) != changed, done.err
+    assert done.code in (0, 1) and ("continuing at row" in done.err) != changed, done.err
 
 
 def test_sarif_holds_what_the_schema_asks_for(sftui: Sftui, dirty: Path) -> None:

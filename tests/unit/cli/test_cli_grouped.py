@@ -88,7 +88,7 @@ def test_format_for_the_data_leads_to_data_format(
     done = sftui(*command.split(), data, *TOK, *WITHOUT[command], *said)
     assert (done.code, done.out) == (2, "") and set(tmp_path.iterdir()) == before
     assert done.err.splitlines()[-1] == (
-        "Error: --format sets the format of the output; use --data-format alpaca to say how rows are read"
+        "Error: --format sets the output format; use --data-format alpaca to say how rows are read"
     )
 
 

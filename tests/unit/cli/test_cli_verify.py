@@ -174,7 +174,7 @@ def test_the_rules_of_the_installed_version_are_taken(
     done = sftui("verify", chats, *WORDS)
     assert "axolotl 0.18.0" in done.out and "so rows may differ" not in done.err
     done = sftui("verify", chats, *WORDS[:2], "--trainer", "axolotl@0.19", *WORDS[4:])
-    assert "axolotl 0.18.0 is installed there, but sftui applies the rules of 0.19" in done.err
+    assert "axolotl 0.18.0 is installed in that environment, but sftui applies the rules of 0.19" in done.err
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_the_day_is_named_where_it_is_the_difference(
     done = sftui("verify", chats, *words, "--set", "render.date=2001-02-03")
     assert done.code == 1 and "0 of 3 rows equal" in done.out
     assert done.out.endswith(
-        "They differ because the template writes the date: the trainer writes the date of its run, sftui render.date,"
-        " 2001-02-03\n"
+        "They differ because the template writes the date: the trainer writes the date of its run, and sftui writes"
+        " render.date, 2001-02-03\n"
     )
     assert "Axolotl writes the date of its run" in done.err

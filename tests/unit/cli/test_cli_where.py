@@ -116,7 +116,7 @@ def test_export_judges_the_rows_that_match_and_says_that_files_read_all(
     none = sftui(*words, "row == 2")
     assert none.code == 1 and "nothing was written" in none.err and not (tmp_path / "config").exists()
     some = sftui(*words, "turns == 2")
-    assert some.code == 0 and "the exported files read all rows" in some.err and (tmp_path / "config").exists()
+    assert some.code == 0 and "the exported files use all rows" in some.err and (tmp_path / "config").exists()
     other = sftui("export", rows, *TOK, "--to", "axolotl", "-o", tmp_path / "other", "--where", "turns == 2")
     assert "2 of 6 rows match" in other.err
 

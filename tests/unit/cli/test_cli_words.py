@@ -151,7 +151,7 @@ def test_a_slip_is_named_in_a_script_too(
         done = sftui(*words)
         assert done.code == 2 and told in done.err and "looking up" not in done.err, words
     done = sftui("--trainer", "trl", "check", "data.jsonl")
-    assert done.code == 2 and "the command comes first: sftui check …" in done.err
+    assert done.code == 2 and "put the command first: sftui check …" in done.err
     assert "needs a terminal" in sftui("data.jsonl").err
 
 

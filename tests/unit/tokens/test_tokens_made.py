@@ -155,6 +155,6 @@ def test_who_waits_for_another_builder_is_told(
     with (made.root() / ".lock-5.6.0").open("a+") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         make_for("5.6.0")
-        assert "another process is making it: sftui waits until it is done; Ctrl-C stops" in capsys.readouterr().err
+        assert "another process is making it: waiting for it to finish; Ctrl-C stops" in capsys.readouterr().err
     make_for("5.6.0")
     assert "another process" not in capsys.readouterr().err
