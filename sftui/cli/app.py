@@ -588,7 +588,7 @@ def convert() -> None:
 @TRAINERS_FROM
 @text_or_json
 def trainers() -> None:
-    """List the trainers: what each one is, its releases, how it finds answers, how it packs, and its transformers version."""
+    """List the trainers: what each is, its releases, how it finds answers and packs, and its transformers version."""
 
 
 @command(
