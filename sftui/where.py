@@ -32,6 +32,9 @@ MOST_REASONS = 20
 """Different reasons that are counted apart."""
 FINDING, MARKED, UNMARKED = "finding", "marked", "none"
 NO_MARKS: Mapping[int, str] = {}
+OUTCOMES = ("nothing trained", "trained")
+UNKNOWN = object()
+"""What comes of a row for which an expression makes no sense."""
 SEVERITIES = ("error", "warning", "info")
 SHOWN = 60
 """Characters of it that an error shows."""
@@ -133,6 +136,17 @@ class RowValues:
         """Whether the row has such a finding."""
         return any(is_named(one, code) for one in _made(self._check, self.inspection))
 
+    def codes(self) -> list[str]:
+        return sorted({one.code for one in _made(self._check, self.inspection)})
+
+    def outcome(self) -> str:
+        made = self.inspection
+        if made.problem is not None:
+            return "failed"
+        return (
+            "dropped" if made.dropped is not None else "evaluates" if made.evaluates else OUTCOMES[bool(made.trained)]
+        )
+
 
 def _made(work: Callable[[Given], Made], given: Given) -> Made:
     """What a stage makes; that it fails is not the expression's fault, and must not look so."""
@@ -177,6 +191,12 @@ NAMES: Mapping[str, Name] = {
     "dropped": Name(
         "whether the trainer drops the row", Need.PREPARED, lambda values: values.prepared().dropped is not None
     ),
+    "outcome": Name(
+        "what becomes of the row: `trained`, `nothing trained`, `dropped`, `evaluates` or `failed`",
+        Need.PREPARED,
+        RowValues.outcome,
+    ),
+    "codes": Name("the codes of the row's findings", Need.CHECKED, RowValues.codes),
     MARKED: Name(
         "the review mark of the row: `keep`, `drop`, `flag` or `none`, from the file of `--edits`, else from the"
         " inspector",
@@ -294,14 +314,19 @@ class Filter:
 
     def on(self, values: RowValues) -> Callable[[], bool]:
         """What says whether it is true for the row that the values are at; NotKnown where it makes no sense there."""
+        value = self.value_on(values)
+        return lambda: bool(value())
+
+    def value_on(self, values: RowValues) -> Callable[[], Any]:
+        """What says what it comes to for the row that the values are at; NotKnown where it makes no sense there."""
         from simpleeval import InvalidExpression
 
         evaluator, text, tree = self._evaluator, self.text, self._tree
         evaluator.names, evaluator.functions[FINDING] = values, values.found
 
-        def matches() -> bool:
+        def value() -> Any:
             try:
-                return bool(evaluator.eval(text, tree))
+                return evaluator.eval(text, tree)
             except NotKnown:
                 raise
             except KeyError as error:
@@ -311,7 +336,7 @@ class Filter:
             except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError, RecursionError) as error:
                 raise NotKnown(str(error) or type(error).__name__) from error
 
-        return matches
+        return value
 
     def refuse_unknown(self, keys: Iterable[str]) -> None:
         """RecipeError where a name is no key of the data, which has these."""
@@ -410,17 +435,21 @@ class FilterCount:
 
     def add(self, row: Row) -> bool:
         """Take a row in; whether it matches. What an expression makes no sense for does not."""
+        found = self._known(row, self._matches) is True
+        self.matched += found
+        return found
+
+    def _known(self, row: Row, evaluate: Callable[[], Any]) -> Any:
+        """What comes of a row; UNKNOWN, and the reason counted, where that makes no sense."""
         self.rows += 1
         self._values.at(row)
         try:
-            found = self._matches()
+            return evaluate()
         except NotKnown as why:
             reason = str(why)
             known = reason in self.unknown or len(self.unknown) < MOST_REASONS
             self.unknown[reason if known else "other reasons"] += 1
-            return False
-        self.matched += found
-        return found
+            return UNKNOWN
 
     def decides(self, row: Row) -> bool:
         """The same of a row that is counted already."""

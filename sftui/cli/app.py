@@ -259,6 +259,28 @@ def show() -> None:
 
 @data_command(
     LOOK,
+    "count the values of a column, a role sequence, findings, …",
+    ("sftui facets data.jsonl --of source", "the values of a key, with bars"),
+    ("sftui facets data.jsonl --of roles", "which sequences of roles there are"),
+    ("sftui facets data.jsonl -t TOK --of codes --format json", "rows by the findings that they have"),
+)
+@where_option
+@repairing_options
+@Option(
+    USUAL,
+    "EXPR",
+    "what to count: a key of the rows, or any expression, e.g. roles, outcome, codes, marked, len(messages)",
+    "--of",
+    required=True,
+)
+@number_option(WRITTEN, "number of values to print; default: 20", "--top", default=20, least=1)
+@text_or_json
+def facets() -> None:
+    """Count how many rows have each value of a column or of an expression; see `sftui help where`."""
+
+
+@data_command(
+    LOOK,
     "show where trainers, recipes, templates or tokenizers differ",
     ("sftui compare axolotl.yml --with trl@1.16", "the same rows under another trainer"),
     ("sftui compare data.jsonl -t TOK --trainer trl@1.16 --with trl@1.14", "two releases"),

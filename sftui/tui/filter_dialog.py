@@ -101,8 +101,8 @@ class OptionsDialog(FilterDialog):
     def __init__(self, title: str, entries: Sequence[tuple[str, str]], keymap: Keymap, marked: str = "") -> None:
         names = [name for name, _ in entries]
         self.meanings = [visible(meaning) for _, meaning in entries]
-        widest = max(map(len, names), default=0)
-        self.texts = [f" {visible(name):<{widest}}  {meaning}" for name, meaning in zip(names, self.meanings)]
+        widest = max((cell_width(visible(name)) for name in names), default=0)
+        self.texts = [f" {fit(visible(name), widest)}  {meaning}" for name, meaning in zip(names, self.meanings)]
         super().__init__(title, self.options, keymap)
         self.lines.marked = names.index(marked) if marked in names else 0
 

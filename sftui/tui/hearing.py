@@ -8,7 +8,20 @@ from typing import Any
 
 from sftui.model import Inspection
 from sftui.text import many, visible
-from sftui.tui.commands import batch, compare, edits, figures, filters, findings, repairs, rows, search, tokens, writing
+from sftui.tui.commands import (
+    batch,
+    compare,
+    edits,
+    facets,
+    figures,
+    filters,
+    findings,
+    repairs,
+    rows,
+    search,
+    tokens,
+    writing,
+)
 from sftui.tui.contexts import BATCH, BOUNDARY, COMPARE, CONVERSATION, FIGURES, FINDINGS, PACKS, RAW, RENDERED, WHY
 from sftui.tui.inspector import Inspector, View
 from sftui.tui.panes.document_pane import HINT
@@ -196,6 +209,7 @@ HEARING: Mapping[type, Callable[[Inspector, Any], None]] = {
     ev.SearchFound: search.on_found,
     ev.HitsCounted: search.on_counted,
     ev.RowsMatched: filters.on_matched,
+    ev.FacetsCounted: facets.on_counted,
     ev.AuditReady: figures.on_audit,
     ev.TagsReady: findings.on_tags,
     ev.OrderReady: figures.on_order,

@@ -230,12 +230,13 @@ class SearchState(NamedTuple):
 
 class FilterState(NamedTuple):
     """The expression that the listed rows match ("" where all are listed), its question, and the rows found so far;
-    `opened`: the first of them was."""
+    `opened`: the first of them was. `counting`: the question that counts the values of a column."""
 
     text: str = ""
     ticket: int | None = None
     rows: array[int] = array("L")
     opened: bool = False
+    counting: int | None = None
 
     def with_rows(self, event: ev.RowsMatched) -> FilterState:
         """With further rows; with others where they are the first."""

@@ -114,11 +114,11 @@ def _bars(
     room = max(4, min(40, width - names - 22))
     for name, count, by in items:
         figure = f" {count:>11,} {share(count, total, 1):>7} "
-        bar = (_bar(count, most, room), Role.TRAINED)
-        yield line((fit(visible(name), names), Role.KEY), (figure, Role.NUMBER), bar), by
+        drawn = (bar(count, most, room), Role.TRAINED)
+        yield line((fit(visible(name), names), Role.KEY), (figure, Role.NUMBER), drawn), by
 
 
-def _bar(count: int, most: int, room: int) -> str:
+def bar(count: int, most: int, room: int) -> str:
     halves = round(2 * room * count / most)
     return BAR * (halves // 2) + (HALF if halves % 2 or (count and not halves) else "")
 

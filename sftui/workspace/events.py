@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sftui.comparison import Causes, ComparisonCount, RowComparison
     from sftui.findings import Finding
     from sftui.session.deciding import LabelFlip
+    from sftui.session.facets import Facet
 
 A = TypeVar("A")
 Answering = Callable[..., A]
@@ -163,6 +164,18 @@ class RowsMatched(Answer):
     rows: array[int] = field(default_factory=lambda: array("L"))
     done: bool = False
     sentence: str = ""
+
+
+@value_class
+class FacetsCounted(Answer):
+    """How far the values were counted, in `searched` rows; once it is `done`, the most frequent of them, how many there
+    are, and what there is to say of all."""
+
+    searched: int = 0
+    values: tuple[Facet, ...] = ()
+    different: int = 0
+    done: bool = False
+    sentences: tuple[str, ...] = ()
 
 
 @value_class

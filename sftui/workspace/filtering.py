@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from array import array
 
+from sftui.session.facets import Facets
 from sftui.session.matching import MatchingRows, filter_of
 from sftui.session.opened import OpenData
 from sftui.sources.source import chunks
 from sftui.where import Need
-from sftui.workspace.events import Answering, Answers, RowsMatched
-from sftui.workspace.requests import FilterRequest
+from sftui.workspace.events import Answering, Answers, FacetsCounted, RowsMatched
+from sftui.workspace.requests import FacetsRequest, FilterRequest
 from sftui.workspace.watching import Pace
 
 REPORT_EVERY = 0.2
+MOST_LISTED = 500
+"""Values that are listed, the most frequent ones."""
 AT_ONCE, BYTES_AT_ONCE = 64, 64 << 10
 """Rows of which only the record is read, and bytes of them, between two looks at whether something else is wanted: they
 take about a millisecond."""
@@ -31,3 +34,13 @@ def filter_rows(session: OpenData, request: FilterRequest, answer: Answering[Row
         else:
             yield None
     yield answer(first, count.rows, found, True, "".join(count.sentences()))
+
+
+def count_values(session: OpenData, request: FacetsRequest, answer: Answering[FacetsCounted]) -> Answers[FacetsCounted]:
+    """The values of an expression with how many rows have each; SftuiError where it is none for this data."""
+    counted, pace = Facets(session, request.text, request.marks, request.among), Pace(REPORT_EVERY)
+    for some in chunks(session.rows(), AT_ONCE if counted.need is Need.RECORD else 1, BYTES_AT_ONCE):
+        for row in some:
+            counted.add(row)
+        yield answer(counted.rows) if pace.due() else None
+    yield answer(counted.rows, counted.most(MOST_LISTED), counted.different, True, tuple(counted.sentences()))

@@ -105,6 +105,15 @@ class FilterRequest(Question):
 
 
 @value_class
+class FacetsRequest(Question):
+    """How often each value of an expression comes in the rows; in those that `among` is true for, where it is one."""
+
+    text: str
+    among: str = ""
+    marks: Mapping[int, str] = field(default_factory=dict)
+
+
+@value_class
 class FindingsRequest(Question):
     """What is wrong with a row, and with the set-up."""
 
@@ -228,6 +237,7 @@ QUESTIONS: Mapping[type, QuestionKind] = {
     CountRequest: QuestionKind(ev.CountReady, {}),
     RepairsRequest: QuestionKind(ev.RepairsCounted, {"done": True}),
     FilterRequest: QuestionKind(ev.RowsMatched, {"done": True}),
+    FacetsRequest: QuestionKind(ev.FacetsCounted, {"done": True}, once=True),
     AuditRequest: QuestionKind(ev.AuditReady, {}),
     HitsRequest: QuestionKind(ev.HitsCounted, {"done": True}),
 }

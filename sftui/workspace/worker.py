@@ -353,7 +353,7 @@ class Worker:
 
     def _job(self, item: Any, session: OpenData) -> Iterator[Any]:
         from sftui.workspace.answers import batch, findings, packs, tags, why
-        from sftui.workspace.filtering import filter_rows
+        from sftui.workspace.filtering import count_values, filter_rows
         from sftui.workspace.repairing import count_repairs, write_whole
 
         version, auditing = self._version, self._audits()
@@ -379,6 +379,7 @@ class Worker:
             rq.CountRequest: lambda: while_there(self._comparison.count(session, item, answer, settled), instead),
             rq.RepairsRequest: lambda: while_there(count_repairs(session, answer), lambda problem: None),
             rq.FilterRequest: lambda: while_there(filter_rows(session, item, answer), instead),
+            rq.FacetsRequest: lambda: while_there(count_values(session, item, answer), instead),
             rq.AuditRequest: lambda: while_there(auditing.run(session, answer), no_audit),
             rq.HitsRequest: lambda: while_there(count_hits(session, item, answer), instead),
         }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sftui.tui.commands import compare, filters, search, writing
+from sftui.tui.commands import compare, facets, filters, search, writing
 from sftui.tui.commands.command import Command
 from sftui.tui.contexts import FINDINGS, LIST, RECIPE, TOKENS
 from sftui.tui.inspector import Inspector
@@ -30,6 +30,7 @@ def close(here: Inspector, count: int | None) -> None:
     now = here.state.open
     if (
         filters.find_nothing(here)
+        or facets.cancel(here)
         or search.cancel(here)
         or writing.cancel(here)
         or (now.context == LIST and filters.cancel(here))

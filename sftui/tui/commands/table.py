@@ -8,7 +8,7 @@ from sftui.tui.commands.command import Command
 from sftui.tui.contexts import ANY, DIALOG
 
 SUBJECTS = (
-    *("tokens", "documents", "rows", "panes", "search", "filters", "views", "notes", "batch"),
+    *("tokens", "documents", "rows", "panes", "search", "filters", "facets", "views", "notes", "batch"),
     *("findings", "figures", "compare", "marks", "recipe", "repairs", "export", "copying", "sessions", "edits", "own"),
 )
 """The modules that declare commands, in the order of the palette."""

@@ -185,3 +185,15 @@ def test_an_audit_of_some_rows_is_not_saved_to_be_resumed_by_one_of_others(rows:
     for where, resumable in ((None, True), ("row > 2", False)):
         with api.open(str(rows), tokenizer="builtin:chatml", where=where) as data, data._using() as ready:
             assert AuditSession(ready, AuditFilter()).resumable is resumable
+
+
+def test_facets_count_values_and_say_the_filter_that_lists_their_rows(sftui: Callable[..., Any], rows: Path) -> None:
+    done = sftui("facets", rows, *TOK, "--of", "outcome", "--format", "json")
+    found = json.loads(done.out)
+    assert {one["value"]: one["rows"] for one in found["values"]} == {"trained": 4, "dropped": 1, "failed": 1}
+    for one in found["values"]:
+        assert f"{one['rows']} of 6 rows match" in sftui("encode", rows, *TOK, "-o", "-", "--where", one["where"]).err
+    told = sftui("facets", rows, "--of", "turns", "--where", "row < 5", "--top", "1")
+    assert told.out.splitlines() == ["        2  40 % ████████████ 2", "… and 2 more values (--top N prints more)"]
+    assert "no value in 1 row: the row cannot be read" in told.err and told.code == 0
+    assert sftui("facets", rows, "--of", "outcome").code == 2, "tokens need a tokenizer"
