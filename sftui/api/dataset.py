@@ -164,7 +164,7 @@ class OpenDataset:
         """What length limits and packing strategies cost over one epoch, as `sftui waste` shows it: tokens, padding,
         steps, answers cut, rows lost.
 
-        `lengths` are limits in tokens, `strategies` values of pack.strategy or `group by length`; without any, those
+        `lengths` are limits in tokens, `strategies` values of pack.strategy or `by length`; without any, those
         that fit the rows and the trainer. SftuiError.
         """
         from sftui.session.waste import sizes_of, waste_lines, waste_table

@@ -24,8 +24,8 @@ from sftui.trainers.packing import Documents, blank
 
 MOST_ROWS = 4_000_000
 """Rows whose lengths are held: 40 bytes each and 8 for each answer."""
-GROUPED = "group by length"
-"""The strategy of a sampler, no value of pack.strategy."""
+GROUPED = "by length"
+"""The strategy of a sampler (group_by_length), no value of pack.strategy: rows of about one length meet in a batch."""
 
 
 @dataclass(frozen=True, slots=True)

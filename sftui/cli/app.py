@@ -432,7 +432,7 @@ def report() -> None:
 @Option(
     USUAL,
     "NAME",
-    "look only at this packing strategy: none, bfd, …, or 'group by length'; may be repeated",
+    "look only at this packing strategy: none, bfd, …, or 'by length'; may be repeated",
     "--strategy",
     "strategies",
     multiple=True,

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sftui.audit.lengths import quantiles
 from sftui.audit.waste import GROUPED, MOST_ROWS, CutRule, RowSizes, WasteLine, WasteTable, cut_rules, waste_line
@@ -21,6 +21,9 @@ from sftui.text import many
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.own_config import choices_of, losses_of
 
+if TYPE_CHECKING:
+    from sftui.tokens.shortcuts.bulk import Bulk
+
 UNLIMITED = 1 << 30
 """A length.max that cuts nothing, for trainers that need one."""
 QUANTILES = (0.5, 0.9, 0.95, 0.99, 1.0)
@@ -30,14 +33,15 @@ EACH = 3
 """Rows of each kind on which a rule is held against the trainer."""
 
 
-def sizes_of(ready: Ready) -> Iterator[RowSizes]:
-    """The sizes of the rows that train, as far as they are known: given again and again until all are in.
+def sizes_of(ready: Ready, engine: Bulk | None = None) -> Iterator[RowSizes]:
+    """The sizes of all rows, as far as they are known: given again and again until all are in; `engine` as in
+    `Ready.inspect_many`.
 
     SftuiError where there are more than can be held.
     """
-    whole = ready_under(ready, _unlimited(ready.recipe))
+    whole = ready_under(ready, unlimited(ready.recipe))
     sizes, trainer = RowSizes(), trainer_named(ready.recipe.preset)
-    for found in whole.all_rows():
+    for found in whole.inspect_many(whole.rows(), spans=False, engine=engine):
         if len(sizes.tokens) >= MOST_ROWS:
             raise SftuiError(f"there are more than {MOST_ROWS:,} rows", fix="take fewer with --where")
         if found.row.left_out is None:
@@ -46,7 +50,7 @@ def sizes_of(ready: Ready) -> Iterator[RowSizes]:
     yield sizes
 
 
-def _unlimited(recipe: Recipe) -> Recipe:
+def unlimited(recipe: Recipe) -> Recipe:
     """The recipe without packing, under which no row is cut."""
     plain = _with(recipe, dict(packing_changes(recipe, "none")))
     return plain if plain.length.max is None else changed(plain, "length.max", UNLIMITED)

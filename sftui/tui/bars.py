@@ -188,6 +188,7 @@ _FOOTERS: dict[str, tuple[Entry, ...]] = {
         (("document.down", "document.up"), "scroll"),
         (("why.turn",), "train/mask"),
         (("compare.take",), "apply"),
+        (("waste.apply",), "apply"),
         (("pane.cycle",), "next pane"),
         (("row.previous", "row.next"), "row"),
         (("close",), "close"),

@@ -17,14 +17,21 @@ CONVERSATION, RENDERED, RAW, BOUNDARY = "conversation", "rendered text", "raw ro
 CONVERSATION_PANE = "conversation pane"
 """The conversation that stands next to the tokens on a wide screen: a pane of its own, with the keys of other panes."""
 
-BATCH, PACKS, COMPARE, WHY = "batch", "packs", "compare", "why"
+BATCH, PACKS, COMPARE, WASTE, WHY = "batch", "packs", "compare", "waste", "why"
 """What the document pane shows; findings and figures are views with a pane of their own."""
 HOLDERS = {FINDINGS: FINDINGS, FIGURES: FIGURES, WHY: TOKENS}
 """Who gets the keys with a view that is opened, where that is not the document pane; the card of a token leaves them to
 the tokens."""
 COMMAND_OF = {
     **{RECIPE: "recipe", FINDINGS: "findings", FIGURES: "figures", CONVERSATION: "pane.conversation"},
-    **{RENDERED: "pane.rendered", RAW: "pane.raw", BOUNDARY: "boundary", BATCH: "batch", PACKS: "packs"},
+    **{
+        RENDERED: "pane.rendered",
+        RAW: "pane.raw",
+        BOUNDARY: "boundary",
+        BATCH: "batch",
+        PACKS: "packs",
+        WASTE: "waste",
+    },
     **{COMPARE: "compare", WHY: "tokens.explain", "rows": "list.toggle", "text": "zoom"},
     **{"columns": "zoom", "tokens": "zoom"},
 }

@@ -20,9 +20,22 @@ from sftui.tui.commands import (
     rows,
     search,
     tokens,
+    waste,
     writing,
 )
-from sftui.tui.contexts import BATCH, BOUNDARY, COMPARE, CONVERSATION, FIGURES, FINDINGS, PACKS, RAW, RENDERED, WHY
+from sftui.tui.contexts import (
+    BATCH,
+    BOUNDARY,
+    COMPARE,
+    CONVERSATION,
+    FIGURES,
+    FINDINGS,
+    PACKS,
+    RAW,
+    RENDERED,
+    WASTE,
+    WHY,
+)
 from sftui.tui.inspector import Inspector, View
 from sftui.tui.panes.document_pane import HINT
 from sftui.tui.panes.token_pane import changed_tokens
@@ -211,6 +224,7 @@ HEARING: Mapping[type, Callable[[Inspector, Any], None]] = {
     ev.RowsMatched: filters.on_matched,
     ev.FacetsCounted: facets.on_counted,
     ev.AuditReady: figures.on_audit,
+    ev.WasteReady: waste.on_answer,
     ev.TagsReady: findings.on_tags,
     ev.OrderReady: figures.on_order,
     ev.WhyReady: tokens.on_why,
@@ -260,6 +274,7 @@ VIEWS = {
     COMPARE: View(compare.show, compare.paint, _comparison_closed),
     BATCH: View(batch.show, batch.paint),
     PACKS: View(batch.show, batch.paint),
+    WASTE: View(waste.show, waste.paint, waste.closed),
     FIGURES: View(figures.show, figures.paint),
 }
 """What each shows of the row on screen, how it is drawn anew, and what follows it."""

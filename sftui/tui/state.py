@@ -378,6 +378,25 @@ class BatchState(NamedTuple):
         return self._replace(batch=self.batch if view == BATCH else None, packs=self.packs if view == PACKS else None)
 
 
+class WasteState(NamedTuple):
+    """The waste table, the ticket of its question, and the strategy and limit that are chosen in it."""
+
+    answer: ev.WasteReady | None = None
+    ticket: int | None = None
+    strategy: str = ""
+    limit: int = 0
+
+    def answered(self, event: ev.WasteReady, own: int | None) -> WasteState:
+        """More of the table, with something of it chosen: at first the strategy in force and its limit (`own`)."""
+        table = event.table
+        if table is None:
+            return self._replace(answer=event)
+        strategy = self.strategy if self.strategy in table.strategies else table.strategies[0]
+        wanted = self.limit or own or 0
+        limit = min(table.limits, key=lambda one: abs(one - wanted), default=0)
+        return self._replace(answer=event, strategy=strategy, limit=limit)
+
+
 class SessionState(NamedTuple):
     """What the session keeps: the recipe that was opened or exported last, the review marks, what is to be printed on
     exit. `writing` is the write that runs; `let_go`: the user knows what is lost;
@@ -426,7 +445,7 @@ class LastMove(NamedTuple):
 
 Part: TypeAlias = (
     "Tour | FocusState | Status | StatusMessage | ReadingState | SearchState | FilterState | ComparisonState | WhyState"
-    " | AuditState | RepairState | BatchState | SessionState | LastMove"
+    " | AuditState | RepairState | BatchState | WasteState | SessionState | LastMove"
 )
 
 
@@ -445,6 +464,7 @@ class State(NamedTuple):
     audited: AuditState = AuditState()
     repairing: RepairState = RepairState()
     batched: BatchState = BatchState()
+    wasted: WasteState = WasteState()
     tour: Tour = Tour()
     moved: LastMove = LastMove()
 

@@ -20,7 +20,7 @@ from sftui.session.ready import Ready, prove_rows, row_texts, tokenized, tokeniz
 from sftui.session.splitting import settle_split, settling, unsure_of
 from sftui.workspace.events import Answering, Answers, ComparisonReady, CountReady, RepairCount
 from sftui.workspace.requests import CompareRequest, CountRequest
-from sftui.workspace.watching import Pace
+from sftui.workspace.watching import Pace, in_thread
 
 if TYPE_CHECKING:
     from sftui.comparison import RowComparison
@@ -31,8 +31,6 @@ MOST_DIFFED = 60_000
 """Characters of a row that are compared line by line."""
 MOST_LINES = 300
 BEFORE = 20
-WAIT = 0.005
-"""Seconds a slice waits for the second tokenizer: a row that is requested meanwhile waits no longer."""
 
 
 class Comparison:
@@ -100,8 +98,8 @@ class Comparison:
         if self._session is None or self._made_for != key:
             session = under(first, recipe, repairs)
             if recipe.tokenizer.name is not None and waits(session):
-                session = yield from _in_thread(partial(tokenized, session))
-                session = yield from _in_thread(partial(prove_rows, session, row_texts(session)))
+                session = yield from _loaded(partial(tokenized, session))
+                session = yield from _loaded(partial(prove_rows, session, row_texts(session)))
             self._session, self._made_for = session, key
         return self._session
 
@@ -144,14 +142,12 @@ def row_diff(before: Row, after: Row) -> str:
     return "\n".join(islice(unified_diff(old, new, n=2, lineterm=""), 2, MOST_LINES))
 
 
-def _in_thread(work: Callable[[], OpenData]) -> Generator[None, None, OpenData]:
-    """Do what may wait for another process in a thread."""
-    from concurrent.futures import ThreadPoolExecutor, wait  # with `logging`, which no worker needs to begin
-
-    loading = ThreadPoolExecutor(1, "sftui-second-tokenizer").submit(work)
-    while not wait([loading], WAIT).done:
-        yield None
-    if (error := loading.exception()) is not None and not isinstance(error, SftuiError):
+def _loaded(work: Callable[[], OpenData]) -> Generator[None, None, OpenData]:
+    """The second tokenizer, loaded in a thread."""
+    try:
+        return (yield from in_thread(work, "sftui-second-tokenizer"))
+    except SftuiError:
+        raise
+    except Exception as error:
         traceback.print_exception(error)  # for --debug, which shows what the worker writes
         raise SftuiError("the second tokenizer could not be loaded") from error
-    return loading.result()

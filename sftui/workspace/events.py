@@ -18,6 +18,7 @@ from sftui.views.repairs import RepairCount as RepairCount
 
 if TYPE_CHECKING:
     from sftui.audit.figures import Figures
+    from sftui.audit.waste import WasteTable
     from sftui.comparison import Causes, ComparisonCount, RowComparison
     from sftui.findings import Finding
     from sftui.session.deciding import LabelFlip
@@ -288,6 +289,15 @@ class AuditReady(Answer):
     codes: tuple[CodeCount, ...] = ()
     found: tuple[int, int] = (0, 0)
     verdict: tuple[VerdictLine, ...] = ()
+
+
+@value_class
+class WasteReady(Answer):
+    """The table as far as it is worked out; None while rows are gone through: so many of `total` (None: not known)."""
+
+    table: WasteTable | None = None
+    rows: int = 0
+    total: int | None = None
 
 
 @value_class

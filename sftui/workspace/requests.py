@@ -158,6 +158,10 @@ class AuditRequest(Question):
     """The figures and findings of the whole dataset."""
 
 
+class WasteRequest(Question):
+    """What length limits and packing strategies cost over the whole dataset."""
+
+
 GROUPS = {"roles": "signatures", "template": "branches", "findings": "finding_sets"}
 """What rows are grouped by, and the field of the figures that has the groups."""
 
@@ -239,6 +243,7 @@ QUESTIONS: Mapping[type, QuestionKind] = {
     FilterRequest: QuestionKind(ev.RowsMatched, {"done": True}),
     FacetsRequest: QuestionKind(ev.FacetsCounted, {"done": True}, once=True),
     AuditRequest: QuestionKind(ev.AuditReady, {}),
+    WasteRequest: QuestionKind(ev.WasteReady, {}),
     HitsRequest: QuestionKind(ev.HitsCounted, {"done": True}),
 }
 """Every question, the most urgent first; jobs in slices keep the same order."""

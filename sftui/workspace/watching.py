@@ -4,8 +4,8 @@ changes on disk meanwhile, which is reported as it is and never taken for data i
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Generator, Iterator
+from typing import Any, TypeVar
 
 from sftui.errors import SftuiError
 from sftui.model import Problem
@@ -13,7 +13,10 @@ from sftui.session.opened import OpenData
 from sftui.sources import Source
 from sftui.workspace.events import SourceChanged
 
+T = TypeVar("T")
 AGAIN = "D reloads it"
+WAIT = 0.005
+"""Seconds a slice waits for a thread: a row that is requested meanwhile waits no longer."""
 
 
 class Pace:
@@ -29,6 +32,16 @@ class Pace:
         if due:
             self._reported = time.monotonic()
         return due
+
+
+def in_thread(work: Callable[[], T], name: str = "sftui-work") -> Generator[None, None, T]:
+    """Do in a thread what takes longer than a slice, or may wait for another process."""
+    from concurrent.futures import ThreadPoolExecutor, wait  # with `logging`, which no worker needs to begin
+
+    working = ThreadPoolExecutor(1, name).submit(work)
+    while not wait([working], WAIT).done:
+        yield None
+    return working.result()
 
 
 def change_of(source: Source) -> SourceChanged:

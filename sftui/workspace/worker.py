@@ -45,6 +45,7 @@ from sftui.workspace.watching import answered, unless_lost
 
 if TYPE_CHECKING:
     from sftui.workspace.auditing import AuditRun
+    from sftui.workspace.wasting import WasteRun
 
 SLICE = 0.01
 LOOK = 0.02
@@ -76,6 +77,7 @@ class Worker:
         self._lasting: dict[type, Any] = {}
         self._comparison = Comparison()
         self._auditing: AuditRun | None = None
+        self._wasting: WasteRun | None = None
         self._jobs: dict[type, tuple[Any, Iterator[Any]]] = {}
         self._stepped: type | None = None
 
@@ -381,6 +383,7 @@ class Worker:
             rq.FilterRequest: lambda: while_there(filter_rows(session, item, answer), instead),
             rq.FacetsRequest: lambda: while_there(count_values(session, item, answer), instead),
             rq.AuditRequest: lambda: while_there(auditing.run(session, answer), no_audit),
+            rq.WasteRequest: lambda: while_there(self._wastes().run(session, answer), instead),
             rq.HitsRequest: lambda: while_there(count_hits(session, item, answer), instead),
         }
         job = jobs[type(item)]()
@@ -394,6 +397,13 @@ class Worker:
 
             self._auditing = AuditRun()
         return self._auditing
+
+    def _wastes(self) -> WasteRun:
+        if self._wasting is None:
+            from sftui.workspace.wasting import WasteRun
+
+            self._wasting = WasteRun()
+        return self._wasting
 
     def _doubles_known(self) -> None:
         """Which rows stood in an earlier one is known only now: what is on screen may be among them."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from sftui.tui.commands import tokens
-from sftui.tui.commands.command import Command, both_ways, moves, steps
+from sftui.tui.commands import tokens, waste
+from sftui.tui.commands.command import Command, both_ways, in_pane, moves, steps
 from sftui.tui.commands.rows import go, step
-from sftui.tui.contexts import CONVERSATION_PANE, DIALOG, DOCUMENT, LIST, TOKENS, WHY
+from sftui.tui.contexts import CONVERSATION_PANE, DIALOG, DOCUMENT, LIST, TOKENS, WASTE, WHY
 from sftui.tui.inspector import Inspector
 from sftui.views.grid import Action
 
@@ -45,6 +45,8 @@ def _across(here: Inspector, steps: int) -> None:
     pane = here.panes.conversation if here.state.open.context == CONVERSATION_PANE else here.panes.document
     if pane.name_of_view == WHY:
         tokens.act(here, Action.RIGHT if steps > 0 else Action.LEFT, abs(steps))
+    elif pane.name_of_view == WASTE:
+        waste.choose(here, limits=steps)
     else:
         pane.scroll_columns(COLUMNS * steps, pane.widest)
 
@@ -53,11 +55,26 @@ def _sideways(name: str, key: str, words: str) -> Command:
     return Command(f"document.{name}", (key, name), f"scroll {name}", "Move", DOCUMENT, words, True, means=name)
 
 
-MOVES = moves(DOCUMENT, "line")
+def _move(here: Inspector, kind: str, count: int) -> None:
+    if kind in ("down", "up") and here.state.open.view == WASTE and here.state.open.context == DOCUMENT:
+        waste.choose(here, strategies=count if kind == "down" else -count)
+    else:
+        in_pane(here, kind, count)
+
+
+MOVES = moves(DOCUMENT, "line", _move)
 ACROSS = both_ways(
     _across,
-    _sideways("right", "l", "Scroll a wide pane to the right; on a token's card, go to the next token."),
-    _sideways("left", "h", "Scroll a wide pane back to the left; on a token's card, go to the previous token."),
+    _sideways(
+        "right",
+        "l",
+        "Scroll right; on a token's card, go to the next token; in the waste table, to the next limit.",
+    ),
+    _sideways(
+        "left",
+        "h",
+        "Scroll left; on a token's card, go to the previous token; in the waste table, to the previous limit.",
+    ),
 )
 
 

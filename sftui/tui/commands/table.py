@@ -9,7 +9,8 @@ from sftui.tui.contexts import ANY, DIALOG
 
 SUBJECTS = (
     *("tokens", "documents", "rows", "panes", "search", "filters", "facets", "views", "notes", "batch"),
-    *("findings", "figures", "compare", "marks", "recipe", "repairs", "export", "copying", "sessions", "edits", "own"),
+    *("findings", "figures", "compare", "waste", "marks", "recipe", "repairs", "export", "copying"),
+    *("sessions", "edits", "own"),
 )
 """The modules that declare commands, in the order of the palette."""
 COMMANDS: tuple[Command, ...] = tuple(

@@ -44,13 +44,13 @@ def test_text_json_and_python_say_the_same(sftui: Callable[..., Any], tmp_path: 
 
 def test_without_lengths_the_recipes_own_is_among_them(sftui: Callable[..., Any], tmp_path: Path) -> None:
     done = sftui("waste", chats(tmp_path), *TOK, "--max-length", "100")
-    assert "*     100" in done.out and "bfd_split" in done.out and "group by length" in done.out
+    assert "*    100" in done.out and "bfd_split" in done.out and "by length" in done.out
 
 
 def test_what_it_cannot_do(sftui: Callable[..., Any], tmp_path: Path) -> None:
     data = chats(tmp_path)
     none = sftui("waste", data, *TOK, "--strategy", "multipack")
-    assert none.code == 2 and "TRL has no strategy `multipack`; it has none, group by length, bfd" in none.err
+    assert none.code == 2 and "TRL has no strategy `multipack`; it has none, by length, bfd" in none.err
     words = sftui("waste", data, *TOK, "--lengths", "long")
     assert words.code == 2 and "--lengths long is not a list of numbers; give e.g. 1024,2048,4096" in words.err
     stops = sftui("waste", data, "-t", "builtin:chatml", "--trainer", "verl", "--lengths", "32")
