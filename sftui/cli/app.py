@@ -667,6 +667,16 @@ def completion() -> None:
 
 @command(
     LEARN,
+    "print the manual page, for man",
+    ("sftui man | man -l -", "read it"),
+    ("sftui man > ~/.local/share/man/man1/sftui.1", "where pipx or pip did not put it: uv tool, an editable install"),
+)
+def man() -> None:
+    """Print the manual page that `man sftui` shows: every command, its options and examples."""
+
+
+@command(
+    LEARN,
     "print a SKILL.md for coding agents",
     ("sftui skill", "for .claude/skills/sftui/SKILL.md, or wherever your agent looks"),
     module="help",
@@ -709,7 +719,7 @@ def bug_report() -> None:
 
 
 inspect.commands = COMMANDS
-UNWATCHED = (inspect, demo, serve, capture, trainers, knobs, explain, envs, help_, skill, bug_report)
+UNWATCHED = (inspect, demo, serve, capture, trainers, knobs, explain, envs, help_, man, skill, bug_report)
 """What runs in this very process: the inspector has a worker, no row comes into an explanation, and what the user's own
 command costs is not ours to bound, nor may it be started again."""
 

@@ -97,17 +97,19 @@ class HelpCommand(click.Command):
                 raise click.UsageError(meant, ctx) from error
             raise
 
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The options by group, those that every command has anyway at the end."""
+    def grouped_options(self, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
+        """The options by group with what each says, those that every command has anyway at the end."""
         lines: dict[str, list[tuple[str, str]]] = {title: [] for title in GROUPS}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
             if record is not None:
                 lines[getattr(param, "group", OTHER)].append(record)
-        for title, records in lines.items():
-            if records:
-                with formatter.section(title):
-                    formatter.write_dl(records)
+        return {title: records for title, records in lines.items() if records}
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for title, records in self.grouped_options(ctx).items():
+            with formatter.section(title):
+                formatter.write_dl(records)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Examples with what they do next to them, below each other where that is too wide: a command is never
