@@ -30,15 +30,15 @@ def knob(
 
 
 READ_AS = {
-    "auto": "detected from the columns of the rows",
+    "auto": "detected from the rows' columns",
     "messages": "a list of messages with role and content",
     "sharegpt": "a list of turns with from and value",
     "alpaca": "instruction, input and output",
-    "prompt_completion": "prompt and completion, texts or messages",
+    "prompt_completion": "prompt and completion, as text or messages",
     "columns": "columns that data.fields names",
     "text": "one column of text",
     "segments": "pieces of text, each trained or not",
-    "tokenized": "input_ids, perhaps with labels",
+    "tokenized": "input_ids, optionally with labels",
 }
 """How rows may be read, and what each means."""
 FORMATS = tuple(READ_AS)
@@ -67,7 +67,7 @@ class Data:
         "what a prompt/completion pair of strings becomes",
         choices={
             "chat": "a user/assistant conversation, rendered with the chat template",
-            "plain": "the two texts concatenated, without a template",
+            "plain": "the two strings concatenated, without a template",
         },
     )
     alpaca_prompt: str = knob(
@@ -100,7 +100,7 @@ class Data:
         "auto",
         "how stored labels are aligned",
         choices={
-            "auto": "detected from the ids and labels of the first rows",
+            "auto": "detected from the ids and labels in the first rows",
             "unshifted": "labels[i] belongs to input_ids[i]",
             "shifted": "labels[i] belongs to input_ids[i + 1]",
         },
@@ -118,7 +118,7 @@ class Tokenizer:
     bos_token: str | None = knob(None, "replaces the tokenizer's BOS token")
     type: str | None = knob(None, "transformers class that loads it; null: the one AutoTokenizer chooses")
     transformers: str | None = knob(
-        None, "whose tokenization is shown: a transformers version, running, or null for the preset's own"
+        None, "the transformers version whose tokenization is shown, or running; null: the preset's own"
     )
 
 
@@ -127,11 +127,11 @@ class Render:
     """How a conversation becomes text."""
 
     template: str = knob(
-        "tokenizer", "tokenizer, file:PATH, builtin:NAME, or a trainer's own registry as NAME/TEMPLATE"
+        "tokenizer", "tokenizer, file:PATH, builtin:NAME, or a trainer's own template as NAME/TEMPLATE"
     )
     kwargs: Mapping[str, Any] = knob({}, "extra variables for the chat template, e.g. enable_thinking")
     inject_system: str | None = knob(None, "system prompt added to rows that have none")
-    date: str = knob(TODAY, "the date that templates write: today, or one such as 2026-11-22 (at 00:00)")
+    date: str = knob(TODAY, "the date that templates insert: today, or one such as 2026-11-22 (at 00:00)")
 
 
 @value_class
@@ -182,7 +182,7 @@ class Mask:
             "completion": "everything after the prompt: the last answer, or the completion column",
             "assistant": "the content of every message of mask.roles",
             "generation_tag": "everything between {% generation %} tags of the chat template",
-            "turn_content": "the turns of mask.roles, as Axolotl finds them in the template's text",
+            "turn_content": "the turns of mask.roles, as Axolotl finds them in the rendered text",
             "turn_full": "whole messages of mask.roles, including their headers",
             "parts": "the answers, each turn encoded separately",
             "markers": "everything from mask.response_marker up to the next instruction",
@@ -195,15 +195,15 @@ class Mask:
         "how the start of a completion is found",
         choices={
             "prompt_length": "at the token count of the prompt alone",
-            "common_prefix": "by the first id where the prompt alone and the whole row differ",
+            "common_prefix": "at the first id where the prompt alone and the whole row differ",
         },
     )
     prompt: str = knob(
         "last_assistant",
-        "what counts as the prompt of a conversation",
+        "what counts as the prompt in a conversation",
         choices={
             "last_assistant": "everything before the last answer",
-            "column": "the prompt column of the row",
+            "column": "the row's prompt column",
         },
     )
     roles: tuple[str, ...] = knob(("assistant",), "roles whose messages are trained")
@@ -211,8 +211,8 @@ class Mask:
         "all",
         "which of those messages are trained",
         choices={
-            "all": "every one of them",
-            "last": "only the last one",
+            "all": "all of them",
+            "last": "only the last",
         },
     )
     terminator: str = knob(
@@ -225,7 +225,7 @@ class Mask:
     )
     trailing: str = knob(
         "train",
-        "what happens to white space after the terminator",
+        "what happens to whitespace after the terminator",
         choices={
             "train": "trained with it",
             "mask": "masked",
@@ -233,7 +233,7 @@ class Mask:
     )
     instruction_marker: str | None = knob(None, "text that opens an instruction (rule markers)")
     response_marker: str | None = knob(None, "text that opens a response (rule markers)")
-    ignore_index: int = knob(IGNORE_INDEX, "the label of a masked token")
+    ignore_index: int = knob(IGNORE_INDEX, "the label for masked tokens")
 
 
 OwnT = TypeVar("OwnT", bound="Own")
@@ -271,7 +271,7 @@ class Length:
             "cut_right": "it is cut at the end",
             "cut_left": "it is cut at the start",
             "drop": "it is dropped",
-            "split": "it becomes several rows",
+            "split": "it is split into several rows",
             "proportional": "prompt and answer are both cut, in proportion to their lengths (LLaMA-Factory)",
             "error": "it is rejected with an error",
         },
@@ -286,7 +286,7 @@ class Pack:
 
     strategy: str = knob(
         "none",
-        "how rows are packed into one sequence",
+        "how rows are packed into sequences",
         choices={
             "none": "one row, one sequence",
             "bfd": "best fit decreasing: rows stay whole where they fit, longer ones are cut (TRL)",
@@ -299,8 +299,8 @@ class Pack:
             "binpack": "longest first, each into the emptiest sequence with room for it (ms-swift)",
         },
     )
-    isolate: bool = knob(False, "documents of a pack do not attend to each other")
-    group: int = knob(1000, "number of rows that are packed together", minimum=1)
+    isolate: bool = knob(False, "documents in a pack do not attend to each other")
+    group: int = knob(1000, "number of rows packed together", minimum=1)
 
 
 @value_class
@@ -322,22 +322,22 @@ class Batch:
         "longest",
         "padded length",
         choices={
-            "longest": "the longest row of the batch",
+            "longest": "the longest row in the batch",
             "max": "length.max",
         },
     )
     multiple: int | None = knob(None, "pad to a multiple of this", minimum=1)
     attention: str = knob(
         "ones",
-        "the attention mask that the model gets",
+        "the attention mask that the model receives",
         choices={
             "ones": "1 for every token, 0 for padding",
             "doc_ids": "the document's number within its pack, 0 for padding",
             "none": "none",
         },
     )
-    flatten: bool = knob(False, "rows are joined into one without padding, with position ids (padding-free)")
-    labels_pad: int = knob(IGNORE_INDEX, "the label of padding")
+    flatten: bool = knob(False, "rows are concatenated without padding, with position ids (padding-free)")
+    labels_pad: int = knob(IGNORE_INDEX, "the label for padding")
 
 
 @value_class
@@ -346,7 +346,7 @@ class Loss:
 
     shift: str = knob(
         "internal",
-        "what shifts labels by one: the model, or the stored data",
+        "where labels are shifted by one: in the model, or in the stored data",
         choices={
             "internal": "the model shifts: labels are stored unshifted",
             "preshifted": "the data is stored shifted: labels[i] is the token after input_ids[i]",

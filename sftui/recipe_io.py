@@ -58,7 +58,7 @@ TEXT = SimpleKind((str,), "put the text in quotes")
 SIMPLE = {
     "bool": SimpleKind((bool,), "use true or false"),
     "number": SimpleKind((int, float), "give a number"),
-    "int": SimpleKind((int,), "give a whole number"),
+    "int": SimpleKind((int,), "use an integer"),
     **dict.fromkeys(("str", "str|number", "str|mapping"), TEXT),
 }
 
@@ -156,8 +156,8 @@ def schema_of(value: Mapping[str, Any], where: str) -> int:
         raise RecipeError(
             f"the recipe has schema {number}, but this sftui reads schemas up to {SCHEMA}",
             where=where,
-            why="a newer sftui saved it, and its knobs may have another meaning there",
-            fix="open it with that sftui, or update this one",
+            why="it was saved by a newer sftui, where its knobs may have a different meaning",
+            fix="open it with that version, or update sftui",
         )
     return number
 
@@ -289,7 +289,7 @@ def check(info: KnobInfo, raw: Any) -> Any:
     if kind == "ids":
         if all(_is_id(key) and isinstance(value, str) for key, value in raw.items()):
             return {int(key): value for key, value in raw.items()}
-        return Misfit(f"cannot be {shown(raw)}", f"give ids and their texts, e.g. {{{EXAMPLES[kind]}}}")
+        return Misfit(f"cannot be {shown(raw)}", f"give ids and their text, e.g. {{{EXAMPLES[kind]}}}")
     if wrong := next(((key, value) for key, value in raw.items() if not isinstance(key, str)), None):
         return Misfit(f"cannot have the key {shown(wrong[0])}", "give names as text, in quotes")
     return dict(raw)

@@ -126,7 +126,7 @@ def _template(name: str, trained: LoadedTokenizer) -> ServedTemplate:
     else:
         made = load_template_file(os.path.expanduser(name))
     if "{{" not in made.source and "{%" not in made.source:
-        raise _no_template(name, "it writes the same text whatever the messages are")
+        raise _no_template(name, "it renders the same text for any messages")
     return ServedTemplate(name, TEMPLATE, {"default": made.source}, trained.facts.template_tokens)
 
 

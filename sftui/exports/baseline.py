@@ -35,14 +35,14 @@ class Baseline:
         """What is to be said of a baseline whose ids are not known to be those of `facts`; empty where they are."""
         now = _whose(facts)
         if self.tokenizer is None:
-            return "does not say which ids it was written with" if facts.transformers else ""
+            return "does not record which version's ids it was written with" if facts.transformers else ""
         if self.tokenizer == now:
             return ""
         then = self.tokenizer.get("transformers")
         if then != facts.transformers:
             those, these = then or "no version", facts.transformers or "no version"
-            return f"was written with the ids of transformers {those}; these are from {these}"
-        return "was written with another tokenizer"
+            return f"was written with token ids from transformers {those}; these are from {these}"
+        return "was written with a different tokenizer"
 
 
 def read_baseline(path: Path, but: Collection[str] = ()) -> Baseline:
@@ -53,7 +53,7 @@ def read_baseline(path: Path, but: Collection[str] = ()) -> Baseline:
         codes, version = read["findings"], read["version"]
         if version not in range(1, VERSION + 1):
             raise RecipeError(
-                "the baseline has another version", where=str(path), fix="rewrite it with --write-baseline"
+                "the baseline has an unsupported version", where=str(path), fix="rewrite it with --write-baseline"
             )
         outdated = tuple(sorted(code for code, marks in codes.items() if version == 1 and _outdated(code, marks)))
         whose = read.get("tokenizer")
@@ -90,7 +90,7 @@ def may_replace(path: Path) -> None:
     if not known:
         raise ExportError(
             f"{path} is not an sftui baseline",
-            why="sftui overwrites only baselines with a baseline",
+            why="--write-baseline overwrites only an sftui baseline",
             fix="name another file with --baseline",
         )
 

@@ -1,7 +1,7 @@
 """A recipe of one trainer as the nearest recipe of another, and what gets lost on the way.
 
 Knobs that mean the same everywhere are carried over; which tokens are trained is translated to the
-other trainer's own rule for it. What the trainers do by themselves is not carried: it shows in the
+other trainer's own rule for it. What the trainers do by themselves is not exported: it shows in the
 labels, which are counted.
 """
 
@@ -87,7 +87,7 @@ def convert(
         strategy = trainer.traits.packing.usual
         target = changed(target, "pack.strategy", strategy)
         if strategy != recipe.pack.strategy:
-            losses.append(f"pack.strategy {recipe.pack.strategy} becomes {strategy}: rows are packed in other groups")
+            losses.append(f"pack.strategy {recipe.pack.strategy} becomes {strategy}: rows are packed differently")
     if detected is not None:
         target = trainer.after_script(target, detected)
     target, lost = _sayable(target)
@@ -146,9 +146,9 @@ def refused_export(title: str, problem: Problem) -> ExportError:
     """The refusal to write a config at which the trainer stops: why it does, and what to do."""
     why = f"{problem.what}, because {problem.why}" if problem.why else problem.what
     return ExportError(
-        f"nothing was written: {title} would stop at this data under this recipe",
+        f"nothing was written: {title} would stop on this data with this recipe",
         why=why,
-        fix=f"{problem.fix} (not tried)" if problem.fix else "`sftui check` says what helps",
+        fix=f"{problem.fix} (not tried)" if problem.fix else "run `sftui check` to see what helps",
     )
 
 
@@ -197,7 +197,7 @@ def _mask(recipe: Recipe, target: Recipe, trainer: Trainer, data_format: str | N
         if set(_sayable(last)[1]) <= set(_sayable(target)[1]):
             return last, []
         only = f"{recipe.preset} trains the last assistant message only"
-        return target, [f"{only}; {target.preset} has no key for that and trains every one"]
+        return target, [f"{only}; {target.preset} has no key for that and trains all of them"]
     if meant == "other":
         return target, [
             f"mask.rule {recipe.mask.rule} has no equivalent: {target.preset} trains every assistant message"

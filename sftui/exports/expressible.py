@@ -40,13 +40,13 @@ def _check_set_up(recipe: Recipe, prepared: ExportInput) -> None:
     _refuse(form == "segments", "data.format segments")
     _refuse(any(path.endswith(".zst") for path in prepared.paths), "data compressed as .zst")
     weights, fix = recipe.loss.weights, "write the rows with their loss_weights: sftui encode -o OUT.parquet"
-    _refuse(weights != "none", f"loss.weights {weights}: no collator pads weights", fix)
+    _refuse(weights != "none", f"loss.weights {weights}: no collator pads loss weights", fix)
 
 
 def _check_rows(recipe: Recipe, prepared: ExportInput) -> None:
     form, data = prepared.reading().format, recipe.data
     fix = "write the rows with their labels: sftui encode -o OUT.parquet"
-    _refuse(is_tensors(prepared.reading()), "ids with a mask, weights or parts", fix)
+    _refuse(is_tensors(prepared.reading()), "stored ids with a mask, weights or parts", fix)
     if form in ("text", "tokenized"):
         return
     _refuse(form not in ("messages", "sharegpt", "alpaca", "prompt_completion", "columns"), f"data.format {form}")
@@ -91,7 +91,7 @@ def _check_tags(recipe: Recipe, prepared: ExportInput) -> None:
     options = recipe.tokenize
     _refuse(
         (options.bos, options.append_eos, options.add_special_tokens) != ("keep", "never", False),
-        "mask.rule generation_tag with ids or text added or dropped",
+        "mask.rule generation_tag when ids or text are added or dropped",
         "set tokenize to its defaults, or export the recipe instead",
     )
     _check_offsets(recipe, prepared)
@@ -108,23 +108,23 @@ def _check_offsets(recipe: Recipe, prepared: ExportInput) -> None:
     """Rules drawn on character offsets need ids that are the text's own, and a tokenizer that has offsets."""
     _refuse(
         recipe.tokenize.append_eos != "never" or recipe.tokenize.bos == "drop_second",
-        f"mask.rule {recipe.mask.rule} with ids added or dropped",
+        f"mask.rule {recipe.mask.rule} when ids are added or dropped",
         "set tokenize.append_eos to never and tokenize.bos to keep, or export the recipe",
     )
     what = f"mask.rule {recipe.mask.rule} with this tokenizer"
-    _refuse(not prepared.facts().is_fast, what, why="it gives no offsets")
+    _refuse(not prepared.facts().is_fast, what, why="it has no offsets")
 
 
 def _check_reading(recipe: Recipe, prepared: ExportInput) -> None:
     loading = prepared.loading
     if not loading.script:
-        shape = " of this shape" if loading.loader else ""
+        shape = " in this shape" if loading.loader else ""
         raise ExportError(f"preprocess.py cannot read {loading.kind or 'this'} data{shape}", fix=INSTEAD)
     split, fix = f"the split {prepared.split}", "name parts of one split, or export the recipe instead"
     _refuse(prepared.ranges is None, split, fix, "it comes from several splits")
     if locate(recipe.tokenizer.name or "", recipe.tokenizer.revision).kind == "gguf":
         raise ExportError(
-            "preprocess.py cannot load a .gguf tokenizer", fix="give the Hub repository or folder it was made from"
+            "preprocess.py cannot load a .gguf tokenizer", fix="give the Hub repository or folder it was converted from"
         )
 
 

@@ -78,7 +78,7 @@ def all_or_none(files: Sequence[Path]) -> Iterator[None]:
 def refuse_existing(path: Path, overwrite: bool) -> None:
     """ExportError where a Python call would write over a file that is there, unasked."""
     if path.exists() and not overwrite:
-        raise ExportError(f"{path} already exists", fix="pass overwrite=True, or name another")
+        raise ExportError(f"{path} already exists", fix="pass overwrite=True, or choose another path")
 
 
 def write_atomically(path: Path, content: bytes) -> None:

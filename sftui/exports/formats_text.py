@@ -46,7 +46,7 @@ def fix_lines(checked: AuditReport, fix: FixOutcome, width: int) -> Iterator[str
         yield from _wrapped(f"- rows are dropped only with --drop CODE: {', '.join(dropped)}", width, "  ")
     if fix.after is None:
         found = any(checked.audit.found.severities[one] for one in (Severity.ERROR, Severity.WARNING))
-        why = "no error or warning has a fix that was tried, helps, and drops no rows"
+        why = "no error or warning has a fix that was tried, works, and drops no rows"
         yield from _wrapped(
             f"nothing was written: {why if found else 'there are no errors and no warnings'}", width, "  "
         )

@@ -40,8 +40,8 @@ def needed_version(recipe: Recipe, facts: TokenizerFacts | None) -> tuple[str, s
     first = next(iter(reasons))
     others = " and ".join(", ".join(reasons).rsplit(", ", 1))
     return meant, (
-        f"install transformers=={meant}, which makes these ids: {recipe.preset} also runs with {others}, where this"
-        f" tokenizer may give other ids ({meant} and {first}: {reasons[first]})"
+        f"install transformers=={meant}, which produces these ids: {recipe.preset} also runs with {others}, where this"
+        f" tokenizer may produce different ids ({meant} and {first}: {reasons[first]})"
     )
 
 

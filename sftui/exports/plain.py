@@ -188,7 +188,7 @@ def alpaca_messages(row: Row) -> list[Message]:
     messages: list[Message] = []
     for pair in row.get(CONFIG.columns.history) or []:
         if not isinstance(pair, (list, tuple)) or [type(turn) for turn in pair] != [str, str]:
-            raise ValueError("the history is not a list of pairs of texts")
+            raise ValueError("the history is not a list of text pairs")
         messages.append({"role": "user", "content": pair[0]})
         messages.append({"role": "assistant", "content": pair[1]})
     if CONFIG.data.alpaca_prompt == "newline":
@@ -264,7 +264,7 @@ def answer_spans(messages: list[Message], text: str, tokenizer: Any, options: di
     spans = []
     for i in turns[-1:] if CONFIG.mask.turns == "last" else turns:
         if isinstance(messages[i].get("content"), str) and messages[i]["content"].isspace():
-            raise ValueError("the answer is only white space: its place in the text is uncertain")
+            raise ValueError("the answer is only whitespace: its position in the text is uncertain")
         if i == 0:
             raise ValueError("the conversation begins with an answer: the end of its header is uncertain")
         before = render(messages[:i], tokenizer, options, prompt=True)
@@ -278,7 +278,7 @@ def answer_spans(messages: list[Message], text: str, tokenizer: Any, options: di
 def whole_numbers(values: Any) -> list[int]:
     """A column that must hold whole numbers."""
     if not isinstance(values, (list, tuple)) or any(type(value) is not int for value in values):
-        raise ValueError("not a list of whole numbers")
+        raise ValueError("not a list of integers")
     return list(values)
 
 
@@ -309,7 +309,7 @@ def stored(row: Row, tokenizer: Any) -> tuple[list[int], list[int], list[int]]:
             input_ids.append(last)
             attention_mask.append(1)
     if min(input_ids) < 0 or max(input_ids) >= len(tokenizer):
-        raise ValueError("an id that the tokenizer does not have")
+        raise ValueError("an id that is not in the vocabulary")
     return input_ids, labels, attention_mask
 
 

@@ -140,18 +140,18 @@ def left_out(prepared: ExportInput) -> Iterator[str]:
     """What a new config does not say of the data."""
     config = prepared.config
     if len(prepared.paths) > 1:
-        yield f"the config names only {prepared.paths[0]}: add the other data files to it by hand"
+        yield f"the config lists only {prepared.paths[0]}; add the other data files to it by hand"
     if config is not None and len(config.datasets) > 1:
-        yield f"not carried: the other datasets of {config.path}: `--dataset N` exports each"
+        yield f"not exported: the other datasets in {config.path}; export each with `--dataset N`"
     for what, name in (("subset", prepared.subset), ("revision", prepared.data_revision)):
         if name:
-            yield f"not carried: the {what} {name} of the data: add it to the config by hand"
+            yield f"not exported: the data's {what} {name}; add it to the config by hand"
     for name, value in prepared.loading.arguments.items():
-        yield f"not carried: the data is loaded with {name}={value!r}: add it to the config by hand"
+        yield f"not exported: the data is loaded with {name}={value!r}; add that to the config by hand"
     if prepared.loading.kind and prepared.loading.loader == "":
         yield (
-            f"no loader of `datasets` reads {prepared.loading.kind} data: write the rows with `sftui encode DATA -o"
-            " OUT.parquet`, and name that file"
+            f"`datasets` has no loader for {prepared.loading.kind} data: write the rows with `sftui encode DATA -o"
+            " OUT.parquet`, and use that file"
         )
 
 
@@ -172,7 +172,7 @@ def plan_file(path: Path, content: str, opened: str | None = None) -> PlannedFil
         diff = "" if opened is None else _diff(opened, content, f"{path.name} (opened)", f"{path} (new)")
         return PlannedFile(path, content, diff, False)
     except OSError as error:
-        raise ExportError(f"{path} cannot be compared with what is there", why=reason(error)) from error
+        raise ExportError(f"{path} cannot be compared with the existing file", why=reason(error)) from error
     return PlannedFile(path, content, _diff(before, content, f"{path} (now)", f"{path} (new)"), True)
 
 
@@ -317,9 +317,9 @@ def _over_repaired(recipe: Recipe, prepared: ExportInput) -> tuple[Recipe, Expor
         return recipe, prepared, ()
     if prepared.repaired is None:
         count = len(prepared.repairs)
-        number, which = ("s of the data are", "them") if count > 1 else (" of the data is", "it")
+        number, which = ("s to the data are", "them") if count > 1 else (" to the data is", "it")
         note = (
-            f"{count} repair{number} not saved yet, and this export names the data without {which}: export `data` first"
+            f"{count} repair{number} not saved yet, and this export uses the data without {which}: export `data` first"
         )
         return recipe, prepared, (note,)
     written = PARQUET if format_of(prepared.repaired) == "parquet" else LINES
@@ -335,5 +335,5 @@ def _pointed_at(made: WrittenConfig, opened: OpenedConfig, data: str) -> Written
     first = made.files[0]
     changes = naming(opened.trainer, parse_yaml(first.content, first.name), data, opened.chosen)
     if not changes:
-        return replace(made, notes=(*made.notes, f"name the repaired data in it by hand: {data}"))
+        return replace(made, notes=(*made.notes, f"set its data path to the repaired file by hand: {data}"))
     return replace(made, files=(replace(first, content=edit(first.content, changes, first.name)), *made.files[1:]))

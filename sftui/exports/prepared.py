@@ -60,7 +60,7 @@ def correction_line(recipe: Recipe, base: Recipe) -> str:
     """One line of plain ASCII-safe text: what was corrected against the starting recipe."""
     changes = diff(base, recipe)
     if not changes:
-        return "sftui: nothing differs from the starting recipe"
+        return "sftui: no changes to the starting recipe"
     listed = ", ".join(f"{c.path} {_short(c.before)} -> {_short(c.after)}" for c in changes)
     return f"sftui: changes to the starting recipe: {listed}"
 

@@ -53,7 +53,7 @@ def _place(finding: Finding) -> tuple[object, ...]:
 
 
 def _weights(weights: WeightFigures) -> str:
-    total = "not all are numbers" if weights.total is None else f"{weights.total:,.6g} altogether"
+    total = "not all numeric" if weights.total is None else f"{weights.total:,.6g} in total"
     return f"{total}, {many(weights.tokens, 'token')} with a weight other than 1"
 
 
@@ -69,7 +69,7 @@ def _facts(checked: AuditReport) -> list[tuple[str, str]]:
         ("Tokenizer", checked.tokenizer.name),
         ("Template", checked.template or "none"),
         ("Tokens", f"{figures.tokens:,}, {figures.trained:,} trained{part}"),
-        ("Reach the trainer", f"{many(reach.kept, 'row')}, {received}"),
+        ("Rows the trainer gets", f"{many(reach.kept, 'row')}, {received}"),
         ("Weights in the loss", _weights(weights) if weights is not None else None),
         ("Of these for evaluation", evaluation if figures.evaluation_rows else None),
         ("Findings", counted(checked)),
@@ -84,14 +84,14 @@ def figure_sections(figures: Figures) -> Iterator[tuple[str, str, Any]]:
     if figures.tokenized:
         plot = columns("lengths-plot", "Rows by length in tokens", length_bars(figures.lengths))
         lengths = ((_quantile(part), f"{length:,}") for part, length in figures.quantiles.items())
-        caption, head = "Lengths in tokens, before any cut", ("Share of the rows", "At most")
+        caption, head = "Lengths in tokens, before truncation", ("Share of rows", "At most")
         yield "lengths", "Lengths", plot + table(caption, head, lengths)
         caption = "Rows by percentage of trained tokens"
         yield "shares", "Trained share", columns("shares-plot", caption, share_bars(figures.shares))
     if figures.by_role:
         yield "budget", "Where the loss goes", _budget(figures)
     if figures.loss is not None:
-        head = ("Of", "Trained tokens", "Mean over a step", "Over a batch", "Over each row")
+        head = ("Of", "Trained tokens", "Averaged per step", "Per batch", "Per row")
         listed = ((name, count, *shares) for name, count, shares in figures.loss.compared(2 * LISTED))
         caption = ". ".join(figures.loss.sentences)
         yield "loss", "Share of the loss", table(caption, head, listed)
@@ -100,7 +100,7 @@ def figure_sections(figures: Figures) -> Iterator[tuple[str, str, Any]]:
     repeats = (figures.repeated, figures.answered_again, figures.leaked)
     rows = ((repeat.name, f"{repeat.count:,}", _first(repeat)) for repeat in repeats)
     head = ("Rows that are", "How many", "First rows")
-    yield "repeats", "Duplicates and overlap", table("Compared without white space", head, rows)
+    yield "repeats", "Duplicates and overlap", table("Compared ignoring whitespace", head, rows)
     for name, heading, caption, groups in (
         ("drops", "Dropped by the trainer", "Reason", figures.drops),
         ("stops", "Rows that could not be prepared", "Stopped at", figures.stops),
@@ -183,8 +183,8 @@ def _limits(figures: Figures) -> Any:
         lambda one: per(one.trained_dropped, figures.trained),
     )
     pack = table(
-        "Packing rows, cut at the limit, best fit first",
-        ("Limit", "Sequences", "Padding in them"),
+        "Packing rows, cut at the limit, best-fit decreasing",
+        ("Limit", "Sequences", "Padding tokens"),
         (
             (f"{figure.limit:,}", f"{figure.packs:,}", per(figure.waste or 0, figure.packs * figure.limit))
             for figure in figures.limits

@@ -90,13 +90,13 @@ def _refusal(pa: Any, lines: IO[bytes], numbers: Sequence[int], last: int, error
         if found is not None and found[1:] != ("whole", "number"):
             path, before, now = found
             what = f"{visible(path)} is {_a(now)} in {row.where} but {_a(before)} in earlier rows"
-            why = "in Parquet, every place in a file has one type"
-            return _refused(what, why, f"use one type there, {_JSON_LINES}")
+            why = "in Parquet, a field has one type throughout the file"
+            return _refused(what, why, f"use the same type in every row, {_JSON_LINES}")
         try:
             _table(pa, [row])
         except _raised(pa) as alone:
             why = f"{type(alone).__name__}: {visible(str(alone).splitlines()[0][:200])}"
-            what = f"{row.where} has a value that has no type in Parquet"
+            what = f"{row.where} has a value that Parquet has no type for"
             return _refused(what, why, f"drop the row, {_JSON_LINES}")
         place = joined(place, place_of([row.data]))
         if row.index == last:
@@ -129,10 +129,10 @@ def _refuse_shape(pa: Any, schema: Any) -> None:
     levels = [level for _, _, level in _places(pa, schema)]
     if len(levels) > MOST_FIELDS:
         what = f"the rows have more than {MOST_FIELDS:,} keys in total"
-        why = "each key becomes a column there"
+        why = "each key becomes a column in Parquet"
         raise _refused(what, why, f"store values whose keys differ from row to row as JSON text, {_JSON_LINES}")
     if max(levels, default=0) > MOST_LEVELS:
-        raise _refused("the rows are nested too deeply for it", "", f"flatten them, {_JSON_LINES}")
+        raise _refused("the rows are nested too deeply for Parquet", "", f"flatten them, {_JSON_LINES}")
 
 
 def _refuse_keyless(pa: Any, schema: Any) -> None:

@@ -64,6 +64,10 @@ to_label: Callable[[], Callable[..., Labels]] = _deferred("labels", "label")
 to_example: Callable[[], Callable[..., Example | None]] = _deferred("labels", "example")
 
 
+ESTIMATED = "which message each token comes from is a best-effort estimate here"
+"""The note on a row whose rendering is not exact: its ids are the trainer's, whose they are is not certain."""
+
+
 @value_class
 class Toolbox:
     """The loaded things a recipe names: the tokenizer, and the chat templates by name."""
@@ -190,7 +194,7 @@ class Trainer:
         """Every field filled as the trainer fills it; RecipeError for a version it never had."""
         if not self.versions:
             if version is not None:
-                raise RecipeError(f"{self.name} has no versions", fix=f"say `{self.name}` without @{version}")
+                raise RecipeError(f"{self.name} has no versions", fix=f"use `{self.name}` without @{version}")
             return self.usual
         from sftui.trainers import versions
 
@@ -198,8 +202,8 @@ class Trainer:
         number = versions.parse(said, self.name)
         if not versions.at_least(number, self.traits.first):
             *newer, oldest = (f"{self.name}@{known}" for known in self.versions)
-            fix = f"say {' or '.join(filter(None, (', '.join(newer), oldest)))}"
-            raise RecipeError(f"sftui knows no rules of {self.title} {version}", fix=fix)
+            fix = f"use {' or '.join(filter(None, (', '.join(newer), oldest)))}"
+            raise RecipeError(f"sftui has no rules for {self.title} {version}", fix=fix)
         return replace(self.usual_in(number), version=said)
 
     def usual_in(self, number: Version) -> Recipe:
@@ -434,7 +438,7 @@ class Trainer:
 
     def packing_order(self, recipe: Recipe) -> str:
         """What is assumed of the order and the groups in which rows are packed, in one clause."""
-        return f"in groups of {recipe.pack.group:,} rows, in the order of the dataset"
+        return f"in groups of {recipe.pack.group:,} rows, in dataset order"
 
     def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
         """The rectangle the trainer's collator makes of packed sequences."""
@@ -465,7 +469,7 @@ class Trainer:
             stop = "" if packs and not totals.tokens else self.traits.empty_stop
             return f"{self.title} stops: {every} dropped" + f", and it raises {stop}" * bool(stop)
         left = "the row that is left" if kept == 1 else f"all {kept:,} rows that are left"
-        return f"nothing is trained: every label of {left} is masked, but {self.title} does not stop because of it"
+        return f"nothing is trained: every label in {left} is masked, but {self.title} does not stop"
 
     def keys_of(self, recipe: Recipe) -> tuple[dict[str, Any], tuple[str, ...]]:
         """What the trainer's own config says of a recipe beyond its defaults (keys, by their places with dots between
@@ -519,7 +523,7 @@ def pick_template(conversation: Conversation, tools: Toolbox) -> ChatTemplate:
     if not tools.templates:
         raise TemplateError(
             "there is no chat template",
-            why="the tokenizer has none and the recipe names none",
+            why="neither the tokenizer nor the recipe has one",
             fix="give one with --template NAME or --template FILE",
         )
     if len(tools.templates) == 1 and "default" in tools.templates:
@@ -554,7 +558,7 @@ def stored_tokens(conversation: Conversation, rendered: RenderedText, tools: Too
             raise RecipeError(
                 f"id {token_id} at position {position} is not in this tokenizer",
                 why=f"it has {size} tokens",
-                fix="open the row with the tokenizer that made the ids",
+                fix="open the row with the tokenizer that produced the ids",
             )
     spelt = _surfaces(conversation, tools)
     columns = spell(b"".join(spelt).decode("utf-8", "replace"), spelt)
@@ -588,7 +592,7 @@ def pad_token_id(recipe: Recipe, tools: Toolbox) -> tuple[int | None, str]:
     if facts.pad_id is not None:
         return facts.pad_id, ""
     if facts.eos_id is not None:
-        return facts.eos_id, f"the tokenizer has no pad token: EOS {facts.eos_token} pads, as the tutorials set it"
+        return facts.eos_id, f"the tokenizer has no pad token: EOS {facts.eos_token} pads, as in the tutorials"
     return None, ""
 
 

@@ -275,5 +275,5 @@ def with_arguments(preset: Recipe) -> Recipe:
 def no_key(path: str, value: Any, title: str, kind: str = "key") -> str:
     """What is said of a knob that the trainer's config has nothing for."""
     home = f"{title}'s config" if kind == "key" else title
-    why = f": {title} writes the date of its run" if path == "render.date" else ""
+    why = f": {title} inserts the date of its run" if path == "render.date" else ""
     return f"{path} = {value!r} has no {kind} in {home}{why}"

@@ -35,10 +35,10 @@ class PickledStore(Sequence[T]):
             pickle.dump(value, self._file, pickle.HIGHEST_PROTOCOL)
         except OSError as error:
             raise SftuiError(
-                "the rows of a packing group cannot be held",
+                "the rows of a packing group cannot be stored",
                 where=tempfile.gettempdir(),
                 why=(error.strerror or str(error)).lower(),
-                fix="make room there, or set TMPDIR",
+                fix="free some space there, or set TMPDIR",
             ) from error
         self._places.append(place)
 

@@ -70,9 +70,9 @@ class HeldOut:
         """What is set aside, for the notes on a recipe."""
         what = f"{self.size:.4g} of the rows" if self.size < 1 else f"{int(self.size):,} rows"
         by = "without a seed" if self.seed is None else f"with seed {self.seed}"
-        last = "the last remaining ones" + f", as shuffled {by}" * self.shuffled
+        last = "the last remaining ones" + f", after a shuffle {by}" * self.shuffled
         how = f"drawn {by}" if self.drawn else last
-        which = f"; sftui does not know which, {self.doubt}: figures cover all rows" if self.doubt else ""
+        which = f"; sftui does not know which ({self.doubt}), so figures cover all rows" if self.doubt else ""
         return f"{title} holds out {what} for evaluation ({self.key}), {how}{which}"
 
     def order(self, rows: int) -> tuple[list[int], list[int]]:
@@ -96,12 +96,12 @@ class SampledRows(HeldOut):
 
     @property
     def unmarked(self) -> str:
-        return f"the rows drawn ({self.key}) cannot be distinguished from those that are not read"
+        return f"the drawn rows ({self.key}) cannot be distinguished from those that are not read"
 
     def sentence(self, title: str) -> str:
         by = f"with seed {self.seed}" if self.seed is not None else "without a seed"
-        which = f"; sftui does not know which, {self.doubt}: all are shown" if self.doubt else ""
-        return f"{title} draws {int(self.size):,} rows {by} and reads no others ({self.key}){which}"
+        which = f"; sftui does not know which ({self.doubt}), so all are shown" if self.doubt else ""
+        return f"{title} draws {int(self.size):,} rows {by} and ignores the rest ({self.key}){which}"
 
     def order(self, rows: int) -> tuple[list[int], list[int]]:
         import numpy
@@ -120,14 +120,14 @@ class ShuffledRows(HeldOut):
 
     def sentence(self, title: str) -> str:
         known = (
-            f"in an unknown order: {self.doubt}"
+            f"in an unknown order ({self.doubt})"
             if self.doubt
             else f"with seed {self.seed}; they are packed here in that order"
         )
         return f"{title} shuffles the rows before it packs them ({self.key}), {known}"
 
 
-IN_ORDER = "in the order of the dataset"
+IN_ORDER = "in dataset order"
 
 
 def in_order(said: str, held: HeldOut | None) -> str:

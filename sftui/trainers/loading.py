@@ -42,10 +42,10 @@ _BARE = re.compile(
 )
 """A row that is a bare value: it says itself that it is no object."""
 _BRACKETS = bytes(set(range(256)) - set(b"[]{}\n"))
-FIRST = "have that file read first (its name or its place in the list decides), or `sftui convert -o OUT.parquet`"
+FIRST = "have that file read first (its name or its position in the list decides), or `sftui convert -o OUT.parquet`"
 NOTHING = "nothing (null or an empty list)"
 _NAMES = {
-    **{"null": NOTHING, "boolean": "a boolean", "integer": "a whole number", "floating": "a fraction"},
+    **{"null": NOTHING, "boolean": "a boolean", "integer": "an integer", "floating": "a fraction"},
     **{"temporal": "a date", "struct": "an object", "list": "a list", "large_list": "a list", "map": "a map"},
     **{"string": "text", "large_string": "text"},
 }
@@ -120,7 +120,7 @@ def _is_list(one: pa.DataType) -> bool:
 def _named(one: pa.DataType) -> str:
     """What values of a type are called."""
     found = (words for name, words in _NAMES.items() if getattr(pa.types, f"is_{name}")(one))
-    return next(found, f"a value of Arrow's type {one}")
+    return next(found, f"a value of Arrow type {one}")
 
 
 def _typed(one: pa.DataType, path: str, views: bool) -> pa.DataType:
@@ -202,7 +202,7 @@ def _objects(lines: bytes) -> list[Any]:
 
 def _whole(digits: str) -> int:
     if not -(2**63) <= (number := int(digits)) < 2**64:
-        raise ValueError(f"a whole number beyond 64 bits: {digits[:40]}")
+        raise ValueError(f"an integer beyond 64 bits: {digits[:40]}")
     return number
 
 
@@ -460,7 +460,7 @@ def load(files: Callable[[], Iterator[DataFile]], reader: Reader, title: str, *,
     where = named if row is None else f"{named} {part.noun} {row}"
     earlier = "the first 10 MB" if part.lines else f"the first {CSV_ROWS:,} rows"
     held, fix = _said(error, where, f"the first file, {before}," if part.file != loading.begun else earlier)
-    does = "takes keys and types from what comes first" if isinstance(error, Unfit) and error.want else "rejects it"
+    does = "takes keys and types from what it reads first" if isinstance(error, Unfit) and error.want else "rejects it"
     why = f"its {reader.library} ({reader.version}) {does}"
     if part.file and _TableLoader(reader).run(_from(files, part.file)) is None:
         fix = FIRST
@@ -499,25 +499,26 @@ def _said(error: Exception, where: str, known: str) -> tuple[str, str]:
     text = " ".join(str(error).split())
     if (found := re.search(r"Column\((.*)\) was specified twice", text)) is not None:
         path = visible(found[1].strip("/"))
-        return f"the key `{path.rpartition('/')[2]}` is duplicated in one object of {where} (`{path}`)", "write it once"
+        return f"the key `{path.rpartition('/')[2]}` is duplicated in an object in {where} (`{path}`)", "write it once"
     if (found := re.search(r"Column\((.*)\) changed from (\w+) to (\w+)", text)) is not None:
         path, before, kind = visible(found[1].strip("/")), *(_KINDS.get(found[n], found[n]) for n in (2, 3))
-        return f"`{path}` holds {kind} in {where}, and {before} before it", "write one kind of value into it"
+        return f"`{path}` is {kind} in {where}, but {before} in earlier rows", "use the same value type in every row"
     if (found := re.search(r"Conversion failed for column (\S+) with type", text)) is not None:
-        return f"`{visible(found[1])}` of {where} holds several kinds of values", "write one kind of value into it"
+        return f"`{visible(found[1])}` in {where} has values of several types", "use the same value type in every row"
     if not isinstance(error, Unfit):
-        return f"{where} cannot be read ({visible(text[:120])})", "correct the row, or leave it out"
+        return f"{where} cannot be read ({visible(text[:120])})", "fix or remove the row"
     path, name = visible(error.path.strip("/")), visible(error.path.rpartition("/")[2])
     if error.have == "alone":
-        does = "lacks" if error.want == "lacks" else "has other values in"
+        does = "lacks" if error.want == "lacks" else "has different values in"
         return f"{where}, a file of one row, {does} `{name}`", "write these rows into one file"
     if error.have in ("column", "key"):
         inside = f" in `{path.rpartition('/')[0]}`" if error.have == "key" else ""
-        held = f"{where} has the {error.have} `{name}`{inside}, which no row of {known} has"
-        return held, f"write `{name}` into a row of {known.rstrip(',')}, too"
+        held = f"{where} has the {error.have} `{name}`{inside}, which no row in {known} has"
+        return held, f"add `{name}` to a row in {known.rstrip(',')}, too"
     if not error.want:
-        held = f"`{path}` of {where} holds {error.have}, for which datasets has no type"
+        held = f"`{path}` in {where} is {error.have}, for which datasets has no type"
         return held, "write it as a list of objects"
     first = known.rstrip(",")
-    help_ = f"give {first} a row with a value there" if error.want == NOTHING else "write one kind of value into it"
-    return f"`{path}` holds {error.have} in {where}, and {error.want} in {first}", help_
+    same = "use the same value type in every row"
+    help_ = f"add a row with a value there to {first}" if error.want == NOTHING else same
+    return f"`{path}` is {error.have} in {where}, but {error.want} in {first}", help_

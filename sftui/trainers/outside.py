@@ -81,7 +81,7 @@ def load_class(traits: Traits, kind: type) -> Any:
     except Exception as error:
         raise _refused(package, "", f"{traits.home} cannot be loaded: {_reason(error)}") from error
     if not (isinstance(found, type) and issubclass(found, kind) and getattr(found, "traits", None) == traits):
-        raise _refused(package, "", f"{traits.home} is not a Trainer whose `traits` are those that it declares")
+        raise _refused(package, "", f"{traits.home} is not a Trainer with the `traits` that it declares")
     return found
 
 
@@ -112,7 +112,7 @@ def _brought(package: str, origin: str) -> list[Outside]:
         )
     points = sorted(distribution.entry_points.select(group=GROUP), key=lambda point: point.name)
     if not points:
-        raise _refused(package, origin, f"it has no entry point of the group {GROUP}")
+        raise _refused(package, origin, f"it has no entry point in the group {GROUP}")
     found = []
     for point in points:
         try:
@@ -123,7 +123,9 @@ def _brought(package: str, origin: str) -> list[Outside]:
             raise _refused(package, origin, f"{point.value} is not an sftui.trainers.traits.Traits")
         if traits.name != point.name or not _NAME.fullmatch(traits.name):
             reason = f"its entry point `{point.name}` declares the name `{traits.name}`"
-            raise _refused(package, origin, f"{reason}: they must be the same, in small letters, digits and hyphens")
+            raise _refused(
+                package, origin, f"{reason}; both must be the same, of lowercase letters, digits and hyphens"
+            )
         file = getattr(sys.modules[point.module], "__file__", None)
         folder = Path(file).parent if file else Path(os.devnull)
         found.append(Outside(traits, folder, distribution.name, distribution.version))
@@ -133,7 +135,7 @@ def _brought(package: str, origin: str) -> list[Outside]:
 def _refused(package: str, origin: str, why: str, fix: str = "") -> SftuiError:
     said = f"or leave it out of {origin}" if origin else "or do not enable it"
     return SftuiError(
-        f"the trainers of the package {package} cannot be used", why=why, fix=f"{fix or 'correct the package'}, {said}"
+        f"the trainers of the package {package} cannot be used", why=why, fix=f"{fix or 'fix the package'}, {said}"
     )
 
 

@@ -66,7 +66,7 @@ def write_config(recipe: Recipe, opened: OpenedConfig | None, facts: Facts | Non
     from sftui.trainers.training import with_training
 
     if opened is not None and opened.evaluates:
-        why = "a config is corrected by the rows that it trains"
+        why = "a config is corrected using the rows it trains on"
         raise RecipeError("the evaluation set of the config is open", why=why, fix="open its training set")
     facts = facts or Facts()
     written: WrittenConfig = import_module(config).write(recipe, preset(recipe.preset), opened, facts)
@@ -91,7 +91,7 @@ def evaluated_in(opened: OpenedConfig) -> OpenedConfig:
     made: OpenedConfig | None = held(opened, read) if held is not None else None
     if made is None:
         title = traits_of(opened.trainer).title
-        why = "" if held is not None else f"sftui reads none from a {title} config"
+        why = "" if held is not None else f"sftui does not read evaluation sets from a {title} config"
         raise RecipeError("the config names no evaluation set", where=opened.path, why=why, fix="open the file itself")
     return replace(made, text=opened.text, keys=opened.keys, config=opened.config, evaluates=True)
 

@@ -141,7 +141,7 @@ class PieceTokens(Runs[int]):
 def unrendered(contents: Iterable[str], trainer: str) -> RenderedText:
     """The contents of a row that the trainer drops and never renders, one a line."""
     lines = spanned((f"{content}\n", number, Part.CONTENT) for number, content in enumerate(contents))
-    return replace(lines, notes=(f"{trainer} never renders this row: its contents are shown",))
+    return replace(lines, notes=(f"{trainer} never renders this row: its content is shown",))
 
 
 class InsertedIds(NamedTuple):

@@ -130,10 +130,10 @@ def notes_on(rows: Sequence[Row], reading: FileReading, preset: str, title: str)
         if row.data is None:
             continue
         for path, before, after in _changes(row.data, reading.row(row.data), ""):
-            why = "gives every place of a JSON file one type, and other rows have another there"
+            why = "gives every field in a JSON file one type, and other rows have a different type there"
             if isinstance(before, float) and isinstance(after, float):
-                why = "rewrites such a file with ten decimals"
-            shown = f"{visible(path)} of {row.where} reaches {title} as {_shown(after)}, not {_shown(before)}"
+                why = "rewrites such a file with ten decimal places"
+            shown = f"{visible(path)} in {row.where} reaches {title} as {_shown(after)}, not {_shown(before)}"
             return (f"{shown}: its {library} {why}",)
     return ()
 
@@ -185,8 +185,8 @@ def keyless(rows: Sequence[Row], preset: str) -> tuple[str, ...]:
     if reader is None or not held or reader.library != "pandas":
         return ()
     path = _keyless(place_of(held))
-    so = "if the whole file is like this, pandas cannot store it as Parquet (ArrowNotImplementedError); omit the key"
-    return () if path is None else (f"every object at {visible(path)} of the first rows has no keys: {so}",)
+    so = "if this is true of the whole file, pandas cannot store it as Parquet (ArrowNotImplementedError); omit the key"
+    return () if path is None else (f"every object at {visible(path)} in the first rows has no keys: {so}",)
 
 
 def _keyless(place: ValueKind, path: str = "") -> str | None:
@@ -231,21 +231,21 @@ def refused_file(rows: Sequence[Row], preset: str, title: str) -> Problem | None
         return None
     broken = next((row for row in rows if " line " in row.where and has_half_character(row.data)), None)
     if broken is not None:
-        what = f"{title} stops at this file: {broken.where} holds half of a surrogate pair"
-        why = f"its {reader.library} ({reader.version}) does not read such text"
-        return Problem(what, why, "write the whole character, or none")
+        what = f"{title} stops at this file: {broken.where} contains half of a surrogate pair"
+        why = f"its {reader.library} ({reader.version}) cannot read such text"
+        return Problem(what, why, "write the whole character, or remove it")
     found = mixed(rows)
     if found is None:
         return None
     path, before, kind, row = found
-    return _one_type(f"{visible(path)} holds {_A[before]}, and {_A[kind]} in {row.where}", reader, title)
+    return _one_type(f"{visible(path)} is {_A[before]}, but {_A[kind]} in {row.where}", reader, title)
 
 
 def _one_type(held: str, reader: Reader, title: str) -> Problem:
     return Problem(
         f"{title} stops at this file: {held}",
         f"{reader.library} {reader.version}, the newest it allows, gives each column of a JSON file one type",
-        "write one kind of value, or an empty one, into it",
+        "use one value type, or null, in every row",
     )
 
 
@@ -278,10 +278,10 @@ def late_kind(row: Row, places: ValueKind, preset: str, title: str) -> LateValue
         found = other_kind(row.data, _of_any_number(places)) or found
     path, before, kind = found
     if (before, kind) == ("whole", "number"):
-        held = f"{visible(path)} holds a fraction in {row.where}, and whole numbers in the first rows"
-        why = f"{title}'s {reader.library} gives the place one type, so every whole number in it becomes `1.0`"
+        held = f"{visible(path)} is a fraction in {row.where}, but an integer in the first rows"
+        why = f"{title}'s {reader.library} gives the field one type, so every integer in it becomes a float (`1.0`)"
         return LateValue(Problem(held, why, "write all of them as fractions, or as text"), stops=False)
-    held = f"{visible(path)} holds {_A[kind]} in {row.where}, and {_A[before]} in the first rows"
+    held = f"{visible(path)} is {_A[kind]} in {row.where}, but {_A[before]} in the first rows"
     if not reader.keeps:  # where datasets stops, its loader says so
         return LateValue(_one_type(held, reader, title), stops=True) if reader.library == "pandas" else None
     if "string" not in (before, kind):
@@ -289,10 +289,10 @@ def late_kind(row: Row, places: ValueKind, preset: str, title: str) -> LateValue
     return LateValue(
         Problem(
             held,
-            f"{title}'s datasets then keeps the place as JSON for this file, and every text in it that is JSON"
-            " (`1`, `null`) is read as its value; after the first 10 MB of the file it turns the values into"
-            " quoted texts",
-            "write one kind of value",
+            f"{title}'s datasets then keeps the field as JSON for this file, and every string in it that is JSON"
+            " (`1`, `null`) is read as its value; after the first 10 MB of the file, values are turned into"
+            " quoted strings",
+            "use the same value type in every row",
         ),
         stops=False,
     )
@@ -317,8 +317,8 @@ def by_python(row: Row) -> Row:
         data = json.loads(row.raw)
     except (ValueError, RecursionError):
         raise ConversationError(
-            "the row may hold a whole number beyond 64 bits, and is too long to be read again to check",
-            why="sftui reads such numbers as floats, and the trainer does not",
+            "the row may contain an integer beyond 64 bits, but is too long to read again to check",
+            why="sftui reads such numbers as floats, but the trainer does not",
             fix="write the number as text",
         ) from None
     return replace(row, data=data) if isinstance(data, Mapping) else row
@@ -366,7 +366,7 @@ _OF_ENDING = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".arrow": "ar
 _HOLDS = {"json": "JSON", "csv": "CSV", "parquet": "Parquet", "arrow": "Arrow", "text": "lines of text"}
 _NAMED = {"json": ".json or .jsonl", "csv": ".csv", "parquet": ".parquet", "arrow": ".arrow", "text": ".txt"}
 _HELD = {
-    LISTED: "it has a bare list of turns in each line",
+    LISTED: "each line is a bare list of turns",
     LIST_OF_LISTS: "it is one list of bare lists of turns",
     ONE_LIST: "its records are one JSON list",
     OVER_LINES: "its records span several lines",
@@ -375,9 +375,9 @@ _HELD = {
 }
 _BY_DATASETS = {
     LISTED: "stops at it (ArrowInvalid, or ValueError: Trailing data)",
-    LIST_OF_LISTS: "makes columns named 0, 1, 2, … of it, one for each place in the lists",
+    LIST_OF_LISTS: "turns it into columns named 0, 1, 2, …, one for each position in the lists",
     TABLE: "reads it as one row",
-    SPLITS_APART: "reads state.json of each split in place of its rows",
+    SPLITS_APART: "reads state.json of each split instead of its rows",
 }
 _FAVOURS_ARROW = (5, 0)
 """The first datasets that takes Arrow files for the data where there are as many JSON files (load.py)."""
@@ -401,8 +401,8 @@ def refused_as_stored(rows: Sequence[Row], recipe: Recipe, trainer: Trainer) -> 
     if why:
         layout = stored.layout
         held = next((held for ending, held in _HELD.items() if layout.endswith(ending)), "it is JSON Lines")
-        held = f"it is one object that holds its rows {layout}" if layout.startswith(TABLE) else held
-        fix = f"name the folder of one split, as {stored.name}" if apart else _ROWS
+        held = f"it is one object that contains its rows {layout}" if layout.startswith(TABLE) else held
+        fix = f"name the folder of one split, such as {stored.name}" if apart else _ROWS
         return Problem(f"{trainer.title} does not read the rows of {stored.name}: {held}", why, fix)
     return _by_name(stored, recipe, trainer)
 
@@ -430,7 +430,7 @@ def _by_name(stored: AsStored, recipe: Recipe, trainer: Trainer) -> Problem | No
         what = f"{trainer.title} does not read files whose name ends in {ending}"
         return Problem(
             what,
-            f"the file is {name}, and it knows only {known}",
+            f"the file is {name}, but it supports only {known}",
             "write the rows to a .jsonl file with `sftui convert`",
         )
     holds = "json" if stored.unit != "row" or stored.layout.startswith(TABLE) else _OF_ENDING.get(ending.lower(), "")

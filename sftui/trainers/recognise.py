@@ -39,7 +39,7 @@ def recognise(config: Mapping[str, Any]) -> Recognition:
     if len(ranked) > 1 and len(found[ranked[1]]) == len(found[best]):
         tied = [name for name in ranked if len(found[name]) == len(found[best])]
         counts = ", ".join(f"{_keys(found[name])} of {name}" for name in tied)
-        return Recognition(None, f"it has as many keys of one as of the other: {counts}")
+        return Recognition(None, f"it has equally many keys of several trainers: {counts}")
     return Recognition(best, f"it has {_keys(found[best])}")
 
 

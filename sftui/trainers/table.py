@@ -480,7 +480,7 @@ class KeyRules:
         if key in self.passed or key in names:
             return KeyNote(path, value, KeyUse.PASSED)
         if not known.stated:
-            return KeyNote(path, value, KeyUse.UNSURE, f"sftui knows {known.title} up to {known.version}")
+            return KeyNote(path, value, KeyUse.UNSURE, f"sftui supports {known.title} up to {known.version}")
         why = f"{known.title} {known.version} {self.unread}{hint(key, sorted(names))}"
         return KeyNote(path, value, KeyUse.UNKNOWN, why, self.stops)
 

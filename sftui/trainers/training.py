@@ -31,12 +31,12 @@ Entry = Mapping[str, Any]
 TRAINING_ALONE = ("model", "model_revision", "tokenizer", "batch_size", "global_batch_size")
 """Settings whose keys a recipe's own table writes, too: here it is known whether they are known."""
 UNKNOWN = {"unknown": "it depends on a value that is not known"}
-UNTOLD = "no config was opened, so nothing is known of training: omitted settings have the defaults of {}"
+UNTOLD = "no config was opened, so the training settings are not known: omitted ones have the defaults of {}"
 
 
 @dataclass(slots=True)
 class WrittenTraining:
-    """Keys of the target's config, a comment for some, and sentences on what is not carried."""
+    """Keys of the target's config, a comment for some, and sentences on what is not exported."""
 
     keys: Keys = field(default_factory=dict)
     comments: dict[tuple[str | int, ...], str] = field(default_factory=dict)
@@ -142,7 +142,7 @@ def write_training(preset: str, config: Config, facts: Facts) -> WrittenTraining
             value = "" if setting.unknown else f": {scalar(setting.value)}"
             whose = f" ({setting.default})" if setting.default else ""
             why = entry.get("why") or str(error) or f"{title} has no key for {about['says']}"
-            made.notes.append(f"not carried: {setting.key or name}{value}{whose}: {why}")
+            made.notes.append(f"not exported: {setting.key or name}{value}{whose}: {why}")
         needed = entry.get("required") or ("must" in entry and _fits(entry["must"], _values(known), unknown=False))
         if told is None and needed and not at(config, place := place_of(_keys(entry)[0]))[0]:
             told = {**_beside(entry), place: entry.get("placeholder", f"FILL_IN_{place[-1].upper()}")}
@@ -154,7 +154,7 @@ def write_training(preset: str, config: Config, facts: Facts) -> WrittenTraining
         if not at(config, place := place_of(key))[0]:
             made.keys[place], made.comments[place] = f"FILL_IN_{place[-1].upper()}", f"fill in {says}"
     if source is not None:
-        made.notes += [f"not carried: {key}: {scalar(value)}" for key, value in source.left.items()]
+        made.notes += [f"not exported: {key}: {scalar(value)}" for key, value in source.left.items()]
     return made
 
 
@@ -224,7 +224,7 @@ def _read(entry: Entry, config: Config, values: Mapping[str, Any], of: str) -> T
     if not key:
         key = _keys(entry)[0] if "key" in entry else " ".join(entry["cases"][0][1]) if "cases" in entry else ""
         value, default = _case(entry.get("fixed", entry.get("default")), values, config), f"default of {of}"
-        value = {"unknown": "the config does not say it"} if entry.get("required") else value
+        value = {"unknown": "the config does not set it"} if entry.get("required") else value
     if not _fits(entry.get("known", {}), values, config) or (default and "?" in config and "fixed" not in entry):
         value = {"unknown": config.get("?", entry.get("why"))}
     if isinstance(value, Mapping) and "unknown" in value:
@@ -264,7 +264,7 @@ def _alike(one: Any, other: Any) -> bool:
 def _neutral(entry: Entry, own: Any, values: Mapping[str, Any], config: Config) -> Any:
     """A key's own value as the neutral one; unknown for text that only the run fills in, or with wildcards."""
     if any(mark in str(own) for mark in entry.get("marks", "$")):
-        return {"unknown": f"{scalar(own)} is known only to the run"}
+        return {"unknown": f"{scalar(own)} is known only at run time"}
     if "at" in entry:
         own = own[entry["at"]] if isinstance(own, (list, tuple)) and len(own) > entry["at"] else own
     own = _converted(entry.get("kind", ""), own)
@@ -349,7 +349,7 @@ def _told(entry: Entry, about: Entry, setting: TrainingSetting, values: Mapping[
         listed[entry["at"]] = own
         return {**said, place_of(key): listed}
     if there and held != own:
-        raise _UnsayableValue(f"{key} is {scalar(held)} there, unlike in the recipe")
+        raise _UnsayableValue(f"{key} is {scalar(held)} in that config, unlike in the recipe")
     return {} if there else {**said, place_of(key): own}
 
 
@@ -377,7 +377,7 @@ def _own(entry: Entry, value: Any, values: Mapping[str, Any]) -> tuple[str, Any]
     if "share" in entry and isinstance(own, float) and 0 < own < 1:
         return str(entry["share"]), own
     if entry.get("kind") == "int" and isinstance(own, float):
-        raise _UnsayableValue(f"{key} must be a whole number")
+        raise _UnsayableValue(f"{key} must be an integer")
     return key, ",".join(own) if entry.get("kind") == "commas" and isinstance(own, list) else own
 
 

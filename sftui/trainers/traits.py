@@ -22,13 +22,13 @@ Changes = tuple[tuple[str, Any], ...]
 class Finds(str, Enum):
     """How a trainer finds which tokens are an answer's."""
 
-    SPANS = "who wrote which character of the rendered text"
+    SPANS = "which message each character of the rendered text comes from"
     TAGS = "the {% generation %} tags of the chat template"
     """Behind the prompt alone: a token is trained where both masks say so."""
     DUMMY = "a rendering with a dummy in the answer's place"
     MARKERS = "the markers before questions and answers"
-    SLOTS = "the slots of its own templates"
-    MESSAGES = "the messages, each encoded by itself"
+    SLOTS = "the slots in its own templates"
+    MESSAGES = "the messages, each encoded separately"
     PROMPTS = "the ids of each prompt alone, compared with those of the whole row"
 
     @property
@@ -41,24 +41,22 @@ class Quirk(str, Enum):
     """What a trainer does otherwise than the others, whatever the recipe says; findings and conversions heed it."""
 
     PARSES_JSON_TEXT = "messages or tool arguments that are JSON text are parsed"
-    NAMED_KEYS_ONLY = "it reads only those keys of a message that the config names or that it knows"
-    FLAG_BY_KEY = "the key of a message that says whether it is trained can be set (data.message_keys, `train_flag`)"
+    NAMED_KEYS_ONLY = "it reads only the message keys that the config names or that it knows"
+    FLAG_BY_KEY = "you can choose which message key says whether a message is trained (data.message_keys, `train_flag`)"
     READS_MASK_COLUMNS = "stored ids without labels may have their own mask (completion_mask, assistant_masks)"
     REPEATS_CONTENT = "OpenAI messages whose content is null get the previous message's content"
-    REPLACES_WORDS = "`tool_calls` of a message replace its content"
-    DROPS_TOOL_CALLS = "`tool_calls` of a message do not reach it"
+    REPLACES_WORDS = "a message's `tool_calls` replace its content"
+    DROPS_TOOL_CALLS = "a message's `tool_calls` do not reach it"
     RENDERS_WITHOUT_TEMPLATE = "chats are rendered even if neither tokenizer nor recipe has a template"
-    THINKING_OPTION = (
-        "`enable_thinking` is its own option, which keeps empty thoughts out, not a variable of the template"
-    )
-    BOS_BY_FIRST_ROW = "whether texts get a BOS is decided once, from the first row"
-    ENDS_TEXTS_ALONE = "`tokenize.append_eos` applies only to texts, not to rendered chats"
-    AUTO_TRAINS_ANSWERS = "mask.rule `auto` trains the answers of a chat, and otherwise everything"
+    THINKING_OPTION = "`enable_thinking` is its own option, which keeps empty thoughts out, not a template variable"
+    BOS_BY_FIRST_ROW = "whether text rows get a BOS is decided once, from the first row"
+    ENDS_TEXTS_ALONE = "`tokenize.append_eos` applies only to text rows, not to rendered chats"
+    AUTO_TRAINS_ANSWERS = "mask.rule `auto` trains the answers in chats, and everything in other rows"
     MASKS_END = "the last token of a chat is masked as soon as length.max is set, even if nothing is cut"
     PARQUET_ALONE = (
-        "it reads only Parquet: rows of a JSON file are shown as pandas stores them there, with one type per place"
+        "it reads only Parquet: rows from a JSON file are shown as pandas stores them there, with one type per field"
     )
-    KEEPS_BLANK_CELLS = "empty cells of a CSV file, and words such as NA, stay texts (pandas' na_filter=False)"
+    KEEPS_BLANK_CELLS = "empty cells in a CSV file, and words such as NA, stay text (pandas' na_filter=False)"
     TEMPLATE_BY_SCRIPT = "its config does not name the chat template: the user's script, or the model's folder, sets it"
 
 
@@ -67,17 +65,17 @@ class Effect(str, Enum):
 
     MASKS_OPENED = "masks what the template's generation prompt supplies at the start of an answer"
     TRAINS_END = "trains the special tokens after answers that it names"
-    DROPS_SYSTEM = "leaves the system message out"
-    DROPS_COPIES = "drops rows that become equal"
+    DROPS_SYSTEM = "omits the system message"
+    DROPS_COPIES = "drops rows that become identical"
 
 
 class MessageKind(str, Enum):
     """What a message is to a trainer."""
 
-    PROMPT = "what the model is asked, or told beforehand"
+    PROMPT = "what the model is asked, or told in advance"
     ANSWER = "what the model says"
-    CALL = "a tool call in its own message, which the model also writes"
-    RESULT = "what a tool gave back"
+    CALL = "a tool call in its own message, also written by the model"
+    RESULT = "what a tool returned"
 
 
 _KINDS: Mapping[str, MessageKind] = {

@@ -36,7 +36,7 @@ def parse(text: str, trainer: str) -> Version:
                 break
             raise RecipeError(
                 f"`{text if len(text) <= 40 else text[:40] + '…'}` is not a version of {trainer}",
-                fix=f"give for example {trainer}@1.16",
+                fix=f"use, for example, {trainer}@1.16",
             )
         numbers.append(int(digits))
         if digits != part:
@@ -75,7 +75,7 @@ def unknown_newer(version: Version, known: Sequence[str], trainer: str) -> str |
     if version[: len(top)] <= top[: len(version)]:
         return None
     shown = ".".join(map(str, version))
-    return f"{trainer} {shown} is newer than the rules sftui knows: those of {'.'.join(map(str, top))} are shown"
+    return f"{trainer} {shown} is newer than the rules that sftui has: those of {'.'.join(map(str, top))} are shown"
 
 
 RUNNING = "running"

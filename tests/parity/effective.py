@@ -30,7 +30,7 @@ SAID_BY = {
     "lora_dora": ("dora",),
     "precision": ("bf16", "fp16"),
 }
-"""The neutral settings by which one of these is listed as not carried, where it is not of the same name."""
+"""The neutral settings by which one of these is listed as not exported, where it is not of the same name."""
 ADAM = {
     "adamw_torch": "AdamW",
     "adamw_torch_fused": "AdamW",

@@ -3,7 +3,7 @@ every other trainer, both read by the trainers' own loaders, and what training d
 
 `python tests/parity/export_pairs.py [SOURCE…] [--to TARGET…]` (minutes, on request; the repositories as for
 record_examples.py) prints a line a pair: configs, settings that are alike after both loaders have read their file,
-settings that differ and are listed as not carried, placeholders, settings that differ and are not listed (0), and files
+settings that differ and are listed as such, placeholders, settings that differ and are not listed (0), and files
 at which the target's loader stops though its placeholders are filled in (0). It ends with 1 where a setting differs
 unlisted, or a loader takes a placeholder.
 """
@@ -69,7 +69,7 @@ MISSING = {
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """A config exported to another trainer: its text, the keys and settings that it lists as not carried."""
+    """A config exported to another trainer: its text, the keys and settings that it lists as not exported."""
 
     path: str
     target: str
@@ -119,7 +119,9 @@ def exported(source: str, path: str, text: str, target: str) -> Exported:
     prepared = ExportInput(paths=("data/train.jsonl",), split="train", loading=LINES, config=opened)
     with tempfile.TemporaryDirectory() as folder:
         plan = plan_export(target, folder, recipe, recipe, prepared)
-    keys = [note.removeprefix("not carried: ").split(": ")[0] for note in plan.notes if note.startswith("not carried")]
+    keys = [
+        note.removeprefix("not exported: ").split(": ")[0] for note in plan.notes if note.startswith("not exported")
+    ]
     return Exported(path, target, plan.files[0].content, listed_of(source, keys))
 
 

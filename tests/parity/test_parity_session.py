@@ -58,7 +58,7 @@ def test_pieces_of_a_row_have_no_order() -> None:
     two: Piece = ([2, 3], [2, 3], [])
     assert first_difference(0, [one, two], [two, one]) is None
     fewer = first_difference(0, [one, two], [one])
-    assert fewer is not None and fewer.sentence() == "row 0: the trainer makes 2 pieces, sftui 1"
+    assert fewer is not None and fewer.sentence() == "row 0: the trainer produces 2 pieces, sftui 1"
     longer = first_difference(0, [([1, 2], [1, 2], [])], [([1], [1], [])])
     assert longer is not None and longer.position == 1 and longer.ours == ()
 

@@ -47,7 +47,7 @@ def test_an_event_of_the_audit_costs_at_most_one_painting(view: str | None, pain
 def test_of_a_set_that_was_not_looked_at_nobody_says_that_it_has_no_findings() -> None:
     for answer, words in (
         (AuditReady(7, 1, None, 9, done=True), [" no findings"]),
-        (AuditReady(7, 1, Problem("it is not known which template ms-swift uses")), []),
+        (AuditReady(7, 1, Problem("sftui does not know which template ms-swift uses")), []),
     ):
         state = SimpleNamespace(audited=AuditState().answered(answer))
         here: Any = SimpleNamespace(state=state, panes=SimpleNamespace(figures=FiguresPane()))

@@ -36,7 +36,7 @@ async def test_a_config_is_shown_before_it_is_written(tmp_path: Path, down: int)
         await driven.press("ctrl+u", "ctrl+k", *str(tmp_path), "enter")
         assert not list(tmp_path.iterdir()), driven.said
         if targets("trl@1.16")[down][0].startswith("llamafactory-v1"):
-            assert driven.said.startswith("nothing was written: LLaMA-Factory v1 would stop at this data")
+            assert driven.said.startswith("nothing was written: LLaMA-Factory v1 would stop on this data")
             return
         await driven.press("a")
         assert list(tmp_path.iterdir()) and "wrote" in driven.said, driven.said

@@ -168,7 +168,7 @@ def test_a_table_of_many_keys_or_levels_is_not_written(lower: Lower) -> None:
     with pytest.raises(ExportError, match="more than 10 keys in total"):
         written(many)
     assert lower("sftui.exports.typed_rows.MOST_LEVELS", 9) == 10
-    with pytest.raises(ExportError, match="nested too deeply for it"):
+    with pytest.raises(ExportError, match="nested too deeply for Parquet"):
         written(deep)
 
 

@@ -80,4 +80,4 @@ def test_an_export_says_that_the_trainer_writes_the_day_of_its_run(preset: str) 
         assert losses == ()
     else:
         assert len(losses) == 1 and losses[0].startswith("render.date = '2025-03-05' has no ")
-        assert losses[0].endswith(f"{trainer.title} writes the date of its run")
+        assert losses[0].endswith(f"{trainer.title} inserts the date of its run")

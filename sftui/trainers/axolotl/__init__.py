@@ -25,34 +25,34 @@ class AxolotlOptions(Own):
     type: str | Mapping[str, Any] | None = knob(
         None, "the dataset's type by name, or a mapping that describes it; null: from data.format"
     )
-    ds_type: str | None = knob(None, "the loader of a local file: json, csv, text, …; null: from its extension")
-    field: str | None = knob(None, "the column of plain text; null: `text`")
+    ds_type: str | None = knob(None, "the loader for a local file: json, csv, text, …; null: from its extension")
+    field: str | None = knob(None, "the plain-text column; null: `text`")
     train_on_eos: str | None = knob(None, "where EOS is trained; null: after trained turns", choices=TRAIN_ON)
     train_on_eot: str | None = knob(None, "where eot_tokens are trained; null: same as train_on_eos", choices=TRAIN_ON)
     eot_tokens: tuple[str, ...] | None = knob(None, "tokens that end a turn; null: only EOS")
     drop_system_message: bool = knob(False, "a leading system message is dropped")
-    split_thinking: bool = knob(False, "reasoning inside the content is separated from it")
+    split_thinking: bool = knob(False, "reasoning inside the content is split out of it")
     template_thinking_key: str | None = knob(
-        None, "the key under which the template reads reasoning; null: reasoning_content"
+        None, "the key from which the template reads reasoning; null: reasoning_content"
     )
-    field_thinking: str | None = knob(None, "the message's key for reasoning, which Axolotl ignores")
-    field_tools: str | None = knob(None, "the column of tools, which Axolotl ignores in favour of `tools`")
+    field_thinking: str | None = knob(None, "the message key that holds reasoning, which Axolotl ignores")
+    field_tools: str | None = knob(None, "the column that holds tools; Axolotl ignores it and reads `tools`")
     message_property_mappings: Mapping[str, str] = knob({}, "the template's name → the message's key")
-    chat_template_jinja: str | None = knob(None, "the chat template as text or file, for render.template axolotl/jinja")
+    chat_template_jinja: str | None = knob(None, "the chat template, as text or a file, for axolotl/jinja")
     special_tokens: Mapping[str, Any] = knob({}, "special tokens other than EOS, BOS and pad, by name")
     tokens: tuple[str, ...] = knob((), "tokens added to the vocabulary")
     added_tokens_overrides: Mapping[int, str] = knob({}, "the id of a reserved token → its new text")
     sample_packing_bin_size: int | None = knob(None, "maximum rows in a pack; null: 200")
-    sample_packing_sequentially: bool = knob(False, "rows are packed in the order of the dataset")
-    multipack_real_batches: bool | None = knob(None, "a pack is one row of a batch; null: depends on the attention")
-    curriculum_sampling: bool = knob(False, "rows are trained in the order of the dataset")
+    sample_packing_sequentially: bool = knob(False, "rows are packed in dataset order")
+    multipack_real_batches: bool | None = knob(None, "a pack is one row in a batch; null: depends on the attention")
+    curriculum_sampling: bool = knob(False, "rows are trained in dataset order")
     shuffle_merged_datasets: bool = knob(True, "rows are shuffled once")
-    dataset_exact_deduplication: bool = knob(False, "rows that become equal are dropped")
+    dataset_exact_deduplication: bool = knob(False, "rows that become identical are dropped")
     attn_implementation: str | None = knob(None, "the attention implementation; null: depends on the model type")
-    val_set_size: float | None = knob(None, "rows held out for evaluation: a number of rows, or below 1 a share")
+    val_set_size: float | None = knob(None, "rows held out for evaluation: a number, or a fraction below 1")
     eval_sample_packing: bool | None = knob(None, "whether the held-out rows are packed; null: same as sample_packing")
-    weight: float | None = knob(None, "the share of this dataset's rows to use; null: all of them")
-    seed: int | None = knob(None, "the seed of shuffling and splitting; null: a new one each run")
+    weight: float | None = knob(None, "the fraction of this dataset's rows to use; null: all of them")
+    seed: int | None = knob(None, "the seed for shuffling and splitting; null: a new one each run")
 
 
 def claimed(config: Mapping[str, Any]) -> tuple[str, ...]:

@@ -61,7 +61,7 @@ RULES = KeyRules(
         *unmodelled(UNSUPPORTED, None, False, 0, 0.0, [], {}),
         Remark(
             "default_system_message",
-            "it changes no text: Axolotl's chatml template has none to replace",
+            "it has no effect: Axolotl's chatml template has no default system message to replace",
             anything,
             KeyUse.PASSED,
         ),
@@ -173,7 +173,7 @@ def _streamed_entry(config: Mapping[str, Any], where: str) -> dict[str, Any]:
         raise RecipeError(
             "sftui does not show pretraining_sample_concatenation",
             where=where,
-            why="Axolotl joins the texts of a buffer into sequences before anything else sees them",
+            why="Axolotl concatenates the texts in a buffer into sequences before any other step",
             fix="set it to false, or sample_packing to true",
         )
     entry = {key: first[key] for key in ("path", "name", "split", "data_files") if first.get(key) is not None}
@@ -189,8 +189,8 @@ def _supervised(config: Mapping[str, Any], path: str) -> None:
             raise RecipeError(
                 f"{said} is not supervised fine-tuning",
                 where=path,
-                why="Axolotl prepares preferences, rewards and prompts differently, which sftui does not show",
-                fix="open a config without it",
+                why="Axolotl prepares preference, reward and prompt data differently, and sftui does not show that",
+                fix="remove the key, or open another config",
             )
 
 
@@ -291,8 +291,8 @@ def _more(draft: Draft) -> None:
     if draft.opened is not None and draft.opened.recipe.render.template == template:
         draft.keys[DATASETS, JINJA_TEXT] = named
     if not draft.facts.folder:
-        why = "elsewhere it treats the file's name as the template itself"
-        draft.notes.append(f"start Axolotl in the folder of {TEMPLATE_FILE}: {why}")
+        why = "in any other folder it treats the file name as the template itself"
+        draft.notes.append(f"start Axolotl in the folder that contains {TEMPLATE_FILE}: {why}")
 
 
 def keys_of(recipe: Recipe, preset: Recipe) -> tuple[Keys, Keys, list[str]]:

@@ -24,7 +24,7 @@ from sftui.trainers.remembering import last_asked
 
 PREPARED = ("input_ids", "attention_mask", "labels")
 FROM_VALUE = {"role": "from", "content": "value"}
-NOT_GUESSED = "Axolotl never guesses: a config must say"
+NOT_GUESSED = "Axolotl never guesses: a config must set"
 
 
 def modelled(kind: str) -> bool:
@@ -43,9 +43,9 @@ def detect(rows: Sequence[Row], recipe: Recipe) -> Detection:
             "tokenized",
             {name: name for name in PREPARED},
             given_labels="unshifted",
-            reason="Axolotl: input_ids, attention_mask and labels are taken as prepared",
+            reason="Axolotl: input_ids, attention_mask and labels are used as prepared",
         )
-    kind, reason = settings.type, "Axolotl: the type of the config"
+    kind, reason = settings.type, "Axolotl: the type in the config"
     if not kind:
         kind, settings = _fitting(rows, columns, settings)
         reason = f"{NOT_GUESSED} `type: {kind}`, which fits the columns"
@@ -146,9 +146,9 @@ def _mapping_of(rows: Sequence[Row], column: str, settings: DatasetSettings) -> 
 def _segments(value: Any, where: str) -> Conversation:
     listed: Sequence[Any] = value if isinstance(value, (list, tuple)) else [None]
     if not all(isinstance(one, Mapping) and {"label", "text"} <= set(one) for one in listed):
-        raise ConversationError(f"{STOPS}: `segments` is not a list of label and text", where=where)
+        raise ConversationError(f"{STOPS}: `segments` is not a list of mappings with label and text", where=where)
     if not all(isinstance(one["text"], str) for one in listed):
-        raise ConversationError(f"{STOPS}: the text of a segment is not text", where=where)
+        raise ConversationError(f"{STOPS}: a segment's text is not a string", where=where)
     segments = tuple((one["text"], bool(one["label"])) for one in listed)
     return Conversation(Kind.TEXT, "segments", text="".join(text for text, _ in segments), extra={"segments": segments})
 

@@ -236,12 +236,12 @@ def read_instruct(row: Row, kind: InstructType, where: str) -> Conversation:
             f"{STOPS}: the row has no column `{error.args[0]}`", where=where, fix="name the columns that the type reads"
         ) from error
     except TypeError as error:
-        raise ConversationError(f"{STOPS}: a column does not hold text", where=where, why=str(error)) from error
+        raise ConversationError(f"{STOPS}: a column does not contain text", where=where, why=str(error)) from error
     if response and not isinstance(response, str):
         raise ConversationError(
             f"{STOPS}: the response is not text",
             where=where,
-            why=f"it is a {type(response).__name__}; sftui does not model a cut that removes it again",
+            why=f"it is a {type(response).__name__}; sftui does not model such a row, even if a later cut removes it",
         )
     pieces: list[tuple[str, Part]] = []
     if (system or kind.always_system) and kind.style.system:
@@ -264,12 +264,10 @@ def _filled(template: str, values: Mapping[str, Any]) -> list[tuple[str, Part]]:
             if spec or conversion or name not in values:
                 raise RecipeError(
                     f"the prompt format asks for `{{{name}}}`",
-                    why=f"Axolotl fills in {', '.join(values)} here",
-                    fix="write other braces twice",
+                    why=f"Axolotl fills in only {', '.join(values)} here",
+                    fix="double any other braces",
                 )
             found.append((str(values[name]), Part.CONTENT))
     except ValueError as error:
-        raise RecipeError(
-            "the prompt format cannot be read", why=str(error), fix="write literal braces twice"
-        ) from error
+        raise RecipeError("the prompt format cannot be read", why=str(error), fix="double literal braces") from error
     return found

@@ -89,8 +89,8 @@ class Locator:
         rest = self.ready[after:] if after is not None else []
         if self.spent[0] > WORK:
             raise OverBound(
-                f"Axolotl renders a row again for each of its turns, and {len(self.turns):,} turns are too much work",
-                fix="the row's tokens are known, but its labels are not; Axolotl itself may take the time",
+                f"Axolotl renders a row again for each of its turns, and {len(self.turns):,} turns would take too long",
+                fix="the row's tokens are known, but its labels are not; Axolotl itself may still do it",
             )
         count = before + 1 + len(rest)
 
@@ -257,7 +257,7 @@ def eot_token_ids(
             if len(tokenizer.encode(token)) != 1:
                 raise RecipeError(
                     f"Axolotl rejects the EOT token `{token}`",
-                    why="the tokenizer cuts it into several tokens",
+                    why="the tokenizer splits it into several tokens",
                     fix="add it under tokens, or choose another",
                 )
         if eos in tokens and settings.train_on_eos != settings.train_on_eot:
@@ -350,5 +350,5 @@ def _adjusted(item: Range, places: Sequence[tuple[int, int]]) -> Range | None:
 
 
 def _broken(why: str) -> RecipeError:
-    fix = "store a list of begin_offset, end_offset and train"
+    fix = "store a list of mappings with begin_offset, end_offset and train"
     return RecipeError(STOPS, why=f"its training detail cannot be read: {why}", fix=fix)

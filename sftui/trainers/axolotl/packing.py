@@ -22,11 +22,11 @@ BIN_SIZE = 200
 """sample_packing_bin_size: no more rows than this in one bin."""
 VARLEN: tuple[str, ...] = tuple(RECORD["variable length attention"].split())
 RANDOM = (
-    "Axolotl packs rows in random order, a new one each epoch (RandomSampler); sftui packs them in dataset"
-    " order, as curriculum_sampling does; both drop a last batch that is not full"
+    "Axolotl packs rows in a new random order each epoch (RandomSampler); sftui packs them in dataset"
+    " order, as curriculum_sampling does; both drop an incomplete last batch"
 )
 NUMBERED = (
-    "the attention mask numbers the documents of a pack from 1, as Axolotl does for the model types it lists (llama,"
+    "the attention mask numbers the documents in a pack from 1, as Axolotl does for the model types it lists (llama,"
     " qwen, mistral, phi, gemma …); for others it is all ones, and with flash, flex, sdpa or eager attention there is"
     " none"
 )

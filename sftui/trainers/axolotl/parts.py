@@ -82,15 +82,15 @@ def window(count: int, tokenizer: LoadedTokenizer, recipe: Recipe) -> Ranges:
     """
     size, facts, eos = recipe.length.max, tokenizer.facts, int(has_eos(recipe))
     if size is None:
-        raise RecipeError("Axolotl cannot cut a text without sequence_len", fix="set length.max")
+        raise RecipeError("Axolotl cannot cut text without sequence_len", fix="set length.max")
     kept = cut_by_tokenizer(count - eos, tokenizer, size - 2 + eos)
     if eos and covered(kept) < count - eos:
         text = count - eos - len(facts.front) - len(facts.back)
         raise RecipeError(
-            "sftui does not show a text of several windows",
-            why=f"its {text} tokens exceed the room of sequence_len {size}; tokenizers 0.23.1 keeps only the first"
+            "sftui does not show text that spans several windows",
+            why=f"its {text} tokens do not fit into sequence_len {size}; tokenizers 0.23.1 keeps only the first"
             " window, 0.22.2 and 0.23.3 keep all",
-            fix="cut the text, or set sequence_len higher",
+            fix="shorten the text, or raise sequence_len",
         )
     run = merged([*kept, (count - eos, count)])
     return run if covered(run) >= (LEAST_WINDOW if eos else 1) else ()

@@ -99,5 +99,5 @@ def ineffective(recipe: Recipe) -> tuple[str, ...]:
     thinking = own.field_thinking not in (None, "reasoning_content")
     return (
         "field_tools has no effect: Axolotl does not pass it to its prompter and reads the column `tools`" * tools,
-        "field_thinking has no effect: Axolotl fills message_property_mappings first, which switches it off" * thinking,
+        "field_thinking has no effect: Axolotl fills message_property_mappings first, which disables it" * thinking,
     )

@@ -92,12 +92,12 @@ def padded_for_packing(config: Mapping[str, Any], written: Mapping[str, Any]) ->
 def _checked(key: str, value: Any, where: str) -> Any:
     wanted, number = "", number_of(value)
     if key in NUMBERS and not _is_number(value, whole=True):
-        wanted = "a whole number"
+        wanted = "an integer"
     elif key == "sequence_len" and number < 1:
         why = "Axolotl then drops every row, or cuts it to nothing"
         raise RecipeError(f"`{key}` cannot be {int(number)}", where=where, why=why, fix="give 1 or more")
     elif key in SHARES and not 0 <= number < math.inf:
-        wanted = "a share below 1, or a number of rows"
+        wanted = "a fraction below 1, or a number of rows"
     elif key in SWITCHES and not (isinstance(value, bool) or str(value).lower() in _YES + _NO):
         wanted = "true or false"
     elif key in LISTS and not isinstance(value, list):
@@ -242,7 +242,7 @@ def _written_packing(recipe: Recipe, path: str, value: Any) -> table.Keys | tabl
     if recipe.pack.strategy == "multipack" and recipe.batch.attention == "none":
         return {}
     return {}, (
-        "only pack.strategy multipack with batch.attention none has the effect of pack.isolate = True in Axolotl",
+        "Axolotl has the effect of pack.isolate = True only with pack.strategy multipack and batch.attention none",
     )
 
 
@@ -375,7 +375,7 @@ def _weight(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     share = number_of(weight)
     if not 0 < share <= 1:
         why = "Axolotl's schema rejects it"
-        raise table.odd_value("weight", weight, where, why, "use a share above 0 and up to 1")
+        raise table.odd_value("weight", weight, where, why, "use a fraction above 0 and up to 1")
     return {"own.weight": share} if share < 1 else {}
 
 

@@ -44,6 +44,7 @@ from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, PRETRAIN, REC
 from sftui.trainers.axolotl.templates import message_keys
 from sftui.trainers.axolotl.turns import turns_of
 from sftui.trainers.base import (
+    ESTIMATED,
     ShapedRow,
     Toolbox,
     Trainer,
@@ -56,10 +57,8 @@ from sftui.trainers.pieces import spanned, text_of
 from sftui.trainers.versions import rendering_by
 
 PACKS = "multipack"
-SHUFFLED = (
-    "Axolotl shuffles the rows before training (shuffle_merged_datasets); they are shown in the order of the dataset"
-)
-DEDUPLICATED = "dataset_exact_deduplication drops rows that become equal; sftui shows them all"
+SHUFFLED = "Axolotl shuffles the rows before training (shuffle_merged_datasets); they are shown in dataset order"
+DEDUPLICATED = "dataset_exact_deduplication drops rows that become identical; sftui shows them all"
 NOT_VARIABLES: tuple[str, ...] = tuple(RECORD["not variables"].split())
 """Arguments of apply_chat_template that chat_template_kwargs would set instead of variables of the template."""
 
@@ -217,7 +216,7 @@ class Axolotl(Trainer):
         self, tokens: Tokens, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
         conversation = shaped.conversation
-        notes: tuple[str, ...] = () if rendered.exact else ("who wrote which token is a best effort here",)
+        notes: tuple[str, ...] = () if rendered.exact else (ESTIMATED,)
         everything: Ranges = ((0, len(tokens)),) if len(tokens) else ()
         subject, stored = label_rules.Subject(tokens, rendered, conversation), None
         if conversation.kind is Kind.TOKENS:
@@ -254,8 +253,8 @@ class Axolotl(Trainer):
             kept = parts.completion(rendered, tools.tokenizer, size).kept
         least = recipe.length.min_tokens or 2
         runs = parts.chunks(kept, size, least)
-        short = f"{len(tokens)} tokens: Axolotl drops texts of fewer than {least} (min_sample_len)"
-        notes = (f"sequence_len {size} cuts the text into {len(runs)} rows",) if len(runs) > 1 else ()
+        short = f"{len(tokens)} tokens: Axolotl drops texts with fewer than {least} (min_sample_len)"
+        notes = (f"sequence_len {size} splits the text into {len(runs)} rows",) if len(runs) > 1 else ()
         ranges = tuple(one for run in runs for one in run)
         return label_rules.on_ids(tokens, mask, ranges, None if runs else short, notes)
 
@@ -298,7 +297,7 @@ class Axolotl(Trainer):
 
     def packing_order(self, recipe: Recipe) -> str:
         if _sequentially(recipe):
-            return "one after the other, in the order of the dataset"
+            return "one after the other, in dataset order"
         return super().packing_order(recipe)  # that Axolotl takes a random one is among its notes
 
     def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
@@ -334,7 +333,7 @@ def _template(conversation: Conversation, recipe: Recipe, tools: Toolbox) -> Cha
     if len(tools.templates) > 1 and recipe.render.template == "tokenizer":
         raise TemplateError(
             "Axolotl cannot use this tokenizer's chat template",
-            why="it has several named ones",
+            why="it has several named templates",
             fix="set chat_template to one of Axolotl's own, or to jinja",
         )
     return pick_template(conversation, tools)
@@ -380,7 +379,7 @@ def _kept(labels: Labels, recipe: Recipe) -> Labels:
     length, kept, dropped = recipe.length, labels.kept, None
     count, least = covered(kept), length.min_tokens or 2
     if count < least:
-        dropped = f"{count} tokens: Axolotl drops rows of fewer than {least} (min_sample_len)"
+        dropped = f"{count} tokens: Axolotl drops rows with fewer than {least} (min_sample_len)"
     elif length.max is not None and count > length.max:
         if length.over == "drop":
             over = f"{count} tokens, more than sequence_len {length.max}"
@@ -407,8 +406,8 @@ def _sampled(own: AxolotlOptions) -> str:
     A config that names no seed leaves it None: schemas/validation.py set_default_seed runs where the key is written.
     """
     drawn = "without a seed, so it differs in each run" if own.seed is None else f"with seed {own.seed}"
-    share = f"Axolotl takes {own.weight:.4g} of the rows (weight), rounded down and at least one"
-    return f"{share}, from a shuffle {drawn}; sftui shows them all"
+    share = f"Axolotl takes {own.weight:.4g} of the rows (weight), rounded down, but at least one"
+    return f"{share}, after a shuffle {drawn}; sftui shows all rows"
 
 
 def _pretrains(recipe: Recipe) -> bool:
@@ -419,5 +418,5 @@ def _pretrains(recipe: Recipe) -> bool:
 def _windowed(tokens: Tokens, mask: label_rules.Drawn, recipe: Recipe, tools: Toolbox) -> Labels:
     """A text of a pretraining_dataset, trained whole."""
     kept = parts.window(len(tokens), tools.tokenizer, recipe)
-    dropped = None if kept else f"{len(tokens)} tokens: Axolotl drops texts of fewer than {parts.LEAST_WINDOW}"
+    dropped = None if kept else f"{len(tokens)} tokens: Axolotl drops texts with fewer than {parts.LEAST_WINDOW}"
     return label_rules.on_ids(tokens, mask, kept, dropped)

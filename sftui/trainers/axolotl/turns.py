@@ -89,7 +89,7 @@ def _messages(value: Any, column: str, where: str) -> Sequence[Mapping[str, Any]
     if isinstance(value, str):
         value = _json(value, f"`{column}`", where)
     if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
-        raise _stop(f"`{column}` is not a list of messages", where, "Axolotl wants a list of mappings or its JSON text")
+        raise _stop(f"`{column}` is not a list of messages", where, "Axolotl expects a list of mappings, or its JSON")
     if not value:
         raise _stop(f"`{column}` is empty", where, "IndexError at its first message")
     return value
@@ -115,7 +115,7 @@ def _transformed(
     if isinstance(turn.get("role"), str):
         turn["role"] = settings.roles.get(turn["role"], turn["role"])
     if settings.own.split_thinking and "role" not in turn:
-        raise _stop("the message has no role", where, "split_thinking looks at it: KeyError 'role'")
+        raise _stop("the message has no role", where, "split_thinking reads it: KeyError 'role'")
     if settings.own.split_thinking and turn["role"] == "assistant":
         content = turn.get("content")
         if isinstance(content, str):
@@ -192,8 +192,8 @@ def _json(text: str, what: str, where: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise _stop(f"{what} cannot be read", where, "it is text that is not JSON") from error
+        raise _stop(f"{what} cannot be read", where, "it is text, but not valid JSON") from error
 
 
 def _stop(what: str, where: str, why: str) -> ConversationError:
-    return ConversationError(f"{STOPS}: {what}", where=where, why=why, fix="correct or remove the row")
+    return ConversationError(f"{STOPS}: {what}", where=where, why=why, fix="fix or remove the row")

@@ -30,7 +30,7 @@ def prepared(tokenizer: LoadedTokenizer, recipe: Recipe) -> LoadedTokenizer:
     special = {name: token for name, token in said if token is not None}
     more = special.pop("additional_special_tokens", [])
     if isinstance(more, str) or not isinstance(more, Sequence):
-        raise RecipeError("additional_special_tokens must be a list of tokens", fix="write it as in Axolotl's config")
+        raise RecipeError("additional_special_tokens must be a list of tokens", fix="write it as in an Axolotl config")
     unknown = sorted(set(special) - set(NAMED))
     if unknown:
         raise RecipeError(

@@ -47,7 +47,7 @@ class HfTrainer(Trainer):
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
         if recipe.loss.weights == "none":
             return ()
-        return ("loss weights are for your own loss: transformers' models compute theirs from the labels alone",)
+        return ("loss weights are for your own loss: transformers models compute theirs from the labels alone",)
 
     def trained_roles(self, recipe: Recipe) -> tuple[str, ...]:
         return recipe.mask.roles if recipe.mask.rule in ("assistant", "turn_full") else ()

@@ -16,23 +16,23 @@ class LlamaFactoryOptions(Own):
 
     tool_format: str | None = knob(None, "how tools are written; null: from the template")
     max_samples: int | None = knob(None, "only the first N rows are trained")
-    preprocessing_num_workers: int | None = knob(None, "processes that convert the rows; null: one")
+    preprocessing_num_workers: int | None = knob(None, "number of processes that convert rows; null: 1")
     ignore_pad_token_for_loss: bool = knob(True, "padding is masked")
     add_tokens: str | None = knob(None, "tokens added to the vocabulary, separated by commas")
     add_special_tokens: str | None = knob(None, "special tokens added to the vocabulary, separated by commas")
-    val_size: float | None = knob(None, "rows set aside for evaluation: a number of rows, or below 1 a share")
+    val_size: float | None = knob(None, "rows set aside for evaluation: a number, or a fraction below 1")
     seed: int | None = knob(None, "the seed for drawing them; null: 42")
     stage: str = knob(
         "sft",
         "what is trained",
-        choices={"sft": "the answers selected by mask.rule", "pt": "whole texts, as in pre-training"},
+        choices={"sft": "the answers selected by mask.rule", "pt": "the whole text, as in pre-training"},
     )
     packing: bool | None = knob(None, "with stage pt: the value of `packing`")
-    add_bos_token: bool | None = knob(None, "with stage pt: whether the slow tokenizer writes a BOS")
+    add_bos_token: bool | None = knob(None, "with stage pt: whether the slow tokenizer adds a BOS")
     formatting: str | None = knob(
         None,
-        "the rules for reading chats; null: from data.format",
-        choices={"openai": "by the rules of `formatting: openai`, its own for tools and the system text"},
+        "how chats are read; null: from data.format",
+        choices={"openai": "as with `formatting: openai`, which treats tools and the system text differently"},
     )
 
 

@@ -222,7 +222,7 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
     recipe = table.read_into(with_arguments(preset), TABLE, config, path)
     names = _names(config.get("dataset"))
     if not names:
-        why, fix = "LLaMA-Factory requires one for training", "set dataset to names of dataset_info.json"
+        why, fix = "LLaMA-Factory requires one for training", "set dataset to names from dataset_info.json"
         raise RecipeError("the config names no dataset", where=path, why=why, fix=fix)
     references = []
     folder = config.get("dataset_dir", "data")
@@ -268,7 +268,7 @@ def read_info(folder: Any, where: str) -> Mapping[str, Any]:
         fix = "start sftui where you start llamafactory-cli, or give an absolute dataset_dir"
         raise RecipeError(f"cannot open {file}", where=where, why=why, fix=fix) from error
     except ValueError as error:
-        raise RecipeError(f"{file} is not valid JSON", where=where, why=str(error), fix="correct the file") from error
+        raise RecipeError(f"{file} is not valid JSON", where=where, why=str(error), fix="fix the file") from error
     if not isinstance(value, Mapping):
         raise RecipeError(f"{file} is not a mapping of datasets", where=where)
     return value
@@ -280,20 +280,20 @@ def _problems(config: table.Config, known: KnownKeys) -> Iterator[Problem]:
     strange = [str(key) for key in config if str(key) not in known.config]
     stops = f"`llamafactory-cli train` stops at {', '.join(f'`{key}`' for key in strange[:3])}"
     if "compute_environment" in config or "distributed_type" in config:
-        yield Problem("this is a config of `accelerate launch`", stops, "open the config it launches")
+        yield Problem("this is a config for `accelerate launch`", stops, "open the config it launches")
     if "model_name_or_path" not in config and ("train_dataset" in config or "model" in config):
-        what = "this is a config of LLaMA-Factory's v1 engine (USE_V1=1)"
+        what = "this is a config for LLaMA-Factory's v1 engine (USE_V1=1)"
         yield Problem(what, f"without it {stops}", "open it with --trainer llamafactory-v1")
     if config and len(strange) == len(config):
-        yield Problem("none of its keys is LLaMA-Factory's", stops, "open a training config")
+        yield Problem("none of its keys belongs to LLaMA-Factory", stops, "open a training config")
     stage = config.get("stage", "sft")
     if not config.get("dataset") and not config.get("do_train") and stage in ("sft", STAGE):
-        use = "it has no do_train either, as configs for chat and api do"
+        use = "it has no do_train either, like configs for chat and api"
         if config.get("export_dir") or config.get("eval_dataset"):
             use = "it merges a model (export_dir)" if config.get("export_dir") else "it predicts on eval_dataset"
         yield Problem("the config names no dataset and trains on nothing", use, "open a config with a dataset")
     if stage not in ("sft", STAGE):
-        why = f"it trains on {STAGES.get(str(stage), 'other data')}; sftui knows the stages sft and pt"
+        why = f"it trains on {STAGES.get(str(stage), 'other data')}; sftui supports the stages sft and pt"
         yield Problem(f"stage `{stage}` is not supervised fine-tuning", why, "open a config with stage: sft")
     for key in ("neat_packing", "train_on_prompt", "mask_history"):
         if stage == STAGE and config.get(key):
@@ -365,14 +365,14 @@ def _entry_problems(entry: Mapping[str, Any], where: str) -> Iterator[Problem]:
         if entry.get(key) is not None and not isinstance(entry[key], Mapping):
             raise wrong_value(key, entry[key], "a mapping of names", where)
     if isinstance(tags, Mapping) and formatting != "alpaca" and not all(map(tags.get, MESSAGE_TAGS)):
-        why = "giving tags clears the other tags"
-        yield Problem("the tags name no role_tag or no content_tag", why, "add them to the tags")
+        why = "setting `tags` clears those that it does not name"
+        yield Problem("the tags lack a role_tag or a content_tag", why, "add them to the tags")
     if "hf_hub_url" in entry:
         return
     for key, place in ELSEWHERE.items():
         if key in entry:
             what = f"the dataset comes from {place} ({key})"
-            yield Problem(what, "sftui does not read from there", "download it and name it as file_name")
+            yield Problem(what, "sftui does not read from there", "download it and set file_name to it")
     if not entry.get("file_name"):
         yield Problem("the entry names no file", fix="set file_name or hf_hub_url")
 
@@ -401,7 +401,7 @@ def _entry_note(name: str, key: str, value: Any) -> KeyNote:
     if key == "folder" and value is not None:
         return KeyNote(path, value, KeyUse.UNSUPPORTED, "a folder inside a Hub dataset")
     if key == "columns" and isinstance(value, Mapping) and any(value.get(media) for media in MEDIA):
-        return KeyNote(path, value, KeyUse.UNSUPPORTED, "sftui does not model images, videos or audios")
+        return KeyNote(path, value, KeyUse.UNSUPPORTED, "sftui does not model images, video or audio")
     if key in ENTRY_KEYS:
         return KeyNote(path, value, KeyUse.USED)
     return KeyNote(path, value, KeyUse.UNKNOWN, f"LLaMA-Factory never reads it{hint(key, sorted(ENTRY_KEYS))}")

@@ -283,9 +283,9 @@ def _refuse_media(contents: Sequence[str], template: SlotTemplate) -> None:
     for place in MEDIA:
         if any(place in content for content in contents):
             raise TemplateError(
-                f"the row contains {place} but no such file",
-                why=f"under the template {template.name} LLaMA-Factory counts them, and stops: they do not match",
-                fix=f"write {place} differently, or use the template of a text model",
+                f"the row contains {place} placeholders but lists no matching file",
+                why=f"with the template {template.name} LLaMA-Factory compares their numbers, and stops",
+                fix=f"write {place} differently, or use a text-only model's template",
             )
 
 

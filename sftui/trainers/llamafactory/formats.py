@@ -48,10 +48,10 @@ DROPPED = "llamafactory_dropped"
 UNEVEN_HISTORY = (
     "the history has objects with different keys from row to row: LLaMA-Factory's datasets (4.0) gives all rows"
     " of a JSON file the same keys in the same order, and LLaMA-Factory trains on their names; sftui uses those"
-    " of the first rows (write the history as pairs of texts)"
+    " of the first rows (write the history as pairs of strings)"
 )
 UNEVEN = (
-    "tools or tool calls kept as objects have different keys from row to row: LLaMA-Factory's datasets (4.0)"
+    "tools or tool calls stored as objects have different keys from row to row: LLaMA-Factory's datasets (4.0)"
     " gives all rows of a JSON file the same keys, null where a row has none, and writes them; sftui uses those"
     " of the first rows (keep tools and arguments as JSON text)"
 )
@@ -82,7 +82,7 @@ def detect(rows: Sequence[Row], data: Data, *, openai: bool) -> Detection:
     else:
         return refusal(
             f"LLaMA-Factory has no formatting for `{data.format}` rows",
-            "it knows alpaca, sharegpt and openai",
+            "it supports alpaca, sharegpt and openai",
             "set data.format to alpaca, sharegpt or messages",
         )
     if found.refused is not None:
@@ -121,7 +121,7 @@ def _absent_keys(samples: Sequence[Mapping[str, Any]], found: Detection) -> Dete
             return refusal(
                 f"no message has `{theirs}`: LLaMA-Factory raises KeyError: '{theirs}'",
                 f"they have {others}",
-                f"name the key of the {ours} as tags.{ours}_tag in dataset_info.json",
+                f"name the {ours} key as tags.{ours}_tag in dataset_info.json",
             )
     return None
 
@@ -136,7 +136,7 @@ def unless_late(rows: Sequence[Row], found: Detection, most: int | None) -> Dete
             return refusal(
                 f"LLaMA-Factory stops: none of the first {first:,} rows has `{part}`",
                 "it converts 1,000 rows at a time (TypeError: Couldn't cast array of type string to null)",
-                f'give the first row `"{part}": ""`',
+                f'add `"{part}": ""` to the first row',
             )
     return found
 
@@ -231,8 +231,8 @@ def convert(row: Row, detected: Detection, *, openai: bool) -> Conversation:
     role_key, content_key = detected.message_keys.get("role"), detected.message_keys.get("content")
     if role_key is None or content_key is None:
         raise ConversationError(
-            "the tags of the dataset_info.json entry name no role_tag or no content_tag",
-            why="giving tags clears the other tags",
+            "the tags in the dataset_info.json entry lack a role_tag or a content_tag",
+            why="setting `tags` clears those that it does not name",
             fix="add them",
         )
     origin = fields.get("system", "")
@@ -249,7 +249,7 @@ def convert(row: Row, detected: Detection, *, openai: bool) -> Conversation:
         wanted = _with_thinking(system, tools)
         if wanted != system and not system:
             origin = "formatting: openai"
-        notes = ("formatting: openai writes into the system text for every model",) if wanted != system else ()
+        notes = ("formatting: openai adds to the system text for every model",) if wanted != system else ()
         return replace(_conversation(detected.format, messages, _system(wanted, origin), tools, why), notes=notes)
     messages, why = _sharegpt(numbered, tags)
     return _conversation(detected.format, messages, _system(system, origin), tools, why)
@@ -307,13 +307,13 @@ def _alpaca(data: Mapping[str, Any], fields: Mapping[str, str]) -> tuple[list[Me
     for number, pair in enumerate(history if isinstance(history, list) else ()):
         # `for old_prompt, old_response in history`: whatever gives two things, a mapping the names of its keys
         if not isinstance(pair, (list, tuple, str, Mapping)) or len(pair) != 2:
-            raise stop(ConversationError, f"history[{number}] is not a pair of a question and an answer")
+            raise stop(ConversationError, f"history[{number}] is not a [question, answer] pair")
         origin = f"{fields['history']}[{number}]"
         messages += [_message(role, text, origin) for role, text in zip(("user", "assistant"), pair)]
     named = [fields[name] for name in ("instruction", "input") if name in fields and data.get(fields[name])]
     texts = [data[name] for name in named]
     if not all(isinstance(text, str) for text in texts):
-        raise stop(ConversationError, "the prompt or query is not text", fix="correct the row")
+        raise stop(ConversationError, "the prompt or query is not text", fix="fix the row")
     messages.append(_message("user", "\n".join(texts), " + ".join(named)))
     answer = data.get(fields["output"]) if "output" in fields else None
     if not isinstance(answer, str):
@@ -350,7 +350,7 @@ def _openai(turns: Numbered, tags: Mapping[str, str | None]) -> tuple[list[Messa
         if role in (tags["assistant"], tags["function"]) and calls:
             listed = calls if isinstance(calls, list) else [None]
             if not all(isinstance(call, Mapping) and "function" in call for call in listed):
-                raise stop(ConversationError, f"the tool_calls of {origin} are not a list of functions")
+                raise stop(ConversationError, f"the tool_calls in {origin} are not a list of functions")
             content, role = _json([call["function"] for call in calls], "tool_calls"), tags["function"]
         if role == tags["observation"]:
             results.append((origin, content))
@@ -358,7 +358,7 @@ def _openai(turns: Numbered, tags: Mapping[str, str | None]) -> tuple[list[Messa
         if results:
             empty = next((where for where, text in results if not isinstance(text, str)), None)
             if empty is not None:
-                raise stop(ConversationError, f"the content of {empty} is not text", ": it joins the results of tools")
+                raise stop(ConversationError, f"the content of {empty} is not text", ": it joins tool results")
             joined = "\n</tool_response>\n<tool_response>\n".join(text for _, text in results)
             messages.append(_message("observation", joined, results[0][0]))
             results = []
@@ -367,7 +367,7 @@ def _openai(turns: Numbered, tags: Mapping[str, str | None]) -> tuple[list[Messa
                 ConversationError,
                 f"{origin} has the role `{role}`",
                 f" with KeyError '{role}'",
-                fix="name the role in the tags of dataset_info.json",
+                fix="name the role under `tags` in dataset_info.json",
             )
         messages.append(_message(mapping[role], content, origin))
     for number, message in enumerate(messages):

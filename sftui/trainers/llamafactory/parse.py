@@ -58,7 +58,7 @@ def parse(templates: Mapping[str, ChatTemplate], special_tokens: Mapping[str, An
             raise TemplateError(
                 f"LLaMA-Factory cannot parse the tokenizer's chat template: no content is left of a {name} message",
                 why="template is null",
-                fix="name a template of LLaMA-Factory",
+                fix="name one of LLaMA-Factory's templates",
             )
     return SlotTemplate(
         name="parsed",

@@ -26,7 +26,7 @@ def stop(
     kind: type[ErrorT],
     what: str,
     rest: str = " at such a row",
-    fix: str = "correct or remove the row",
+    fix: str = "fix or remove the row",
     where: str = "",
 ) -> ErrorT:
     """The error for a row at which LLaMA-Factory stops; `rest` is what it says there, or where that is."""

@@ -81,7 +81,7 @@ def _written(text: str, name: str) -> str:
     try:
         return _CALLS[name](calls)
     except (TypeError, AttributeError, ValueError, IndexError) as error:
-        what, fix = "the function call cannot be written", "correct or remove the row, or set another tool_format"
+        what, fix = "the function call cannot be written", "fix or remove the row, or set another tool_format"
         raise _unwritten(what, name, error, fix) from error
 
 

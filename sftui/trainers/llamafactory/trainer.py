@@ -82,7 +82,8 @@ class LlamaFactory(Trainer):
     def preset(self, version: str | None = None) -> Recipe:
         recipe = super().preset(version)
         if versions.since(recipe, (1,)):
-            what, fix = f"{self.title} {version} is not out", "use llamafactory-v1 for its v1 engine (USE_V1=1)"
+            fix = "use llamafactory-v1 for its v1 engine (USE_V1=1)"
+            what = f"{self.title} {version} is not yet released"
             raise RecipeError(what, fix=fix)
         return recipe
 
@@ -98,7 +99,7 @@ class LlamaFactory(Trainer):
             media = " and ".join(word if word == "audio" else f"{word}s" for word in named.media)
             found.append(
                 f"the template {named.name} is for a model that takes {media}: if its folder has no processor,"
-                " LLaMA-Factory stops at the first row; what is shown applies to rows of text"
+                " LLaMA-Factory stops at the first row; what is shown applies to text-only rows"
             )
         held = self.held_out(recipe)
         if held is not None:
@@ -141,7 +142,7 @@ class LlamaFactory(Trainer):
         if pretrain.is_pretraining(recipe):
             conversation = pretrain.as_text(conversation)
         if most is not None and row.index >= most:
-            why = f"max_samples {most}: LLaMA-Factory does not read rows after it"
+            why = f"max_samples {most}: LLaMA-Factory reads no further rows"
             return replace(conversation, extra={formats.DROPPED: why})
         return conversation
 
@@ -221,7 +222,7 @@ class LlamaFactory(Trainer):
             conversation.messages, conversation.tools, lambda: day_of(recipe) or self.today(), spans=spans
         )
         if conversation.tools and writer.template.tools_format == "llama3":
-            return replace(rendered, notes=("the tool format llama3 writes the date of preparation",))
+            return replace(rendered, notes=("the tool format llama3 inserts the preparation date",))
         return rendered
 
     def texts(
@@ -291,7 +292,7 @@ class LlamaFactory(Trainer):
             return pretrain.pack(examples, less, recipe, tools.tokenizer)
         if size is None or recipe.pack.strategy not in ("knapsack", "neat"):
             raise RecipeError(
-                "LLaMA-Factory packs by knapsack into cutoff_len tokens",
+                "LLaMA-Factory packs rows by knapsack into sequences of cutoff_len tokens",
                 fix="set length.max, and pack.strategy to knapsack or neat",
             )
         pad_id, _ = pad_token_id(recipe, tools)
@@ -436,7 +437,7 @@ def with_tokens(tokenizer: LoadedTokenizer, words: Sequence[str], *, special: bo
                 f"`{missing[0]}` cannot be added to this tokenizer",
                 where=tokenizer.facts.name,
                 why="it has no fast version",
-                fix="choose a template whose stop words it knows",
+                fix="choose a template whose stop words are in its vocabulary",
             )
         return tokenizer
     known = {token.content: token for token in engine.backend.get_added_tokens_decoder().values()}

@@ -77,7 +77,7 @@ KEYS = table.keys_read(TABLE)
 
 UNSUPPORTED = {
     "trust_remote_code": "sftui runs no code from a tokenizer's folder",
-    "model_class": "`cls` and `other` are for other models than language models",
+    "model_class": "`cls` and `other` are for models other than language models",
 }
 """Keys about data that sftui does not model, and why, where they are set to something."""
 RULES = KeyRules(
@@ -108,7 +108,7 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
             f"{TITLE} needs one for training",
             "set train_dataset to a file of rows, or to a YAML that lists datasets",
         )
-        raise RecipeError("the config names no train_dataset", where=path, why=why, fix=fix)
+        raise RecipeError("the config has no train_dataset", where=path, why=why, fix=fix)
     entries = entries_of(wanted, path)
     references = [_reference(name, entry, recipe, f"{wanted}: `{name}`") for name, entry in entries.items()]
     if wanted.endswith(".yaml"):
@@ -144,9 +144,9 @@ def _problems(config: table.Config, known: KnownKeys) -> Iterator[Problem]:
     """What the engine refuses, and configs that are for something else."""
     strange = [str(key) for key in config if known.config and str(key) not in known.config]
     if config and len(strange) == len(config):
-        yield Problem(f"none of its keys is {TITLE}'s", fix="open a training config of the v1 engine")
+        yield Problem(f"none of its keys belongs to {TITLE}", fix="open a training config for the v1 engine")
     if "model_name_or_path" in config and "train_dataset" not in config:
-        yield Problem("this is a config of LLaMA-Factory's usual engine (0.9)", fix="open it without --trainer")
+        yield Problem("this is a config for LLaMA-Factory's main engine (0.9)", fix="open it without --trainer")
     peft = config.get("peft_config")
     if isinstance(peft, Mapping) and peft.get("export_dir") and "train_dataset" not in config:
         yield Problem("the config trains on nothing: it merges a model (export_dir)")
@@ -188,8 +188,8 @@ def _entry_problems(entry: Mapping[str, Any], path: str) -> Iterator[Problem]:
         yield Problem("the entry names no path", fix="set path")
     converter, source = entry.get("converter"), entry.get("source", "hf_hub")
     if converter == "pair":
-        why = "they are for `llamafactory-cli dpo`; sftui knows supervised fine-tuning"
-        yield Problem("the dataset contains pairs of answers (converter pair)", why, "open another dataset")
+        why = "they are for `llamafactory-cli dpo`; sftui supports only supervised fine-tuning"
+        yield Problem("the dataset contains preference pairs (converter pair)", why, "open another dataset")
     if converter is not None and (not isinstance(converter, str) or converter not in CONVERTERS):
         fix = f"set converter to {', '.join(CONVERTERS)}, or leave it out"
         yield Problem(f"Plugin {converter!r} is not registered under DataConverterPlugin.", fix=fix)
@@ -241,7 +241,9 @@ def _changes(draft: Draft, opened: OpenedConfig, changes: table.Keys) -> table.K
         elif moved and not draft.files:
             changes = {**changes, ("train_dataset",): moved}
         if not draft.files and other:
-            draft.notes.append("train_dataset names the rows themselves: name a YAML with `converter` to read them so")
+            draft.notes.append(
+                "train_dataset names the rows; to read them this way, name a YAML with `converter` there"
+            )
     needed = {place: value for place, value in _needed(recipe).items() if not _has(said, place[0], value)}
     return {**changes, **needed}
 

@@ -72,26 +72,26 @@ def detect(rows: Sequence[Row], data: Data) -> Detection:
     kind = data.format if data.format != "auto" else _guess(samples[0], columns)
     if kind not in FIELDS:
         if kind:
-            why = "it has alpaca and sharegpt, and reads its own samples without one"
+            why = "it has alpaca and sharegpt, and reads its native format without one"
             fix = "set data.format to messages, alpaca or sharegpt"
             return refusal(f"{TITLE} has no converter for `{data.format}` rows", why, fix)
         shown = ", ".join(visible(str(name)) for name in columns[:6])
         why = "its converters read `instruction`, `input`, `output` or `conversations`; `messages` need none"
         why += f"; the columns are {shown}"
-        return refusal(f"{TITLE} needs other columns", why, "write the rows in this shape")
+        return refusal(f"{TITLE} needs different columns", why, "rename the columns accordingly")
     pairs = next((name for name in ("chosen_messages", "chosen") if name in columns), None)
     if kind == "messages" and "messages" not in columns:
-        why = f"it contains pairs of answers (`{pairs}`)" if pairs else "the column `messages` is missing"
-        return refusal(f"{TITLE} makes no samples of these rows for `sft`", why, "")
+        why = f"it contains preference pairs (`{pairs}`)" if pairs else "the column `messages` is missing"
+        return refusal(f"{TITLE} builds no `sft` samples from these rows", why, "")
     if kind == "messages" and _all_text(samples):
         return refusal(
             f"the content of a message is text, not a list of parts: {TITLE} raises TypeError: string indices must be"
             " integers, not 'str'",
-            fix='write contents as [{"type": "text", "value": …}], or rows as the converters alpaca and sharegpt read',
+            fix='write content as [{"type": "text", "value": …}], or write the rows in alpaca or sharegpt format',
         )
     beside = "system" if kind == "alpaca" else "tools"
     fields = {**FIELDS[kind], beside: beside}
-    read_by = "its own samples, no converter" if kind == "messages" else f"converter {kind}"
+    read_by = "its native format, no converter" if kind == "messages" else f"converter {kind}"
     return Detection(
         kind,
         {ours: theirs for ours, theirs in fields.items() if theirs in columns},
@@ -137,7 +137,7 @@ def convert(row: Row, detected: Detection) -> Conversation:
     seen = messages[: sample.cuts[-1]] if sample.cuts else messages
     shown = tuple(_shown(message, f"{column}[{i}]" if column else "") for i, message in enumerate(seen))
     if len(seen) < len(messages):
-        notes.append(f"{many(len(messages) - len(seen), 'message')} after the last trained answer: in no sample")
+        notes.append(f"{many(len(messages) - len(seen), 'message')} after the last trained answer: not in any sample")
     return Conversation(
         Kind.CHAT, detected.format, shown, tools=_listed(tools), extra={SAMPLE: sample}, notes=tuple(notes)
     )
@@ -174,14 +174,14 @@ def _sharegpt(data: Mapping[str, Any], notes: list[str]) -> tuple[tuple[Any, ...
             raise _stop(f"conversations[{number}] has no `from` or no `value`")
         tag, value = turn["from"], turn["value"]
         if isinstance(tag, (list, dict)):
-            raise _stop(f"conversations[{number}] is from {type_word(tag)}")
+            raise _stop(f"conversations[{number}] has {type_word(tag)} as `from`")
         if not isinstance(tag, str) or tag not in ROLES:
             shown = visible(clip(str(tag), 40))
             notes.append(f"conversations[{number}] is dropped: {TITLE} has no role `{shown}`")
         elif tag == "function_call":
-            calls = _json(value, f"the call in conversations[{number}]")
+            calls = _json(value, f"the tool call in conversations[{number}]")
             if calls is None:
-                notes.append(f"conversations[{number}] is dropped: the call is not JSON")
+                notes.append(f"conversations[{number}] is dropped: the tool call is not JSON")
                 continue
             listed = calls[0] if isinstance(calls[0], list) else calls
             parts = [{"type": "tool_call", "value": json.dumps(call)} for call in listed]
@@ -267,8 +267,9 @@ def _cuts(messages: Sequence[Any]) -> tuple[int, ...]:
             continue
         weight = message.get("loss_weight", 1.0)
         if not isinstance(weight, (int, float)):
-            held = "is null, as where other messages of the file have one" if weight is None else "is not a number"
-            raise _stop(f"the loss_weight of messages[{number}] {held}", "give every answer a number")
+            absent = "is null, as happens when other messages in the file have one"
+            held = absent if weight is None else "is not a number"
+            raise _stop(f"the loss_weight of messages[{number}] {held}", "set a number for every answer")
         if weight > LEAST:
             found.append(number + 1)
     return tuple(found)

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from sftui.trainers.base import Toolbox
 
 BREAK = "\u200b"
-ESCAPED = "special tokens in the texts are broken up with U+200B, so they do not become special tokens"
-MEDIA = "images, videos and audio are left out: without a processor no template gets them"
+ESCAPED = "special tokens in the text are broken up with U+200B, so they are encoded as ordinary text"
+MEDIA = "images, videos and audio are left out: without a processor, templates do not receive them"
 _TEXTS, _MEDIA = ("text", "reasoning"), ("image_url", "video_url", "audio_url")
 
 
@@ -51,8 +51,8 @@ def rendered(
     for length in sample.lengths:
         ready += [writer.message(one, len(ready) + i) for i, one in enumerate(sample.messages[len(ready) : length])]
         if not ready or ready[-1]["role"] != "assistant":
-            why = "no answer in the row is trained; otherwise the row would end at the last one"
-            raise stop("the last message is not the assistant's", why)
+            why = "no answer in the row is trained; if one were, the row would end at the last of them"
+            raise stop("the last message is not from the assistant", why)
         kwargs, messages = {"enable_thinking": bool(ready[-1].get("reasoning_content"))}, tuple(map(Message, ready))
         one = Conversation(Kind.CHAT, conversation.format, messages, tools=given, template_kwargs=kwargs)
         special = tools.special_tokens
@@ -116,14 +116,14 @@ class _SampleWriter:
         calls: list[dict[str, Any]] = []
         for part in content:
             if not isinstance(part, Mapping) or "type" not in part:
-                raise stop(f"a part of {where} has no type")
+                raise stop(f"a part in {where} has no type")
             kind = part["type"]
             if kind in (*_TEXTS, "tool_call") and "value" not in part:
-                raise stop(f"a part of {where} has no value")
+                raise stop(f"a part in {where} has no value")
             if kind in _TEXTS:
                 value = part["value"]
                 if not isinstance(value, str):
-                    raise stop(f"the {kind} of {where} is {type_word(value)}, not text")
+                    raise stop(f"the {kind} in {where} is {type_word(value)}, not text")
                 said[kind] += self._broken_up(value)
             elif kind == "tool_call":
                 calls.append(self._call(part["value"], where))
@@ -141,9 +141,9 @@ class _SampleWriter:
             call = json.loads(value)
         except (ValueError, TypeError, RecursionError):
             shown = visible(clip(str(value), 40))
-            raise stop(f"a call of {where} is not JSON: {shown}") from None
+            raise stop(f"a tool call in {where} is not JSON: {shown}") from None
         if not isinstance(call, dict) or not {"name", "arguments"} <= call.keys():
-            raise stop(f"a call of {where} is not an object with `name` and `arguments`")
+            raise stop(f"a tool call in {where} is not an object with `name` and `arguments`")
         arguments = call["arguments"]
         if isinstance(arguments, dict):
             arguments = {key: self._broken_up(one) if isinstance(one, str) else one for key, one in arguments.items()}
@@ -158,7 +158,7 @@ class _SampleWriter:
             if special in broken:
                 broken = broken.replace(special, special[0] + BREAK + special[1:])
         if not self._tokenizer.special_ids.isdisjoint(self._tokenizer.ids(broken)):
-            raise stop("a special token in a text cannot be broken up", "the tokenizer still recognises one")
+            raise stop("a special token in the text cannot be broken up", "the tokenizer still recognises one")
         self.notes.append(ESCAPED)
         return broken
 

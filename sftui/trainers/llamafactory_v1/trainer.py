@@ -35,7 +35,15 @@ from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Loss, Mask, Recipe, Render, Tokenize
 from sftui.runs import joined, together
 from sftui.tokens import ToEncode, texts_of, tokenize
-from sftui.trainers.base import InlineTemplateTrainer, MessagesTarget, ShapedRow, Toolbox, dropped_labels, pick_template
+from sftui.trainers.base import (
+    ESTIMATED,
+    InlineTemplateTrainer,
+    MessagesTarget,
+    ShapedRow,
+    Toolbox,
+    dropped_labels,
+    pick_template,
+)
 from sftui.trainers.llamafactory_v1 import TRAITS, LlamaFactoryV1Options, formats, samples
 from sftui.trainers.own_config import require
 from sftui.trainers.processors import brings_processor
@@ -45,7 +53,7 @@ if TYPE_CHECKING:
     from sftui.templates import ChatTemplate
 
 PROCESSOR = (
-    "the tokenizer's folder has a processor: LLaMA-Factory v1 renders with it, passes contents as lists of"
+    "the tokenizer's folder has a processor: LLaMA-Factory v1 renders with it, passes content as lists of"
     " parts, and may use another template; what is shown uses the tokenizer alone"
 )
 ENCODED = Tokenize(mode="prompt_and_full", add_special_tokens=False)
@@ -72,11 +80,11 @@ class LlamaFactoryV1(InlineTemplateTrainer):
         found: list[str] = []
         if LlamaFactoryV1Options.of(recipe).dynamic:
             found.append(
-                "a micro batch holds as many samples as fit into cutoff_len times micro_batch_size tokens; the last one"
-                " is filled up with samples of the next round"
+                "a micro batch holds as many samples as fit into cutoff_len times micro_batch_size tokens;"
+                " the last one is filled from the next epoch"
             )
         if not dropping(recipe):
-            found.append("with this batching_strategy samples whose answer lies beyond cutoff_len are cut, not dropped")
+            found.append("with this batching_strategy samples whose answer is beyond cutoff_len are cut, not dropped")
         if brings_processor(recipe):
             found.append(PROCESSOR)
         return tuple(found)
@@ -94,7 +102,7 @@ class LlamaFactoryV1(InlineTemplateTrainer):
         return recipe.mask.rule == "generation_tag", False
 
     def messages_target(self, recipe: Recipe) -> MessagesTarget:
-        other = "it reads `messages` as its own samples, whose contents are lists of parts with type and value"
+        other = "it expects `messages` in its native format, where content is a list of parts with `type` and `value`"
         return MessagesTarget(self.title, other=other)
 
     def render(self, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> RenderedText:
@@ -164,9 +172,9 @@ class LlamaFactoryV1(InlineTemplateTrainer):
             if end == one.end or not dropping(recipe) or (end > begins and trains):
                 kept.append((one.start, end))
         flags, reasons = label_rules.drawn(verdicts)
-        notes = list(() if rendered.exact else ("who wrote which token is a best effort here",))
+        notes = list(() if rendered.exact else (ESTIMATED,))
         if len(held) > 1:
-            notes.append(f"{self.title} makes {len(held)} samples of this row, one for each answer that is trained")
+            notes.append(f"{self.title} builds {len(held)} samples from this row, one for each trained answer")
         gone = len(held) - len(kept)
         if not kept:
             return tokens, dropped_labels(tokens, f"no answer begins within cutoff_len {recipe.length.max}")
@@ -206,9 +214,9 @@ def _boundary(tokens: Tokens) -> Boundary:
 def _unstable(number: int, count: int, length: int) -> TemplateError:
     which = f" of sample {number + 1} of {count} (up to messages[{length - 1}])" if count > 1 else ""
     return TemplateError(
-        f"the ids of the prompt{which} are not the beginning of the whole row's",
+        f"the prompt's ids{which} do not match the start of the whole row's ids",
         why=f"LLaMA-Factory v1 stops there: {REFUSED}",
-        fix="choose a template that writes earlier turns the same with and without the answer, or give one as"
+        fix="choose a template that renders earlier turns the same with and without the answer, or set one as"
         " custom_chat_template",
     )
 

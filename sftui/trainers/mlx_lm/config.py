@@ -73,7 +73,7 @@ DATASET = (
         " ".join(FEATURES.values()),
         "data.fields",
         _columns,
-        table.columns(FEATURES, TITLE, ": of other columns it reads only `tools`", ("tools", "tools")),
+        table.columns(FEATURES, TITLE, ": apart from these columns it reads only `tools`", ("tools", "tools")),
     ),
 )
 """What stands at the top where `data` names the rows, and in each entry of `hf_dataset`."""
@@ -90,13 +90,16 @@ LOADED = ("name", "data_files", "data_dir", "split", "revision")
 RULES = KeyRules(KEYS | NO_KNOB, (Remark("trust_remote_code", "sftui runs no tokenizer code"),))
 ENTRY_RULES = KeyRules(
     frozenset({"path", "train_split", "config", *FEATURES.values()}),
-    (Remark("mask_prompt", "the config's own mask_prompt overrides it", anything, KeyUse.PASSED),),
+    (Remark("mask_prompt", "the config's mask_prompt overrides it", anything, KeyUse.PASSED),),
 )
-BESIDE_ENTRIES = {"data": "hf_dataset takes its place", **dict.fromkeys(FEATURES.values(), "hf_dataset names its own")}
+BESIDE_ENTRIES = {
+    "data": "hf_dataset replaces it",
+    **dict.fromkeys(FEATURES.values(), "hf_dataset names columns itself"),
+}
 """Keys that say nothing beside an hf_dataset, and why."""
 TYPED = (
-    "mlx-lm reads the files of an hf_dataset with whatever `datasets` is installed: sftui does not show what that makes"
-    " of a place with values of several types"
+    "mlx-lm reads an hf_dataset with whatever version of `datasets` is installed: sftui does not show what that does"
+    " to fields with values of several types"
 )
 TABLE = (*TOP, *DATASET)
 
@@ -200,7 +203,7 @@ def _rows(draft: Draft) -> table.Keys:
     base: table.Keys = {("train",): True}
     if facts.file:
         if Path(facts.data).name != TRAIN:
-            draft.notes.append(f"mlx-lm reads {TRAIN} of the folder `data`: write the rows there as JSON lines")
+            draft.notes.append(f"mlx-lm reads {TRAIN} in the folder `data`: write the rows there as JSON lines")
         return {**base, ("data",): str(Path(facts.data).absolute().parent)}
     if facts.other_split is not None and not os.path.exists(facts.data):
         features = {place[0]: keys.pop(place) for place in list(keys) if place[0] in FEATURES.values()}

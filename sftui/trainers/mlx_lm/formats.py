@@ -52,8 +52,8 @@ def detect(rows: Sequence[Row], data: Data) -> Detection:
         )
     if data.format not in ("auto", found.format):
         return refusal(
-            f"data.format is {data.format}, and mlx-lm reads these rows as {found.format}",
-            "it decides by the keys of the first row",
+            f"data.format is {data.format}, but mlx-lm reads these rows as {found.format}",
+            "it decides by the first row's keys",
             "set data.format to auto",
         )
     if any(row.layout.startswith("one list") for row in rows):
@@ -90,7 +90,7 @@ def with_tools(row: Row) -> Row:
         return replace(row, data={**row.data, "tools": []})
     raise ConversationError(
         f"mlx-lm stops at this row: its `tools` are {type_word(tools)}",
-        why="it passes them unchanged to apply_chat_template, which takes a list of JSON schemas",
+        why="it passes them unchanged to apply_chat_template, which expects a list of JSON schemas",
         fix="store a list, or null",
     )
 
@@ -100,7 +100,7 @@ def refuse_messages(value: Any, column: str) -> None:
     if isinstance(value, str) and value:
         raise ConversationError(
             f"`{column}` is text, not a list of messages",
-            why="mlx-lm parses no JSON text, and transformers stops at its letters",
+            why="mlx-lm parses no JSON text, and transformers stops at it",
             fix="store the messages as a list",
         )
 

@@ -53,8 +53,8 @@ OF_MODELS = {"muse_spark": "muse_spark"}
 OF_DATASETS = ("one list", "objects over several lines", "a byte order mark")
 BY_LINES = "it reads each line as one JSON value, and each value as one row (json.loads)"
 PAST_THE_END = (
-    "the prompt alone has more tokens than the whole row: nothing in it is trained, not even the padding after"
-    " it, and a batch of only such rows gives a NaN loss (mlx-lm#1355)"
+    "the prompt alone has more tokens than the whole row: nothing in the row is trained, not even the padding after"
+    " it, and a batch of only such rows produces a NaN loss (mlx-lm#1355)"
 )
 
 
@@ -115,12 +115,12 @@ class MlxLm(Trainer):
             raise RecipeError(
                 "mlx-lm refuses mask_prompt here",
                 why="the rows are text (ValueError: Prompt masking not supported for text dataset.)",
-                fix="set mask.rule to all, or give messages",
+                fix="set mask.rule to all, or use messages",
             )
         before = len(conversation.messages) - 1
         if before < 1:
             raise _stop(
-                "mask_prompt renders the messages before the last one, and there are none",
+                "mask_prompt renders the messages before the last one, but there are none",
                 "drop the row, or set mask.rule to all",
             )
         return ShapedRow(conversation, None, before)
@@ -156,11 +156,11 @@ class MlxLm(Trainer):
         end, most = tools.tokenizer.facts.eos_id, recipe.length.max
         alone = tokens.input_ids in ((), (end,))
         if alone and not tools.tokenizer.ids(rendered.text, recipe.tokenize.add_special_tokens):
-            raise _stop("its text has no tokens, but mlx-lm reads the last one", "drop the row")
+            raise _stop("its text has no tokens, but mlx-lm reads the last token", "drop the row")
         if end is None and recipe.tokenize.append_eos == "if_missing_ids" and (most is None or len(tokens) < most):
             raise _stop(
-                "its tokenizer has no EOS: None is appended to the text, and no cut removes it (TypeError)",
-                "name an EOS in the tokenizer's tokenizer_config.json",
+                "its tokenizer has no EOS: None is appended to the text and not cut off (TypeError)",
+                "set an EOS token in the tokenizer's tokenizer_config.json",
             )
         return tokens
 

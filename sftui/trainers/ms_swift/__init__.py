@@ -15,29 +15,31 @@ class MsSwiftOptions(Own):
     """Arguments of `swift sft` without an equal elsewhere (ms-swift 4.6.0, arguments/)."""
 
     loss_scale: str | None = knob(
-        None, "weights by the text of an answer, such as hermes or hermes+ignore_empty_think; null: none"
+        None, "weights for parts of an answer, e.g. hermes or hermes+ignore_empty_think; null: none"
     )
     is_binary_loss_scale: bool | None = knob(
         None, "whether only labels are kept, without weights; null: if the loss scale has only 0 and 1"
     )
     disable_ignore_empty_think: bool = knob(
-        False, "an empty thought is trained; templates of hybrid models otherwise mask it"
+        False, "an empty thought is trained; hybrid models' templates otherwise mask it"
     )
-    add_non_thinking_prefix: bool = knob(True, "an answer without a thought gets an empty one, under those templates")
+    add_non_thinking_prefix: bool = knob(True, "with those templates, an answer without a thought gets an empty one")
     enable_thinking: bool | None = knob(None, "the prefix of an answer yet to be generated; null: from the template")
-    preserve_thinking: bool | None = knob(None, "thoughts of earlier answers stay; null: from the template")
+    preserve_thinking: bool | None = knob(None, "thoughts in earlier answers are kept; null: from the template")
     response_prefix: str | None = knob(None, "what precedes an answer yet to be generated; null: from the template")
     agent_template: str | None = knob(None, "how tools and calls are written; null: from the template")
-    model_type: str | None = knob(None, "the kind of model, which sets the template; null: by its name or architecture")
-    use_chat_template: bool = knob(True, "chats are rendered with the template; `swift pt` uses only their texts")
-    columns: str | None = knob(None, "columns that are renamed, as JSON: the dataset's → ms-swift's")
+    model_type: str | None = knob(
+        None, "the kind of model, which sets the template; null: from its name or architecture"
+    )
+    use_chat_template: bool = knob(True, "chats are rendered with the template; `swift pt` uses only their text")
+    columns: str | None = knob(None, "columns to rename, as JSON: the dataset's → ms-swift's")
     disable_auto_column_mapping: bool = knob(False, "columns are not renamed automatically")
-    strict: bool = knob(False, "the run stops at a row that cannot be prepared, instead of leaving it out")
-    split_dataset_ratio: float = knob(0.0, "the share of the rows that is set aside for evaluation")
-    data_seed: int = knob(42, "the seed for mixing and drawing rows")
+    strict: bool = knob(False, "the run stops at a row that cannot be prepared, instead of dropping it")
+    split_dataset_ratio: float = knob(0.0, "the fraction of rows held out for evaluation")
+    data_seed: int = knob(42, "the seed for shuffling and sampling rows")
     dataset_shuffle: bool = knob(True, "rows are shuffled before packing")
     dataset_sample: int | None = knob(None, "rows drawn from the dataset, #N after its name; null: all", minimum=1)
-    packing_length: int | None = knob(None, "the tokens of a pack; null: max_length")
+    packing_length: int | None = knob(None, "tokens in a pack; null: max_length")
 
 
 def claimed(config: Mapping[str, Any]) -> tuple[str, ...]:

@@ -82,7 +82,7 @@ def agent_of(name: str | None, template: Template) -> str:
     if wanted in OTHER_AGENTS:
         raise TemplateError(
             f"sftui does not model the agent_template `{wanted}` of {TITLE} {RELEASE}",
-            fix=f"it has the rules of {', '.join(sorted(AGENTS))}",
+            fix=f"it has the rules for {', '.join(sorted(AGENTS))}",
         )
     others = did_you_mean(wanted, sorted({*AGENTS, *OTHER_AGENTS}))
     raise DroppedRow(f"{TITLE} {RELEASE} has no agent_template `{wanted}` (KeyError: '{wanted}'); {others}")
@@ -112,7 +112,7 @@ def wrapped(tools: Sequence[Any]) -> list[Any]:
 def _unwrapped(tool: Mapping[str, Any]) -> Mapping[str, Any]:
     inner = tool["function"] if "type" in tool and "function" in tool else tool
     if not isinstance(inner, Mapping):
-        raise DroppedRow("the function of a tool is not a mapping (AttributeError)")
+        raise DroppedRow("a tool's function is not a mapping (AttributeError)")
     return inner
 
 
@@ -191,7 +191,7 @@ def _described(around: str, tool: Mapping[str, Any]) -> str:
     if name is None or description is None:
         raise DroppedRow("a tool has no name or no description (AssertionError)")
     if not isinstance(name, str):
-        raise DroppedRow("the name of a tool is not text (TypeError)")
+        raise DroppedRow("a tool's name is not text (TypeError)")
     given = tool.get("parameters") or {}
     values = {
         "{{human}}": str(tool.get("name_for_human") or name),
@@ -222,7 +222,7 @@ def _joined(each: Sequence[str], messages: Sequence[Run], head: str, joint: str,
 def _arguments(given: Any, around: str) -> list[str]:
     """Each argument in its wording, texts as they are and all else as JSON."""
     if not isinstance(given, Mapping):
-        raise DroppedRow("the arguments of a call are not a mapping (AttributeError)")
+        raise DroppedRow("a tool call's arguments are not a mapping (AttributeError)")
     return [around.format(key, value if isinstance(value, str) else _dumped(value)) for key, value in given.items()]
 
 
@@ -280,11 +280,11 @@ def _call(text: str) -> tuple[Any, Any]:
     """Name and arguments of a call (_parse_tool_call)."""
     made = read(text)
     if not isinstance(made, Mapping) or "name" not in made:
-        raise DroppedRow("a call is not JSON with a name and arguments")
+        raise DroppedRow("a tool call is not JSON with a name and arguments")
     arguments = made.get("arguments")
     given = read(made.get("parameters") if arguments is None else arguments)
     if given is None:
-        raise DroppedRow("a call has no arguments, or they are not JSON (AssertionError)")
+        raise DroppedRow("a tool call has no arguments, or they are not JSON (AssertionError)")
     return made["name"], given
 
 
@@ -348,7 +348,7 @@ def _react(acts: bool, text: str, tools: Sequence[Run], observed: str) -> tuple[
 def _copied(slots: Any) -> Slotted:
     """The slots that end an answer; DroppedRow where the template has none."""
     if slots is None:
-        what = "the template supports a single round, but its agent_template needs what comes between rounds"
+        what = "the template supports a single round, but its agent_template needs the separator between rounds"
         raise DroppedRow(what)
     return [slot if not isinstance(slot, str) else written(slot, NOWHERE, Part.SEPARATOR) for slot in slots]
 
@@ -388,12 +388,14 @@ def standalone(agent: str, tools: Sequence[Run], template: Template) -> Text:
         for does, slots in (("ends", template.chat_sep or ()), ("begins", template.prompt)):
             for slot in slots:
                 if not isinstance(slot, str):
-                    raise DroppedRow(f"a result follows a question, and the template {does} rounds by ids (ValueError)")
+                    raise DroppedRow(
+                        f"a tool result follows a question, and the template {does} rounds by ids (ValueError)"
+                    )
                 before, place, _ = slot.partition(QUERY)
                 found.append(Run(before, owner, Part.HEADER))
                 if place:
                     return _some([*found, *_responses(agent, tools)])
-        raise DroppedRow("a result follows a question, and the template has no place for questions (ValueError)")
+        raise DroppedRow("a tool result follows a question, and the template has no place for questions (ValueError)")
     raise DroppedRow(
-        f"a result follows a question, which the agent_template {agent} does not write (NotImplementedError)"
+        f"a tool result follows a question, which the agent_template {agent} does not write (NotImplementedError)"
     )

@@ -56,7 +56,7 @@ def _counted(kind: Callable[[str], float], wanted: str) -> Parse:
     return parse
 
 
-whole, number = _counted(int, "a whole number"), _counted(float, "a number")
+whole, number = _counted(int, "an integer"), _counted(float, "a number")
 
 
 def truth(text: str, key: str, where: str) -> bool:
@@ -72,7 +72,7 @@ def plain(text: str, key: str, where: str) -> str:
 
 
 def _stops(key: str, text: str, wanted: str, where: str) -> RecipeError:
-    null = ": null in a YAML is the word None" if text == "None" else ""
+    null = ": in a YAML file, null is read as the word None" if text == "None" else ""
     return table.odd_value(key, text, where, f"{TITLE} stops{null}", f"write {wanted}, or omit the key")
 
 
@@ -148,7 +148,7 @@ def _written_loss_scale(recipe: Recipe, path: str, value: Any) -> table.Keys | N
 def _written_template(recipe: Recipe, path: str, value: str) -> table.Keys | str:
     if value.startswith(OWN):
         return {("template",): value.removeprefix(OWN)}
-    return {} if value == "tokenizer" else "it trains with its own templates, by name"
+    return {} if value == "tokenizer" else "it uses its own templates, by name"
 
 
 def _with_breaks(text: str, key: str, where: str) -> str:
@@ -190,7 +190,7 @@ def _written_packing(recipe: Recipe, path: str, value: Any) -> table.Keys | str 
         return None
     packs = strategy != "none"
     if path == "pack.isolate" and recipe.pack.isolate is not packs:
-        return "it always keeps documents apart, by position ids" if packs else "it packs no documents"
+        return "it always keeps documents apart, by position ids" if packs else "it does not pack rows"
     if not packs:
         return {}
     return {("packing",): True, **({("packing_strategy",): strategy} if strategy == "sequential" else {})}
@@ -207,7 +207,7 @@ def _written_columns(recipe: Recipe, path: str, value: Any) -> table.Noted:
         return {("columns",): given}, ()
     mapping |= {column: COLUMNS[ours] for ours, column in recipe.data.fields.items() if ours in COLUMNS}
     lost = tuple(
-        f"data.fields {ours} = {column!r} has no name among {TITLE}'s columns"
+        f"data.fields {ours} = {column!r} is not one of {TITLE}'s columns"
         for ours, column in recipe.data.fields.items()
         if ours not in COLUMNS and path == "data.fields"
     )
@@ -288,7 +288,7 @@ def evaluation(opened: OpenedConfig, read_again: ReadAgain) -> OpenedConfig | No
     if not config.get("val_dataset"):
         return None
     if config.get("predict_with_generate") not in (None, False, "false", "False"):
-        why = "predict_with_generate leaves its rows as they are"
+        why = "predict_with_generate leaves its rows unprepared"
         raise RecipeError("sftui does not show the evaluation set", where=opened.path, why=why)
     left = ("val_dataset", "val_dataset_shuffle", "split_dataset_ratio")
     rest = {key: value for key, value in config.items() if key not in left}
@@ -354,7 +354,7 @@ def _notes(key: str, value: Any, config: Mapping[str, Any], known: KnownKeys) ->
             return [_of_dataset(name, config) for name in (value if isinstance(value, list) else [value])]
         return [KeyNote(key, value, KeyUse.USED)]
     if key in ONLY and word(value).lower() != ONLY[key].lower():
-        return [KeyNote(key, value, KeyUse.UNSUPPORTED, f"sftui knows only {ONLY[key]}")]
+        return [KeyNote(key, value, KeyUse.UNSUPPORTED, f"sftui supports only {ONLY[key]}")]
     if key in UNSUPPORTED and value not in (False, [], "false", "False"):
         return [KeyNote(key, value, KeyUse.UNSUPPORTED, UNSUPPORTED[key])]
     if key in known.config:
@@ -367,7 +367,7 @@ def _of_dataset(name: Any, config: Mapping[str, Any]) -> KeyNote:
     place, _ = _placed(text)
     told: list[str] = []
     if prepares(place):
-        told.append("ms-swift prepares this dataset with its own code: rows are shown as if it did not")
+        told.append("ms-swift prepares this dataset with its own code: sftui shows rows without it")
     by_name = not os.path.exists(place) and Path(place).suffix not in FILES
     if by_name and not text.lower().startswith("hf::") and word(config.get("use_hf", False)).lower() not in TRUE:
         told.append("ms-swift loads it from ModelScope unless use_hf is true; sftui reads the Hugging Face copy")
@@ -419,7 +419,7 @@ def _untold(model: str) -> list[str]:
         return [str(error)]
     if found.stops is not None:
         return [found.stops.sentence()]
-    return [] if found.template is not None else [f"name the template of the model in `template`: {found.why}"]
+    return [] if found.template is not None else [f"set `template` to the model's template: {found.why}"]
 
 
 def _by_flags(keys: table.Keys) -> str:

@@ -160,7 +160,7 @@ def _typed(row: RowRounds, ends: TemplateSurvey) -> Iterator[TypedContext]:
         slots = _asking(asked, answer, prompt, ends) if asked.slotted is None else _slotted(asked, ends)
         for context in slots:
             if not isinstance(context, InsertedIds) and said(context) == RESPONSE and answer is not None:
-                raise DroppedRow("a tool result is the word that marks an answer (AssertionError)")
+                raise DroppedRow("a tool result is the placeholder that marks an answer (AssertionError)")
             yield from _slot(context, query, system, str(number))
         if answer is not None:
             question = None if asked.slotted is not None else said(query)

@@ -44,14 +44,14 @@ class RowDraw(HeldOut):
 
     @property
     def unmarked(self) -> str:
-        return f"rows that are drawn or set aside ({self.key}) are not marked" if self.size or self.most else ""
+        return f"drawn rows and held-out rows ({self.key}) are not marked" if self.size or self.most else ""
 
     def sentence(self, title: str) -> str:
         aside = f"sets {self.size:.4g} of the rows aside for evaluation ({self.key})" if self.size else ""
-        drawn = f"takes {self.most:,} rows of the dataset (#{self.most})" if self.most else ""
-        mixed = "mixes the rows (dataset_shuffle)" if self.shuffled else ""
+        drawn = f"takes {self.most:,} rows from the dataset (#{self.most})" if self.most else ""
+        mixed = "shuffles the rows (dataset_shuffle)" if self.shuffled else ""
         done = [one for one in (drawn, aside, mixed) if one]
-        return f"{title} {' and '.join(done)}, by data_seed {self.seed}"
+        return f"{title} {' and '.join(done)}, with data_seed {self.seed}"
 
     def order(self, rows: int) -> tuple[list[int], list[int]]:
         import numpy

@@ -175,7 +175,7 @@ def _merged(turns: list[SwiftTurn], template: Template, agent: str | None) -> li
 
 
 def _unknown(what: str) -> ConversationError:
-    return ConversationError(what, why="what ms-swift makes of it is not known")
+    return ConversationError(what, why="sftui does not know what ms-swift does with it")
 
 
 def _asked(before: SwiftTurn, agent: str) -> Text | None:
@@ -187,7 +187,7 @@ def _asked(before: SwiftTurn, agent: str) -> Text | None:
         action, given, _ = agents.keywords(agent)
         texts = set(map(said, before.texts))
         if action in texts and given in texts:
-            raise _unknown("a merged answer contains the words of a call as separate texts")
+            raise _unknown("a merged answer contains the text of a tool call in separate parts")
         return None
     return before.texts[-1]
 
@@ -206,7 +206,7 @@ def _gemma3(turns: list[SwiftTurn], system: Text | None) -> None:
     """Gemma 3 has the system text before the first message, and no line breaks around answers."""
     if system is not None:
         if not turns:
-            raise DroppedRow("there is only a system text (IndexError)")
+            raise DroppedRow("the row has only a system text (IndexError)")
         if turns[0].merged or turns[0].slotted is not None:
             raise DroppedRow("the first message is not text (TypeError)")
         turns[0].texts[0] = (*system, Run("\n\n", 0, Part.SEPARATOR), *turns[0].texts[0])
@@ -288,7 +288,7 @@ def _with_tools(
 ) -> tuple[Text, tuple[str, ...]]:
     """The system text with the tools of the row."""
     if not turns:
-        raise DroppedRow("there are only tools (IndexError)")
+        raise DroppedRow("the row has tools but no messages (IndexError)")
     owner = system[0].message if system else NOWHERE
     text, before = agents.listing(agent, tools, system, owner)
     notes: tuple[str, ...] = ()
@@ -312,16 +312,16 @@ def _rounds(
         turns = turns[-1:] if odd else turns[-2:]
         notes = (*notes, f"the template {template.name} supports one round: only the last one is used")
     if not turns:
-        raise DroppedRow("there are no messages (AssertionError)")
+        raise DroppedRow("the row has no messages (AssertionError)")
     rounds = tuple(zip_longest(turns[::2], turns[1::2]))
     for asked, answered in rounds:
         if asked.role not in ("user", "tool"):
-            must = "one from the user or a tool must be (AssertionError)"
+            must = "a user or tool message must be (AssertionError)"
             raise DroppedRow(f"a message with the role {asked.role} is where {must}")
         if answered is not None and answered.role != "assistant":
             raise DroppedRow(f"a message with the role {answered.role} is where an answer must be (AssertionError)")
         if asked.role == "tool" and asked.slotted is None:
-            raise DroppedRow("a tool result is in a place where the template writes none (AssertionError)")
+            raise DroppedRow("there is a tool result where the template writes none (AssertionError)")
         if answered is not None:
             answered.loss, answered.scale = (_each(answered, said) for said in (answered.loss, answered.scale))
     return RowRounds(rounds, system, prefix, _last_asked(turns), notes)

@@ -126,8 +126,8 @@ def template(name: str) -> Template:
     if name in OTHERS:
         raise TemplateError(
             f"sftui does not model the template `{name}` of {TITLE} {RELEASE}",
-            why="its code does more than join its parts, or it is for a model for images, sounds or scores",
-            fix=f"name another with `template`; sftui has the rules of {len(TEMPLATES)}, such as qwen3, llama3 and"
+            why="its code does more than join its parts, or it is for an image, audio or reward model",
+            fix=f"name another with `template`; sftui has the rules for {len(TEMPLATES)}, such as qwen3, llama3 and"
             " chatml",
         )
     raise TemplateError(
@@ -204,7 +204,7 @@ def model_of(name: str | None, revision: str | None, kind: str | None) -> Model:
         raise RecipeError(f"{TITLE} {RELEASE} has no model_type `{kind}`", fix=did_you_mean(kind, sorted(types)))
     found = _names().get(last_name(name or "").lower())
     model_type = kind or (found[0] if found else None) or _text(arguments, "model_type")
-    why = f"the model_type {kind}" if kind else f"the model's name implies {model_type}"
+    why = f"the model_type {kind}" if kind else f"the model's name implies model_type {model_type}"
     if model_type is None:
         architectures = config.get("architectures")
         architecture = architectures[0] if isinstance(architectures, list) and architectures else None
@@ -215,24 +215,24 @@ def model_of(name: str | None, revision: str | None, kind: str | None) -> Model:
         kinds = _recorded()["architectures"].get(architecture, "").split()
         if len(kinds) > 1:
             raise RecipeError(
-                f"{TITLE} stops: it cannot tell the model_type of `{name}`",
-                why=f"models of the architecture {architecture} have several types, {_some(kinds)}",
+                f"{TITLE} stops: it cannot determine the model_type of `{name}`",
+                why=f"models with the architecture {architecture} have several types, {_some(kinds)}",
                 fix="name one with own.model_type (`model_type` in its config)",
             )
         if not kinds:
             return Model(EMPTY, f"{TITLE} does not know the architecture {architecture}", longest)
-        model_type, why = kinds[0], f"models of the architecture {architecture} are {kinds[0]}"
+        model_type, why = kinds[0], f"models with the architecture {architecture} are {kinds[0]}"
     said = _text(arguments, "template")
     if said is not None:
-        return Model(said, "args.json next to the model says so", longest)
+        return Model(said, "args.json next to the model names it", longest)
     facts = types.get(model_type, {})
     candidates = facts.get("candidates") or []
     template = found[1] if found and found[0] == model_type and found[1] else facts.get("template")
     if template or len(candidates) == 1:
         return Model(template or candidates[0], why, longest)
-    why = f"models of the model_type {model_type} have several, {_some(candidates) or 'or none'}"
+    why = f"models with the model_type {model_type} have several templates, {_some(candidates) or 'or none'}"
     fix = "name one with render.template (ms-swift/NAME, `template` in its config)"
-    return Model(None, why, longest, Problem(f"{TITLE} stops: it cannot tell the template of `{name}`", why, fix))
+    return Model(None, why, longest, Problem(f"{TITLE} stops: it cannot determine the template for `{name}`", why, fix))
 
 
 def last_name(model: str) -> str:

@@ -93,8 +93,8 @@ def detect(rows: Sequence[Row], data: Data, mapping: Mapping[str, str], by_itsel
     pair = next((column for column in named if column.startswith(PAIRS) and column != REJECTED), None)
     if pair is not None:
         return refusal(
-            f"the rows contain pairs of answers (`{visible(pair)}`)",
-            "`swift sft` reads them next to the answers that it trains, and sftui does not model that",
+            f"the rows contain preference pairs (`{visible(pair)}`)",
+            "`swift sft` reads them in addition to the answers it trains, and sftui does not model that",
             "remove the columns, or open a dataset with one answer per row",
         )
     kind = "columns"
@@ -104,7 +104,7 @@ def detect(rows: Sequence[Row], data: Data, mapping: Mapping[str, str], by_itsel
         kind = "alpaca"
     if data.format not in ("auto", kind):
         return refusal(
-            f"data.format is {data.format}, and {TITLE} reads these rows as {kind}",
+            f"data.format is {data.format}, but {TITLE} reads these rows as {kind}",
             "it decides only by the column names",
             "set data.format to auto",
         )
@@ -114,7 +114,7 @@ def detect(rows: Sequence[Row], data: Data, mapping: Mapping[str, str], by_itsel
     if double is not None:
         return refusal(
             f"{TITLE} stops: two columns would be called `{visible(double)}`",
-            "`columns` (data.fields) gives one column the name of another",
+            "`columns` (data.fields) renames one column to the name of another",
             "rename or remove the other one",
         )
     renamed = dict(zip(last, columns))
@@ -168,7 +168,7 @@ def _missing(kind: str, columns: Mapping[str, str], given: Sequence[str]) -> Pro
         return None
     return Problem(
         f"{TITLE} drops every row: it finds {found} in {names}",
-        f"of several columns that it would rename to one, it renames none; it stops then ({EMPTY})",
+        f"if several columns would get the same name, it renames none; then it stops ({EMPTY})",
         fix,
     )
 
@@ -197,7 +197,7 @@ def refuse(why: str, strict: bool) -> None:
         raise ConversationError(
             f"{TITLE} stops the whole run at this row: {why}",
             why="`strict` is set",
-            fix="correct or remove the row, or set strict to false",
+            fix="fix or remove the row, or set strict to false",
         )
 
 
@@ -205,7 +205,7 @@ def _converted(data: Mapping[str, Any], detected: Detection, writes: int) -> Con
     for column in (*MEDIA, "objects"):
         if data.get(column):
             raise ConversationError(
-                f"the row has `{column}`", why="sftui shows only rows of text", fix="look at the rows without it"
+                f"the row has `{column}`", why="sftui shows only text rows", fix="open the rows without that column"
             )
     fields = detected.fields
     made = _messages(data, fields) if detected.format == "messages" else _pairs(data, detected.format, fields)
@@ -291,7 +291,7 @@ def _pairs(data: Mapping[str, Any], kind: str, fields: Mapping[str, str]) -> lis
     places = [(f"history[{i}]", f"history[{i}]") for i in range(len(history))]
     for pair, (asked_in, answered_in) in zip([*history, [query, answer]], [*places, (asked_at, answered_at)]):
         if not isinstance(pair, (list, tuple)) or len(pair) < 2:
-            raise DroppedRow(f"`{asked_in}` is not a pair of texts")
+            raise DroppedRow(f"`{asked_in}` is not a pair of strings")
         for role, said, place in (("user", pair[0], asked_in), ("assistant", pair[1], answered_in)):
             if said is not None:
                 found.append(({"role": role, "content": said}, place))
@@ -309,11 +309,11 @@ def _messages(data: Mapping[str, Any], fields: Mapping[str, str]) -> list[Placed
     if isinstance(held, Mapping) or not isinstance(held, (list, tuple)):
         raise DroppedRow(f"`{column}` is {type_word(held)}, not a list of messages")
     if not all(isinstance(one, Mapping) for one in held):
-        raise DroppedRow(f"`{column}` holds {type_word(next(one for one in held if not isinstance(one, Mapping)))}")
+        raise DroppedRow(f"`{column}` contains {type_word(next(one for one in held if not isinstance(one, Mapping)))}")
     placed: list[Placed] = [(dict(one), f"{column}[{i}]") for i, one in enumerate(held)]
     placed = _of_provider(placed)
     if not placed:
-        raise DroppedRow("nothing is left of its messages (IndexError)")
+        raise DroppedRow("none of its messages is left (IndexError)")
     for message, _ in placed:
         _rename(message, "role", ("role", "from"))
         _rename(message, "content", ("content", "value"))
@@ -372,7 +372,7 @@ def _read(text: str, column: str) -> Any:
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError) as error:
-        raise DroppedRow(f"`{column}` is text that is not JSON ({type(error).__name__})") from None
+        raise DroppedRow(f"`{column}` is text, but not valid JSON ({type(error).__name__})") from None
 
 
 def _of_provider(placed: list[Placed]) -> list[Placed]:
@@ -382,7 +382,7 @@ def _of_provider(placed: list[Placed]) -> list[Placed]:
     contents = (message.get("content") for message, _ in placed)
     for block in (block for content in contents if isinstance(content, list) for block in content):
         if not isinstance(block, Mapping):
-            raise DroppedRow("a part of a content is not a mapping (AttributeError)")
+            raise DroppedRow("a content part is not a mapping (AttributeError)")
         kind = block.get("type")
         if kind in ("tool_use", "tool_result") or (kind == "image" and "source" in block):
             return _anthropic(placed)
@@ -399,7 +399,7 @@ def _openai(placed: list[Placed]) -> list[Placed]:
             found.append((message, place))
             continue
         if not isinstance(calls, (list, tuple)) or not all(isinstance(call, Mapping) for call in calls):
-            raise DroppedRow(f"the tool_calls of {place} are not a list of mappings")
+            raise DroppedRow(f"the tool_calls in {place} are not a list of mappings")
         end = index + 1
         while end < len(placed) and placed[end][0].get("role") in ("tool", "tool_response"):
             end += 1
@@ -412,9 +412,9 @@ def _openai(placed: list[Placed]) -> list[Placed]:
         for call in calls:
             function = call.get("function", call)
             if not isinstance(function, Mapping):
-                raise DroppedRow(f"a call of {place} is {type_word(function)}")
+                raise DroppedRow(f"a tool call in {place} is {type_word(function)}")
             if "name" not in function:
-                raise DroppedRow(f"a call of {place} has no name (KeyError: 'name')")
+                raise DroppedRow(f"a tool call in {place} has no name (KeyError: 'name')")
             arguments = function.get("arguments", {})
             if isinstance(arguments, str):
                 with suppress(json.JSONDecodeError):
@@ -431,7 +431,7 @@ def _in_order(calls: Sequence[Any], results: list[Any], identity: Any) -> list[A
         ids = [identity(result) for result in results]
         whole = None not in order and len(order) == len(calls) == len(results) and set(order) == set(ids)
     except TypeError:
-        raise DroppedRow("the id of a call is not text (TypeError)") from None
+        raise DroppedRow("the id of a tool call is not text (TypeError)") from None
     return sorted(results, key=lambda one: order[identity(one)]) if whole else results
 
 
@@ -446,7 +446,7 @@ def _anthropic(placed: list[Placed]) -> list[Placed]:
             uses = []
             continue
         if not all(isinstance(block, Mapping) for block in content):
-            raise DroppedRow(f"a part of {place} is not a mapping (AttributeError)")
+            raise DroppedRow(f"a part in {place} is not a mapping (AttributeError)")
         if uses:
             end = next((i for i, one in enumerate(content) if one.get("type") != "tool_result"), len(content))
             moved = _in_order([use.get("id") for use in uses], content[:end], lambda one: one.get("tool_use_id"))
@@ -460,19 +460,19 @@ def _anthropic(placed: list[Placed]) -> list[Placed]:
                 said.append(block.get("text", ""))
                 continue
             if kind == "image":
-                raise ConversationError(f"{place} contains an image", why="sftui shows only rows of text")
+                raise ConversationError(f"{place} contains an image", why="sftui shows only text rows")
             found += _spoken(message, said, kept, place)
             said = []
             if kind == "tool_use":
                 if "name" not in block:
-                    raise DroppedRow(f"a call of {place} has no name (KeyError: 'name')")
+                    raise DroppedRow(f"a tool call in {place} has no name (KeyError: 'name')")
                 call = {"name": block["name"], "arguments": block.get("input", {})}
                 found.append(({"role": "tool_call", "content": call, **kept}, place))
             elif kind == "tool_result":
                 result = {"role": "tool_response", "content": _result(block.get("content", ""), place), **kept}
                 found.append((result, place))
             else:
-                raise DroppedRow(f"a part of {place} has the type {visible(clip(str(kind), 40))} (ValueError)")
+                raise DroppedRow(f"a part in {place} has the type {visible(clip(str(kind), 40))} (ValueError)")
         found += _spoken(message, said, kept, place)
     return found
 
@@ -482,7 +482,7 @@ def _spoken(message: Mapping[str, Any], said: list[Any], kept: Mapping[str, Any]
     if not said:
         return []
     if not all(isinstance(one, str) for one in said):
-        raise DroppedRow(f"a text of {place} is {type_word(next(one for one in said if not isinstance(one, str)))}")
+        raise DroppedRow(f"the text in {place} is {type_word(next(one for one in said if not isinstance(one, str)))}")
     if "role" not in message:
         raise DroppedRow(f"{place} has no role (KeyError: 'role')")
     return [({"role": message["role"], "content": "".join(said), **kept}, place)]
@@ -494,11 +494,11 @@ def _result(content: Any, place: str) -> Any:
     parts: list[str] = []
     for block in content:
         if not isinstance(block, Mapping):
-            raise DroppedRow(f"a part of {place} is not a mapping (AttributeError)")
+            raise DroppedRow(f"a part in {place} is not a mapping (AttributeError)")
         if block.get("type") == "image":
-            raise ConversationError(f"{place} contains an image", why="sftui shows only rows of text")
+            raise ConversationError(f"{place} contains an image", why="sftui shows only text rows")
         if block.get("type") != "text" or not isinstance(block.get("text", ""), str):
-            raise DroppedRow(f"a part of the result in {place} is not text (ValueError)")
+            raise DroppedRow(f"a part of the tool result in {place} is not text (ValueError)")
         parts.append(block.get("text", ""))
     return "".join(parts)
 
@@ -513,7 +513,7 @@ def _checked(message: dict[str, Any], origin: str) -> Placed:
     role = kept["role"]
     if not isinstance(role, str) or role not in ROLES:
         shown = visible(clip(repr(role), 40))
-        raise DroppedRow(f"{origin} has the role {shown}, which it does not know (AssertionError)")
+        raise DroppedRow(f"{origin} has the role {shown}, which it does not support (AssertionError)")
     if kept["content"] is None:
         raise DroppedRow(f"the content of {origin} is null (AssertionError)")
     return kept, origin
@@ -585,7 +585,7 @@ def _dumped(content: Any) -> str:
     try:
         return json.dumps(content, ensure_ascii=False)
     except (TypeError, ValueError) as error:
-        raise DroppedRow(f"a call or a result cannot be written as JSON ({type(error).__name__})") from None
+        raise DroppedRow(f"a tool call or result cannot be written as JSON ({type(error).__name__})") from None
 
 
 def _text(content: Any, role: str) -> str:
@@ -597,14 +597,14 @@ def _text(content: Any, role: str) -> str:
         raise ConversationError(
             "the content of a message is a list of ids",
             why=f"{TITLE} trains them as they are, which sftui does not model",
-            fix="use rows of text, or record the run with `sftui capture`",
+            fix="use text rows, or record the run with `sftui capture`",
         )
     if not isinstance(content, (list, tuple)):
         raise DroppedRow(f"the content of a message is {type_word(content)} (TypeError)")
     parts: list[str] = []
     for part in content:
         if not isinstance(part, Mapping) or "type" not in part:
-            raise DroppedRow("a part of a content has no type")
+            raise DroppedRow("a content part has no type")
         kind = part["type"]
         if not isinstance(kind, str):
             raise DroppedRow(f"a content part has the type {type_word(kind)} (AttributeError)")
@@ -612,7 +612,7 @@ def _text(content: Any, role: str) -> str:
             parts.append(_tag(kind.removesuffix("_url"), part.get(kind)))
             continue
         if not isinstance(part.get("text"), str):
-            raise DroppedRow(f"a text of a content is {type_word(part.get('text'))} (TypeError)")
+            raise DroppedRow(f"the text in a content part is {type_word(part.get('text'))} (TypeError)")
         parts.append(part["text"])
     return "".join(parts)
 
@@ -621,10 +621,10 @@ def _tag(kind: str, value: Any) -> str:
     """What stands for a part that is no text, where it brings nothing."""
     if isinstance(value, Mapping):
         if "url" not in value:
-            raise DroppedRow(f"a part of the kind {visible(clip(kind, 40))} has no url (KeyError: 'url')")
+            raise DroppedRow(f"a content part of the type {visible(clip(kind, 40))} has no url (KeyError: 'url')")
         value = value["url"]
     if value and kind in ("image", "audio", "video"):
-        raise ConversationError(f"a message contains a part of the kind {kind}", why="sftui shows only rows of text")
+        raise ConversationError(f"a message contains a content part of type {kind}", why="sftui shows only text rows")
     if value:
         raise DroppedRow(f"a content part has the type {visible(clip(kind, 40))} (KeyError)")
     return f"<{kind}>"

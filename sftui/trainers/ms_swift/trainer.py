@@ -56,10 +56,10 @@ if TYPE_CHECKING:
     from sftui.templates import ChatTemplate
 
 FLAT = "padding-free: one row, no attention mask; it needs attn_impl: flash_attn"
-UNREAD_LENGTH = "what the model's config.json says, which is not here"
+UNREAD_LENGTH = "the limit in the model's config.json, which is not available"
 BY_PIECE = Tokenize(mode="per_part", add_special_tokens=False)
 IGNORED_SCALE = (
-    "a message's loss_scale has no effect here: with a loss scale of 0 and 1 ms-swift keeps only labels (set"
+    "a message's loss_scale has no effect here: with a loss scale of only 0 and 1, ms-swift keeps just the labels (set"
     " own.is_binary_loss_scale to false)"
 )
 
@@ -107,7 +107,7 @@ class MsSwift(Trainer):
             found.append(f"max_length is not set: ms-swift uses {what}")
         one = registry.TEMPLATES.get(name or "")
         if one is not None and registry.writes_day(one):
-            found.append(f"the template {one.name} writes the date of ms-swift's run")
+            found.append(f"the template {one.name} inserts the date of ms-swift's run")
         if one is not None and one.hybrid and own.use_chat_template and not own.disable_ignore_empty_think:
             found.append("an empty thought is not trained: for hybrid models ms-swift adds ignore_empty_think")
         held = self.held_out(recipe)
@@ -197,7 +197,7 @@ class MsSwift(Trainer):
     def _left(self, why: str, recipe: Recipe) -> str:
         """Why a row is left out; ConversationError where that stops the run."""
         rows.refuse(why, MsSwiftOptions.of(recipe).strict)
-        return f"{TITLE} leaves the row out: {why}"
+        return f"{TITLE} drops the row: {why}"
 
     def render(self, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> RenderedText:
         if shaped.dropped is not None:
@@ -247,7 +247,7 @@ class MsSwift(Trainer):
         if None in tokens.input_ids:
             raise TemplateError(
                 f"the template {survey.options.template.name} inserts a token that the tokenizer does not have",
-                why="ms-swift puts None among the ids, and stops when it batches them",
+                why="ms-swift puts None among the ids, and stops when it builds a batch",
                 fix="choose another with render.template",
             )
         stretches = _stretches(tokens, rendered, tools)
@@ -336,7 +336,7 @@ def _options(recipe: Recipe, day: date) -> RowOptions:
     if name is None:
         model = _model(recipe)
         why = model.why if model is not None else "the recipe names no model"
-        raise TemplateError("it is not known which template ms-swift uses", why=why, fix=NAMING)
+        raise TemplateError("sftui does not know which template ms-swift uses", why=why, fix=NAMING)
     template = registry.template(name)
     hybrid = template.hybrid
     if not own.use_chat_template:
@@ -344,7 +344,7 @@ def _options(recipe: Recipe, day: date) -> RowOptions:
     default = recipe.render.inject_system
     if default is not None and not template.takes_system and own.use_chat_template:
         what = f"the template {name} has no system text"
-        raise RecipeError(what, why="ms-swift stops (AssertionError)", fix="set no system")
+        raise RecipeError(what, why="ms-swift stops (AssertionError)", fix="remove the system text")
     system = template.default_system if default is None else default
     template = registry.on_day(replace(template, default_system=system), day)
     strategy = strategy_of(recipe.mask)
@@ -415,8 +415,8 @@ def _around(tokenizer: LoadedTokenizer, template: Template) -> tuple[tuple[int, 
     if len(alone) != 1:
         raise TemplateError(
             f"the template {template.name} does not fit this tokenizer",
-            why="ms-swift asks what it puts around the text `a`, which must be one token (AssertionError), and leaves"
-            " every row out",
+            why="ms-swift checks what it adds around the text `a`, which must be one token (AssertionError), and drops"
+            " every row",
             fix="choose another with render.template",
         )
     at = whole.index(alone[0])
@@ -438,7 +438,7 @@ def _mapping(columns: str | None) -> Mapping[str, str]:
     except ValueError:
         value = None
     if not isinstance(value, dict) or not all(isinstance(one, str) for one in value.values()):
-        raise RecipeError("`columns` is not a JSON object of names", fix='write it as {"old": "new"}')
+        raise RecipeError("`columns` is not a JSON object of column names", fix='write it as {"old": "new"}')
     return value
 
 
@@ -548,7 +548,7 @@ def _kept(ids: Sequence[int], recipe: Recipe, most: int | None, protected: froze
         return ((0, count),), None
     over = recipe.length.over
     if over == "drop":
-        return (), f"its {count:,} tokens are more than max_length {most:,} (truncation_strategy delete)"
+        return (), f"its {count:,} tokens exceed max_length {most:,} (truncation_strategy delete)"
     if over == "split":
         return tuple((start, min(start + most, count)) for start in range(0, count, most)), None
     kept = [place for place, token in enumerate(ids) if token in protected] if protected else []

@@ -9,11 +9,11 @@ from sftui.recipe import Own, knob
 from sftui.trainers.traits import Effect, Finds, Packing, Quirk, Traits, places_named
 
 DATASETS = {
-    "chat": "ChatDataset: `messages` as OpenAI has them, or `conversations` with from and value",
+    "chat": "ChatDataset: `messages` in OpenAI format, or `conversations` with from and value",
     "agent": "make_agent_chat_dataset: messages with tool_call and tool_response turns as well",
     "columns": "ColumnMappedTextInstructionDataset: context, question and answer from named columns",
-    "squad": "make_squad_dataset: context, question and answers as SQuAD has them",
-    "xlam": "make_xlam_dataset: query, tools and answers as xLAM has them",
+    "squad": "make_squad_dataset: context, question and answers in SQuAD format",
+    "xlam": "make_xlam_dataset: query, tools and answers in xLAM format",
 }
 """The datasets whose rows are known, and what each of them reads."""
 
@@ -27,7 +27,7 @@ class NemoOptions(Own):
     mask_generation_prompt: bool = knob(
         False, "what the template's generation prompt supplies at the start of an answer is masked"
     )
-    use_hf_chat_template: bool = knob(False, "columns: rows become chats where the tokenizer has a template")
+    use_hf_chat_template: bool = knob(False, "columns: rows become chats if the tokenizer has a template")
     drop_history_reasoning_content: bool = knob(
         False, "agent: reasoning_content is dropped from all answers but the last"
     )
@@ -36,26 +36,26 @@ class NemoOptions(Own):
     )
     seq_length: int | None = knob(
         None,
-        "no row is cut, but truncate_history shortens it to this many tokens, and padding fills it up to them",
+        "rows are not cut: truncate_history shortens them to this many tokens, and padding fills them up to it",
         minimum=1,
     )
-    limit_dataset_samples: int | None = knob(None, "rows after this many are not read; null: all are", minimum=1)
+    limit_dataset_samples: int | None = knob(None, "rows beyond this number are not read; null: no limit", minimum=1)
     skip_invalid_samples: bool = knob(False, "chat: lines that are not JSON are skipped instead of stopping the run")
     trim_incomplete_last_turn: bool = knob(False, "agent: messages after the last answer are dropped")
     filter_no_assistant: bool = knob(False, "agent: rows without an answer are dropped")
     chat_template: str | None = knob(None, "the text of the chat template")
     tokenizer_backend: str = knob(
         "nemo_auto",
-        "what loads the tokenizer, and renders with it",
+        "what loads the tokenizer and renders with it",
         choices={
-            "nemo_auto": "NeMo's own class for its model, else AutoTokenizer in NeMo's wrapper",
-            "nemo_wrapped_auto": "AutoTokenizer in NeMo's wrapper, which merges a system message where it must",
+            "nemo_auto": "NeMo's own class for the model, else AutoTokenizer in NeMo's wrapper",
+            "nemo_wrapped_auto": "AutoTokenizer in NeMo's wrapper, which merges a system message if needed",
             "transformers_auto": "AutoTokenizer alone",
         },
     )
-    pad_to_multiple_of: int = knob(1, "THD packs: each row is padded to a multiple of it", minimum=1)
-    max_packs: int | None = knob(None, "packs at most; null: all", minimum=1)
-    packed_sequence_size: int | None = knob(None, "tokens of a pack; null: length.max", minimum=1)
+    pad_to_multiple_of: int = knob(1, "THD packs: each row is padded to a multiple of this", minimum=1)
+    max_packs: int | None = knob(None, "maximum number of packs; null: no limit", minimum=1)
+    packed_sequence_size: int | None = knob(None, "tokens in a pack; null: length.max", minimum=1)
 
 
 TRAITS = Traits(

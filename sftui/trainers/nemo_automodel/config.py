@@ -74,9 +74,9 @@ def _length(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     block = entry(config)
     size, cut = block.get("seq_length"), block.get("truncation", False)
     if size is not None and (not isinstance(size, int) or isinstance(size, bool)):
-        raise table.odd_value("dataset.seq_length", size, where, fix="give a whole number")
+        raise table.odd_value("dataset.seq_length", size, where, fix="use an integer")
     if cut not in OFF and cut not in CUTS:
-        why = "transformers does not cut a single text that way"
+        why = "transformers does not truncate single texts that way"
         raise table.odd_value("dataset.truncation", cut, where, why, "use true")
     if size is None:
         return {}
@@ -231,12 +231,12 @@ def _packed(config: table.Config, recipe: Recipe, where: str) -> table.Said:
         return {}
     if str(name) not in STRATEGIES:
         key = "packed_sequence.packing_strategy"
-        raise table.odd_value(key, name, where, "sftui knows thd and neat", "use one of them")
+        raise table.odd_value(key, name, where, "sftui supports thd and neat", "use one of them")
     said = {f"own.{key}": block[key] for key in ("pad_to_multiple_of", "max_packs") if block.get(key) is not None}
     if size % said.get("own.pad_to_multiple_of", 1):
         what = f"packed_sequence_size {size} is not a multiple of pad_to_multiple_of"
         why = "NeMo Automodel stops (ValueError: packed_sequence_size must be divisible by pad_to_multiple_of)"
-        raise RecipeError(what, where=where, why=why, fix="make it one")
+        raise RecipeError(what, where=where, why=why, fix="use a multiple of it")
     return {"pack.strategy": STRATEGIES[name], "pack.isolate": True, "own.packed_sequence_size": size, **said}
 
 
@@ -304,7 +304,7 @@ TABLE = (
     ),
     table.rule("dataset.chat_template", "render.template own.chat_template", _template, _written_template),
     table.rule("dataset.column_mapping", "data.fields", _columns, _written_columns),
-    table.keyless("data.format", "own.dataset says how rows are read"),
+    table.keyless("data.format", "own.dataset determines how rows are read"),
     table.rule("dataset._target_", "own.dataset", table.nothing, table.needless),
     table.rule("dataloader.collate_fn", "batch.multiple batch.attention", _collater, _written_collater),
     table.rule(
@@ -417,15 +417,15 @@ def _unsupervised(config: table.Config) -> Iterator[Problem]:
     """Why a config is none of NeMo Automodel's fine-tuning of language models."""
     last = _target(config.get("recipe")).rpartition(".")[2]
     if last not in (*FINETUNES, "None"):
-        why = "sftui shows the data of NeMo Automodel's fine-tuning of language models"
-        yield Problem(f"the config is for the recipe {last}", why, f"open a config of {RECIPE}")
+        why = "sftui shows only the data for NeMo Automodel's LLM fine-tuning"
+        yield Problem(f"the config is for the recipe {last}", why, f"open a config for {RECIPE}")
     if not isinstance(config.get("dataset"), Mapping):
         loader = config.get("dataloader")
         nested = isinstance(loader, Mapping) and "dataset" in loader
         yield Problem(
-            "the config has no dataset" + " but inside `dataloader`" * nested,
-            "NeMo Automodel's recipe stops without the block `dataset` at the top (AttributeError: dataset)",
-            "move it to the top" if nested else "add one, with a _target_",
+            "the config has no dataset" + " except inside `dataloader`" * nested,
+            "NeMo Automodel's recipe stops without a top-level `dataset` block (AttributeError: dataset)",
+            "move it to the top level" if nested else "add one, with a _target_",
         )
 
 
@@ -440,15 +440,15 @@ def _kind(block: Mapping[str, Any], path: str) -> str:
     raise RecipeError(
         f"sftui does not model the dataset `{target}`" if target else "the dataset has no _target_",
         where=path,
-        why=why or "it is not one of NeMo Automodel's datasets of chats and answers",
-        fix=f"it knows {', '.join(value.rpartition('.')[2] for value in TARGETS.values())}",
+        why=why or "it is not one of NeMo Automodel's chat or prompt/answer datasets",
+        fix=f"use one of {', '.join(value.rpartition('.')[2] for value in TARGETS.values())}",
     )
 
 
 def _variables(block: Mapping[str, Any]) -> Iterator[Problem]:
     for key, value in block.items():
         if isinstance(value, str) and "$" in value and key != "chat_template":
-            why = "sftui reads no environment variables for a config"
+            why = "sftui does not read environment variables in a config"
             yield Problem(f"dataset.{key} takes `{value}` from the environment", why, "write the value itself")
 
 
@@ -463,7 +463,7 @@ def _notes(key: str, value: Any, kind: str, known: KnownKeys) -> list[KeyNote]:
     if key == "recipe":
         name = _target(value)
         ours = "." not in name or name.startswith("nemo_automodel.")
-        told = "" if ours else "your own recipe may prepare other rows: sftui does not run it"
+        told = "" if ours else "your own recipe may prepare rows differently; sftui does not run it"
         return [KeyNote(key, value, KeyUse.PASSED if ours else KeyUse.UNSUPPORTED, told)]
     return [RULES.note(key, value, known, known.config)]
 
@@ -475,7 +475,7 @@ def _dataset_note(name: str, value: Any, block: Mapping[str, Any], kind: str, kn
         last = str(block.get("_target_")).rpartition(".")[2]
         return known.stops(path, value, f"TypeError: {last} got unexpected dataset config field(s): {name}")
     if name == "unshifted" and value:
-        return known.stops(path, value, "KeyError: 'labels' (this recipe needs labels, which dLLM training has not)")
+        return known.stops(path, value, "KeyError: 'labels' (this recipe needs labels, but dLLM training has none)")
     if name == "seq_length" and block.get("truncation", False) in OFF:
         used = block.get("padding") == "max_length" or (kind == "agent" and block.get("truncate_history"))
         return KeyNote(path, value, KeyUse.USED if used else KeyUse.PASSED, "cuts nothing without truncation")
@@ -483,7 +483,7 @@ def _dataset_note(name: str, value: Any, block: Mapping[str, Any], kind: str, kn
         return known.stops(path, value, "ValueError: `filter_overlong=True` requires `seq_length` to be set")
     if name == "shuffle_seed" and value is not None and "[" in str(block.get("split")):
         return KeyNote(
-            path, value, KeyUse.UNSUPPORTED, "the slice is taken from shuffled rows: sftui takes it in order"
+            path, value, KeyUse.UNSUPPORTED, "the slice is taken from shuffled rows; sftui takes it in order"
         )
     if name == "truncation" and value not in OFF and block.get("seq_length") is None:
         return KeyNote(path, value, KeyUse.UNSUPPORTED, "cuts at the tokenizer's model_max_length without seq_length")

@@ -66,8 +66,8 @@ def cut_line(row: Row) -> Problem | None:
         return None
     return Problem(
         f"NeMo Automodel stops at this file: {row.where} contains the character U+{ord(found):04X} unescaped",
-        "ChatDataset treats it as the end of the line (str.splitlines), and what remains is not JSON (JSONDecodeError)",
-        f"write it as \\u{ord(found):04x}, which is the same to JSON",
+        "ChatDataset treats it as the end of the line (str.splitlines), and the pieces are not JSON (JSONDecodeError)",
+        f"write it as \\u{ord(found):04x}, which means the same in JSON",
     )
 
 
@@ -170,7 +170,7 @@ def convert(row: Row, detected: Detection, recipe: Recipe) -> Conversation:
     options = NemoOptions.of(recipe)
     most = options.limit_dataset_samples
     if most is not None and row.index >= most:
-        why = f"limit_dataset_samples {most}: NeMo Automodel does not read rows after it"
+        why = f"limit_dataset_samples {most}: NeMo Automodel reads no further rows"
         return Conversation(Kind.CHAT, "messages", (), extra={LEFT_OUT: why})
     if options.dataset == "chat":  # which reads its lines by itself
         broken = cut_line(row)
@@ -182,7 +182,7 @@ def convert(row: Row, detected: Detection, recipe: Recipe) -> Conversation:
     return CONVERTERS[options.dataset](data, detected, options)
 
 
-USUAL = "correct the row, or drop it"
+USUAL = "fix the row, or drop it"
 
 
 def _stop(what: str, why: str, fix: str = USUAL) -> ConversationError:
@@ -224,8 +224,8 @@ def _turns(stored: Any) -> list[dict[str, Any]]:
         if role is None:
             raise _stop(
                 f"conversations[{i}] is from `{source}`",
-                f"ChatDataset knows {', '.join(OF_CHAT)}",
-                "set own.dataset to agent where the turns are tool calls and their results, else rename the role",
+                f"ChatDataset accepts {', '.join(OF_CHAT)}",
+                "set own.dataset to agent if the turns are tool calls and results, else rename the role",
             )
         found.append({"role": role, "content": turn.get("value", turn.get("content", ""))})
     return found
@@ -257,8 +257,8 @@ def _normalized(message: Any, where: str) -> dict[str, Any]:
         if not isinstance(named, str) or not named:
             raise _stop(
                 f"{where} has no tool_call_id",
-                "ChatDataset needs the id of the call that a tool answers, as text",
-                "give each result the id of its call, as `sftui convert` does; own.dataset agent makes ids itself",
+                "ChatDataset needs the id of the tool call that the message answers, as text",
+                "add the call's id to each result, as `sftui convert` does; own.dataset agent creates ids itself",
             )
     return made
 
@@ -297,7 +297,7 @@ def _calls(stored: Any, where: str) -> list[dict[str, Any]]:
         if not isinstance(name, str) or not name:
             raise _stop(f"{at}.function has no name", "it must be text")
         if arguments is None:
-            raise _stop(f"{at}.function has no arguments", "they are required", "give {} where there are none")
+            raise _stop(f"{at}.function has no arguments", "they are required", "use {} if there are none")
         inside = dict(function)
         if not isinstance(arguments, str):
             inside["arguments"] = json.dumps(arguments)
@@ -310,7 +310,7 @@ def _tools(stored: Any, blank: bool = False) -> list[Any] | None:
     if blank and isinstance(stored, str) and not stored.strip():
         return None
     fix = "store the tools as a list, or null"
-    stored = _parsed(stored, "`tools` is text that is not JSON", fix)
+    stored = _parsed(stored, "`tools` is text, but not valid JSON", fix)
     if stored is not None and not isinstance(stored, list):
         raise _stop(f"`tools` is {type_word(stored)}", "it must be a list", fix)
     return stored or None
@@ -380,7 +380,7 @@ def _turn(stored: Any, where: str, column: str) -> _AgentTurn:
         return _AgentTurn(role, stored, where)
     source = stored.get("from")
     if not isinstance(source, str) or source not in OF_AGENTS:
-        raise _stop(f"{where} is from `{source}`", f"make_agent_chat_dataset knows {', '.join(OF_AGENTS)}")
+        raise _stop(f"{where} is from `{source}`", f"make_agent_chat_dataset accepts {', '.join(OF_AGENTS)}")
     held = {"content": stored.get("value", "")}
     if stored.get("reasoning_content"):
         held["reasoning_content"] = stored["reasoning_content"]
@@ -497,7 +497,7 @@ def _prompted(context: Any, question: Any, answer: Any) -> tuple[str, str]:
     parts = [part for part in (context, question, "") if part is not None]
     if not all(isinstance(part, str) for part in (*parts, answer)):
         other = next(part for part in (*parts, answer) if not isinstance(part, str))
-        raise _stop(f"a column holds {type_word(other)}", "prompt and answer are joined as texts", "write it as text")
+        raise _stop(f"a column contains {type_word(other)}", "prompt and answer are joined as text", "write it as text")
     prompt = " ".join(parts)
     if len(prompt) < 2:
         raise _stop("its prompt is empty", "AssertionError: Expected prompt to be non-empty", "drop the row")
@@ -508,7 +508,7 @@ def _squad(row: Raw, detected: Detection, options: NemoOptions) -> Conversation:
     answers = row.get("answers")
     texts = answers.get("text") if isinstance(answers, Mapping) else None
     if not isinstance(texts, (list, tuple)) or (texts and not isinstance(texts[0], str)):
-        raise _stop("its `answers` are not in SQuAD's format", "answers.text must be a list of texts")
+        raise _stop("its `answers` are not in SQuAD's format", "answers.text must be a list of strings")
     answer = texts[0].strip() if texts else ""
     context, question = row.get("context"), row.get("question")
     said = f"Context: {context or ''} Question: {question or ''} Answer: "
@@ -594,7 +594,7 @@ def unread_layout(stored: AsStored) -> str:
     if stored.name.lower().endswith((".jsonl", ".ndjson")):
         return "it reads each line as one JSON value, and each value as one row (json.loads)" if stored.layout else ""
     if stored.name.lower().endswith((".gz", ".zst")):
-        return "it reads the file as text, without unpacking it (UnicodeDecodeError)"
+        return "it reads the file as text, without decompressing it (UnicodeDecodeError)"
     if stored.layout == ONE_LIST or (stored.layout in ("", OVER_LINES) and stored.rows == 1):
         return ""
     return "it reads the file as one JSON value, a list of rows or one row (json.loads)"

@@ -55,9 +55,9 @@ def by_prefixes(
             ids = window.of(prefix(k))
             if not _begins(ids, kept, end):
                 raise RecipeError(
-                    f"NeMo Automodel stops at this row: its first {k} message{'s'[: k > 1]}, rendered alone, are not"
-                    " the beginning of the whole",
-                    why="the chat template writes earlier messages differently once later ones follow, so answers"
+                    f"NeMo Automodel stops at this row: its first {k} message{'s'[: k > 1]}, rendered alone, do not"
+                    " match the start of the whole row",
+                    why="the chat template renders earlier messages differently once later ones follow, so answers"
                     " cannot be found by length (ValueError: Cannot build an answer-only loss mask)",
                     fix="use a chat template with {% generation %} tags, or one that leaves earlier messages as they"
                     " are",

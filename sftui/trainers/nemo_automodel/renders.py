@@ -74,7 +74,7 @@ class _RenderJob:
         """Messages as apply_chat_template renders them; with `prompt` the generation prompt behind them (`prompt`)."""
         if not messages:
             raise TemplateError(
-                "NeMo Automodel renders what comes before the first answer, but there is nothing",
+                "NeMo Automodel renders what comes before the first answer, but nothing does",
                 why="transformers does not render an empty conversation",
                 fix="begin with a user message, or use a template with {% generation %} tags",
             )
@@ -85,7 +85,7 @@ class _RenderJob:
             raise TemplateError(
                 "NeMo Automodel stops at this row: it has several system messages",
                 why="its tokenizer class accepts only one (ValueError: System role appeared in multiple messages)",
-                fix="join them, or load the tokenizer with plain transformers (own.tokenizer_backend)",
+                fix="join them, or load the tokenizer with plain transformers (set own.tokenizer_backend)",
             )
         try:
             return self._text(messages, prompt, spans, kwargs)

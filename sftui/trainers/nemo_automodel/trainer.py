@@ -26,7 +26,15 @@ from sftui.recipe import Pack as PackOptions
 from sftui.runs import together
 from sftui.side_files import object_of
 from sftui.tokens import ToEncode
-from sftui.trainers.base import InlineTemplateTrainer, MessagesTarget, ShapedRow, TaggedIds, Toolbox, dropped_labels
+from sftui.trainers.base import (
+    ESTIMATED,
+    InlineTemplateTrainer,
+    MessagesTarget,
+    ShapedRow,
+    TaggedIds,
+    Toolbox,
+    dropped_labels,
+)
 from sftui.trainers.nemo_automodel import TRAITS, NemoOptions, formats, masks, packing, renders
 from sftui.trainers.nemo_automodel.renders import Renders
 from sftui.trainers.own_config import require
@@ -43,8 +51,8 @@ WHOLE_DATASET = 1_000_000_000
 """All rows are packed together."""
 OF_CHATS = Tokenize(mode="whole")
 OF_TEXTS = Tokenize(mode="whole", add_special_tokens=True)
-UNLABELLED = "it has no labels left: NeMo Automodel uses the next row that has some instead"
-UNCOUNTED = "the prompt's tokens are counted without the BOS that the row has, so the last one is trained"
+UNLABELLED = "it has no labels left: NeMo Automodel uses the next row that has labels instead"
+UNCOUNTED = "the prompt's tokens are counted without the row's BOS, so the last one is trained"
 OWN_CLASSES = {
     **dict.fromkeys(("mistral", "pixtral", "mistral3", "ministral3"), "MistralCommonBackend"),
     "kimi_k3": "TikTokenTokenizer",
@@ -76,7 +84,7 @@ class NemoAutomodel(InlineTemplateTrainer):
         asks = NemoOptions.of(recipe).tokenizer_backend == "nemo_auto"
         own = OWN_CLASSES.get(_named_class(recipe.tokenizer)[0], "") if asks else ""
         note = (
-            f"the model's tokenizer class is NeMo's {own}, which sftui does not run: it shows what AutoTokenizer makes,"
+            f"the model's tokenizer class is NeMo's {own}, which sftui does not run: it shows what AutoTokenizer does,"
             " as with tokenizer_backend nemo_wrapped_auto"
         )
         return (SHIFTED, *((note,) if own else ()))
@@ -168,7 +176,7 @@ class NemoAutomodel(InlineTemplateTrainer):
         if own.dataset == "columns" and not any(on and end > 1 for _, end, (on, _) in marks.runs().runs()):
             return tokens, replace(dropped_labels(tokens, UNLABELLED), kept=kept)
         flags, reasons = masks.mask_of(marks, kept, len(tokens))
-        notes = () if rendered.exact else ("who wrote which token is a best effort here",)
+        notes = () if rendered.exact else (ESTIMATED,)
         plain, front = not isinstance(rendered, Renders), tools.tokenizer.facts.front
         if plain and recipe.mask.rule != "all" and len(front) > counts_bos(recipe, tools.tokenizer):
             notes = (*notes, UNCOUNTED)
@@ -214,7 +222,7 @@ class NemoAutomodel(InlineTemplateTrainer):
         require(recipe, "pack.strategy")
         if fills(recipe):
             raise RecipeError(
-                "sftui packs no rows that the dataset has padded",
+                "sftui does not pack rows that the dataset has padded",
                 why="each of them has seq_length tokens, including padding",
                 fix="set batch.pad_to to longest",
             )
@@ -236,7 +244,7 @@ class NemoAutomodel(InlineTemplateTrainer):
     def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
         """packed_sequence_thd_collater and neat_packed_collater: the packs stacked."""
         neat = recipe.pack.strategy == "neat"
-        note = "models on FlashAttention get lengths in place of the mask"
+        note = "models using FlashAttention receive lengths instead of the mask"
         note = note if neat else "THD: documents are kept apart by their lengths (seq_lens), without an attention mask"
         return Batch(
             rows=tuple(range(len(packs))),
@@ -246,7 +254,7 @@ class NemoAutomodel(InlineTemplateTrainer):
             attention_mask=None,
             documents=tuple(pack.attention_mask or () for pack in packs) if neat else None,
             position_ids=tuple(pack.position_ids or () for pack in packs),
-            notes=(note, "labels are shifted: each is at the token before its own"),
+            notes=(note, "labels are shifted: each is one position before its token"),
         )
 
 

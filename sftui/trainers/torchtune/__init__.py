@@ -17,10 +17,10 @@ class TorchtuneOptions(Own):
 
     prompt_template: str | Mapping[str, Any] | None = knob(
         None,
-        "text around each role's messages: a template of torchtune's, or a mapping of roles to [before, after]; null is"
+        "text around each role's messages: a torchtune template, or a mapping of roles to [before, after]; null is"
         " the tokenizer's own, {} none",
     )
-    special_tokens_path: str | None = knob(None, "a file of special tokens that the tokenizer is built with")
+    special_tokens_path: str | None = knob(None, "a file of special tokens to build the tokenizer with")
     tokenizer_path: str | None = knob(
         None, "the SentencePiece model, if it is not tokenizer.model in the tokenizer's folder"
     )
@@ -30,7 +30,7 @@ class TorchtuneOptions(Own):
         "a dataset builder with its own rules",
         choices={"gsm8k_sft": "question and worked answer as a prompt and a trained text"},
     )
-    partition: str | None = knob(None, "the part of the rows that gsm8k_sft trains on, as 1-10/10")
+    partition: str | None = knob(None, "which part of the rows gsm8k_sft trains on, e.g. 1-10/10")
 
 
 TRAITS = Traits(

@@ -280,8 +280,8 @@ def _unsupervised(config: Mapping[str, Any], entries: Sequence[Any]) -> Iterator
     """Why a config is of another recipe than fine-tuning, by what only that recipe reads."""
     for key, what in OTHER_RECIPES.items():
         if key in config and (key not in WITHOUT_DATASET or "dataset" not in config):
-            fix = "open a config of a fine-tuning recipe"
-            yield Problem(f"this is a config of torchtune's {what}", f"only that reads `{key}`", fix)
+            fix = "open a config for a fine-tuning recipe"
+            yield Problem(f"this is a config for torchtune's {what}", f"only that recipe reads `{key}`", fix)
     if "dataset" not in config:
         why, fix = "torchtune's fine-tuning recipes read cfg.dataset", "add a dataset block with a _component_"
         yield Problem("the config names no dataset", why, fix)
@@ -328,7 +328,7 @@ def _dataset(
     if component not in BUILDERS or takes is None:
         named = f"`{entry.get('_component_')}`" if entry.get("_component_") else "without _component_"
         raise RecipeError(
-            f"sftui does not model torchtune's dataset {named}", where=path, fix=f"it knows {', '.join(BUILDERS)}"
+            f"sftui does not model torchtune's dataset {named}", where=path, fix=f"use one of {', '.join(BUILDERS)}"
         )
     kind, source, columns = BUILDERS[component]
     wrong = _refused_keys(entry, where, known)
@@ -432,9 +432,9 @@ def _corrected(recipe: Recipe, keys: table.Keys, losses: list[str]) -> table.Key
     """With what is trained, which is always said, as is the size of a batch."""
     mask, reasons = recipe.mask, gsm8k.chosen(recipe)
     if mask.turns == "last" and mask.rule in ("auto", "all"):
-        losses.append(f"mask.turns = 'last' has no effect under mask.rule {mask.rule}: set that to turn_full")
+        losses.append(f"mask.turns = 'last' has no effect under mask.rule {mask.rule}: set mask.rule to turn_full")
     if recipe.pack.isolate and recipe.pack.strategy != "sequential":
-        losses.append("pack.isolate = True has no effect without pack.strategy sequential, which always does it")
+        losses.append("pack.isolate = True has no effect without pack.strategy sequential, which always isolates")
     if mask.rule in ("all", "turn_full", "assistant") and recipe.data.format != "text" and not reasons:
         # text has no such key: all is trained
         if mask.turns == "last" and mask.rule != "all":

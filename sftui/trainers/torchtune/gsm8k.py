@@ -67,7 +67,7 @@ def detect(rows: Sequence[Row]) -> Detection:
         if column not in columns:
             what, fix = f"there is no column `{column}`", "rename the column, or name another dataset builder"
             return refusal(f"torchtune's {NAME} stops: {what}", f"torchtune raises KeyError '{column}'", fix)
-    return Detection("columns", dict(FIELDS), reason=f"torchtune: {NAME}; torchtune's config says so")
+    return Detection("columns", dict(FIELDS), reason=f"torchtune: {NAME}; set in torchtune's config")
 
 
 def convert(row: Row, detected: Detection, partition: Any) -> Conversation:
@@ -81,14 +81,14 @@ def convert(row: Row, detected: Detection, partition: Any) -> Conversation:
     question, solution = (data.get(column) for column in FIELDS.values())
     prompt = PREAMBLE.format(question=question)
     if not _holds(partition, row.index):
-        why = f"it is not in the partition {partition}"
+        why = f"it is outside the partition {partition}"
         return Conversation(Kind.STRINGS, "columns", prompt=prompt, completion=str(solution), extra={DROPPED: why})
     if not isinstance(solution, str) or solution.count(BEFORE_ANSWER) != 1:
         raise ConversationError(
             f"`answer` does not contain `{BEFORE_ANSWER}` exactly once",
             where=where,
             why="torchtune stops: it reads what comes before it as the reasoning and what comes after it as the answer",
-            fix="correct or remove the row",
+            fix="fix or remove the row",
         )
     cot, answer = solution.split(BEFORE_ANSWER)
     return Conversation(Kind.STRINGS, "columns", prompt=prompt, completion=TRAINED.format(cot=cot, answer=answer))

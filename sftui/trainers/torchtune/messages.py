@@ -41,7 +41,7 @@ _REQUEST = "Write a response that appropriately completes the request.\n\n### In
 
 def detect_builder(rows: Sequence[Row], data: Data) -> Detection:
     """The builder that the recipe names; where it names none, the one that fits the columns."""
-    chosen, fields, reason = data.format, dict(data.fields), "torchtune's config says so"
+    chosen, fields, reason = data.format, dict(data.fields), "set in torchtune's config"
     if chosen == "prompt_completion":
         chosen = "columns"
     if chosen == "auto":
@@ -52,7 +52,7 @@ def detect_builder(rows: Sequence[Row], data: Data) -> Detection:
         fields = {**found.fields, **fields}
         reason = f"it fits the columns ({found.reason}); torchtune itself follows its config"
     if chosen not in BUILDERS:
-        return refusal(f"torchtune has no dataset builder for {chosen} rows", fix="give messages, columns or text")
+        return refusal(f"torchtune has no dataset builder for {chosen} rows", fix="use messages, columns or text")
     if chosen == "columns":
         fields = {name: column for name, column in pair_of(fields).items() if column}
     wanted = {**COLUMNS[chosen], **{name: column for name, column in fields.items() if name in COLUMNS[chosen]}}
@@ -126,8 +126,8 @@ def _turns(
         role = str(role_map.get(stated, stated))
         if sharegpt and (stated not in role_map or role not in SHAREGPT_ROLES.values()):
             if role not in SHAREGPT_ROLES:
-                what = f"torchtune's ShareGPT knows no role {role!r}"
-                raise ConversationError(what, where=place, why="it has system, human and gpt")
+                what = f"torchtune's ShareGPT does not support the role {role!r}"
+                raise ConversationError(what, where=place, why="its roles are system, human and gpt")
             role = SHAREGPT_ROLES[role]
         if drop_system and role == "system":
             continue
@@ -137,7 +137,7 @@ def _turns(
             continue
         if not sharegpt and not isinstance(value, (str, list)) and messages:
             value = messages[-1].content  # OpenAIToMessages goes on with what it converted last
-            why = "torchtune repeats the one before"
+            why = "torchtune repeats the previous message's content"
             notes.append(f"the content of {sentence(origin)} is neither text nor parts: {why}")
         else:
             value = _content(value, place, sharegpt)
@@ -171,7 +171,7 @@ def _content(value: Any, where: str, sharegpt: bool) -> Any:
         "the content is neither text nor a list of parts",
         where=where,
         why="torchtune stops there: no message before it has content to repeat",
-        fix="correct the row",
+        fix="fix the row",
     )
 
 
@@ -193,7 +193,7 @@ def _text(data: Mapping[str, Any], column: str, where: str) -> str:
     value = data.get(column)
     if not isinstance(value, str):
         why = "torchtune cannot tokenize it"
-        raise ConversationError(f"`{column}` is not text", where=where, why=why, fix="correct the row")
+        raise ConversationError(f"`{column}` is not text", where=where, why=why, fix="fix the row")
     return value
 
 

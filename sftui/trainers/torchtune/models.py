@@ -50,7 +50,7 @@ def model_of(template: str, tokenizer: LoadedTokenizer) -> str:
         return name
     if kind == "torchtune":
         unused = "it reads no messages, so no fine-tuning recipe can use it"
-        why = unused if name in UNUSED else "torchtune has no such tokenizer that sftui knows"
+        why = unused if name in UNUSED else "it is not a torchtune tokenizer that sftui supports"
         what = f"sftui does not model torchtune's {name} tokenizer"
         raise RecipeError(what, why=why, fix=f"choose one of {', '.join(MODELS)}")
     if template != "tokenizer":
@@ -62,7 +62,7 @@ def model_of(template: str, tokenizer: LoadedTokenizer) -> str:
         return "qwen2_5" if tokenizer.token_id("<tool_call>") is not None else "qwen2"
     raise RecipeError(
         "sftui does not know which of torchtune's tokenizers this is",
-        why="its special tokens are those of none that sftui models",
+        why="its special tokens do not match any that sftui models",
         fix=f"set render.template to one of {', '.join('torchtune/' + name for name in MODELS)}",
     )
 
@@ -104,7 +104,7 @@ def reading_files(
     engine = tokenizer.engine
     if not isinstance(engine, FastEngine) or not isinstance(engine.backend.model, models.BPE):
         why, fix = "it needs a byte-level BPE with vocabulary and merges", "choose another with render.template"
-        raise RecipeError(f"torchtune's {model} tokenizer cannot read this one", why=why, fix=fix)
+        raise RecipeError(f"torchtune's {model} tokenizer cannot be built from this one", why=why, fix=fix)
     special = json.dumps(special_tokens(model, tokenizer, special_path, folder))
     return _of_merges(model, tokenizer, engine.backend, special)
 

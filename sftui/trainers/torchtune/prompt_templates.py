@@ -65,10 +65,10 @@ def around(template: Any, role: str) -> tuple[str, str]:
         what = "prompt_template is neither a name nor a mapping of roles"
         raise RecipeError(what, fix="write {role: [before, after]}")
     if name == CHATML and role not in (*known, "ipython"):
-        raise RecipeError(f"torchtune's ChatMLTemplate knows no role {role!r}", fix="rename the role")
+        raise RecipeError(f"torchtune's ChatMLTemplate does not support the role {role!r}", fix="rename the role")
     pair = known.get(role) or ("", "")
     if isinstance(pair, str) or len(pair) != 2:
-        raise RecipeError(f"prompt_template of `{role}` is not a pair of texts", fix="write [before, after]")
+        raise RecipeError(f"prompt_template of `{role}` is not a pair of strings", fix="write [before, after]")
     return str(pair[0] or ""), str(pair[1] or "")
 
 
@@ -96,7 +96,7 @@ def _mistral(messages: Sequence[Message]) -> Iterator[TemplateTurn]:
         if message.role == "system":
             raise RecipeError(f"{stops} has no system message", fix="remove it, or set prompt_template")
         if message.role != "user" and message.role not in _PLAIN:
-            raise RecipeError(f"{stops} knows no role {message.role!r}", fix="rename the role")
+            raise RecipeError(f"{stops} does not support the role {message.role!r}", fix="rename the role")
         before, behind = _INSTRUCTION if message.role == "user" else ("", "")
         yield TemplateTurn(number, message.role, ((before, Part.HEADER), *_contents(message), (behind, Part.SEPARATOR)))
 
@@ -115,7 +115,7 @@ def _llama2(messages: Sequence[Message]) -> Iterator[TemplateTurn]:
         elif message.role == "assistant":
             items = _contents(message)
         elif items is None:
-            what = f"torchtune stops at this row: its Llama2ChatTemplate knows no role {message.role!r}"
+            what = f"torchtune stops at this row: its Llama2ChatTemplate does not support the role {message.role!r}"
             raise RecipeError(what, fix="rename the role")
         yield TemplateTurn(number, message.role, items)
 

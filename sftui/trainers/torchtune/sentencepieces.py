@@ -85,7 +85,7 @@ def reading_model(
         back=(),
         **named,
     )
-    note = f"torchtune's {model} tokenizer reads only {file.name}: the ids are those that sentencepiece makes from it"
+    note = f"torchtune's {model} tokenizer reads only {file.name}: the ids are those that sentencepiece produces"
     return LoadedTokenizer(facts.noting(note), engine)
 
 
@@ -131,7 +131,7 @@ class PieceFrames:
     def stops(self, message: Message) -> str | None:
         """Why a message stops the run once it is reached; None where it does not."""
         if self.model == PHI3 and message.role not in _PHI3_ROLES:
-            return f"its Phi-3 tokenizer knows no role {message.role!r}"
+            return f"its Phi-3 tokenizer does not support the role {message.role!r}"
         return None
 
     def _plain(self, messages: Sequence[Message]) -> Iterator[Piece]:
@@ -196,7 +196,7 @@ class PieceFrames:
         if token is None or token < 0:
             raise RecipeError(
                 f"the SentencePiece model has no {'BOS' if name == 'bos' else 'EOS'}",
-                why=f"torchtune's {self.model} tokenizer puts -1 for it into every row, and no model has that id",
+                why=f"torchtune's {self.model} tokenizer writes -1 for it in every row, and no model has that id",
                 fix="choose another with render.template",
             )
         return self.tokenizer.piece(token), token

@@ -170,7 +170,7 @@ def special_tokens(model: str, tokenizer: LoadedTokenizer, path: Any, folder: Pa
             raise RecipeError(
                 f"torchtune's {model} tokenizer stops with these special tokens",
                 where=path,
-                why=f"it looks for {name}, which the file does not add",
+                why=f"it looks for {name}, which is not in the file",
                 fix=f"omit {OPTION}: torchtune then uses its own",
             )
     return found
@@ -180,7 +180,7 @@ def special_id(tokenizer: LoadedTokenizer, text: str) -> int:
     """The id of a special token that torchtune inserts; RecipeError where the tokenizer has none."""
     found = tokenizer.token_id(text)
     if found is None:
-        why, fix = "torchtune's tokenizer puts it into every row", "choose another with render.template"
+        why, fix = "torchtune's tokenizer adds it to every row", "choose another with render.template"
         raise RecipeError(f"the tokenizer has no {text}", why=why, fix=fix)
     return found
 

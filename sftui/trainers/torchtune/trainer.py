@@ -63,10 +63,10 @@ SHIFTED = (
     "torchtune 0.7 stores each label one place earlier, with -100 at the end; labels are shown unshifted here,"
     " and shifted in a batch"
 )
-CUTS_NONE = f"torchtune's {gsm8k.NAME} cuts no row, whatever max_seq_len is set to"
+CUTS_NONE = f"torchtune's {gsm8k.NAME} does not truncate rows, whatever max_seq_len is"
 MASKS_LAST = "with max_seq_len set torchtune masks the last token of every row, even if nothing is cut"
 UNCALLED = (
-    "no dataset of torchtune 0.7.0 can call HuggingFaceModelTokenizer; sftui shows what its tokenize_messages makes"
+    "no dataset in torchtune 0.7.0 can call HuggingFaceModelTokenizer; sftui shows what its tokenize_messages returns"
 )
 _BY_PIECE = Tokenize(mode="per_part")
 
@@ -154,7 +154,7 @@ class Torchtune(Trainer):
         wrong = message_rules.invalid(roles)
         if wrong is not None:
             what = f"torchtune stops the run at this row: {wrong}"
-            raise RecipeError(what, fix="remove the row or correct its turns")
+            raise RecipeError(what, fix="remove the row or fix its turns")
         # With max_seq_len set, it stops at a later message only where it comes as far, which takes the tokens.
         whole = recipe.length.max is None or recipe.render.template == f"torchtune/{JINJA}"
         for message in conversation.messages if whole else conversation.messages[:1]:
@@ -282,7 +282,7 @@ class Torchtune(Trainer):
         width, multiple = max(len(example.input_ids) for example in examples), recipe.batch.multiple or 1
         if multiple > 1:
             fix = "set batch.multiple to null"
-            require_newest(recipe, "cannot pad to a multiple", "pad_to_multiple_of came with 0.7", fix)
+            require_newest(recipe, "cannot pad to a multiple", "pad_to_multiple_of was added in 0.7", fix)
             width += multiple - width % multiple
         options = replace(recipe.batch, pad_side="right", attention="none")
         made = label_rules.collate(examples, rows, options, pad_id=pad, padding_side="right", width=width)
@@ -301,7 +301,7 @@ class Torchtune(Trainer):
         return pack_sequential(examples, recipe.length.max, split=split, shifted=newest(recipe))
 
     def packing_order(self, recipe: Recipe) -> str:
-        return "one after the other, in the order of the dataset"
+        return "one after the other, in dataset order"
 
     def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
         """padded_collate_packed: the packs stacked; documents are kept apart by a block-causal mask that is made on the
@@ -323,7 +323,7 @@ def refuse_untokenized(message: Message) -> None:
     """RecipeError at a message that torchtune's tokenizer cannot read."""
     stop = message.data.get(message_rules.STOPS)
     if stop is not None:
-        raise RecipeError(f"torchtune stops at this row: {stop}", why="it cannot tokenize it", fix="correct the row")
+        raise RecipeError(f"torchtune stops at this row: {stop}", why="it cannot tokenize it", fix="fix the row")
 
 
 def cuts_left(recipe: Recipe) -> bool:
@@ -331,7 +331,7 @@ def cuts_left(recipe: Recipe) -> bool:
     left = recipe.length.over == "cut_left"
     if left:
         fix = "set length.over to cut_right"
-        require_newest(recipe, "cuts on the right only", "truncation_type came with 0.7", fix)
+        require_newest(recipe, "can only cut on the right", "truncation_type was added in 0.7", fix)
     if recipe.length.over not in ("cut_right", "cut_left"):
         raise RecipeError(f"torchtune has no length.over {recipe.length.over}", fix="set it to cut_right or cut_left")
     return left
@@ -342,7 +342,7 @@ def newest(recipe: Recipe) -> bool:
     return versions.since(recipe, (0, 7))
 
 
-def require_newest(recipe: Recipe, what: str, why: str = "it came with 0.7", fix: str = "", where: str = "") -> None:
+def require_newest(recipe: Recipe, what: str, why: str = "it was added in 0.7", fix: str = "", where: str = "") -> None:
     """RecipeError before 0.7."""
     if not newest(recipe):
         raise RecipeError(f"torchtune 0.6.1 {what}", where=where, why=why, fix=fix)
@@ -437,7 +437,7 @@ def in_order(examples: Iterable[Example], size: int, *, split: bool) -> Iterator
     for index, example in enumerate(examples):
         n = len(example.input_ids)
         if n > size and not split:
-            raise RecipeError(f"a row has {n} tokens and a pack holds {size}: torchtune stops", fix="raise length.max")
+            raise RecipeError(f"a row has {n} tokens but a pack holds {size}: torchtune stops", fix="raise length.max")
         start = 0
         if n > room and not split:
             yield held

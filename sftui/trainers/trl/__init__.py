@@ -14,7 +14,7 @@ class SftOptions(Own):
     """Keys of SFTConfig without an equal elsewhere (trl 1.16.0, trl/trainer/sft_config.py)."""
 
     completion_only_loss: bool | None = knob(None, "with generation tags or markers: whether prompts are masked too")
-    dataset_text_field: str | None = knob(None, "the column of plain text; null: `text`")
+    dataset_text_field: str | None = knob(None, "the plain-text column; null: `text`")
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,7 +172,7 @@ KEYS = table.keys_read(TABLE)
 RULES = KeyRules(
     KEYS | NO_KNOB,
     (
-        Remark("chat_template_path", "cloning the template of another tokenizer", lambda file: not _is_file(file)),
+        Remark("chat_template_path", "cloning another tokenizer's template", lambda file: not _is_file(file)),
         Remark("dataset_kwargs", "skip_prepare_dataset leaves the data to your own code"),
         Remark("test_split_size", "rows for evaluation are drawn without a seed; all are shown"),
         *(Remark(key, "", anything, KeyUse.PASSED) for key in _TOLD["no rows"].split()),
@@ -288,7 +288,7 @@ def given(config: Mapping[str, Any], known: KnownKeys, where: str) -> dict[str, 
     for key, value in config.items():
         if key in known.choices and str(value) not in known.choices[key]:
             listed = ", ".join(sorted(known.choices[key]))
-            raise _stopped(key, value, f"`accelerate launch` knows {listed}", where)
+            raise _stopped(key, value, f"`accelerate launch` accepts {listed}", where)
     return {key: _converted(key, value, kinds.get(key, ""), where) for key, value in config.items()}
 
 

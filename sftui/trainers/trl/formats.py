@@ -59,10 +59,10 @@ def detect(
             "TRL rejects assistant_only_loss here",
             "it looks for messages in the columns prompt, completion and messages of the first row, before it reads"
             " anything else",
-            "set mask.rule to auto, or give messages",
+            "set mask.rule to auto, or use messages",
         )
     if "input_ids" in columns:
-        return prepared(columns, "TRL: a column `input_ids` is taken as prepared")
+        return prepared(columns, "TRL: a column `input_ids` is used as prepared")
     taken = [name for name in ("labels", "assistant_masks", "completion_mask") if name in columns]
     if assistant_only and "assistant_masks" in taken:
         taken.remove("assistant_masks")  # TRL writes its own over it
@@ -71,15 +71,15 @@ def detect(
     if taken:
         return refusal(
             f"there is a column `{taken[0]}` next to text that is still to be tokenized",
-            "TRL uses it as the labels or the mask of the tokens it makes",
+            "TRL uses it as the labels or the mask for the tokens it produces",
             "rename or remove the column",
         )
     variables = [row.data.get("chat_template_kwargs") for row in rows if isinstance(row.data, Mapping)]
     if "chat_template_kwargs" in columns and None in variables:
         return refusal(
             "some rows have chat_template_kwargs and others do not",
-            "datasets fills the gaps with null and TRL stops there with a TypeError",
-            "give every row a mapping, {} if it is empty",
+            "datasets fills the gaps with null, and TRL stops at those with a TypeError",
+            "store a mapping in every row, {} if it is empty",
         )
     if any(isinstance(one, str) for one in variables):
         return refusal(
@@ -103,7 +103,7 @@ def detect(
     return refusal(
         f"TRL cannot read these columns ({names}): it raises KeyError: '{text_field}'",
         f"it looks for messages, prompt, or `{text_field}`",
-        f"{CONVERT}, or give TRL a formatting_func",
+        f"{CONVERT}, or pass TRL a formatting_func",
     )
 
 
@@ -127,9 +127,9 @@ def by_chance(first: Mapping[str, Any]) -> Problem | None:
     if len({is_messages(first[name]) for name in asked}) < 2:
         return None
     return Problem(
-        f"some of the columns {' and '.join(f'`{name}`' for name in asked)} hold messages and some do not",
-        "TRL asks only one of them whether the rows are conversations, and which one changes from run to run",
-        "remove the columns that are not trained",
+        f"some of the columns {' and '.join(f'`{name}`' for name in asked)} contain messages and some do not",
+        "TRL checks only one of them to decide whether rows are conversations, and which one changes from run to run",
+        "remove the columns that are not needed for training",
     )
 
 
@@ -164,18 +164,18 @@ def refuse_arguments(conversation: Conversation, trainer: str) -> None:
             raise RecipeError(f"{trainer} stops at `{name}` in chat_template_kwargs", why=why, fix=fix)
     for name, value in kwargs.items():
         if name in ACTING and (value or (name in ("tools", "chat_template") and value is not None)):
-            why = "it is an argument of apply_chat_template, not a variable of the template"
+            why = "it is an argument of apply_chat_template, not a template variable"
             raise RecipeError(unknown.format(name), why=why, fix=fix)
     if "tools" in kwargs and conversation.tools is not None:
-        raise RecipeError(unknown.format("tools"), why="there they replace the tools column", fix=fix)
+        raise RecipeError(unknown.format("tools"), why="there, it replaces the tools column", fix=fix)
 
 
 def refuse_empty_tools(row: Row, detected: Detection, conversation: Conversation, trainer: str) -> None:
     """ConversationError where a chat's tools are an empty text, which json.loads does not read."""
     tools = stored_tools(row, detected)
     if conversation.kind is Kind.CHAT and isinstance(tools, str) and not tools.strip():
-        what, fix = f"{trainer} stops at this row: its tools are an empty text", "store null if there are no tools"
-        raise ConversationError(what, why="it reads a text as JSON", fix=fix)
+        what, fix = f"{trainer} stops at this row: its tools are an empty string", "store null if there are no tools"
+        raise ConversationError(what, why="it parses text as JSON", fix=fix)
 
 
 def stored_tools(row: Row, detected: Detection) -> Any:

@@ -124,5 +124,5 @@ def flat_batch(documents: Sequence[Example | Pack], rows: Sequence[int], recipe:
         labels=((*masked, *[IGNORE_INDEX] * gap),),
         attention_mask=None,
         position_ids=((*places, *[0] * gap),),
-        notes=("padding-free: one row, no attention mask; the first token of each document carries no loss",),
+        notes=("padding-free: one row, no attention mask; the first token of each document has no loss",),
     )

@@ -31,7 +31,7 @@ from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Tokenize
 from sftui.side_files import object_of
 from sftui.trainers import versions
-from sftui.trainers.base import ShapedRow, Toolbox
+from sftui.trainers.base import ESTIMATED, ShapedRow, Toolbox
 from sftui.trainers.held_out import HeldOut, ShuffledRows, in_order
 from sftui.trainers.own_config import require
 from sftui.trainers.remembering import endless, last_asked, of_chat
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
 STOPS, UNKNOWN = "TRL stops at this row", "sftui does not model this row"
 REPEATS = (
-    "before 1.14 TRL's wrapped packing repeats, for ready ids that were never in a file (Dataset.from_list),"
-    " the ids of the first 1,000 rows in each later group; sftui shows what it makes of a file"
+    "before 1.14 TRL's wrapped packing repeats, for ready-made ids that were never in a file (Dataset.from_list),"
+    " the ids of the first 1,000 rows in each later group; sftui shows what it does with a file"
 )
 """trl 1.13.0, data_utils.py `_pack_wrapped`: `values` of a slice are those of the whole table."""
 TEXT_BESIDE = "text_beside"
@@ -108,11 +108,11 @@ class Trl(CollatorTrainer):
         """A row of messages whose first one has no role is text to TRL (data_utils.py, is_conversational)."""
         if conversation.kind is not Kind.CHAT or conversation.prompt_messages is not None or _has_role(conversation, 0):
             return
-        column, fix = text_field(recipe), "give the message a role"
-        why = "its first message has no `role`, so TRL takes"
+        column, fix = text_field(recipe), "add a role to the message"
+        why = "its first message has no `role`, so TRL"
         if column in (row.data or ()):
-            raise RecipeError(UNKNOWN, why=f"{why} `{column}` in its place", fix=fix)
-        raise RecipeError(STOPS, why=f"{why} the row for text and finds no `{column}`", fix=fix)
+            raise RecipeError(UNKNOWN, why=f"{why} reads `{column}` instead", fix=fix)
+        raise RecipeError(STOPS, why=f"{why} treats the row as text and finds no `{column}`", fix=fix)
 
     def unended_column(self, recipe: Recipe) -> str | None:
         column = text_field(recipe)
@@ -128,7 +128,7 @@ class Trl(CollatorTrainer):
     def shape(self, conversation: Conversation, recipe: Recipe) -> ShapedRow:
         prompt = 1 if conversation.kind is Kind.STRINGS else conversation.prompt_messages
         if assistant_only(recipe) and conversation.kind in (Kind.STRINGS, Kind.TEXT):
-            why, fix = "the dataset is not conversational", "set mask.rule to auto, or give messages"
+            why, fix = "the dataset is not conversational", "set mask.rule to auto, or use messages"
             raise RecipeError("TRL rejects assistant_only_loss here", why=why, fix=fix)
         if recipe.batch.flatten and recipe.pack.strategy == "none" and recipe.length.max is not None:
             why, fix = "max_length is set and would not be enforced", "set length.max to null, or pack.strategy to bfd"
@@ -168,7 +168,7 @@ class Trl(CollatorTrainer):
         if not isinstance(beside, str):
             raise RecipeError(
                 f"{STOPS}: its `{column}` is not text",
-                why=f"with a completion, the column `{column}` is the one that gets the EOS token",
+                why=f"with a completion, the EOS token is added to the column `{column}`",
                 fix="remove the column",
             )
         if column == "prompt" and not beside.endswith(eos):
@@ -205,10 +205,10 @@ class Trl(CollatorTrainer):
             length = replace(length, over="cut_right", max=length.max if recipe.pack.strategy == "bfd" else None)
         kept, dropped = label_rules.keep(len(tokens), length)
         if packing and not len(tokens):
-            dropped = "it has no token: packing leaves it out"
+            dropped = "it has no tokens: packing drops it"
         # The drop step runs right after truncation and is skipped with it (no max_length, or packing).
         drops = length.drop_unlabelled and length.max is not None and not packing
-        notes = () if rendered.exact else ("who wrote which token is a best effort here",)
+        notes = () if rendered.exact else (ESTIMATED,)
         values, ranges = (tokens.ids, label_rules.trained(drawn[0])) if stored is None else (stored, labelled(stored))
         if drops and not moved(ranges, kept):
             dropped = _left_out(bool(ranges), length)
@@ -224,7 +224,7 @@ class Trl(CollatorTrainer):
             if assistant_only(recipe):
                 drawn = label_rules.generation_tag(subject)
                 if True not in drawn[0]:
-                    why = "assistant_only_loss finds no assistant token in it"
+                    why = "assistant_only_loss finds no assistant token in the row"
                     fix = "remove the row or change the template"
                     raise RecipeError("TRL stops the whole run at this row", why=why, fix=fix)
                 masks.append(drawn)
@@ -250,12 +250,12 @@ def _refuse_messages(conversation: Conversation, first_is_chat: bool | None) -> 
         raise RecipeError(
             STOPS,
             why="its first row is text, or messages without a role, so TRL appends an EOS token to every completion"
-            " as to text, but this one has messages",
-            fix="give every row the same shape, and every message a role",
+            " as it does for text, but this one has messages",
+            fix="use the same shape in every row, and add a role to every message",
         )
     if not all(_has_role(conversation, number) for number in {0, prompt} if number < len(conversation.messages)):
         why = "the first message of its prompt or completion has no `role`, so TRL may take it for text"
-        raise RecipeError(UNKNOWN, why=why, fix="give the message a role")
+        raise RecipeError(UNKNOWN, why=why, fix="add a role to the message")
 
 
 def text_field(recipe: Recipe) -> str:
@@ -280,14 +280,14 @@ def stored_masks(conversation: Conversation, count: int, recipe: Recipe) -> list
     """Mask columns beside input_ids: assistant_masks always, completion_mask only if asked for by name."""
     found: list[label_rules.Drawn] = []
     for name in (*(("completion_mask",) if completion_only(recipe) is True else ()), "assistant_masks"):
-        mask, fix = conversation.extra.get(name), "correct the column"
+        mask, fix = conversation.extra.get(name), "fix the column"
         if mask is None:
             continue
         if not isinstance(mask, Collection):
             raise RecipeError(f"{STOPS}: its `{name}` is not a list", why=f"it is {type(mask).__name__}", fix=fix)
         if len(mask) != count:
             what = f"`{name}` has {len(mask)} entries for {count} ids"
-            raise RecipeError(what, why="TRL zips them and loses the rest", fix=fix)
+            raise RecipeError(what, why="TRL zips them and drops the rest", fix=fix)
         found.append(label_rules.by_flags([bool(bit) for bit in mask], Reason.GIVEN, Reason.GIVEN_MASKED))
     return found
 

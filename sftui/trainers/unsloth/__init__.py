@@ -18,13 +18,13 @@ class UnslothOptions(SftOptions):
     the script's own steps."""
 
     standardize: bool = knob(False, "the script calls standardize_data_formats")
-    text_from: str | None = knob(None, "the column of messages that the script renders to a text column")
+    text_from: str | None = knob(None, "the messages column that the script renders to a text column")
     formatting_func: bool = knob(False, "the script passes a formatting_func to SFTTrainer")
     trl_version: str | float | None = knob(
-        None, "the installed TRL, on which Unsloth before 2026.10 depends for prompt and completion"
+        None, "the installed TRL version; Unsloth before 2026.10 depends on it for prompt and completion"
     )
-    force_match: bool = knob(True, "white space around the markers is stripped before they are searched")
-    mask_out_tokens: tuple[str, ...] = knob((), "tokens that are masked inside responses")
+    force_match: bool = knob(True, "whitespace around the markers is stripped before searching")
+    mask_out_tokens: tuple[str, ...] = knob((), "tokens to mask inside responses")
 
 
 OWN = frozenset({"responses", "standardize", "text_from", "formatting", "formatting_func", "max_seq_length", "data"})

@@ -43,7 +43,7 @@ def detect(rows: Sequence[Row], own: UnslothOptions, *, assistant_only: bool, ne
     column, text_field = own.text_from, own.dataset_text_field or "text"
     if column is not None and not any(isinstance(row.get(column), list) for row in data):
         what = f"`text_from` names `{column}`, which does not contain a list of messages"
-        return refusal(what, fix="name the column of messages")
+        return refusal(what, fix="name the messages column")
     chat = is_messages(data[0].get("messages"))
     itself = chat and goes_for_messages(own, assistant_only=assistant_only, newest=newest)
     # what a script leaves in place beside the text it adds goes before that text
@@ -54,15 +54,15 @@ def detect(rows: Sequence[Row], own: UnslothOptions, *, assistant_only: bool, ne
         return _rendered(column, data, own, newest)
     if own.formatting_func and column is None:
         return refusal(
-            "sftui cannot know what a formatting_func makes of a row",
-            "it is Python of your own",
-            "store its result in a text column, or name the column of messages it renders as text_from",
+            "sftui cannot know what a formatting_func returns for a row",
+            "it is your own Python code",
+            "store its result in a text column, or set text_from to the messages column it renders",
         )
     if "labels" in columns or "input_ids" in columns:
         if "input_ids" not in columns:
             why = "Unsloth treats the rows as prepared and the collator fails"
             return refusal("there is a column `labels` but no `input_ids`", why)
-        return prepared(columns, "Unsloth: the rows hold ids and are taken as prepared")
+        return prepared(columns, "Unsloth: the rows contain ids and are used as prepared")
     if "prompt" in columns and "completion" in columns:
         chance = by_chance(data[0])
         if chance is not None:
@@ -96,7 +96,7 @@ def _rendered(column: str, data: Sequence[Mapping[str, Any]], own: UnslothOption
             for key, value in message.items() if isinstance(message, Mapping) else ():
                 values.setdefault(str(key), []).append(value)
     if len(values) != 2 or any(not isinstance(value, str) for found in values.values() for value in found):
-        why = f"messages have the keys {', '.join(values)} and it expects two, both text"
+        why = f"messages have the keys {', '.join(values)} but Unsloth expects exactly two, both text"
         return refusal("standardize_data_formats stops", why)
     role, content = role_key(values, newest)
     unknown = sorted({value for value in values[role] if standard_role(value, newest) is None})

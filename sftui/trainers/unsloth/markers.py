@@ -92,8 +92,8 @@ def resolve(
     answer = find_marker(response, tokenizer, force=force, edges=eager)
     for name, marker in (("instruction_part", asked), ("response_part", answer)):
         if not marker.core:
-            why = "it has no stable token ids that could be searched for"
-            fix = "give other markers, or none to have both found" + ", or set force_match to true" * (not force)
+            why = "it has no stable token ids to search for"
+            fix = "give other markers, or none, so Unsloth finds both" + ", or set force_match to true" * (not force)
             raise RecipeError(f"Unsloth rejects the {name}", why=why, fix=fix)
     facts = tokenizer.facts
     if not eager:

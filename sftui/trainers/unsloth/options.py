@@ -55,13 +55,13 @@ def _responses(config: table.Config, recipe: Recipe, where: str) -> table.Said:
         return {}
     if config.get("assistant_only_loss"):
         raise RecipeError(
-            "assistant_only_loss and train_on_responses_only together are not modelled",
+            "assistant_only_loss and train_on_responses_only cannot be modelled together",
             where=where,
             fix="keep one of them",
         )
     if not isinstance(responses, Mapping) or (unknown := sorted(set(responses) - {*RESPONSES, *NOT_DATA})):
         wrong = "it is not a mapping" if not isinstance(responses, Mapping) else f"it has no argument `{unknown[0]}`"
-        raise RecipeError("`responses` must hold the arguments of train_on_responses_only", where=where, why=wrong)
+        raise RecipeError("`responses` must contain the arguments for train_on_responses_only", where=where, why=wrong)
     return {
         "mask.rule": "markers",
         "mask.instruction_marker": responses.get("instruction_part"),
@@ -79,7 +79,7 @@ def _said_in_responses(recipe: Recipe, path: str, value: Any) -> table.Keys | No
 def _splitting(recipe: Recipe, path: str, value: Any) -> table.Noted | None:
     if value != "bfd_split" or splits(recipe.preset):
         return None
-    return {}, ("pack.strategy = 'bfd_split' came with TRL 1.0, but this Unsloth uses an older one",)
+    return {}, ("pack.strategy = 'bfd_split' was added in TRL 1.0, but this Unsloth uses an older TRL",)
 
 
 TABLE = (

@@ -197,6 +197,6 @@ def _proven(part: str, name: str, ids: Sequence[int], tokenizer: LoadedTokenizer
         return candidate
     raise RecipeError(
         f"Unsloth cannot find the {name} reliably",
-        why=f"its ids do not come back in a rendered conversation ({part!r})",
+        why=f"its ids do not appear in a rendered conversation ({part!r})",
         fix=_FIX,
     )

@@ -36,7 +36,7 @@ from sftui.model import (
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Tokenize
 from sftui.trainers import versions
-from sftui.trainers.base import ShapedRow, Toolbox, Totals
+from sftui.trainers.base import ESTIMATED, ShapedRow, Toolbox, Totals
 from sftui.trainers.own_config import require
 from sftui.trainers.packing import Documents
 from sftui.trainers.pieces import cut_by_tokenizer
@@ -91,7 +91,7 @@ class Unsloth(CollatorTrainer):
         return {"train_on_responses_only" if key == "responses" else key: one for key, one in said.items()}, losses
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
-        length = "length.max is the model's max_seq_length (2048 unless FastLanguageModel was given another)"
+        length = "length.max is the model's max_seq_length (2048 unless set in FastLanguageModel)"
         pad = "unsloth chooses a pad token if the tokenizer has none, and sftui does not know which"
         return length, f"{pad}; labels do not depend on it"
 
@@ -108,8 +108,8 @@ class Unsloth(CollatorTrainer):
     def convert(self, row: Row, detected: Detection, recipe: Recipe) -> Conversation:
         column = detected.fields.get("text", "")
         if detected.format == "text" and isinstance((row.data or {}).get(column), (list, tuple)):
-            why = "the tokenizer treats a list as a pair of texts or as words, which sftui does not model"
-            raise ConversationError(f"`{column}` is a list, not text", where=row.where, why=why, fix="store one text")
+            why = "the tokenizer treats a list as a text pair or as words, which sftui does not model"
+            raise ConversationError(f"`{column}` is a list, not text", where=row.where, why=why, fix="store one string")
         if holds_no_ids(row, detected, recipe, takes_null=True):
             return EMPTY
         conversation = super().convert(row, detected, recipe)
@@ -173,7 +173,7 @@ class Unsloth(CollatorTrainer):
             given = find_parts(template, tools.tokenizer, newest=eager)
         hidden = own.mask_out_tokens
         if hidden and not eager:
-            why = "it came with 2026.10"
+            why = "it was added in 2026.10"
             raise RecipeError("this Unsloth has no mask_out_tokens", why=why, fix="remove the option")
         asked, answer = map(str, given)
         return resolve(asked, answer, tools.tokenizer, force=own.force_match, hidden=hidden, eager=eager)
@@ -185,7 +185,7 @@ class Unsloth(CollatorTrainer):
         by_script = rendered_by_script(conversation, recipe)
         if assistant_only(recipe) and (not newest(recipe) or conversation.kind is not Kind.CHAT or by_script):
             raise RecipeError(
-                "Unsloth makes no assistant mask here",
+                "Unsloth does not build an assistant mask here",
                 why="assistant_only_loss needs messages that Unsloth itself renders (2026.10)",
                 fix="set mask.rule to markers, which is train_on_responses_only",
             )
@@ -242,10 +242,10 @@ class Unsloth(CollatorTrainer):
         if True not in drawn[0]:
             if recipe.mask.rule == "markers" and recipe.pack.strategy == "none":
                 dropped = "every label is -100: Unsloth removes the row (no response marker in it, usually cut off)"
-                dropped += ", and stops if it happens to every row"
+                dropped += ", and stops if this happens to every row"
             elif assistant_only(recipe):  # before it packs
                 dropped = "no assistant token is left within max_length: Unsloth removes the row"
-        notes = () if rendered.exact else ("who wrote which token is a best effort here",)
+        notes = () if rendered.exact else (ESTIMATED,)
         stored = conversation.labels if conversation.kind is Kind.TOKENS else None
         return tokens, label_rules.on_ids(tokens, drawn, kept, dropped, notes, stored=stored)
 
@@ -282,7 +282,7 @@ class Unsloth(CollatorTrainer):
                 raise RecipeError("the packs cannot be labelled", why="the markers are not known")
             if survey.labelled and newest(recipe):
                 raise RecipeError(
-                    "sftui does not know the labels of these packs",
+                    "sftui does not know the labels in these packs",
                     fix="set pack.strategy to none, or mask.rule to auto",
                     why="rows with their own labels are packed before the markers are searched",
                 )
@@ -323,8 +323,8 @@ def _refuse_other_kind(conversation: Conversation, detected: Detection) -> None:
     texts = not detected.message_keys
     if texts == (conversation.kind is Kind.STRINGS):
         return
-    held = "messages, and those of the first row texts" if texts else "texts, and those of the first row messages"
-    what, why = f"{STOPS}: its prompt and completion are {held}", "it reads every row as it reads the first"
+    held = "messages, but those of the first row are text" if texts else "text, but those of the first row are messages"
+    what, why = f"{STOPS}: its prompt and completion are {held}", "it reads every row like the first"
     raise ConversationError(what, why=why, fix="store all as text or all as messages")
 
 

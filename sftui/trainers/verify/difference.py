@@ -56,7 +56,7 @@ class RowDifference:
                 f"the trainer has {list(self.theirs)}, sftui {list(self.ours)}"
             )
         if self.what is DifferenceKind.PIECES:
-            return f"{where}: the trainer makes {self.theirs[0]} pieces, sftui {self.ours[0]}"
+            return f"{where}: the trainer produces {self.theirs[0]} pieces, sftui {self.ours[0]}"
         if self.unit == "pack":
             return (
                 f"{where}: only {'the trainer' if self.what is DifferenceKind.DROPPED_BY_SFTUI else 'sftui'}"

@@ -45,7 +45,7 @@ def make_request(
         json.dumps(list(rows))
     except (TypeError, ValueError) as error:
         raise RecipeError(
-            "the rows cannot be passed to the trainer", why=str(error).lower(), fix="verify on JSON data"
+            "the rows cannot be passed to the trainer", why=str(error).lower(), fix="verify with JSON data"
         ) from error
     request: dict[str, Any] = {
         "rows": list(rows),
@@ -104,9 +104,9 @@ def tokenizer_files(recipe: Recipe, folder: Path) -> Path:
         )
         return folder
     if place.folder is None:
-        fix = "name its folder" if place.kind == "hub" else "name the folder of the model it was made from"
+        fix = "name its folder" if place.kind == "hub" else "name the folder of the model it was converted from"
         raise TokenizerError(
-            f"the trainer cannot find the files of {name}",
+            f"the trainer cannot find the files for {name}",
             why="trainers read a folder of tokenizer files",
             fix=fix,
         )

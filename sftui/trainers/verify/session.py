@@ -136,7 +136,7 @@ def installed_version(python: Path, trainer: str) -> str:
     if not runner_of(trainer).exists():
         raise SftuiError(
             f"{trainer} cannot be verified",
-            why="no installed trainer prepares rows that way",
+            why="no installed trainer prepares rows this way",
             fix=f"name one of {', '.join(verified())} with --trainer",
         )
     package = traits_of(trainer).package or trainer
@@ -147,14 +147,14 @@ def installed_version(python: Path, trainer: str) -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise SftuiError(
             f"{python} cannot be run",
-            why=reason(error) if isinstance(error, OSError) else "it does not answer within a minute",
-            fix="give the python of the trainer's environment, e.g. --python venv/bin/python",
+            why=reason(error) if isinstance(error, OSError) else "it did not respond within a minute",
+            fix="give the Python of the trainer's environment, e.g. --python venv/bin/python",
         ) from error
     if done.returncode == _MISSING:
         raise SftuiError(
             f"{package} is not installed for {python}",
             fix=(
-                f"give the python of an environment that has it, or install it there: {python} -m pip install {package}"
+                f"give the Python of an environment that has it, or install it there: {python} -m pip install {package}"
             ),
         )
     if done.returncode:

@@ -15,7 +15,7 @@ class VerlOptions(Own):
     """Keys of its config without an equal elsewhere (0.9.1, trainer/config/sft_trainer_engine.yaml)."""
 
     ignore_input_ids_mismatch: bool = knob(
-        False, "rows whose messages rendered one by one give other ids than the whole are trained anyway"
+        False, "rows are trained even if messages rendered one by one give different ids from the whole row"
     )
     enable_thinking_key: str = knob(
         "enable_thinking", "the column whose value is passed to each template as enable_thinking"
@@ -23,10 +23,10 @@ class VerlOptions(Own):
     enable_thinking_default: bool | None = knob(
         True, "the value of enable_thinking if there is no such column; null: none"
     )
-    image_key: str = knob("images", "the column of images, at which verl stops without a processor")
-    video_key: str = knob("videos", "the column of videos, at which verl stops without a processor")
-    train_max_samples: int | None = knob(None, "rows after this many are not read; null: all are", minimum=1)
-    shuffle: bool = knob(False, "those rows are drawn instead of the first ones")
+    image_key: str = knob("images", "the image column; verl stops on it if no processor is available")
+    video_key: str = knob("videos", "the video column; verl stops on it if no processor is available")
+    train_max_samples: int | None = knob(None, "rows beyond this number are not read; null: no limit", minimum=1)
+    shuffle: bool = knob(False, "those rows are drawn at random, not the first ones")
     seed: int | None = knob(None, "the seed for drawing them; null: a new one each run")
     custom_chat_template: str | None = knob(None, "the text of the chat template")
 

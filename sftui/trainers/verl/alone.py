@@ -91,7 +91,7 @@ def _no_variables(options: Render) -> Problem | None:
     given = next((name for name in options.kwargs if name in GIVEN), None)
     if given is not None:
         return Problem(
-            f"verl stops: render.kwargs contain `{given}`",
+            f"verl stops: render.kwargs contains `{given}`",
             "it already passes that to apply_chat_template (TypeError: got multiple values for keyword argument"
             f" '{given}')",
             "remove it from data.apply_chat_template_kwargs",
@@ -101,7 +101,7 @@ def _no_variables(options: Render) -> Problem | None:
         return None
     return Problem(
         f"sftui does not model `{acting}` in render.kwargs",
-        "it is an argument of apply_chat_template, not a variable of the template",
+        "it is an argument of apply_chat_template, not a template variable",
         "remove it from data.apply_chat_template_kwargs",
     )
 

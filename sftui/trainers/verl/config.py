@@ -79,7 +79,7 @@ def _columns(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     for ours, key in COLUMNS.items():
         there, value = table.at(config, table.place_of(key))
         if there and not isinstance(value, str):
-            raise table.odd_value(key, value, where, fix="give the name of a column")
+            raise table.odd_value(key, value, where, fix="use a column name")
         if there and value != ours:
             found[ours] = value
     return {"data.fields": found} if found else {}
@@ -91,7 +91,7 @@ def _tokenizer(config: table.Config, recipe: Recipe, where: str) -> table.Said:
         value = table.at(config, ("model", key))[1]
         if value is not None:
             if not isinstance(value, str):
-                raise table.odd_value(f"model.{key}", value, where, fix="give a folder or a name")
+                raise table.odd_value(f"model.{key}", value, where, fix="use a folder or a name")
             return {"tokenizer.name": value}
     return {}
 
@@ -130,7 +130,7 @@ TABLE = (
         "own.train_max_samples",
         int,
         null="refused",
-        fix="write a whole number, -1 for all",
+        fix="use an integer, or -1 for all",
         convert=lambda most: most if most > 0 else None,
         write=lambda recipe, path, value: {("data", "train_max_samples"): -1 if value is None else value},
     ),
@@ -217,7 +217,7 @@ def _bases(listed: Any) -> Iterator[KeyNote]:
     for one in listed if isinstance(listed, list) else [] if listed is None else [listed]:
         group, name = next(iter(one.items()), ("", None)) if isinstance(one, Mapping) else ("", one)
         if name not in OWN and _group(str(group)) not in GROUPS:
-            told = f"the keys of `{name}` are not read: write those of data and model into this file"
+            told = f"the keys in `{name}` are not read: write its data and model keys into this file"
             yield KeyNote("defaults", one, KeyUse.UNSUPPORTED, told)
 
 
@@ -235,10 +235,10 @@ def _of_script(path: str, text: str, preset: Recipe, known: KnownKeys) -> Opened
             notes.append(KeyNote(one.key, None, KeyUse.UNSUPPORTED, "removed from the config: sftui does not model it"))
             continue
         if one.open and (one.key in KEYS or one.key in NO_KNOB):
-            given = "the script gets it as an argument when it runs"
+            given = "the script receives it as an argument when it runs"
             if one.key == "data.train_files":
                 fix = "write the path into the script, or open the data with --trainer verl"
-                raise RecipeError(f"it is not known which file `{one.value}` is", where=path, why=given, fix=fix)
+                raise RecipeError(f"sftui does not know which file `{one.value}` is", where=path, why=given, fix=fix)
             notes.append(KeyNote(one.key, one.value, KeyUse.UNSUPPORTED, given))
             continue
         wrong = _sign(one, known)
@@ -248,7 +248,7 @@ def _of_script(path: str, text: str, preset: Recipe, known: KnownKeys) -> Opened
         _put(config, f"defaults.{one.key}" if one.key in GROUPS else one.key, one.value)
     notes += [_note(key, value, known, config) for key, value in _leaves(config)]
     notes += [
-        KeyNote(word, None, KeyUse.UNSUPPORTED, "words that the script gets as arguments when it runs")
+        KeyNote(word, None, KeyUse.UNSUPPORTED, "arguments that the script receives when it runs")
         for word in command.others
         if word.startswith("$")
     ]
@@ -257,7 +257,7 @@ def _of_script(path: str, text: str, preset: Recipe, known: KnownKeys) -> Opened
         remarks = (*remarks, "the script names its own config, which is not read: open that file instead")
     dataset = _dataset(config, table.read_into(preset, TABLE, config, path), path)
     if any("$" in one and not one.startswith(("$@", "$*", "${@", "${*")) for one in command.others):
-        config["?"] = "the script gets arguments when it runs"
+        config["?"] = "the script receives arguments when it runs"
     return OpenedConfig(preset.trainer, path, text, (dataset,), tuple(notes), remarks, config=config)
 
 
@@ -302,7 +302,7 @@ def _note(key: str, value: Any, known: KnownKeys, config: Mapping[str, Any]) -> 
             return known.stops(f"{key}.{given}", value[given], f"TypeError: got multiple values for `{given}`")
         acting = [str(name) for name in value if name in ACTING]
         if acting:
-            return KeyNote(key, value, KeyUse.UNSUPPORTED, f"{', '.join(acting)} is not a variable of the template")
+            return KeyNote(key, value, KeyUse.UNSUPPORTED, f"{', '.join(acting)} is not a template variable")
     if key == "data.train_files" and not _own_class(config):
         files = [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str)]
         text = next((one for one in files if Path(one).suffix in (".json", ".jsonl", ".csv")), None)
@@ -331,7 +331,7 @@ def _dataset(config: Mapping[str, Any], recipe: Recipe, path: str) -> DatasetRef
         raise wrong_value("data.train_files", given, "a Parquet file, or a list of them", path)
     remote = next((one for one in listed if "://" in one), None)
     if remote is not None:
-        raise RecipeError(f"sftui does not fetch {remote}", where=path, fix="copy the file here, and name it")
+        raise RecipeError(f"sftui does not fetch {remote}", where=path, fix="copy the file here, and use that path")
     paths = tuple(os.path.expanduser(one) for one in listed)
     return DatasetRef(", ".join(listed), paths, recipe)
 
@@ -344,7 +344,7 @@ def _rows(draft: Draft) -> table.Keys:
     data = facts.data or "DATA.parquet"
     if facts.file and facts.loader != "parquet":
         draft.notes.append(
-            "verl reads only Parquet: write the rows with `sftui convert DATA -o OUT.parquet`, and name that file"
+            "verl reads only Parquet: write the rows with `sftui convert DATA -o OUT.parquet`, and use that file"
         )
     for ours, key in COLUMNS.items():  # what the rows' own columns are called
         if facts.fields.get(ours, ours) not in ("", ours):

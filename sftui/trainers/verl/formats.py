@@ -24,8 +24,8 @@ NO_INDICES = "TypeError: string indices must be integers, not 'str'"
 FORMATS = ("auto", "messages")
 """How it may read rows (data.format)."""
 NO_PARQUET = (
-    "verl reads only Parquet: sftui shows what pandas stores of these rows (DataFrame.to_parquet), where every"
-    " object in the same place has the keys of all, with null for missing ones"
+    "verl reads only Parquet: sftui shows these rows as pandas stores them (DataFrame.to_parquet), where all"
+    " objects in the same place have the same keys, with null for missing ones"
 )
 MEDIA = {"images": "image_key", "videos": "video_key"}
 CONVERT = "convert the rows to messages with `sftui convert`, or set data.messages_key to their column"
@@ -43,7 +43,7 @@ def detect(rows: Sequence[Row], recipe: Recipe) -> Detection:
         shown = ", ".join(f"`{name}`" for name in list(columns)[:6]) or "none"
         return refusal(
             f"verl stops at this dataset: it has no column `{messages}`",
-            f"it looks for it before it reads a row (KeyError: '{messages}'); the columns are {shown}",
+            f"it looks for the column before it reads a row (KeyError: '{messages}'); the columns are {shown}",
             CONVERT,
         )
     if recipe.data.format not in FORMATS:
@@ -86,7 +86,7 @@ def convert(row: Row, detected: Detection) -> Conversation:
         if name and name in row.json_text:
             raise _stop(
                 f"`{name}` is stored as JSON text, at least in part",
-                "a TypeError or a ValueError: pandas, with which verl reads Parquet, decodes no JSON",
+                "a TypeError or a ValueError: pandas, with which verl reads Parquet, does not decode JSON",
                 "write the rows with pandas' DataFrame.to_parquet: `datasets` keeps values whose keys differ as JSON",
             )
     messages = _messages(data.get(column), column)
@@ -118,7 +118,10 @@ def _messages(value: Any, column: str) -> Sequence[Mapping[str, Any]]:
         raised = f"TypeError: '{type(value).__name__}' object is not iterable"
         if isinstance(value, (str, Mapping)):
             raised = NO_TENSORS if value == "" else NO_INDICES
-        what, fix = f"`{column}` is {type_word(value)}, not a list", "store the messages as a list of role and content"
+        what, fix = (
+            f"`{column}` is {type_word(value)}, not a list",
+            "store the messages as a list of mappings with role and content",
+        )
         raise _stop(f"{what} of messages", raised, fix)
     for number, message in enumerate(value):
         if isinstance(message, str):
@@ -154,7 +157,7 @@ def _refuse_media(data: Mapping[str, Any], fields: Mapping[str, str], messages: 
             raise _stop(f"`{name}` is {type_word(held)}", "a TypeError: it has no len()", "remove the column")
         if len(held):
             raise _stop(
-                f"`{name}` contains files that no text refers to",
+                f"`{name}` lists files that no text refers to",
                 f"AssertionError: 0 != {len(held)}",
                 "remove the column",
             )
@@ -165,7 +168,7 @@ def _thinking(value: Any, column: str) -> bool:
         raise _stop(
             f"`{column}` is null",
             "TypeError: boolean value of NA is ambiguous",
-            "give every row true or false, or remove the column",
+            "set true or false in every row, or remove the column",
         )
     return bool(value)
 
@@ -180,7 +183,7 @@ def _tools(value: Any, column: str) -> list[Any]:
     """The tools as transformers goes through them."""
     if value is None:
         raise _stop(
-            f"`{column}` is null, which pandas gives as NA",
+            f"`{column}` is null, which pandas reads as NA",
             "TypeError: 'NAType' object is not iterable",
             "store an empty list where a row has no tools, as `sftui convert` does, or remove the column",
         )
@@ -198,7 +201,7 @@ def _tools(value: Any, column: str) -> list[Any]:
 
 def unread(row: Row, detected: Detection, most: int) -> Conversation:
     """A row behind the `most` that are read, for the eye, with why."""
-    extra = {DROPPED: f"train_max_samples {most}: verl does not read rows after it"}
+    extra = {DROPPED: f"train_max_samples {most}: verl reads no further rows"}
     try:
         return replace(convert(row, detected), extra=extra)
     except ConversationError:

@@ -23,7 +23,7 @@ from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize
 from sftui.runs import as_runs, joined
 from sftui.text import clip, many, visible
 from sftui.tokens import LoadedTokenizer, ToEncode
-from sftui.trainers.base import InlineTemplateTrainer, MessagesTarget, ShapedRow, TaggedIds, Toolbox, Totals
+from sftui.trainers.base import ESTIMATED, InlineTemplateTrainer, MessagesTarget, ShapedRow, TaggedIds, Toolbox, Totals
 from sftui.trainers.held_out import HeldOut, SampledRows
 from sftui.trainers.own_config import require
 from sftui.trainers.processors import brings_processor
@@ -38,10 +38,10 @@ THINKS = (
     "verl passes enable_thinking = true to every template: data.enable_thinking_default is the text `none` in"
     " its own config, which Python treats as true"
 )
-OVERRULED = "data.enable_thinking_default overrides the enable_thinking of data.apply_chat_template_kwargs"
+OVERRULED = "data.enable_thinking_default overrides enable_thinking in data.apply_chat_template_kwargs"
 PROCESSOR = (
     "the tokenizer's folder has a processor: if verl knows its class (Qwen-VL's, GLM-V's, Mllama's, Gemma 4's)"
-    " it renders and encodes with it, with contents as lists of parts; what is shown uses the tokenizer alone"
+    " it renders and encodes with it, with content as lists of parts; what is shown uses the tokenizer alone"
 )
 PADDED = "verl's engines support only pad_mode no_padding: with `right` they stop at the first batch (AssertionError)"
 MISMATCH = "AssertionError: MultiTurnSFTDataset apply_chat_template to each turn separately and concat `input_ids`"
@@ -165,7 +165,7 @@ class Verl(InlineTemplateTrainer):
                 " remove the row",
             )
         kept, dropped = label_rules.keep(size, recipe.length)
-        notes = () if rendered.exact else ("who wrote which token is a best effort here",)
+        notes = () if rendered.exact else (ESTIMATED,)
         return tokens, label_rules.on_ids(tokens, (mask, reasons), kept, dropped, notes)
 
     def examples(
@@ -204,12 +204,12 @@ def _mismatched(tokens: Tokens, at: int, conversation: Conversation, recipe: Rec
     where = messages[number].origin if 0 <= number < len(messages) else "the row"
     place = f"{where} (`{visible(clip(messages[number].role, 40))}`), token {at:,}"
     if VerlOptions.of(recipe).ignore_input_ids_mismatch:
-        note = f"the messages one by one give other ids than the whole, first in {place}; verl trains those one by one"
+        note = f"the messages one by one give different ids from the whole row, first in {place}; verl trains those"
         return replace(tokens, notes=(*tokens.notes, note))
     raise RecipeError(
-        f"verl stops at this row: its messages rendered one by one give other ids than the whole, first in {place}",
+        f"verl stops at this row: its messages one by one give different ids from the whole row, first in {place}",
         why=MISMATCH,
-        fix="use a template that writes each message the same alone and in the row (model.custom_chat_template), or"
+        fix="use a template that renders each message the same alone and in the row (model.custom_chat_template), or"
         " set own.ignore_input_ids_mismatch to true (data.ignore_input_ids_mismatch)",
     )
 

@@ -172,7 +172,7 @@ def test_an_older_baseline_is_read_and_what_it_no_longer_knows_is_told(sftui: Sf
     assert "no longer recognises DUP001, EOS008" in done.err and "--write-baseline" in done.err
     made["version"] = 3
     (tmp_path / "known.json").write_text(json.dumps(made))
-    assert "another version" in sftui(*given).err
+    assert "an unsupported version" in sftui(*given).err
 
 
 def test_a_baseline_says_whose_ids_it_knows(sftui: Sftui, tmp_path: Path) -> None:
@@ -185,12 +185,12 @@ def test_a_baseline_says_whose_ids_it_knows(sftui: Sftui, tmp_path: Path) -> Non
     assert made["tokenizer"]["transformers"] == running_version() and len(made["tokenizer"]["backend"]) == 64
     assert "rewrite it with --write-baseline" not in sftui(*given).err
     for changes, told in (
-        ({"tokenizer": None}, "does not say which ids it was written with"),
+        ({"tokenizer": None}, "does not record which version's ids it was written with"),
         (
             {"tokenizer": {**made["tokenizer"], "transformers": "5.6.0"}},
-            "the ids of transformers 5.6.0; these are from",
+            "token ids from transformers 5.6.0; these are from",
         ),
-        ({"tokenizer": {**made["tokenizer"], "backend": "0" * 64}}, "was written with another tokenizer"),
+        ({"tokenizer": {**made["tokenizer"], "backend": "0" * 64}}, "was written with a different tokenizer"),
     ):
         changed = {key: value for key, value in {**made, **changes}.items() if value is not None}
         known.write_text(json.dumps(changed))

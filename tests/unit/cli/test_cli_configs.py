@@ -59,7 +59,7 @@ def test_data_tokenizer_and_knobs_come_from_the_config(sftui: Callable[..., Any]
 def test_no_key_is_ignored_in_silence(sftui: Callable[..., Any], work: Path) -> None:
     done = sftui("encode", "axolotl.yml", "-o", "-")
     assert done.code == 0 and len(done.records()) == 1
-    assert "key not known to sftui: flibber (sftui knows Axolotl up to 0.21.0)" in done.err
+    assert "key not known to sftui: flibber (sftui supports Axolotl up to 0.21.0)" in done.err
     named = sftui("encode", "axolotl.yml", "--trainer", "axolotl@0.19", "-o", "-").err
     assert "not a key of this trainer version: flibber (Axolotl 0.19.0 ignores it)" in named
     assert "keys are not about data: an export carries or lists them" in done.err
@@ -173,7 +173,7 @@ def test_export_changes_the_users_own_file_and_shows_the_diff_first(sftui: Calla
 
 def test_converting_says_what_is_lost_and_counts_the_labels(sftui: Callable[..., Any], work: Path) -> None:
     done = sftui("export", "axolotl.yml", "--to", "trl@1.16", "-o", "out")
-    assert done.code == 2 and "nothing was written: TRL would stop at this data" in done.err, "it cannot patch chatml"
+    assert done.code == 2 and "nothing was written: TRL would stop on this data" in done.err, "it cannot patch chatml"
     assert "{% generation %} tag" in done.err and not (work / "out").exists()
     assert sftui("template", "axolotl.yml", "--add-generation-tags", "-o", "tagged.jinja").code == 0
     done = sftui("export", "axolotl.yml", "--to", "trl@1.16", "-o", "out", "--template", "tagged.jinja")
@@ -224,7 +224,7 @@ def test_an_export_that_its_trainer_would_refuse_is_not_written(
     data.write_text(json.dumps(REFUSED[to]) + "\n")
     given = ("export", data, "-t", "builtin:chatml", "--set", "mask.rule=assistant", "--to", to, "-o", tmp_path / "out")
     done = sftui(*given)
-    assert done.code == 2 and f"nothing was written: {trainer_named(to).title} would stop at this data" in done.err
+    assert done.code == 2 and f"nothing was written: {trainer_named(to).title} would stop on this data" in done.err
     assert ", because " in done.err and "; " in done.err and not (tmp_path / "out").exists()
 
 

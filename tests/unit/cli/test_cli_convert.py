@@ -236,7 +236,7 @@ def test_counting_writes_nothing(sftui: Sftui, here: Path) -> None:
         (
             SHAREGPT,
             ("--trainer", "llamafactory-v1", "-o", "new.jsonl"),
-            "LLaMA-Factory v1 does not read messages in OpenAI's format, because it reads `messages` as its own",
+            "LLaMA-Factory v1 does not read messages in OpenAI's format, because it expects `messages` in",
         ),
         (
             [{**row, "image": "a.png"} for row in PAIRS],

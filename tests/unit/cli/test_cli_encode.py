@@ -145,7 +145,7 @@ def test_a_run_that_trains_nothing_is_told_and_exits_2(sftui: Any, tmp_path: Pat
     path.write_text('{"input_ids": [300, 301], "labels": [-100, -100]}\n' * 3)
     words = ("encode", path, "-t", "builtin:chatml", "-o", "-")
     for trainer, said in (
-        ("hf-trainer", "every label of all 3 rows that are left is masked"),
+        ("hf-trainer", "every label in all 3 rows that are left is masked"),
         ("trl@1.16", "TRL stops: all 3 rows are dropped, and it raises ValueError: num_samples"),
     ):
         done = sftui(*words, "--trainer", trainer)
@@ -153,7 +153,7 @@ def test_a_run_that_trains_nothing_is_told_and_exits_2(sftui: Any, tmp_path: Pat
     asked = tmp_path / "asked.jsonl"
     asked.write_text('{"messages": [{"role": "user", "content": "hi"}]}\n' * 3)
     for trainer, said in (
-        ("axolotl@0.19", "every label of all 3 rows that are left is masked, but Axolotl does not stop because of it"),
+        ("axolotl@0.19", "every label in all 3 rows that are left is masked, but Axolotl does not stop"),
         (
             "llamafactory@0.9",
             "LLaMA-Factory stops: all 3 rows are dropped, and it raises RuntimeError: Cannot find valid",
@@ -172,7 +172,7 @@ def test_rows_of_no_ids_alone_stop_a_trainer_that_packs(strategy: str, stops: bo
     path = tmp_path / "empty.jsonl"
     path.write_text('{"input_ids": [], "labels": []}\n' * 3)
     words = (path, "-t", "builtin:chatml", "--trainer", "unsloth", "--set", f"pack.strategy={strategy}")
-    said = "Unsloth stops: all 3 rows are dropped" if stops else "masked, but Unsloth does not stop because of it"
+    said = "Unsloth stops: all 3 rows are dropped" if stops else "masked, but Unsloth does not stop"
     for done in (sftui("encode", *words, "-o", "-"), sftui("check", *words)):
         assert done.code and said in " ".join((done.out + done.err).split()), done
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-NEWER = "TRL 1.30 is newer than the rules sftui knows"
+NEWER = "TRL 1.30 is newer than the rules that sftui has"
 TOK = ("-t", "builtin:chatml", "--trainer", "trl@1.30")
 
 

@@ -252,4 +252,4 @@ def test_the_day_is_named_where_it_is_the_difference(
         "They differ because the template writes the date: the trainer writes the date of its run, and sftui writes"
         " render.date, 2001-02-03\n"
     )
-    assert "Axolotl writes the date of its run" in done.err
+    assert "Axolotl inserts the date of its run" in done.err

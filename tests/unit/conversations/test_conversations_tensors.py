@@ -295,5 +295,5 @@ def test_a_script_that_prepares_the_rows_is_refused(tmp_path: Path) -> None:
     from sftui.exports.preprocess import script
 
     path = write(tmp_path / "rows.jsonl", [DIALECTS["loss_mask"](ids, start) for ids, start in ROWS])
-    with opened(path) as session, pytest.raises(ExportError, match="ids with a mask, weights or parts"):
+    with opened(path) as session, pytest.raises(ExportError, match="stored ids with a mask, weights or parts"):
         script(session.recipe, session.recipe, session.prepared())

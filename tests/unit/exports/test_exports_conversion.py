@@ -126,7 +126,7 @@ def test_rows_that_the_v1_engine_stops_at_are_not_written_for_it(
 ) -> None:
     path = tmp_path / "chats.jsonl"
     path.write_text(json.dumps({"messages": [{"role": "user", "content": "a"}]}) + "\n")
-    with pytest.raises(ExportError, match=r"LLaMA-Factory v1 would stop at this data .* TypeError"):
+    with pytest.raises(ExportError, match=r"LLaMA-Factory v1 would stop on this data .* TypeError"):
         plan_for(path, recipe("trl@1.16", tokenizer__name="builtin:chatml"), to=V1)
 
 

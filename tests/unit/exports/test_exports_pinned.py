@@ -59,8 +59,8 @@ def test_versions_that_load_it_otherwise_are_told(name: str, version: str, other
         assert found is None
     else:
         assert found is not None and found[0] == version
-        assert found[1].startswith(f"install transformers=={version}, which makes these ids: {name} also runs with")
-        assert f"also runs with {others}, where this tokenizer may give other ids" in found[1]
+        assert found[1].startswith(f"install transformers=={version}, which produces these ids: {name} also runs with")
+        assert f"also runs with {others}, where this tokenizer may produce different ids" in found[1]
         assert "gives other ids for 9 probe strings" in found[1]
 
 

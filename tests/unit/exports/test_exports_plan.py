@@ -31,7 +31,7 @@ def test_a_recipe_holds_what_differs_and_reads_back(tmp_path: Path) -> None:
 
 def test_nothing_corrected_is_said_too(tmp_path: Path) -> None:
     assert plan_export("recipe", str(tmp_path), BASE, BASE, ExportInput(())).first_line.endswith(
-        "nothing differs from the starting recipe"
+        "no changes to the starting recipe"
     )
 
 

@@ -154,7 +154,7 @@ def test_a_row_whose_places_could_only_be_guessed_is_left_out_and_told(
     path = write(tmp_path / "data.jsonl", [ROWS["messages"][0], blank])
     recipe = chatml(mask__rule="assistant")
     assert list(run_script(plan_for(path, recipe), tmp_path)) == [0]
-    assert "only white space" in capsys.readouterr().err
+    assert "only whitespace" in capsys.readouterr().err
 
 
 def test_generation_tags_can_draw_the_mask(tmp_path: Path, plan_for: Callable[..., Any]) -> None:
@@ -335,7 +335,7 @@ def test_weights_are_refused_with_what_writes_them(tmp_path: Path) -> None:
         plan_export("preprocess", str(tmp_path / "export"), recipe, recipe, session.prepared())
     session.close()
     assert str(error.value) == (
-        "preprocess.py cannot express loss.weights float: no collator pads weights; write the rows with their"
+        "preprocess.py cannot express loss.weights float: no collator pads loss weights; write the rows with their"
         " loss_weights: sftui encode -o OUT.parquet"
     )
 

@@ -238,11 +238,11 @@ def test_a_config_names_the_same_data(trainer: str, asked: Asked, tmp_path: Path
 @pytest.mark.parametrize(
     ("name", "note"),
     [
-        ("inside.json", "not carried: the data is loaded with field='rows': add it to the config by hand"),
-        ("rows.tsv", r"not carried: the data is loaded with sep='\t': add it to the config by hand"),
+        ("inside.json", "not exported: the data is loaded with field='rows'; add that to the config by hand"),
+        ("rows.tsv", r"not exported: the data is loaded with sep='\t'; add that to the config by hand"),
         (
             "ids.npy",
-            "no loader of `datasets` reads arrays data: write the rows with `sftui encode DATA -o OUT.parquet`",
+            "`datasets` has no loader for arrays data: write the rows with `sftui encode DATA -o OUT.parquet`",
         ),
     ],
 )

@@ -100,7 +100,7 @@ def alike(value: Any) -> Any:
 @pytest.mark.parametrize(("source", "to"), PAIRS)
 def test_each_setting_is_in_effect_there_or_listed(source: str, to: str, texts: dict[str, str]) -> None:
     said, made, _, notes = exported(source, texts[source], to)
-    listed = {note.split(": ")[1].split(" (")[0] for note in notes if note.startswith("not carried: ")}
+    listed = {note.split(": ")[1].split(" (")[0] for note in notes if note.startswith("not exported: ")}
     wrong: dict[str, Any] = {}
     for name, one in said.settings.items():
         there = made.settings.get(name)
@@ -141,7 +141,7 @@ def test_the_learning_rate_of_trl_is_axolotls() -> None:
 @pytest.mark.parametrize("to", ["axolotl", "llamafactory", "unsloth", "llamafactory-v1"])
 def test_keys_of_no_table_are_listed_in_the_file_too(to: str) -> None:
     *_, main, notes = exported("trl", FULL["trl"], to)
-    assert "not carried: push_to_hub: true" in notes and "\n# not carried: push_to_hub: true\n" in f"\n{main}"
+    assert "not exported: push_to_hub: true" in notes and "\n# not exported: push_to_hub: true\n" in f"\n{main}"
 
 
 MUST = {
@@ -171,7 +171,7 @@ def test_nothing_is_made_up_where_no_config_is_known(
     for name, entry in table_of(to)["settings"].items():
         keys = [entry["key"]] if isinstance(entry.get("key"), str) else entry.get("key", ())
         assert name == "tokenizer" or not any(at(config, place_of(key))[0] for key in keys if key not in MUST[to]), name
-    assert any("nothing is known of training" in note for note in plan.notes)
+    assert any("the training settings are not known" in note for note in plan.notes)
     assert "builtin:chatml" not in str(config.get("model_name_or_path", config.get("base_model")))
 
 
@@ -185,7 +185,7 @@ def test_a_model_that_is_not_the_tokenizer_stays_the_model() -> None:
     assert (made["base_model"], made["tokenizer_config"]) == ("org/model", "other/tokenizer")
     there = write_config(convert(recipe, "trl", "messages")[0], None, facts)
     assert parse_yaml(there.files[0].content, "written")["model_name_or_path"] == "org/model"
-    assert any(note.startswith("not carried: tokenizer.name: other/tokenizer") for note in there.notes)
+    assert any(note.startswith("not exported: tokenizer.name: other/tokenizer") for note in there.notes)
 
 
 @pytest.mark.parametrize("name", [name for name in TRAINERS if table_of(name)["settings"]])
@@ -203,10 +203,10 @@ def test_what_a_new_config_does_not_say_of_the_data_is_listed(tmp_path: Path) ->
     config = opened("axolotl", f"base_model: m\nlearning_rate: 1\ndatasets: {entries}\n")
     prepared = ExportInput(("a/b",), split="train", subset="main", data_revision="v1", config=config)
     notes = plan_export("trl", str(tmp_path), config.recipe, config.recipe, prepared).notes
-    assert [note.split(":")[1] for note in notes if note.startswith(("not carried: the ",))] == [
-        " the other datasets of config.yaml",
-        " the subset main of the data",
-        " the revision v1 of the data",
+    assert [note.split(":")[1].split(";")[0] for note in notes if note.startswith(("not exported: the ",))] == [
+        " the other datasets in config.yaml",
+        " the data's subset main",
+        " the data's revision v1",
     ]
 
 
@@ -273,7 +273,7 @@ def test_rows_of_a_step_decide_nothing_for_axolotl() -> None:
 def test_no_layers_are_no_layer_without_a_name(to: str) -> None:
     text = "base_model: m\nlearning_rate: 1\nadapter: lora\nlora_target_parameters: [a]\ndatasets: [{path: d}]\n"
     *_, main, notes = exported("axolotl", text, to)
-    assert "lora_target: " not in main and any(note.startswith("not carried: lora_target_modules") for note in notes)
+    assert "lora_target: " not in main and any(note.startswith("not exported: lora_target_modules") for note in notes)
 
 
 def test_offloading_of_axolotl_is_what_its_loader_makes_of_it() -> None:
@@ -316,10 +316,10 @@ def test_lora_on_the_output_layer_is_said() -> None:
 @pytest.mark.parametrize("name", ["galore", "apollo", "badam", "adam_mini", "muon"])
 def test_an_optimizer_of_llamafactory_alone_is_listed(name: str) -> None:
     *_, main, notes = exported("llamafactory", f"{BARE['llamafactory']}use_{name}: true\n", "trl")
-    assert any(note.startswith(f"not carried: use_{name}") for note in notes) and "\noptim: " not in main
+    assert any(note.startswith(f"not exported: use_{name}") for note in notes) and "\noptim: " not in main
     for said in (f"{BARE['ms-swift']}optimizer: muon\n", "swift sft --model m --dataset d --use_galore true\n"):
         notes = exported("ms-swift", said, "trl")[3]
-        assert any(note.startswith(("not carried: optimizer", "not carried: use_galore")) for note in notes)
+        assert any(note.startswith(("not exported: optimizer", "not exported: use_galore")) for note in notes)
 
 
 def test_no_limit_of_checkpoints_is_none() -> None:

@@ -24,7 +24,7 @@ def test_sharegpt_turns_have_content_and_roles() -> None:
 def test_an_unknown_sharegpt_role_is_named() -> None:
     turns = [*TALK["conversations"], {"from": "function_call", "value": "{}"}]
     found = codes(TALK, {"conversations": turns})
-    assert "knows no role 'function_call'" in found["ROW002"] and "ROL003" not in found
+    assert "does not support the role 'function_call'" in found["ROW002"] and "ROL003" not in found
 
 
 def test_only_null_as_content_is_stale() -> None:

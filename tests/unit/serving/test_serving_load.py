@@ -87,8 +87,8 @@ def named(name: str, content: str | None = None) -> Callable[[Path], str]:
         (named("no.jinja"), "there is no such file"),
         (named("no.gguf"), "there is no such file"),
         (named("no-such-folder"), "there is no such tokenizer"),
-        (named("empty.jinja", ""), "it writes the same text whatever the messages are"),
-        (named("rows.txt", "hello"), "it writes the same text whatever the messages are"),
+        (named("empty.jinja", ""), "it renders the same text for any messages"),
+        (named("rows.txt", "hello"), "it renders the same text for any messages"),
         (named("broken.jinja", "{% for m in messages %}"), "cannot be parsed"),
         (named("tokenizer_config.json", "{}"), "the file contains no chat template"),
         (

@@ -70,8 +70,12 @@ def test_rows_that_nobody_read_before_are_not_harmed(tmp_path: Path) -> None:
 REAL = {
     # dataset, trainer, repair → what it would do
     ("glaive_toolcall_en_demo.json", "llamafactory", "parse-json"): "its tools are not JSON text",
-    ("glaive_toolcall_en_demo.json", "torchtune", "map-roles"): "torchtune's ShareGPT knows no role 'user'",
-    ("fastchat_dummy_conversation.json", "torchtune", "map-roles"): "torchtune's ShareGPT knows no role 'user'",
+    ("glaive_toolcall_en_demo.json", "torchtune", "map-roles"): "torchtune's ShareGPT does not support the role 'user'",
+    (
+        "fastchat_dummy_conversation.json",
+        "torchtune",
+        "map-roles",
+    ): "torchtune's ShareGPT does not support the role 'user'",
 }
 NAMES = ("parse-json", "map-roles", "fill-content", "strip-tokens", "trim", "fold-system", "merge-neighbours")
 

@@ -212,7 +212,7 @@ def test_a_null_system_column_is_written_as_its_transformers_writes_none(tokeniz
         ({"messages": []}, {}, "is empty"),
         ({"messages": [5]}, {}, "`messages` is not a list of messages"),
         ({"messages": {}}, {}, "`messages` is not a list of messages"),
-        ({"messages": "[not json"}, {}, "not JSON"),
+        ({"messages": "[not json"}, {}, "not valid JSON"),
         ({"messages": [{"content": "x"}]}, {}, "no role"),
         ({"messages": CHAT, "tools": {"a": 1}}, {}, "tools are not a list"),
         (
@@ -274,7 +274,7 @@ def test_without_a_type_the_columns_decide_and_it_is_said() -> None:
 
     assert found({"conversations": [{"from": "human", "value": "x"}]})[0] == "sharegpt"
     assert found({"instruction": "x", "output": "y"})[1].startswith(
-        "Axolotl never guesses: a config must say `type: alpaca`"
+        "Axolotl never guesses: a config must set `type: alpaca`"
     )
     assert found({"text": "x"})[0] == "text" and found({"segments": []})[0] == "segments"
     assert found({"input_ids": [1], "labels": [1], "attention_mask": [1]})[0] == "tokenized"
@@ -356,7 +356,7 @@ def test_a_tokenizer_of_several_templates(
     tools = pipeline.make_toolbox(recipe, tokenizer)
     (template,) = tools.templates.values()
     (one,) = inspect([{"messages": CHAT}], recipe, replace(tools, templates=dict.fromkeys(names, template)))
-    assert (one.problem is not None and "several named ones" in one.problem.why) is stops
+    assert (one.problem is not None and "several named templates" in one.problem.why) is stops
     assert (one.problem is not None) is stops
 
 

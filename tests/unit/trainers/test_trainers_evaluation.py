@@ -165,7 +165,7 @@ def test_the_others_of_several_are_chosen_and_have_their_split(tmp_path: Path) -
         ("axolotl", {**AXOLOTL, "test_datasets": None, "val_set_size": 0.1}, "names no evaluation set"),
         ("llamafactory", {**LLAMAFACTORY, "eval_dataset": None}, "names no evaluation set"),
         ("llamafactory", {**LLAMAFACTORY, "predict_with_generate": True}, "without labels"),
-        ("ms-swift", {**SWIFT, "predict_with_generate": True}, "leaves its rows as they are"),
+        ("ms-swift", {**SWIFT, "predict_with_generate": True}, "leaves its rows unprepared"),
         ("trl", {**TRL, "eval_strategy": "no"}, "names no evaluation set"),
     ],
 )

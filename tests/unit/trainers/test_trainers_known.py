@@ -38,7 +38,7 @@ def test_a_strange_key_is_the_trainers_fault_only_where_its_release_was_named_an
     text = SMALL[trainer] + "no_such_key: 1\n"
     unasked = note(trainer, text, "no_such_key")
     named = note(trainer, text, "no_such_key", RELEASES[trainer])
-    assert unasked.use is KeyUse.UNSURE and "sftui knows" in unasked.note
+    assert unasked.use is KeyUse.UNSURE and "sftui supports" in unasked.note
     assert named.use is KeyUse.UNKNOWN and RELEASES[trainer] in named.note
 
 
@@ -64,7 +64,7 @@ def test_a_key_that_is_near_is_named_where_it_is_read(entry: str, more: str, pat
 
 def test_a_key_of_a_newer_release_in_a_dataset_is_not_called_unknown() -> None:
     told = note("axolotl", AXOLOTL % (", share: 2", ""), "datasets[0].share")
-    assert told.use is KeyUse.UNSURE and told.note == "sftui knows Axolotl up to 0.21.0"
+    assert told.use is KeyUse.UNSURE and told.note == "sftui supports Axolotl up to 0.21.0"
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_the_share_that_weight_takes_is_told(version: str, weight: float | None)
     if weight is None:
         assert not told and not held.unsure
     else:
-        assert "seed 7; sftui shows them all" in told[0] and held.unsure == "weight drops rows before that"
+        assert "seed 7; sftui shows all rows" in told[0] and held.unsure == "weight drops rows before that"
 
 
 @pytest.mark.parametrize("weight", ["0", "2", "-1", ".nan"])
@@ -176,10 +176,10 @@ def test_a_weight_that_axolotl_refuses_is_refused(weight: str) -> None:
     [
         ("axolotl", AXOLOTL % ("", "rl: dpo\n"), "`rl: dpo` is not supervised"),
         ("axolotl", AXOLOTL % ("", "reward_model: true\n"), "`reward_model` is not supervised"),
-        ("llamafactory", "compute_environment: LOCAL_MACHINE\n", "a config of `accelerate launch`"),
+        ("llamafactory", "compute_environment: LOCAL_MACHINE\n", "a config for `accelerate launch`"),
         ("llamafactory", "model: m\ntrain_dataset: d.yaml\n", "LLaMA-Factory's v1 engine"),
         ("llamafactory", "model_name_or_path: m\nexport_dir: out\n", "names no dataset and trains on nothing"),
-        ("llamafactory", "'<|a|>': text\n", "none of its keys is LLaMA-Factory's"),
+        ("llamafactory", "'<|a|>': text\n", "none of its keys belongs to LLaMA-Factory"),
         ("llamafactory", "stage: kto\ndataset: d\n", "stage `kto` is not supervised"),
         ("torchtune", SMALL["torchtune"] + "policy_model: {}\n", "torchtune's PPO recipe"),
         ("torchtune", "tokenizer: {_component_: t}\ntasks: [a]\n", "torchtune's evaluation recipe"),

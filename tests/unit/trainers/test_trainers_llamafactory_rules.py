@@ -400,7 +400,7 @@ def test_whatever_gives_two_things_is_a_pair_of_the_history(
     row = {**dict.fromkeys(COLUMNS), "instruction": "So?", "output": "Yes.", "history": [pair]}
     (one,) = inspect([row], recipe, tools)
     if texts is None:
-        assert one.problem is not None and "not a pair" in one.problem.what
+        assert one.problem is not None and "not a [question, answer] pair" in one.problem.what
     else:
         assert one.conversation is not None and one.problem is None
         assert tuple(message.content for message in one.conversation.messages[:2]) == texts
@@ -606,7 +606,7 @@ def test_a_null_role_without_a_system_tag_and_a_null_tool_result_stop_the_run() 
             "own.formatting": "openai",
         },
     )[0]
-    assert row.problem and "joins the results of tools" in row.problem.sentence()
+    assert row.problem and "joins tool results" in row.problem.sentence()
 
 
 def test_a_parsed_template_may_lose_the_content_where_another_placeholder_is_left() -> None:
@@ -649,5 +649,5 @@ def test_what_a_tool_gives_back_is_declared_to_gemma(response: Any, shown: str) 
 
 
 def test_a_release_that_is_not_out_is_refused() -> None:
-    with pytest.raises(RecipeError, match=r"1\.0 is not out"):
+    with pytest.raises(RecipeError, match=r"1\.0 is not yet released"):
         preset("llamafactory@1.0")

@@ -85,7 +85,7 @@ def test_entries(listed: str, format_: str, split: str | None) -> None:
 @pytest.mark.parametrize(
     ("listed", "why"),
     [
-        (LISTED + "  converter: pair\n", "pairs of answers"),
+        (LISTED + "  converter: pair\n", "preference pairs"),
         (LISTED + "  converter: mine\n", "not registered under DataConverterPlugin"),
         (LISTED + "  streaming: true\n", "Iterable dataset is not supported yet."),
         ("one:\n  path: x\n  source: ms_hub\n", "not registered under DataLoaderPlugin"),
@@ -130,7 +130,7 @@ def test_which_engine_a_config_is_for(config: Mapping[str, Any], trainer: str) -
 def test_the_two_engines_name_each_other() -> None:
     with pytest.raises(RecipeError, match="llamafactory-v1"):
         trainer_named("llamafactory").read_config("v1.yaml", BASE)
-    with pytest.raises(RecipeError, match="usual engine"):
+    with pytest.raises(RecipeError, match="main engine"):
         read(base="model_name_or_path: M\ndataset: d\ncutoff_len: 5\n")
     with pytest.raises(RecipeError, match="llamafactory-v1"):
         preset("llamafactory@1")

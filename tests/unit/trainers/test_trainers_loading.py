@@ -69,14 +69,14 @@ SAID: dict[str, tuple[tuple[Any, ...], tuple[str, ...]]] = {
     "a key": ((PLAIN, MORE["key"]), ("1.jsonl line 1 has the key `name` in `messages/[]`",)),
     "another kind": (
         (MORE["id_whole"], MORE["id_text"]),
-        ("`id` holds text in 1.jsonl line 1, and a whole number in",),
+        ("`id` is text in 1.jsonl line 1, but an integer in",),
     ),
     "a value after none": (
         (MORE["id_empty"], MORE["id_list"]),
-        ("`id/[]` holds text", "and nothing (null or an empty"),
+        ("`id/[]` is text", "but nothing (null or an empty"),
     ),
     "a key twice": ((PLAIN * 4 + [], PLAIN, sets_to_read.TWICE[0] * 2), ("key `role` is duplicated", "2.jsonl line 1")),
-    "a map": ((dict(sets_to_read._odd())["maps-map"]["0.parquet"],), ("`x` of 0.parquet holds a map",)),
+    "a map": ((dict(sets_to_read._odd())["maps-map"]["0.parquet"],), ("`x` in 0.parquet is a map",)),
 }
 
 

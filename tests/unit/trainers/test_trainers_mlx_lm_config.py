@@ -120,7 +120,7 @@ def test_datasets(text: str, paths: tuple[str, ...], split: str | None, subset: 
 
 def test_what_datasets_does_to_files_is_told_as_not_known() -> None:
     files = "hf_dataset: {path: json, config: {data_files: here/train.jsonl}}\n"
-    assert any("does not show what that makes" in note for note in read(base=files).notes)
+    assert any("does not show what that does" in note for note in read(base=files).notes)
     assert not read().notes and not read(base="hf_dataset: {path: a/b}\n").notes
 
 
@@ -186,7 +186,7 @@ def test_a_new_config_comes_back_as_it_was_said() -> None:
 
 def test_a_file_of_another_name_is_told() -> None:
     written = write_config(preset("mlx-lm"), None, Facts(data="here/rows.jsonl"))
-    assert any("train.jsonl of the folder" in note for note in written.notes)
+    assert any("train.jsonl in the folder" in note for note in written.notes)
 
 
 def test_an_opened_config_keeps_all_that_did_not_change() -> None:
@@ -212,7 +212,7 @@ def test_columns_are_written_where_the_open_dataset_names_them() -> None:
     ("path", "value", "why"),
     [
         ("render.template", "builtin:llama3", "put the template into the model's folder"),
-        ("data.fields", {"system": "sys"}, "of other columns it reads only `tools`"),
+        ("data.fields", {"system": "sys"}, "apart from these columns it reads only `tools`"),
         ("data.format", "alpaca", "it reads messages, prompt_completion, text"),
         ("length.max", None, "max_seq_length 1000000 means none"),
         ("mask.rule", "assistant", "mask.rule = 'assistant' has no key"),

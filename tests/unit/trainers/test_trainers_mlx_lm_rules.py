@@ -253,7 +253,7 @@ def test_whole_numbers_beyond_64_bits_stay_what_they_are() -> None:
     detected = pipeline.detect([row], recipe)
     behind = trainer_named("mlx-lm")
     assert behind.convert(row, detected, recipe).messages[1].data["content"] == 10**20
-    with pytest.raises(ConversationError, match="may hold a whole number beyond 64 bits"):
+    with pytest.raises(ConversationError, match="may contain an integer beyond 64 bits"):
         behind.convert(replace(row, raw=row.raw[:40]), detected, recipe)
 
 

@@ -55,8 +55,8 @@ def test_a_key_says_its_knob(line: str, path: str, value: object) -> None:
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("max_length: null\n", "null in a YAML is the word None"),
-        ("max_length: many\n", "write a whole number"),
+        ("max_length: null\n", "null is read as the word None"),
+        ("max_length: many\n", "write an integer"),
         ("truncation_strategy: middle\n", "delete or left or right or split"),
         ("packing: perhaps\n", "write true or false"),
         ("packing: true\npacking_strategy: best\n", "binpack or sequential"),
@@ -135,7 +135,7 @@ def test_a_folder_is_prepared_as_the_dataset_that_it_is_called_like(tmp_path: Pa
 def test_code_of_yours_is_told(line: str) -> None:
     key = line.partition(":")[0]
     [note] = [one for one in read(line).keys if one.path == key]
-    assert note.use is KeyUse.UNSUPPORTED and "not known to sftui" in note.note
+    assert note.use is KeyUse.UNSUPPORTED and "sftui does not know" in note.note
 
 
 def test_a_file_that_lies_here_is_no_name_of_a_hub(tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ def test_a_recipe_is_written_as_its_keys(knobs: Mapping[str, Any], expected: Map
         ("length.over", "proportional", "has no key"),
         ("mask.rule", "markers", "has no key"),
         ("pack.strategy", "bfd", "has no key"),
-        ("pack.isolate", True, "packs no documents"),
+        ("pack.isolate", True, "does not pack rows"),
         ("data.format", "sharegpt", "by the column names"),
     ],
 )
@@ -247,7 +247,7 @@ def test_a_config_keeps_what_is_not_changed() -> None:
 
 def test_a_model_that_is_not_known_is_told_beside_the_config() -> None:
     written = write_config(preset("ms-swift"), None, Facts(tokenizer="builtin:chatml"))
-    assert any("name the template of the model" in note for note in written.notes)
+    assert any("set `template` to the model's template" in note for note in written.notes)
 
 
 def test_repaired_rows_take_the_place_of_the_dataset() -> None:

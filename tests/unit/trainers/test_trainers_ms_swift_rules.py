@@ -146,10 +146,10 @@ def test_weights_go_by_the_text_and_by_the_message() -> None:
         ({"messages": [{"role": "robot", "content": "x"}]}, "chatml", {}, "has the role 'robot'"),
         ({"messages": [{"role": "user", "content": None}]}, "chatml", {}, "is null"),
         ({"messages": []}, "chatml", {}, "is empty"),
-        ({"messages": "no JSON"}, "chatml", {}, "is text that is not JSON"),
-        ({"messages": [{"role": "system", "content": "alone"}]}, "chatml", {}, "there are no messages"),
+        ({"messages": "no JSON"}, "chatml", {}, "is text, but not valid JSON"),
+        ({"messages": [{"role": "system", "content": "alone"}]}, "chatml", {}, "the row has no messages"),
         ({"messages": [*CHAT["messages"], {"role": "system", "content": "late"}]}, "chatml", {}, "the role system"),
-        (CHATS, "chatml", {"length__max": 10}, "more than max_length 10"),
+        (CHATS, "chatml", {"length__max": 10}, "exceed max_length 10"),
         ({"instruction": None, "input": None, "output": "x"}, "chatml", {}, "neither an instruction nor an input"),
         ({"query": "q", "response": "r", "history": "x"}, "chatml", {}, "text that Python cannot read"),
         (
@@ -203,7 +203,7 @@ def test_the_day_is_written_where_a_template_writes_it(monkeypatch: pytest.Monke
     rendered = inspected(CHAT, "llama3_2", name="builtin:llama3").rendered
     assert rendered is not None and "Today Date: 03 Feb 2026" in rendered.text
     recipe = changed(preset("ms-swift"), "render.template", "ms-swift/llama3_2")
-    assert any("writes the date of" in note for note in notes_of(recipe))
+    assert any("inserts the date of" in note for note in notes_of(recipe))
 
 
 def test_the_end_of_an_answer_is_learnt_where_the_separator_is_the_suffix() -> None:
@@ -242,7 +242,7 @@ def test_packs_hold_the_longest_first_or_rows_in_order() -> None:
         ("mine", None, {"architectures": ["OlmoeForCausalLM"]}, None),
         ("mine", None, {"architectures": ["MyForCausalLM"]}, "dummy"),
         ("mine", None, {}, None),
-        ("mine", None, {"architectures": ["LlamaForCausalLM"]}, "cannot tell the model_type"),
+        ("mine", None, {"architectures": ["LlamaForCausalLM"]}, "cannot determine the model_type"),
         ("mine", "llama33", None, "has no model_type `llama33`"),
     ],
 )
@@ -289,7 +289,7 @@ def test_numbers_lose_decimals_where_its_dataset_keeps_messages_and_tools_as_jso
 def test_a_model_type_of_several_templates_stops_where_none_is_named() -> None:
     """ms-swift 4.6.0, template/register.py (get_template_meta): a named template is taken before the model is asked."""
     recipe = changed(preset("ms-swift"), "own.model_type", "qwen2")
-    with pytest.raises(RecipeError, match="cannot tell the template"):
+    with pytest.raises(RecipeError, match="cannot determine the template"):
         template_name(recipe)
     assert template_name(changed(recipe, "render.template", "ms-swift/qwen2_5")) == "qwen2_5"
     assert template_name(preset("ms-swift")) is None, "no model is named"

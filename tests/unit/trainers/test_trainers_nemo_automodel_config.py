@@ -90,7 +90,7 @@ def test_keys_are_knobs(text: str, path: str, value: Any) -> None:
     ("text", "why"),
     [
         (BASE, "the config has no dataset"),
-        (BASE + "dataloader: {dataset: {_target_: x}}\n", "move it to the top"),
+        (BASE + "dataloader: {dataset: {_target_: x}}\n", "move it to the top level"),
         ("recipe: FinetuneRecipeForVLM\n" + CHAT, "is for the recipe FinetuneRecipeForVLM"),
         (CHAT.replace("ChatDataset", "Other"), "sftui does not model the dataset"),
         (CHAT.replace("nemo_automodel.", "mine."), "sftui does not model the dataset"),
@@ -99,7 +99,10 @@ def test_keys_are_knobs(text: str, path: str, value: Any) -> None:
         (CHAT + "  seq_length: 1.5\n", "seq_length is `1.5`"),
         (CHAT + "  truncation: only_second\n", "truncation is `only_second`"),
         (COLUMNS.replace("answer: a", "other: a"), "column_mapping is"),
-        (CHAT + "packed_sequence: {packed_sequence_size: 9, packing_strategy: x.Mine}\n", "sftui knows thd and neat"),
+        (
+            CHAT + "packed_sequence: {packed_sequence_size: 9, packing_strategy: x.Mine}\n",
+            "sftui supports thd and neat",
+        ),
     ],
 )
 def test_what_it_refuses(text: str, why: str) -> None:

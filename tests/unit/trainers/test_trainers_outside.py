@@ -100,7 +100,7 @@ def test_an_enabled_package_is_a_trainer_as_any_other(site: Path) -> None:
     assert os.environ[outside.VARIABLE] == "acme-sftui"
     kept = changed(preset("acme@2.0"), "own.keep_asked", True)
     assert load_recipe(dump_recipe(kept), "recipe.yaml") == kept
-    with pytest.raises(SftuiError, match=r"sftui knows no rules of Acme 1\.9; say acme@2\.1 or acme@2\.0"):
+    with pytest.raises(SftuiError, match=r"sftui has no rules for Acme 1\.9; use acme@2\.1 or acme@2\.0"):
         preset("acme@1.9")
 
 
@@ -117,7 +117,7 @@ def test_the_settings_enable_a_package(site: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("points", "module", "why"),
     [
-        ("", "", "it has no entry point of the group sftui.trainers"),
+        ("", "", "it has no entry point in the group sftui.trainers"),
         ("bent = bent_sftui:TRAITS", "raise KeyError('x')", "bent_sftui:TRAITS cannot be loaded: KeyError: 'x'"),
         ("bent = bent_sftui:TRAITS", "", "bent_sftui:TRAITS cannot be loaded: AttributeError: "),
         ("bent = bent_sftui:TRAITS", "TRAITS = 'bent'", "bent_sftui:TRAITS is not an sftui.trainers.traits.Traits"),
@@ -137,7 +137,7 @@ def test_a_package_that_is_wrong_says_why(site: Path, points: str, module: str, 
         outside.enable(["acme-sftui", "bent-sftui"])
     assert error.value.what == "the trainers of the package bent-sftui cannot be used"
     assert error.value.why.startswith(why)
-    assert error.value.fix == "correct the package, or leave it out of --trainers-from"
+    assert error.value.fix == "fix the package, or leave it out of --trainers-from"
 
 
 @pytest.mark.parametrize("home", ["bent_sftui:Gone", "gone_sftui:Bent", "bent_sftui:TRAITS", "bent_sftui:Plain"])

@@ -273,7 +273,7 @@ def test_fractions_of_a_file_that_is_written_anew_have_ten_decimals(
     assert (made["x"], made["y"][0]["z"], made["n"]) == back
     notes = () if reading is None else notes_on(rows, reading, "trl@1.16", "TRL")
     assert len(notes) == (back[0] == 52.5200066)
-    assert all("reaches TRL as" in note and note.endswith("with ten decimals") for note in notes)
+    assert all("reaches TRL as" in note and note.endswith("with ten decimal places") for note in notes)
 
 
 @pytest.mark.parametrize(
@@ -290,7 +290,7 @@ def test_a_place_of_objects_without_keys_is_told_where_rows_are_stored_as_parque
 ) -> None:
     """Measured with pandas 3.1.1 and pyarrow: DataFrame.to_parquet raises ArrowNotImplementedError."""
     told = [note for note in pipeline.detect(rows_of(*values), preset("verl")).notes if "no keys" in note]
-    assert bool(told) is (path is not None) and all(f" at {path} of" in note for note in told)
+    assert bool(told) is (path is not None) and all(f" at {path} in" in note for note in told)
     assert not any("no keys" in note for note in pipeline.detect(rows_of(*values), preset("trl")).notes)
 
 
@@ -365,7 +365,7 @@ def test_an_old_datasets_gives_the_objects_of_a_place_the_keys_of_all(histories:
     for row, names in zip(rows, pairs, strict=True):
         shown = pipeline.inspect_early(row, detected, recipe)
         if names is None:
-            assert shown.problem is not None and "not a pair" in shown.problem.what
+            assert shown.problem is not None and "not a [question, answer] pair" in shown.problem.what
         else:
             assert shown.conversation is not None
             assert tuple(one.content for one in shown.conversation.messages[: len(names)]) == names

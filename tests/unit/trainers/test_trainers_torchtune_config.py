@@ -276,7 +276,7 @@ def test_a_fresh_config_reads_back(knobs: dict[str, Any]) -> None:
 
 def test_what_torchtune_has_no_key_for_is_said() -> None:
     written = write_config(changed(preset("torchtune@0.6.1"), "mask.turns", "last"), None)
-    assert written.losses == ("mask.turns = 'last' has no effect under mask.rule auto: set that to turn_full",)
+    assert written.losses == ("mask.turns = 'last' has no effect under mask.rule auto: set mask.rule to turn_full",)
     for version in ("0.6.1", "0.7"):
         recipe = changed(changed(preset(f"torchtune@{version}"), "mask.turns", "last"), "mask.rule", "turn_full")
         written = write_config(recipe, None)

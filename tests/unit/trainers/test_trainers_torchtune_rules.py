@@ -234,7 +234,7 @@ def test_a_content_that_is_no_text_repeats_the_one_before(content: Any) -> None:
     ]
     odd, plain = map(inspected, rows)
     assert odd.example is not None and odd.example == plain.example
-    assert any("repeats the one before" in note for note in odd.notes) and not plain.notes
+    assert any("repeats the previous message's content" in note for note in odd.notes) and not plain.notes
 
 
 @pytest.mark.parametrize("answer", [["a", "b"], ["a"]])
@@ -326,6 +326,6 @@ def test_an_alpaca_instruction_is_written_whatever_it_is(instruction: Any, writt
 def test_sharegpt_knows_human_and_gpt_alone(role: str) -> None:
     turns = [{"from": "human", "value": "a"}, {"from": role, "value": "b"}, {"from": "gpt", "value": []}]
     one = inspected({"conversations": turns}, "0.6.1", "builtin:chatml")
-    assert one.problem is not None and "knows no role" in one.problem.what
+    assert one.problem is not None and "does not support the role" in one.problem.what
     one = inspected({"conversations": [turns[0], turns[2]]}, "0.6.1", "builtin:chatml")
     assert one.problem is None and one.example is not None

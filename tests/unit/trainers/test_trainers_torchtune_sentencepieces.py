@@ -192,7 +192,7 @@ def test_phi3_masks_the_last_place_of_what_may_be_cut_since_0_7(folder: Path) ->
 def test_a_role_that_phi3_does_not_know_stops_it_where_it_is_reached(folder: Path) -> None:
     rows = (USER, ANSWER, {"role": "tool", "content": "4"})
     found = inspected(folder, "phi3_mini", rows)
-    assert found.problem is not None and "knows no role 'tool'" in found.problem.what
+    assert found.problem is not None and "does not support the role 'tool'" in found.problem.what
     assert inspected(folder, "phi3_mini", rows, length__max=9).example is not None
 
 

@@ -134,7 +134,7 @@ def test_what_stops_it(rows: Any, knobs: Mapping[str, Any], template: str | None
 def test_a_mismatch_may_be_ignored_and_is_told() -> None:
     made = inspected(CHAT, IGNORE, LAST)
     assert learnt(made) == "<|im_start|>assistant\nHello.<|im_end|>\n"  # the template has no generation prompt
-    assert any("other ids than the whole, first in messages[1]" in note for note in made.notes)
+    assert any("different ids from the whole row, first in messages[1]" in note for note in made.notes)
 
 
 def test_the_whole_is_encoded_only_where_it_may_be_other() -> None:
@@ -280,7 +280,7 @@ def test_what_no_knob_says_is_told() -> None:
         return " ".join(notes_of(recipe))
 
     assert "the text `none`" in told() and "drops the remaining rows" in told()
-    assert "overrides the enable_thinking of" in told(render__kwargs={"enable_thinking": False})
+    assert "overrides enable_thinking in" in told(render__kwargs={"enable_thinking": False})
     assert "AssertionError" in told(batch__flatten=False, batch__pad_to="max")
 
 
@@ -322,9 +322,9 @@ def test_a_processor_beside_the_tokenizer_is_told(name: str, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("kwargs", "said"),
     (
-        ({"add_generation_prompt": False}, "verl stops: render.kwargs contain `add_generation_prompt`"),
-        ({"tools": []}, "verl stops: render.kwargs contain `tools`"),
-        ({"tokenizer": "x"}, "verl stops: render.kwargs contain `tokenizer`"),
+        ({"add_generation_prompt": False}, "verl stops: render.kwargs contains `add_generation_prompt`"),
+        ({"tools": []}, "verl stops: render.kwargs contains `tools`"),
+        ({"tokenizer": "x"}, "verl stops: render.kwargs contains `tokenizer`"),
         ({"continue_final_message": True}, "sftui does not model `continue_final_message` in render.kwargs"),
         ({"padding": False, "documents": [], "mine": 1}, None),
     ),

@@ -15,4 +15,4 @@ def test_an_unknown_newer_version_says_so(name: str) -> None:
     recipe = preset(name)
     rows = [{"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "yo"}]}]
     (one,) = inspect(rows, recipe, pipeline.make_toolbox(recipe, load_tokenizer("builtin:chatml")))
-    assert one.problem is None and any("is newer than the rules sftui knows" in note for note in one.notes)
+    assert one.problem is None and any("is newer than the rules that sftui has" in note for note in one.notes)
