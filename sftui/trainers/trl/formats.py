@@ -57,7 +57,7 @@ def detect(
     if assistant_only and not any(is_messages(first.get(name)) for name in ASKED):
         return refusal(
             "TRL rejects assistant_only_loss here",
-            "it looks for messages in the columns prompt, completion and messages of the first row, before it reads"
+            "it looks for messages in the first row's columns prompt, completion and messages, before it reads"
             " anything else",
             "set mask.rule to auto, or use messages",
         )

@@ -234,7 +234,7 @@ def test_a_null_system_column_is_written_as_its_transformers_writes_none(tokeniz
             "asks for `{instruction}`",
         ),
         ({"text": 7}, {"own.type": "completion"}, "not text"),
-        ({"segments": [{"text": "x"}]}, {}, "list of label and text"),
+        ({"segments": [{"text": "x"}]}, {}, "list of mappings with label and text"),
     ],
 )
 def test_what_stops_axolotl_is_a_problem_here(
