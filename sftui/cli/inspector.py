@@ -39,19 +39,19 @@ def open_inspector(given: Mapping[str, Any], row: int, screen: ScreenOptions, co
 
     piped = "-" in given["data"]
     refuse_slips([word for word in given["data"] if word != "-"], commands)  # a slip is the same slip in a script
-    if given["where"] is not None:
+    named = arguments(given, screen=True)
+    if named.where is not None:
         from sftui.where import Filter
 
-        Filter(given["where"])  # which refuses what is none
+        Filter(named.where)  # which refuses what is none
     if not on_terminal():
         raise SftuiError(
             "the inspector needs a terminal", fix="use `sftui show` or `sftui encode` in pipes and scripts"
         )
-    named = arguments(given)
-    missing = [what for what in ("tokenizer", "trainer") if not given[what] and not named.recipe_file]
+    missing = [what for what in ("tokenizer", "trainer") if not getattr(named, what) and not named.recipe_file]
     if not named.data and named.config is None:
         missing = ["data", *missing]
-    elif given["tokenizer"] or named.config_file():
+    elif named.tokenizer or named.config_file():
         missing = []  # what names a tokenizer may do so by leaving the trainer to the default
     captured = named.captured_run() if missing and not piped else None
     if captured is not None:  # it is of no trainer any more, and may name its tokenizer itself
@@ -67,7 +67,7 @@ def open_inspector(given: Mapping[str, Any], row: int, screen: ScreenOptions, co
         given = {**given, **{what: said or None for what, said in picked.items()}}
         if "data" in missing:
             given["data"] = (picked["data"],)
-    options = open_options(given, row)
+    options = open_options(given, row, screen=True)
     refuse_slips(options.paths, commands)
     if piped and not missing:
         _keys_from_terminal()

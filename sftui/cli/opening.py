@@ -12,12 +12,13 @@ import click
 
 from sftui.cli.grouped import Option, completes, with_parameters
 from sftui.cli.terminal import narrate
-from sftui.errors import RecipeError, SourceError
+from sftui.errors import RecipeError, SftuiError, SourceError
 from sftui.session.declared import RECIPE, OptionDeclaration
 
 if TYPE_CHECKING:
     from sftui.session.arguments import Arguments
     from sftui.session.options import OpenOptions
+    from sftui.session.session_file import SavedSession
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -70,11 +71,16 @@ def repairing_options(command: F) -> F:
     return with_parameters(command, *_REPAIRING)
 
 
-def open_options(given: Mapping[str, Any], row: int = 0) -> OpenOptions:
+def open_options(given: Mapping[str, Any], row: int = 0, screen: bool = False) -> OpenOptions:
     """The options of a command line, see `Arguments.options`; says on stderr what there is to say about a config, and
-    that the Hub will be queried, before it is."""
-    wanted = arguments(given)
-    options, notes = wanted.options(row, _made)
+    that the Hub will be queried, before it is. `screen`: also where one was in a session that is opened."""
+    wanted, saved = arguments(given, screen), _session(given)
+    try:
+        options, notes = wanted.options(row, _made)
+    except SftuiError as error:
+        raise error if saved is None else saved.placed(error) from None
+    if screen and saved is not None:
+        options = replace(options, row=row or saved.row, view=saved.view)
     if options.config is None:
         options = replace(options, paths=data_paths(wanted.data))
     narrate(*notes)
@@ -106,13 +112,38 @@ def _made(version: str) -> None:
     make_for(version)
 
 
-def arguments(given: Mapping[str, Any]) -> Arguments:
-    """What a command line says, its options by name; RecipeError for a pair that is none."""
+def _session(given: Mapping[str, Any]) -> SavedSession | None:
+    """The session that is named as the data."""
+    if len(given["data"]) != 1 or not given["data"][0].lower().endswith((".yml", ".yaml")):
+        return None
+    from sftui.session.session_file import session_named
+
+    return session_named(given["data"])
+
+
+def arguments(given: Mapping[str, Any], screen: bool = False) -> Arguments:
+    """What a command line says, its options by name, on top of a session where it opens one; RecipeError for a pair
+    that is none. `screen`: the rows are filtered there."""
     from sftui.session.arguments import Arguments
 
     same = {one.name: given[one.name] for one in fields(Arguments) if one.name in given and one.name != "knobs"}
     same["fields"] = dict(_pair(text, "--field", "FIELD=COLUMN") for text in given["fields"])
-    return Arguments(**same, knobs=tuple(_pair(text, "--set", "KNOB=VALUE") for text in given["knobs"]))
+    said = Arguments(**same, knobs=tuple(_pair(text, "--set", "KNOB=VALUE") for text in given["knobs"]))
+    saved = _session(given)
+    if saved is None:
+        return said
+    from sftui.session.matching import refuse_where
+    from sftui.session.session_file import over
+
+    found = over(saved, said)
+    if screen:
+        return found
+    unknown = {name: getattr(found, name) for name in ("apply", "edits") if name not in given}
+    refuse_where(unknown, f"the session {saved.path} has them so, and this command reads the file as it is")
+    if found.where is not None and "where" not in given:
+        narrate(f"the filter of the session does not count here: {found.where}")
+        return replace(found, where=None)
+    return found
 
 
 def opening_words(given: Mapping[str, Any]) -> tuple[str, ...]:

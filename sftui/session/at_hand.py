@@ -38,13 +38,35 @@ def data_in(folder: Path) -> tuple[Choice, ...]:
     return tuple([*here, *below][:MOST])
 
 
+MOST_LEFT, WIDEST = 5, 40
+"""Datasets that are offered because they were open, and cells of their names, which are cut in front."""
+
+
+def left_before() -> dict[str, tuple[str, Choice]]:
+    """The datasets that were open last, where one was in them, and the sessions that go on there, by their names."""
+    from sftui.session.session_file import last_sessions
+
+    found = {}
+    for saved in last_sessions(MOST_LEFT):
+        said, home = saved.arguments, os.path.expanduser("~")
+        name = said.data[0]
+        name = f"~{name.removeprefix(home)}" if name.startswith(home + os.sep) else name
+        name = name if len(name) <= WIDEST else f"…{name[1 - WIDEST :]}"
+        parts = (f"go on at row {saved.row:,}", said.trainer, said.tokenizer, ", ".join(said.apply))
+        found[name] = saved.path, Choice(name, " · ".join(filter(None, parts)))
+    return found
+
+
 def _openable(folder: Path, before: str) -> Iterator[Choice]:
+    from sftui.session.session_file import is_session
     from sftui.sources.files import NOT_DATA, format_of
     from sftui.trainers.recognise import is_config
 
     for name in _names(folder):
         path = folder / name
-        if is_config(str(path)):
+        if is_session(str(path)):
+            yield Choice(before + name, "session: its data, recipe and row")
+        elif is_config(str(path)):
             trainer = _trainer_of(path)
             if trainer:
                 yield Choice(before + name, f"config of {trainer}: its data, tokenizer and settings")

@@ -26,7 +26,7 @@ OWN_OPTIONS = {"tokenizer.name": "tokenizer", "tokenizer.revision": "tokenizer_r
 """Knobs that have an option of their own."""
 COMMANDS = ("check", "compare", "encode", "repair", "show")
 """What else than the inspector may be offered."""
-AS_OPENED = ("split", "subset", "data_revision", "rows_in", "env", "serve", "where")
+AS_OPENED = ("split", "subset", "data_revision", "rows_in", "env", "serve")
 
 
 @value_class
@@ -99,7 +99,7 @@ def opening_of(now: InForce) -> tuple[Arguments, tuple[str, ...]]:
     if edited and now.marks is None:
         gaps.append(f"{many(len(edited), 'edit')}: edits of piped rows are in no file")
     apply = tuple(name for name in now.repairs if not is_edit(name))
-    found = replace(start, **named, knobs=tuple(knobs), apply=(",".join(apply),) if apply else ())
+    found = replace(start, **named, knobs=tuple(knobs), apply=apply)
     return replace(found, edits=now.marks if edited else None, waivers=now.recipe.waivers or None), tuple(gaps)
 
 
@@ -142,7 +142,7 @@ def words_of(arguments: Arguments) -> tuple[tuple[str, ...], tuple[str, ...]]:
     for one in fields(OptionDeclaration):
         option = next(iter(one.metadata["names"]), f"--{one.name.replace('_', '-')}")
         value = getattr(arguments, one.name)
-        for text in _texts(value):
+        for text in _texts((",".join(value),) if one.name == "apply" and value else value):
             words += [f"{option}={text}"] if text.startswith("-") else [option, text]
     shown = tuple(map(without_secrets, words))
     gaps += ["the password in an address: fill it in"] if shown != tuple(words) else []
@@ -192,19 +192,18 @@ def commands_of(now: InForce) -> tuple[ShellCommand, ...]:
 
     arguments, gaps = opening_of(now)
     arguments, untyped = typed(arguments, now.recipe)
-    where = both(arguments.where, now.where)
-    opened, unsaid = words_of(replace(arguments, where=None))
-    without, _ = words_of(replace(arguments, where=None, apply=(), edits=None))
-    chosen = ("--where", where) if where else ()
+    opened, unsaid = words_of(arguments)
+    without, _ = words_of(replace(arguments, apply=(), edits=None))
+    chosen = ("--where", now.where) if now.where else ()
     gaps = (*now.gaps, *gaps, *untyped, *unsaid)
     data = now.options.paths[0]
     row = ("--row", str(now.row))
-    seen = (*((f"the filter {where}",) if where else ()), *((f"the open view ({now.view})",) if now.view else ()))
+    seen = (f"the open view ({now.view})",) if now.view else ()
     found = {
         "show": ShellCommand(("show", *opened, *row), gaps),
         "check": ShellCommand(("check", *opened, *chosen), gaps),
         "encode": ShellCommand(("encode", *opened, *chosen, "-o", file_next_to(data, "encoded")), gaps),
-        "": ShellCommand((*opened, *row), (*gaps, *seen)),
+        "": ShellCommand((*opened, *chosen, *row), (*gaps, *seen)),
     }
     names = [name for name in now.repairs if not is_edit(name)]
     apply = [name for name in names if not name.startswith(DROPPING)]
@@ -215,14 +214,9 @@ def commands_of(now: InForce) -> tuple[ShellCommand, ...]:
         words = [word for option, value in repairs if value for word in (option, value)]
         made = ("repair", *without, *chosen, *words, "-o", file_next_to(data, "repaired"))
         found = {"repair": ShellCommand(made, gaps), **found}
-    first = BY_VIEW.get(now.view) or ("repair" if "repair" in found else "check" if where else "show")
+    first = BY_VIEW.get(now.view) or ("repair" if "repair" in found else "check" if now.where else "show")
     return tuple(found[name] for name in sorted(found, key=lambda name: name != first))
 
 
 BY_VIEW: Mapping[str, str] = {"findings": "check", "figures": "check", "batch": "encode", "packs": "encode"}
 """The command that belongs to a view."""
-
-
-def both(one: str | None, other: str | None) -> str | None:
-    """The expression that is true where both are; one that is none does not count."""
-    return f"({one}) and ({other})" if one and other else one or other or None

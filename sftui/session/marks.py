@@ -18,7 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from sftui.errors import ExportError, RecipeError, without_secrets
-from sftui.session.options import OpenOptions, is_spooled
+from sftui.session.options import OpenOptions, is_spooled, state_folder
 from sftui.side_files import parse_json, read_side_file
 from sftui.values import lazy, value_class
 
@@ -177,9 +177,7 @@ def marks_path(options: OpenOptions, folder: Path | None = None) -> Path | None:
     if "-" in options.paths or any(map(is_spooled, options.paths)):
         return None
     if folder is None:
-        from platformdirs import user_state_dir
-
-        folder = Path(user_state_dir("sftui")) / "marks"
+        folder = state_folder() / "marks"
     paths = [os.path.realpath(path) if os.path.exists(path) else path for path in options.paths]
     stated = json.dumps([paths, options.split, options.subset, options.data_revision, options.rows_in])
     return folder / f"{sha256(stated.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.jsonl"

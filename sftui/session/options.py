@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sftui.recipe import Recipe
@@ -27,7 +28,8 @@ class OpenOptions:
     was opened, and `notes` what there is to say about it.
     `env` is the Python environment that `--env` names, `serve` what the model will be served with (see
     `sftui.serving`). `where` is the expression that chooses rows (`session.matching`), None for all of them; `repairs`
-    lie over the rows, by their names as in `repairs.make_plan`, some from the file `edits`.
+    lie over the rows, by their names as in `repairs.make_plan`, some from the file `edits`. `view` is
+    the view that is open first.
     """
 
     paths: tuple[str, ...]
@@ -48,6 +50,7 @@ class OpenOptions:
     where: str | None = None
     repairs: tuple[str, ...] = ()
     edits: str | None = None
+    view: str = ""
 
 
 SPOOLED = "sftui-stdin-"
@@ -57,6 +60,13 @@ SPOOLED = "sftui-stdin-"
 def is_spooled(path: str) -> bool:
     """Whether a path is what came through stdin."""
     return os.path.basename(os.path.dirname(path)).startswith(SPOOLED)
+
+
+def state_folder() -> Path:
+    """The user's folder of what sftui keeps: review marks, and where one was."""
+    from platformdirs import user_state_dir
+
+    return Path(user_state_dir("sftui"))
 
 
 def file_next_to(data: str, what: str, ending: str = ".jsonl") -> str:

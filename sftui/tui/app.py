@@ -14,7 +14,7 @@ from sftui.settings import UserSettings
 from sftui.text import visible
 from sftui.tui.ascii import ascii_only
 from sftui.tui.base import KeyedApp, forget_old_size
-from sftui.tui.commands import own
+from sftui.tui.commands import own, sessions
 from sftui.tui.commands.table import COMMANDS
 from sftui.tui.keys import build_keymap
 from sftui.tui.main_screen import MainScreen
@@ -100,6 +100,7 @@ def run_app(
     app.main.put(FilterState(where or ""))
     try:
         app.run(mouse=mouse)
+        sessions.leave(app.main)
     finally:
         if not app.main.marks_file.close():
             sys.stderr.write("sftui: the last review marks could not be saved\n")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from textual import events
 
 from sftui.errors import SftuiError
-from sftui.session.at_hand import Choice, data_in, hub_cache, tokenizers_at_hand, trainers_at_hand
+from sftui.session.at_hand import Choice, data_in, hub_cache, left_before, tokenizers_at_hand, trainers_at_hand
 from sftui.text import cell_width, clip, fit, has_words, visible
 from sftui.tui.base import KeyedApp
 from sftui.tui.dialogs import DialogAnswer
@@ -49,6 +49,8 @@ class Picking(NamedTuple):
         """The next question; none after what brings all else with it."""
         from sftui.trainers.recognise import is_config
 
+        if self.question == DATA and value in (left := left_before()):
+            value = left[value][0]
         chosen = {**self.chosen, self.question: value}
         whole = self.question == DATA and (value == DEMO or is_config(value))
         return Picking(self.asks, chosen, len(self.asks) if whole else self.at + 1)
@@ -60,7 +62,8 @@ class Picking(NamedTuple):
     def choices(self, folder: Path) -> tuple[Choice, ...]:
         """What there is to pick from in a folder and on this disk."""
         if self.question == DATA:
-            return (*data_in(folder), Choice(DEMO, "bundled rows with defects, and a six-step tour"))
+            left = (choice for _, choice in left_before().values())
+            return (*left, *data_in(folder), Choice(DEMO, "bundled rows with defects, and a six-step tour"))
         if self.question == TOKENIZER:
             here = Path(self.chosen.get(DATA) or ".").parent
             folders = dict.fromkeys((here if here.is_dir() else Path(), Path()))

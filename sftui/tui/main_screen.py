@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 
 from sftui.tui import tour
 from sftui.tui.bars import footer, footer_cells, message_lines, status_cells
-from sftui.tui.commands import edits, figures, filters, findings, notes, rows, search, tokens
+from sftui.tui.commands import edits, figures, filters, findings, notes, rows, search, sessions, tokens
 from sftui.tui.commands.command import show_key
 from sftui.tui.commands.table import BY_ID
 from sftui.tui.contexts import FINDINGS, LIST, TOKENS, keys_of
@@ -63,9 +63,14 @@ class MainScreen(Inspector, inherit_bindings=False):
 
     def on_mount(self) -> None:
         self.workspace.listen(self.heard)
-        self.call_after_refresh(self.drawing(lambda: edits.load(self)))
+        self.call_after_refresh(self.drawing(self.begin))
+
+    def begin(self) -> None:
+        """What is kept of earlier sessions, and the rows that are to be listed."""
+        edits.load(self)
+        sessions.begin(self)
         if where := self.state.filtering.text:
-            self.call_after_refresh(self.drawing(lambda: filters.start(self, where)))
+            filters.start(self, where)
 
     def heard(self, event: ev.Event) -> None:
         """Called on the workspace's thread; `call_later` is safe from any thread."""

@@ -400,7 +400,7 @@ class WasteState(NamedTuple):
 class SessionState(NamedTuple):
     """What the session keeps: the recipe that was opened or exported last, the review marks, what is to be printed on
     exit. `writing` is the write that runs; `let_go`: the user knows what is lost;
-    `draft` is a row with what was written for it and is no JSON."""
+    `draft` is a row with what was written for it and is no JSON, `left` the row to which one may go back."""
 
     recipe: Recipe
     marks: RowMarks = RowMarks()
@@ -408,6 +408,7 @@ class SessionState(NamedTuple):
     writing: int | None = None
     let_go: bool = False
     draft: tuple[int | None, str] = (None, "")
+    left: int | None = None
 
 
 class TourState(NamedTuple):

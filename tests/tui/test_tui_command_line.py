@@ -25,6 +25,7 @@ from sftui.repairs.edits import edit_name
 from sftui.session.arguments import Arguments
 from sftui.session.command_line import InForce, ShellCommand, commands_of
 from sftui.session.marks import Mark
+from sftui.session.session_file import as_yaml, read_session, session_tree
 from sftui.text import visible
 from sftui.tokens import builtin
 from sftui.trainers import preset_names
@@ -106,7 +107,6 @@ def opened(draw: random.Random, folder: Path) -> Arguments:
         data=(named.name,),
         tokenizer=draw.choice([f"builtin:{name}" for name in builtin.NAMES]),
         trainer=draw.choice(preset_names()),
-        where=draw.choice([None, None, "row > 1"]),
     )
 
 
@@ -165,6 +165,11 @@ def test_a_copied_command_gives_what_the_inspector_has(
     try:
         commands = {one.name: one for one in commands_of(now)}
         assert all(one.gaps == () for name, one in commands.items() if name != "sftui"), commands["show"].gaps
+        Path("s.yml").write_text(as_yaml(session_tree(now, tmp_path), "s.yml"))
+        saved = read_session("s.yml")
+        again = saved.arguments.options()[0]
+        assert (again.recipe, again.where or "", again.paths) == (now.recipe, now.where, now.options.paths)
+        assert (saved.row, set(again.repairs)) == (now.row, set(now.repairs))
         shown = seen.row(now.row)
         code, out, err = run(commands["show"], "--format", "json", "--explain")
         source = seen.workspace.source
@@ -175,7 +180,7 @@ def test_a_copied_command_gives_what_the_inspector_has(
             assert any(visible(one.what) in err for one in problems), (commands["show"].text, err)
             return
         assert json.loads(out) == json.loads(json.dumps(record(shown, explain=True))), commands["show"].text
-        matched = seen.ask(rq.FilterRequest, ev.RowsMatched, now_where(now))
+        matched = seen.ask(rq.FilterRequest, ev.RowsMatched, now.where or "row >= 0")
         code, out, err = run(commands["encode"], "--unpacked", "--force")
         if not Path(commands["encode"].words[-1]).exists():
             assert code == 2 and (source.refused is not None or matched.problem is not None), err
@@ -189,15 +194,10 @@ def test_a_copied_command_gives_what_the_inspector_has(
         code, out, err = run(commands["check"], "--format", "json")
         found = json.loads(out)
         assert found["rows"] == len(wanted)
-        if len(wanted) == found["rows"] and not now.where and now.options.where is None:
+        if len(wanted) == found["rows"] and not now.where:
             audit = seen.ask(rq.AuditRequest, ev.AuditReady)
             assert {one["code"] for one in found["codes"]} == {one.code for one in audit.codes}
             rows = {one["code"]: one["count"] for one in found["codes"]}
             assert {one.code: one.count for one in audit.codes if not one.examples}.items() <= rows.items()
     finally:
         seen.workspace.close()
-
-
-def now_where(now: InForce) -> str:
-    """The rows that the inspector lists, where the data was opened with an expression as well."""
-    return " and ".join(f"({one})" for one in (now.options.where, now.where) if one) or "row >= 0"

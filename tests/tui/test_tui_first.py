@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
+from sftui.session.arguments import Arguments
+from sftui.session.command_line import InForce
+from sftui.session.session_file import leave
 from sftui.tui.commands.table import COMMANDS
 from sftui.tui.first import DATA, DEMO, TOKENIZER, TRAINER, FirstApp, Pick, Picking
 from sftui.tui.keys import build_keymap
@@ -121,3 +124,25 @@ def test_words_match_in_any_order_names_and_meanings_alike() -> None:
     pick = Pick(Picking((DATA,), {}), build_keymap(COMMANDS))
     assert [one.value for one in pick.matching("config axo")] == ["axolotl.yml"]
     assert pick.matching("") == pick.choices and pick.matching("nothing at all") == ()
+
+
+async def test_data_that_was_open_goes_on_where_it_was(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(here / "state"))
+    folder = here / "state" / "sftui" / "sessions"
+    options = Arguments(data=("chats.jsonl",), tokenizer="builtin:gemma", trainer="trl@1.16").options()[0]
+    leave(InForce(options, options.recipe, ("trim",), row=41), folder / "a.yml", [])
+    async with first(size=(120, 36)) as shown:
+        assert "chats.jsonl" in shown.text and "go on at row 41 · trl@1.16 · builtin:gemma · trim" in shown.text
+        await shown.press(*"go on", "enter")
+    assert shown.app.return_value == {"data": str(folder / "a.yml")}
+    (here / "chats.jsonl").unlink()
+    async with first() as shown:
+        assert "go on at row" not in shown.text, "it is gone"
+
+
+async def test_a_session_file_of_the_folder_is_offered(here: Path) -> None:
+    (here / "mine.yml").write_text("sftui_session: 1\ndata: [chats.jsonl]\n")
+    async with first() as shown:
+        assert "session: its data, recipe and row" in shown.text
+        await shown.press(*"mine", "enter")
+    assert shown.app.return_value == {"data": "mine.yml"}

@@ -1,17 +1,26 @@
-"""What the inspector has now, to take along: as a command for the shell, and as a session file."""
+"""What the inspector has now, to take along: as a command for the shell, as a session file, and for the next time."""
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sftui.errors import SftuiError
+from sftui.session.marks import data_names, state_of
+from sftui.session.options import file_next_to
 from sftui.text import visible
+from sftui.tui.commands import rows
 from sftui.tui.commands.command import Command
-from sftui.tui.commands.copying import copy_out
+from sftui.tui.commands.copying import copy_out, write
 from sftui.tui.dialogs import DialogAnswer
 from sftui.tui.inspector import Inspector
+from sftui.tui.state import StatusMessage, unless
 from sftui.views.cells import Line, Role, line, warned, wrap
 
 if TYPE_CHECKING:
@@ -72,3 +81,85 @@ def _lines(found: ShellCommand, sent: str, width: int) -> Sequence[Line]:
     for gap in found.gaps:
         lines += warned(f" ! not in it: {visible(gap)}", width)
     return (*lines, *wrap(line((f" {sent}", Role.DIM)), width, " "))
+
+
+# — as a file —
+
+
+@Command("write.session", ("w s",), "write a session file", "Copy")
+def write_session(here: Inspector, count: int | None) -> None:
+    """Write what you see to a session file: recipe, repairs, filter, row and view; sftui FILE opens it again."""
+    name = file_next_to(here.workspace.options.paths[0], "session", ".yml")
+    here.ask("file for the session", partial(_written, here), value=name)
+
+
+def _written(here: Inspector, name: str) -> None:
+    from sftui.session.session_file import as_yaml, session_tree
+
+    file = os.path.expanduser(name.removesuffix("!"))
+    tree = session_tree(in_force(here), Path(file).parent)
+    here.say(f"{write(here, as_yaml(tree, os.path.basename(file)), name)} · sftui {visible(file)} opens it again")
+
+
+# — for the next time —
+
+
+def begin(here: Inspector) -> None:
+    """The view of the session that was opened; else it is said where one was the last time."""
+    options = here.workspace.options
+    if options.view in here.views:
+        here.open_view(options.view)
+    row, changed = _left(here)
+    if row and not options.row and not here.state.filtering.text and here.state.tour.at is None:
+        here.put(here.state.kept._replace(left=row))
+        said = here.state.said.text or ("the data changed since you left" if changed else "")
+        where = f"' goes to row {row:,}, where you left"
+        here.say(f"{said} · {where}" if said else where, Role.WARNING if changed else Role.DIM)
+
+
+def _file(here: Inspector) -> Path | None:
+    """Where it is kept where one was in this dataset, beside its marks; None for piped rows."""
+    marks = here.marks_file.path
+    return None if marks is None else marks.parent.parent / "sessions" / f"{marks.stem}.yml"
+
+
+def _seen(here: Inspector) -> list[str]:
+    """What tells the data from what it was."""
+    return state_of(data_names(here.workspace.options))
+
+
+def _left(here: Inspector) -> tuple[int, bool]:
+    """The row that was left the last time, 0 where there is none, and whether the data has changed since."""
+    from sftui.side_files import read_side_file
+
+    file = _file(here)
+    with contextlib.suppress(SftuiError, OSError, ValueError, TypeError, KeyError):
+        if file is not None and file.exists():
+            left = json.loads(read_side_file(str(file), "the last session", SftuiError))
+            return int(left["row"]), left["as"] != _seen(here)
+    return 0, False
+
+
+def leave(here: Inspector) -> None:
+    """Keep where one is, for the next time."""
+    file = _file(here)
+    if file is None or here.state.tour.at is not None:
+        return
+    from sftui.session.session_file import leave
+
+    row = here.state.row or here.state.kept.left or 0  # who never went on may still go on the next time
+    with contextlib.suppress(SftuiError, OSError):
+        leave(replace(in_force(here), row=row), file, _seen(here))
+
+
+def _nowhere(here: Inspector) -> StatusMessage | None:
+    return unless(here.state.kept.left is not None, "there is no row to go back to")
+
+
+@Command("row.back", ("'",), "back to the row you left", "Rows", when=_nowhere)
+def back(here: Inspector, count: int | None) -> None:
+    """Go to the row that you left the last time, and back."""
+    row = here.state.kept.left
+    if row is not None:
+        here.put(here.state.kept._replace(left=here.state.row))
+        rows.go(here, row)

@@ -108,3 +108,40 @@ def test_what_is_picked_is_checked_as_what_is_typed(sftui: Sftui, seen: Seen, tm
     seen.answer = {"data": str(tmp_path / "none.jsonl"), "tokenizer": "builtin:chatml", "trainer": "trlx"}
     done = sftui()
     assert (done.code, seen.opened) == (2, []) and "did you mean `trl`?" in done.err
+
+
+SESSION = """\
+sftui_session: 1
+data: [rows.jsonl]
+tokenizer: builtin:gemma
+trainer: trl@1.14
+apply: [trim]
+where: row > 1
+row: 2
+"""
+
+
+def test_a_session_opens_with_its_row_filter_and_repairs(sftui: Sftui, seen: Seen, data: Path) -> None:
+    file = data.parent / "s.yml"
+    file.write_text(SESSION)
+    assert sftui(file).code == 0 and seen.asks == []
+    assert sftui(file, "--row", 1, "-t", "builtin:chatml").code == 0
+    opened, other = seen.opened
+    assert (opened.paths, opened.repairs, opened.row) == ((str(data),), ("trim",), 2)
+    assert (opened.recipe.tokenizer.name, opened.recipe.preset) == ("builtin:gemma", "trl@1.14")
+    assert (other.recipe.tokenizer.name, other.row) == ("builtin:chatml", 1)
+
+
+def test_commands_open_a_session_too(sftui: Sftui, data: Path) -> None:
+    file = data.parent / "s.yml"
+    file.write_text(SESSION)
+    done = sftui("encode", file, "-o", "-")
+    assert [one["row"] for one in done.records()] == [2, 3] and "read with trim" in done.err
+    assert [one["row"] for one in sftui("encode", file, "-o", "-", "--where", "row < 2").records()] == [0, 1]
+    shown = sftui("template", file)
+    assert shown.code == 2 and "rows cannot be repaired here, because the session" in shown.err
+    file.write_text(SESSION.replace("apply: [trim]\n", ""))
+    assert "the filter of the session does not count here: row > 1" in sftui("template", file).err
+    file.write_text(SESSION + "set: {length.max: many}\n")
+    refused = sftui("check", file)
+    assert refused.code == 2 and "s.yml line 8: `length.max` cannot be 'many'" in refused.err
