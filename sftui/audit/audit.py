@@ -29,13 +29,13 @@ MOST_SOURCES = 5000
 NO_FINDINGS, ONLY_STOPPED = "no findings", "stopped without a finding"
 UNKNOWN_BRANCH = "author unknown"
 SHORT_BRANCH = 2_000
-REPEATS = ("duplicates of an earlier row", "an earlier prompt, answered differently", "prompts of the evaluation set")
+REPEATS = ("duplicates of an earlier row", "an earlier prompt, answered differently", "prompts from the evaluation set")
 
 
 class Audit:
     """Takes each row once with `add`, the rows of others with `merge`; in which order does not change the figures.
 
-    `evaluation` are the prompts of the evaluation set (`DatasetChecks.prompts`). `listing` is given which rows
+    `evaluation` are the prompts from the evaluation set (`DatasetChecks.prompts`). `listing` is given which rows
     stand behind each number; such an audit takes every row itself, in order. `rows` is also the number of rows taken in
     so far, so an audit that reads in order can be resumed there. `lasting`: it is merged with audits of other machines
     (see `DatasetChecks`).

@@ -106,13 +106,13 @@ class LossFigures:
     def sentences(self) -> tuple[str, ...]:
         """What the trainer averages over, what is assumed, and how often a batch has nothing to learn."""
         unit = "row" if self.in_pack == 1 else "pack"
-        step = "so large that all weigh the same" if self.step is None else many(self.step, unit)
+        step = "so large that all tokens weigh the same" if self.step is None else many(self.step, unit)
         batch, own = many(self.batch, unit), "* is the trainer's" if self.over else "the trainer's is unknown"
         said = [
-            f"parts of the loss as a mean over the trained tokens of a step ({step}), a batch ({batch}) or a row; {own}"
+            f"shares of the loss averaged over the trained tokens of a step ({step}), a batch ({batch}) or a row; {own}"
         ]
         if self.in_pack != 1:
-            said.append(f"about {self.in_pack:.1f} rows per pack, assuming that they meet there by chance")
+            said.append(f"about {self.in_pack:.1f} rows per pack, assuming that rows are packed at random")
         percent = f"{100 * self.without_label:.3g}" if self.without_label >= 1e-5 else "<0.001"
         chance = f"{percent} % of the batches are" if self.without_label else "no batch is"
         effect = ", and their loss is NaN" if self.without_label and self.over == "batch" else ""

@@ -102,7 +102,7 @@ class Consequence(Enum):
     STOPS = ("stops", "the trainer cannot use", "the trainer cannot use it")
     UNREAD = ("unread", "no answer reaches the model in", "no answer reaches the model")
     UNTRAINED = ("untrained", "no answer is trained in", "no answer is trained")
-    MISALIGNED = ("misaligned", "the labels belong to other tokens in", "labels of other tokens")
+    MISALIGNED = ("misaligned", "the labels belong to different tokens in", "labels of other tokens")
     GARBLED = ("garbled", "the model sees different text from your data in", "text differs from your data")
     LOST = ("lost", "part of your data never reaches the model in", "part of the data is lost")
     UNSERVED = ("unserved", "serving renders text differently from training in", "serving differs from training")

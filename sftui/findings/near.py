@@ -124,7 +124,7 @@ class NearRows:
             import rensa
         except ImportError as error:
             raise SftuiError(
-                "near duplicates are found by rensa, which is not installed", fix="pip install 'sftui[near]'"
+                "finding near duplicates needs rensa, which is not installed", fix="pip install 'sftui[near]'"
             ) from error
         self._sketch: Any = rensa.RMinHash
         self.least = least

@@ -60,7 +60,7 @@ def read_edit(name: str) -> Edit:
         if edit != EDIT or not row.isdecimal() or not isinstance(record, Mapping):
             raise ValueError
     except (ValueError, RecursionError):
-        raise RecipeError("this is not an edit of a row", where=quote(name), fix="make edits with ee") from None
+        raise RecipeError("this is not an edit to a row", where=quote(name), fix="make edits with ee") from None
     return Edit(int(row), of, record)
 
 

@@ -17,7 +17,7 @@ DROP_REASONS: Mapping[str, str] = {
 }
 
 MARKED, OTHERS = "marked", "others"
-BY_MARK: Mapping[str, str] = {MARKED: "it is marked drop", OTHERS: "it does not have the mark that is written"}
+BY_MARK: Mapping[str, str] = {MARKED: "it is marked drop", OTHERS: "it does not have the chosen mark"}
 """Why a row is left out because of marks."""
 
 

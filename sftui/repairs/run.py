@@ -207,7 +207,7 @@ def apply_plan(row: Row, plan: RepairPlan, layout: RepairLayout, codes: Codes | 
             data, more = repair_row(data, plan.repairs, layout)
             changes += more
             if plan.converts and not changes and remade(row.layout):
-                changes = (RowChange(TO_MESSAGES, "", "the row became an object on one line"),)
+                changes = (RowChange(TO_MESSAGES, "", "the row became a JSON object on one line"),)
     except SftuiError as error:
         data, changes, skipped = row.data, (), str(error)
     except RecursionError:

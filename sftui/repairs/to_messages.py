@@ -23,7 +23,7 @@ from sftui.trainers import Trainer, preset, trainer_named
 from sftui.trainers.base import MessagesTarget
 from sftui.trainers.traits import MessageKind
 
-TITLE = "convert rows of another shape to messages, tool_calls and tools"
+TITLE = "convert rows to messages, tool_calls and tools"
 THE_ROW = "the row"
 CONVERTED = RepairLayout(decisive=("messages", "tools"), body=("messages",))
 """Where converted rows keep what other repairs touch."""
@@ -169,7 +169,7 @@ def has_calls(row: RowData | None) -> bool:
 def lost_calls(target: MessagesTarget, where: str = "the row") -> Problem:
     """Why a row with tool calls does not become messages for a target that loses them."""
     return Problem(
-        f"{where} has tool calls, which {target.title} would lose as messages",
+        f"{where} has tool calls, which {target.title} would lose if they were messages",
         target.loses_calls,
         "leave such rows as they are, or convert them for another trainer",
     )

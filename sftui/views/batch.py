@@ -167,7 +167,7 @@ def pack_lines(pack: Pack, width: int, *, ignore_index: int = IGNORE_INDEX) -> t
 
 def _pack_words(pack: Pack) -> Iterator[tuple[str, Role]]:
     if pack.position_ids is None:
-        yield "no position ids: positions run on across documents", Role.WARNING
+        yield "no position ids: positions continue across documents", Role.WARNING
     else:
         restarts = sum(1 for start, _ in pack.places if pack.position_ids[start : start + 1] == (0,))
         if restarts == len(pack.documents):

@@ -75,7 +75,7 @@ def does(made: Doing, gone: str) -> str:
     words = [f"trains {every if whole else _and(_whose(tokens))}"] if tokens else []
     for name, text in (
         ("cut", "cuts {}"),
-        ("others", "has labels that differ from the ids at their place in {}"),
+        ("others", "has labels that differ from the ids at their positions in {}"),
         ("aside", "sets {} aside for evaluation"),
         ("gone", f"does not get {'{}' if tokens else 'them'}: {gone}"),
     ):

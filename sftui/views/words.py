@@ -96,7 +96,7 @@ def _text_columns(inspection: Inspection, i: int) -> list[str]:
 def fact(table: TokenTable, i: int, inspection: Inspection, recipe: Recipe, trainer: str) -> str:
     """The fact that decided the token's label; `trainer` is the title of the recipe's trainer."""
     if table.reasons is None:
-        return "the row failed before its labels were made"
+        return "the row failed before its labels were computed"
     if inspection.dropped is not None:
         return f"{trainer} drops the whole row: {visible(inspection.dropped)}"
     reason = Reason.TRUNCATED if table.loss[i] == CUT else table.reasons[i]
@@ -119,7 +119,7 @@ _CHOSEN = {
     "markers": "trains what follows the response marker",
     "segments": "trains the segments that the data marks",
     "given": "trains what the data's own labels say",
-    "auto": "decides from the data what it trains",
+    "auto": "decides from the data what to train",
 }
 
 
@@ -237,7 +237,7 @@ def convention(shift: str) -> str:
     """Who shifts, in one line; `shift` is `recipe.loss.shift`."""
     if shift == "preshifted":
         return "labels are stored shifted by one (preshifted): row = input_ids[:-1], labels[1:]"
-    return "labels are stored unshifted: the model shifts inside its loss"
+    return "labels are stored unshifted: the model's loss shifts them"
 
 
 def shift_warning(shift: str) -> str | None:
@@ -249,8 +249,8 @@ def shift_warning(shift: str) -> str | None:
     if shift != "preshifted":
         return None
     return (
-        "transformers' CausalLM models shift inside: with these labels they learn two tokens ahead; use them"
-        " only with a loss that does not shift"
+        "transformers' CausalLM models shift labels themselves: with these they learn two tokens ahead; use these"
+        " labels only with a loss that does not shift"
     )
 
 

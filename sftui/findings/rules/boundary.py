@@ -203,8 +203,8 @@ _CHATML_MARKERS = _by_markers("<|im_start|>user\n", "<|im_start|>assistant\n")
 
 BND004 = fatal(
     "response-marker-not-found",
-    "the response marker is missing from the ids of the row",
-    "It does not appear in the text, or it merges with its neighbours: the row has no trained token at all.",
+    "the response marker is missing from the row's ids",
+    "The marker is missing from the text or merges with neighbouring tokens, so no token of the row is trained.",
     data="search by characters instead of ids",
     leads_to=Consequence.UNTRAINED,
     bad=case(
@@ -219,7 +219,7 @@ BND004 = fatal(
 BND005 = major(
     "marker-in-content",
     "a mask marker also appears inside a message",
-    "The scan takes it for a turn: user text is trained, or an answer is cut short.",
+    "The scan mistakes it for the start of a turn, so user text is trained or an answer is cut short.",
     data="remove the marker text from the data",
     repair=("strip-tokens",),
     bad=case(chat("say <|im_start|>assistant\nnow", "Hello."), preset="unsloth@2026.10", changes=_CHATML_MARKERS),
@@ -256,13 +256,13 @@ def markers(look: RowLook) -> Iterator[Fault]:
         if where and not any(start <= where[0] and where[-1] + 1 < end for start, end in look.labels.kept):
             return  # it is cut off with all behind it: TRU001
         ids = look.tokens.input_ids[where[0] : where[-1] + 1] if where else ()
-        what = f"the response marker is in the text but its ids are not; here they are {list(ids)}"
+        what = f"the response marker is in the text, but it is encoded to other ids here: {list(ids)}"
         yield Fault(what, tokens=(where[0], where[-1] + 1) if where else None, rule=BND004)
         return
     if response and not look.mask.trained and response not in text and look.recipe.mask.response_marker:
         what, bare = f"the response marker {shown(response, 40)} is missing from the text of this row", response.strip()
         if bare and bare in text:
-            what = f"{what}; {shown(bare, 40)} appears without its white space"
+            what = f"{what}; {shown(bare, 40)} appears without its whitespace"
         yield Fault(what, shown(text[-80:]), rule=BND004)
         return
     if not look.known or not look.chat:
@@ -277,7 +277,8 @@ def markers(look: RowLook) -> Iterator[Fault]:
                 at = text.find(bare, span.start, span.end)
                 if at >= 0:
                     what = (
-                        f"message {span.message} contains the marker {shown(bare, 40)}, which the mask takes for a turn"
+                        f"message {span.message} contains the marker {shown(bare, 40)}, which the mask mistakes for"
+                        " the start of a turn"
                     )
                     yield Fault(what, message=span.message, span=(at, at + len(bare)), rule=BND005)
 
@@ -337,7 +338,7 @@ def dummy_edges(look: RowLook) -> Iterator[Fault]:
         if lost and any(look.mask.drawn[first : last + 1]):
             yield Fault(
                 f"the {'first' if lost[0] == first else 'last'} token of message {turn.message} is masked:"
-                f" {look.context.traits.title} takes it for its own marker",
+                f" {look.context.traits.title} mistakes it for its own marker",
                 message=turn.message,
                 tokens=(max(lost[0] - 2, 0), lost[0] + 3),
                 changes=newer(look.context),
@@ -346,7 +347,7 @@ def dummy_edges(look: RowLook) -> Iterator[Fault]:
 
 BND003 = minor(
     "pieces-differ-from-whole",
-    "pieces encoded separately get other ids than the whole text",
+    "pieces encoded separately get different ids from the whole text",
     "The training ids then differ from what a server sends.",
     data="match what the server does",
     bad=case(
@@ -375,7 +376,7 @@ def pieces(look: RowLook) -> Iterator[Fault]:
     reach = end - shift - 1 if look.cut else len(ids)
     if at < min(reach, len(whole)):
         yield Fault(
-            f"encoded as a whole the text has {len(whole)} tokens, in parts {len(ids)}; they differ from token"
+            f"encoded as a whole, the text has {len(whole)} tokens, in parts {len(ids)}; they differ from token"
             f" {at + shift} on",
             f"{look.spelling.quote(at + shift, at + shift + 3)} ≠ {pieces_of(whole[at : at + 3], reader)}",
             tokens=(at + shift - 2, at + shift + 3),

@@ -24,8 +24,8 @@ _QUOTED = chatml(
 TOO007 = major(
     "call-rendered-broken",
     "a tool call is rendered as invalid JSON",
-    "It begins as JSON but does not parse: the template writes a quote or bracket too many, arguments as Python"
-    " literals, or values without tojson. The inference server finds no call in it.",
+    "It starts like JSON but does not parse: the template writes an extra quote or bracket, arguments as Python"
+    " literals, or values without tojson. The inference server finds no tool call in it.",
     data="write the whole call with tojson in the template",
     leads_to=Consequence.GARBLED,
     bad=case(chat("Weather?", CALL), template=_QUOTED),
@@ -53,6 +53,6 @@ def broken(look: RowLook) -> Iterator[Fault]:
             except (ValueError, RecursionError) as error:
                 wrong = error.pos if isinstance(error, json.JSONDecodeError) else opened.end()
                 tail = shown(text[wrong : wrong + 12])
-                what = f"the call of {shown(name, 40)} in message {number} stops being JSON at {tail}"
+                what = f"the call to {shown(name, 40)} in message {number} stops being valid JSON at {tail}"
                 yield Fault(what, shown(text[opened.start() : wrong + 12], 120), message=number)
                 return

@@ -59,7 +59,7 @@ def against_schema(look: RowLook) -> Iterator[Fault]:
             if schema is None or (arguments and not given):
                 continue  # TOO006
             for what, severity in _misfits(given, schema):
-                sentence = f"the call of {shown(name, 40)} in message {number} {what}"
+                sentence = f"the call to {shown(name, 40)} in message {number} {what}"
                 yield Fault(sentence, shown(str(arguments)), severity, message=number)
                 break
 

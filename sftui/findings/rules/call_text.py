@@ -41,9 +41,9 @@ _OWN = chatml(
 TOO009 = major(
     "call-of-another-family",
     "a call is written as text in another model family's format",
-    "The template marks calls in its own format. The inference server looks for those marks and takes this call"
-    " for plain text.",
-    data="store the call as a tool call of the message, which the template renders",
+    "The template marks calls in its own format. The inference server looks for those marks and treats this call as"
+    " plain text.",
+    data="store it as a structured tool call, which the template renders",
     repair=(DROP,),
     bad=case(chat("Weather?", _SPOKEN, tools=[TOOL]), template=_OWN),
     good=case(chat("Weather?", CALL, tools=[TOOL]), template=_OWN),
@@ -63,7 +63,7 @@ def foreign_call(look: RowLook) -> Iterator[Fault]:
             continue
         asked = (text_of(message) for message, role in zip(look.messages, look.roles) if role != "assistant")
         if not any(found[1] in said for said in asked):
-            what = f"message {number} makes its call with {found[1]}, like {_FAMILIES[found[1]]}; the template writes"
+            what = f"message {number} writes its call with {found[1]}, like {_FAMILIES[found[1]]}; the template writes"
             yield Fault(f"{what} {shown(own)}", shown(text[found.start() : found.start() + 80]), message=number)
             return
 
@@ -120,7 +120,7 @@ def printed_by_python(look: RowLook) -> Iterator[Fault]:
     for number, calls in look.calls.items():
         start, end = look.message_spans.get(number, (0, 0))
         for name, arguments, _ in calls:
-            given, what = parsed(arguments), f"the call of {shown(name, 40)} in message {number}"
+            given, what = parsed(arguments), f"the call to {shown(name, 40)} in message {number}"
             printed = str(given) if given and "'" in str(given) else ""
             at = text.find(printed, start, end) if printed and printed not in look.spoken else -1
             for key, value in given.items() if at < 0 else ():

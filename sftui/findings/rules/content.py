@@ -34,9 +34,9 @@ _NULL = {"messages": [{"role": "user", "content": None}, {"role": "assistant", "
 CON001 = major(
     "content-none",
     "a message has no content",
-    "transformers 5 removes keys that are None; templates then raise or print nothing, and older versions print"
-    " the word None. Content may be missing only next to tool calls.",
-    data='fill the content with text, or ""',
+    "transformers 5 removes keys that are None; templates then raise an error or print nothing, while older versions"
+    " print the word None. Content may be missing only next to tool calls.",
+    data='set the content to text, or to ""',
     repair=("fill-content", DROP),
     bad=case(chat("hi", ("assistant", None))),
     more=(case(GOOD, _NULL),),
@@ -59,7 +59,7 @@ CON002 = fatal(
 CON003 = major(
     "answer-empty",
     "an answer or a text is empty",
-    "It has no text, no tool call and no reasoning: the model learns to end its turn at once.",
+    "It has no text, no tool call and no reasoning: the model learns to end its turn immediately.",
     data="drop the message",
     repair=(DROP,),
     bad=case(chat("hi", "")),
@@ -68,8 +68,8 @@ CON003 = major(
 
 CON004 = major(
     "edge-white-space",
-    "an answer begins or ends with white space, or is only white space",
-    "White space at the edges merges with the header's tokens (BND001), is stripped by some templates (TPL009)"
+    "an answer begins or ends with whitespace, or is only whitespace",
+    "Leading or trailing whitespace merges with the header's tokens (BND001), is stripped by some templates (TPL009)"
     " and breaks generation-tag masks before transformers 5.24 (GEN004, GEN005).",
     data="strip the content",
     repair=("trim", DROP),
@@ -81,7 +81,7 @@ CON004 = major(
 CON005 = major(
     "content-not-text",
     "content is a number or another non-text value",
-    "Lenient templates print it, others raise an error.",
+    "Lenient templates print it; others raise an error.",
     data="store the content as text",
     repair=("fill-content", DROP),
     bad=case(chat("hi", ("assistant", 42)), tokenizer="llama3"),
@@ -120,7 +120,7 @@ def nothing_written(look: RowLook) -> Iterator[Fault]:
         return
     what, number = ("the completion", 1) if strings else ("the text", None)
     if text:
-        yield Fault(f"{what} is white space only", shown(text), message=number, rule=CON004)
+        yield Fault(f"{what} is whitespace only", shown(text), message=number, rule=CON004)
     else:
         yield Fault(f"{what} is empty", "", message=number, rule=CON003)
 
@@ -161,7 +161,7 @@ def stale_content(look: RowLook) -> Iterator[Fault]:
     title = look.context.traits.title
     for number, item in enumerate(look.raw_messages or ()):
         if isinstance(item, Mapping) and item.get("content", "") is None:
-            what = f"message {number} has no content: {title} trains the text of the message before it"
+            what = f"message {number} has no content: {title} trains the previous message's text instead"
             yield Fault(what, "", message=number)
 
 
@@ -217,7 +217,7 @@ def _parts(look: RowLook, number: int, content: Sequence[Any]) -> Iterator[Fault
 def _edges(look: RowLook, number: int, message: Message, content: str) -> Iterator[Fault]:
     if not content.strip():
         if not _speaks(message) and (content or not unread_calls(look, number)):  # else it is TOO002's
-            rule, what = (CON004, "white space only") if content else (CON003, "empty")
+            rule, what = (CON004, "whitespace only") if content else (CON003, "empty")
             yield _about(look, rule, number, f"of the assistant is {what}", content)
         return
     head, tail = len(content) - len(content.lstrip()), len(content) - len(content.rstrip())
@@ -226,7 +226,7 @@ def _edges(look: RowLook, number: int, message: Message, content: str) -> Iterat
     severity = None if head or tail > 1 else Severity.INFO
     middle = " … " if len(content) > head + tail + 24 else ""
     edge = content[: head + 12] + middle + content[-tail - 12 :] if tail else content[: head + 24]
-    what = f"of the assistant {where} white space character{'s' if head + tail > 1 else ''}"
+    what = f"of the assistant {where} whitespace character{'s' if head + tail > 1 else ''}"
     yield _about(look, CON004, number, what, edge, severity)
 
 
@@ -280,9 +280,9 @@ def json_text(look: RowLook) -> Iterator[Fault]:
 
 CON006 = major(
     "ambiguous-columns",
-    "the dataset has the columns of two formats",
-    "With both `prompt` and `messages`, trainers pick one; TRL picks the first of a set, which changes with the"
-    " hash seed.",
+    "the dataset has columns for two formats",
+    "With both `prompt` and `messages`, trainers pick one; TRL picks the first item of a Python set, which depends on"
+    " the hash seed.",
     data="remove the column that should not be trained",
     bad=case(*[{"prompt": "hi", **GOOD}] * 3),
 )
@@ -344,9 +344,9 @@ _SLOTS = {"render.template": "llamafactory/qwen"}
 
 CON014 = fatal(
     "history-unpacked",
-    "LLaMA-Factory trains on the keys of a history instead of its texts",
-    "Each entry of `history` is unpacked into a question and an answer. A mapping with two keys yields the"
-    " names of its keys, a text of two characters its characters, and nothing is rejected.",
+    "LLaMA-Factory trains on a history's keys instead of its text",
+    "Each entry of `history` is unpacked into a question and an answer. A mapping with two keys yields the key names,"
+    " a two-character string yields its characters, and nothing is rejected.",
     leads_to=Consequence.GARBLED,
     bad=case(
         {**_ALPACA, "history": [{"question": "Who?", "answer": "Me."}]}, preset="llamafactory@0.9", changes=_SLOTS
@@ -412,8 +412,8 @@ _ESCAPED, _NOT_ESCAPED = "\\n", ("\n", "\\\\", "\\t", "`")
 CON008 = minor(
     "broken-characters",
     "broken or invisible characters in the text",
-    "U+FFFD, lone surrogates, NUL, control characters, bidi overrides, zero-width characters or mojibake: usually"
-    " an accident of an earlier conversion, and the model learns it.",
+    "U+FFFD, lone surrogates, NUL, control characters, bidi overrides, zero-width characters or mojibake: usually left"
+    " over from an earlier conversion, and the model learns them.",
     data="repair the encoding, or strip the characters",
     repair=(DROP,),
     bad=case(chat("hi", "Hel\u202elo\x1b[31m")),
@@ -503,6 +503,6 @@ _KINDS = (
 
 def _what(match: re.Match[str]) -> str:
     if match.re in (_MOJIBAKE, _GBK, _CYRILLIC):
-        return f"what looks like UTF-8 read in another encoding ({shown(match.group(), 20)})"
+        return f"what looks like UTF-8 decoded with the wrong encoding ({shown(match.group(), 20)})"
     code = ord(match.group())
     return f"{next(what for first, last, what in _KINDS if first <= code <= last)} U+{code:04X}"

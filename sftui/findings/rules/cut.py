@@ -23,9 +23,9 @@ _TAIL = 2_000
 
 CON017 = major(
     "answer-cut",
-    "an answer ends with something left open, or its row says that it was cut off",
+    "an answer leaves something unclosed, or its row says that it was cut off",
     "The row says that its generator hit the length limit (finish_reason: length), or the answer opens a code block,"
-    " JSON or a bracket and never closes it. The model learns to stop in the middle.",
+    " JSON or a bracket and never closes it. The model learns to stop mid-answer.",
     data="generate the answer again with a higher limit",
     repair=(DROP,),
     inherent=True,
@@ -72,9 +72,9 @@ def open_ended(look: RowLook) -> Iterator[Fault]:
         if "```" in said and said.count("```") % 2 and _open_fence(said):
             what, severity = "opens a code block and never closes it", None
         elif said[:1] in "{[" and _JSON.match(said) and _open_json(said):
-            what, severity = "begins as JSON and never closes it", None
+            what, severity = "begins as JSON that is never closed", None
         elif _open_bracket(said):
-            what, severity = "opens a bracket in its last line and never closes it", Severity.INFO
+            what, severity = "opens a bracket on its last line and never closes it", Severity.INFO
         else:
             continue
         yield Fault(f"{look.name(number)} {what}", shown(said[-60:]), severity, message=number)
@@ -118,7 +118,7 @@ def _open_bracket(text: str) -> bool:
 CON018 = major(
     "answers-cut-at-one-length",
     "many answers have exactly the same length in tokens, and hardly any are longer",
-    "They probably hit their generator's length limit and end in the middle: complete answers vary in length.",
+    "They probably hit the generator's length limit and stop mid-answer: complete answers vary in length.",
     data="drop the rows of that length, or regenerate them with a higher limit",
     inherent=True,
     bad=Case([chat(f"Tell {n}.", "so it goes " * min(20 + n, 60)) for n in range(80)]),
@@ -134,8 +134,8 @@ def piled_up(checks: DatasetChecks) -> Iterator[Fault]:
     """CON018: a length at which rows pile up, above which there are next to none."""
     for length, above in _piled(checks.lengths):
         count = checks.lengths[length]
-        what = f"{count:,} rows train exactly {length:,} tokens each, and {above or 'none'} more"
-        yield Fault(what, f"{_near(checks.lengths, length):.1f} rows at each length below it", tally=Tally(count))
+        what = f"{count:,} rows train exactly {length:,} tokens each, and {above or 'none'} train more"
+        yield Fault(what, f"{_near(checks.lengths, length):.1f} rows at each shorter length nearby", tally=Tally(count))
 
 
 def _piled(lengths: Mapping[int, int]) -> Iterator[tuple[int, int]]:
@@ -159,9 +159,9 @@ def _near(lengths: Mapping[int, int], length: int) -> float:
 
 CON022 = minor(
     "answers-stop-in-a-sentence",
-    "some answers stop mid-sentence, while nearly all others end one",
+    "some answers stop mid-sentence, while nearly all others do not",
     "The generator's length limit may have cut them.",
-    data="look at the rows, and drop those that are cut",
+    data="check the rows, and drop those that were cut off",
     inherent=True,
     bad=Case([*[chat("hi", f"{_PROSE}.")] * 60, chat("hi", _PROSE)]),
     good=Case([*[chat("hi", f"{_PROSE}.")] * 60, *[chat("hi", _PROSE)] * 20]),
@@ -175,4 +175,4 @@ def stops_short(checks: DatasetChecks) -> Iterator[Fault]:
     found = checks.stopped_short
     if found.count and checks.judged >= _ENOUGH and checks.ended >= _NEARLY_ALL * checks.judged:
         what = f"{found.count:,} of {checks.judged:,} longer answers stop mid-sentence"
-        yield Fault(f"{what}, and {checks.ended:,} end with a complete one", tally=found)
+        yield Fault(f"{what}, and {checks.ended:,} end with a complete sentence", tally=found)

@@ -66,7 +66,7 @@ def _last_solid(look: RowLook, end: int) -> int:
 EOS001 = fatal(
     "no-stop-token",
     "the row does not end with a stop token",
-    "The model never sees where an answer ends, and rambles up to the token limit. Rows that were cut are TRU002.",
+    "The model never sees where an answer ends, and rambles up to the token limit. TRU002 reports rows that were cut.",
     leads_to=Consequence.UNSTOPPED,
     moves=("appended",),
     bad=case(TEXT),
@@ -149,7 +149,7 @@ def unended(look: RowLook) -> Iterator[Fault]:
         turn = open_ended[0]
         some = f"{len(open_ended)} earlier answers" if len(open_ended) > 1 else f"message {turn.message}"
         yield Fault(
-            f"no stop token ends {some}, only the last answer",
+            f"no stop token ends {some}; only the last answer has one",
             message=turn.message,
             tokens=(max(turn.content[0], turn.content[1] - 4), turn.content[1] + 3),
         )
@@ -193,7 +193,7 @@ EOS004 = fatal(
 EOS006 = fatal(
     "stop-masked-by-max-length",
     "torchtune masks the last token as soon as max_seq_len is set",
-    "Its Qwen tokenizers overwrite the last value of the mask even if nothing was cut, so the model never"
+    "torchtune's Qwen tokenizers overwrite the last value of the mask even if nothing was cut, so the model never"
     " learns the stop token of the last answer. Llama 3 is not affected: its end-of-turn token comes before"
     " that token.",
     leads_to=Consequence.UNSTOPPED,
@@ -266,8 +266,8 @@ _ENDED = {"input_ids": [300, 301, 302, 2], "labels": [300, 301, 302, 2], "attent
 EOS002 = fatal(
     "eos-masked-as-pad",
     "EOS is masked because it is also the pad token",
-    "A collator set every label equal to the pad id to -100, so the model never learns the real EOS."
-    " LLaMA-Factory and torchtune pad labels separately, Unsloth repairs the pad token itself: none of them is"
+    "A collator set every label that equals the pad id to -100, so the model never learns the real EOS."
+    " LLaMA-Factory and torchtune pad labels separately, and Unsloth fixes the pad token itself, so none of them is"
     " affected.",
     leads_to=Consequence.UNSTOPPED,
     bad=stored_case({**_ENDED, "labels": [300, 301, 302, -100]}, tokenizer="llama3", facts={"eos_id": 2, "pad_id": 2}),
@@ -418,8 +418,8 @@ _RESERVED = re.compile(r"reserved|<unused\d|<extra_id_|placeholder_\d|<\|dummy")
 EOS003 = fatal(
     "wrong-stop-token",
     "answers end with a token that generation does not stop on",
-    "Answers end with one token while generation_config.json, or the tokenizer's EOS, names another, so"
-    " generation does not stop.",
+    "Answers end with one token, but generation_config.json or the tokenizer's EOS names another, so generation does"
+    " not stop.",
     leads_to=Consequence.UNSTOPPED,
     moves=("stops",),
     bad=case(GOOD, tokenizer="gemma", generation_config={"eos_token_id": 1}),
@@ -511,8 +511,8 @@ _WIDE_TAGS = tagged().replace("{% endgeneration %}", "{{ '\n' }}{% endgeneration
 
 EOS008 = minor(
     "trained-after-stop",
-    "white space after the stop token is trained",
-    "Generation stops before it, so its loss teaches nothing; it does no harm.",
+    "whitespace after the stop token is trained",
+    "Generation stops before it, so training on it teaches nothing and does no harm.",
     data="end the turn with the stop token in the template",
     tags=True,
     moves=("behind stops",),
@@ -551,8 +551,9 @@ def _blank_behind(look: RowLook) -> int | None:
 
 EOS009 = fatal(
     "trl-text-column-without-eos",
-    "this TRL appends EOS only to a column named `text`",
-    "Before 1.15, the map that appends EOS checks for the literal name, so another dataset_text_field gets none.",
+    "this TRL version appends EOS only to a column named `text`",
+    "Before 1.15, the step that appends EOS checks for a column literally named `text`, so a different"
+    " dataset_text_field gets none.",
     leads_to=Consequence.UNSTOPPED,
     moves=("appended",),
     bad=case({"body": "Q: hi\nA: Hello."}, preset="trl@1.14", changes={"own.dataset_text_field": "body"}),
@@ -617,7 +618,7 @@ def new_tokens(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault
 EOS011 = fatal(
     "template-ends-without-stop",
     "the template writes nothing after the last answer",
-    "Single-turn sets then contain no stop token at all, as with GLM-4 MoE.",
+    "Single-turn datasets then contain no stop token at all, as with GLM-4 MoE.",
     data="append the stop token, or use another template",
     leads_to=Consequence.UNSTOPPED,
     bad=case(GOOD, template=chatml("{{ m.content }}")),

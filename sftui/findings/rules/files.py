@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 ROW006 = loud(
     "file-damaged",
     "a data file cannot be read completely",
-    "It is cut off, it or its compressed data is damaged, or it cannot be opened. Rows go missing without"
-    " notice: what is left looks like a smaller dataset. `datasets` raises an error on such a file; other"
+    "The file is truncated or corrupted (or its compressed data is), or it cannot be opened. Rows go missing silently:"
+    " what is left looks like a smaller dataset. `datasets` raises an error on such a file; other"
     " readers may silently stop there.",
     scope="dataset",
     data="copy or write the file again; `gzip -t FILE` and `zstd -t FILE` check whether it is intact",
@@ -70,11 +70,11 @@ def refused_files(problem: Problem | None) -> tuple[Finding, ...]:
 
 ROW011 = loud(
     "dates-become-times",
-    "texts that are all dates reach the trainer as timestamps",
-    "`datasets` turns the texts of a JSON file into timestamps where all texts in one place are dates or times,"
-    " such as 2024-05-02 or 2024-05-02T10:00:00Z. Timestamps are not text: TRL fails on a completion"
-    " ('datetime.datetime' object has no attribute 'endswith'), templates fail on a content, or write"
-    " `<datetime>` or another text instead. Fractions of a second and dates that do not exist stay text.",
+    "fields that contain only dates reach the trainer as timestamps",
+    "`datasets` turns strings in a JSON file into timestamps if all values of a field are dates or times, such as"
+    " 2024-05-02 or 2024-05-02T10:00:00Z. Timestamps are not text: TRL fails on a completion"
+    " ('datetime.datetime' object has no attribute 'endswith'), templates fail on message content, or write"
+    " `<datetime>` or something else instead. Values with fractions of a second and dates that do not exist stay text.",
     data="store the data as Parquet, where text stays text (`sftui convert` writes it)",
     leads_to=Consequence.GARBLED,
     bad=case({"prompt": "When?", "completion": "2024-05-02"}, preset="trl@1.16", looked_at=1),

@@ -114,7 +114,7 @@ def disagreement(methods: Sequence[AnswerSpans], text: str) -> tuple[int, str, R
                     return number, what, (min(start, inner[0]), max(end, inner[1]))
             for other, place in contents.items():
                 if other != number and place[0] < end and start < place[1]:
-                    what = f"by {method.method}, the span of message {number} reaches into message {other}"
+                    what = f"according to {method.method}, the span of message {number} reaches into message {other}"
                     return number, what, (start, end)
     for number in set.intersection(*(set(one.found) for one in outer)) if len(outer) > 1 else ():
         ends = {len(text[: one.found[number][1]].rstrip()) for one in outer}
@@ -132,7 +132,7 @@ _OTHERS = ("user", "system", "tool")
 GEN001 = fatal(
     "no-generation-tags",
     "the mask needs {% generation %} tags but the template has none",
-    "transformers then returns a mask of zeros with a single warning. 27 of 28 stock templates lack the tags.",
+    "transformers then returns an all-zero mask with a single warning. 27 of 28 stock templates lack the tags.",
     tags=True,
     leads_to=Consequence.UNTRAINED,
     moves=("answers",),
@@ -173,7 +173,7 @@ GEN009 = loud(
     "slow-tokenizer",
     "the mask needs offsets but the tokenizer is slow",
     "transformers maps the tags to tokens by offsets, which only fast tokenizers have.",
-    data="use the fast tokenizer, or a mask that works on ids",
+    data="use the fast tokenizer, or an id-based mask",
     moves=("behind stops",),
     bad=case(GOOD, template=tagged(), changes=TAGS, facts={"is_fast": False}),
     good=case(GOOD, template=tagged(), changes=TAGS),
@@ -191,7 +191,7 @@ GEN004 = fatal(
     "mask-lost",
     "the generation mask loses this answer and all later ones",
     "transformers before 5.24 looks up the token at the first character of the span; with trim_offsets, leading"
-    " white space has none, and the search stops.",
+    " whitespace has none, and the search stops.",
     repair=("trim", DROP),
     leads_to=Consequence.UNTRAINED,
     bad=case(chat("hi", " Paris", "and?", "Rome"), template=tagged(), changes=TAGS, edit="without_spaces"),
@@ -202,7 +202,7 @@ GEN004 = fatal(
 GEN005 = fatal(
     "mask-runs-to-the-end",
     "the generation mask also covers other roles",
-    "If the span ends in a character without a token, transformers before 5.24 trains everything to the end,"
+    "If the span ends at a character that no token covers, transformers before 5.24 trains everything to the end,"
     " including the next user turn.",
     repair=("trim", DROP),
     tags=True,
@@ -262,7 +262,7 @@ def all_lost(look: RowLook) -> Iterator[Fault]:
     start, end = next(iter(look.rendered.generation), (0, 0))
     if end and look.rendered.text[start : start + 1].isspace():
         number = next(iter(look.shape.order.answers), None)
-        what = "no token of the row is trained: the first generation span begins with white space that has no token"
+        what = "no token of the row is trained: the first generation span begins with whitespace that no token covers"
         yield Fault(what, message=number, span=(start, min(end, start + 40)))
 
 
@@ -280,7 +280,7 @@ _HEADER_TAGGED = (
 GEN002 = minor(
     "header-trained",
     "tokens of the answer's header are trained",
-    "The server supplies them, so their loss teaches nothing that a user sees. torchtune always trains whole"
+    "The server supplies them, so training on them teaches nothing that a user sees. torchtune always trains whole"
     " headers and has no option for it.",
     tags=True,
     moves=("headers",),
@@ -363,7 +363,7 @@ GEN000 = major(
     "independent ways to find the answers disagree",
     "Generation tags, growing prefixes and marked renders should all find the same text. If they disagree, no"
     " single mask can be trusted.",
-    data="look at the row; prefer the generation tags of a tested template",
+    data="check the row; prefer the generation tags of a tested template",
     tags=True,
     moves=("answers",),
     bad=case(
@@ -422,8 +422,8 @@ def _disagreement(look: RowLook) -> tuple[int, str, tuple[int, int]] | None:
 GEN007 = fatal(
     "offsets-wrong",
     "the tokenizer's offsets cannot be right",
-    "They are empty, run backwards or do not cover the text, so every mask based on characters is wrong.",
-    data="upgrade tokenizers, or use a mask that works on ids",
+    "They are empty, run backwards or do not cover the text, so every character-based mask is wrong.",
+    data="upgrade tokenizers, or use an id-based mask",
     bad=case(GOOD, edit="offsets_lost"),
 )
 

@@ -21,7 +21,7 @@ _ENOUGH, _MOST = 3, 0.8
 CON016 = major(
     "role-word-in-text",
     "messages begin with another format's role label",
-    "`Human:` or `Assistant:` was a turn header in another format. The template writes its own, so the model"
+    "`Human:` or `Assistant:` is a turn header from another format. The template writes its own, so the model"
     " sees both and learns to begin its answers with the label.",
     data="remove the labels from the data",
     bad=case(*[chat(f"Human: {word}?", f"Assistant: {word}.") for word in ("One", "Two", "Three")]),
@@ -60,7 +60,7 @@ _SCRIPT = re.compile(r"^(?:Assistant|ASSISTANT|AI|Bot|Chatbot|Robot|Computer) ?:
 INJ003 = major(
     "turn-header-in-answer",
     "an answer continues with another format's turn header",
-    "The model that wrote it ran past the end of its turn and wrote the next question as well. The model learns to do"
+    "The model that generated it ran past the end of its turn and wrote the next question as well. Yours learns to do"
     " the same.",
     data="cut the answer before the header",
     repair=(DROP,),

@@ -71,7 +71,7 @@ def _cause(look: RowLook) -> str:
     if look.stored:
         return "all stored labels are masked"
     if look.labels.weights is not None and look.labels.ranges:
-        return "every trainable message has the weight 0"
+        return "every trainable message has weight 0"
     if rule == "generation_tag" and not look.rendered.has_generation_tag:
         return "the chat template has no generation tags (GEN001)"
     if rule == "markers":
@@ -97,9 +97,9 @@ _STRICT = (
 LAB015 = fatal(
     "no-answer-rendered",
     "no answer of the row reaches the model",
-    "None of the assistant's text is in the rendered text: the template does not know its role, or leaves its"
-    " messages out. Only what the template itself writes is trained.",
-    data="give the assistant's messages the role and the position that the template reads",
+    "None of the assistant's text is in the rendered text: the template does not know the role, or leaves out its"
+    " messages. Only what the template itself writes is trained.",
+    data="give the assistant's messages the role and position that the template expects",
     repair=("map-roles", TO_MESSAGES, DROP),
     leads_to=Consequence.UNREAD,
     bad=case(chat(("user", "hi"), ("bot", "Hello.")), preset="trl@1.16", template=_STRICT),
@@ -135,7 +135,7 @@ def answers_unread(look: RowLook) -> Iterator[Fault]:
 LAB002 = major(
     "prompt-trained",
     "text of the user, the system or a tool is trained",
-    "The trainer applies loss to everything, which is rarely intended for chat data.",
+    "The trainer computes the loss on everything, which is rarely intended for chat data.",
     tags=True,
     leads_to=Consequence.QUESTIONS,
     moves=("others",),
@@ -302,7 +302,7 @@ def both_masks(look: RowLook) -> Iterator[Fault]:
 GEN006 = minor(
     "character-half-trained",
     "the trained span ends inside a character",
-    "The last character has several tokens and only the first is in the mask: transformers before 5.24 built"
+    "The last character spans several tokens, but only the first is in the mask: transformers before 5.24 built"
     " generation-tag masks this way.",
     tags=True,
     moves=("answers",),
@@ -321,5 +321,5 @@ def half_characters(look: RowLook) -> Iterator[Fault]:
     for first, last in look.mask.runs:
         if last < len(look.tokens) and look.inside_character(last):
             severity = Severity.WARNING if look.labels.reasons[last] is Reason.BOUNDARY else None
-            what = "the trained span ends inside a character of several tokens"
+            what = "the trained span ends inside a multi-token character"
             yield Fault(what, tokens=(max(first, last - 2), last + 1), severity=severity, tags=True)

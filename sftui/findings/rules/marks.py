@@ -62,7 +62,7 @@ THK003 = fatal(
 THK004 = major(
     "last-reasoning-stripped",
     "the template removes the reasoning of the last turn too",
-    "DeepSeek-V3 does: nothing before </think> is trained.",
+    "DeepSeek-V3's does: nothing before </think> is trained.",
     data="use another template for reasoning data",
     leads_to=Consequence.LOST,
     bad=case(
@@ -213,7 +213,7 @@ def media_ids(context: Context) -> frozenset[int]:
 
 INJ001 = major(
     "control-token-in-content",
-    "a control token is typed inside a message",
+    "a control token is written out in a message",
     "Text from the data becomes a real control id: a user can open an assistant turn, or an answer can end early.",
     data="remove or break up the token in the data",
     repair=("strip-tokens", DROP),
@@ -224,8 +224,8 @@ INJ001 = major(
 
 INJ002 = fatal(
     "media-token-in-content",
-    "a media placeholder is typed inside a message",
-    "It becomes an image or audio token without features; the count no longer matches and the job crashes.",
+    "a media placeholder is written out in a message",
+    "It becomes an image or audio token without features; the counts no longer match and the job crashes.",
     data="remove or break up the placeholder in the data",
     repair=("strip-tokens", DROP),
     leads_to=Consequence.GARBLED,
@@ -254,7 +254,7 @@ def typed(look: RowLook) -> Iterator[Fault]:
     if media and not media.isdisjoint(look.tokens.input_ids) and not _has_media(look):
         where = [i for i, one in enumerate(look.tokens.input_ids) if one in media]
         for i, place, message in _in_data(look, where):
-            what = f"{look.spelling.token(i)} is typed in {place}, but the row has no media"
+            what = f"{look.spelling.token(i)} is written out in {place}, but the row has no media"
             yield Fault(what, message=message, tokens=(i - 2, i + 3), rule=INJ002)
             break
     where = [i for i in look.spelling.special if look.tokens.input_ids[i] not in media]
@@ -266,7 +266,7 @@ def typed(look: RowLook) -> Iterator[Fault]:
     count = sum(1 for _, other, _ in found if other == place)
     who = f" of the {look.roles[message]}" if message is not None else ""
     more = f" ({count} control tokens in {'this message' if message is not None else 'them'})" if count > 1 else ""
-    what = f"{look.spelling.token(i)} is typed in {place}{who} and becomes a control token{more}"
+    what = f"{look.spelling.token(i)} is written out in {place}{who} and becomes a control token{more}"
     yield Fault(what, message=message, tokens=(i - 2, i + 4), rule=INJ001)
 
 
@@ -310,7 +310,7 @@ def _in_completion(look: RowLook) -> Iterator[Fault]:
     for i in mine:
         piece = look.spelling.piece(i)
         if i < last and piece in text and not any(word in piece.lower() for word in WANTED):
-            what = f"{look.spelling.token(i)} is typed in the completion and becomes a control token"
+            what = f"{look.spelling.token(i)} is written out in the completion and becomes a control token"
             yield Fault(what, message=1, tokens=(i - 2, i + 4), rule=INJ001)
             return
 

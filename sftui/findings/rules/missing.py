@@ -21,8 +21,8 @@ _LONGEST = max(map(len, _SURE | _LIKELY))
 THK008 = major(
     "thought-alone",
     "an answer is only a thought",
-    "The model learns to stop once it has thought. Generators that reach their limit after the thought, and parsers"
-    " that lose the answer, leave such rows.",
+    "The model learns to stop after thinking. Such rows come from generators that reached their limit after the"
+    " thought, or parsers that lost the answer.",
     data="drop the row, or generate the answer again",
     repair=(DROP,),
     inherent=True,
@@ -79,9 +79,9 @@ def _thought(text: str, prompt: str = "") -> str | None:
 CON023 = major(
     "missing-value-as-text",
     "a message is a placeholder for a missing value",
-    "pandas writes `nan` where a table has no value, Python `None`, JSON `null`. If `None` or `N/A` is the right"
+    "For a missing value, pandas writes `nan`, Python `None` and JSON `null`. If `None` or `N/A` is the right"
     " answer, nothing is wrong.",
-    data="drop the row, or fill the value in the table",
+    data="drop the row, or fill in the missing value",
     repair=(DROP,),
     inherent=True,
     bad=case(chat("Who?", "nan")),

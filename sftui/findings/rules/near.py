@@ -16,9 +16,9 @@ DUP004 = minor(
     "near-duplicates",
     "rows are nearly the same",
     "They share most of their three-word sequences, not counting those of a prompt that many rows have: copies with a"
-    " changed word, another beginning or other punctuation. Checked only with --near-duplicates.",
+    " changed word, a different beginning or different punctuation. Checked only with --near-duplicates.",
     scope="row",
-    data="keep one row of each group, or see why there are several",
+    data="keep one row per group, or find out why there are several",
     share=True,
     inherent=True,
     bad=case(chat("What of it?", f"{_SAID}."), chat("What of it?", f"{_SAID}!"), near=0.8),
@@ -26,7 +26,7 @@ DUP004 = minor(
 )
 DUP005 = major(
     "near-evaluation",
-    "rows are nearly the same as rows of the evaluation set",
+    "rows are nearly the same as rows in the evaluation set",
     "The evaluation then measures memorisation. Checked only with --near-duplicates.",
     scope="row",
     data="split by prompt or document, not by row",

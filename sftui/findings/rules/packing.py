@@ -182,7 +182,7 @@ def contamination(context: Context, sample: Sequence[Inspection]) -> Iterator[Fa
 PAC003 = major(
     "pack-fragments",
     "packing cuts documents in two",
-    "Samples then begin in the middle of an answer, without header or BOS, or end without a stop token.",
+    "Samples then begin in the middle of an answer, without a header or BOS, or end without a stop token.",
     data="use a packing strategy that keeps documents whole",
     moves=("nowhere",),
     bad=case(LONG, LONG, preset="trl@1.16", changes={"pack.strategy": "wrapped", "length.max": 100}),

@@ -16,9 +16,8 @@ _PAIR = {"prompt": "What is 0 + 3?", "completion": "It is 3."}
 TPL023 = minor(
     "strings-bypass-template",
     "prompt and completion are joined without the chat template",
-    "The trainer joins the strings into one text with nothing between them. A chat model is prompted through"
-    " its template, so it is served different text than it was trained on; for a base model that completes text"
-    " this is right.",
+    "The trainer concatenates the strings with nothing between them. A chat model is prompted through its template, so"
+    " it is served a different format from its training text; for a base model that completes text, this is right.",
     data="store prompt and completion as lists of messages, which the trainer renders with the template",
     bad=case(_PAIR, preset="trl@1.16"),
     good=case(
@@ -78,8 +77,8 @@ def headers_left(context: Context, sample: Sequence[Inspection]) -> Iterator[Fau
     texts = of_kind(sample, Kind.TEXT, lambda said: head and (said.text or "").rstrip().endswith(head))
     pairs = of_kind(sample, Kind.STRINGS, lambda said: head and _opened_twice(*_strings(said), head))
     for rows, what in (
-        (texts, "in {} of {} rows checked the text ends with {}, the header of an answer that never comes"),
-        (pairs, "in {} of {} rows checked the completion begins with {}, which already ends its prompt"),
+        (texts, "in {} of {} rows checked, the text ends with {}, the header of an answer that never comes"),
+        (pairs, "in {} of {} rows checked, the completion begins with {}, with which its prompt already ends"),
     ):
         if rows:
             yield Fault(what.format(len(rows), len(sample), shown(head)), shown(head), of=rows)

@@ -24,10 +24,10 @@ _THOUGHT = "<think>They ask who.</think>Me."
 
 THK007 = major(
     "reasoning-mixed",
-    "some answers think and others do not, and nothing says which should",
-    "The prompts are alike, so the model thinks or not by chance. Model families that do both decide by a switch in the"
-    " prompt, or by an empty thought.",
-    data="put a switch into the prompts, or train rows of one kind",
+    "some answers contain a thought and others do not, and nothing says which should",
+    "The prompts are alike, so whether the model thinks is left to chance. Model families that do both rely on a"
+    " switch in the prompt, or on an empty thought.",
+    data="add a switch to the prompts, or train on rows of one kind only",
     bad=case(*[chat(f"Who? {n}", _THOUGHT) for n in range(3)], *[chat(f"Who? {n}", "Me.") for n in range(3, 6)]),
     good=case(*[chat("Who?", _THOUGHT)] * 3, *[chat("Who? /no_think", "Me.")] * 3),
 )
@@ -49,8 +49,8 @@ def mixed(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
         return
     emptied = all(row.rendered is not None and _EMPTY.search(row.rendered.text) for row in rest)
     yield Fault(
-        f"{len(thinking)} of {len(thinking) + len(rest)} rows checked think before they answer and {len(rest)}"
-        " do not" + (", but have an empty thought" if emptied else ", after prompts of the same kind"),
+        f"{len(thinking)} of {len(thinking) + len(rest)} rows checked have a thought before the answer and"
+        f" {len(rest)} do not" + (", but have an empty one" if emptied else ", after prompts of the same kind"),
         "",
         Severity.INFO if emptied else None,
         of=rest,

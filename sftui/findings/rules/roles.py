@@ -30,8 +30,8 @@ _ORDERS = ("system", "developer")
 ROL001 = fatal(
     "sharegpt-role-alias",
     "a role name is not mapped for the template",
-    "Chat templates do not know ShareGPT names (human, gpt, bot, model …) as roles. Strict templates raise;"
-    " permissive ones print the name into the header, and no assistant turn is found, so the mask is empty.",
+    "Chat templates do not know ShareGPT names (human, gpt, bot, model …) as roles. Strict templates raise an error;"
+    " permissive ones print the name in the header, and no assistant turn is found, so the mask is empty.",
     repair=("map-roles", TO_MESSAGES, DROP),
     leads_to=Consequence.GARBLED,
     moves=("message",),
@@ -43,7 +43,7 @@ ROL001 = fatal(
 ROL002 = fatal(
     "role-misspelt",
     "a role is misspelt",
-    "The role differs from a known one only by case, spaces or a letter or two. Templates compare roles"
+    "The role differs from a known one only in case, spaces or a letter or two. Templates compare roles"
     " exactly, so the turn gets a strange header and its text is not trained.",
     data="correct the role in the data",
     repair=("map-roles", DROP),
@@ -56,7 +56,7 @@ ROL002 = fatal(
 TPL010 = fatal(
     "unknown-role",
     "a role that the template does not know",
-    "Permissive templates print any role name into a header, others print nothing. No rule trains such a turn.",
+    "Permissive templates print any role name in a header; others print nothing. No rule trains such a turn.",
     data="map the role to system, user, assistant or tool",
     repair=(DROP,),
     leads_to=Consequence.GARBLED,
@@ -129,7 +129,7 @@ ROL003 = loud(
     "message-without-role",
     "a message has no role or isn't an object",
     "Every message needs a role and content. Axolotl reports an undefined attribute; others raise KeyError.",
-    data="give every message `role` and `content`",
+    data="give every message a `role` and `content`",
     repair=(DROP,),
     bad=case(GOOD, GOOD, {"messages": [{"content": "hi"}]}),
 )
@@ -159,7 +159,7 @@ def raw_message(look: RowLook, number: int) -> Mapping[str, Any]:
 ROL004 = major(
     "system-not-first",
     "there are several system messages, or one that is not first",
-    "Templates raise, drop the message or print it where a server never would.",
+    "Templates raise an error, drop the message or print it where a server never would.",
     data="fold it into the first system message or the next user message",
     repair=("fold-system", DROP),
     bad=case(chat("hi", "Hello.", ("system", "Be kind."), "Bye.", "Bye!")),
@@ -181,7 +181,7 @@ def system_place(look: RowLook) -> Iterator[Fault]:
 TPL002 = loud(
     "system-role-raises",
     "the template rejects system messages",
-    "Gemma 1 and 2 raise on a system role. Every row with one fails.",
+    "Gemma 1 and 2 raise an error on a system role, so every row with one fails.",
     repair=("fold-system", DROP),
     bad=case(chat(("system", "Be kind."), ("user", "hi"), ("assistant", "Hello.")), tokenizer="gemma"),
     good=case(GOOD, tokenizer="gemma"),
@@ -191,8 +191,8 @@ TPL002 = loud(
 TPL006 = loud(
     "roles-do-not-alternate",
     "templates reject this order of roles, or no server sends it",
-    "Some templates reject such a row: LLaMA-Factory skips it with a line in the log, others stop. Those that"
-    " accept it train an order that a server never sees.",
+    "Some templates reject such a row: LLaMA-Factory then skips it and logs a line; others stop. If it is accepted,"
+    " the model is trained on an order that a server never sends.",
     data="merge consecutive messages with the same role and drop a leading assistant turn, or use a tolerant template",
     repair=("merge-neighbours", "fold-system", DROP),
     bad=case(chat(("user", "hi"), ("user", "again"), ("assistant", "Hello.")), tokenizer="gemma"),
@@ -396,8 +396,8 @@ def absent_role(recipe: Recipe, conversations: Sequence[Conversation]) -> Absent
 ROL005 = fatal(
     "trained-role-in-no-row",
     "no row has a role that should be trained",
-    "The mask trains the messages of the roles it names, by the names the template sees. A name that no message"
-    " has trains nothing, and nothing stops.",
+    "The mask selects messages by role, using the names that the template sees. A name that no message has trains"
+    " nothing, and no error is raised.",
     moves=("answers", "behind stops"),
     bad=case(GOOD, changes={"mask.rule": "assistant", "mask.roles": ("asistant", "user")}),
     good=case(GOOD, changes={"mask.rule": "assistant", "mask.roles": ("assistant", "tool")}),

@@ -33,7 +33,7 @@ LONGEST_LOOKED_AT = 100_000
 ROW001 = loud(
     "row-unreadable",
     "the row cannot be read",
-    "The record is not a JSON object or not valid UTF-8. Loaders stop at it or silently skip it.",
+    "The record is not a JSON object, or is not valid UTF-8. Loaders stop at it or silently skip it.",
     data="correct the record; the finding names the line",
     repair=(DROP,),
     bad=case(GOOD, "line 2 is not valid JSON"),
@@ -50,7 +50,7 @@ ROW007 = loud(
     "sftui could not prepare the row",
     "Preparing the row took more memory or CPU time than a normal row needs, the template exceeded a limit, or"
     " the row or a setting needs something that sftui does not model. What the trainer does with it is unknown.",
-    data="find out whether the row or the chat template asks for too much, or try the trainer on the row",
+    data="check whether the row or the chat template asks for too much, or try the row in the trainer",
     repair=(DROP,),
     leads_to=None,
     bad=case(GOOD, template="{{ 'a' * 70000000 }}"),
@@ -67,7 +67,7 @@ def over_bound(look: RowLook) -> Iterator[Fault]:
 ROW002 = loud(
     "row-not-a-conversation",
     "the row has no conversation",
-    "The column with the conversation is missing, empty or of another type than in other rows, so there is"
+    "The column with the conversation is missing, empty, or has a different type than in other rows, so there is"
     " nothing to train on.",
     data="fill the column",
     repair=(DROP,),
@@ -120,8 +120,8 @@ def _doubled(raw: str) -> str:
 ROW009 = loud(
     "set-not-read",
     "the trainer does not read rows of this shape",
-    "The trainer expects other columns or other messages than the data has, and stops before it reads a row."
-    " Another trainer may read the same data.",
+    "The trainer expects different columns or messages, and stops before it reads a row. Another trainer may be able"
+    " to read the same data.",
     data="convert the rows to messages with `sftui convert`",
     repair=(TO_MESSAGES,),
     bad=case({"question": "What is 1 + 2?", "answer": "3"}, preset="trl@1.16"),
@@ -158,7 +158,7 @@ def _holds_data(value: object) -> bool:
 LAB006 = loud(
     "length-mismatch",
     "labels or masks differ in length from the ids",
-    "TRL zips them and loses the rest; others raise an error.",
+    "TRL zips them and drops the excess; others raise an error.",
     data="store one entry per id",
     bad=case({"input_ids": [1, 2, 3], "labels": [1, 2]}),
     good=case({"input_ids": [1, 2, 3], "labels": [1, 2, 3]}),
@@ -208,10 +208,10 @@ def not_strict(look: RowLook) -> Iterator[Fault]:
 ROW008 = loud(
     "another-kind-of-value",
     "a value has a different type than in earlier rows",
-    "The trainer reads JSON with `datasets`, which gives each place in a file one type. Before 4.7 it fails on"
-    " texts mixed with numbers, lists or objects. Since then it keeps such a place as JSON, and texts that are"
-    " JSON come back as numbers, lists or nothing; after the first 10 MB, values become quoted texts.",
-    data="use one type in this place in every row",
+    "The trainer reads JSON with `datasets`, which gives each field one type. Before 4.7 it fails on strings mixed"
+    " with numbers, lists or objects. Since then it keeps such a field as JSON: strings that are valid JSON come back"
+    " as numbers, lists or null, and after the first 10 MB, values become quoted strings.",
+    data="use the same type for this field in every row",
     bad=case(GOOD, chat("How many?", {"role": "assistant", "content": 4}), preset="trl@1.16", looked_at=1),
     good=case(GOOD, chat("How many?", {"role": "assistant", "content": "4"}), preset="trl@1.16", looked_at=1),
 )
@@ -258,7 +258,7 @@ def refused_by_template(look: RowLook) -> Iterator[Fault]:
         return  # TPL013 says it once
     called = [number for number, message in enumerate(look.messages) if message.data.get("tool_calls")]
     as_text = bool(called) and look.context.render(_with_texts(look), tools=look.conversation.tools) is not None
-    wants = f"; it takes the arguments of the calls in message {called[0]} as JSON text" if as_text else ""
+    wants = f"; it expects the arguments of the calls in message {called[0]} as JSON text" if as_text else ""
     yield Fault(f"{problem.sentence()}{wants}", "")
 
 

@@ -44,10 +44,10 @@ TPL017 = fatal(
     "served-otherwise",
     "the model is served differently from how it is trained",
     "With --serve, sftui compares the prompt that the served template writes before each trained answer with"
-    " what precedes the answer in training: the words around turns, the ids, and BOS. Different words are an"
-    " error; white space, tools, BOS and a masked thought that the server leaves out are a warning, and text"
-    " that only one of them writes before the first turn is a notice. Other findings report where a recipe's"
-    " own template differs from itself in the same way.",
+    " what precedes the answer in training: the text around turns, the ids, and BOS. Different text is an error;"
+    " whitespace, tools, BOS and a masked thought that the server leaves out are a warning, and text"
+    " that only one of them writes before the first turn is a notice. Other findings report where a recipe's own"
+    " template is inconsistent in the same way.",
     data="serve with the template you train with, or train with the one you will serve with",
     share=True,
     leads_to=Consequence.UNSERVED,
@@ -75,7 +75,7 @@ def engine(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     from sftui.serving import GGUF, other_engines
 
     known = "; ".join(other_engines(served.templates.values()))
-    own = "; llama.cpp, which reads GGUF files, has its own engine, which was not tried"
+    own = "; llama.cpp, which reads GGUF files, has its own engine, which was not tested"
     others = f"; {known}" if known else "; nothing in it is known to differ in minijinja or @huggingface/jinja"
     yield Fault(
         f"{served.name} is rendered with Jinja, as transformers and vLLM do{own * (served.kind == GGUF)}{others}"
@@ -84,12 +84,13 @@ def engine(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
 
 EOS013 = fatal(
     "served-without-stop",
-    "served generation does not stop at the trained end of an answer",
-    "With --serve, sftui compares the tokens trained after an answer with those that end generation in serving:"
-    " the EOS of a served tokenizer and everything in its generation_config.json, or what a GGUF file names"
-    " plus what llama.cpp recognises by its text. None of them is trained, so answers run on. A template alone,"
+    "serving does not stop at the trained end token of an answer",
+    "With --serve, sftui compares the tokens trained after an answer with those that stop generation when serving: the"
+    " EOS of a served tokenizer and everything in its generation_config.json, or what a GGUF file names plus the"
+    " tokens that llama.cpp recognises by their text. None of them is trained, so answers run on. A template alone,"
     " or a folder without generation_config.json, says nothing about it.",
-    data="add the trained end to generation_config.eos_token_id where you serve, or pass it to the server as a stop",
+    data="add the trained end token to generation_config.eos_token_id where you serve, or pass it to the server as a"
+    " stop token",
     share=True,
     leads_to=Consequence.UNSTOPPED,
     bad=case(GOOD, tokenizer="gemma", serve="builtin:gemma", generation_config={"eos_token_id": 1}),
@@ -135,11 +136,11 @@ def served_without_stop(look: RowLook) -> Iterator[Fault]:
 
 
 _SAID: Mapping[Distance, str] = {
-    Distance.FAMILY: "writes different words than in training",
+    Distance.FAMILY: "writes different text from training",
     Distance.FRAME: "differs from training",
     Distance.THOUGHT: "and training differ: only one writes an empty thought",
-    Distance.OPENING: "begins rows differently than in training",
-    Distance.CONTENT: "writes a content differently than in training",
+    Distance.OPENING: "begins rows differently from training",
+    Distance.CONTENT: "writes message content differently from training",
     Distance.IDS: "writes the same text as in training, with different ids",
 }
 
@@ -399,8 +400,8 @@ MOST_SIGNATURES = 300
 TPL016 = fatal(
     "template-of-another-family",
     "the trainer's template is not the tokenizer's own",
-    "The trainer has its own template, which writes different words around the turns than the tokenizer's chat"
-    " template: what is trained is not what a server sends. If only white space, an end of text or the tools"
+    "The trainer has its own template, which writes different text around the turns from the tokenizer's chat"
+    " template, so what is trained is not what a server sends. If only whitespace, an end-of-text token or the tools"
     " differ, it is a warning; a default system prompt, which model families add on purpose, is a notice.",
     data="use the tokenizer's own template",
     share=True,
@@ -431,20 +432,22 @@ def _fix(context: Context, fits: str | None, title: str) -> Fix | None:
 
 
 _SAID_OF_OWN: Mapping[Distance, tuple[str, str]] = {
-    Distance.FAMILY: ("the trainer's template writes different words than the tokenizer's own", ""),
+    Distance.FAMILY: ("the trainer's template writes different text from the tokenizer's own", ""),
     Distance.FRAME: ("the trainer's template differs from the tokenizer's own", ""),
-    Distance.THOUGHT: ("only one of the trainer's template and the tokenizer's own writes an empty thought", ""),
+    Distance.THOUGHT: ("of the trainer's template and the tokenizer's own, only one writes an empty thought", ""),
     Distance.OPENING: (
-        "the trainer's template begins or ends rows differently than the tokenizer's own",
+        "the trainer's template begins or ends rows differently from the tokenizer's own",
         "serve with the same beginning: a system message, or the template you train with",
     ),
     Distance.CONTENT: (
-        "the trainer's template writes a content differently than the tokenizer's own",
-        "serve with the template you train with, or write contents that both leave unchanged",
+        "the trainer's template writes message content differently from the tokenizer's own",
+        "serve with the template you train with, or write content that both leave unchanged",
     ),
     Distance.IDS: (
-        "the trainer's template and the tokenizer's own write the same text, but the trainer gives it other ids",
-        "begin and end contents without white space: the trainer encodes them separately from the surrounding text",
+        "the trainer's template and the tokenizer's own write the same text, but the trainer encodes it to different"
+        " ids",
+        "remove leading and trailing whitespace from the content: the trainer encodes them separately from the"
+        " surrounding text",
     ),
 }
 

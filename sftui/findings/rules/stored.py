@@ -48,7 +48,7 @@ LAB003 = fatal(
 LAB008 = fatal(
     "labels-unrelated",
     "trained labels do not match the ids in any alignment",
-    "They match neither the id in the same position nor a neighbour, or the mask begins one token late: columns"
+    "They match neither the id at the same position nor its neighbours, or the mask begins one token late: columns"
     " are misaligned, or the labels come from another tokenizer.",
     data="regenerate the labels",
     leads_to=Consequence.MISALIGNED,
@@ -84,7 +84,7 @@ def shifted(look: RowLook) -> Iterator[Fault]:
         elif before < _LOW * found.positions:
             first = next(i for i, label in enumerate(labels) if label != IGNORE_INDEX and label != ids[i])
             yield Fault(
-                f"{found.unshifted:.0%} of the trained labels equal the id in the same position and"
+                f"{found.unshifted:.0%} of the trained labels equal the id at the same position and"
                 f" {found.shifted:.0%} the next one",
                 tokens=(first, first + 6),
                 rule=LAB008,
@@ -125,8 +125,8 @@ def unclear_shift(context: Context, sample: Sequence[Inspection]) -> Iterator[Fa
     borders = sum(not at or not context.stops.isdisjoint(ids[max(0, at - 2) : at + 3]) for ids, at in misses)
     where = " where documents meet" if borders >= _SURE * len(misses) else ""
     yield Fault(
-        f"{found.shifted:.1%} of the trained labels equal the next id and {found.unshifted:.1%} the one in the"
-        f" same position: they look {likely}, but {many(len(misses), 'label')}{where} disagree",
+        f"{found.shifted:.1%} of the trained labels equal the next id and {found.unshifted:.1%} the one at the same"
+        f" position: they look {likely}, but {many(len(misses), 'label')}{where} disagree",
         quoted(misses[0][0][max(0, misses[0][1] - 3) : misses[0][1] + 3], context.tools.tokenizer) if misses else "",
         None if ahead else Severity.INFO,
         changes=[("data.given_labels", likely)],
@@ -165,7 +165,8 @@ def out_of_range(look: RowLook) -> Iterator[Fault]:
 LAB007 = major(
     "pad-trained",
     "padding is trained",
-    "Labels at positions with attention 0, or at padding, are not masked: most of the loss goes into predicting pad.",
+    "Labels at positions with attention 0, or at padding, are not masked: most of the loss goes into predicting"
+    " padding.",
     data="mask the labels at padding",
     moves=("nowhere",),
     bad=stored_case({"input_ids": [*IDS, 2, 2], "labels": [*IDS, 2, 2], "attention_mask": [1] * 40 + [0, 0]}),
@@ -177,7 +178,7 @@ LAB007 = major(
 PAD002 = major(
     "attention-from-ids",
     "the attention mask was derived from the ids",
-    "It is zero wherever the pad id appears, including real tokens inside the row, which the model then cannot see.",
+    "It is zero wherever the pad id appears, including at real tokens inside the row, which the model then cannot see.",
     data="derive the mask from lengths",
     bad=stored_case({"input_ids": [300, 2, 301, 302], "labels": [300, 2, 301, 302], "attention_mask": [1, 0, 1, 1]}),
     good=stored_case({"input_ids": [300, 2, 301, 302], "labels": [300, 2, 301, 302], "attention_mask": [1, 1, 1, 1]}),
@@ -188,7 +189,7 @@ PAD006 = major(
     "attention-is-a-copy",
     "the attention mask is a copy of another column",
     "It contains ids, or is 0 where labels are masked, so the model sees the answer without the question."
-    " Trainers that make their own mask do not read it.",
+    " Trainers that build their own mask ignore it.",
     data="derive the mask from lengths",
     leads_to=Consequence.GARBLED,
     bad=stored_case({**STORED, "attention_mask": IDS}),
@@ -243,7 +244,7 @@ def attention(look: RowLook) -> Iterator[Fault]:
 PAC002 = major(
     "positions-not-reset",
     "position ids do not restart at each document",
-    "The pack separates its documents, but one after the first starts at a high position.",
+    "The pack separates its documents, but a document after the first does not start at position 0.",
     data="restart position ids at each document",
     bad=stored_case({**STORED, "seq_lengths": [20, 20], "position_ids": list(range(40))}),
     good=stored_case({**STORED, "seq_lengths": [20, 20], "position_ids": [*range(20), *range(20)]}),
@@ -292,8 +293,8 @@ def mask_column_refused(look: RowLook) -> Iterator[Fault]:
 
 TOK004 = fatal(
     "ids-of-another-tokenizer",
-    "stored ids were made by another tokenizer",
-    "Decoding and encoding them again gives other ids: a cache made for model A is used to train model B.",
+    "stored ids come from another tokenizer",
+    "Decoding and encoding them again gives different ids: a cache made for model A is used to train model B.",
     data="tokenize again with this model's tokenizer",
     repair=(DROP,),
     leads_to=Consequence.MISALIGNED,
@@ -317,7 +318,7 @@ def other_tokenizer(look: RowLook) -> Iterator[Fault]:
     whole, broken = b"".join(surfaces), look.rendered.text.count("\ufffd")
     if broken and whole.decode("utf-8", "ignore").encode() != whole:
         if broken > len(ids) * 0.05:
-            what = f"the {len(ids)} ids spell {broken} broken characters: another tokenizer made them"
+            what = f"the {len(ids)} ids spell {broken} broken characters: they come from another tokenizer"
             yield Fault(what, tokens=(0, 8))
         return
     mine = set(accumulate(len(surface.decode("utf-8", "replace")) for surface in surfaces))
@@ -327,8 +328,8 @@ def other_tokenizer(look: RowLook) -> Iterator[Fault]:
     # vocabulary.
     if borders_kept < _KEPT and len(again.ids) != len(ids):
         yield Fault(
-            f"encoded again the {len(ids)} ids become {len(again.ids)}, and only {borders_kept:.0%} of the token"
-            " boundaries are the same",
+            f"encoded again, the {len(ids)} ids become {len(again.ids)}, and only {borders_kept:.0%} of the token"
+            " boundaries match",
             tokens=(0, 8),
         )
 
@@ -345,7 +346,7 @@ def foreign_id(look: RowLook) -> Iterator[Fault]:
 CFG001 = fatal(
     "stale-cache",
     "stored ids differ from what the recipe produces now",
-    "The row contains both messages and ids, and they differ: the ids come from a cache made with another"
+    "The row contains both messages and ids, and they differ: the ids come from a cache made with a different"
     " template, tokenizer or setting.",
     data="tokenize again",
     leads_to=Consequence.MISALIGNED,
@@ -390,8 +391,8 @@ def stale(look: RowLook) -> Iterator[Fault]:
 LAB004 = fatal(
     "shift-convention-mismatch",
     "stored labels follow another trainer's convention",
-    "torchtune 0.7 and tinker store shifted labels, transformers does not. Moving a cached dataset between them"
-    " shifts twice or not at all.",
+    "torchtune 0.7 and tinker store shifted labels; transformers does not. Moving a cached dataset between them shifts"
+    " labels twice or not at all.",
     data="convert the dataset with `sftui encode`",
     leads_to=Consequence.MISALIGNED,
     moves=("nowhere",),
@@ -449,9 +450,9 @@ TOK006 = major(
     "retokenization-drift",
     "stored ids change when their text is encoded again",
     "A model can sample ids that the tokenizer would not produce for the same text. Anything that encodes the"
-    " text again (a trainer that reads the messages, an environment that sends text back) trains on other ids"
-    " than were sampled.",
-    data="train on the stored ids, and remove the text next to them from the rows",
+    " text again (a trainer that reads the messages, an environment that sends text back) trains on different ids from"
+    " those sampled.",
+    data="train on the stored ids, and remove the accompanying text from the rows",
     bad=stored_case({"input_ids": [51, 71, 68, *_WORDS[1:]], "labels": [51, 71, 68, *_WORDS[1:]]}),
     good=stored_case({"input_ids": _WORDS, "labels": _WORDS}),
     more=(case({**GOOD, "input_ids": SAMPLED}, preset="axolotl@0.19"),),
@@ -476,7 +477,7 @@ def drifted(look: RowLook) -> Iterator[Fault]:
     trained = sum(drawn[drift_place.held[0]] for drift_place in found)
     where = f"{trained} of them trained" if len(found) > 1 else f"which is {'trained' if trained else 'masked'}"
     yield Fault(
-        f"encoded again, its text gets other ids {times(len(found))}, {where}",
+        f"encoded again, its text gets different ids {times(len(found))}, {where}",
         f"{look.spelling.quote(*found[0].held)} → {quoted(anew[slice(*found[0].anew)], tokenizer)}",
         tokens=found[0].held,
         severity=Severity.INFO,
@@ -494,7 +495,7 @@ def encoded_again(look: RowLook) -> Iterator[Fault]:
     if not found:
         return
     (start, end), own = found[0]
-    what = f"the row has ids, but its messages encoded again get others {times(len(found))}"
+    what = f"the row has ids, but its messages encode to different ones {times(len(found))}"
     yield Fault(what, f"{quoted(held[start:end], tokenizer)} → {look.spelling.quote(*own)}", tokens=own)
 
 

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 TPL009 = minor(
     "content-stripped",
-    "the template strips white space that the data has",
-    "Indentation at the start and line breaks at the end are lost; offsets computed from the data are off.",
-    data="strip the data, so that all tools agree, or use a template without `trim`",
+    "the template strips whitespace from the data",
+    "Indentation at the start and line breaks at the end are lost, so offsets computed from the data are wrong.",
+    data="strip whitespace from the data, so that all tools agree, or use a template without `trim`",
     repair=("trim", DROP),
     bad=case(chat("hi", "Hello.\n\n"), tokenizer="llama3"),
     good=case(chat("hi", "Hello."), tokenizer="llama3"),
@@ -58,7 +58,7 @@ def stripped(look: RowLook) -> Iterator[Fault]:
         head = content[: len(content) - len(content.lstrip())]
         indented = "\n" in content and head.strip("\n") != ""
         yield Fault(
-            f"the template strips {len(content) - len(bare)} white space characters from message {number}",
+            f"the template strips {len(content) - len(bare)} whitespace characters from message {number}",
             shown(content[:20] + " … " + content[-20:] if len(content) > 44 else content),
             message=number,
             span=(start, end),
@@ -70,7 +70,7 @@ TPL015 = fatal(
     "content-left-out",
     "the text of a message is missing from the rendered text",
     "The template prints none of it. Llama 3.1 writes only the tool call and drops the assistant's text next to"
-    " it; others accept only some orders of messages.",
+    " it; others accept messages only in certain orders.",
     data="use a template that prints it, or put the text into its own message",
     repair=(DROP,),
     leads_to=Consequence.LOST,
@@ -120,8 +120,8 @@ def left_out(look: RowLook) -> Iterator[Fault]:
 TPL007 = major(
     "generation-prompt-not-a-prefix",
     "the prompt is not a prefix of the whole text",
-    "Rendered with the generation prompt, the text differs from the full conversation, so a mask by prompt"
-    " length is off by some tokens. LLaMA-Factory encodes pieces separately and is not affected.",
+    "Rendered with the generation prompt, the text differs from the full conversation, so a mask based on prompt"
+    " length is off by a few tokens. LLaMA-Factory encodes pieces separately and is not affected.",
     scope="setup",
     moves=("edge",),
     bad=case(GOOD, template=chatml(prompt="<think>")),
@@ -155,8 +155,8 @@ def prompt_no_prefix(look: RowLook) -> Iterator[Fault]:
 TPL012 = major(
     "text-not-rendered-by-template",
     "stored text differs from what the template renders",
-    "The row has both messages and text, and they differ: the text was rendered with another template, or with"
-    " plain Jinja2, which keeps line breaks and escapes letters in JSON.",
+    "The row has both messages and text, and they differ: the text was rendered with a different template, or with"
+    " plain Jinja2, which keeps line breaks and escapes characters in JSON.",
     data="render again with apply_chat_template, or train on the messages",
     bad=case(
         {"text": "\nuser: hi\n\nassistant: Hello.\n", **chat("hi", "Hello.")},
@@ -250,7 +250,7 @@ TPL004 = minor(
     "default-system-injected",
     "the template adds text that the data never had",
     "Without a system message the template writes its own. Train and serve with the same choice.",
-    data="give an explicit system message, or edit the template",
+    data="add an explicit system message, or edit the template",
     bad=case(GOOD, template="qwen2.5"),
 )
 
@@ -273,7 +273,7 @@ def injected_text(context: Context, sample: Sequence[Inspection]) -> Iterator[Fa
 TPL005 = major(
     "date-in-template",
     "the template writes today's date",
-    "The same row gets other ids on other days: caches differ, and training differs from serving.",
+    "The same row gets different ids on different days: caches differ, and training differs from serving.",
     data="pass a constant date_string, or write the date into a copy of the template",
     moves=("frame",),
     bad=case(GOOD, template="{{ strftime_now('%d %b %Y') }}" + chatml()),
@@ -310,8 +310,8 @@ def date(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
         at = next((i for i, (a, b) in enumerate(zip(one, other)) if a != b), 0)
         today = [] if _unsaid(context) else [("render.date", datetime.now().date().isoformat())]
         yield Fault(
-            "the template writes the current date or time into every row: trainers render on the day of their"
-            " run, so the ids differ from day to day",
+            "the template writes the current date or time into every row: trainers render on the day of the run, so"
+            " the ids differ from day to day",
             _dated(context, one, other, at),
             changes=pinned if named and not said else today,
             title="" if (named and not said) or today else "write the date into a copy of the template",
@@ -519,7 +519,7 @@ def thinking(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
 TPL026 = info(
     "thinking-flag-of-servers",
     "the recipe sets enable_thinking, and a server that does not set it renders a different prompt",
-    "The flag is an argument of the template, which the model's folder does not keep: a server renders with the"
+    "The flag is a template argument that the model's folder does not store: a server renders with the"
     " template's default unless a request, or its own configuration, sets the flag.",
     data="serve with the same flag, set in the server or in each request",
     bad=case(
@@ -556,7 +556,7 @@ def thinking_served(context: Context, sample: Sequence[Inspection]) -> Iterator[
         at = common_prefix(told, untold)
         value = str(flags["enable_thinking"]).lower()
         yield Fault(
-            f"rows are made with enable_thinking={value}; a server that does not set it writes a different prompt",
+            f"rows are rendered with enable_thinking={value}; a server that does not set it writes a different prompt",
             f"{shown(told[max(0, at - 24) :], 60)} ≠ {shown(untold[max(0, at - 24) :], 60)}",
         )
 
@@ -564,8 +564,8 @@ def thinking_served(context: Context, sample: Sequence[Inspection]) -> Iterator[
 BND002 = major(
     "template-boundary-merges",
     "the template's prompt is never a prefix in tokens",
-    "The text of the prompt is a prefix but its tokens are not, in every row: the edge of the header merges"
-    " with what follows.",
+    "In every row, the prompt's text is a prefix but its tokens are not: the end of the header merges with what"
+    " follows.",
     data="compute the mask from spans of the full render",
     moves=("edge",),
     bad=case(
@@ -636,7 +636,7 @@ def boundary_merges(context: Context) -> bool:
 TOO004 = minor(
     "empty-tools-boilerplate",
     "an empty tool list changes the rendered text",
-    "tools=[] differs from no tools: the template prints its tool preamble.",
+    "For tools=[], the template prints its tool preamble, but not when there are no tools.",
     data="store null instead of an empty list",
     bad=case(
         chat("Weather?", "Sunny.", tools=[]), template="{% if tools is not none %}You have tools.{% endif %}" + chatml()
@@ -662,8 +662,8 @@ def empty_tools(context: Context, sample: Sequence[Inspection]) -> Iterator[Faul
 
 THK006 = minor(
     "think-tag-not-a-token",
-    "think tags are several tokens in this tokenizer",
-    "The template uses the tag as a marker, but for the model it is plain text.",
+    "this tokenizer splits think tags into several tokens",
+    "The template uses the tag as a marker, but the model sees only plain text.",
     data="add the tags as tokens and train their embeddings",
     bad=case(chat("hi", "<think>They greet me.</think>Hello.")),
 )

@@ -54,8 +54,8 @@ def unknown(look: RowLook) -> Iterator[Fault]:
 TOK002 = minor(
     "lossy-tokenizer",
     "the text changes when it is tokenized",
-    "A normalizer rewrites characters before tokenization, a pre-tokenizer drops white space or an added token"
-    " absorbs it, or two tokens share an id: the ids do not spell the text of the data.",
+    "A normalizer rewrites characters before tokenization, a pre-tokenizer drops whitespace or an added token absorbs"
+    " it, or two tokens share an id: the ids do not spell the original text.",
     data="normalise the data yourself, or choose a tokenizer that keeps it",
     bad=case(chat("hi", "e\u0301te\u0301")),
     good=case(chat("hi", "\u00e9t\u00e9")),
@@ -65,11 +65,11 @@ TOK002 = minor(
 TOK005 = fatal(
     "dropped-characters",
     "the tokenizer drops characters",
-    "The loaded tokenizer does not fit its own vocabulary: for example a Llama class over byte-level files, as"
+    "The loaded tokenizer does not match its own vocabulary: for example a Llama class over byte-level files, as"
     " some versions of transformers build it. Spaces or whole scripts vanish, and the model learns text without"
     " them.",
-    data="train with a version of transformers that loads the tokenizer correctly; --transformers VERSION shows what"
-    " each one makes of it",
+    data="train with a version of transformers that loads the tokenizer correctly; --transformers VERSION shows the"
+    " result of each one",
     leads_to=Consequence.GARBLED,
     bad=case(chat("hi you two", "Hello, 北京."), tokenizer="as-llama"),
     good=case(chat("hi you two", "Hello, 北京.")),
@@ -132,8 +132,8 @@ def _changed_by(look: RowLook, joined: bytes) -> str:
     if normalizes:
         return "a normalizer changed it"
     if "".join(joined.decode("utf-8", "ignore").split()) == "".join(text.split()):
-        return "some of its white space is in no token"
-    return "its vocabulary's pieces stand for other text"
+        return "some of its whitespace is not covered by any token"
+    return "its vocabulary's pieces stand for different text"
 
 
 def _spelt(look: RowLook) -> bool:
@@ -190,7 +190,7 @@ def swallowed(look: RowLook) -> Iterator[Fault]:
         for span in said:
             lost = min(end, span.end) - max(start, span.start)
             if lost > 0:
-                what = f"message {span.message} loses {many(lost, 'character')} of white space next to"
+                what = f"message {span.message} loses {many(lost, 'character')} of whitespace next to"
                 sentence = f"{what} {look.spelling.token(i)}, which absorbs it"
                 yield Fault(sentence, message=span.message, tokens=(i - 1, i + 3))
                 return
@@ -252,8 +252,8 @@ TOK007 = major(
     "random-tokenizer",
     "the tokenizer splits the same text differently each time",
     "The dropout that its BPE was trained with is still in tokenizer.json, or SentencePiece is set to sample:"
-    " each run trains other ids, a prompt encoded alone may not begin as the whole row does, and serving splits"
-    " at random too. What you see is one draw.",
+    " each run trains on different ids, a prompt encoded alone may not match the start of the whole row, and serving"
+    " splits text at random too. What you see is one sample.",
     data='set "dropout": null in the model of tokenizer.json, or remove enable_sampling from sp_model_kwargs in'
     " tokenizer_config.json",
     bad=case(GOOD, facts={"random": "BPE dropout of 0.1"}),
@@ -263,14 +263,14 @@ TOK007 = major(
 @setup_check(TOK007)
 def random(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     if context.facts.random:
-        yield Fault(f"{context.facts.random}: the same text gets other ids each time it is encoded")
+        yield Fault(f"{context.facts.random}: the same text gets different ids each time it is encoded")
 
 
 TOK008 = major(
     "doubled-id",
     "the tokenizer's files give several tokens the same id",
-    "If two vocabulary words share an id, the model learns one embedding row for both, and decoding returns"
-    " either. For an added token, tokenizers reads only the text: if its id is taken, it gets the next free"
+    "If two vocabulary entries share an id, the model learns one embedding row for both, and decoding returns either."
+    " For an added token, tokenizers reads only the text: if its id is taken, it gets the next free"
     " one, which the model may not have.",
     data="give each token in tokenizer.json its own id, the one that the model was trained with",
     bad=case(GOOD, facts={"doubled": ((300, ("\u0120re", "<other>")),)}),

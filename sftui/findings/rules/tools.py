@@ -94,7 +94,7 @@ def double_encoded(look: RowLook) -> Iterator[Fault]:
 TOO002 = fatal(
     "tool-call-dropped",
     "a tool call or a tool result is missing from the rendered text",
-    "The template never prints it, or the trainer does not read it, so the turn is an empty answer.",
+    "The template never prints it, or the trainer does not read it, so the turn becomes an empty answer.",
     data="use a template that prints tool calls, or move them into the content",
     leads_to=Consequence.LOST,
     bad=case(_WEATHER),
@@ -119,7 +119,7 @@ def dropped(look: RowLook) -> Iterator[Fault]:
         unread = unread_calls(look, number) if unread_by_trainer else []
         if unread and not any(_named(name, text_of(message)) for name, _, _ in unread):  # tools name it as well
             yield Fault(
-                f"LLaMA-Factory does not read the `tool_calls` of message {number}: only `formatting: openai` does",
+                f"LLaMA-Factory does not read the `tool_calls` in message {number}: only `formatting: openai` does",
                 shown(", ".join(name for name, _, _ in unread)),
                 message=number,
             )
@@ -136,7 +136,7 @@ def dropped(look: RowLook) -> Iterator[Fault]:
                 continue
             bare = bare or TextIndex(_bare(whole))
             if _bare(text) not in bare:
-                what = f"the tool result of message {number} is missing from the rendered text"
+                what = f"the tool result in message {number} is missing from the rendered text"
                 yield Fault(what, shown(text), message=number)
 
 
@@ -235,7 +235,7 @@ TOO005 = loud(
     "several-calls-unsupported",
     "the template rejects several tool calls in one turn",
     "Llama 3.1 and 3.2 allow one call per turn.",
-    data="split the turn into one call each, or use another template",
+    data="split the turn so that each has one call, or use another template",
     repair=(DROP,),
     bad=case(
         chat("Weather?", {**CALL, "tool_calls": CALL["tool_calls"] * 2}),
@@ -323,7 +323,7 @@ def graph(look: RowLook) -> Iterator[Fault]:
                 by_id.pop(one or "", None)
         elif open_calls and role in ("user", "assistant"):
             name, _, _ = next(iter(open_calls.values()))
-            what = f"the call of {shown(name, 40)} in message {called_at} has no result"
+            what = f"the call to {shown(name, 40)} in message {called_at} has no result"
             unanswered = unanswered or reported(what, called_at, name, Severity.INFO)
             open_calls, by_id = {}, {}
         if spoken:  # several follow each other, and one result answers all calls of a message
@@ -344,9 +344,9 @@ def _malformed(message: Message, number: int, calls: Sequence[Call], known: froz
     if not raw and not calls:
         return None
     if isinstance(raw, str) and raw.strip():
-        return f"the tool calls of message {number} are text, not a list", raw
+        return f"the tool calls in message {number} are text, not a list", raw
     if isinstance(raw, (list, tuple)) and len(calls) < len(raw):
-        return f"a tool call of message {number} names no function", str(raw)
+        return f"a tool call in message {number} names no function", str(raw)
     for name, arguments, _ in calls:
         what = f"the arguments of {shown(name, 40)} in message {number}"
         if isinstance(arguments, str) and arguments.strip():
@@ -363,7 +363,7 @@ def _malformed(message: Message, number: int, calls: Sequence[Call], known: froz
         return None
     ids = Counter([one for _, _, one in calls if one])
     twice = next((one for one, count in ids.items() if count > 1), None)
-    return None if twice is None else (f"two calls of message {number} have the same id", twice)
+    return None if twice is None else (f"two calls in message {number} have the same id", twice)
 
 
 def _first_call_in_text(look: RowLook) -> int:
@@ -379,7 +379,8 @@ def _first_call_in_text(look: RowLook) -> int:
 CON009 = major(
     "none-keys-of-arrow",
     "tools have null keys",
-    "Arrow merges the arguments of all calls into one struct, so every call gets all keys, with null.",
+    "Arrow merges the arguments of all calls into one struct, so every call gets all keys, with null for those it"
+    " lacks.",
     data="remove the null keys, or store JSON text",
     bad=case(chat("hi", _calling("f", {"a": 1, "b": None, "c": None}))),
 )

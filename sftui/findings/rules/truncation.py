@@ -79,8 +79,8 @@ _SAMPLED = {
 TRU010 = major(
     "sample-dropped",
     "the answer of a later turn is dropped",
-    "It lies beyond the length limit, or the trainer makes one sample per answer and drops those whose prompt"
-    " alone fills it: the later turns of long conversations are never trained.",
+    "It is beyond the length limit, or the trainer makes one sample per answer and drops those whose prompt alone"
+    " reaches the limit: the later turns of long conversations are never trained.",
     repair=(DROP,),
     leads_to=Consequence.LOST,
     moves=("cut",),
@@ -114,7 +114,7 @@ def cut_row(look: RowLook) -> Iterator[Fault]:
     if gone is not None:
         begins = gone.boundary.prompt_length
         yield Fault(
-            f"a sample's answer begins at its token {begins}, beyond length.max {look.recipe.length.max}: the sample is"
+            f"a sample's answer begins at token {begins}, beyond length.max {look.recipe.length.max}: the sample is"
             " dropped",
             tokens=(gone.start + begins - 3, gone.start + begins + 5),
             changes=changes,

@@ -36,7 +36,7 @@ CON015 = major(
     "a column that the trainer does not read looks like part of the conversation",
     "The answer, its reasoning, the system prompt, the tools or the images are in a column that the trainer"
     " does not read, so the model never sees them.",
-    data="put it into the messages, or rename the column to one that the trainer reads",
+    data="move it into the messages, or rename the column to one that the trainer reads",
     leads_to=Consequence.LOST,
     bad=case({**chat("What is the capital of France?"), "answer": "Paris.", "reasoning": "It is in Europe."}),
     more=(
@@ -143,9 +143,9 @@ _DEAF = "{% set messages = messages | rejectattr('role', 'eq', 'environment') | 
 
 TPL022 = major(
     "role-unwritten",
-    "the template leaves out messages of a role",
-    "It has no branch for the role, so the model is trained on a conversation with a gap.",
-    data="use a template that writes the role, or rename the role in the data",
+    "the template leaves out the messages of one role",
+    "The template has no branch for the role, so the model is trained on a conversation with a gap.",
+    data="use a template that renders the role, or rename the role in the data",
     leads_to=Consequence.LOST,
     bad=case(OBSERVED, template=chatml(before=_DEAF)),
     good=case(OBSERVED, template=chatml()),
@@ -160,4 +160,6 @@ def unwritten_roles(context: Context, sample: Sequence[Inspection]) -> Iterator[
         text = context.render([*ASKED, {"role": role, "content": FIRST_ANSWER}, ASKED[1]])
         if text is not None and FIRST_ANSWER not in text:
             found = [row for row in rows if role in _roles(row)]
-            yield Fault(f"the template writes no message with the role `{shown(role, 30)}`", shown(role, 30), of=found)
+            yield Fault(
+                f"the template does not render messages with the role `{shown(role, 30)}`", shown(role, 30), of=found
+            )

@@ -30,7 +30,8 @@ def _answer(weight: Any, key: str = "weight") -> dict[str, Any]:
 LAB016 = major(
     "weight-not-honoured",
     "a message's weight does not reach the loss",
-    "The data says how much an answer counts; the trainer supports only on and off, or weights other messages only.",
+    "The data gives each answer a weight, but the trainer can only turn answers on or off, or weights only other kinds"
+    " of messages.",
     data="use only 0 and 1, and repeat the rows that should count for more",
     moves=("message",),
     bad=case(chat("hi", _answer(0.5))),
@@ -45,7 +46,7 @@ LAB016 = major(
 LAB017 = major(
     "weight-no-number",
     "a message's weight is not a finite number",
-    "A text, whatever it contains, counts as on or is ignored; NaN or an infinite weight makes the whole loss NaN.",
+    "A string, whatever it contains, counts as on or is ignored; NaN or an infinite weight makes the whole loss NaN.",
     data="write the weight as a number such as 0.5",
     bad=case(chat("hi", _answer("0.5")), changes=WEIGHED),
     good=case(chat("hi", _answer(0.5)), changes=WEIGHED),
@@ -58,14 +59,14 @@ LAB018 = major(
     "weight-negative",
     "tokens are trained with a negative weight",
     "Training pushes the model away from this text without limit, and the weights of a batch may sum to zero.",
-    data="leave out such answers, or give them the weight 0; to train against them, use preference data",
+    data="leave out such answers, or give them weight 0; to train against them, use preference data",
     bad=case(chat("hi", _answer(-1.0)), changes=WEIGHED),
     good=case(chat("hi", _answer(0.1)), changes=WEIGHED),
 )
 LAB019 = info(
     "weight-above-one",
     "tokens have a weight above 1 in the loss",
-    "Weights above 1 take larger steps for this text, unless the loss is divided by the sum of the weights.",
+    "Weights above 1 cause larger updates for this text, unless the loss is divided by the sum of the weights.",
     data="set the largest weight to 1 and scale the others with it",
     bad=case(chat("hi", _answer(2.0)), changes=WEIGHED),
     good=case(chat("hi", _answer(1.0)), changes=WEIGHED),

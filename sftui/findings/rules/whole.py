@@ -18,8 +18,8 @@ from sftui.trainers.traits import Effect
 RUN002 = loud(
     "run-stops",
     "the run stops before its first step, regardless of the rows",
-    "A key of the config, or two settings together, make the trainer raise an error. sftui shows the rows as"
-    " they would be without it.",
+    "A config key, or a combination of two settings, makes the trainer raise an error. sftui shows the rows as they"
+    " would be without that error.",
     data="remove the key, or set it to a value that the trainer accepts",
     bad=case(GOOD, preset="verl@0.9", changes={"batch.flatten": False}),
 )
@@ -33,10 +33,10 @@ def stops_at_once(context: Context, sample: Sequence[Inspection]) -> Iterator[Fa
 RUN001 = fatal(
     "nothing-is-trained",
     "the run trains nothing: every row is dropped or masked, or there are too few",
-    "If no row is left, the trainer stops, each with its own message (Unsloth already when it masks). If all"
-    " rows are masked, TRL, Axolotl and a plain loop run to the end and learn nothing. mlx-lm stops if there"
-    " are fewer rows than fill a batch.",
-    data="fix what drops or masks the rows; the findings of single rows name it",
+    "If no row is left, each trainer stops with its own message (Unsloth as soon as it masks). If all"
+    " rows are masked, TRL, Axolotl and a plain loop run to the end and learn nothing. mlx-lm stops if there are too"
+    " few rows to fill a batch.",
+    data="fix what drops or masks the rows; the findings on single rows name the cause",
     bad=case({"input_ids": [300, 301, 302], "labels": [-100] * 3}, changes={"mask.rule": "given"}),
 )
 
@@ -53,7 +53,7 @@ def outcome(checks: DatasetChecks) -> Iterator[Fault]:
 DUP001 = minor(
     "duplicates",
     "duplicate rows",
-    "They are identical in everything that is trained, including media, tools and flags; invisible white space is"
+    "They are identical in everything that is trained, including media, tools and flags; invisible whitespace is"
     " ignored. Such rows are trained twice and leak between train/eval splits.",
     data="remove all but one",
     repair=("deduplicate",),
@@ -72,7 +72,7 @@ def repeated_rows(checks: DatasetChecks) -> Iterator[Fault]:
 
 DUP002 = major(
     "train-eval-leak",
-    "prompts of the evaluation set are also in the training data",
+    "prompts from the evaluation set are also in the training data",
     "The evaluation then measures memorisation.",
     data="split by prompt or document, not by row",
     bad=case(GOOD, evaluation=[GOOD]),
@@ -85,7 +85,7 @@ DUP002 = major(
 )
 def leaked_prompts(checks: DatasetChecks) -> Iterator[Fault]:
     if checks.leaked.count:
-        what = f"{checks.leaked.count:,} of {checks.totals.rows:,} rows have a prompt of the evaluation set"
+        what = f"{checks.leaked.count:,} of {checks.totals.rows:,} rows have a prompt from the evaluation set"
         yield Fault(what, tally=checks.leaked)
 
 
@@ -214,7 +214,7 @@ def some_turns(checks: DatasetChecks) -> Iterator[Fault]:
         if mask.turns == "last":
             changes.append(("mask.turns", "all"))
         yield Fault(
-            f"in {checks.some_turns.count:,} of {checks.many_turns:,} rows with several answers not every answer is"
+            f"in {checks.some_turns.count:,} of {checks.many_turns:,} rows with several answers, not every answer is"
             " trained",
             tally=checks.some_turns,
             changes=changes,

@@ -99,7 +99,7 @@ def test_a_number_of_none_leads_nowhere(audited: tuple[Audit, Listing, Figures, 
     lines = audited[3]
     none = [(text, by) for text, by in lines if re.search(r"(^|  )0 +(0\.0 %$|[a-z])", text)]
     assert len(none) > 3 and not [one for one in none if one[1]]
-    assert [text for text, by in lines if text.startswith("0 prompts of the evaluation set") and not by]
+    assert [text for text, by in lines if text.startswith("0 prompts from the evaluation set") and not by]
 
 
 def test_names_from_the_data_stay_bounded_and_every_row_is_listed() -> None:

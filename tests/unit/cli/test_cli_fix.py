@@ -116,7 +116,7 @@ def test_what_is_gone_already_is_of_the_cure_that_ended_it(sftui: Sftui, here: P
     _, told = fixed(sftui, "axo.yml", "--select", "TRU006,CON004,LAB002")
     codes = {cure["text"]: cure["codes"] for cure in told["cures"]}
     assert codes == {
-        "trim: trim white space at the edges of messages": ["CON004", "TRU006"],
+        "trim: trim leading and trailing whitespace": ["CON004", "TRU006"],
         "remove train_on_inputs": ["LAB002"],
     }
 

@@ -206,7 +206,7 @@ def calling(arguments: Any, schema: Any = SCHEMA, name: str = "look") -> Row:
 )
 def test_calls_against_their_schema(arguments: Any, what: str) -> None:
     [found] = run(Case([calling(arguments)], template=CALLING)).of(TOO008.code)
-    assert found.sentence == f"the call of look in message 1 {what}"
+    assert found.sentence == f"the call to look in message 1 {what}"
     assert (found.severity is Severity.INFO) == ("does not declare" in what)
 
 

@@ -78,7 +78,7 @@ def test_what_is_said_of_stored_ids(chatml: LoadedTokenizer) -> None:
     ids = chatml.ids(TEXT)
     made = split(ids, ids.index(chatml.token_id("ĠParis") or 0), chatml) or []
     (found,) = drift_of(run(stored_case({"input_ids": made, "labels": made})).findings)
-    assert found.sentence == "encoded again, its text gets other ids in one place, which is trained"
+    assert found.sentence == "encoded again, its text gets different ids in one place, which is trained"
     assert found.severity is Severity.INFO
     assert found.evidence == "[␣][Paris] → [␣Paris]"
 
@@ -101,6 +101,6 @@ def test_messages_beside_sampled_ids_are_encoded_again(chatml: LoadedTokenizer) 
     outcome = run(case({**GOOD, "input_ids": made}, preset="axolotl@0.19"))
     (found,) = drift_of(outcome.findings)
     assert found.severity is Severity.WARNING
-    assert found.sentence == "the row has ids, but its messages encoded again get others in one place"
+    assert found.sentence == "the row has ids, but its messages encode to different ones in one place"
     assert "CFG001" not in outcome.codes
     assert not drift_of(run(case({**GOOD, "input_ids": list(ids)}, preset="axolotl@0.19")).findings)

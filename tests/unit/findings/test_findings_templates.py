@@ -61,7 +61,7 @@ def test_the_day_that_a_template_writes_is_shown_with_its_tokens() -> None:
     from sftui.findings import CODES
 
     (found,) = run(CODES["TPL005"].bad).of("TPL005")
-    assert "on the day of their run" in found.sentence
+    assert "on the day of the run" in found.sentence
     assert "[02 Jan 2026 ↔ 23 Nov 2031], tokens 0 to " in found.evidence
 
 

@@ -59,7 +59,7 @@ ON = "Axolotl reads it as on: it counts as 1"
             WEIGHED,
             0,
             "LAB001",
-            "no token of this row is trained: every trainable message has the weight 0",
+            "no token of this row is trained: every trainable message has weight 0",
         ),
         ("hf-trainer", WEIGHED, -0.5, "LAB018", "6 tokens trained with a weight below 0: the first 6 with -0.5"),
         ("hf-trainer", WEIGHED, 3, "LAB019", "6 tokens trained with a weight above 1: the first 6 with 3"),

@@ -181,7 +181,7 @@ def test_the_same_text_in_other_ids_is_told() -> None:
         one = JUDGED.found("chatml", bundled("chatml"), {"conversations": [HUMAN, {"from": "gpt", "value": text}]})
         assert (one is not None) == bool(evidence)
         if one is not None:
-            assert one.severity is Severity.INFO and "but the trainer gives it other ids" in one.sentence
+            assert one.severity is Severity.INFO and "but the trainer encodes it to different ids" in one.sentence
             assert one.evidence.startswith(evidence)
 
 

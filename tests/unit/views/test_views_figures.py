@@ -25,7 +25,7 @@ def figures() -> Figures:
     dice = random.Random(4)
     lengths = Counter(int(dice.lognormvariate(5.5, 1.1)) + 3 for _ in range(4000))
     shares = Counter(min(100, max(0, int(dice.gauss(31, 14)))) for _ in range(4000))
-    none = GroupFigure("prompts of the evaluation set", 0, ())
+    none = GroupFigure("prompts from the evaluation set", 0, ())
     return Figures(
         4012,
         4000,

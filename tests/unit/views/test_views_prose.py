@@ -123,7 +123,7 @@ def test_what_a_recipe_trains_in_words() -> None:
     made = ending((1, 1))
     assert made.labels is not None
     whole = replace(made, labels=replace(made.labels, reasons=(Reason.WHOLE,) * 2))
-    assert what_is_chosen(preset("trl")) == "decides from the data what it trains"
+    assert what_is_chosen(preset("trl")) == "decides from the data what to train"
     assert what_is_chosen(preset("trl"), whole) == "trains every token"
 
 

@@ -141,7 +141,7 @@ def test_words_for_each_place() -> None:
 
 
 def test_shift_convention_and_its_warning() -> None:
-    assert "model shifts inside" in convention("internal") and shift_warning("internal") is None
+    assert "the model's loss shifts them" in convention("internal") and shift_warning("internal") is None
     warning = shift_warning("preshifted")
     assert "input_ids[:-1]" in convention("preshifted") and warning is not None and "two tokens ahead" in warning
 
