@@ -117,7 +117,7 @@ class GivenUp:
     @property
     def why(self) -> str:
         times = f", {self.times} times over" if self.times > 1 else ""
-        return f"{self.overrun.why}{times}, so sftui stops trying"
+        return f"{self.overrun.why}{times}, so sftui is giving up"
 
     def holds(self, key: bytes) -> bool:
         """Whether the piece of work is among them."""
@@ -266,7 +266,7 @@ class Guard:
         if stage == _TEMPLATE:
             why = f"{SUBJECTS['template']} {_too_long(allowed)} in all"
             return Overrun(key, "template", why) if spent > allowed else None
-        why = f"earlier rows needed {_seconds(allowed)} of CPU time, so sftui stops trying"
+        why = f"earlier rows needed {_seconds(allowed)} of CPU time, so sftui is giving up"
         return Overrun(key, "findings" if stage == _FINDINGS else "rendered", why) if spent > allowed else None
 
     def end(self, key: bytes, stage: int, size: int, adds_up: bool) -> None:

@@ -69,7 +69,7 @@ class Plan(PipelineStep):  # type: ignore[misc]
         if rank:
             return
         with self.track_time("plan"):
-            refuse_where(self.opening, "tasks take whole pieces of files")
+            refuse_where(self.opening, "each task processes whole file chunks")
             session, _, given = prepared(self.data, self.opening)
             try:
                 if given is not None:

@@ -142,13 +142,13 @@ def _unreached(error: Exception, patience: float, kind: str) -> Trouble:
 
 def _silent(kind: str, why: str, of: str) -> Trouble:
     """The choices are the same whatever keeps the Hub from answering."""
-    waits = "; HF_HUB_ETAG_TIMEOUT=30 waits longer" if kind == "timeout" else ""
+    waits = "; HF_HUB_ETAG_TIMEOUT=30 sets a longer timeout" if kind == "timeout" else ""
     local = "a local file or folder" if of == "datasets" else "a local folder or builtin:chatml (-t)"
     fix = (
-        f"try again, or name {local}; for a mirror set HF_ENDPOINT, for a proxy HTTPS_PROXY; HF_HUB_OFFLINE=1 takes"
-        f" only what is in the local cache{waits}"
+        f"try again, or name {local}; for a mirror set HF_ENDPOINT, for a proxy HTTPS_PROXY; HF_HUB_OFFLINE=1 uses"
+        f" only the local cache{waits}"
     )
-    return Trouble(kind, f"{why} and its files are not in the local cache", fix, True)
+    return Trouble(kind, f"{why} and the files are not in the local cache", fix, True)
 
 
 def _host() -> str:

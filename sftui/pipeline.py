@@ -424,7 +424,7 @@ def make_batch(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox
         notes.append(f"{left_out} of {len(inspections)} rows are dropped before training")
     if apart:
         others = "train" if inspections[0].evaluates else "evaluate"
-        notes.append(f"{apart} of {len(inspections)} rows {others} and are therefore in other batches")
+        notes.append(f"{apart} of {len(inspections)} rows {others} and are therefore in separate batches")
     positions = _stored_positions(inspections, batch) or batch.position_ids
     return replace(batch, position_ids=positions, notes=tuple(notes))
 

@@ -49,15 +49,15 @@ class Setup:
 
 def setup(sample: Sequence[Mapping[str, Any]], **opening: Unpack[Opening]) -> Setup:
     """Open the first rows of a dataset (32 will do) as `sftui.open` does, and check the set-up by them; SftuiError."""
-    refuse_where(opening, "Ray Data hands them over batch by batch")
+    refuse_where(opening, "Ray Data passes rows to sftui batch by batch")
     session, _, given = prepared(list(sample), opening)
     try:
         if given is not None:
             raise SftuiError("a loaded tokenizer cannot be sent to workers", fix="give its name or its folder")
         if (held := held_out_by(session.recipe)) is not None and held.unmarked:
             raise SftuiError(
-                f"the recipe holds out rows or draws some of them ({held.key})",
-                why="that depends on all rows, which a batch does not know",
+                f"the recipe holds out or samples rows ({held.key})",
+                why="that depends on all rows, and a batch has only some",
                 fix="omit that key, or use `sftui check --engine ray`",
             )
         checking = JoinedChecking(session, Filter())

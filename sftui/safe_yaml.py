@@ -55,7 +55,7 @@ def load_yaml(text: str, dialect: Dialect = "1.2") -> Any:
     if len(text) > MOST_CHARACTERS:
         raise YamlProblem(
             f"it has {len(text):,} characters, and a config has at most {MOST_CHARACTERS:,}",
-            fix="is it the right file?",
+            fix="check that this is the right file",
             what=TOO_MUCH,
         )
     from ruamel.yaml import YAML
@@ -79,7 +79,7 @@ def load_yaml(text: str, dialect: Dialect = "1.2") -> Any:
         raise YamlProblem("it is nested too deeply", what=TOO_MUCH) from error
     except Exception as error:  # ruamel's constructors raise what they like: `!!float ""` an IndexError
         reason = _one_line(str(error)) if isinstance(error, (YAMLError, ValueError)) else ""
-        raise YamlProblem(reason or "a value does not fit its tag", fix="correct the value") from error
+        raise YamlProblem(reason or "a value does not match its YAML tag", fix="correct the value") from error
 
 
 _WORD = r"yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF"

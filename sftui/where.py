@@ -180,7 +180,9 @@ NAMES: Mapping[str, Name] = {
     "texts": Name("the text of each message and of each text column", Need.RECORD, RowValues.texts),
     "text": Name("all of them, joined by line breaks", Need.RECORD, lambda values: "\n".join(values.texts())),
     "turns": Name("the number of messages", Need.RECORD, lambda values: len(values.messages())),
-    "length": Name("the number of characters in all texts", Need.RECORD, lambda values: sum(map(len, values.texts()))),
+    "length": Name(
+        "the number of characters in all of `texts`", Need.RECORD, lambda values: sum(map(len, values.texts()))
+    ),
     "tokens": Name(
         "the number of tokens that the trainer receives", Need.PREPARED, lambda values: values.prepared().received or 0
     ),
@@ -217,21 +219,21 @@ class Function(NamedTuple):
 
 FUNCTIONS: Mapping[str, Function] = {
     FINDING: Function(
-        'whether the row has a finding: `finding("TRU")` of this code or of all that begin so, `finding("error")` of'
-        " this severity, `finding()` any",
+        'whether the row has a finding: `finding("TRU")` with this code or any code that begins with it,'
+        ' `finding("error")` of this severity, `finding()` any',
         (0, 1),
         bool,
     ),
-    "len": Function("the length of a text or a list", (1, 1), len),
+    "len": Function("the length of a string or a list", (1, 1), len),
     "min": Function("the smallest of some values or of a list", (1, 9), min),
     "max": Function("the largest of some values or of a list", (1, 9), max),
     "sum": Function("the sum of a list of numbers", (1, 1), sum),
     "any": Function("whether any value of a list is true", (1, 1), any),
     "all": Function("whether all values of a list are true", (1, 1), all),
-    "count": Function("how often a text or a list contains a value", (2, 2), lambda of, value: of.count(value)),
+    "count": Function("how often a string or a list contains a value", (2, 2), lambda of, value: of.count(value)),
     "lower": Function("a text in lower case", (1, 1), str.lower),
-    "startswith": Function("whether a text starts with another", (2, 2), str.startswith),
-    "endswith": Function("whether a text ends with another", (2, 2), str.endswith),
+    "startswith": Function("whether a string starts with another", (2, 2), str.startswith),
+    "endswith": Function("whether a string ends with another", (2, 2), str.endswith),
 }
 
 
@@ -346,12 +348,14 @@ class Filter:
                 names = [*known, *NAMES, *FUNCTIONS]
                 raise self._refused(f"there is no `{name}`", fix=did_you_mean(name, names, _listed(known)))
 
-    def _refused(self, why: str, fix: str = "`sftui help where` lists what it may contain") -> RecipeError:
+    def _refused(self, why: str, fix: str = "`sftui help where` lists what an expression may contain") -> RecipeError:
         return RecipeError(f"the filter `{clip(self.text, SHOWN)}` cannot be used", why=why, fix=fix)
 
     def _parsed(self) -> ast.expr:
         if not self.text:
-            raise self._refused("the expression is empty", 'say for example `len(messages) > 4` or `"tool" in roles`')
+            raise self._refused(
+                "the expression is empty", 'write, for example, `len(messages) > 4` or `"tool" in roles`'
+            )
         if len(self.text) > LONGEST:
             raise self._refused(f"it has {len(self.text):,} characters, more than {LONGEST:,}")
         try:
@@ -371,29 +375,30 @@ class Filter:
             node, depth, own = waiting.pop()
             parts += 1
             if parts > MOST_PARTS or depth > DEEPEST:
-                raise self._refused(f"it has more than {MOST_PARTS} parts, or more than {DEEPEST} inside each other")
+                raise self._refused(f"it has more than {MOST_PARTS} parts, or more than {DEEPEST} nested")
             if not isinstance(node, _ALLOWED):
                 kind = type(node)
                 raise self._refused(f"it may not contain {_WORDS.get(kind, f'`{kind.__name__.lower()}`')}")
             if isinstance(node, ast.Constant) and not isinstance(node.value, (str, int, float, type(None))):
-                raise self._refused("its values are texts and numbers")
+                raise self._refused("its values are strings and numbers")
             if isinstance(node, ast.Name):
                 if own and node.id not in own:
                     raise self._refused(
-                        f"inside the loop it may only use `{own[0]}`, not `{node.id}`", "compare with `and` outside it"
+                        f"inside the loop it may only use `{own[0]}`, not `{node.id}`",
+                        "combine conditions with `and` outside it",
                     )
                 yield from () if own else (node.id,)
             inner: list[Any]
             if isinstance(node, _LOOPS):
                 [loop, *more] = node.generators
                 if own or more or not isinstance(loop.target, ast.Name) or loop.is_async:
-                    raise self._refused("it may contain loops over one list each, and none inside another")
+                    raise self._refused("each loop may go over one list, with no loop inside another")
                 waiting.append((loop.iter, depth + 1, own))
                 own, inner = (loop.target.id,), [node.elt, *loop.ifs]
             elif isinstance(node, ast.Call):
                 if self._called(node) == FINDING:
                     if own:
-                        raise self._refused("`finding()` belongs outside the loop")
+                        raise self._refused("`finding()` must be outside the loop")
                     yield FINDING
                 inner = node.args
             else:
@@ -403,7 +408,9 @@ class Filter:
     def _called(self, node: ast.Call) -> str:
         """The function of a call that makes sense."""
         if not isinstance(node.func, ast.Name) or node.keywords:
-            raise self._refused("a function is called by its name, with values only", f"there are {_named(FUNCTIONS)}")
+            raise self._refused(
+                "a function is called by name, with positional values only", f"there are {_named(FUNCTIONS)}"
+            )
         name = node.func.id
         if name not in FUNCTIONS:
             raise self._refused(
@@ -417,7 +424,7 @@ class Filter:
 
             code = value.value if isinstance(value, ast.Constant) else None
             if not isinstance(code, str):
-                raise self._refused("`finding` takes a code in quotes", 'say for example `finding("EOS")`')
+                raise self._refused("`finding` takes a code in quotes", 'write, for example, `finding("EOS")`')
             if code not in SEVERITIES and not any(known.startswith(code.upper()) for known in CODES):
                 raise self._refused(
                     f"there is no code `{code}`", did_you_mean(code, CODES, "`sftui explain` lists them")
@@ -475,4 +482,4 @@ def _named(names: Iterable[str]) -> str:
 
 
 def _listed(keys: Iterable[str]) -> str:
-    return f"the data has {_named(keys)}; besides them there are {_named(NAMES)}"
+    return f"the data has {_named(keys)}; there are also {_named(NAMES)}"

@@ -49,7 +49,7 @@ class RunOutcome:
         """Why no batch was captured, in a clause."""
         ended = f"the command ended with code {self.code}"
         if self.left:
-            ended += " while it still ran in the background"
+            ended += " while the run was still going in the background"
         seen = {mark.partition(" ")[0] for marks in self.marks for mark in marks}
         if self.why == "failed":
             return f"the recorder failed ({self.error}), which is a bug in sftui; the run was stopped there"
@@ -57,9 +57,9 @@ class RunOutcome:
             return "a Python without the recorder imported torch; sftui stopped the run there, before it could train"
         if self.why == "step":
             missed = (
-                "no torch data loader had given integer ids"
+                "no torch data loader had yet returned integer ids"
                 if no_model
-                else "no module had been called in train mode with integer ids"
+                else "no module had yet been called in train mode with integer ids"
             )
             return f"the first optimizer step was reached, and {missed}"
         if not self.marks:
@@ -67,7 +67,7 @@ class RunOutcome:
         if "torch" not in seen:
             return f"torch was not imported, and {ended}"
         if no_model:
-            return f"no torch data loader gave integer ids, and {ended}"
+            return f"no torch data loader returned integer ids, and {ended}"
         return f"no training step was reached, and {ended}"
 
     def remedy(self, *, no_model: bool = False) -> str:
@@ -78,7 +78,7 @@ class RunOutcome:
                 " and keep the environment variables"
             )
         if self.why == "step" and not no_model:
-            return "use --no-model to take what the data loader gives"
+            return "use --no-model to take what the data loader returns"
         return "run it in the foreground" if self.left else ""
 
     def missing(self) -> str:

@@ -136,7 +136,7 @@ def about_run(about: Mapping[str, Any], *, tokenizer_named: bool = False) -> Ite
     yield from _labels(batches)
     tokenizer = about.get("tokenizer")
     if not tokenizer_named and (tokenizer is None or not tokenizer["name"]):
-        yield "the tokenizer of the run is not known: give it with -t"
+        yield "the run's tokenizer is not known: name it with -t"
 
 
 def _labels(batches: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -132,7 +132,7 @@ def _history(history: Any, column: str, where: str) -> list[Message]:
     for i, pair in enumerate(history):
         if not isinstance(pair, (list, tuple)) or len(pair) != 2 or not all(isinstance(turn, str) for turn in pair):
             raise ConversationError(
-                f"`{column}[{i}]` is not a pair of texts", where=where, fix="each entry is [question, answer]"
+                f"`{column}[{i}]` is not a pair of strings", where=where, fix="each entry is [question, answer]"
             )
         messages += [_turn("user", pair[0], f"{column}[{i}][0]"), _turn("assistant", pair[1], f"{column}[{i}][1]")]
     return messages
@@ -152,7 +152,7 @@ def _from_pair(row: Mapping[str, Any], where: str, detected: Detection, data: Da
         raise ConversationError(
             f"`{names[listed]}` is a list of messages but `{names[plain]}` is {type_word(row[names[plain]])}",
             where=where,
-            fix="store both as text or both as messages",
+            fix="store both as text, or both as messages",
         )
     texts: dict[str, Any] = {name: _text(row, column, where) for name, column in names.items()}
     system = _optional_text(row, detected.fields.get("system"), where)
@@ -311,5 +311,5 @@ def turns_problem(messages: Sequence[Message]) -> str | None:
             wanted = "a user or tool message" if asking else "an assistant message"
             return f"{message.origin or f'message {i}'} is `{message.role}` where {wanted} is expected"
     if not turns:
-        return "there is only a system message"
+        return "the only message is a system message"
     return "the last message is not from the assistant" if len(turns) % 2 else None

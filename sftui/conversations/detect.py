@@ -322,7 +322,7 @@ def _with_alignment(detected: Detection, samples: Sequence[Sample], data: Data) 
             reason=f"{detected.reason}; labels {data.given_labels}, set by data.given_labels",
         )
     if all(map(are_targets, samples)):  # each row tells it of its own
-        reason = "labels are the targets of the loss: each is what its position has to predict"
+        reason = "labels are the loss targets: each is the token its position must predict"
         return replace(detected, given_labels="shifted", reason=f"{detected.reason}; {reason}")
     found = alignment(pairs)
     if found.convention == "unknown":
@@ -392,9 +392,9 @@ def notes_on(
     notes += _roles(detected, samples)
     media = find_column(columns, MEDIA_COLUMNS)
     if media is not None:
-        notes.append(f"`{media}`: sftui does not know how many tokens a model makes of it, and shows only the text")
+        notes.append(f"`{media}`: sftui does not know how many tokens a model uses for it, and shows only the text")
     elif any(_has_media(message) for message in _messages(detected, samples)):
-        notes.append("messages contain images or sound: sftui does not know how many tokens a model makes of them")
+        notes.append("messages contain images or sound: sftui does not know how many tokens a model uses for them")
     return tuple(notes)
 
 
@@ -409,7 +409,7 @@ def _roles(detected: Detection, samples: Sequence[Mapping[str, Any]]) -> list[st
     if mapped:
         notes.append("roles are mapped: " + ", ".join(mapped))
     if unknown:
-        notes.append("roles that most templates do not know: " + ", ".join(unknown[:8]))
+        notes.append("roles that most templates do not handle: " + ", ".join(unknown[:8]))
     if detected.format == "sharegpt" and CALL_ROLE in seen and CALL_ROLE in detected.role_map:
         notes.append(CALL_NOTE)
     return notes

@@ -39,7 +39,7 @@ UNPACKED = "unpacked"
 """The key of `Conversation.extra` that says which pairs of a history are none, by place: `keys` or `characters`."""
 CALL_ROLE = "function_call"
 CALL_NOTE = (
-    "data.function_calls is tool_calls: a `function_call` turn with JSON that has name and arguments becomes"
+    "data.function_calls is tool_calls: a `function_call` turn whose text is JSON with name and arguments becomes"
     " tool_calls with empty content; any other keeps its text as content"
 )
 _MISSING = object()
@@ -61,7 +61,7 @@ def message_list(value: Any, column: str, where: str, *, verbatim: bool = False)
             return parsed, f"`{column}` is stored as JSON text and was parsed; not every trainer does that"
         if (printed := printed_list(value)) is not None:
             return printed, f"`{column}` is a Python list literal and was parsed; no trainer does that"
-        held = "it is not a JSON list either" if parsed is _MISSING else f"it contains {type_word(parsed)}"
+        held = "nor is it a JSON list" if parsed is _MISSING else f"it contains {type_word(parsed)}"
         raise ConversationError(
             f"`{column}` is text, not a list of messages",
             where=where,
@@ -213,7 +213,7 @@ def _read_message(
         if not verbatim:
             raise _no_role(item, role, keys.role, f"{where}, {origin}")
         stated = "has no role" if role is _MISSING else f"has {type_word(role)} as its role"
-        notes.append(f"{origin} {stated}; the template gets it as it is")
+        notes.append(f"{origin} {stated}; the template receives it unchanged")
     data = _renamed(item, keys.renamed) if keys.renamed else dict(item)
     mapped = roles.get(role, role) if isinstance(role, str) else None
     if mapped is not None:
@@ -224,7 +224,7 @@ def _read_message(
         if not item.get("tool_calls"):
             notes.append(f"{origin} has no content")
     if mapped is not None and mapped not in KNOWN_ROLES:
-        notes.append(f"{origin} has the role `{role}`, which most templates do not know")
+        notes.append(f"{origin} has the role `{role}`, which most templates do not handle")
     if calls and role == CALL_ROLE:
         tool_calls = tool_calls_in(data.get("content"))
         if tool_calls is not None:

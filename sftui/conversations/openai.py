@@ -61,7 +61,7 @@ def openai_row(
         raise ConversationError(
             "the prompt contains answers, which are not trained",
             why="`messages` cannot mark where the prompt ends, so they would be trained",
-            fix="keep prompt and completion: trainers that know the two columns read them",
+            fix="keep prompt and completion: trainers that support these columns read them",
         )
     rest = {str(name): value for name, value in data.items() if name not in used}
     legacy = "functions" in rest or any(message.data.get(CALL_ROLE) for message in conversation.messages)
@@ -69,7 +69,7 @@ def openai_row(
     for name in (MESSAGES, TOOLS):
         if name in rest:
             raise ConversationError(
-                f"there is a column `{name}` next to the one that is read", fix="remove or rename it"
+                f"there is a column `{name}` as well as the one that is read", fix="remove or rename it"
             )
     done = Counter[str]()
     messages = [_message(message, legacy, arguments_as_text, done) for message in conversation.messages]
@@ -120,7 +120,7 @@ def _stored(data: Mapping[str, Any], used: Collection[str], tools: Any) -> str |
 
 
 _HELD = {
-    Kind.STRINGS: "it is a plain text prompt and completion",
+    Kind.STRINGS: "it has a plain-text prompt and completion",
     Kind.TEXT: "it is already text to train on",
     Kind.TOKENS: "it contains ids that are ready to train on",
 }

@@ -33,7 +33,7 @@ def preference_set(samples: Sequence[Mapping[str, Any]], columns: Sequence[str])
             use = f"prompt={prompt} --field completion={chosen}" if prompt else f"text={chosen}"
         return Problem(
             "this is a preference set, not an SFT set",
-            f"its rows hold `{chosen}` and `{rejected}` answers",
+            f"each row has a `{chosen}` and a `{rejected}` answer",
             f"to train on the chosen ones, use --field {use} (data.fields in a recipe)",
         )
     if {"prompt", "completion", "label"} <= set(columns) and isinstance(_first(samples, "label"), bool):
@@ -74,7 +74,7 @@ def scattered_set(samples: Sequence[Mapping[str, Any]], columns: Sequence[str]) 
     if role and said and all(isinstance(row.get(role), str) and row[role].lower() in _ROLES for row in samples[:8]):
         return Problem(
             "each row is one turn, not a conversation",
-            f"`{role}` says whose turn it is, `{said}` has its text",
+            f"`{role}` says whose turn it is, and `{said}` has its text",
             f"put the turns {of_each} into {held}",
         )
     inner = next((name for name in ("message", "payload", "event") if isinstance(_first(samples, name), Mapping)), "")
@@ -82,13 +82,13 @@ def scattered_set(samples: Sequence[Mapping[str, Any]], columns: Sequence[str]) 
         kinds = ", ".join(dict.fromkeys(str(row.get("type")) for row in samples[:8]))
         return Problem(
             "each row is one event of a session, as coding agents log them",
-            f"`type` gives its kind ({kinds}), and a message is inside `{inner}`",
-            f"put the messages {of_each} into {held}, with calls as `tool_calls` and results by the role tool",
+            f"each entry has its kind in `type` ({kinds}) and its message nested under `{inner}`",
+            f"put the messages {of_each} into {held}, with calls as `tool_calls` and results under the role tool",
         )
     if samples and (branch := _branch(samples[0])):
         return Problem(
             "each row is a tree of messages, not a conversation",
-            f"the replies to a message are a list in `{branch}`",
+            f"each message has a list of replies in `{branch}`",
             f"write each path from the root to a leaf as {held}",
         )
     return None
@@ -116,9 +116,9 @@ def unreadable_set(samples: Sequence[Mapping[str, Any]], columns: Sequence[str])
     printed = next((name for name in columns if _is_printed(_first(samples, name))), None)
     if printed is not None:
         return Problem(
-            f"`{printed}` has lists of mappings printed by numpy, not data",
-            "they have no commas between them, and long ones are shortened",
-            'write the frame again with to_json(FILE, orient="records", lines=True)',
+            f"`{printed}` contains lists of mappings as numpy prints them, not data",
+            "the entries have no commas between them, and long lists are shortened",
+            'write the DataFrame again with to_json(FILE, orient="records", lines=True)',
         )
     nested = [name for name in columns if name.lower() in _HOLDERS and _nested(_first(samples, name))]
     if nested:

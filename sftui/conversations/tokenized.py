@@ -84,7 +84,7 @@ def read_tokenized(row: Mapping[str, Any], where: str, detected: Detection, move
     except ConversationError:
         if labels is not None and row[attention] == [*labels]:
             what = f"`{attention}` is a copy of the labels"
-            raise ConversationError(what, where=where, fix="derive the mask from lengths") from None
+            raise ConversationError(what, where=where, fix="build the mask from the sequence lengths") from None
         raise
     extra: dict[str, Any] = {name: row[name] for name in MASK_COLUMNS if row.get(name) is not None}
     notes: list[str] = []
@@ -143,7 +143,7 @@ TARGETS = "targets"
 """What `given_labels` says of labels that were seen in the loss itself, where nobody shifts them any more."""
 MOVED = "moved"
 """What `given_labels` says of labels that are stored shifted, and moved back before training."""
-TARGETS_NOTE = "the labels are the targets of the loss; each is shown at its own token"
+TARGETS_NOTE = "the labels are the loss targets; each is shown at its own token"
 UNKNOWN_SHIFT = (
     "sftui does not know whether the stored labels are shifted: too few positions are informative, or they"
     " contradict each other; they are shown as stored (set data.given_labels if you know)"

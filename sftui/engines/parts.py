@@ -142,7 +142,7 @@ class PartsChecking(JoinedChecking):
             raise SftuiError(
                 f"{missing:,} of {len(self._plan.pieces):,} parts do not exist yet",
                 where=self._folder.path,
-                fix="run the Check step again: it makes the missing ones",
+                fix="run the Check step again to make the missing ones",
             )
         pieces = [piece if isinstance(piece, SourcePiece) else () for piece in self._plan.pieces]
         parts = ((piece, part.damaged, part.made) for piece, part in zip(pieces, self._parts()))

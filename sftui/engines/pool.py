@@ -196,7 +196,7 @@ class Pool:
                 if not lost:
                     yield found
                     break
-                self._notify(f"{len(lost):,} parts were lost with their machine and are made again")
+                self._notify(f"{len(lost):,} parts were lost with their machine and are being redone")
                 yield from self._finished([self._pieces[place] for place in lost])
 
     # --- jobs -------------------------------------------------------------------------------
@@ -220,7 +220,7 @@ class Pool:
         job.tries, job.done = job.tries + 1, False
         if job.tries >= MOST_TRIES:
             raise SftuiError(
-                f"{job.name} failed: sftui tried it {job.tries} times",
+                f"{job.name} failed: sftui tried {job.tries} times",
                 why=why,
                 fix="give the workers more memory, or check Ray's logs",
             )
@@ -246,7 +246,7 @@ class Pool:
         heard = [self._heard(first[ref]) for ref in ready]
         if self._begun is not None and time.monotonic() - self._begun > PATIENCE:
             self._begun = None
-            self._notify("waiting for Ray to start a worker: the cluster may have no free processor")
+            self._notify("waiting for Ray to start a worker: the cluster may have no free CPU")
         return any(heard)
 
     def _first(self, hand: _Actor) -> Any:
@@ -300,7 +300,7 @@ class Pool:
         jobs = list(gone.jobs)
         self._again.extendleft(reversed(jobs[1:]))
         if jobs:
-            self._notify(f"a worker was lost ({why}); another one does {jobs[0].name}")
+            self._notify(f"a worker was lost ({why}); another is redoing {jobs[0].name}")
             self._retry(jobs[0], why)
         self._hands[self._hands.index(gone)] = self._hired()
 

@@ -448,7 +448,7 @@ class _RecipeTrials:
         except SftuiError:
             there = False
         if not there and version not in (RUNNING, self.data.tokenizer.facts.transformers):
-            why = f"transformers {version}, which the run had, was not tried: --transformers {version} installs it"
+            why = f"transformers {version}, which the run used, was not tried: --transformers {version} installs it"
             self.untried[why] = None
         return there
 

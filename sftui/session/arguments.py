@@ -37,7 +37,7 @@ class Arguments(OptionDeclaration):
         if self.config is not None:
             if self.data:
                 raise RecipeError(
-                    "DATA and --config both name the data", fix="sftui takes the data from the config: omit DATA"
+                    "DATA and --config both name the data", fix="omit DATA: sftui takes the data from the config"
                 )
             return self.config
         if len(self.data) != 1 or not self.data[0].lower().endswith(CONFIGS):
@@ -206,7 +206,7 @@ class Arguments(OptionDeclaration):
         """What was taken of a knob's text, where white space, quotes or backslashes leave that open, and that the rows
         are not as the file has them."""
         over = [*self.apply] + ([f"the edits of {self.edits}"] if self.edits is not None else [])
-        found = [f"the rows are read with {', '.join(over)}; the file stays as it is"] if over else []
+        found = [f"the rows are read with {', '.join(over)}; the file stays unchanged"] if over else []
         for path, text in self.knobs:
             if not isinstance(text, str) or (quoted(text) == text and "\\" not in text):
                 continue
@@ -214,7 +214,7 @@ class Arguments(OptionDeclaration):
             held = get(recipe, holder)[entry] if "." in holder else get(recipe, today(path))
             if isinstance(held, str):
                 escapes = "\\" in text and held == text
-                more = "; outside quotes a backslash is literal" if escapes else ""
+                more = "; a backslash outside quotes is literal" if escapes else ""
                 found.append(f"{path} is {quoted(held, always=True)}{more}")
         return tuple(found)
 
@@ -311,7 +311,7 @@ def rates_of(values: Iterable[str], option: str) -> dict[str, float | None]:
         except ValueError:
             most = -1.0
         if most is not None and not 0 <= most <= 1:
-            raise RecipeError(f"{option} {text} is not understood", fix="say CODE=0.5%, CODE=0.005 or CODE=baseline")
+            raise RecipeError(f"{option} {text} is not understood", fix="write CODE=0.5%, CODE=0.005 or CODE=baseline")
         prefixes = codes_of((name,), option)
         found |= {code: most for code in CODES if code.startswith(prefixes)}
     return found

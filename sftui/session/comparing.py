@@ -150,6 +150,6 @@ def tokenized_otherwise(sessions: Sequence[Ready], names: Sequence[str]) -> tupl
         if differ:
             found.append(
                 f"{name} tokenizes with transformers {b}, {names[0]} with {a}, which load this tokenizer"
-                f" differently: {differ} of {len(probes)} probe strings get other ids, so rows may too"
+                f" differently: {differ} of {len(probes)} probe strings get different ids, so rows may too"
             )
     return tuple(found)

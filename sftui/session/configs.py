@@ -59,7 +59,7 @@ def open_config(path: str, trainer: str | None, dataset: str | None) -> ChosenCo
     if len(opened.datasets) > 1:
         word = f"{EVALUATION}:N" if held else "N"
         lines.append(
-            f"it names {len(opened.datasets)} datasets; {number} is open, --dataset {word} or NAME opens another:"
+            f"it names {len(opened.datasets)} datasets; {number} is open; --dataset {word} or NAME opens another:"
         )
         lines += [f"  {k}  {ref.name}" for k, ref in enumerate(opened.datasets)]
     left = [key for key in opened.keys if key.use not in (KeyUse.USED, KeyUse.PASSED)]
@@ -67,7 +67,7 @@ def open_config(path: str, trainer: str | None, dataset: str | None) -> ChosenCo
     notes = [f"{key.use.value}: {key.path}{f' ({key.note})' if key.note else ''}" for key in left]
     passed = sum(key.use is KeyUse.PASSED for key in opened.keys)
     if passed:
-        lines.append(f"{passed} of its {len(opened.keys)} keys are not about data: an export carries or lists them")
+        lines.append(f"{passed} of its {len(opened.keys)} keys are not about data: exports copy or list them")
     chosen = ChosenConfig(
         replace(opened, chosen=number), (*lines, *held_out, *opened.notes, *notes), (*held_out, *opened.notes, *notes)
     )

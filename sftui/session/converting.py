@@ -127,16 +127,17 @@ class Agreement:
     def sentence(self) -> str:
         """What there is to say of it, in one sentence; "" where no row was prepared."""
         first = "first rows" if self.rows + self.gained > 1 else "first row"
-        gained = f"{self.gained:,} {first} that the trainer did not read can be prepared now" if self.gained else ""
+        gained = f"{self.gained:,} {first} that the trainer could not read can now be prepared" if self.gained else ""
         if not self.rows:
             return gained
         if self.same == self.rows:
             compared = f"the {first} that could be prepared before ({self.rows:,}) keep their ids and labels"
         elif self.ids == self.rows:
-            compared = f"the {first} keep their ids, but {self.rows - self.same:,} of {self.rows:,} train other tokens"
+            compared = f"the {first} keep their ids, but {self.rows - self.same:,} of {self.rows:,} train different"
+            " tokens"
         else:
             compared = (
-                f"{self.rows - self.ids:,} of {self.rows:,} {first} have different ids than before, because they were"
+                f"{self.rows - self.ids:,} of {self.rows:,} {first} have different ids from before, because they were"
                 " read differently"
             )
         return f"{compared}; {gained}" if gained else compared
@@ -158,9 +159,9 @@ def refuse_stuck(made: Conversion) -> None:
         whys.append(next(garbled, one.problem.sentence() if one.problem else ""))
     if whys and all(whys):
         raise ConversationError(
-            "the rows are already messages, but none of the first ones can be rendered",
+            "the rows are already messages, but none of the first rows can be rendered",
             why=f"row {made.sample[0].index}: {whys[0]}",
-            fix="`sftui check` says what helps",
+            fix="run `sftui check` to see what would help",
         )
 
 

@@ -79,26 +79,31 @@ class OptionDeclaration:
     where: str | None = option(
         DATA,
         "EXPR",
-        "only the rows for which this is true, e.g. 'len(messages) > 4 and trained < 0.2'; see `sftui help where`",
+        "only rows for which this is true, e.g. 'len(messages) > 4 and trained < 0.2'; see `sftui help where`",
         opens=True,
     )
     apply: tuple[str, ...] = option(
         DATA,
         "NAMES",
-        "read the rows as these repairs make them, e.g. trim; the file stays as it is; see `sftui repair --list`",
+        "read the rows with these repairs applied, e.g. trim; the file stays unchanged; see `sftui repair --list`",
         factory=tuple,
         multiple=True,
     )
-    edits: str | None = option(DATA, "FILE", "MARKS.jsonl from the inspector: read the rows with its edits", opens=True)
+    edits: str | None = option(
+        DATA, "FILE", "MARKS.jsonl from the inspector: read the rows with its edits applied", opens=True
+    )
     template: str | None = option(TOKENIZER, "NAME|FILE", "use another chat template: a built-in name or a file")
     tokenizer_revision: str | None = option(TOKENIZER, "REV", "branch, tag or commit of a Hub tokenizer")
     env: str | None = option(
-        TOKENIZER, "PATH", "the Python environment you train in: sftui shows the ids of its transformers", opens=True
+        TOKENIZER,
+        "PATH",
+        "the Python environment you train in: sftui shows the ids its transformers produces",
+        opens=True,
     )
     transformers: str | None = option(
         TOKENIZER,
         "VERSION",
-        "show the ids of this version; sftui makes a small environment for it if none is available",
+        "show the ids this version produces; sftui makes a small environment for it if none is available",
     )
     recipe_file: str | None = option(RECIPE, "FILE", "a saved recipe", "--recipe", "recipe_file", opens=True)
     config: str | None = option(

@@ -126,7 +126,7 @@ def _less_read(was: Inspection, now: Inspection, answering: Container[str]) -> s
     if after is not None and after.kind is Kind.TEXT and (before is None or before.kind is not Kind.TEXT):
         columns = was.row.data.values() if isinstance(was.row.data, Mapping) else ()
         if any(isinstance(value, (list, tuple)) and value and isinstance(value[0], Mapping) for value in columns):
-            return f"row {was.row.index}, which has messages, would be read as {after.kind.value}"
+            return f"row {was.row.index}has messages, but would be read as {after.kind.value}"
     if before is None or after is None:
         return ""
     answers = (one for one in before.messages if one.role in answering)

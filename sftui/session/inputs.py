@@ -50,7 +50,7 @@ class Inputs:
                 raise ExportError(f"{target} is one of the input files", why=why, fix="name another file")
         for place in self.places:
             if _would_read(place, target):
-                what = f"{target} would be read as data the next time"
+                what = f"{target} would be read as data next time"
                 raise ExportError(what, why=f"it belongs to {place}", fix="name another folder")
         if target.exists() and not target.is_file():
             why = "it is a folder or a device, not a file"

@@ -79,7 +79,7 @@ def refuse_where(given: Mapping[str, Any], why: str) -> None:
     """RecipeError where options choose or repair rows and `why` says that this cannot be."""
     for option, done in (("where", "filtered"), ("apply", "repaired"), ("edits", "edited")):
         if given.get(option):
-            fix = f"write them to a file first, with `sftui repair --{'marks' if option == 'edits' else option}`"
+            fix = f"write the rows to a file first, with `sftui repair --{'marks' if option == 'edits' else option}`"
             raise RecipeError(f"rows cannot be {done} here", why=why, fix=fix)
 
 

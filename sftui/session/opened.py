@@ -158,7 +158,7 @@ def read_anew(before: StoredData, now: StoredData) -> str:
     if late is None or late.data is None:
         return ""
     known = {key for row in before.sample if row.data is not None for key in row.data}
-    new = ", ".join(f"`{visible(str(key))}`" for key in late.data if key not in known) or "a key or a kind of value"
+    new = ", ".join(f"`{visible(str(key))}`" for key in late.data if key not in known) or "a key or a value type"
     return f"all rows are read again: {late.where} has {new}, which no earlier row has"
 
 

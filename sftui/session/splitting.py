@@ -38,7 +38,7 @@ def split_of(session: OpenData, most: int | None = None) -> Iterator[Split | Non
     repaired = session.overlay is not None or session.only is not None  # rows may be left out, and the others move up
     total = session.count_now()
     if not unsure and not held.drawn and not _tokenizes(session):
-        unsure = "it depends on the rows that the trainer drops, and there is no tokenizer"
+        unsure = "it depends on which rows the trainer drops, and there is no tokenizer"
     if unsure:
         yield Split(held.key, unsure=unsure, unmarked=held.unmarked)
         return

@@ -33,7 +33,7 @@ from sftui.views.knobs import value_text
 
 CONCERNED = 3
 """Rows that a finding names on which its cures are tried."""
-UNSEEN = "too few rows were tried to show it"
+UNSEEN = "too few rows were tried to show an effect"
 SOON = 8
 """So many rows are prepared before it is looked again whether a cure does harm."""
 TRIAL = "sftui-trial-"
@@ -392,14 +392,14 @@ def judged(session: Ready, other: Ready, finding: Finding, *, own: bool = True) 
         if now.row.left_out is None and not hidden and (new := _errors(has) - _errors(had)):
             return f"row {was.row.index} then has {' and '.join(sorted(new))}"
         if not own and number == 0 and finding.row is not None and _lost((was, now)) and now.row.left_out is None:
-            return f"row {was.row.index} is lost as before"
+            return f"row {was.row.index} is still lost"
     named = {change.path for change in diff(session.requested, other.requested)}
     mapped = named and named <= READING and session.repairs == other.repairs
     if mapped and all(was.conversation == now.conversation for (was, _), (now, _) in zip(before, after)):
-        return "the rows are read as before"  # so that the finding is silenced, and nothing is cured
+        return "the rows are still read the same way"  # so that the finding is silenced, and nothing is cured
     session.checks().memo["after"] = [now for now, _ in after]
     if all(now.row.left_out is not None for now, _ in after) and len(after) > 1:
-        return "no tried row would be left"
+        return "none of the tried rows would be left"
     if SCOPE_OF[finding.code] == "dataset":
         counts = [_of_dataset(side, [made for made, _ in some]) for side, some in ((session, before), (other, after))]
         if not counts[0][finding.code]:
@@ -426,7 +426,7 @@ def _all_left_out(session: Ready, finding: Finding) -> str:
     """That no row would be left without those that have a finding; "" where some are."""
     rows = _before(session, _rows(session, finding))
     has = [finding.code in {one.code for one in found} for _, found in rows]
-    return "no tried row would be left" if all(has) and len(has) > 1 else ""
+    return "none of the tried rows would be left" if all(has) and len(has) > 1 else ""
 
 
 def _of_dataset(session: Ready, rows: Iterable[Inspection]) -> Counter[str]:

@@ -171,7 +171,7 @@ def _stopped(
         )
     unexpected = "the run raised an error that sftui did not expect for these rows"
     why = "its environment is not complete" if error["type"] in ELSEWHERE else unexpected
-    raise SftuiError(what, why=why, fix="--debug shows what it printed")
+    raise SftuiError(what, why=why, fix="--debug shows its output")
 
 
 def _in_words(found: RowDifference, inspections: Sequence[Inspection], tokenizer: LoadedTokenizer) -> str:
@@ -198,7 +198,7 @@ def _label(labels: Sequence[float]) -> str:
 
 
 def _weight(weights: Sequence[float]) -> str:
-    return f"weighs it {weights[0]}" if weights else "has no weight for it"
+    return f"weighs it {weights[0]}" if weights else "has no loss weight for it"
 
 
 def _token(inspection: Inspection, position: int, tokenizer: LoadedTokenizer) -> str:

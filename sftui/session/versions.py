@@ -67,7 +67,8 @@ def wanted_version(recipe: Recipe, options: OpenOptions) -> TransformersNeed:
     folders = brought_folders(options)
     for origin, path in _at_hand():
         if inside_any(path, folders):
-            refused = refused or f"{origin} is in the folder of the data or its config, whose code sftui never runs"
+            refused = refused or f"{origin} is in the folder of the data or its config, and sftui never runs code from"
+            " there"
             continue
         try:
             found = environment_at(path, origin)
@@ -170,7 +171,7 @@ def _as_recorded(
     if kind is not None:
         made = load_tokenizer(place.name, revision=place.revision, loader=kind)
         facts = replace(made.facts, transformers=version, loader=kind)
-        own = f"which {running_version()}, running sftui, does not choose by itself"
+        own = f"which {running_version()}, the version sftui runs with, would not choose by itself"
         note = f"{LIKE.format(version=version)}: with {kind}, {own}"
         return LoadedTokenizer(facts.noting(note), made.engine)
     if is_redone(version) and not place.loader and (four := redone(place)) is not None:
@@ -185,7 +186,7 @@ def _as_recorded(
         f"the ids under transformers {version}, {who}, are not known",
         where=place.name,
         why=reason + (f"; {wanted.refused}" if wanted.refused else ""),
-        fix=f"--transformers {version} gets them, or --env PATH from an environment that has it; --set"
+        fix=f"--transformers {version} installs it, or --env PATH uses an environment that has it; --set"
         f" tokenizer.transformers=running uses those of {running_version()}, which may differ",
     )
 
@@ -196,7 +197,7 @@ def _place(recipe: Recipe) -> Location:
     return locate(named(recipe), recipe.tokenizer.revision, recipe.tokenizer.type or "")
 
 
-LIKE = "the ids are those of transformers {version}, loaded as recorded"
+LIKE = "the ids are those of transformers {version}, loaded as sftui recorded it"
 
 
 def loaded_by(recipe: Recipe, facts: TokenizerFacts) -> str:
@@ -215,7 +216,8 @@ def _kept(recipe: Recipe) -> str:
     if recipe.tokenizer.transformers != RUNNING or brought in (None, running_version()):
         return ""
     return (
-        f"the ids are those of transformers {running_version()}, which runs sftui: this recipe was saved before"
+        f"the ids are those of transformers {running_version()}, the version sftui is running with: this recipe was"
+        " saved before"
         f" recipes named a version; {recipe.preset} implies {brought}: --transformers {brought} shows its ids"
     )
 

@@ -242,9 +242,9 @@ class SpooledFile(ByteFile):
         total = self._written + more
         if self._packed_size and total > RATIO_FROM and total > RATIO_LIMIT * self._packed_size:
             self._stop(
-                f"{self._packed_size:,} packed bytes unpack to more than {self._written:,}, which looks like a"
+                f"{self._packed_size:,} compressed bytes unpack to more than {self._written:,}, which looks like a"
                 " decompression bomb",
-                "unpack it yourself if it is not",
+                "if it is not, unpack it yourself",
             )
         elif shutil.disk_usage(tempfile.gettempdir()).free < KEEP_FREE + more:
             self._stop(f"the temporary folder {tempfile.gettempdir()} has less than 1 GiB left", LARGER)
@@ -260,7 +260,7 @@ class SpooledFile(ByteFile):
             return f"its compressed data is damaged: it ends too early, after {self._written:,} unpacked bytes"
         if "CRC" in reason or "checksum" in reason.lower() or "Incorrect length" in reason:
             return (
-                f"its compressed data is damaged: its checksum is wrong, so any of its rows may be wrong too ({reason})"
+                f"its compressed data is damaged: the checksum does not match, so any row may be wrong too ({reason})"
             )
         return f"its compressed data is damaged after {self._written:,} unpacked bytes ({reason})"
 

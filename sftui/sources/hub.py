@@ -173,7 +173,7 @@ def explain(error: Exception, name: str, spec: SourceSpec) -> SourceError:
         why = "the Hub cannot be reached (offline?) and it is not in the local cache"
         return _refused(name, spec, "silent", why, "go online, or give a local file or folder")
     if "gated" in text:
-        fix = f"ask for access at https://huggingface.co/datasets/{name} and run `hf auth login`"
+        fix = f"request access at https://huggingface.co/datasets/{name} and run `hf auth login`"
         return _refused(name, spec, "gated", "access must be granted first", fix)
     if "Revision" in text and "exist" in text:
         return _refused(name, spec, "revision")

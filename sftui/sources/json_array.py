@@ -159,7 +159,7 @@ class ElementScanner:
         self._gap += block[max(0, self._gap_at + len(self._gap) - base) :]
         if len(self._gap) > GAP_LIMIT:
             if self._gap.strip(JSON_SPACE + b","):
-                self._damaged(self._gap_at, "more than 64 KiB that is not a record")
+                self._damaged(self._gap_at, "more than 64 KiB that are not a record")
             self._gap_at += len(self._gap) - 1
             self._gap = self._gap[-1:]
 
@@ -251,7 +251,7 @@ class JsonArraySource(IndexedSource):
     def damage(self) -> tuple[Damage, ...]:
         cut = super().damage
         if not cut and self._done and self._scanner.missing:
-            missing, fix = self._scanner.missing, f"{COPY_AGAIN}, or close what is open there"
+            missing, fix = self._scanner.missing, f"{COPY_AGAIN}, or close the open brackets there"
             return (Damage(self.title, self._known() - ("record" in missing), missing, fix),)
         return cut
 

@@ -46,7 +46,7 @@ def open_json(file: ByteFile, head: bytes, *, row_limit: int, field: str | None,
     if (pretty or alone) and HOLDS.match(body) and (table := reshaped(file, start, row_limit=row_limit)) is not None:
         return table
     if pretty:
-        note = f"{file.label} contains JSON objects that span several lines: each object is one row"
+        note = f"{file.label} contains JSON objects that span several lines: each object is a row"
         notes += [note, *_inner_list(file, body, start)]
         layout = OVER_LINES + layout
         return JsonArraySource(file, JsonLayout.VALUES, start, row_limit=row_limit, notes=notes, layout=layout)
@@ -237,7 +237,7 @@ def table_of(value: Any) -> tuple[str, Sequence[Mapping[str, Any]]] | None:
         if all(map(_is_number, names)) and all(list(one) == names for one in held):
             return "by columns, as pandas writes it", [{key: value[key][n] for key in value} for n in names]
         if all(map(_is_number, keys)) or (len(held) >= FEWEST and all(one.keys() == held[0].keys() for one in held)):
-            return "by row numbers, as by pandas' orient `index`" if all(map(_is_number, keys)) else "by keys", held
+            return "by row numbers, as with pandas' orient `index`" if all(map(_is_number, keys)) else "by keys", held
     if all(map(_is_number, keys)) and all(map(is_turns, held)):
         return "by row numbers, as pandas writes a series", [{"messages": one} for one in held]
     if _lists(held) and len(held[0]) > 1 and len({len(one) for one in held}) == 1:

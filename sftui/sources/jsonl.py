@@ -228,6 +228,6 @@ class JsonlSource(IndexedSource):
         row = parse_record(line, index, where, offset=start, column=self._column, layout=self._layout)
         if row.problem is not None and not newline and row.data is None:
             return replace(
-                row, problem=f"{row.problem}; it is the last line and has no line end, as if the file was cut off"
+                row, problem=f"{row.problem}; it is the last line and has no line ending, so the file may be truncated"
             )
         return row

@@ -11,7 +11,7 @@ from sftui.model import RAW_LIMIT, Row
 from sftui.sources.records import row_of
 from sftui.sources.source import EVERY, CountedSource, Loading, Source, SourceSpec
 
-FIX = "give a path, dicts, a datasets.Dataset, or anything that pyarrow.table takes"
+FIX = "give a path, dicts, a datasets.Dataset, or anything pyarrow.table accepts"
 DEEPEST = 200
 """How deep a value may hold others: one that holds itself would never end."""
 
@@ -34,12 +34,12 @@ def source_in_memory(data: Any, spec: SourceSpec) -> Source:
         return HubSource(data.with_format(None), "dataset", row_limit=spec.row_limit)
     if _is_a(data, "datasets", "IterableDataset") or _is_a(data, "datasets", "IterableDatasetDict"):
         raise SourceError(
-            "an IterableDataset has no row numbers", fix="take some of it: datasets.Dataset.from_list(list(…))"
+            "an IterableDataset has no row numbers", fix="materialise some of it: datasets.Dataset.from_list(list(…))"
         )
     if _is_a(data, "pyarrow", "Table") or _is_a(data, "pyarrow", "RecordBatch") or hasattr(data, "__arrow_c_stream__"):
         return _table_source(data, spec.row_limit)
     if is_row(data):
-        raise SourceError("one dict is one row", fix="put it into a list")
+        raise SourceError("a single dict is one row", fix="put it into a list")
     if isinstance(data, (str, bytes)) or not isinstance(data, Iterable):
         raise SourceError(f"{_kind_of(data)} is not data that sftui can open", fix=FIX)
     return ListSource(data if isinstance(data, Sequence) else list(data), row_limit=spec.row_limit)

@@ -64,7 +64,7 @@ def open_source(spec: SourceSpec) -> Source:
         raise SourceError(
             f"has no split {spec.split}",
             where=spec.paths[0],
-            why="a save_to_disk folder is loaded whole, not part of a split",
+            why="sftui loads whole splits of a save_to_disk folder, not parts",
             fix="name a whole split",
         )
     opened: dict[str, Source] = {}
@@ -118,9 +118,9 @@ def requested_by(urls: Sequence[str], where: str) -> tuple[str, ...]:
     """A note on what a config or a dataset card requests from elsewhere; SourceError where HF's flags say offline."""
     far = [url for url in urls if not url.startswith(("file:", "memory:"))]
     if far and _offline():
-        why = f"that URL comes from {where}, not from you, and HF's environment variables say offline"
-        raise SourceError("is not requested", where=far[0], why=why, fix="give the URL yourself, or unset the variable")
-    return (without_secrets(f"sftui requests rows from {', '.join(far)}, as {where} says"),) if far else ()
+        why = f"that URL comes from {where}, not from you, and HF's environment variables request offline mode"
+        raise SourceError("is not requested", where=far[0], why=why, fix="pass the URL yourself, or unset the variable")
+    return (without_secrets(f"sftui requests rows from {', '.join(far)}, as {where} asks"),) if far else ()
 
 
 def _offline() -> bool:
@@ -243,7 +243,7 @@ def _labels(files: tuple[str, ...]) -> Sequence[str]:
 
 def _open_stream(spec: SourceSpec, stream: IO[bytes], label: str) -> Source:
     if stream.isatty():
-        raise SourceError("nothing is piped in", where=label, fix="pipe JSON Lines into it or give a file")
+        raise SourceError("nothing is piped in", where=label, fix="pipe JSON Lines into it, or give a file")
     return _open_bytes(spec, SpooledFile(stream, label, selectable=True), None)
 
 

@@ -61,7 +61,7 @@ def _opened(piece: SourcePiece) -> Source:
             "does not exist",
             where=piece.path,
             why=f"the worker on {os.uname().nodename} cannot see it",
-            fix="put the data where every machine can read it under the same name, or into an object store",
+            fix="put the data where every machine can read it under the same path, or in an object store",
         )
     if piece.kind == "parquet":
         from sftui.sources.formats.parquet import ParquetSource

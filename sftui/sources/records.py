@@ -164,7 +164,7 @@ def _place(error: json.JSONDecodeError) -> str:
         for part in (error.doc[max(0, error.pos - PLACE) : error.pos], error.doc[error.pos : error.pos + 2 * PLACE])
     )
     if not after.strip():
-        return f"where the record ends after `{before}`"
+        return f"at the end of the record, after `{before}`"
     return f"before `{after}`" + (f", after `{before}`" if before.strip() else "")
 
 

@@ -217,5 +217,5 @@ def _as_source_error(url: str) -> Iterator[None]:
     except Exception as error:
         reason = " ".join(str(error).split())[:_REASON].rstrip(".") or type(error).__name__
         denied = isinstance(error, PermissionError) or "credential" in f"{type(error).__name__} {reason}".lower()
-        fix = f"give the credentials that {PACKAGES.get(scheme, 'fsspec')} reads" if denied else ""
+        fix = f"set the credentials that {PACKAGES.get(scheme, 'fsspec')} reads" if denied else ""
         raise SourceError("cannot be read", where=url, why=reason, fix=fix) from error

@@ -55,7 +55,7 @@ def _tensor(storage: Any, offset: Any, shape: Any, stride: Any, *_more: Any) -> 
     numbers = (offset, *shape, *stride)
     sound = isinstance(storage, Storage) and len(shape) == len(stride)
     if not sound or not all(type(number) is int and number >= 0 for number in numbers):
-        raise ValueError("a tensor in it is not described the way torch does")
+        raise ValueError("it describes a tensor in a way that torch does not")
     return Tensor(storage, offset, tuple(shape), tuple(stride))
 
 
@@ -79,7 +79,7 @@ class _Tensors(pickle.Unpickler):
             dtype, key = pid[1], pid[2]
             if isinstance(dtype, str) and isinstance(key, str):
                 return Storage(dtype, key)
-        raise ValueError("a storage in it is not described the way torch does")
+        raise ValueError("it describes a storage in a way that torch does not")
 
 
 def _refuse_far_places(pickled: bytes) -> None:
@@ -102,7 +102,7 @@ def tensors_of(stream: IO[bytes], most: int) -> dict[str, list[np.ndarray[Any, A
         names = {info.filename: info.file_size for info in packed.infolist()}
         (described,) = [name for name in names if name.endswith("/data.pkl")] or [""]
         if not described:
-            raise ValueError("it has no data.pkl, as torch.save writes")
+            raise ValueError("it has no data.pkl, which torch.save writes")
         folder = described.removesuffix("data.pkl")
         if names[described] > MOST_PICKLED or sum(names.values()) > most:
             raise ValueError(f"its tensors have {sum(names.values()):,} bytes: store .npy or .safetensors")
@@ -132,7 +132,7 @@ def _named(held: Any, values: Callable[[Tensor], np.ndarray[Any, Any]]) -> dict[
     if isinstance(held, (list, tuple)) and held and all(isinstance(one, Mapping) for one in held):
         shared = [name for name in held[0] if all(isinstance(one.get(name), Tensor) for one in held)]
         return {str(name): _rows([values(one[name]) for one in held]) for name in shared}
-    raise ValueError("it contains neither tensors by name nor a list of examples")
+    raise ValueError("it contains neither named tensors nor a list of examples")
 
 
 def _rows(examples: list[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
@@ -151,6 +151,6 @@ def _view(one: Tensor, data: bytes) -> np.ndarray[Any, Any]:
     if math.prod(one.shape) and last >= len(stored):
         raise ValueError("a tensor in it reaches past the end of its storage")
     if math.prod(one.shape) > len(stored):
-        raise ValueError("a tensor in it repeats its storage")
+        raise ValueError("a tensor in it repeats elements of its storage")
     strides = tuple(step * stored.itemsize for step in one.stride)
     return np.array(np.lib.stride_tricks.as_strided(stored[one.offset :], one.shape, strides, writeable=False))

@@ -22,7 +22,7 @@ class RangeResponse(aiohttp.ClientResponse):
             begin, most = _requested(self.request_info.headers.get("Range", ""))
             if begin and self.status == 200:
                 self.close()
-                raise SourceError("cannot be read", why="the server does not send parts of a file", fix=DOWNLOAD)
+                raise SourceError("cannot be read", why="the server does not send byte ranges of a file", fix=DOWNLOAD)
             pieces, size = [], 0
             async for piece in self.content.iter_chunked(_PIECE):
                 size += len(piece)

@@ -269,7 +269,7 @@ class _Bench:
                     grade = WARNING if role == "tool" and not (self.calls or self.tools) else ""
                     yield of("lost", f"the {role} message is missing from the text", grade=grade)
                 else:
-                    yield of("lost", "leaves out roles that it does not know", excerpt=role)
+                    yield of("lost", "leaves out roles it does not know", excerpt=role)
             yield from self._twice(shape, text, number, words)
             if any(word not in text for word in thoughts):
                 if number < last:
@@ -277,7 +277,7 @@ class _Bench:
                 elif self.reasons:
                     yield of("lost", "the reasoning is missing from the text")
                 else:
-                    yield of("lost", "does not support reasoning: drops it", grade=FACT)
+                    yield of("lost", "does not support reasoning and drops it", grade=FACT)
             yield from self._twice(shape, text, number, thoughts)
             yield from self._called(shape, text, number, message)
             content = message.get("content")
@@ -289,7 +289,7 @@ class _Bench:
                         excerpt=_around(text, text.find(birds(content)[0])),
                     )
                 if shape.name == "edges" and content not in text and content.strip() in text:
-                    yield of("trims", f"trims white space of {role} messages", grade=FACT)
+                    yield of("trims", f"trims whitespace around {role} messages", grade=FACT)
         names = [word for tool in shape.tools or () for word in birds(tool)]
         if any(word not in text for word in names) or (
             names and shape.name.startswith("tools") and "osprey" not in text
@@ -297,7 +297,7 @@ class _Bench:
             if self.tools:
                 yield self._of(shape, "lost", "the tools are missing from the text")
             else:
-                yield self._of(shape, "tools", "does not support tools: leaves them out", grade=WARNING)
+                yield self._of(shape, "tools", "does not support tools and leaves them out", grade=WARNING)
         if shape.kwargs.get("documents") and "whimbrel" not in text:
             yield self._of(shape, "documents", "leaves out documents", grade=FACT)
 
@@ -320,7 +320,7 @@ class _Bench:
                     yield self._of(shape, "lost", "a tool call is missing from the text", number)
                 else:
                     yield self._of(
-                        shape, "tools", "does not support tool calls: leaves them out", number, grade=WARNING
+                        shape, "tools", "does not support tool calls and leaves them out", number, grade=WARNING
                     )
                 return
             if any(text.count(word) > _count(shape, word) for word in arguments):
@@ -342,7 +342,7 @@ class _Bench:
                 at = common_prefix(prompt, whole)
                 if shape.messages[number - 1]["role"] == "system" or shape.messages[0]["role"] == "assistant":
                     continue
-                said = "the prompt is not the beginning of the text with the answer"
+                said = "the text with the answer does not begin with the prompt"
                 yield self._of(shape, "prefix", said, number, f"{_around(prompt, at)} ≠ {_around(whole, at)}")
                 return
             if shape.name == "plain" and prompt == self.draw(shape.name, number, False):
@@ -407,14 +407,14 @@ class _Bench:
         shape = self.by_name["plain"]
         if self.in_parts:
             yield self._of(
-                shape, "parts", "accepts content only as a list of parts: strings are passed as such", grade=FACT
+                shape, "parts", "accepts content only as a list of parts: strings are passed as one", grade=FACT
             )
         prompt = self.draw("plain", 1, False)
         if prompt is not None and "Where" in prompt:
             before = re.sub(_CONTROL, " ", prompt[: prompt.find("Where")])
             own = re.findall(r"[^\W\d_]{3,}", before)
             if len(own) >= 4:
-                said = "writes its own system text"
+                said = "writes a system prompt of its own"
                 yield self._of(shape, "system", said, excerpt=" ".join(before.split())[:80], grade=FACT)
         if self.date:
             yield self._of(shape, "date", "may write today's date", grade=FACT)
@@ -424,7 +424,7 @@ class _Bench:
         early, all_of_it = self.draw("two-turns", 2, False), self.draw("two-turns", 4, False)
         if early is not None and all_of_it is not None and not all_of_it.startswith(early.rstrip()):
             at = common_prefix(early, all_of_it)
-            said = "an answer is written differently once a turn follows"
+            said = "an answer is written differently once another turn follows"
             yield self._of(turns, "rewrites", said, 1, f"{_around(early, at)} ≠ {_around(all_of_it, at)}", FACT)
         if ids is not None:
             yield from self._injected(ids, special)

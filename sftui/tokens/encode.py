@@ -51,7 +51,7 @@ def tokenize(
         )
     else:
         if options.mode == "per_part":
-            notes.append("this row has no parts to encode separately: it was tokenized as a whole")
+            notes.append("this row has no parts to encode separately, so it was tokenized as a whole")
         text = _ended(rendered.text, tokenizer, options, ending)
         if places:
             columns = _place(tokenizer.encode(text, options.add_special_tokens), rendered, tokenizer, len(text))

@@ -133,7 +133,7 @@ class Loader:
         state = "random" if facts.random and state != "provisional" else state
         templates = () if facts.chat_templates else families_for(facts.name, facts, tokenizer.token_id)
         message = {
-            "provisional": "read from its files; sftui is still verifying that AutoTokenizer gives the same",
+            "provisional": "read from its files; sftui is still verifying that AutoTokenizer matches",
             "proven": "same as AutoTokenizer",
             "random": f"{facts.random}: it splits text differently each time",
             "corrected": "corrected: AutoTokenizer loads it differently",

@@ -249,7 +249,7 @@ class Worker:
             session = self._read(old.options, old.requested, old.repairs)
         except SftuiError as error:
             words = f"the data cannot be reopened: {error}"
-            self._indexer.refused(Problem(words, fix="the data that was open stays open"))
+            self._indexer.refused(Problem(words, fix="the data opened before stays open"))
             return False
         unanswered = self._end_jobs()
         if isinstance(old, UntokenizedData):

@@ -87,7 +87,7 @@ def test_a_worker_that_is_killed_costs_no_row(ray: Cluster, tmp_path: Path) -> N
 def test_a_piece_that_ends_every_worker_is_named(ray: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool, "MOST_TRIES", 2)
     checking = RayChecking(data.opened(data.write(tmp_path / "t.jsonl", 600)), Filter())
-    with pytest.raises(SftuiError, match=r"^t.jsonl rows [\d,]+ to [\d,]+ failed: sftui tried it 2 times") as told:
+    with pytest.raises(SftuiError, match=r"^t.jsonl rows [\d,]+ to [\d,]+ failed: sftui tried 2 times") as told:
         for _ in checking.steps():
             for one in workers(begun=True):
                 with contextlib.suppress(psutil.NoSuchProcess):

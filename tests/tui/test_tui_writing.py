@@ -101,7 +101,7 @@ async def test_no_input_is_written_over(folder: Path, link: str) -> None:
 async def test_a_file_does_not_become_data_nor_a_folder_a_file(folder: Path) -> None:
     async with running((80, 24), options=opened((".",))) as driven:
         assert (
-            "read as data the next time" in await named(driven, ("w", "w"), "row.json")
+            "read as data next time" in await named(driven, ("w", "w"), "row.json")
             and not (folder / "row.json").exists()
         )
         assert "folder or a device" in await named(driven, ("w", "w"), "tok!")

@@ -334,7 +334,7 @@ def test_renders_that_ran_out_of_memory_keep_none_of_it_and_are_given_up(little_
             except TemplateError as error:
                 kept.append(error)
         assert len(kept) == 12 and "needs more than 8 MB" in str(kept[0])
-        assert "sftui stops trying" in str(kept[-1])
+        assert "sftui is giving up" in str(kept[-1])
         assert (bound.resident(os.getpid()) or 0) - held < 24 << 20
 
     assert ended(work) == (0, None)

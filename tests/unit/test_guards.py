@@ -323,7 +323,7 @@ def test_a_gap_between_records_is_not_kept_beyond_the_bound(lower: Lower, tmp_pa
     lower("sftui.sources.json_array.BLOCK", 512)
     assert "64 KiB" not in damage()
     lower("sftui.sources.json_array.GAP_LIMIT", 64)
-    assert "more than 64 KiB that is not a record" in damage()
+    assert "more than 64 KiB that are not a record" in damage()
 
 
 @pytest.mark.parametrize(("name", "by"), [("LOADING", 3_000), ("ANSWERING", 1_200)])

@@ -118,7 +118,7 @@ def test_the_command_line_takes_a_text_as_it_is_and_says_what_it_took(tmp_path: 
         assert recipe.mask.response_marker == marker
         assert notes == (r'mask.response_marker is "<|im_start|>assistant\n"',)
     recipe, notes = taken(r"mask.response_marker=a\n")
-    assert recipe.mask.response_marker == r"a\n" and "outside quotes a backslash is literal" in notes[0]
+    assert recipe.mask.response_marker == r"a\n" and "a backslash outside quotes is literal" in notes[0]
     recipe, notes = taken("mask.rule = all", "length.max= 12 ", "own.standardize=\ttrue")
     assert (recipe.mask.rule, recipe.length.max, recipe.own.standardize) == ("all", 12, True)
     recipe, notes = taken("render.kwargs.name= a ", 'render.kwargs.more=" b\\n"', "render.kwargs.on=true")

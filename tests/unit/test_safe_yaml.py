@@ -39,7 +39,7 @@ MANY = {
 }
 """Each a little beyond a bound that is lowered."""
 NO_VALUE = {
-    "an empty float": ('x: !!float ""', "does not fit its tag"),
+    "an empty float": ('x: !!float ""', "does not match its YAML tag"),
     "a mapping as key": ("? {a: 1}\n: c", "unhashable"),
     "a number of 5,000 digits": ("x: " + "1" * 5000, "4300 digits"),
     "a month 13": ("x: 2024-13-45", "month"),

@@ -116,29 +116,29 @@ def test_only_what_the_expression_names_is_made() -> None:
         ("score > 1; row", "it is not an expression at character 10"),
         ("score = 1", "it is not an expression"),
         ("\0", "it is not an expression"),
-        ("messages.clear()", "called by its name"),
+        ("messages.clear()", "called by name"),
         ("score.real > 1", "may not contain a `.` after a value"),
-        ('"{0.__class__}".format(row)', "called by its name"),
+        ('"{0.__class__}".format(row)', "called by name"),
         ("9**9 > 1", "may not contain `**`"),
         ("1 << 9 > 1", "may not contain `lshift`"),
         ("text[1:] == text", "may not contain a slice"),
-        ("(lambda: 1)()", "called by its name"),
-        ("[x for x in texts for y in texts]", "none inside another"),
-        ("any(any(x == y for y in texts) for x in texts)", "none inside another"),
+        ("(lambda: 1)()", "called by name"),
+        ("[x for x in texts for y in texts]", "no loop inside another"),
+        ("any(any(x == y for y in texts) for x in texts)", "no loop inside another"),
         ("any(text in x for x in texts)", "inside the loop it may only use `x`, not `text`"),
-        ("any(finding() for x in texts)", "`finding()` belongs outside the loop"),
+        ("any(finding() for x in texts)", "`finding()` must be outside the loop"),
         ("{x: 1 for x in texts}", "may not contain `dictcomp`"),
         ('f"{row}" == text', "may not contain an f-string"),
         ("(x := 3) > 1", "may not contain `:=`"),
         ("eval('1')", "there is no function `eval`"),
         ("leng(messages)", "did you mean `len`?"),
         ("len(messages, 3)", "`len` takes 1 values"),
-        ("max(texts, key=len)", "called by its name"),
+        ("max(texts, key=len)", "called by name"),
         ("max(*texts)", "may not contain a `*` before a value"),
         ("finding(source)", "`finding` takes a code in quotes"),
         ('finding("EOS999")', "there is no code `EOS999`"),
-        ('b"a" == text', "its values are texts and numbers"),
-        ("1j == score", "its values are texts and numbers"),
+        ('b"a" == text', "its values are strings and numbers"),
+        ("1j == score", "its values are strings and numbers"),
     ],
 )
 def test_what_is_refused_in_one_sentence(text: str, why: str) -> None:
@@ -217,7 +217,7 @@ def test_a_name_that_no_row_has_is_refused_with_the_nearest() -> None:
     Filter("score > 1").refuse_unknown(CHAT)
     with pytest.raises(RecipeError, match="there is no `mesages`; did you mean `messages`"):
         Filter("len(mesages) > 1").refuse_unknown(CHAT)
-    with pytest.raises(RecipeError, match=r"the data has `messages`.*besides them there are `row`"):
+    with pytest.raises(RecipeError, match=r"the data has `messages`.*there are also `row`"):
         Filter("zzz > 1").refuse_unknown(CHAT)
 
 

@@ -110,7 +110,7 @@ class ArraysSource(CountedSource):
         counts = {name: one.shape[0] for name, one in self._columns.items() if len(one.shape) > 1}
         if len(set(counts.values())) > 1:
             listed = ", ".join(f"{name} {count:,}" for name, count in counts.items())
-            raise SourceError("has arrays that do not fit together", where=self.title, why=f"they have {listed} rows")
+            raise SourceError("has arrays of different lengths", where=self.title, why=f"they have {listed} rows")
         self._count = 1 if self._whole else next(iter(counts.values()))
 
     def columns(self) -> tuple[str, ...]:
@@ -213,7 +213,7 @@ def _refuse_other(name: str, kind: np.dtype[Any]) -> None:
     if kind.hasobject:
         raise HoldsObjects
     if kind.kind not in "iufb" or kind.itemsize > 8:
-        raise OtherType(f"{name} has the type {kind}, which is not plain numbers")
+        raise OtherType(f"{name} has the type {kind}, which is not a plain number type")
 
 
 def _named(name: str, array: Array) -> str:
@@ -236,7 +236,7 @@ def _safetensors(file: ByteFile) -> dict[str, Array]:
         start, stop = entry["data_offsets"]
         dtype = kind if kind == BF16 else {**NAMES, **FLOATS}.get(kind)
         if dtype is None:
-            raise OtherType(f"{name} has the type {kind}, which is not plain numbers")
+            raise OtherType(f"{name} has the type {kind}, which is not a plain number type")
         if not all(type(one) is int and one >= 0 for one in (*shape, start, stop)):
             raise ValueError(f"the offsets of {name} are not whole numbers")
         found[name] = _in_file(file, begin + start, dtype, shape)

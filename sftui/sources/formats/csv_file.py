@@ -171,7 +171,7 @@ class CsvSource(Source):
             try:
                 self._read_chunk()
             except (*UNFIT, OSError) as error:
-                self._failed = f"the next one is not readable {self.named} ({' '.join(str(error).split())})"
+                self._failed = f"the next row is not readable {self.named} ({' '.join(str(error).split())})"
                 self._done = True
 
     def _read_chunk(self) -> None:

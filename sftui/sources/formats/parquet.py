@@ -112,7 +112,7 @@ class ParquetSource(CountedSource):
         except (OSError, ValueError, StopIteration) as error:  # ArrowInvalid is a ValueError
             self._group = -1  # a reader that failed cannot go on
             reason = self._dead.setdefault(group, " ".join(str(error).split()))
-            problem = f"{where} cannot be decoded: the file is damaged there ({reason}); {COPY_AGAIN}"
+            problem = f"{where} cannot be decoded: the file is damaged at that point ({reason}); {COPY_AGAIN}"
             return Row(index, None, "", where, 0, problem)
         return self._decoder.row(batch, at, index, where)
 

@@ -72,9 +72,7 @@ class SavedSource(BatchSource):
                 self._files += [(path, os.stat(path))] * len(found)
                 if not whole and not _ends(path):
                     rows = sum(batch.num_rows for batch in found)
-                    damage.append(
-                        Damage(f"{title}/{path.name}", rows, "it ends before the end mark of an Arrow stream")
-                    )
+                    damage.append(Damage(f"{title}/{path.name}", rows, "it ends before the Arrow end-of-stream marker"))
         except (OSError, ValueError, KeyError, TypeError) as error:
             why = str(error) if path.name in str(error) else f"{path.name}: {error}"
             what = "is not a readable Arrow file" if names else "is not a readable save_to_disk folder"

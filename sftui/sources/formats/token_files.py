@@ -74,7 +74,7 @@ class TokenFileSource(CountedSource):
         begin, count = self.place(index)
         size = count * bytes_of(self.dtype)
         if count < 0 or begin < 0 or begin + size > self._sizes[0]:
-            problem = f"{where} is not in {self.title}: its index points past the end; write both again"
+            problem = f"{where} is not in {self.title}: its index points past the end; write both files again"
             return Row(index, None, "", where, 0, problem)
         if size > self._row_limit:
             return oversized(b"", size, self._row_limit, index, where)
@@ -113,12 +113,12 @@ class MegatronSource(TokenFileSource):
     def look(self) -> tuple[str, int]:
         head = self.index.pread(0, HEAD)
         if not head.startswith(MEGATRON) or len(head) < HEAD:
-            raise self._misfit("the .idx file does not begin as Megatron's do")
+            raise self._misfit("the .idx file does not begin with Megatron's header")
         version, code = int.from_bytes(head[9:17], "little"), head[17]
         if version != 1:
             raise self._misfit(f"the .idx file has version {version}; only version 1 is supported")
         if code not in TYPES:
-            raise self._misfit(f"its tokens have the type {code}, which is not a whole number type")
+            raise self._misfit(f"its tokens have the type {code}, which is not an integer type")
         count = int.from_bytes(head[18:26], "little")
         if HEAD + 12 * count > self.index.size():
             raise self._misfit(f"the .idx file ends before the offsets of its {count:,} sequences")

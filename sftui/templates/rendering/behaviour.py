@@ -82,7 +82,7 @@ def not_read(version: str) -> str | None:
     """A sentence where a version lies outside those that were read, else None."""
     wanted = release(version)
     if wanted and wanted[:2] > release(LATEST)[:2]:
-        return f"chat templates are rendered as under transformers {LATEST}: {version} is newer than sftui knows"
+        return f"chat templates are rendered as under transformers {LATEST}: {version} is newer than any sftui knows"
     if wanted and wanted < release(OLDEST):
-        return f"chat templates are rendered as under transformers {OLDEST}: {version} is older than sftui knows"
+        return f"chat templates are rendered as under transformers {OLDEST}: {version} is older than any sftui knows"
     return None

@@ -46,7 +46,7 @@ def render(
         raise TemplateError("a row of token ids cannot be rendered", why="it contains no text")
     if template is None:
         raise TemplateError(
-            "the conversation needs a chat template but there is none",
+            "the conversation needs a chat template, but there is none",
             fix="choose one with --template NAME or --template FILE",
         )
     messages: list[Mapping[str, Any]] = [message.data for message in conversation.messages]

@@ -125,7 +125,7 @@ def _locate(
             if any(r.start < end and start < r.end for r in kept):
                 if not old:
                     unproven.add(index)
-                    notes.append(f"{name}: its text could not be distinguished from its neighbours'")
+                    notes.append(f"{name}: its text could not be distinguished from its neighbours' text")
                 continue
             regions = [*kept, Region(start, end, index)]
             taken = sorted((region.start, region.end) for region in regions)
@@ -148,7 +148,7 @@ def _locate(
                 regions.append(Region(*guess, index))
                 insort(taken, guess)
                 located.add(index)
-                notes.append(f"{name}: located by its text alone, not proven")
+                notes.append(f"{name}: located only by its text, not proven")
             else:
                 notes.append(f"{name}: the position of its text could not be proven")
     regions.sort(key=lambda r: (r.start, r.end, r.message))

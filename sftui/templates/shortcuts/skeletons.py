@@ -812,7 +812,7 @@ def _planned(
 
     anything = not edges and not sure.trims and registers.alike and _apart(parts, registers)
     if not edges and sighting.edges and not anything:
-        raise Lost("white space at the ends of texts")
+        raise Lost("leading and trailing whitespace")
     special = special_pattern(request.literals)
     return _Plan(
         tuple((*place(span.start), *place(span.end), span.message, span.part) for span in found.spans),

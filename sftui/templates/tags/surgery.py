@@ -192,7 +192,7 @@ class _SurgeryBench:
                     " which"
                 )
             conditions = self._harmless(tree, learn, set(sets.values()), conflicts, len(evidence))
-        raise surgery_plan.UndecidedAnswer("the place where it writes answers could not be determined")
+        raise surgery_plan.UndecidedAnswer("sftui could not determine where it writes answers")
 
     def _harmless(
         self, tree: Tree, learn: Sequence[Conversation], sets: set[int], every: dict[int, list[str]], wanted: int

@@ -130,8 +130,8 @@ def _unequal(folder: Path) -> str | None:
 
 def _differ_note(differ: int, texts: int) -> str:
     return (
-        f"the serialised backend differs from AutoTokenizer on {differ} of {texts} texts of the rows, although"
-        " on no probe string, so AutoTokenizer itself encodes: it starts more slowly and needs more memory"
+        f"the serialised backend differs from AutoTokenizer on {differ} of {texts} texts of the rows, though on no"
+        " probe string, so AutoTokenizer itself does the encoding, which starts more slowly and needs more memory"
     )
 
 

@@ -14,7 +14,7 @@ class Encoder(Protocol):
     def encode(self, texts: Sequence[str], special: bool) -> list[list[Any]]: ...
 
 
-DRAWN = ": the same text gets other ids each time, so nothing can be verified, and"
+DRAWN = ": the same text gets different ids each time, so nothing can be verified, and"
 """What follows from a cause by which ids are drawn."""
 Wanted = tuple[list[list[Any]], list[list[Any]]]
 """The rows of `wanted` for the probes, without and with special tokens."""

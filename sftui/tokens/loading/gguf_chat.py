@@ -157,7 +157,7 @@ class _Head(GgufHead):
             raise ValueError(f"its metadata holds a value of the unknown type {inner}")
         self._passed += count
         if self._passed > MOST_TEXTS or count * 8 > len(self.data):
-            raise ValueError(f"its metadata claims {count:,} texts in one array")
+            raise ValueError(f"its metadata claims {count:,} strings in one array")
         tokens = key == "tokenizer.ggml.tokens"
         if tokens and count > MOST_TOKENS:
             raise ValueError(f"it claims a vocabulary of {count:,} tokens")

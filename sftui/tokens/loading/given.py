@@ -61,7 +61,7 @@ class LocalTokenizer:
         if not facts.is_fast:
             return self._encoding_itself(facts)
         if facts.random:
-            return self._encoding_itself(facts, f"{facts.random}{DRAWN} it encodes itself")
+            return self._encoding_itself(facts, f"{facts.random}{DRAWN} the tokenizer itself does the encoding")
         if differ := backend_differences(reported, answers, probes):
             return self._encoding_itself(facts, _differing(differ, f"{len(probes)} probe strings"))
         return TokenizerState(replace(facts, probes=len(probes)), reported["backend"], None).load()
@@ -155,7 +155,7 @@ def _quiet() -> Iterator[None]:
 
 
 def _differing(differ: int, of: str) -> str:
-    return f"its serialised backend differs from it on {differ} of {of}, so it encodes itself"
+    return f"its serialised backend differs from it on {differ} of {of}, so the tokenizer itself does the encoding"
 
 
 def _no_tokenizer(value: Any) -> tuple[str, str]:
@@ -167,4 +167,4 @@ def _no_tokenizer(value: Any) -> tuple[str, str]:
         return f"{kind} has no special tokens and no chat template", (
             "give transformers.PreTrainedTokenizerFast(tokenizer_object=…)"
         )
-    return f"{kind} is not a tokenizer", "give its name, a folder, or a tokenizer of transformers"
+    return f"{kind} is not a tokenizer", "give its name, a folder, or a transformers tokenizer"

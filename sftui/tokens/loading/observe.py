@@ -24,8 +24,7 @@ def observations(
     if place.kind == "file":
         notes.append(
             "there is only a tokenizer.json: the roles of its special tokens (BOS, EOS, pad) and its chat template are"
-            " not known, and AutoTokenizer may choose another class once there is a"
-            " tokenizer_config.json"
+            " not known, and AutoTokenizer may choose a different class once there is a tokenizer_config.json"
         )
     if place.kind == "gguf" and (util.find_spec("torch") is None or util.find_spec("gguf") is None):
         notes.append(
@@ -64,7 +63,7 @@ def observations(
         )
     if not facts.is_fast:
         notes.append(
-            f"{facts.class_name} is a slow tokenizer: it gives no offsets, so return_assistant_tokens_mask and "
+            f"{facts.class_name} is a slow tokenizer: it returns no offsets, so return_assistant_tokens_mask and "
             "char_to_token fail; spans are shown only where the pieces spell the text"
         )
     if place.commit:
@@ -88,13 +87,13 @@ def _saved_settings(
     notes = []
     if raw.truncation is not None:
         notes.append(
-            f"tokenizer.json was saved with truncation to {raw.truncation['max_length']}: AutoTokenizer ignores it, raw"
-            " tokenizers does not"
+            f"tokenizer.json was saved with truncation to {raw.truncation['max_length']}: AutoTokenizer ignores that,"
+            " the tokenizers library does not"
         )
     if raw.padding is not None:
         notes.append(
             f"tokenizer.json was saved with padding to {raw.padding['length'] or 'the longest'}: AutoTokenizer ignores"
-            " it, raw tokenizers does not"
+            " that, the tokenizers library does not"
         )
     new = [(i, content) for i, content, *_ in reported["added"] if raw.token_to_id(content) is None]
     if new:
@@ -110,7 +109,8 @@ def _saved_settings(
             " from the file alone"
         )
         if place.folder is not None and not (place.folder / "config.json").is_file():
-            note += "; there is no config.json here, and AutoTokenizer may choose another class with the model's own"
+            note += "; there is no config.json here, and with the model's own AutoTokenizer may choose a different"
+            " class"
         notes.append(note)
     return notes
 
@@ -136,7 +136,7 @@ def _names(reported: Mapping[str, Any], ids: tuple[int, ...]) -> str:
 def _swallowing(reported: Mapping[str, Any]) -> list[str]:
     """Added tokens with lstrip/rstrip take white space of the content into themselves."""
     found = [content for _, content, _, left, right in reported["added"] if left or right]
-    return [f"these tokens absorb the white space next to them: {_some(found)}"] if found else []
+    return [f"these tokens absorb the whitespace next to them: {_some(found)}"] if found else []
 
 
 def _some(names: Sequence[str]) -> str:

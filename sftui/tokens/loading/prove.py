@@ -139,7 +139,9 @@ def make_proof(place: Location, root: Path, environment: Environment | None = No
     if why:
         backend = None
         facts = replace(facts, engine="transformers")
-        facts = facts.noting(f"{why} AutoTokenizer itself encodes: it starts more slowly and needs more memory")
+        facts = facts.noting(
+            f"{why} AutoTokenizer itself does the encoding, which starts more slowly and needs more memory"
+        )
     facts = replace(facts, probes=len(probes) if backend is not None else 0)
     measured = redone is not None and not facts.random  # what is drawn twice differs by itself
     elsewhere = {four.version(): count_differences(answers, redone, probes, places=False)} if measured else {}
@@ -209,13 +211,14 @@ def _against_ours(place: Location, environment: Environment, answers: Any, probe
         ours.load()
         differ = count_other_ids(answers, wanted(ours, probes))
     except TokenizerError as error:
-        return (f"transformers {running}, which runs sftui, does not load it: {error.why or error.what}",)
+        return (f"transformers {running}, the version sftui runs with, does not load it: {error.why or error.what}",)
     finally:
         ours.close()
     if not differ:
         return ()
     return (
-        f"the ids are those of transformers {theirs}: {running}, which runs sftui, gives other ids for {differ} of"
+        f"the ids are those of transformers {theirs}: {running}, the version sftui runs with, gives different ids for"
+        f" {differ} of"
         f" {len(probes)} probe strings",
     )
 

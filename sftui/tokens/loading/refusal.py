@@ -61,7 +61,7 @@ def no_vocabulary(place: Location, size: int) -> TokenizerError:
     """AutoTokenizer makes an empty tokenizer where the vocabulary files are missing; that is refused."""
     return _refused(
         place,
-        f"it contains no vocabulary: AutoTokenizer makes an empty tokenizer of {size} tokens from it",
+        f"it contains no vocabulary: AutoTokenizer builds an empty tokenizer with {size} tokens from it",
         "add tokenizer.json or tokenizer.model",
     )
 
@@ -71,8 +71,8 @@ def _from_hub(chain: Sequence[Fault], place: Location) -> Reason:
     page = f"https://huggingface.co/{place.argument}"
     if _any(chain, "GatedRepoError"):
         if status == 403:
-            return "the repository is gated and your account has no access to it yet", f"ask for access at {page}"
-        return "the repository is gated", f"ask for access at {page}, then {LOGIN}"
+            return "the repository is gated and your account has no access to it yet", f"request access at {page}"
+        return "the repository is gated", f"request access at {page}, then {LOGIN}"
     if _any(chain, "RevisionNotFoundError"):
         return f"the repository has no revision {place.revision or 'main'!r}", f"see {page}/refs"
     if _any(chain, "RepositoryNotFoundError"):

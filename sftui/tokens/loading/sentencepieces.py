@@ -72,7 +72,7 @@ class SentencePieceEngine(AskedEngine):
 class _SentencePieceProcess(TokenizerProcess):
     """The process that has loaded the file."""
 
-    endless = "check the file: a normal one does not take this long"
+    endless = "check the file: a normal file does not take this long"
     script = Path(__file__).with_name("ask_sentencepiece.py")
 
     def __init__(self, path: Path) -> None:
@@ -107,7 +107,7 @@ def _check(path: Path) -> None:
             "the SentencePiece model is not read", where=str(path), why=f"it is larger than {LARGEST >> 20} MB"
         )
     if find_spec(PACKAGE) is None:
-        why = f"the package that gives its ids is not installed: {PACKAGE}"
+        why = f"the package that computes its ids is not installed: {PACKAGE}"
         raise unread(why=why, fix=f"pip install {PACKAGE}")
 
 

@@ -111,8 +111,9 @@ class Bulk:
         """`who` gave other ids, or offsets, for a text; to be reported to `where`."""
         self.engine, self.fast = PLAIN, None
         self.mismatch = (
-            f"{who} gives other {what} than tokenizers for a text that begins with {text[:40]!r}: sftui encoded its row"
-            f" and all later ones with tokenizers; please report the text to {where}"
+            f"{who} gives different {what} from tokenizers for text that begins with {text[:40]!r}: sftui encoded its"
+            " row"
+            f" and all later ones with tokenizers; please report that text to {where}"
         )
 
 

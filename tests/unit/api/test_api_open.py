@@ -25,7 +25,7 @@ GIVEN: dict[str, Any] = {"tokenizer": "builtin:chatml"}
     [
         (None, {}, "no data was given"),
         ("nowhere.jsonl", GIVEN, "nowhere.jsonl"),
-        (ROWS[0], GIVEN, "one dict is one row; put it into a list"),
+        (ROWS[0], GIVEN, "a single dict is one row; put it into a list"),
         (17, GIVEN, "int is not data that sftui can open"),
         ([], GIVEN, "the list: has no rows"),
         (ROWS, {}, "no tokenizer was given"),

@@ -65,7 +65,7 @@ def test_a_run_is_written_for_its_owner_alone(sftui: Sftui, tmp_path: Path) -> N
     )
     assert said[-1] == "sftui: written to b.parquet, which only you can read"
     assert "sftui: the run was stopped before its first optimizer step; no optimizer took a step" in said
-    assert "sftui: the tokenizer of the run is not known: give it with -t" in said
+    assert "sftui: the run's tokenizer is not known: name it with -t" in said
 
 
 def test_what_the_run_prints_is_on_stderr(sftui: Sftui, tmp_path: Path) -> None:

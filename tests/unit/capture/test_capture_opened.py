@@ -151,7 +151,7 @@ def test_what_is_not_known_is_said(tmp_path: Path) -> None:
         "1 batch captured from a loop without a trainer's class (no versions known): ids of 2 × 30",
         "they come from the data loader; what the training step does with them is unknown",
         "no labels were seen in the model, a loss or the data loader: what is trained is unknown",
-        "the tokenizer of the run is not known: give it with -t",
+        "the run's tokenizer is not known: name it with -t",
     )
 
 

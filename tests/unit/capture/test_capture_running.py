@@ -626,7 +626,7 @@ open(sys.argv[1], "a").write(f"{{customized}} {{sitecustomize.__file__}} {{{str(
 @pytest.mark.parametrize(
     "code, python, why",
     [
-        ("optimizer.step()", (), "the first optimizer step was reached, and no module had been called"),
+        ("optimizer.step()", (), "the first optimizer step was reached, and no module had yet been called"),
         ("sys.exit(3)", (), "no training step was reached, and the command ended with code 3"),
         (STEPS, (sys.executable, "-I", "-c", "pass"), "no Python with the recorder was started"),
         (STEPS, (sys.executable, "-c", "pass"), "torch was not imported, and the command ended with code 0"),
@@ -677,7 +677,8 @@ os._exit(0)
 """
     )
     assert (outcome.nothing(), outcome.remedy()) == (
-        "no training step was reached, and the command ended with code 0 while it still ran in the background",
+        "no training step was reached, and the command ended with code 0 while the run was still going in the"
+        " background",
         "run it in the foreground",
     )
 
@@ -697,7 +698,7 @@ loader = DataLoader(ROWS, 2, collate_two)
 def test_without_a_model_and_without_a_loader(capture: Capture) -> None:
     outcome, found, _ = capture("model(torch.Tensor([[1, 2]])).backward()\noptimizer.step()", no_model=True)
     assert not found.rows
-    assert outcome.nothing(no_model=True).endswith("reached, and no torch data loader had given integer ids")
+    assert outcome.nothing(no_model=True).endswith("reached, and no torch data loader had yet returned integer ids")
     assert outcome.remedy(no_model=True) == ""
 
 

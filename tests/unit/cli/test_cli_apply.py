@@ -59,7 +59,7 @@ def test_edits_of_the_inspector_are_read_and_no_mark_drops_a_row(sftui: Run, row
 def test_a_row_is_shown_as_repaired_also_where_earlier_rows_decide(sftui: Run, rows: str) -> None:
     done = sftui("show", rows, "-t", "builtin:chatml", "--row", 2, "--apply", "deduplicate,trim")
     assert "the same conversation as row 0" in done.out
-    assert "the rows are read with deduplicate,trim; the file stays as it is" in done.err
+    assert "the rows are read with deduplicate,trim; the file stays unchanged" in done.err
 
 
 def test_check_counts_what_the_repaired_rows_have(sftui: Run, rows: str) -> None:

@@ -120,7 +120,7 @@ def test_rows_before_those_that_are_given_up_are_not_lost(tmp_path: Path, comman
     assert "what hf-trainer" in done.stderr and "row 1: " in done.stderr and "stops the whole run" not in done.stderr
     made = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [one["row"] for one in made if one.get("input_ids")] == [0, 2, 4]
-    assert ["sftui stops trying" in one.get("error", "") for one in made] == [False] * 8 + [True] * 2
+    assert ["sftui is giving up" in one.get("error", "") for one in made] == [False] * 8 + [True] * 2
     assert not list(tmp_path.glob(".*part"))
 
 

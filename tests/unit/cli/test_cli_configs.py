@@ -62,7 +62,7 @@ def test_no_key_is_ignored_in_silence(sftui: Callable[..., Any], work: Path) -> 
     assert "key not known to sftui: flibber (sftui supports Axolotl up to 0.21.0)" in done.err
     named = sftui("encode", "axolotl.yml", "--trainer", "axolotl@0.19", "-o", "-").err
     assert "not a key of this trainer version: flibber (Axolotl 0.19.0 ignores it)" in named
-    assert "keys are not about data: an export carries or lists them" in done.err
+    assert "keys are not about data: exports copy or list them" in done.err
 
 
 def test_several_datasets_are_listed_and_chosen(sftui: Callable[..., Any], work: Path) -> None:

@@ -65,7 +65,7 @@ def test_what_a_trainer_cannot_read_becomes_messages_and_its_config(sftui: Sftui
         "messages": [{"role": "user", "content": "Add 1.\n1, 2"}, {"role": "assistant", "content": "4"}],
     }
     assert "6 of 6 rows written to new.jsonl, 6 of them changed, 0 dropped" in done.err
-    assert "to-messages" in done.err and "6 first rows that the trainer did not read can be prepared now" in done.err
+    assert "to-messages" in done.err and "6 first rows that the trainer could not read can now be prepared" in done.err
     assert sorted(Path("new-config").iterdir()) == [Path("new-config/recipe.yaml"), Path("new-config/trl_sft.yaml")]
     assert [line["changes"][0]["repair"] for line in rows_of("new.log.jsonl")] == ["to-messages"] * 6
     assert opening(done) == ["new-config/trl_sft.yaml", "-t", "tok", "--trainer", "trl@1.16"]
@@ -241,7 +241,7 @@ def test_counting_writes_nothing(sftui: Sftui, here: Path) -> None:
         (
             [{**row, "image": "a.png"} for row in PAIRS],
             ("--trainer", "trl", "-o", "new.jsonl"),
-            "TRL would not read the messages either: the dataset has images",
+            "TRL could not read the messages either: the dataset has images",
         ),
     ],
 )
@@ -315,7 +315,7 @@ def test_a_conversion_that_changes_nothing_and_helps_nothing_is_none(here: Path,
     )
     done = sftui("convert", data, *TOK, "-o", "out.jsonl")
     assert done.code == 2 and not Path("out.jsonl").exists()
-    assert "none of the first ones can be rendered" in done.err and "tool_use" in done.err
+    assert "none of the first rows can be rendered" in done.err and "tool_use" in done.err
     done = sftui("convert", data, *TOK, "--for", "trl", "-o", "out.jsonl")
     assert done.code == 2 and not Path("out.jsonl").exists()
     done = sftui("repair", data, *TOK, "--apply", "join-parts", "-o", "out.jsonl")

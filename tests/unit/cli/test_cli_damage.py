@@ -134,4 +134,4 @@ def test_how_rows_are_read_is_told_once(sftui: Callable[..., Any], tmp_path: Pat
     command, *rest = (word.replace("OUT", str(tmp_path / "out")) for word in words)
     done = sftui(command, path, *TOK, *rest)
     assert done.err.count("roles are mapped: human → user") == 1
-    assert done.err.count("`images`: sftui does not know how many tokens a model makes of it") == 1
+    assert done.err.count("`images`: sftui does not know how many tokens a model uses for it") == 1

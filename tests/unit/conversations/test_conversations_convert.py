@@ -242,7 +242,7 @@ def test_text_and_segments() -> None:
         (
             {"messages": "hello"},
             (
-                "line 1: `messages` is text, not a list of messages, because it is not a JSON list either; "
+                "line 1: `messages` is text, not a list of messages, because nor is it a JSON list; "
                 "store the messages as a list"
             ),
         ),
@@ -309,7 +309,7 @@ def chat(*roles: str) -> list[Message]:
         (("user", "user"), "messages[1] is `user` where an assistant message is expected"),
         (("assistant", "user"), "messages[0] is `assistant` where a user or tool message is expected"),
         (("user", "assistant", "user"), "the last message is not from the assistant"),
-        (("system",), "there is only a system message"),
+        (("system",), "the only message is a system message"),
     ],
 )
 def test_turns(roles: tuple[str, ...], problem: str | None) -> None:

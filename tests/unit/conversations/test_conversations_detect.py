@@ -139,7 +139,7 @@ def test_messages_use_the_recipe_s_role_map_only() -> None:
     detected = detect(rows({"messages": [{"role": "bot", "content": "x"}, {"role": "gpt", "content": "x"}]}), Data())
     assert "bot" not in detected.role_map
     assert "roles are mapped: gpt → assistant" in detected.notes
-    assert "roles that most templates do not know: bot" in detected.notes
+    assert "roles that most templates do not handle: bot" in detected.notes
 
 
 @pytest.mark.parametrize(

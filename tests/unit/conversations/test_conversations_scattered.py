@@ -30,7 +30,7 @@ CODEX = {"timestamp": "t", "type": "response_item", "payload": {"type": "message
         ([{"conversation_id": 1, **one} for one in TURNS], "one turn.*turns of one `conversation_id`"),
         ([{"role": "prompter", "text": "hi", "message_tree_id": "a", "parent_id": None}], "`message_tree_id`"),
         ([{"type": "summary", "summary": "s"}, EVENT, EVENT], "one event of a session.*summary, user.*`sessionId`"),
-        ([CODEX, CODEX], "one event of a session.*inside `payload`"),
+        ([CODEX, CODEX], "one event of a session.*nested under `payload`"),
         ([{"prompt": {"text": "hi", "role": "prompter", "replies": []}}], "tree of messages.*`prompt.replies`"),
         ([{"id": "a", "node": {"state": "s", "children": [{"state": "t", "children": []}]}}], "`node.children`"),
     ],
@@ -70,4 +70,4 @@ def test_lists_that_python_printed_are_read(of: list[dict[str, str]]) -> None:
 
 def test_what_numpy_printed_is_named() -> None:
     refused = found({"messages": str(np.array(TURNS, dtype=object))}).refused
-    assert refused is not None and "printed by numpy" in refused.what and "orient=" in refused.fix
+    assert refused is not None and "as numpy prints them" in refused.what and "orient=" in refused.fix

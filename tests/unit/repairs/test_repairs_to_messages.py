@@ -100,7 +100,7 @@ REFUSED: Mapping[str, tuple[Mapping[str, Any], str]] = {
     ),
     "another column of that name": (
         {"conversations": [turn("human", "hi"), turn("gpt", "Hello.")], "messages": "none"},
-        "a column `messages` next to the one that is read",
+        "a column `messages` as well as the one that is read",
     ),
     "answers in the prompt": (
         {"prompt": [ASKED, TOLD, ASKED], "completion": [TOLD]},

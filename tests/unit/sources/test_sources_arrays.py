@@ -209,7 +209,7 @@ OTHER = {
 def test_what_is_no_plain_number_is_one_sentence(tmp_path: Path, kind: str, packed: bool) -> None:
     path = tmp_path / ("t.npz" if packed else "t.npy")
     (np.savez if packed else np.save)(path, OTHER[kind])
-    with pytest.raises(SourceError, match="is not plain numbers; store plain numbers") as told:
+    with pytest.raises(SourceError, match="is not a plain number type; store plain numbers") as told:
         opened_at(path)
     assert str(OTHER[kind].dtype) in told.value.why
 

@@ -17,7 +17,7 @@ from sftui.errors import SourceError
 from sftui.hub import Trouble
 from sftui.sources import SourceSpec, hub, open_source
 
-SILENT = Trouble("dns", "the name hub.test cannot be resolved and its files are not in the local cache", "go on", True)
+SILENT = Trouble("dns", "the name hub.test cannot be resolved and the files are not in the local cache", "go on", True)
 
 
 @pytest.fixture(autouse=True)
@@ -102,7 +102,7 @@ def test_a_bad_slice_says_how_one_is_written(repo: Path) -> None:
         (ConnectionError("Couldn't reach 'me/set' on the Hub (LocalEntryNotFoundError)"), "the Hub cannot be reached"),
         (DatasetNotFoundError("Dataset 'me/set' is a gated dataset on the Hub. "
                               "You must be authenticated to access it."),
-         "me/set: is a gated dataset, because access must be granted first; ask for access at "
+         "me/set: is a gated dataset, because access must be granted first; request access at "
          "https://huggingface.co/datasets/me/set and run `hf auth login`"),
         (DatasetNotFoundError("Dataset 'me/set' doesn't exist on the Hub or cannot be accessed."),
          "me/set: cannot be found, because no local path has this name, and the Hub has no such dataset, or it is"
@@ -134,7 +134,7 @@ def test_a_failed_generation_tells_its_cause(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_really_offline(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr("sftui.hub.trouble", lambda *_: SILENT)
-    with pytest.raises(SourceError, match=r"hub.test cannot be resolved and its files are not in the local cache"):
+    with pytest.raises(SourceError, match=r"hub.test cannot be resolved and the files are not in the local cache"):
         open_source(SourceSpec(("nobody/nothing-here",)))
     assert capfd.readouterr() == ("", "")
 

@@ -123,7 +123,7 @@ def test_misnamed_files_are_read_by_what_they_hold(tmp_path: Path) -> None:
 def test_objects_over_several_lines(tmp_path: Path) -> None:
     source = open_bytes(tmp_path, b'{\n "a": 1\n}\n{\n "a": 2\n}\n')
     assert read(source) == [{"a": 1}, {"a": 2}]
-    assert "each object is one row" in source.notes[0]
+    assert "each object is a row" in source.notes[0]
 
 
 def test_a_broken_first_line_does_not_make_it_one_object(tmp_path: Path) -> None:

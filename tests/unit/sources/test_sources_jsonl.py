@@ -73,7 +73,10 @@ def test_blank_lines_are_no_rows_but_count_as_lines(tmp_path: Path) -> None:
             "line 2 is not valid JSON: expected ',' delimiter at column 12, before `\"y\u2039202E\u203a\"]}`, after"
             ' `{"a": ["x" `',
         ),
-        (b'{"a": ["x"', "line 2 is not valid JSON: expected ',' delimiter at column 11, where the record ends after"),
+        (
+            b'{"a": ["x"',
+            "line 2 is not valid JSON: expected ',' delimiter at column 11, at the end of the record, after",
+        ),
         (b'"text"', "line 2 is not a JSON object but a string"),
         (b"[1]", "line 2 is not a JSON object but a list"),
         (b"null", "line 2 is not a JSON object but null"),
@@ -197,7 +200,7 @@ def test_a_plain_file_that_was_cut_off_says_so(tmp_path: Path) -> None:
     source = open_bytes(tmp_path, b'{"n": 1}\n{"n": "x')
     source.read_through()
     assert (source.row(1).problem or "").endswith(
-        "; it is the last line and has no line end, as if the file was cut off"
+        "; it is the last line and has no line ending, so the file may be truncated"
     )
     assert open_bytes(tmp_path, b'{"n": 1}\n{"n": 2}').row(1).problem is None
     assert "no line end" not in (open_bytes(tmp_path, b'{"n": 1}\n{"n": "x\n').row(1).problem or "")
@@ -353,7 +356,7 @@ def plain_rows(data: bytes) -> list[Row]:
             continue
         row = parse_record(line.rstrip(b"\r"), index, where, offset=start)
         if row.problem is not None and row.data is None and start + len(line) == len(data):
-            cut = "it is the last line and has no line end, as if the file was cut off"
+            cut = "it is the last line and has no line ending, so the file may be truncated"
             row = replace(row, problem=f"{row.problem}; {cut}")
         rows.append(row)
     return rows

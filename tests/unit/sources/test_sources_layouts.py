@@ -51,7 +51,7 @@ def rows_of(path: Path) -> list[Any]:
         (json.dumps([turns(0), turns(1)], indent=2), "a list of lists", [turns(0), turns(1)]),
         (FRAME.to_json(), "by columns, as pandas writes it", None),
         (FRAME[3:].to_json(indent=1), "by columns, as pandas writes it", None),
-        (FRAME.to_json(orient="index"), "by row numbers, as by pandas' orient `index`", None),
+        (FRAME.to_json(orient="index"), "by row numbers, as with pandas' orient `index`", None),
         (FRAME.to_json(orient="split"), "by pandas' orient `split`", None),
         (FRAME.to_json(orient="split", index=False), "by pandas' orient `split`", None),
         (FRAME.to_json(orient="table", index=False), "by pandas' orient `table`", None),

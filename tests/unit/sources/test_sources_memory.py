@@ -106,7 +106,7 @@ def test_what_cannot_be_read_by_number_says_what_to_give() -> None:
     one = datasets.Dataset.from_list([{"a": 1}])
     for data, told in (
         (one.to_iterable_dataset(), "an IterableDataset has no row numbers"),
-        ({"a": 1}, "one dict is one row; put it into a list"),
+        ({"a": 1}, "a single dict is one row; put it into a list"),
         (b"bytes", "bytes is not data that sftui can open"),
         (datasets.Dataset.from_list([]), "the Dataset: has no rows"),
     ):

@@ -132,7 +132,7 @@ def test_what_cannot_be_read_says_why(memory: str, monkeypatch: pytest.MonkeyPat
     with pytest.raises(SourceError, match="s3:// cannot be read, because s3fs is not installed; pip install s3fs"):
         opened("s3://bucket/t.jsonl")
     monkeypatch.setattr(remote, "_filesystem", refused)
-    with pytest.raises(SourceError, match="because Forbidden; give the credentials that gcsfs reads"):
+    with pytest.raises(SourceError, match="because Forbidden; set the credentials that gcsfs reads"):
         opened("gs://bucket/t.jsonl")
 
 

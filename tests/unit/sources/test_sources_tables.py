@@ -243,7 +243,7 @@ def test_a_damaged_row_group_leaves_the_others(tmp_path: Path, unpacked: bool, m
     while not source.index_more(1):
         pass
     assert source.damage == ()  # nobody has looked there yet
-    assert source.row(250).data is None and "cannot be decoded: the file is damaged there" in (
+    assert source.row(250).data is None and "cannot be decoded: the file is damaged at that point" in (
         source.row(250).problem or ""
     )
     damages: tuple[Damage, ...] = tuple(source.damage)
@@ -360,7 +360,7 @@ def test_a_saved_folder_cut_between_two_batches(tmp_path: Path) -> None:
     whole = data.read_bytes()
     data.write_bytes(whole[:-8])
     (damage,) = open_source(SourceSpec((str(folder),))).damage
-    assert damage.title == f"one/{data.name}" and damage.rows == 500 and "ends before the end mark" in damage.why
+    assert damage.title == f"one/{data.name}" and damage.rows == 500 and "end-of-stream marker" in damage.why
     data.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(SourceError, match=f"because {data.name}.*copy or write it again"):
         open_source(SourceSpec((str(folder),)))

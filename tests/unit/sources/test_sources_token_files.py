@@ -76,7 +76,11 @@ def test_a_row_alone_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("made", "bend", "told"),
     [
-        (megatron, lambda path: path.with_suffix(".idx").write_bytes(b"other"), "does not begin as Megatron's do"),
+        (
+            megatron,
+            lambda path: path.with_suffix(".idx").write_bytes(b"other"),
+            "does not begin with Megatron's header",
+        ),
         (megatron, lambda path: path.unlink(), "has no tokens"),
         (datatrove, lambda path: Path(f"{path}.index").unlink(), "0.index is missing next to it"),
         (datatrove, lambda path: Path(f"{path}.index").write_bytes(b"123"), "no 64-bit document ends"),

@@ -52,7 +52,7 @@ def test_tensors_are_rows(name: str, expected: list[Any]) -> None:
     [
         ("parameter", "it contains Python objects, and reading them could run code"),
         ("object", "it contains Python objects, and reading them could run code"),
-        ("expanded", "a tensor in it repeats its storage"),
+        ("expanded", "a tensor in it repeats elements of its storage"),
     ],
 )
 def test_what_is_no_plain_tensor_is_refused(name: str, why: str) -> None:

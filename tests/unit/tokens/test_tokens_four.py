@@ -84,7 +84,7 @@ def test_a_proof_tells_whether_transformers_4_makes_other_ids(tmp_path: Path) ->
         told = may_differ(locate(str(path)), OLD, facts.transformers, facts.elsewhere)
         assert (told is not None) is differ, (path.name, facts.elsewhere)
         assert bool(facts.elsewhere[OLD]) is differ
-    assert told is not None and told.startswith(f"{OLD} gives other ids for ")
+    assert told is not None and told.startswith(f"{OLD} gives different ids for ")
 
 
 def test_only_the_minor_version_that_was_read_counts() -> None:

@@ -130,7 +130,7 @@ def test_what_is_no_tokenizer_says_what_to_give(tokenizer: Any) -> None:
             self.tokenizer = tokenizer
 
     for value, told in (
-        (17, "int is not a tokenizer; give its name, a folder, or a tokenizer of transformers"),
+        (17, "int is not a tokenizer; give its name, a folder, or a transformers tokenizer"),
         (Processor(), "give its .tokenizer"),
         (tokenizer.backend_tokenizer, "give transformers.PreTrainedTokenizerFast(tokenizer_object=…)"),
     ):

@@ -80,7 +80,7 @@ def test_what_a_proof_measured_decides(tmp_path: Path) -> None:
     place = locate(folder(tmp_path / "t", SPACES, "LlamaTokenizer", "mistral"))
     assert may_differ(place, "5.6.0", "5.23.0") == "they load it by LlamaTokenizer and tokenizer.json"
     assert may_differ(place, "5.6.0", "5.23.0", {"5.6.0": 0}) is None
-    assert may_differ(place, "5.6.0", "5.23.0", {"5.6.0": 7}) == "5.6.0 gives other ids for 7 probe strings"
+    assert may_differ(place, "5.6.0", "5.23.0", {"5.6.0": 7}) == "5.6.0 gives different ids for 7 probe strings"
     assert may_differ(place, "5.10.0", "5.23.0", {"5.6.0": 0}) is None  # between 5.6.0 and 5.16.1
     assert loaded_otherwise(place, "5.23.0") == {"5.6.0": "LlamaTokenizer"}  # 5.5.0 takes the file, too
     assert loaded_otherwise(place, "5.99.0") == {}

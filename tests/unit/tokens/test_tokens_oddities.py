@@ -194,7 +194,7 @@ def test_20_tokens_that_swallow_white_space(make_folder: Any) -> None:
     for token in data["added_tokens"]:
         token["rstrip"] = token["content"] == "<|im_start|>"
     loaded = load_tokenizer(str(make_folder("chatml", tokenizer_dot_json=data)))
-    assert "absorb the white space next to them: <|im_start|>" in notes(loaded)
+    assert "absorb the whitespace next to them: <|im_start|>" in notes(loaded)
     encoded = loaded.encode("<|im_start|>\n\n x")
     assert (encoded.starts[0], encoded.ends[0]) == (0, 15)
 

@@ -46,7 +46,7 @@ HUB: list[tuple[Callable[[], Exception], tuple[str, ...]]] = [
     ),
     (
         lambda: hub_errors.GatedRepoError("gated", response=response(403)),
-        ("your account has no access", "ask for access"),
+        ("your account has no access", "request access"),
     ),
     (lambda: hub_errors.RepositoryNotFoundError("none", response=response(404)), ("no such repository",)),
     (lambda: hub_errors.RepositoryNotFoundError("none", response=response(401)), ("or it is private", "HF_TOKEN")),
@@ -158,7 +158,7 @@ def test_an_empty_tokenizer_is_refused(make_folder: Any) -> None:
     from sftui.tokens.loading.prove import make_proof
 
     folder = make_folder(tokenizer_dot_json=None, tokenizer_config_dot_json={"tokenizer_class": "LlamaTokenizer"})
-    with pytest.raises(TokenizerError, match="empty tokenizer of 3 tokens"):
+    with pytest.raises(TokenizerError, match="empty tokenizer with 3 tokens"):
         make_proof(locate(str(folder)), cache.cache_root())
 
 

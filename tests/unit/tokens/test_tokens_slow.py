@@ -24,7 +24,7 @@ def byt5(tmp_path: Path) -> Any:
 
 def test_byt5_gets_offsets_from_its_bytes(byt5: Any) -> None:
     assert (byt5.facts.is_fast, byt5.facts.engine, byt5.facts.probes) == (False, "transformers", 0)
-    assert any("slow tokenizer: it gives no offsets" in note for note in byt5.facts.notes)
+    assert any("slow tokenizer: it returns no offsets" in note for note in byt5.facts.notes)
     encoded = byt5.encode("é✂\nx", True)
     assert encoded.starts == (0, 0, 1, 1, 1, 2, 3, NOWHERE)
     assert encoded.ends == (1, 1, 2, 2, 2, 3, 4, NOWHERE)

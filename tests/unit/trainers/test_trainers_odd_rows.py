@@ -38,7 +38,7 @@ def test_a_message_without_a_role_is_the_templates_to_judge(name: str, odd: Any,
     whole, one = inspected(name, *rows, render__template=f"file:{template}")
     assert not any("role" in note for note in whole.notes)
     assert one.rendered is not None and one.rendered.text == f"user|q\n{role}|x\n"
-    assert any("messages[1]" in note and "the template gets it as it is" in note for note in one.notes)
+    assert any("messages[1]" in note and "the template receives it unchanged" in note for note in one.notes)
     strict = inspected(name, *rows)[1]
     assert strict.problem is not None and "the chat template fails" in strict.problem.what
 

@@ -121,7 +121,7 @@ def test_what_cannot_be_opened_again_stays_open(open_workspace: Callable[..., An
     data.unlink()
     workspace.reopen()
     told = heard.wait(ev.SourceChanged, lambda e: "reopened" in e.problem.what)
-    assert "does not exist" in told.problem.what and told.problem.fix == "the data that was open stays open"
+    assert "does not exist" in told.problem.what and told.problem.fix == "the data opened before stays open"
     assert heard.wait(ev.RowReady, lambda e: e.version == workspace.version).inspection.row.data is not None
 
 

@@ -48,7 +48,7 @@ def test_a_batch_and_a_pack_hold_rows_of_one_kind(session: Ready) -> None:
     for start in (first, min(set(range(40)) - ASIDE)):
         batch = session.batch(start, 16)
         assert {row in ASIDE for row in batch.rows} == {start in ASIDE}
-        assert [note for note in batch.notes if "are therefore in other batches" in note]
+        assert [note for note in batch.notes if "are therefore in separate batches" in note]
         asked = PacksRequest(1, start)
         told = [event for event in packs(session, asked, answering(asked, 1)) if event is not None][-1]
         rows = {row for pack in told.packs for row, _, _ in pack.documents}

@@ -85,7 +85,7 @@ def test_without_an_environment_the_ids_are_those_that_the_version_is_recorded_t
     for mode in ("provisional", "proven"):
         loaded = load(odd, options(data), mode)
         (note,) = version_notes(loaded.facts)
-        assert note.startswith(f"the ids are those of transformers {OTHER}, loaded as recorded: with LlamaTok")
+        assert note.startswith(f"the ids are those of transformers {OTHER}, loaded as sftui recorded it: with LlamaTok")
         assert (loaded.facts.transformers, loaded.facts.state) == (OTHER, "proven")
         assert version_words(loaded.facts) == f"ids of transformers {OTHER}"
         assert loaded_by(odd, loaded.facts) == "LlamaTokenizer"
@@ -100,7 +100,7 @@ def test_without_an_environment_the_ids_are_those_that_the_version_is_recorded_t
 @pytest.mark.parametrize(
     ("version", "why"),
     [
-        ("5.14.1", "5.6.0 gives other ids for "),
+        ("5.14.1", "5.6.0 gives different ids for "),
         ("5.4.0", "how they load it is not known"),
         ("4.50.0", "how they load it is not known"),
     ],
@@ -114,7 +114,7 @@ def test_no_ids_are_shown_that_are_not_known(version: str, why: str, data: Path,
         with pytest.raises(TokenizerError) as found:
             load(recipe, options(data), mode)
         assert found.value.what == f"the ids under transformers {version}, which the recipe names, are not known"
-        assert found.value.why.startswith(why) and f"--transformers {version} gets them" in found.value.fix
+        assert found.value.why.startswith(why) and f"--transformers {version} installs it" in found.value.fix
     shown = load(changed(recipe, "tokenizer.transformers", "running"), options(data))
     assert version_words(shown.facts) == ""
 
