@@ -50,6 +50,14 @@ def markdown(name: str) -> str:
     return file.read_text(encoding="utf-8")
 
 
+def trainer_text(name: str, title: str) -> str:
+    """What there is to read about a trainer: its own page, else its section of the page on all, else that page."""
+    if any(topic.name == name for topic in topics()):
+        return markdown(name)
+    sections = markdown("trainers").split("\n## ")
+    return next((f"# {one}\n" for one in sections if one.startswith(f"{title}\n")), markdown("trainers"))
+
+
 def topic_for(word: str) -> tuple[Topic, bool] | None:
     """The page that a word means, and whether the word is one of its names; None where no page is near.
 

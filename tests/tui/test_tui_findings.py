@@ -13,7 +13,7 @@ from tui_driver import SIZES, check_golden, running
 from sftui.findings import Fix, Severity
 from sftui.model import RecipeChange
 from sftui.recipe import changed
-from sftui.trainers import preset
+from sftui.trainers import preset, traits_of
 from sftui.tui.commands import compare, figures
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
@@ -329,3 +329,25 @@ async def test_a_row_is_not_said_to_be_sound_beside_an_error_of_the_set_up() -> 
     async with running((140, 45), Stopped(), recipe=ALL) as driven:
         text = await driven.press("f")
         assert "row 0  nothing in this row" in text and "nothing found" not in text
+
+
+@pytest.mark.parametrize(
+    ("trainer", "words"),
+    [
+        ("trl@1.16", "TRL"),
+        ("verl@0.9", "sft_trainer"),
+        ("hf-trainer", "Trainers by version"),
+        ("unsloth", "train_on_responses_only"),
+    ],
+)
+async def test_what_explains_a_finding_leads_to_the_page_on_the_trainer(trainer: str, words: str) -> None:
+    recipe = preset(trainer)
+    async with running((120, 36), recipe=recipe) as driven:
+        title = traits_of(recipe.trainer).title
+        explained = await driven.press("]", "f", "W")
+        assert f"Enter reads about {title}" in explained
+        page = await driven.press("enter")
+        assert f"help: {title}" in page and words in page and "Esc goes back" in page
+        assert await driven.press("escape") == explained
+        await driven.press("escape")
+        assert driven.app.screen is driven.main

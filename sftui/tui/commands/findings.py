@@ -15,6 +15,7 @@ from sftui.tui.commands import compare, repairs, rows, search
 from sftui.tui.commands.command import Command, both_ways, moves
 from sftui.tui.commands.copying import write
 from sftui.tui.contexts import FINDINGS, TOKENS
+from sftui.tui.dialogs import DialogAnswer
 from sftui.tui.inspector import Inspector
 from sftui.tui.state import StatusMessage
 from sftui.views.cells import Line, Role, line, text_lines
@@ -153,18 +154,31 @@ def _mark(here: Inspector, finding: Finding) -> None:
 
 @Command("findings.explain", ("W",), "why it matters", "Findings", FINDINGS, when=_none, means="why")
 def explain(here: Inspector, count: int | None) -> None:
-    """Explain the finding and its fix in every trainer."""
+    """Explain the finding and its fix in every trainer; Enter opens the page on your trainer."""
     finding = _marked(here)
     if finding is not None:
         explain_code(here, finding.code)
 
 
 def explain_code(here: Inspector, code: str) -> None:
-    """The page of a code, with what repairs it in every trainer."""
+    """The page of a code, with what repairs it in every trainer; Enter opens the page on the trainer."""
     from sftui.findings import explain as page_of
+    from sftui.trainers import traits_of
 
     title, _, rest = page_of(code).partition("\n")
-    here.read(title, lambda width: text_lines(rest.strip("\n"), width, indent="    "))
+    trainer = here.workspace.recipe.trainer
+    name = traits_of(trainer).title
+
+    def then(answer: DialogAnswer) -> None:
+        if answer == "accept":
+            from sftui.docs import trainer_text
+            from sftui.tui.help_pages import laid_out
+
+            page = partial(laid_out, trainer_text(trainer, name))
+            here.read(f"help: {name}", page, lambda _: explain_code(here, code), leave="goes back")
+
+    offers = {"accept": f"Enter reads about {name}"}
+    here.read(title, lambda width: text_lines(rest.strip("\n"), width, indent="    "), then, offers)
 
 
 # — fixes —
