@@ -37,9 +37,10 @@ from sftui.session.trial import changed_by
 pytestmark = pytest.mark.parity
 RECIPES = {"ms-swift": {"render.template": "ms-swift/qwen2_5"}}
 """What a trainer must be told that has no model to go by."""
-INCOMPARABLE = ("with no child field to Parquet", "the chat template exceeds its limits")
-"""Rows that never come to the trainer, since verl reads only Parquet, which stores no object without keys; and rows
-that are too much for sftui, which says so and not what the trainer does."""
+UNSTORABLE = "with no child field to Parquet"
+"""What pyarrow says of an object without keys: verl reads only Parquet, so that such rows never come to it."""
+OVER = "the chat template exceeds its limits"
+"""Of rows that are too much for sftui, which says so and not what the trainer does; and these can fill the memory."""
 
 
 def cases_of(trainer: str, preset: str) -> Iterator[tuple[str, Case]]:
@@ -86,6 +87,8 @@ def test_an_offered_cure_is_what_the_trainer_does(
     told, wrong, runners = Counter[str](), list[str](), Runners()
     try:
         for name, session, before, finding in symptoms(cases_of(trainer, preset), tmp_path):
+            if any(row.problem is not None and OVER in row.problem.sentence() for row in before.rows):
+                continue
             cure = next(iter(cures_of(cured(session, finding))), None)
             if cure is None or (isinstance(cure, Fix) and any(change.path == "preset" for change in cure.changes)):
                 continue
@@ -95,7 +98,7 @@ def test_an_offered_cure_is_what_the_trainer_does(
                 here = [*problems_of(session, before, finding, cure)]
                 unlike = agrees(session, runners, len(before.rows))
                 why = next(iter(here), "") or agrees(after, runners, len(before.rows))
-            if any(one in f"{unlike}{why}" for one in INCOMPARABLE):
+            if UNSTORABLE in f"{unlike}{why}":
                 told["tried"] -= 1
                 continue
             told["unlike before" if unlike else "not held" if why else "held"] += 1
