@@ -29,6 +29,8 @@ UNLIMITED = 1 << 30
 QUANTILES = (0.5, 0.9, 0.95, 0.99, 1.0)
 MOST_LIMITS = 12
 """Limits that are looked at where none are named."""
+MOST_LIMIT = 1 << 22
+"""The longest limit that is looked at: collators make rows of it."""
 EACH = 3
 """Rows of each kind on which a rule is held against the trainer."""
 
@@ -64,10 +66,10 @@ def limits_of(sizes: RowSizes, recipe: Recipe) -> tuple[int, ...]:
     found = {part: max(length, 1) for part, length in quantiles(counts, QUANTILES).items()}
     own = {recipe.length.max} if recipe.length.max is not None else set()
     if not found:
-        return tuple(sorted(own))
+        return tuple(min(limit, MOST_LIMIT) for limit in own)
     powers = [1 << bits for bits in range(5, 31) if found[0.5] // 2 < 1 << bits < found[1.0]]
     wanted = {*own, found[1.0], *powers[-(MOST_LIMITS - 4) :], found[0.95], found[0.99]}
-    return tuple(sorted(wanted))
+    return tuple(sorted({min(limit, MOST_LIMIT) for limit in wanted}))
 
 
 def strategies_of(recipe: Recipe) -> tuple[str, ...]:
@@ -104,14 +106,14 @@ def waste_table(
 ) -> WasteTable:
     """The table before its lines are worked out; where none are named of the limits and strategies that fit.
 
-    RecipeError for a strategy that the trainer has not, or a limit below 1.
+    RecipeError for a strategy that the trainer has not, or a limit that is out of range.
     """
     known, title = strategies_of(ready.recipe), trainer_named(ready.recipe.preset).title
     for strategy in strategies:
         if strategy not in known:
             raise RecipeError(f"{title} has no strategy `{strategy}`", fix=f"it has {', '.join(known)}")
-    if any(limit < 1 for limit in limits):
-        raise RecipeError("a length limit below 1 leaves nothing", fix="give lengths in tokens, e.g. 1024,2048")
+    if not all(1 <= limit <= MOST_LIMIT for limit in limits):
+        raise RecipeError(f"a length limit is from 1 to {MOST_LIMIT:,} tokens", fix="give e.g. 1024,2048")
     never = len(sizes.rows) - len(set(sizes.owners))
     notes = [
         f"batches of {ready.recipe.batch.size:,} on one device, the last one whether full or not",
@@ -195,7 +197,9 @@ def _proven(ready: Ready, sizes: RowSizes, limit: int) -> CutRule:
     problem = next((found.problem for _, found in tried if found.problem is not None), None)
     if problem is not None:
         raise RecipeError(problem.what, why=problem.why, fix=problem.fix)
-    raise RecipeError(f"{title} cuts these rows by more than their lengths", fix="set the limit and press A")
+    raise RecipeError(
+        f"{title} cuts these rows by more than their lengths", fix="set it as length.max, and see the audit"
+    )
 
 
 def _trial(sizes: RowSizes, limit: int) -> list[int]:

@@ -543,5 +543,5 @@ def places(examples: Sequence[Example], recipe: Recipe) -> Iterator[Documents]:
     """The packs of a group (see `Packing.places`)."""
     size = recipe.length.max
     if pretrain.is_pretraining(recipe) or size is None:
-        raise RecipeError("blocks of texts are not worked out from lengths", fix="read P, which packs them")
+        raise RecipeError("blocks of texts are not worked out from lengths", fix="P in the inspector shows the packs")
     return _in_knapsacks(examples, size)

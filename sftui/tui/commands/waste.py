@@ -42,9 +42,10 @@ def paint(here: Inspector, name: str, keep: bool = True) -> None:
 
 
 def closed(here: Inspector) -> None:
-    """Nothing is worked out any more that nobody sees; what is known stays."""
-    if here.state.wasted.ticket is not None:
-        here.workspace.cancel(here.state.wasted.ticket)
+    """The rows are still gone through; of the table nothing is worked out that nobody sees, and what is known stays."""
+    now = here.state.wasted
+    if now.ticket is not None and now.answer is not None and now.answer.table is not None:
+        here.workspace.cancel(now.ticket)
         here.put(here.state.wasted._replace(ticket=None))
 
 

@@ -195,8 +195,23 @@ def test_a_strategy_or_limit_that_is_none_is_refused(tmp_path: Path) -> None:
     known = sizes(ready)
     with pytest.raises(RecipeError, match="torchtune has no strategy `bfd`"):
         waste_table(ready, known, (), ("bfd",))
-    with pytest.raises(RecipeError, match="below 1"):
-        waste_table(ready, known, (0,))
+    for limit in (0, 1 << 40):
+        with pytest.raises(RecipeError, match="from 1 to 4,194,304 tokens"):
+            waste_table(ready, known, (limit,))
+
+
+def test_rows_that_evaluate_are_in_no_line(tmp_path: Path) -> None:
+    made = rows(60)
+    for name, knobs in (
+        ("llamafactory", {"render__template": "llamafactory/qwen", "own__val_size": 0.2}),
+        ("axolotl", {"own__val_set_size": 0.2, "own__seed": 7, "length__max": 4000}),
+    ):
+        ready = opened(tmp_path, name, made, **knobs)
+        known = sizes(ready)
+        lines = [line() for line in waste_lines(ready, known, waste_table(ready, known, (4000,)))]
+        trained = sum(found.received or 0 for found in ready.rows_that(evaluate=False))
+        assert 0 < trained < sum(known.tokens)
+        assert not [line for line in lines if line.unknown] and {line.tokens for line in lines} == {trained}
 
 
 def test_a_row_that_stands_in_for_others_is_counted_as_often_as_it_is_trained(tmp_path: Path) -> None:
