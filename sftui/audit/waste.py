@@ -273,7 +273,7 @@ def waste_line(
     owners, lengths, parts = _examples(sizes, rule, limit)
     packs, size = _packed(sizes, recipe, trainer, tools, owners, lengths)
     if packs is None:
-        order = _by_length(lengths, recipe.batch.size) if grouped else range(len(lengths))
+        order = by_length(lengths, recipe.batch.size) if grouped else range(len(lengths))
         each, reached = [lengths[at] for at in order], None
     else:
         each = [sum([end - start for _, start, end in pack]) for pack in packs]
@@ -414,7 +414,7 @@ def _answers(sizes: RowSizes, fed: Sequence[list[Ranges] | None]) -> tuple[int, 
     return cut, lost, split
 
 
-def _by_length(lengths: Sequence[int], batch: int) -> list[int]:
+def by_length(lengths: Sequence[int], batch: int) -> list[int]:
     """An order in which rows of about one length meet: one draw of transformers' LengthGroupedSampler.
 
     Source: transformers 5.20.1, trainer_pt_utils.py, get_length_grouped_indices.

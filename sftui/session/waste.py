@@ -20,6 +20,7 @@ from sftui.session.splitting import held_out_by, settle_split
 from sftui.text import many
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.own_config import choices_of, losses_of
+from sftui.trainers.training import table_of
 
 if TYPE_CHECKING:
     from sftui.tokens.shortcuts.bulk import Bulk
@@ -75,7 +76,8 @@ def limits_of(sizes: RowSizes, recipe: Recipe) -> tuple[int, ...]:
 def strategies_of(recipe: Recipe) -> tuple[str, ...]:
     """What the recipe's trainer can be told to do, its own first: values of pack.strategy, and `GROUPED`."""
     trainer, packings = trainer_named(recipe.preset), choices_of(recipe, knob_at("pack.strategy", recipe))
-    groups = trainer.traits.training_arguments is not None
+    key = table_of(recipe.preset)["settings"].get("sampling", {}).get("key")
+    groups = trainer.traits.training_arguments is not None or key == "group_by_length"
     found = ["none", *([GROUPED] if groups else []), *(one for one in packings if one != "none")]
     return tuple(sorted(found, key=lambda one: one != recipe.pack.strategy))
 

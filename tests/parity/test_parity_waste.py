@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 from case import python_of
 
+from sftui.audit.waste import by_length
 from sftui.recipe import changed
 from sftui.session.options import OpenOptions
 from sftui.session.ready import open_data, tokenized
 from sftui.session.waste import sizes_of, waste_lines, waste_table
 from sftui.trainers import preset
+from sftui.trainers.held_out import permuted
 
 LENGTHS = [3, 40, 9, 120, 5, 60, 33, 64, 65, 1, 200, 17] * 120
 REAL = """
@@ -37,6 +39,27 @@ for strategy in ("none", "bfd", "bfd_split", "wrapped"):
             positions += collate(batch)["input_ids"].numel()
         print(json.dumps([strategy, limit, tokens, positions - tokens, steps]))
 """
+
+
+GROUPS = """
+import json, sys
+import torch
+from transformers.trainer_pt_utils import get_length_grouped_indices
+lengths, order, size = json.load(sys.stdin)
+torch.randperm = lambda count, generator=None: torch.tensor(order)
+print(json.dumps(get_length_grouped_indices(lengths, size)))
+"""
+
+
+@pytest.mark.parity
+def test_transformers_groups_rows_by_length_so() -> None:
+    python = python_of("trl", "1.16.0")
+    if not python.exists():
+        pytest.skip("trl@1.16.0 has no environment: run tests/parity/environments.py trl")
+    for lengths in (LENGTHS, LENGTHS[:10]):
+        asked = json.dumps([lengths, permuted(0, len(lengths)), 4])
+        done = subprocess.run([python, "-c", GROUPS], input=asked, capture_output=True, text=True, check=True)
+        assert by_length(lengths, 4) == json.loads(done.stdout)
 
 
 @pytest.mark.parity
