@@ -130,7 +130,7 @@ def notes_on(rows: Sequence[Row], reading: FileReading, preset: str, title: str)
         if row.data is None:
             continue
         for path, before, after in _changes(row.data, reading.row(row.data), ""):
-            why = "gives every field in a JSON file one type, and other rows have a different type there"
+            why = "gives every field in a JSON file one type, but other rows have a different type there"
             if isinstance(before, float) and isinstance(after, float):
                 why = "rewrites such a file with ten decimal places"
             shown = f"{visible(path)} in {row.where} reaches {title} as {_shown(after)}, not {_shown(before)}"
@@ -174,7 +174,7 @@ def time_notes(paths: Iterable[str], preset: str, title: str) -> tuple[str, ...]
     reader = brought(preset)
     known = f"{reader.library} ({reader.version})" if reader is not None else "datasets"
     return tuple(
-        f"every `{visible(path)}` is a date: {title}'s {known} turns them into timestamps, which are not text"
+        f"all values of `{visible(path)}` are dates: {title}'s {known} turns them into timestamps, which are not text"
         for path in paths
     )
 

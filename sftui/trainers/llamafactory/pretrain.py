@@ -56,7 +56,7 @@ def begins_with_bos(recipe: Recipe, tokenizer: LoadedTokenizer) -> bool:
     if tokenizer.facts.adds_bos:
         raise RecipeError(
             "sftui cannot tell whether LLaMA-Factory adds BOS to text",
-            why=f"it reads the tokenizer's attribute {ADD_BOS}, and the tokenizer's files are not available",
+            why=f"it reads the tokenizer's attribute {ADD_BOS}, but the tokenizer's files are not available",
             fix=f"set own.{ADD_BOS}to false if the tokenizer has a tokenizer.json, otherwise to the value in its"
             " config",
         )

@@ -543,5 +543,7 @@ def places(examples: Sequence[Example], recipe: Recipe) -> Iterator[Documents]:
     """The packs of a group (see `Packing.places`)."""
     size = recipe.length.max
     if pretrain.is_pretraining(recipe) or size is None:
-        raise RecipeError("blocks of texts are not worked out from lengths", fix="P in the inspector shows the packs")
+        raise RecipeError(
+            "blocks of text cannot be computed from lengths alone", fix="open P in the inspector, which shows the packs"
+        )
     return _in_knapsacks(examples, size)

@@ -51,7 +51,7 @@ def rendered(
     for length in sample.lengths:
         ready += [writer.message(one, len(ready) + i) for i, one in enumerate(sample.messages[len(ready) : length])]
         if not ready or ready[-1]["role"] != "assistant":
-            why = "no answer in the row is trained; if one were, the row would end at the last of them"
+            why = "no answer in the row is trained; otherwise the row would end at the last trained answer"
             raise stop("the last message is not from the assistant", why)
         kwargs, messages = {"enable_thinking": bool(ready[-1].get("reasoning_content"))}, tuple(map(Message, ready))
         one = Conversation(Kind.CHAT, conversation.format, messages, tools=given, template_kwargs=kwargs)

@@ -100,7 +100,7 @@ def refuse_messages(value: Any, column: str) -> None:
     if isinstance(value, str) and value:
         raise ConversationError(
             f"`{column}` is text, not a list of messages",
-            why="mlx-lm parses no JSON text, and transformers stops at it",
+            why="mlx-lm does not parse JSON text, and transformers stops at it",
             fix="store the messages as a list",
         )
 

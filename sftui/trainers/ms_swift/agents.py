@@ -389,7 +389,7 @@ def standalone(agent: str, tools: Sequence[Run], template: Template) -> Text:
             for slot in slots:
                 if not isinstance(slot, str):
                     raise DroppedRow(
-                        f"a tool result follows a question, and the template {does} rounds by ids (ValueError)"
+                        f"a tool result follows a question, and the template {does} rounds with ids (ValueError)"
                     )
                 before, place, _ = slot.partition(QUERY)
                 found.append(Run(before, owner, Part.HEADER))

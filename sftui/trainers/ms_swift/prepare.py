@@ -317,9 +317,11 @@ def _rounds(
     for asked, answered in rounds:
         if asked.role not in ("user", "tool"):
             must = "a user or tool message must be (AssertionError)"
-            raise DroppedRow(f"a message with the role {asked.role} is where {must}")
+            raise DroppedRow(f"there is a message with the role {asked.role} where {must}")
         if answered is not None and answered.role != "assistant":
-            raise DroppedRow(f"a message with the role {answered.role} is where an answer must be (AssertionError)")
+            raise DroppedRow(
+                f"there is a message with the role {answered.role} where an answer must be (AssertionError)"
+            )
         if asked.role == "tool" and asked.slotted is None:
             raise DroppedRow("there is a tool result where the template writes none (AssertionError)")
         if answered is not None:

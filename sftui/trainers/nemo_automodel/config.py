@@ -459,7 +459,9 @@ def _notes(key: str, value: Any, kind: str, known: KnownKeys) -> list[KeyNote]:
     if key in LOADERS and isinstance(value, Mapping):
         return [_loader_note(key, str(name), one, known) for name, one in value.items()]
     if key == "distributed" and isinstance(value, Mapping) and (value.get("cp_size") or 1) != 1:
-        return [KeyNote(f"{key}.cp_size", value["cp_size"], KeyUse.UNSUPPORTED, "THD packs pad each row to a multiple")]
+        return [
+            KeyNote(f"{key}.cp_size", value["cp_size"], KeyUse.UNSUPPORTED, "THD packs then pad each row to a multiple")
+        ]
     if key == "recipe":
         name = _target(value)
         ours = "." not in name or name.startswith("nemo_automodel.")

@@ -200,7 +200,7 @@ def _text(data: Mapping[str, Any], column: str, where: str) -> str:
 def invalid(roles: Sequence[str]) -> str | None:
     """What `validate_messages` raises for a conversation of these roles, or None."""
     if len(roles) < 2:
-        return f"a conversation needs at least two messages and this one has {len(roles)}"
+        return f"a conversation needs at least two messages, but this one has {len(roles)}"
     last = "assistant"
     for number, role in enumerate(roles):
         if role == "assistant" and last != "user":

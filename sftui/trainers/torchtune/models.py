@@ -49,7 +49,7 @@ def model_of(template: str, tokenizer: LoadedTokenizer) -> str:
     if kind == "torchtune" and name in MODELS:
         return name
     if kind == "torchtune":
-        unused = "it reads no messages, so no fine-tuning recipe can use it"
+        unused = "it does not read messages, so no fine-tuning recipe can use it"
         why = unused if name in UNUSED else "it is not a torchtune tokenizer that sftui supports"
         what = f"sftui does not model torchtune's {name} tokenizer"
         raise RecipeError(what, why=why, fix=f"choose one of {', '.join(MODELS)}")

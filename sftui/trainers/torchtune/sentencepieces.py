@@ -49,7 +49,7 @@ def model_file(path: Any, folder: Path | None, model: str) -> Path:
     for file in tried:
         if os.path.isfile(file):  # a name that is none is no error there
             return file
-    where, why = "", f"it reads {FILE}, and the open tokenizer is not in a folder"
+    where, why = "", f"it reads {FILE}, but the open tokenizer is not in a folder"
     if tried:
         where, why = str(tried[-1]), "there is no such file"
     fix = f"give the folder that contains {FILE} with -t, or name the file as own.{OPTION}"

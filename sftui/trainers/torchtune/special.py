@@ -195,5 +195,5 @@ def _read(file: Path) -> dict[str, int]:
             f"{OPTION} cannot be read",
             where=str(file),
             why=str(error) or type(error).__name__,
-            fix="name a file with added_tokens, as tokenizer.json has them",
+            fix="name a file with added_tokens, like tokenizer.json",
         ) from error

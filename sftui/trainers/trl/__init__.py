@@ -21,7 +21,7 @@ class SftOptions(Own):
 class TrlOptions(SftOptions):
     """Those that unsloth_zoo's preparation, which takes the place of TRL's, does not read."""
 
-    shuffle_dataset: bool = knob(False, "rows are shuffled before packing, and the packs again after it")
+    shuffle_dataset: bool = knob(False, "rows are shuffled before packing, and packs again afterwards")
     seed: int | None = knob(42, "the shuffle seed; null: a new one each run")
 
 

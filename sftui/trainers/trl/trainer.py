@@ -160,7 +160,7 @@ class Trl(CollatorTrainer):
         if conversation.kind is Kind.TEXT and column != text_field(recipe):
             return False
         if eos is None:
-            why = "it appends the EOS token to text, and the tokenizer has none"
+            why = "it appends the EOS token to text, but the tokenizer has none"
             raise RecipeError(STOPS, why=why, fix="set tokenizer.eos_token")
         if conversation.kind is Kind.TEXT or TEXT_BESIDE not in conversation.extra or column == "completion":
             return True

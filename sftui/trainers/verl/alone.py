@@ -76,7 +76,7 @@ def measured(recipe: Recipe, tools: Toolbox) -> TemplateFrame:
         ids, ids_of_two, ids_asked = (tools.tokenizer.ids(some, False) for some in (one, two, asked))
     except SftuiError as error:
         what = "verl stops before the first row: the chat template cannot render two user messages in a row"
-        why = f"it measures the template on them ({error.what}{f': {error.why}' if error.why else ''})"
+        why = f"it tests the template with them ({error.what}{f': {error.why}' if error.why else ''})"
         return TemplateFrame(
             refused=Problem(what, why, "use a template that accepts them, as model.custom_chat_template")
         )

@@ -185,7 +185,7 @@ def _tools(value: Any, column: str) -> list[Any]:
         raise _stop(
             f"`{column}` is null, which pandas reads as NA",
             "TypeError: 'NAType' object is not iterable",
-            "store an empty list where a row has no tools, as `sftui convert` does, or remove the column",
+            "store an empty list if a row has no tools, as `sftui convert` does, or remove the column",
         )
     if isinstance(value, (str, Mapping)) and not value:
         return []

@@ -219,7 +219,7 @@ def test_rows_are_left_out_only_where_asked_for(sftui: Sftui, here: Path) -> Non
 
 def test_where_nothing_helps_nothing_is_written(sftui: Sftui, here: Path) -> None:
     put("rows.jsonl", [*LONG, SILENT])
-    helps = "no error or warning has a fix that was tried, helps"
+    helps = "no error or warning has a fix that was tried, works"
     for select, code, why in (("LAB012", 1, helps), ("DUP", 0, "there are no errors and no warnings")):
         done = sftui("check", "rows.jsonl", *TOK, "--trainer", "hf-trainer", "--select", select, "--fix", "fixed")
         text = " ".join(done.out.split())

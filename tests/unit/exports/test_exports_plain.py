@@ -43,7 +43,7 @@ TAGGED = (
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}{{ note }}"
 )
 GUESSED = (
-    "the answer is only white space",
+    "the answer is only whitespace",
     "the chat template renders earlier turns differently",
     "begins with an answer",
 )

@@ -98,7 +98,7 @@ def test_the_end_that_is_appended_to_a_text_is_told() -> None:
         ({"conversations": CHAT["messages"]}, {}, "Unsupported data format"),
         ({"messages": []}, {}, "is empty"),
         ({"messages": CHAT["messages"][1:]}, MASKED, "there are none"),
-        ({"messages": '[{"role": "user", "content": "hi"}]'}, {}, "mlx-lm parses no JSON text"),
+        ({"messages": '[{"role": "user", "content": "hi"}]'}, {}, "mlx-lm does not parse JSON text"),
         ({**CHAT, "tools": "[]"}, {}, "its `tools` are text"),
         ({**PAIR, "tools": {"a": 1}}, {}, "its `tools` are"),
         ({"text": ""}, {}, "its text has no tokens"),

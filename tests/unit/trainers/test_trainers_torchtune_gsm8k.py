@@ -57,7 +57,9 @@ def test_no_length_cuts_a_row_or_masks_its_end() -> None:
     free, bound = (inspected(ROWS[:1], read(config(tokenizer=more)).recipe)[0] for more in ("", "  max_seq_len: 8\n"))
     assert free.example is not None and bound.example == free.example
     notes = trainer_named("torchtune").remarks(read(config(tokenizer="  max_seq_len: 8\n")).recipe)
-    assert any("cuts no row" in note for note in notes) and not any("masks the last token" in note for note in notes)
+    assert any("does not truncate rows" in note for note in notes) and not any(
+        "masks the last token" in note for note in notes
+    )
 
 
 @pytest.mark.parametrize(

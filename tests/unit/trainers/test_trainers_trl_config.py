@@ -148,7 +148,7 @@ def test_a_value_that_is_text_is_what_argparse_makes_of_it(line: str, path: str,
         ("learning_rate: fast", "argparse finds no float in it"),
         ("seed: 1.5e", "argparse finds no int in it"),
         ("env: x", "`env` is not a mapping"),
-        ("mixed_precision: fp7", "`accelerate launch` knows bf16, fp16, fp8, no"),
+        ("mixed_precision: fp7", "`accelerate launch` accepts bf16, fp16, fp8, no"),
     ],
 )
 def test_a_value_that_argparse_stops_at_is_refused(line: str, said: str) -> None:

@@ -197,7 +197,7 @@ def test_kwargs_as_text_stop_trl() -> None:
 
 def test_tools_that_are_an_empty_text_stop_trl() -> None:
     empty, none = inspected([{"messages": TURNS, "tools": ""}, {"messages": TURNS, "tools": None}])
-    assert none.problem is None and empty.problem is not None and "empty text" in empty.problem.what
+    assert none.problem is None and empty.problem is not None and "empty string" in empty.problem.what
 
 
 def test_packing_keeps_the_start_whatever_truncation_mode_says() -> None:

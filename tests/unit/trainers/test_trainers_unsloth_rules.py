@@ -124,7 +124,7 @@ def test_one_marker_alone_is_refused() -> None:
 
 def test_assistant_only_needs_what_unsloth_renders() -> None:
     old = inspected([{"messages": TURNS}], "2026.8", mask__rule="generation_tag", own__text_from="messages")[0]
-    assert old.problem is not None and "no assistant mask" in old.problem.what
+    assert old.problem is not None and "does not build an assistant mask" in old.problem.what
     new = inspected([{"messages": TURNS}], mask__rule="generation_tag")[0]
     assert new.problem is None and new.trained
 
@@ -236,7 +236,7 @@ def test_which_columns_go_first(row: dict[str, Any], options: dict[str, Any], fo
     ("columns", "tools", "words"),
     [
         ({"messages": TURNS}, "[]", None),
-        ({"messages": TURNS}, "", "empty text"),
+        ({"messages": TURNS}, "", "empty string"),
         ({"prompt": TURNS[:1], "completion": TURNS[1:]}, "[]", "tools are text"),
         ({"prompt": TURNS[:1], "completion": TURNS[1:]}, [], None),
     ],
@@ -390,7 +390,7 @@ SHARED = [{"from": "human", "value": "Hello"}, {"from": "gpt", "value": "Hi."}]
         (
             {"conversations": [{**SHARED[0], "x": "y"}]},
             {"text_from": "conversations", "standardize": True},
-            "expects two",
+            "expects exactly two",
         ),
         ({"conversations": [{"from": "gpt", "value": 3}]}, {"text_from": "conversations", "standardize": True}, "text"),
         (
