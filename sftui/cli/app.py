@@ -428,6 +428,7 @@ def report() -> None:
     ("sftui waste axolotl.yml --format json", "for programs"),
 )
 @where_option
+@repairing_options
 @Option(USUAL, "LENGTHS", "limits to look at, in tokens, e.g. 1024,2048; default: some around the rows", "--lengths")
 @Option(
     USUAL,

@@ -7,6 +7,7 @@ then read as a command line is, and what they do not say is said in words.
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, fields, replace
@@ -20,11 +21,12 @@ from sftui.session.configs import EVALUATION
 from sftui.session.declared import OptionDeclaration
 from sftui.session.options import OpenOptions, file_next_to, is_spooled
 from sftui.text import many
+from sftui.trainers.outside import OPTION, VARIABLE
 from sftui.values import value_class
 
 OWN_OPTIONS = {"tokenizer.name": "tokenizer", "tokenizer.revision": "tokenizer_revision", "length.max": "max_length"}
 """Knobs that have an option of their own."""
-COMMANDS = ("check", "compare", "encode", "repair", "show")
+COMMANDS = ("check", "encode", "repair", "show", "waste")
 """What else than the inspector may be offered."""
 AS_OPENED = ("split", "subset", "data_revision", "rows_in", "env", "serve")
 
@@ -144,6 +146,8 @@ def words_of(arguments: Arguments) -> tuple[tuple[str, ...], tuple[str, ...]]:
         value = getattr(arguments, one.name)
         for text in _texts((",".join(value),) if one.name == "apply" and value else value):
             words += [f"{option}={text}"] if text.startswith("-") else [option, text]
+    if packages := os.environ.get(VARIABLE):
+        words += [OPTION, packages]
     shown = tuple(map(without_secrets, words))
     gaps += ["the password in an address: fill it in"] if shown != tuple(words) else []
     gaps += ["the rows of the pipe: pipe them in again"] if "-" in arguments.data else []
@@ -205,6 +209,8 @@ def commands_of(now: InForce) -> tuple[ShellCommand, ...]:
         "encode": ShellCommand(("encode", *opened, *chosen, "-o", file_next_to(data, "encoded")), gaps),
         "": ShellCommand((*opened, *chosen, *row), (*gaps, *seen)),
     }
+    if now.view == "waste":
+        found["waste"] = ShellCommand(("waste", *opened, *chosen), gaps)
     names = [name for name in now.repairs if not is_edit(name)]
     apply = [name for name in names if not name.startswith(DROPPING)]
     drop = [name.removeprefix(DROPPING) for name in names if name.startswith(DROPPING)]
@@ -218,5 +224,11 @@ def commands_of(now: InForce) -> tuple[ShellCommand, ...]:
     return tuple(found[name] for name in sorted(found, key=lambda name: name != first))
 
 
-BY_VIEW: Mapping[str, str] = {"findings": "check", "figures": "check", "batch": "encode", "packs": "encode"}
+BY_VIEW: Mapping[str, str] = {
+    "findings": "check",
+    "figures": "check",
+    "batch": "encode",
+    "packs": "encode",
+    "waste": "waste",
+}
 """The command that belongs to a view."""

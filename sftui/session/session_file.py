@@ -24,7 +24,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sftui.errors import RecipeError, SftuiError
+from sftui.errors import RecipeError, SftuiError, without_secrets
 from sftui.nearest import hint
 from sftui.recipe_io import quoted, shown
 from sftui.safe_yaml import YamlProblem, load_yaml
@@ -38,9 +38,11 @@ KEY, FORMAT = "sftui_session", 1
 ENDINGS = (".yml", ".yaml")
 HEAD = re.compile(rb'^\s*\{?\s*"?sftui_session"?\s*:', re.MULTILINE)
 HEAD_BYTES = 4096
+RUNS_CODE = ("env", "transformers")
+"""Options that start another Python or install one, which no file may do."""
 NAMES = {"recipe_file": "recipe", "knobs": "set"}
 """What options are called here and in Python, where that is another name than theirs."""
-PATHS = ("data", "recipe", "edits", "env", "serve", "tokenizer", "template")
+PATHS = ("data", "recipe", "edits", "serve", "tokenizer", "template")
 """Options that may name a file or a folder."""
 
 
@@ -83,7 +85,7 @@ def session_named(data: tuple[str, ...]) -> SavedSession | None:
 
 def session_tree(now: InForce, folder: Path) -> dict[str, Any]:
     """What is in force, for a file in a folder; RecipeError for piped rows, which no file opens again."""
-    arguments, _ = opening_of(now)
+    arguments, _ = opening_of(replace(now, options=replace(now.options, env=None)))
     if "-" in arguments.data:
         raise RecipeError("rows that came through a pipe cannot be opened again", fix="save them in a file and open it")
     set_to = {path: quoted(value) if isinstance(value, str) else value for path, value in arguments.knobs}
@@ -96,7 +98,7 @@ def session_tree(now: InForce, folder: Path) -> dict[str, Any]:
     here = os.path.realpath(folder) == os.path.realpath(os.curdir)
 
     def lasting(path: str) -> str:
-        return path if here or not os.path.exists(path) else os.path.abspath(path)
+        return without_secrets(path) if here or not os.path.exists(path) else os.path.abspath(path)
 
     return {**_with_paths(tree, lasting), "row": now.row}
 
@@ -172,6 +174,9 @@ KNOWN = {
 def _check(name: str, value: Any, where: str) -> None:
     """RecipeError for a key that no session has, or that holds something else."""
     kind = KNOWN.get(name)
+    if name in RUNS_CODE:
+        fix = f"give --{name} on the command line"
+        raise RecipeError(f"a session cannot set `{name}`", where=where, why="it would run code", fix=fix)
     if not kind:
         raise RecipeError(f"a session has no `{name}`{hint(name, KNOWN)}", where=where)
     right = {

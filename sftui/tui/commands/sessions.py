@@ -28,24 +28,25 @@ if TYPE_CHECKING:
 
 WHAT = {
     "check": "what is wrong in these rows",
-    "compare": "these rows under both recipes",
     "encode": "write these rows as the trainer receives them",
     "repair": "write the repaired rows to a new file",
     "show": "print this row",
-    "sftui": "open the inspector so",
+    "sftui": "open the inspector here again",
+    "waste": "what limits and packings cost",
 }
 """What each command does."""
 
 
 def in_force(here: Inspector) -> InForce:
     """The data, recipe, repairs, marks, filter, row and view that are in force."""
-    from sftui.findings import CODES
     from sftui.session.command_line import InForce
 
     workspace, state, file = here.workspace, here.state, here.marks_file.path
     where, listed = state.filtering.text, state.audited.listed
-    if not where and listed in CODES:
-        where, listed = f'finding("{listed}")', ""
+    if not where and listed:
+        from sftui.findings import CODES
+
+        where, listed = (f'finding("{listed}")', "") if listed in CODES else ("", listed)
     gaps = (f"the order of the list ({listed})",) if listed else ()
     marks, counts = None if file is None else str(file), state.kept.marks.counts
     chosen = workspace.recipe, workspace.repairs, state.row, where
@@ -98,7 +99,8 @@ def _written(here: Inspector, name: str) -> None:
 
     file = os.path.expanduser(name.removesuffix("!"))
     tree = session_tree(in_force(here), Path(file).parent)
-    here.say(f"{write(here, as_yaml(tree, os.path.basename(file)), name)} · sftui {visible(file)} opens it again")
+    env = " --env …" if here.workspace.options.env is not None else ""  # which no file may name: it runs
+    here.say(f"{write(here, as_yaml(tree, os.path.basename(file)), name)} · sftui {visible(file)}{env} opens it again")
 
 
 # — for the next time —

@@ -54,7 +54,7 @@ def test_knobs_repairs_filters_and_marks_are_options(options: OpenOptions) -> No
 
 
 def test_what_is_open_comes_first(options: OpenOptions) -> None:
-    for view, name in (("", "show"), ("findings", "check"), ("packs", "encode")):
+    for view, name in (("", "show"), ("findings", "check"), ("packs", "encode"), ("waste", "waste")):
         assert next(iter(said(InForce(options, options.recipe, view=view)))) == name
     assert next(iter(said(InForce(options, options.recipe, where="row > 1")))) == "check"
 
@@ -93,3 +93,21 @@ def test_a_password_in_an_address_is_not_copied(options: OpenOptions) -> None:
     secret = OpenOptions(("https://me:secret@example.org/rows.jsonl",), options.recipe)
     found = commands_of(InForce(secret, options.recipe))[0]
     assert "secret" not in found.text and "the password in an address: fill it in" in found.gaps
+
+
+def test_the_package_of_an_enabled_trainer_is_named(options: OpenOptions, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SFTUI_TRAINERS_FROM", "acme-sftui")
+    assert "--trainers-from acme-sftui" in said(InForce(options, options.recipe))["check"]
+
+
+@pytest.mark.parametrize("view", ["", "waste"])
+def test_every_command_is_one_that_the_command_line_takes(options: OpenOptions, view: str) -> None:
+    from sftui.cli.app import COMMANDS, inspect
+
+    repairs, marks = ("trim", "edit 0 0123456789ab {}"), "/m.jsonl"
+    now = InForce(options, options.recipe, repairs, 3, "row > 1", marks, {"drop": 1}, view)
+    for found in commands_of(now):
+        command = COMMANDS.get(found.words[0], inspect)
+        words = list(found.words[command is not inspect :])
+        given = command.make_context(found.name, words).params
+        assert given["where"] == "row > 1" or found.name == "show", found.text

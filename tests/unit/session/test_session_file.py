@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,8 @@ def test_options_of_the_command_line_come_on_top(options: OpenOptions, tmp_path:
         ("sftui_session: 1\nfields: {prompt: 1}\n", 2, "give a mapping"),
         ("sftui_session: 1\nwaivers: [a]\n", 2, "give a list of mappings"),
         ("sftui_session: 1\ndebug: true\n", 2, "a session has no `debug`"),
+        ("sftui_session: 1\nenv: ./venv\n", 2, "cannot set `env`, because it would run code; give --env on the"),
+        ("sftui_session: 1\ntransformers: 4.55.0\n", 2, "cannot set `transformers`"),
         ("sftui_session: 1\ndata: !!python/object:os.system [x]\n", 2, "python/object"),
     ],
 )
@@ -159,3 +162,11 @@ def test_where_one_left_is_kept_newest_first_and_only_of_data_that_is_there(
     ]
     assert found[0].seen == ("1:2",) and last_sessions(1) == found[:1]
     assert json.loads(Path(found[0].path).read_text())["sftui_session"] == 1
+
+
+def test_neither_a_password_nor_what_would_run_is_written(options: OpenOptions, tmp_path: Path) -> None:
+    recipe = changed(options.recipe, "tokenizer.transformers", "4.55.0")
+    named = replace(options, paths=("https://me:secret@example.org/rows.jsonl",), env="/home/me/venv")
+    tree = session_tree(InForce(named, recipe), tmp_path)
+    assert "secret" not in str(tree) and "venv" not in str(tree)
+    assert tree["set"] == {"tokenizer.transformers": "4.55.0"}, "which ids are meant is no code"
