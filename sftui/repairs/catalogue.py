@@ -19,7 +19,7 @@ REPAIRS: Mapping[str, Repair] = {
         Repair("parse-json", "parse messages, tools and arguments stored as JSON text", parse_json),
         Repair("map-roles", "map role aliases and fix misspelt roles", map_roles),
         Repair("join-parts", "join text parts into one string", join_parts),
-        Repair("fill-content", "make content text if it is null, missing or a number", fill_content),
+        Repair("fill-content", "turn null, missing or numeric content into text", fill_content),
         strip_tokens(looks_like_control),
         Repair("trim", "trim leading and trailing whitespace", trim),
         Repair("fold-system", "move system messages into the next user message", fold_system),

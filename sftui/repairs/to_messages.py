@@ -169,7 +169,7 @@ def has_calls(row: RowData | None) -> bool:
 def lost_calls(target: MessagesTarget, where: str = "the row") -> Problem:
     """Why a row with tool calls does not become messages for a target that loses them."""
     return Problem(
-        f"{where} has tool calls, which {target.title} would lose if they were messages",
+        f"{where} has tool calls, which {target.title} would lose after conversion to messages",
         target.loses_calls,
         "leave such rows as they are, or convert them for another trainer",
     )

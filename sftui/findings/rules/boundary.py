@@ -123,8 +123,8 @@ def gemma_like(look: RowLook) -> bool:
 BND001 = major(
     "boundary-token-merged",
     "the last prompt token merges with the first answer token",
-    "The prompt tokenized alone is not a prefix of the whole row, so a mask by length drops the first answer"
-    " token or trains a piece of the header. LLaMA-Factory encodes pieces separately and torchtune masks by"
+    "The prompt tokenized alone is not a prefix of the whole row, so a length-based mask drops the first answer token"
+    " or trains a piece of the header. LLaMA-Factory encodes pieces separately and torchtune masks by"
     " message: neither is affected.",
     moves=("edge",),
     bad=case(chat("hi", "\nHello.")),
@@ -256,7 +256,7 @@ def markers(look: RowLook) -> Iterator[Fault]:
         if where and not any(start <= where[0] and where[-1] + 1 < end for start, end in look.labels.kept):
             return  # it is cut off with all behind it: TRU001
         ids = look.tokens.input_ids[where[0] : where[-1] + 1] if where else ()
-        what = f"the response marker is in the text, but it is encoded to other ids here: {list(ids)}"
+        what = f"the response marker is in the text, but it is encoded to different ids here: {list(ids)}"
         yield Fault(what, tokens=(where[0], where[-1] + 1) if where else None, rule=BND004)
         return
     if response and not look.mask.trained and response not in text and look.recipe.mask.response_marker:

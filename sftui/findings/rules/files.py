@@ -49,7 +49,7 @@ MORE_FIRST = (
 ROW010 = loud(
     "files-refused-by-loader",
     "the trainer's loader fails on the files",
-    "`datasets` takes columns, keys and types from what comes first: the first 10 MB of a JSON file, 10,000"
+    "`datasets` takes columns, keys and types from what it reads first: the first 10 MB of a JSON file, 10,000"
     " rows of a CSV, the schema of the first Parquet file. Later data may lack some of them, but must not add"
     " any or change a type. It has no type for maps, and its JSON reader rejects duplicate keys. The run never"
     " starts.",

@@ -78,7 +78,7 @@ def headers_left(context: Context, sample: Sequence[Inspection]) -> Iterator[Fau
     pairs = of_kind(sample, Kind.STRINGS, lambda said: head and _opened_twice(*_strings(said), head))
     for rows, what in (
         (texts, "in {} of {} rows checked, the text ends with {}, the header of an answer that never comes"),
-        (pairs, "in {} of {} rows checked, the completion begins with {}, with which its prompt already ends"),
+        (pairs, "in {} of {} rows checked, the completion begins with {}, but its prompt already ends with it"),
     ):
         if rows:
             yield Fault(what.format(len(rows), len(sample), shown(head)), shown(head), of=rows)

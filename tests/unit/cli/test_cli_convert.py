@@ -137,7 +137,7 @@ def test_calls_go_to_the_trainer_that_reads_them(sftui: Sftui, here: Path) -> No
     data = put("calls.jsonl", CALLS)
     refused = sftui("convert", data, "--trainer", "llamafactory", "-t", "tok", "-o", "new.jsonl")
     assert refused.code == 2 and not Path("new.jsonl").exists() and not Path("new-config").exists()
-    assert "calls.jsonl line 1 has tool calls, which LLaMA-Factory would lose if they were messages" in refused.err
+    assert "line 1 has tool calls, which LLaMA-Factory would lose after conversion to messages" in refused.err
     done = sftui("convert", data, "--trainer", "llamafactory", "--for", "trl", "-t", "tok", "-o", "new.jsonl")
     assert done.code == 0 and opening(done)[0] == "new-config/trl_sft.yaml"
     assert rows_of("new.jsonl") == [

@@ -112,6 +112,7 @@ def test_a_conversion_that_is_refused_leaves_the_rows_as_they_are(tmp_path: Path
     found = [after.inspect(number) for number in range(3)]
     assert after.recipe is before.recipe
     for number, one in enumerate(found):
-        assert one.row.skipped is not None and "LLaMA-Factory would lose if they were messages" in one.row.skipped
+        assert one.row.skipped is not None
+        assert "LLaMA-Factory would lose after conversion to messages" in one.row.skipped
         assert one.row.data == before.row(number).data
     assert [one.problem for one in found] == [before.inspect(number).problem for number in range(3)]
