@@ -284,7 +284,7 @@ def _refuse_media(contents: Sequence[str], template: SlotTemplate) -> None:
         if any(place in content for content in contents):
             raise TemplateError(
                 f"the row contains {place} placeholders but lists no matching file",
-                why=f"with the template {template.name} LLaMA-Factory compares their numbers, and stops",
+                why=f"with the template {template.name} LLaMA-Factory counts both, and stops if they differ",
                 fix=f"write {place} differently, or use a text-only model's template",
             )
 

@@ -137,7 +137,7 @@ def _mapped(first: Raw, recipe: Recipe) -> Detection:
         return _refused(
             f"column_mapping names {', '.join(named) or 'nothing'}, but the rows have {columns}",
             "ColumnMappedTextInstructionDataset needs an answer, with a question or a context",
-            "set data.fields, as {question: COLUMN, answer: COLUMN}",
+            "set data.fields, e.g. {question: COLUMN, answer: COLUMN}",
         )
     fields = {ours: named[ours] for ours in MAPPED if ours in named}
     stored = ", ".join(f"{ours} from `{column}`" for ours, column in fields.items())

@@ -28,7 +28,7 @@ class TorchtuneOptions(Own):
     builder: str | None = knob(
         None,
         "a dataset builder with its own rules",
-        choices={"gsm8k_sft": "question and worked answer as a prompt and a trained text"},
+        choices={"gsm8k_sft": "the question as the prompt, the worked answer as trained text"},
     )
     partition: str | None = knob(None, "which part of the rows gsm8k_sft trains on, e.g. 1-10/10")
 

@@ -41,7 +41,7 @@ def claimed(config: Mapping[str, Any]) -> tuple[str, ...]:
 TRAITS = Traits(
     name="unsloth",
     title="Unsloth",
-    about="SFTTrainer as Unsloth changes it, with train_on_responses_only and standardize",
+    about="SFTTrainer as patched by Unsloth, with train_on_responses_only and standardize",
     home="sftui.trainers.unsloth.trainer:Unsloth",
     versions=("2026.10", "2026.8"),
     first=(2026, 8),
