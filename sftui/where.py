@@ -194,13 +194,13 @@ NAMES: Mapping[str, Name] = {
         "whether the trainer drops the row", Need.PREPARED, lambda values: values.prepared().dropped is not None
     ),
     "outcome": Name(
-        "what becomes of the row: `trained`, `nothing trained`, `dropped`, `evaluates` or `failed`",
+        "what happens to the row: `trained`, `nothing trained`, `dropped`, `evaluates` or `failed`",
         Need.PREPARED,
         RowValues.outcome,
     ),
     "codes": Name("the codes of the row's findings", Need.CHECKED, RowValues.codes),
     MARKED: Name(
-        "the review mark of the row: `keep`, `drop`, `flag` or `none`, from the file of `--edits`, else from the"
+        "the row's review mark: `keep`, `drop`, `flag` or `none`, from the `--edits` file, otherwise from the"
         " inspector",
         Need.RECORD,
         RowValues.mark,

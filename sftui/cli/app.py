@@ -262,7 +262,7 @@ def show() -> None:
     "count the values of a column, a role sequence, findings, …",
     ("sftui facets data.jsonl --of source", "the values of a key, with bars"),
     ("sftui facets data.jsonl --of roles", "which sequences of roles there are"),
-    ("sftui facets data.jsonl -t TOK --of codes --format json", "rows by the findings that they have"),
+    ("sftui facets data.jsonl -t TOK --of codes --format json", "rows by their findings"),
 )
 @where_option
 @repairing_options
@@ -423,17 +423,25 @@ def report() -> None:
 @data_command(
     CHECK,
     "show what length limits and packing cost: padding, steps, cuts",
-    ("sftui waste axolotl.yml", "every packing of the trainer at limits around the rows"),
-    ("sftui waste data.jsonl -t TOK --trainer trl --lengths 1024,2048 --strategy bfd", "two limits of one packing"),
+    ("sftui waste axolotl.yml", "each packing the trainer has, at limits near the rows' lengths"),
+    (
+        "sftui waste data.jsonl -t TOK --trainer trl --lengths 1024,2048 --strategy bfd",
+        "two limits, one packing strategy",
+    ),
     ("sftui waste axolotl.yml --format json", "for programs"),
 )
 @where_option
 @repairing_options
-@Option(USUAL, "LENGTHS", "limits to look at, in tokens, e.g. 1024,2048; default: some around the rows", "--lengths")
+@Option(
+    USUAL,
+    "LENGTHS",
+    "length limits to try, in tokens, e.g. 1024,2048; default: some near the rows' lengths",
+    "--lengths",
+)
 @Option(
     USUAL,
     "NAME",
-    "look only at this packing strategy: none, bfd, …, or 'by length'; may be repeated",
+    "try only this packing strategy: none, bfd, …, or 'by length'; may be repeated",
     "--strategy",
     "strategies",
     multiple=True,

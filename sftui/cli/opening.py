@@ -139,9 +139,9 @@ def arguments(given: Mapping[str, Any], screen: bool = False) -> Arguments:
     if screen:
         return found
     unknown = {name: getattr(found, name) for name in ("apply", "edits") if name not in given}
-    refuse_where(unknown, f"the session {saved.path} has them so, and this command reads the file as it is")
+    refuse_where(unknown, f"the session {saved.path} changes the rows, but this command reads the file as it is")
     if found.where is not None and "where" not in given:
-        narrate(f"the filter of the session does not count here: {found.where}")
+        narrate(f"the session's filter is not used here: {found.where}")
         return replace(found, where=None)
     return found
 

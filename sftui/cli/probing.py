@@ -83,7 +83,7 @@ def _lines(name: str, probed: ProbeReport, width: int, stand_ins: bool) -> list[
     totals = ", ".join(f"{n or 'no'} {grade}{'' if n == 1 else 's'}" for grade, n in counts)
     lines = _wrapped(f"{name} · {len(probed.outcomes)} conversation shapes · {totals}", width, "  ")
     if stand_ins:
-        lines.append("without a tokenizer: <s> and </s> stand for its BOS and EOS")
+        lines.append("no tokenizer: BOS and EOS are shown as <s> and </s>")
     lines.append("")
     for group in wrong:
         lines += _group(group, width)

@@ -65,7 +65,7 @@ def first_match(session: Ready, only: FilterCount, start: int) -> Row:
     """The first row from `start` on for which the expression is true; SourceError where there is none."""
     found = next(session.rows(start), None)
     if found is None:
-        raise SourceError(f"no row from row {start} on matches", why="; ".join(only.sentences()))
+        raise SourceError(f"no row matches from row {start} on", why="; ".join(only.sentences()))
     return found
 
 

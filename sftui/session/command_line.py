@@ -78,7 +78,7 @@ def opening_of(now: InForce) -> tuple[Arguments, tuple[str, ...]]:
         start = Arguments(data=_data(options.paths), trainer=now.recipe.preset)
         begun = options.config.path if options.config is not None else options.recipe_file
         if begun is not None:
-            gaps.append(f"that you opened {begun}: it cannot be combined with {now.recipe.preset}")
+            gaps.append(f"the config {begun}, which cannot be combined with {now.recipe.preset}")
     made = _read(start)
     carried = {name: getattr(options, name) for name in AS_OPENED if getattr(options, name) != getattr(made, name)}
     if options.row_limit != made.row_limit and options.row_limit is not None:
@@ -99,7 +99,7 @@ def opening_of(now: InForce) -> tuple[Arguments, tuple[str, ...]]:
 
     edited = [name for name in now.repairs if is_edit(name)]
     if edited and now.marks is None:
-        gaps.append(f"{many(len(edited), 'edit')}: edits of piped rows are in no file")
+        gaps.append(f"{many(len(edited), 'edit')}: edits of piped rows are not saved in a file")
     apply = tuple(name for name in now.repairs if not is_edit(name))
     found = replace(start, **named, knobs=tuple(knobs), apply=apply)
     return replace(found, edits=now.marks if edited else None, waivers=now.recipe.waivers or None), tuple(gaps)
@@ -149,10 +149,10 @@ def words_of(arguments: Arguments) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if packages := os.environ.get(VARIABLE):
         words += [OPTION, packages]
     shown = tuple(map(without_secrets, words))
-    gaps += ["the password in an address: fill it in"] if shown != tuple(words) else []
-    gaps += ["the rows of the pipe: pipe them in again"] if "-" in arguments.data else []
+    gaps += ["the password in a URL: fill it in"] if shown != tuple(words) else []
+    gaps += ["the piped rows: pipe them in again"] if "-" in arguments.data else []
     if arguments.waivers:
-        gaps.append(f"{many(len(arguments.waivers), 'waiver')}: no option sets one; x writes them in a recipe")
+        gaps.append(f"{many(len(arguments.waivers), 'waiver')}: no option sets one; x writes them to a recipe")
     return shown, tuple(gaps)
 
 
@@ -178,7 +178,7 @@ def typed(arguments: Arguments, recipe: Recipe) -> tuple[Arguments, tuple[str, .
         if said:
             knobs.append((path, text))
         else:
-            gaps.append(f"{path}: its value cannot be typed; x writes it in a recipe")
+            gaps.append(f"{path}: its value cannot be typed; x writes it to a recipe")
     return replace(arguments, knobs=tuple(knobs)), tuple(gaps)
 
 

@@ -98,7 +98,7 @@ class Facets(MatchingRows):
         yield f"{least}{many(self.different, 'value')} of {name} in {many(self.rows, 'row')}"
         yield from (f"no value in {many(count, 'row')}: {visible(why)}" for why, count in self.unknown.most_common())
         if self.others:
-            yield f"{many(self.others, 'row')} with values that first come after {MOST_VALUES:,} others"
+            yield f"{many(self.others, 'row')} with values that first appear after {MOST_VALUES:,} others"
 
 
 def _key(value: Any) -> tuple[str, str]:
@@ -114,7 +114,7 @@ def _key(value: Any) -> tuple[str, str]:
             held = isinstance(value, (list, tuple, Mapping))
             plain = json.dumps(value, ensure_ascii=False, default=repr) if held else repr(value)
         except (RecursionError, ValueError):  # deeper than Python goes, or a number of too many digits
-            plain = f"{type(value).__name__} that is too large to be shown" + " " * LONGEST_LITERAL
+            plain = f"{type(value).__name__} that is too large to show" + " " * LONGEST_LITERAL
         literal = repr(value) if len(plain) <= LONGEST_LITERAL and _is_literal(value) else ""
         arrows = isinstance(value, list) and value and all(isinstance(one, str) for one in value)
         shown = clip(visible((" → ".join(value) if arrows else plain)[: LONGEST_SHOWN * 2]), LONGEST_SHOWN)

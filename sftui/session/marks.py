@@ -215,5 +215,5 @@ def known_marks(options: OpenOptions) -> tuple[RowMarks, bool]:
         return load_marks(options.edits), False
     path = marks_path(options) if options.paths else None
     if path is None:
-        raise ExportError("no marks are known of data without a name", fix="name a file of marks with --edits")
+        raise ExportError("marks are not kept for data without a name", fix="name a file of marks with --edits")
     return read_saved(path, data_names(options)) if os.path.lexists(path) else (RowMarks(), False)

@@ -49,7 +49,7 @@ class MatchingRows(FilterCount):
     def sentences(self) -> Iterator[str]:
         yield from super().sentences()
         if self._stale:
-            yield "the data changed after its rows were marked: check whether the marks still fit"
+            yield "the data changed after its rows were marked: check that the marks still apply"
 
 
 def filter_of(opened: OpenData, text: str) -> Filter:

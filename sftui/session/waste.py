@@ -119,7 +119,7 @@ def waste_table(
     never = len(sizes.rows) - len(set(sizes.owners))
     notes = [
         f"batches of {ready.recipe.batch.size:,} on one device, the last one whether full or not",
-        "rows are in the order of the dataset; where the trainer shuffles, others meet in a batch",
+        "rows are in dataset order; if the trainer shuffles, batches combine different rows",
         *([f"{many(never, 'row')} never reach the trainer, whatever the limit"] if never else []),
     ]
     chosen = tuple(sorted(set(limits))) or limits_of(sizes, ready.recipe)

@@ -28,7 +28,7 @@ KEEP_FREE = 1 << 30
 
 
 READ_BUFFER = 1 << 16
-LARGER = "set TMPDIR to a larger disk"
+LARGER = "set TMPDIR to a folder on a larger disk"
 _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*(?:://|::)")
 
 

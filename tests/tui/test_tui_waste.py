@@ -43,7 +43,7 @@ async def test_arrows_choose_and_enter_applies_what_u_undoes() -> None:
         assert "applied: " in driven.said and "u undoes it" in driven.said
         assert table_of(driven).strategies[0] == "bfd", "the strategy in force comes first"
         await driven.press("enter")
-        assert "already says this" in driven.said
+        assert "already has this setting" in driven.said
         await driven.press("u")
         assert driven.workspace.recipe == before
 

@@ -651,9 +651,9 @@ def _place(before: Sequence[Any], parts: Sequence[Any]) -> Place:
             if isinstance(other, str) and at == len(before) - 1 and other.startswith(part):
                 return (at, len(part)) if len(part) < len(other) else (at + 1, 0)
             if other != part:
-                raise Lost("what a block gave stands elsewhere")
+                raise Lost("a block's output is used elsewhere")
         elif isinstance(other, str) or other is None or other.register != part.register:
-            raise Lost("what a block gave stands elsewhere")
+            raise Lost("a block's output is used elsewhere")
     return len(before), 0
 
 
@@ -728,11 +728,11 @@ class _SureComparisons(GapComparison):
 
     def between(self, gap: str) -> None:
         if self._words.seed in gap:
-            raise Lost("a text that is no content")
+            raise Lost("text that is not content")
 
     def behind(self, tail: str) -> None:
         if self._words.seed in tail:
-            raise Lost("a text behind the same beginning")
+            raise Lost("text after the same beginning")
 
     def _certain(self, one: str, at: int, other: str, where: int, end: int) -> None:
         """Two characters that are not the same, the first or the last that are not: where one of them begins or ends a
@@ -766,7 +766,7 @@ def _planned(
     registers = _Registers(recording, words.texts)
     messages = _filled(request.messages, words.texts)
     if _read(messages) is None or any(slots_of(message).other for message in messages):
-        raise Lost("content that is no text")
+        raise Lost("content that is not text")
     texts = dict(zip(words.texts, recording.texts))
     steps = written = 0
 
@@ -877,7 +877,7 @@ class _Registers:
         for part in parts:
             value = part if isinstance(part, str) else self._values[part.register]
             if value is None:
-                raise Lost("something else is made of a text")
+                raise Lost("text is transformed")
             if not isinstance(part, str):
                 self._used.setdefault(self._texts[part.register], set()).add(self._kinds[part.register])
             out.append(value)

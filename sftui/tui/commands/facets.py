@@ -16,7 +16,7 @@ from sftui.workspace import requests as rq
 OWN = (
     ("roles", "the roles of each conversation"),
     ("turns", "the number of messages"),
-    ("outcome", "what becomes of the row: trained, dropped, failed, …"),
+    ("outcome", "what happens to the row: trained, dropped, failed, …"),
     ("codes", "the findings of each row, by code"),
     ("marked", "your review marks"),
 )

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sftui.session.command_line import InForce, ShellCommand
 
 WHAT = {
-    "check": "what is wrong in these rows",
+    "check": "find what is wrong with these rows",
     "encode": "write these rows as the trainer receives them",
     "repair": "write the repaired rows to a new file",
     "show": "print this row",

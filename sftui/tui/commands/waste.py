@@ -87,7 +87,7 @@ def _not_chosen(here: Inspector) -> StatusMessage | None:
     """Why there is no limit to apply."""
     if here.state.open.view != WASTE:
         return StatusMessage("Enter applies a limit in the waste table; O w opens it", Role.DIM)
-    return unless(here.state.wasted.limit, "all rows are being measured; try again in a moment")
+    return unless(here.state.wasted.limit, "still measuring the rows; try again in a moment")
 
 
 @Command("waste.apply", ("enter",), "apply the limit", "Recipe", DOCUMENT, when=_not_chosen, means="enter")
@@ -102,8 +102,8 @@ def apply(here: Inspector, count: int | None) -> None:
         with_changes(recipe, (RecipeChange(path, None, to) for path, to in wanted.items()))
     )
     if not changed:
-        here.say("the recipe already says this", Role.DIM)
+        here.say("the recipe already has this setting", Role.DIM)
         return
-    sampler = " (grouping by length is the sampler's: set it in the trainer's config)" * (now.strategy == GROUPED)
+    sampler = " (the sampler groups by length: set that in the trainer's config)" * (now.strategy == GROUPED)
     said = ", ".join(f"{path} = {value}" for path, value in wanted.items())
     here.say(f"applied: {said}{sampler} · u undoes it, x exports")

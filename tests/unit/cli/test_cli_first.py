@@ -141,7 +141,7 @@ def test_commands_open_a_session_too(sftui: Sftui, data: Path) -> None:
     shown = sftui("template", file)
     assert shown.code == 2 and "rows cannot be repaired here, because the session" in shown.err
     file.write_text(SESSION.replace("apply: [trim]\n", ""))
-    assert "the filter of the session does not count here: row > 1" in sftui("template", file).err
+    assert "the session's filter is not used here: row > 1" in sftui("template", file).err
     file.write_text(SESSION + "set: {length.max: many}\n")
     refused = sftui("check", file)
     assert refused.code == 2 and "s.yml line 8: `length.max` cannot be 'many'" in refused.err

@@ -78,7 +78,7 @@ def test_every_command_takes_the_same_rows(
     while (done := sftui("show", rows, *TOK, "--row", start, "--where", text, "--format", "json")).out:
         shown.append(json.loads(done.out)["row"])
         start = shown[-1] + 1
-    assert shown == wanted and f"no row from row {start} on matches" in done.err and done.code == 2
+    assert shown == wanted and f"no row matches from row {start} on" in done.err and done.code == 2
     with api.open(str(rows), tokenizer="builtin:chatml", where=text) as data:
         assert [row.index for row in data] == wanted == [data[at].index for at in range(len(data))]
         assert data[-1].index == wanted[-1] and any(said in note for note in data.notes)

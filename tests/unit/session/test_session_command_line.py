@@ -65,8 +65,8 @@ def test_what_no_option_says_is_said(options: OpenOptions) -> None:
     found = gaps(InForce(options, waived, (edit,), where="row > 1", view="batch", gaps=("the order (longest)",)))
     assert found["check"] == (
         "the order (longest)",
-        "1 edit: edits of piped rows are in no file",
-        "1 waiver: no option sets one; x writes them in a recipe",
+        "1 edit: edits of piped rows are not saved in a file",
+        "1 waiver: no option sets one; x writes them to a recipe",
     )
     assert found["sftui"][-1] == "the open view (batch)"
 
@@ -77,7 +77,7 @@ def test_rows_of_a_pipe_have_to_be_piped_in_again(options: OpenOptions) -> None:
     (spooled / "stdin.jsonl").write_text(CHAT)
     piped = OpenOptions((str(spooled / "stdin.jsonl"),), options.recipe)
     found = commands_of(InForce(piped, options.recipe))[0]
-    assert found.words[:2] == ("show", "-") and "the rows of the pipe: pipe them in again" in found.gaps
+    assert found.words[:2] == ("show", "-") and "the piped rows: pipe them in again" in found.gaps
 
 
 def test_another_trainer_than_that_of_the_config_leaves_the_config_out(options: OpenOptions) -> None:
@@ -86,13 +86,13 @@ def test_another_trainer_than_that_of_the_config_leaves_the_config_out(options: 
     assert "--recipe r.yaml" in said(InForce(opened, opened.recipe))["show"]
     other = InForce(opened, options.recipe)
     assert "--trainer trl@1.16" in said(other)["show"] and "r.yaml" not in said(other)["show"]
-    assert gaps(other)["show"] == ("that you opened r.yaml: it cannot be combined with trl@1.16",)
+    assert gaps(other)["show"] == ("the config r.yaml, which cannot be combined with trl@1.16",)
 
 
 def test_a_password_in_an_address_is_not_copied(options: OpenOptions) -> None:
     secret = OpenOptions(("https://me:secret@example.org/rows.jsonl",), options.recipe)
     found = commands_of(InForce(secret, options.recipe))[0]
-    assert "secret" not in found.text and "the password in an address: fill it in" in found.gaps
+    assert "secret" not in found.text and "the password in a URL: fill it in" in found.gaps
 
 
 def test_the_package_of_an_enabled_trainer_is_named(options: OpenOptions, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -97,4 +97,4 @@ def test_many_values_are_bounded_and_that_is_said(tmp_path: Path, monkeypatch: p
         counted = count(session, "v")
         assert counted.different == 3 and counted.others == 2 and counted.most(1)[0].shown == "a"
         assert next(iter(counted.sentences())) == "at least 3 values of v in 7 rows"
-        assert "2 rows with values that first come after 3 others" in list(counted.sentences())[-1]
+        assert "2 rows with values that first appear after 3 others" in list(counted.sentences())[-1]
