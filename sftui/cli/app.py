@@ -456,7 +456,7 @@ def waste() -> None:
 @data_command(
     CHECK,
     "run your installed trainer and show where sftui differs",
-    ("sftui verify axolotl.yml --python ~/train/bin/python", "50 rows through the Axolotl of that environment"),
+    ("sftui verify axolotl.yml --python ~/train/bin/python", "50 rows through that environment's Axolotl"),
 )
 @Option(USUAL, "PATH", "the Python of an environment with the trainer installed", "--python", required=True)
 @number_option(ROWS, "number of rows to compare, evenly spaced; default: 50", "--rows", default=50)

@@ -41,7 +41,7 @@ class TokenFileSource(CountedSource):
             raise SourceError(
                 "has no index",
                 where=label,
-                why=f"{os.path.basename(index)} is missing next to it, and only that file says where each document begins",
+                why=f"{os.path.basename(index)} is missing next to it, and only it says where documents begin",
                 fix="copy it there",
             )
         self.title = label

@@ -128,13 +128,13 @@ def _value(head: GgufHead, kind: int, keep: bool) -> Any:
     if kind == STRING:
         return head.text()
     if kind != ARRAY:
-        raise ValueError(f"its metadata holds a value of the unknown type {kind}")
+        raise ValueError(f"its metadata holds a value of unknown type {kind}")
     inner, count = head.number(UINT32), head.number(UINT64)
     if inner in NUMBERS:
         begin = head.pass_numbers(inner, count)
         return list(struct.unpack_from(f"<{count}{NUMBERS[inner][1]}", head.data, begin))
     if inner != STRING:
-        raise ValueError(f"its metadata holds an array of the unknown type {inner}")
+        raise ValueError(f"its metadata holds an array of unknown type {inner}")
     if keep:
         return [head.text() for _ in range(count)]
     for _ in range(count):

@@ -105,7 +105,7 @@ class _Head(GgufHead):
                 if wanted:
                     self._values[key] = value
             else:
-                raise ValueError(f"its metadata holds a value of the unknown type {kind}")
+                raise ValueError(f"its metadata holds a value of unknown type {kind}")
 
     def chat(self, ids: Collection[int]) -> GgufChat:
         values, model = self._values, self._values.get("tokenizer.ggml.model")
@@ -154,7 +154,7 @@ class _Head(GgufHead):
             self.pass_numbers(inner, count)
             return
         if inner != STRING:
-            raise ValueError(f"its metadata holds a value of the unknown type {inner}")
+            raise ValueError(f"its metadata holds a value of unknown type {inner}")
         self._passed += count
         if self._passed > MOST_TEXTS or count * 8 > len(self.data):
             raise ValueError(f"its metadata claims {count:,} strings in one array")

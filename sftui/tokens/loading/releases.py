@@ -93,7 +93,7 @@ def may_differ(place: Location, a: str, b: str, elsewhere: Mapping[str, int] | N
         return "how they load it is not known"
     names = {way[0] for way in ways if way is not None}
     if len(names) > 1:
-        return "they load it by " + " and ".join(sorted(names))
+        return "they load it with " + " and ".join(sorted(names))
     if len(ways) > 1:
         return f"{next(iter(names))} changed between them"
     return None
@@ -151,7 +151,7 @@ def _named_may_differ(place: Location, a: str, b: str) -> str | None:
         return None if place.json is not None else "how they load it is not known"
     sources = {_source(version, name) for version in versions}
     if None in sources:
-        return f"how they load it by {place.loader} is not known"
+        return f"how they load it with {place.loader} is not known"
     if len(sources) == 1 or (name in UNMOVED and UNMOVED[name](config_of(place.folder), place)):
         return None
     return f"{name} changed between them"

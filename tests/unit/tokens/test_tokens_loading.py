@@ -62,7 +62,7 @@ def test_a_class_that_config_json_alone_names_is_taken_before_5_6(kind: str, mod
     place = locate(folder(tmp_path / "t", BYTES, None))
     (tmp_path / "t" / "config.json").write_text(json.dumps({"model_type": model, "tokenizer_class": kind}))
     assert may_differ(place, "5.5.0", "5.6.0") is None
-    assert may_differ(place, "5.5.0", "5.16.1") == f"they load it by {kind} and tokenizer.json"
+    assert may_differ(place, "5.5.0", "5.16.1") == f"they load it with {kind} and tokenizer.json"
 
 
 def test_what_puts_a_change_in_force_counts(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_what_puts_a_change_in_force_counts(tmp_path: Path) -> None:
 
 def test_what_a_proof_measured_decides(tmp_path: Path) -> None:
     place = locate(folder(tmp_path / "t", SPACES, "LlamaTokenizer", "mistral"))
-    assert may_differ(place, "5.6.0", "5.23.0") == "they load it by LlamaTokenizer and tokenizer.json"
+    assert may_differ(place, "5.6.0", "5.23.0") == "they load it with LlamaTokenizer and tokenizer.json"
     assert may_differ(place, "5.6.0", "5.23.0", {"5.6.0": 0}) is None
     assert may_differ(place, "5.6.0", "5.23.0", {"5.6.0": 7}) == "5.6.0 gives different ids for 7 probe strings"
     assert may_differ(place, "5.10.0", "5.23.0", {"5.6.0": 0}) is None  # between 5.6.0 and 5.16.1
