@@ -133,8 +133,8 @@ class Agreement:
         if self.same == self.rows:
             compared = f"the {first} that could be prepared before ({self.rows:,}) keep their ids and labels"
         elif self.ids == self.rows:
-            compared = f"the {first} keep their ids, but {self.rows - self.same:,} of {self.rows:,} train different"
-            " tokens"
+            differing = f"{self.rows - self.same:,} of {self.rows:,}"
+            compared = f"the {first} keep their ids, but {differing} train different tokens"
         else:
             compared = (
                 f"{self.rows - self.ids:,} of {self.rows:,} {first} have different ids from before, because they were"

@@ -67,8 +67,8 @@ def wanted_version(recipe: Recipe, options: OpenOptions) -> TransformersNeed:
     folders = brought_folders(options)
     for origin, path in _at_hand():
         if inside_any(path, folders):
-            refused = refused or f"{origin} is in the folder of the data or its config, and sftui never runs code from"
-            " there"
+            why = "is in the folder of the data or its config, and sftui never runs code from there"
+            refused = refused or f"{origin} {why}"
             continue
         try:
             found = environment_at(path, origin)

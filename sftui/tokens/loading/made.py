@@ -172,8 +172,8 @@ def _run(version: str, command: list[str]) -> None:
             cwd=root(),
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        reason = (error.strerror or str(error)).lower() if isinstance(error, OSError) else "it took more than half an"
-        " hour"
+        late = "it took more than half an hour"
+        reason = (error.strerror or str(error)).lower() if isinstance(error, OSError) else late
         raise _not_made(version, reason) from error
     if done.returncode:
         raise _not_made(version, _why(done.stderr, version))

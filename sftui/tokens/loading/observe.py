@@ -109,8 +109,7 @@ def _saved_settings(
             " from the file alone"
         )
         if place.folder is not None and not (place.folder / "config.json").is_file():
-            note += "; there is no config.json here, and with the model's own AutoTokenizer may choose a different"
-            " class"
+            note += "; there is no config.json here, and with the model's own, AutoTokenizer may choose another class"
         notes.append(note)
     return notes
 

@@ -79,8 +79,8 @@ def may_differ(place: Location, a: str, b: str, elsewhere: Mapping[str, int] | N
     if place.kind in ("builtin", "file"):
         return None  # loaded as the file is, under every version
     if place.folder is None:
-        return "its files are not on disk yet" if place.kind == "hub" else "for .gguf, only the running release is"
-        " known"
+        gguf = "for .gguf, only the running release is known"
+        return "its files are not on disk yet" if place.kind == "hub" else gguf
     counts = [_counted(version, measured[version]) for version in _around(a) if version in measured]
     if any(counts):
         return next(filter(None, counts))
