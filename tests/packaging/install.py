@@ -54,8 +54,9 @@ def build(folder: Path) -> tuple[Path, Path]:
     """The wheel, which is built from the sdist, and the sdist; ends the run where the wheel lacks a file of sftui."""
     run([sys.executable, "-m", "build", "--installer", "uv", "--outdir", folder, REPO], folder)
     (wheel,), (sdist,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
-    tracked = run(["git", "-C", REPO, "ls-files", "sftui", "sample_data"], folder).splitlines()
-    wanted = {re.sub("^sample_data/", "sftui/_sample_data/", file) for file in tracked}
+    tracked = run(["git", "-C", REPO, "ls-files", "sftui", "sample_data", "share"], folder).splitlines()
+    data = f"{'-'.join(wheel.name.split('-')[:2])}.data/data/share/"
+    wanted = {re.sub("^share/", data, re.sub("^sample_data/", "sftui/_sample_data/", file)) for file in tracked}
     missing = sorted(wanted - set(zipfile.ZipFile(wheel).namelist()))
     if missing:
         sys.exit(f"not in the wheel: {', '.join(missing)}")
