@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from conftest import Done
 from row_files import chat
 
 import sftui as api
@@ -16,7 +16,7 @@ from sftui.session.marks import Mark, RowMarks
 from sftui.session.options import OpenOptions
 from sftui.session.ready import open_data
 
-Run = Callable[..., Done]
+Run = Callable[..., Any]
 ROWS = [("Hello? ", "Hi."), ("And?", " Yes. "), ("Hello?", "Hi."), ("And?", "Yes.")]
 
 
