@@ -65,7 +65,9 @@ class SavedSession(NamedTuple):
 
 
 def is_session(path: str) -> bool:
-    """Whether a file is a session, by its name and its first lines."""
+    """Whether a file is a session, by its name and first lines; a pipe is not opened, as it would wait for a writer."""
+    if not path.lower().endswith(ENDINGS) or not os.path.isfile(path):
+        return False
     try:
         with open(path, "rb") as file:
             return HEAD.search(file.read(HEAD_BYTES)) is not None
@@ -75,9 +77,7 @@ def is_session(path: str) -> bool:
 
 def session_named(data: tuple[str, ...]) -> SavedSession | None:
     """The session that is named as the data; None where none is. RecipeError for one that cannot be read."""
-    if len(data) != 1 or not data[0].lower().endswith(ENDINGS) or not is_session(data[0]):
-        return None
-    return read_session(data[0])
+    return read_session(data[0]) if len(data) == 1 and is_session(data[0]) else None
 
 
 # — written —
