@@ -68,6 +68,45 @@ def keep(count: int, options: Length) -> tuple[Kept, str | None]:
     )
 
 
+Pair = tuple[int, int]
+"""Tokens of a source and of its target."""
+
+
+def shares(source: int, target: int, room: int) -> Pair:
+    """How many tokens of a source and its target are kept in `room` tokens, both from their start.
+
+    A target under half the room is kept whole, else a source under half the room, else both are cut in proportion.
+    """
+    if target * 2 < room:
+        most = room
+    elif source * 2 < room:
+        most = room - source
+    else:
+        most = int(room * (target / (source + target)))
+    kept = min(most, target)
+    return min(max(room - kept, 0), source), kept
+
+
+def proportional(pairs: Sequence[Pair], cutoff: int | None, *, reserved: int, last_first: bool) -> list[Pair]:
+    """The kept tokens of each pair of a prompt and its answer, in order; pairs that find no room keep (0, 0).
+
+    Source: llamafactory 0.9.5, data/processor/processor_utils.py `infer_seqlen`.
+
+    `reserved` tokens are taken beforehand (the final EOS). `last_first` serves the last pair first.
+    """
+    if cutoff is None:
+        return list(pairs)
+    kept = [(0, 0)] * len(pairs)
+    total = reserved
+    order = range(len(pairs))
+    for i in reversed(order) if last_first else order:
+        if total >= cutoff:
+            break
+        kept[i] = shares(*pairs[i], cutoff - total)
+        total += sum(kept[i])
+    return kept
+
+
 def within(kept: Kept, values: Sequence[int]) -> tuple[int, ...]:
     """The values inside the kept ranges, in order."""
     if len(kept) == 1:

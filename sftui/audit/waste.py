@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from sftui.errors import RecipeError
 from sftui.flat import Ranges, covered, merged, moved, overlap
+from sftui.labels import proportional
 from sftui.model import Batch, Example, Inspection
 from sftui.recipe import Recipe
 from sftui.trainers import Toolbox, Trainer
@@ -174,11 +175,9 @@ def _split(count: int, trained: Ranges, limit: int) -> Parts:
 
 def _proportional(count: int, trained: Ranges, limit: int) -> Parts:
     """LLaMA-Factory's cut of each pair of turns, whose answers are the trained tokens."""
-    from sftui.trainers.llamafactory.trainer import cut
-
     ends = [0, *(end for _, end in trained)]
     pairs = [(start - before, end - start) for before, (start, end) in zip(ends, trained)]
-    kept = chain.from_iterable(cut(pairs, limit, reserved=0, last_first=False))
+    kept = chain.from_iterable(proportional(pairs, limit, reserved=0, last_first=False))
     firsts = chain.from_iterable(zip(ends, (start for start, _ in trained)))
     return (merged((first, first + length) for first, length in zip(firsts, kept)),)
 

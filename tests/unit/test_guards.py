@@ -142,7 +142,7 @@ def test_marks_are_read_and_kept_within_bounds(lower: Lower, tmp_path: Path) -> 
     marks.path.parent.mkdir()
     marks.path.write_text(json.dumps({"row": 1, "mark": "keep"}).ljust(2048) + "\n")
     marks.load()
-    lower("sftui.workspace.marks.MOST_MARKS", 1 << 18)
+    lower("sftui.session.marks.MOST_MARKS", 1 << 18)
     with pytest.raises(ExportError, match="more than 1,024 bytes"):
         marks.load()
 

@@ -1,10 +1,10 @@
 """LLaMA-Factory's supervised fine-tuning, 0.9.5 (v0 engine).
 
-Source: llamafactory 0.9.5, data/ (cuts and knapsacks: data/processor/processor_utils.py, infer_seqlen and
-greedy_knapsack) and train/sft/workflow.py. The recipe stands for the config so: mask.rule `parts`
-trains the answers, `all` is train_on_prompt; mask.turns `last` is mask_history; length.over `proportional` is its only
-cut; pack.strategy `knapsack` is packing, `neat` neat_packing; render.template `llamafactory/NAME` is template,
-`tokenizer` template: null; render.inject_system is default_system; render.kwargs hold enable_thinking and
+Source: llamafactory 0.9.5, data/ (cuts and knapsacks: data/processor/processor_utils.py, infer_seqlen
+(labels.proportional) and greedy_knapsack) and train/sft/workflow.py. The recipe stands for the config so: mask.rule
+`parts` trains the answers, `all` is train_on_prompt; mask.turns `last` is mask_history; length.over `proportional` is
+its only cut; pack.strategy `knapsack` is packing, `neat` neat_packing; render.template `llamafactory/NAME` is
+template, `tokenizer` template: null; render.inject_system is default_system; render.kwargs hold enable_thinking and
 preserve_thinking. own holds formatting where it is openai, tool_format, max_samples, ignore_pad_token_for_loss,
 add_tokens, add_special_tokens and stage where it is pt (then pack.strategy is `wrapped`, see `pretrain`).
 What a template does to the tokenizer: data/template.py `fix_special_tokens`; transformers 5, tokenization_utils_base.py
@@ -263,7 +263,7 @@ class LlamaFactory(Trainer):
         pairs = [(starts[k + 1] - starts[k], starts[k + 2] - starts[k + 1]) for k in range(0, len(starts) - 2, 2)]
         most = recipe.length.max  # packing leaves one place free
         cutoff = most - 1 if most is not None and recipe.pack.strategy != "none" else most
-        kept = cut(pairs, cutoff, reserved=appended, last_first=history)
+        kept = label_rules.proportional(pairs, cutoff, reserved=appended, last_first=history)
         lengths = (length for pair in kept for length in pair)
         places = [(start, start + length) for start, length in zip(starts, lengths)]
         ranges = merged([*places, (count, count + appended)])  # the appended EOS is always kept
@@ -463,43 +463,6 @@ def with_tokens(tokenizer: LoadedTokenizer, words: Sequence[str], *, special: bo
             f"LLaMA-Factory adds {', '.join(missing)} to the tokenizer: the model needs resize_vocab: true"
         )
     return LoadedTokenizer(facts, FastEngine(backend, split_special_tokens=facts.split_special_tokens))
-
-
-Pair = tuple[int, int]
-"""Tokens of a source and of its target."""
-
-
-def shares(source: int, target: int, room: int) -> Pair:
-    """How many tokens of a source and its target are kept in `room` tokens, both from their start.
-
-    A target under half the room is kept whole, else a source under half the room, else both are cut in proportion.
-    """
-    if target * 2 < room:
-        most = room
-    elif source * 2 < room:
-        most = room - source
-    else:
-        most = int(room * (target / (source + target)))
-    kept = min(most, target)
-    return min(max(room - kept, 0), source), kept
-
-
-def cut(pairs: Sequence[Pair], cutoff: int | None, *, reserved: int, last_first: bool) -> list[Pair]:
-    """The kept tokens of each pair, in order; pairs that find no room keep (0, 0).
-
-    `reserved` tokens are taken beforehand (the final EOS). `last_first` serves the last pair first.
-    """
-    if cutoff is None:
-        return list(pairs)
-    kept = [(0, 0)] * len(pairs)
-    total = reserved
-    order = range(len(pairs))
-    for i in reversed(order) if last_first else order:
-        if total >= cutoff:
-            break
-        kept[i] = shares(*pairs[i], cutoff - total)
-        total += sum(kept[i])
-    return kept
 
 
 def knapsacks(lengths: Sequence[int], capacity: int) -> list[list[int]]:

@@ -66,6 +66,7 @@ PLAIN = {
     "--max-rate",
     "--lengths",
     "--strategy",
+    "--of",
 }
 """Options that take words and name no file."""
 WORDS: dict[str, tuple[str, ...]] = {

@@ -67,7 +67,7 @@ def test_what_a_config_or_a_card_requests_is_said_and_refused_offline(
     online = {name: value for name, value in os.environ.items() if not name.endswith("_OFFLINE")}
     command = [sys.executable, "-m", "sftui", *map(str, words)]
     done = subprocess.run(command, capture_output=True, text=True, env=online, timeout=120)
-    assert f"sftui: sftui requests rows from {plain}, as {where} says" in done.stderr, done.stderr
+    assert f"sftui: sftui requests rows from {plain}, as {where} asks" in done.stderr, done.stderr
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     refused = sftui(*words)
     assert refused.code == 2 and f"{plain}: is not requested, because that URL comes from {where}" in refused.err

@@ -48,7 +48,7 @@ def side(text: str, roles: tuple[str, ...] = CHAT, **more: object) -> RowSide:
         ("0hT 0hm 1cm 1cm 2cT", "trains the answers and 1 other token"),
         ("1cm 2cm 2em 4cT 4eT 2eT", "trains the last answer with its end and 1 other token"),
         ("1cm 1cm 2cT 4cx 4ex", "trains only the answers and cuts 2 tokens"),
-        ("1co 2co", "trains every token and has labels that differ from the ids at their place in 1 row"),
+        ("1co 2co", "trains every token and has labels that differ from the ids at their positions in 1 row"),
     ],
 )
 def test_what_is_trained_of_a_row(row: str, told: str) -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from sftui import pipeline
 from sftui.errors import RecipeError
+from sftui.labels import proportional, shares
 from sftui.model import IGNORE_INDEX, Example, Inspection, Part, Reason, Row
 from sftui.recipe import Recipe
 from sftui.session.options import OpenOptions
@@ -24,7 +25,7 @@ from sftui.tokens.shortcuts.bulk import Bulk
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.llamafactory.registry import NAMES, TEMPLATES
 from sftui.trainers.llamafactory.tools import FORMATS, describe
-from sftui.trainers.llamafactory.trainer import cut, knapsack_packs, shares
+from sftui.trainers.llamafactory.trainer import knapsack_packs
 
 TURNS = [
     {"from": "system", "value": "Be brief."},
@@ -432,7 +433,7 @@ def test_shares_never_exceed_the_room_nor_the_turn(source: int, target: int, roo
     st.booleans(),
 )
 def test_a_cut_row_fits_and_serves_turns_in_order(pairs: list[tuple[int, int]], cutoff: int, last_first: bool) -> None:
-    kept = cut(pairs, cutoff, reserved=0, last_first=last_first)
+    kept = proportional(pairs, cutoff, reserved=0, last_first=last_first)
     assert sum(map(sum, kept)) <= cutoff
     order = kept[::-1] if last_first else kept
     whole = pairs[::-1] if last_first else pairs
