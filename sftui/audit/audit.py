@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from copy import deepcopy
 from fractions import Fraction
 from functools import lru_cache
 from math import isfinite
@@ -38,7 +39,7 @@ class Audit:
     `evaluation` are the prompts from the evaluation set (`DatasetChecks.prompts`). `listing` is given which rows
     stand behind each number; such an audit takes every row itself, in order. `rows` is also the number of rows taken in
     so far, so an audit that reads in order can be resumed there. `lasting`: it is merged with audits of other machines
-    (see `DatasetChecks`).
+    (see `DatasetChecks`). `grows`: more rows may come once it is finished (see `go_on`).
     """
 
     def __init__(
@@ -49,8 +50,10 @@ class Audit:
         listing: Listing | None = None,
         *,
         lasting: bool = False,
+        grows: bool = False,
     ) -> None:
         self.found = FindingCounts(wanted)
+        self._of_rows = FindingCounts() if grows else None
         self.listing = listing
         self._marking = self.found.wanted.remember or bool(self.found.wanted.known)
         self.repeated = Hashes()
@@ -279,9 +282,15 @@ class Audit:
         """Every row is in: add what only the whole dataset can tell. May be called again, and then does nothing."""
         if not self.finished:
             self.finished = True
+            self._of_rows = deepcopy(self.found) if self._of_rows is not None else None
             self.found.add(
                 check_dataset(self.checks), parts=lambda finding: dataset_marks(finding, self.checks, self.repeated)
             )
+
+    def go_on(self) -> None:
+        """More rows came: take back what the whole dataset told, until it is finished again."""
+        if self._of_rows is not None:
+            self.found, self.finished = self._of_rows, False
 
     def figures(self, packing: bool = True) -> Figures:
         """What is counted so far; without packing in a few milliseconds, however many lengths there are."""

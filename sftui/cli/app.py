@@ -82,6 +82,7 @@ def output_option(text: str, *names: str, group: str = WRITTEN, metavar: str = "
 first_row = number_option(USUAL, "the row to show first, from 0", "--row", default=0, least=0)
 COLOURS = ["dark", "light", "contrast", "ansi", "mono"]
 theme_option = choice_option(OTHER, COLOURS, "colour theme; default: chosen from the terminal", "--theme")
+follow_option = flag(USUAL, "show new rows and figures while another program writes the file", "-f", "--follow")
 no_mouse = flag(OTHER, "do not capture the mouse", "--no-mouse")
 text_or_json = choice_option(
     WRITTEN, ["text", "json"], "human-readable text, or json for programs", "--format", "form", default="text"
@@ -178,11 +179,14 @@ def data_command(*words: Any, **more: Any) -> Callable[[Callable[[], None]], Hel
 @repairing_options
 @serving_option
 @first_row
+@follow_option
 @theme_option
 @no_mouse
 @click.version_option(None, "--version", package_name="sftui", message="sftui %(version)s")
 @click.pass_obj
-def inspect(started: IdleWorker | None, /, row: int, theme: str | None, no_mouse: bool, **given: Any) -> int:
+def inspect(
+    started: IdleWorker | None, /, row: int, follow: bool, theme: str | None, no_mouse: bool, **given: Any
+) -> int:
     """Open the inspector on DATA: .jsonl .json .csv .parquet (also .gz .zst), a saved folder, a folder
     or glob of shards, a Hub dataset name, or - for stdin; or on CONFIG, a trainer's .yaml, .yml or .json."""
     from sftui.cli.inspector import ScreenOptions, can_pick, open_inspector
@@ -191,7 +195,7 @@ def inspect(started: IdleWorker | None, /, row: int, theme: str | None, no_mouse
         click.echo(WELCOME, nl=False)
         return 0
 
-    return open_inspector(given, row, ScreenOptions(theme, not no_mouse, started), COMMANDS)
+    return open_inspector(given, row, ScreenOptions(theme, not no_mouse, started, follow), COMMANDS)
 
 
 def samples_named(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:

@@ -6,6 +6,7 @@ import contextlib
 import gc
 import os
 import sys
+import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,11 +26,12 @@ from sftui.trainers import preset
 
 
 class ScreenOptions(NamedTuple):
-    """How the screen is opened: `started` is the worker that it may take."""
+    """How the screen is opened: `started` is the worker that it may take, and it `follows` a file that grows."""
 
     theme: str | None
     mouse: bool
     started: IdleWorker | None = None
+    follows: bool = False
 
 
 def open_inspector(given: Mapping[str, Any], row: int, screen: ScreenOptions, commands: Collection[str]) -> int:
@@ -69,15 +71,33 @@ def open_inspector(given: Mapping[str, Any], row: int, screen: ScreenOptions, co
             given["data"] = (picked["data"],)
     options = open_options(given, row, screen=True)
     refuse_slips(options.paths, commands)
+    if screen.follows:
+        _begun(options.paths)
     if piped and not missing:
         _keys_from_terminal()
     return run(replace(options, where=None), screen, where=options.where)
+
+
+def _begun(paths: Sequence[str]) -> None:
+    """Waits until the file that is to be followed has its first line; SftuiError for what cannot be followed."""
+    if len(paths) != 1 or not paths[0].lower().endswith(FOLLOWED):
+        raise SftuiError("-f follows one JSON Lines file", where=", ".join(paths), fix="name a .jsonl file, or omit -f")
+    path, waiting = Path(paths[0]), False
+    while path.is_file() and path.stat().st_size < FIRST_LINE and b"\n" not in path.read_bytes():
+        if not waiting:
+            narrate(f"waiting for the first row of {path}; Ctrl-C stops")
+        waiting = True
+        time.sleep(0.2)
 
 
 WEB_DRIVER = "textual.drivers.web_driver:WebDriver"
 """What TEXTUAL_DRIVER says where textual-serve shows the screen in a browser."""
 DEFAULT_SAMPLE = "defects"
 DEFAULT_TOKENIZER = "builtin:chatml"
+FOLLOWED = (".jsonl", ".ndjson")
+"""Files whose rows are complete line by line, so that they can be read while they are written."""
+FIRST_LINE = 1 << 20
+"""Bytes of a file that is not waited for, whatever it begins with."""
 SUFFIXES = (".jsonl", ".json", ".csv", ".parquet")
 DEMO = "sftui demo"
 """What the first screen calls the demo, as a command line does (see `tui.picking`)."""
@@ -191,7 +211,15 @@ def run(options: OpenOptions, screen: ScreenOptions, *, tour: bool = False, wher
         source = workspace.source
         if source is not None and source.refused is not None and not source.unread:
             raise SourceError(source.refused.sentence())
-        return run_app(workspace, settings, theme=screen.theme, mouse=screen.mouse, tour=tour, where=where)
+        return run_app(
+            workspace,
+            settings,
+            theme=screen.theme,
+            mouse=screen.mouse,
+            tour=tour,
+            where=where,
+            follows=screen.follows,
+        )
     finally:
         log = workspace.log_tail() if options.debug else ""
         workspace.close()

@@ -88,16 +88,17 @@ def run_app(
     mouse: bool = True,
     tour: bool = False,
     where: str | None = None,
+    follows: bool = False,
 ) -> int:
-    """Runs the inspector until it is quit, with a `tour` or without, the list filtered by `where`; the exit code.
-    KeymapError for a keymap that cannot be used."""
+    """Runs the inspector until it is quit, with a `tour` or without, the list filtered by `where`, on a file that is
+    being written where it `follows`; the exit code. KeymapError for a keymap that cannot be used."""
     mouse = mouse and settings.mouse
     forget_old_size()
     app = SftuiApp(workspace, settings, theme=theme, in_ascii=ascii_only(settings.glyphs, os.environ))
     app.mouse_on = mouse
     if tour:
         app.main.put(Tour(0))
-    app.main.put(FilterState(where or ""))
+    app.main.put(FilterState(where or ""), app.main.state.reading._replace(follows=follows))
     try:
         app.run(mouse=mouse)
         sessions.leave(app.main)

@@ -105,14 +105,26 @@ def _say_step(here: Inspector, verdict: tuple[str, str] | None) -> None:
 
 
 def _count(here: Inspector, event: ev.CountChanged) -> None:
+    newest = _shows_newest(here) and event.rows > here.state.status.rows
     here.put(here.state.status._replace(rows=event.rows, exact=event.exact, indexing=event.fraction))
     here.panes.rows.set_count(event.rows)
+    if newest:
+        rows.go(here, here.state.status.last)
+    figures.follow(here)
     if event.exact and here.state.row > here.state.status.last:
         rows.go(here, here.state.status.last)
     if event.damage != here.state.reading.damage:
         here.put(here.state.reading._replace(damage=event.damage))
         if event.damage:
             here.say(event.damage, Role.ERROR)
+
+
+def _shows_newest(here: Inspector) -> bool:
+    """Whether the newest row of a followed file is on screen, in a list of all rows."""
+    state = here.state
+    listed = state.audited.listed or state.filtering.text
+    there = state.row >= state.status.last if state.status.rows else not state.row
+    return state.reading.follows and there and not listed
 
 
 def _data_changed(here: Inspector, event: ev.SourceChanged) -> None:
@@ -147,6 +159,7 @@ def _coming(here: Inspector, event: ev.DataLoading) -> None:
 def _tokenizer(here: Inspector, event: ev.TokenizerChanged) -> None:
     pane, before = here.panes.tokens, here.state.status.state
     here.put(here.state.status._replace(state=event.state, version=event.whose))
+    figures.follow(here)
     pane.unloaded = event.state == "failed"
     pane.show_loading(visible(event.message) if event.state == "loading" else "")
     if event.state == "corrected" and pane.inspection is not None:

@@ -127,7 +127,8 @@ class ReadingState(NamedTuple):
     """What the requested row is shown with, and what was said of the data: `hits` are to be marked in the row
     that comes, entered at the last one where `backwards`; `provisional` is what a correction is held against;
     `reported` are the verdicts that were said with their next step, which is once each. A finding is `waiting` for the
-    row that shows it, or `tagging`: for the template with its tags."""
+    row that shows it, or `tagging`: for the template with its tags. `follows`: the file is being written, and its
+    newest row and the figures are shown as they come."""
 
     hits: tuple[int, ...] | None = None
     backwards: bool = False
@@ -139,6 +140,7 @@ class ReadingState(NamedTuple):
     reported: tuple[str, ...] = ()
     waiting: Finding | None = None
     tagging: Finding | None = None
+    follows: bool = False
 
     @property
     def data(self) -> str:

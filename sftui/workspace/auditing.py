@@ -42,25 +42,30 @@ class AuditRun:
     def forget(self) -> None:
         """Begin anew: another recipe or tokenizer is in force."""
         self._gathered: Audit | None = None
-        self._tokens, self._trained, self._next = array("I"), array("I"), 0
+        self._tokens, self._trained, self._next, self._known = array("I"), array("I"), 0, 0
 
     def run(self, session: OpenData, answer: Answering[AuditReady]) -> Answers[AuditReady]:
         """Every row, checked and counted; stopped by not being asked for more, and asked again it goes on where it
-        stopped."""
+        stopped, or with the rows that came since."""
         ready = session.ready()
         context = ready.checks()
         from sftui.audit.audit import Audit
         from sftui.audit.found import Filter
-        from sftui.audit.run import run_audit
+        from sftui.audit.run import SAMPLE, run_audit
         from sftui.audit.tallies import Listing
         from sftui.findings import damaged_files, refused_files
         from sftui.tokens.shortcuts.bulk import Bulk
 
         yield from settling(session)
         gathered = self._gathered
-        if gathered is None or gathered.finished:
+        if gathered is not None and gathered.finished:
+            if gathered.rows >= SAMPLE and session.source.count().rows > self._known:
+                gathered.go_on()
+            else:  # the set-up is checked with the first rows
+                gathered = None
+        if gathered is None:
             self.forget()
-            gathered = self._gathered = Audit(context, Filter(waivers=ready.waivers), listing=Listing())
+            gathered = self._gathered = Audit(context, Filter(waivers=ready.waivers), listing=Listing(), grows=True)
         reported, before, taken, last = 0.0, gathered.rows, gathered.rows, 0
 
         engine = Bulk("never", at_once=AT_ONCE)  # while gigatoken loads no key would be answered
@@ -76,10 +81,17 @@ class AuditRun:
                     self._trained.append(found.trained if found.example is not None else UNKNOWN)
                 yield found
 
-        head = [row for row in islice(session.rows(), session.stored.first) if row.size <= HEAVY]
-        rows, total = session.rows(self._next), session.count_now
+        first = max(session.stored.first, SAMPLE)  # a file may have grown since it was opened
+        head = [row for row in islice(session.rows(), first) if row.size <= HEAVY]
+
+        def rows() -> Iterator[Row]:
+            yield from session.rows(self._next)
+            self._known = session.source.count().rows
+
         # Row by row: what was inspected last is what was checked last, and no key waits for more than one.
-        for progress in run_audit(gathered, rows, inspect, context, head=head, total=total, budget=0.0, together=1):
+        for progress in run_audit(
+            gathered, rows(), inspect, context, head=head, total=session.count_now, budget=0.0, together=1
+        ):
             if progress.rows > taken:
                 taken, self._next = progress.rows, last + 1
             if progress.done:
@@ -88,7 +100,7 @@ class AuditRun:
             seconds = (progress.rows - before) / progress.rate if progress.rate else 0.0
             if progress.done or seconds - reported > REPORT_EVERY:
                 reported = seconds
-                yield _event(answer, gathered, progress)
+                yield _event(answer, gathered, progress, self._known)
             else:
                 yield None
 
@@ -122,7 +134,7 @@ class AuditRun:
         return sorted(rows)
 
 
-def _event(answer: Answering[AuditReady], gathered: Audit, progress: AuditProgress) -> AuditReady:
+def _event(answer: Answering[AuditReady], gathered: Audit, progress: AuditProgress, known: int) -> AuditReady:
     from sftui.audit.tallies import listed_by
     from sftui.findings import Severity
 
@@ -145,6 +157,7 @@ def _event(answer: Answering[AuditReady], gathered: Audit, progress: AuditProgre
         tuple(codes),
         (found[Severity.ERROR], found[Severity.WARNING]),
         verdict=tuple(verdict),
+        known=known,
     )
 
 

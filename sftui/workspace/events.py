@@ -278,7 +278,7 @@ class VerdictLine(NamedTuple):
 @value_class
 class AuditReady(Answer):
     """The audit so far: rows taken in, of how many (None: not known), rows a second, seconds left, errors and
-    warnings, and its verdict."""
+    warnings, its verdict, and how many rows were `known` when it came to the last one."""
 
     rows: int = 0
     total: int | None = None
@@ -289,6 +289,7 @@ class AuditReady(Answer):
     codes: tuple[CodeCount, ...] = ()
     found: tuple[int, int] = (0, 0)
     verdict: tuple[VerdictLine, ...] = ()
+    known: int = 0
 
 
 @value_class

@@ -6,7 +6,7 @@ import os
 import re
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,10 +26,11 @@ def opened(
     rows: int = 60,
     environment: dict[str, str] | None = None,
     ready: str = "tokenizer verified",
+    options: Sequence[str] = (),
 ) -> Iterator[Terminal]:
     data = write_sample(tmp_path, rows)
     terminal = Terminal(
-        ["-m", "sftui", str(data), "-t", TOKENIZER],
+        ["-m", "sftui", str(data), "-t", TOKENIZER, *options],
         columns=columns,
         lines=lines,
         cwd=tmp_path,
@@ -424,3 +425,17 @@ def test_a_killed_worker_is_told_and_replaced(tmp_path: Path) -> None:
         terminal.until(lambda text: "row 1 of 60" in text and "label" in text, 20)
         terminal.send("q")
         assert terminal.wait() == 0 and terminal.restored() == []
+
+
+def test_a_file_is_followed_while_it_is_written(tmp_path: Path) -> None:
+    with opened(tmp_path, options=["-f"]) as terminal, (tmp_path / "train.jsonl").open("a") as file:
+        terminal.until("row 59 of 60")
+        row = (tmp_path / "train.jsonl").read_text().splitlines()[0]
+        file.write(f"{row}\n{row[:50]}")
+        file.flush()
+        terminal.until("row 60 of 61")
+        file.write(f"{row[50:]}\n")
+        file.flush()
+        terminal.until("row 61 of 62")
+        terminal.send("A")
+        terminal.until("62 rows")

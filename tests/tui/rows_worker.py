@@ -269,6 +269,13 @@ class RowsWorker(Link):
         self._inbox.post(LookRequest(session.source))
         self._serve()
 
+    def grow(self) -> None:
+        """See the rows that were written since."""
+        session = self._here._session
+        assert session is not None and session.source.refresh()
+        session.source.index_more(60)
+        self.look()
+
     # — what it tells —
 
     def altered(self, event: Any) -> Any:

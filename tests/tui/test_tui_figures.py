@@ -354,3 +354,36 @@ async def test_a_cursor_that_was_moved_meanwhile_stays() -> None:
             driven.main.panes.tokens.state.hits == (59, 60, 61, 62, 63, 64, 65)
             and driven.main.panes.tokens.state.cursor == cursor
         )
+
+
+async def test_a_followed_file_shows_its_newest_row_and_moves_the_figures(tmp_path: Path) -> None:
+    rows = [("What?", f"Answer {number}.") for number in range(80)]
+    path = Path(write_chats(tmp_path / "rows.jsonl", rows[:40]))
+    lines = Path(write_chats(tmp_path / "all.jsonl", rows)).read_text().splitlines(keepends=True)
+    recipe = changed(preset(), "tokenizer.name", "builtin:chatml")
+    async with running((140, 45), options=OpenOptions((str(path),), recipe=recipe), follows=True) as driven:
+        assert "row 39 of 40" in driven.lines[0] and "audit done" in driven.said
+        assert "40 rows · " in await driven.press("A")
+        path.write_text("".join(lines[:60]) + lines[60][:20])
+        driven.worker.grow()
+        await driven.settle()
+        assert "row 59 of 60" in driven.lines[0] and "60 rows · " in driven.text
+        await driven.press("A", "[")
+        path.write_text("".join(lines))
+        driven.worker.grow()
+        await driven.settle()
+        assert "row 58 of 80" in driven.lines[0] and "80 rows · " in await driven.press("A")
+        assert len(driven.worker.asked(rq.AuditRequest)) == 3
+        await driven.press("X")
+        assert len(driven.worker.asked(rq.AuditRequest)) == 4, "and a finished one is begun anew by its key"
+
+
+async def test_without_follow_the_place_and_the_figures_stay(tmp_path: Path) -> None:
+    path = Path(write_chats(tmp_path / "rows.jsonl", [("What?", f"Answer {number}.") for number in range(40)]))
+    recipe = changed(preset(), "tokenizer.name", "builtin:chatml")
+    async with running((140, 45), options=OpenOptions((str(path),), recipe=recipe)) as driven:
+        await driven.press("A")
+        path.write_text(path.read_text() * 2)
+        driven.worker.grow()
+        await driven.settle()
+        assert "row 0 of 80" in driven.lines[0] and "40 rows · " in driven.text

@@ -101,13 +101,14 @@ async def running(
     kind: type[Workspace] = Workspace,
     in_ascii: bool = False,
     where: str = "",
+    follows: bool = False,
 ) -> AsyncIterator[Driven]:
     """The app over a real workspace whose worker works in this process; without options on `train.jsonl`."""
     worker = worker or RowsWorker()
     made = over(worker, recipe, options, kind)
     made.start()
     app = SftuiApp(made, settings or UserSettings(), theme=theme, in_ascii=in_ascii)
-    app.main.put(FilterState(where))
+    app.main.put(FilterState(where), app.main.state.reading._replace(follows=follows))
     async with app.run_test(size=size) as pilot:
         driven = Driven(app, pilot, made, worker)
         await driven.settle()

@@ -76,7 +76,7 @@ import asyncio, sys
 import sftui.tui.app as tui
 from sftui.cli.app import run
 
-def until_first_row(workspace, settings, *, theme, mouse, tour, where):
+def until_first_row(workspace, settings, *, theme, **given):
     app = tui.SftuiApp(workspace, settings, theme=theme)
     async def watch():
         async with app.run_test() as pilot:

@@ -60,6 +60,17 @@ def _start(here: Inspector) -> None:
     here.put(here.state.audited.began(here.workspace.ask(rq.AuditRequest)))
 
 
+def follow(here: Inspector) -> None:
+    """Audits a followed file once its tokenizer is there, and then the rows that came since."""
+    now, state = here.state.audited, here.state.status.state
+    if not here.state.reading.follows or now.running or state in ("", "loading", "failed", "none"):
+        return
+    if now.answer is None or now.answer.problem is not None:
+        _start(here)
+    elif now.answer.done and here.state.status.rows > now.answer.known:
+        here.put(now._replace(ticket=here.workspace.ask(rq.AuditRequest)))
+
+
 def _figures_hidden(here: Inspector) -> StatusMessage | None:
     """An audit that is not on screen is not stopped or started by a letter."""
     return unless(here.state.open.view == FIGURES, "the audit is not on screen; press A")
@@ -95,11 +106,15 @@ def failed(here: Inspector) -> None:
 def on_audit(here: Inspector, event: ev.AuditReady) -> None:
     if event.ticket != here.state.audited.ticket:
         return
+    before = here.state.audited.answer
     here.put(here.state.audited.answered(event))
-    if not here.state.audited.running and here.state.open.view != FIGURES:
+    again = here.state.reading.follows and before is not None
+    if not here.state.audited.running and here.state.open.view != FIGURES and not again:
         done = f"audit done: {_worst(event)} · A shows it, F filters rows"
         role = Role.ERROR if any(sentence.severity == "error" for sentence in event.verdict) else Role.PLAIN
         here.say(event.problem.sentence() if event.problem is not None else done, role)
+    if event.done:
+        follow(here)
     here.paint_view(FIGURES)
 
 

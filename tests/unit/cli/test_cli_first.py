@@ -145,3 +145,19 @@ def test_commands_open_a_session_too(sftui: Sftui, data: Path) -> None:
     file.write_text(SESSION + "set: {length.max: many}\n")
     refused = sftui("check", file)
     assert refused.code == 2 and "s.yml line 8: `length.max` cannot be 'many'" in refused.err
+
+
+def test_only_a_file_of_lines_is_followed_from_its_first_line_on(
+    sftui: Sftui, seen: Seen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for words in (("rows.csv",), ("a.jsonl", "b.jsonl")):
+        for name in words:
+            (tmp_path / name).write_text("{}\n")
+        done = sftui(*(tmp_path / name for name in words), "-t", "builtin:chatml", "-f")
+        assert done.code == 2 and "-f follows one JSON Lines file; name a .jsonl file, or omit -f" in done.err
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"messages"')
+    monkeypatch.setattr("time.sleep", lambda seconds: path.write_text('{"messages": []}\n'))
+    done = sftui(path, "-t", "builtin:chatml", "--follow")
+    assert done.code == 0 and done.err.count("waiting for the first row of") == 1
+    assert [one.paths for one in seen.opened] == [(str(path),)]

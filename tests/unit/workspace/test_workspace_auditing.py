@@ -6,6 +6,7 @@ import itertools
 import json
 import pickle
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -121,3 +122,35 @@ def test_a_finished_or_forgotten_audit_begins_anew(session: Ready) -> None:
     job.forget()
     *_, last = job.run(session, answering(AuditRequest(3), 2))
     assert last is not None and last.rows == ROWS
+
+
+def test_rows_that_come_later_are_counted_as_if_they_had_been_there(tmp_path: Path) -> None:
+    """Also what only the whole dataset tells, which is told once."""
+    recipe = changed(trainers.preset("trl"), "tokenizer.name", "builtin:chatml")
+    path = tmp_path / "rows.jsonl"
+    texts = ["Yes.", "", "No.", "Perhaps it is so."]
+    lines = [
+        json.dumps({"messages": [{"role": "user", "content": "Why?"}, {"role": "assistant", "content": text}]}) + "\n"
+        for text in itertools.islice(itertools.cycle(texts), 100)
+    ]
+
+    def last(job: AuditRun, session: Ready) -> AuditReady:
+        *_, done = filter(None, job.run(session, answering(AuditRequest(1), 1)))
+        return replace(done, rate=0.0, left=0.0)
+
+    path.write_text("".join(lines[:20]))
+    gathered: list[object] = []
+    session, job = tokenized(open_data(OpenOptions((str(path),), recipe=recipe)), "provisional").ready(), AuditRun()
+    for begin, end in itertools.pairwise((20, 40, 41, 70, 100)):
+        with path.open("a") as file:
+            file.writelines(lines[begin:end])
+        session.source.refresh()
+        session.source.index_more(60)
+        now = last(job, session)
+        fresh = tokenized(open_data(OpenOptions((str(path),), recipe=recipe)), "provisional").ready()
+        assert now == last(AuditRun(), fresh) and (now.rows, now.known) == (end, end)
+        fresh.close()
+        gathered.append(job._gathered)
+    assert gathered[1] is gathered[2] is gathered[3], "no row is taken twice"
+    assert {"DUP001", "CON003"} <= {code.code for code in now.codes}
+    session.close()
