@@ -399,7 +399,7 @@ def judged(session: Ready, other: Ready, finding: Finding, *, own: bool = True) 
         return "the rows are still read the same way"  # so that the finding is silenced, and nothing is cured
     session.checks().memo["after"] = [now for now, _ in after]
     if all(now.row.left_out is not None for now, _ in after) and len(after) > 1:
-        return "none of the tried rows would be left"
+        return "none of the tested rows would remain"
     if SCOPE_OF[finding.code] == "dataset":
         counts = [_of_dataset(side, [made for made, _ in some]) for side, some in ((session, before), (other, after))]
         if not counts[0][finding.code]:
@@ -426,7 +426,7 @@ def _all_left_out(session: Ready, finding: Finding) -> str:
     """That no row would be left without those that have a finding; "" where some are."""
     rows = _before(session, _rows(session, finding))
     has = [finding.code in {one.code for one in found} for _, found in rows]
-    return "none of the tried rows would be left" if all(has) and len(has) > 1 else ""
+    return "none of the tested rows would remain" if all(has) and len(has) > 1 else ""
 
 
 def _of_dataset(session: Ready, rows: Iterable[Inspection]) -> Counter[str]:

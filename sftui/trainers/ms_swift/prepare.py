@@ -296,7 +296,7 @@ def _with_tools(
         notes = (f"the agent_template {agent} writes the tools in place of the system text, which is dropped",)
     if before:
         if turns[0].merged or turns[0].slotted is not None:
-            raise _unknown("the tools are written before a first message that is not a question")
+            raise _unknown("the tools are written before the first message, although that is not a user message")
         turns[0].texts[0] = (Run(before, turns[0].message, Part.INJECTED), *turns[0].texts[0])
     return text, notes
 

@@ -70,7 +70,7 @@ def detect(
         taken.remove("completion_mask")
     if taken:
         return refusal(
-            f"there is a column `{taken[0]}` next to text that is still to be tokenized",
+            f"the dataset has a column `{taken[0]}`, but its text is not tokenized yet",
             "TRL uses it as the labels or the mask for the tokens it produces",
             "rename or remove the column",
         )

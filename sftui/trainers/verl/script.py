@@ -104,7 +104,7 @@ def parsed(text: str, where: str) -> Any:
     try:
         value = reader.value("")
         if reader.peek():
-            raise ValueError(f"there is something after it at character {reader.at}")
+            raise ValueError(f"unexpected text follows it at character {reader.at}")
     except ValueError as error:
         raise RecipeError(f"Hydra cannot read `{text}`", where=where, why=str(error)) from error
     return value
