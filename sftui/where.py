@@ -363,7 +363,7 @@ class Filter:
                 warnings.simplefilter("ignore")
                 return ast.parse(self.text, mode="eval").body
         except SyntaxError as error:
-            place = "" if error.offset is None else f" at character {error.offset}"
+            place = f" at character {error.offset}" if error.offset else ""  # 0: it ends too early
             raise self._refused(f"it is not an expression{place}") from error
         except (ValueError, RecursionError, MemoryError) as error:
             raise self._refused("it is not an expression") from error

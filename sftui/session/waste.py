@@ -40,7 +40,7 @@ def sizes_of(ready: Ready, engine: Bulk | None = None) -> Iterator[RowSizes]:
     """The sizes of all rows, as far as they are known: given again and again until all are in; `engine` as in
     `Ready.inspect_many`.
 
-    SftuiError where there are more than can be held.
+    SftuiError where there are more than can be held, or none reaches the trainer.
     """
     whole = ready_under(ready, unlimited(ready.recipe))
     sizes, trainer = RowSizes(), trainer_named(ready.recipe.preset)
@@ -50,6 +50,8 @@ def sizes_of(ready: Ready, engine: Bulk | None = None) -> Iterator[RowSizes]:
         if found.row.left_out is None:
             sizes.add(found, trainer.takes_next(found))
         yield sizes
+    if sizes.rows and not sizes.tokens:
+        raise SftuiError("no row reaches the trainer, so no limit costs anything", fix="`sftui check` says why")
     yield sizes
 
 

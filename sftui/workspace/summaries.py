@@ -25,8 +25,8 @@ SEND_EVERY = 0.05
 def summaries(
     session: OpenData, request: SummariesRequest, answer: Answering[SummariesReady]
 ) -> Answers[SummariesReady]:
-    """Lines in parts, light rows first, then light rows again with their findings; None where nothing is to be reported
-    yet."""
+    """Lines in parts, light rows first, then all again with their findings, those that are too heavy apart; None where
+    nothing is to be reported yet."""
     leads = leads_of(session)
     heavy: list[int] = []
     light: list[int] = []
@@ -44,15 +44,14 @@ def summaries(
                 yield _summary(session, row, leads)
 
     yield from _in_parts(listed(), answer)
+    heavy = [index for index in heavy if session.row(index).size <= TOO_HEAVY]
     for index in heavy:
-        row = session.row(index)
-        if row.size <= TOO_HEAVY:
-            yield answer((_summary(session, row, leads),))
+        yield answer((_summary(session, session.row(index), leads),))
     try:
         session.ready().checks()
     except SftuiError:
         return
-    yield from _in_parts(_checked(session.ready(), light, leads), answer)
+    yield from _in_parts(_checked(session.ready(), [*light, *heavy], leads), answer)
 
 
 def _in_parts(lines: Iterable[RowSummary | None], answer: Answering[SummariesReady]) -> Answers[SummariesReady]:

@@ -78,7 +78,7 @@ async def test_rows_listed_for_a_finding_are_an_expression_and_an_order_is_none(
         assert value(copied[-1], "--where") == 'finding("EOS012")'
         driven.main.put(driven.main.state.audited._replace(listed="longest"))
         shown = await driven.press("y", "c", "enter")
-        assert "--where" not in copied[-1] and "not in it: the order of the list (longest)" in shown
+        assert "--where" not in copied[-1] and "not in it: what F lists (longest)" in shown
 
 
 # — session files, and where one was —

@@ -47,7 +47,7 @@ def in_force(here: Inspector) -> InForce:
         from sftui.findings import CODES
 
         where, listed = (f'finding("{listed}")', "") if listed in CODES else ("", listed)
-    gaps = (f"the order of the list ({listed})",) if listed else ()
+    gaps = (f"what F lists ({listed})",) if listed else ()
     marks, counts = None if file is None else str(file), state.kept.marks.counts
     chosen = workspace.recipe, workspace.repairs, state.row, where
     return InForce(workspace.options, *chosen, marks, counts, state.open.view or "", gaps)

@@ -55,3 +55,10 @@ def test_what_it_cannot_do(sftui: Callable[..., Any], tmp_path: Path) -> None:
     assert words.code == 2 and "--lengths long is not a list of numbers; give e.g. 1024,2048,4096" in words.err
     stops = sftui("waste", data, "-t", "builtin:chatml", "--trainer", "verl", "--lengths", "32")
     assert stops.code == 2 and "verl stops at the first of" in stops.out
+    (tmp_path / "parts.jsonl").write_text(
+        json.dumps({"messages": [{"role": role, "content": [{"value": "x"}]} for role in ("user", "assistant")]}) + "\n"
+    )
+    lost = sftui("waste", tmp_path / "parts.jsonl", *TOK)
+    assert (
+        lost.code == 2 and "no row reaches the trainer, so no limit costs anything; `sftui check` says why" in lost.err
+    )

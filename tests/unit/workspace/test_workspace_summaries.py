@@ -55,6 +55,15 @@ def test_a_line_says_what_happens_to_the_row(tmp_path: Path) -> None:
     assert long.tokens == 20 and long.cut > 0 and long.trained <= 20
 
 
+def test_a_heavy_row_is_checked_after_the_light_ones(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    rows = [chat("x " * HEAVY, ""), chat("a", ""), chat("x " * TOO_HEAVY, "")]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    session = tokenized(open_data(OpenOptions((str(path),)), changed(preset(), "tokenizer.name", "builtin:chatml")))
+    parts = [part.rows for part in summaries(session, ASKED, answering(ASKED, 1)) if part is not None]
+    assert [row.index for rows in parts for row in rows if row.warnings] == [1, 0]
+
+
 def test_a_line_that_was_checked_says_what_its_findings_come_to(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     wrong = {"messages": [{"role": "user", "content": "a"}, {"role": "bot", "content": "b"}]}
