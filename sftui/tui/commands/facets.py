@@ -25,7 +25,7 @@ EXPRESSION = ("…", 'another expression, e.g. data["meta"]["language"]')
 
 @Command("facets", ("V",), "values of a column", "Rows")
 def pick(here: Inspector, count: int | None) -> None:
-    """Count the values of a column or an expression over the listed rows; Enter lists the rows with one."""
+    """Count the values of a column or expression in all rows, or those that & lists; Enter lists the rows of one."""
     shown = here.panes.tokens.inspection
     keys = [str(key) for key in (shown.row.data if shown is not None else None) or ()]
     entries = [(_expression(key), "a key of the rows") for key in keys]
@@ -51,7 +51,7 @@ def _picked(here: Inspector, text: str) -> None:
 
 
 def start(here: Inspector, text: str) -> None:
-    """Count the values of an expression in the listed rows; RecipeError for what is none."""
+    """Count the values of an expression in all rows, or those that & lists; RecipeError for what is none."""
     from sftui.where import Filter
 
     Filter(text)
