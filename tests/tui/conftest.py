@@ -38,3 +38,17 @@ def made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of the same open data are inspected and checked once, however many tests look at them."""
     for place, name, make in ONCE:
         monkeypatch.setattr(place, name, make)
+
+
+@pytest.fixture
+def clipboard(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is copied, instead of to the terminal's clipboard."""
+    taken: list[str] = []
+
+    def copy(text: str, write: object, environment: object) -> str:
+        taken.append(text)
+        return "sent it"
+
+    for module in ("copying", "sessions"):
+        monkeypatch.setattr(f"sftui.tui.commands.{module}.copy_out", copy)
+    return taken

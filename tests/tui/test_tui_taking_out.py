@@ -16,18 +16,6 @@ from sftui.tui.commands import copying
 from sftui.workspace import OpenOptions, Workspace
 
 
-@pytest.fixture
-def clipboard(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    taken: list[str] = []
-
-    def copy(text: str, write: object, environment: object) -> str:
-        taken.append(text)
-        return "sent it"
-
-    monkeypatch.setattr("sftui.tui.commands.copying.copy_out", copy)
-    return taken
-
-
 async def test_y_copies_row_ids_labels_and_text(clipboard: list[str]) -> None:
     async with running() as driven:
         for keys in ("yy", "yi", "yl", "yt"):
