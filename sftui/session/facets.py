@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
+from sftui.errors import RecipeError
 from sftui.model import Row
 from sftui.session.matching import MatchingRows, filter_of
 from sftui.session.opened import OpenData
@@ -129,8 +130,6 @@ def _is_literal(value: Any) -> bool:
 
 
 def _is_filter(text: str) -> bool:
-    from sftui.errors import RecipeError
-
     try:
         Filter(text)
     except RecipeError:

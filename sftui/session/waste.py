@@ -147,8 +147,7 @@ def waste_lines(ready: Ready, sizes: RowSizes, table: WasteTable) -> Iterator[Ca
             try:
                 found = _line(ready, ready_under(ready, recipe), sizes, orders, strategy == GROUPED)
             except SftuiError as error:
-                unknown = WasteLine(strategy, limit, changes, unknown=as_problem(error).sentence())
-                yield partial(replace, unknown)
+                yield partial(_unknown, strategy, limit, changes, error)
             else:
                 yield partial(_finished, found, strategy, limit, changes)
 
@@ -159,7 +158,11 @@ def _finished(
     try:
         return replace(found(), changes=changes)
     except SftuiError as error:
-        return WasteLine(strategy, limit, changes, unknown=as_problem(error).sentence())
+        return _unknown(strategy, limit, changes, error)
+
+
+def _unknown(strategy: str, limit: int, changes: tuple[tuple[str, Any], ...], error: SftuiError) -> WasteLine:
+    return WasteLine(strategy, limit, changes, unknown=as_problem(error).sentence())
 
 
 def _line(
@@ -182,9 +185,8 @@ def _training(ready: Ready, other: Ready, sizes: RowSizes) -> Sequence[int] | No
     """The rows that train under another recipe, in its trainer's order; None: all, in that of the dataset."""
     held = held_out_by(other.recipe)
     drawn = held is not None and held.drawn and held != held_out_by(ready.recipe)
-    split = settle_split(
-        other if drawn else ready
-    )  # those of others go by what is dropped, of which one limit is asked
+    # those of others go by what is dropped, of which one limit is asked
+    split = settle_split(other if drawn else ready)
     if held is None or split.training is not None:
         return split.training if held is not None else None
     return [row for row in sizes.rows if row not in split.evaluation] if split.evaluation else None

@@ -32,8 +32,7 @@ def waste_lines(table: WasteTable, width: int, own: int | None = None) -> tuple[
         lines += text_lines(note, width, Role.DIM)
     for strategy in table.strategies:
         lines += [(), line((strategy, Role.KEY)), *_limits(table, strategy, width, own)]
-    explained = EXPLAINED + ("; * the recipe's limit" if own in table.limits else "")
-    return tuple(crop(cells, width) for cells in (*lines, (), *text_lines(explained, width, Role.DIM)))
+    return tuple(crop(cells, width) for cells in (*lines, (), *text_lines(_explained(table, own), width, Role.DIM)))
 
 
 def chosen_lines(table: WasteTable, width: int, strategy: str, limit: int, own: int | None = None) -> tuple[Line, ...]:
@@ -47,9 +46,13 @@ def chosen_lines(table: WasteTable, width: int, strategy: str, limit: int, own: 
         found = next((one for one in table.lines if (one.strategy, one.limit) == (name, limit)), None)
         lines += _row(found, f"{name:{widest}}", width, name == strategy)
     lines.append(())
-    for note in (EXPLAINED + ("; * the recipe's limit" if own in table.limits else ""), *table.notes):
+    for note in (_explained(table, own), *table.notes):
         lines += text_lines(note, width, Role.DIM)
     return tuple(crop(cells, width) for cells in lines)
+
+
+def _explained(table: WasteTable, own: int | None) -> str:
+    return EXPLAINED + ("; * the recipe's limit" if own in table.limits else "")
 
 
 def _head(table: WasteTable, width: int) -> Sequence[Line]:

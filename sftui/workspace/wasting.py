@@ -32,10 +32,8 @@ class WasteRun:
         from sftui.tokens.shortcuts.bulk import Bulk
 
         yield from settling(session)
-        key, pace = (
-            (unlimited(ready.recipe), ready.repairs, ready.source, ready.overlay, ready.tokenizer),
-            Pace(REPORT_EVERY),
-        )
+        key = unlimited(ready.recipe), ready.repairs, ready.source, ready.overlay, ready.tokenizer
+        pace = Pace(REPORT_EVERY)
         if self._sizes is None or self._made_for != key:
             self._sizes = None
             for sizes in sizes_of(ready, Bulk("never", at_once=AT_ONCE)):  # while gigatoken loads no key is answered
