@@ -165,7 +165,8 @@ class Conversation:
 
     kind CHAT: `messages`; `prompt_messages` is how many of them came from a `prompt` column
     (None: the row has no such column). STRINGS: `prompt` and `completion`. TEXT: `text`.
-    TOKENS: `input_ids` and, where given, `labels` (un-shifted) and `attention_mask`.
+    TOKENS: `input_ids` and, where given, `labels` (un-shifted) and `attention_mask`. Of a preference it is the chosen
+    side, with the `rejected` one, which has the same prompt.
     """
 
     kind: Kind
@@ -182,6 +183,12 @@ class Conversation:
     template_kwargs: Mapping[str, Any] = field(default_factory=dict)
     extra: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    rejected: Conversation | None = None
+
+    @property
+    def sides(self) -> tuple[Conversation, ...]:
+        """The row itself, or its chosen and its rejected side."""
+        return (self,) if self.rejected is None else (self, self.rejected)
 
     def with_messages(self, messages: tuple[Message, ...]) -> Conversation:
         """The same with other messages: `dataclasses.replace` in a quarter of its time, as it may be for every row."""
@@ -275,8 +282,9 @@ class Tokens:
     of a row that was encoded piece by piece: there a token is its piece's. The latter change at few tokens, so that
     they are best read as runs (`sftui.runs`).
     `prompt` are the ids of `RenderedText.prompt`, tokenized alone. How ids are written is a `TokenText`. `samples` are
-    those of `RenderedText.samples`, each encoded by itself. Most rows of a dataset are written without a look at a
-    single id; `input_ids` and `prompt_ids` are tuples of the same ids, for who looks at many.
+    those of `RenderedText.samples`, each encoded by itself. `shared` is how many of the prompt's ids the other side of
+    a preference begins with, too, where the trainer gives both sides one prompt. Most rows of a dataset are written
+    without a look at a single id; `input_ids` and `prompt_ids` are tuples of the same ids, for who looks at many.
     """
 
     ids: Flat
@@ -287,6 +295,7 @@ class Tokens:
     prompt: Flat | None = None
     notes: tuple[str, ...] = ()
     samples: tuple[Sample, ...] = ()
+    shared: int | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -309,7 +318,10 @@ class Tokens:
     @lazy
     def boundary(self) -> Boundary | None:
         """Where the prompt parts from the whole; None where it was not tokenized alone."""
-        return None if self.prompt is None else Boundary(len(self.prompt), common_prefix(self.prompt, self.ids))
+        if self.prompt is None:
+            return None
+        common = common_prefix(self.prompt, self.ids)
+        return Boundary(len(self.prompt), common if self.shared is None else min(common, self.shared))
 
 
 @value_class
@@ -465,7 +477,7 @@ class Inspection:
     `token_text` and `prompt_text` are how `tokens` and their `prompt_ids` are written, where that was requested.
     `provisional` is True while the tokenizer is not yet proven to equal AutoTokenizer's. `evaluates`: the trainer
     sets the row aside for evaluation, prepared in the same way; nothing of it is trained. `late` is what the row does
-    to the reading of the whole file.
+    to the reading of the whole file. Of a preference the stages are those of its chosen side; `rejected` has the other.
     """
 
     row: Row
@@ -484,6 +496,12 @@ class Inspection:
     provisional: bool = False
     evaluates: bool = False
     late: LateValue | None = None
+    rejected: Inspection | None = None
+
+    @property
+    def sides(self) -> tuple[Inspection, ...]:
+        """The row itself, or its chosen and its rejected side."""
+        return (self,) if self.rejected is None else (self, self.rejected)
 
     @property
     def dropped(self) -> str | None:
@@ -491,13 +509,14 @@ class Inspection:
 
     @property
     def examples(self) -> tuple[Example, ...]:
-        """What the trainer receives for the row: none where it is dropped, several where it is split."""
-        return () if self.example is None else (self.example, *self.more)
+        """What the trainer receives for the row: none where it is dropped, several where it is split or has sides."""
+        own = () if self.example is None else (self.example, *self.more)
+        return own if self.rejected is None else (*own, *self.rejected.examples)
 
     @property
     def trained(self) -> int:
         """Positions that carry loss in what the trainer receives."""
-        if self.more:
+        if self.more or self.rejected is not None:
             return sum([example.trained for example in self.examples])
         return 0 if self.example is None else self.example.trained
 
@@ -506,7 +525,8 @@ class Inspection:
         """How many tokens are cut off; none of a row that is dropped."""
         if self.tokens is None or self.labels is None or self.labels.dropped is not None:
             return 0
-        return len(self.tokens) - sum([end - start for start, end in self.labels.kept])
+        own = len(self.tokens) - sum([end - start for start, end in self.labels.kept])
+        return own if self.rejected is None else own + self.rejected.cut
 
     @property
     def received(self) -> int | None:

@@ -32,7 +32,7 @@ from sftui.model import (
 )
 from sftui.recipe import Recipe, day_of
 from sftui.sources.source import chunks
-from sftui.trainers import Toolbox, Trainer, trainer_named
+from sftui.trainers import Toolbox, Trainer, trainer_of
 from sftui.trainers.base import ShapedRow, dropped_labels
 from sftui.trainers.held import PickledStore, reordered
 from sftui.trainers.held_out import permuted
@@ -56,7 +56,7 @@ def make_toolbox(recipe: Recipe, tokenizer: object) -> Toolbox:
     from sftui.tokens import LoadedTokenizer
 
     assert isinstance(tokenizer, LoadedTokenizer)
-    trainer = trainer_named(recipe.preset)
+    trainer = trainer_of(recipe)
     own = trainer.tokenizer_of(tokenizer, recipe)
     changes = (note for note in own.facts.notes if note not in tokenizer.facts.notes)
     tools, day = _templates(recipe, own, trainer), day_of(recipe)
@@ -94,7 +94,7 @@ def detect(rows: Sequence[Row], recipe: Recipe, schema: pa.Schema | None = None)
     gives their files, where it tells more than the rows."""
     from sftui.trainers.reading import refused_as_stored
 
-    trainer = trainer_named(recipe.preset)
+    trainer = trainer_of(recipe)
     found, unread = _detect(rows, recipe, schema, trainer), refused_as_stored(rows, recipe, trainer)
     return found if unread is None else replace(found, refused=unread)
 
@@ -135,20 +135,20 @@ def late_in(row: Row, detected: Detection, recipe: Recipe) -> LateValue | None:
         return None
     from sftui.trainers.reading import late_kind
 
-    return late_kind(row, detected.places, recipe.preset, trainer_named(recipe.preset).title)
+    return late_kind(row, detected.places, recipe.preset, trainer_of(recipe).title)
 
 
 def survey(first: Row | None, detected: Detection, recipe: Recipe, tools: Toolbox) -> Toolbox:
     """The toolbox with what the trainer decides once for the whole dataset, from its first row."""
     conversation = inspect_early(first, detected, recipe).conversation if first is not None else None
-    trainer = trainer_named(recipe.preset)
+    trainer = trainer_of(recipe)
     return replace(tools, survey=trainer.survey(conversation, recipe, tools), stops=trainer.stops(recipe))
 
 
 def inspect_early(row: Row, detected: Detection, recipe: Recipe) -> Inspection:
     """The stages that need no tokenizer: what can be shown while one is loading."""
     found: Any = Inspection(row)
-    _read(found, detected, recipe, trainer_named(recipe.preset))
+    _read(found, detected, recipe, trainer_of(recipe))
     inspection: Inspection = found
     return inspection
 
@@ -208,7 +208,7 @@ class _Stages:
 
 
 def _stages(detected: Detection, recipe: Recipe, tools: Toolbox, *, spans: bool, places: bool) -> _Stages:
-    trainer = trainer_named(recipe.preset)
+    trainer = trainer_of(recipe)
     placed, written = trainer.needs(recipe)
     places = places or placed
     spans = spans or written or (places and trainer.traits.finds.piecewise)
@@ -221,10 +221,13 @@ class _Way:
 
     __slots__ = ("_at", "_shaped", "_stages", "found", "row")
 
+    _shaped: tuple[ShapedRow, ...]
+    """The row, or the sides of a preference, as its trainer sees them: in the order of `Inspection.sides`."""
+
     def __init__(self, row: Row, stages: _Stages) -> None:
         self.row, self._stages = row, stages
         self._at = Stage.CONVERSATION
-        self._shaped: ShapedRow | None = None
+        self._shaped = ()
         self.found: Any = Inspection(row, provisional=stages.tools.tokenizer.facts.state == "provisional")
 
     def go(self) -> None:
@@ -237,17 +240,18 @@ class _Way:
 
     def label(self) -> None:
         """The stages behind that."""
-        if self._shaped is not None:
+        if self._shaped:
             self._bounded(self._label)
 
     def texts(self) -> list[ToEncode]:
         """What will be encoded; nothing that is not known yet."""
-        rendered, shaped = self.found.rendered, self._shaped
-        if rendered is None or shaped is None:
-            return []
+        of, sides = self._stages, zip(self.found.sides, self._shaped)
         try:
-            of = self._stages
-            return list(of.trainer.texts(rendered, shaped, of.recipe, of.tools, places=of.places))
+            return [
+                text
+                for side, shaped in sides
+                for text in of.trainer.texts(side.rendered, shaped, of.recipe, of.tools, places=of.places)
+            ]
         except SftuiError:
             return []  # reported where the row is tokenized
 
@@ -281,46 +285,59 @@ class _Way:
         _read(found, of.detected, recipe, trainer)
         if found.conversation is None:
             return
-        shaped = trainer.shape(found.conversation, recipe)
-        found.conversation = shaped.conversation
+        shaped = [trainer.shape(one, recipe) for one in found.conversation.sides]
+        found.conversation = shaped[0].conversation
+        if len(shaped) > 1:
+            found.rejected = Inspection(self.row, shaped[1].conversation, provisional=found.provisional)
         self._begin(work, Stage.RENDERED)
-        found.rendered = trainer.render(shaped, recipe, of.tools, spans=of.spans)
-        self._shaped = shaped
+        for side, one in zip(found.sides, shaped):
+            side.rendered = trainer.render(one, recipe, of.tools, spans=of.spans)
+        self._shaped = tuple(shaped)
 
     def _label(self, work: bound.Work) -> None:
-        of, shaped, found, rendered = self._stages, self._shaped, self.found, self.found.rendered
-        if shaped is None or rendered is None:
+        if not self._shaped:
             return
+        of, sides, whole = self._stages, self.found.sides, self._shaped
         recipe, tools, trainer = of.recipe, of.tools, of.trainer
         self._begin(work, Stage.TOKENS)
-        found.tokens = tokens = trainer.tokenize(rendered, shaped, recipe, tools, places=of.places)
-        found.boundary = tokens.boundary
+        for side, shaped in zip(sides, whole):
+            side.tokens = trainer.tokenize(side.rendered, shaped, recipe, tools, places=of.places)
+            side.boundary = side.tokens.boundary
         self._begin(work, Stage.LABELS)
-        if shaped.dropped is not None:
-            labels = dropped_labels(tokens, shaped.dropped)
+        if any(shaped.dropped is not None for shaped in whole):
+            why = next(shaped.dropped for shaped in whole if shaped.dropped is not None)
+            labelled = [(side.tokens, dropped_labels(side.tokens, why)) for side in sides]
+        elif len(sides) == 1:
+            labelled = [trainer.label(self.found.tokens, self.found.rendered, whole[0], recipe, tools)]
         else:
-            tokens, labels = trainer.label(tokens, rendered, shaped, recipe, tools)
-        examples = trainer.examples(tokens, labels, shaped, recipe, tools)
-        found.example, found.more = examples[0] if examples else None, examples[1:]
-        found.tokens, found.labels = tokens, labels
-        found.notes = (
-            *(notes_of(recipe) if tools.notes is None else tools.notes),
-            *shaped.conversation.notes,
-            *rendered.notes,
-            *tokens.notes,
-            *labels.notes,
-        )
+            labelled = list(
+                trainer.label_sides([(s.tokens, s.rendered, one) for s, one in zip(sides, whole)], recipe, tools)
+            )
+        for side, shaped, (tokens, labels) in zip(sides, whole, labelled):
+            examples = trainer.examples(tokens, labels, shaped, recipe, tools)
+            side.example, side.more = examples[0] if examples else None, examples[1:]
+            side.tokens, side.labels = tokens, labels
+            side.boundary = tokens.boundary
+            side.notes = (
+                *(notes_of(recipe) if tools.notes is None else tools.notes),
+                *shaped.conversation.notes,
+                *side.rendered.notes,
+                *tokens.notes,
+                *labels.notes,
+            )
 
     def _write(self, work: bound.Work) -> None:
         from sftui.tokens import prompt_text, token_text
 
-        tokens, rendered, of = self.found.tokens, self.found.rendered, self._stages
-        if tokens is None or rendered is None:
-            return
+        of = self._stages
         tokenizer = of.tools.tokenizer
-        whole = token_text(tokens, rendered, tokenizer)
-        prompt = prompt_text(tokens, rendered, tokenizer, of.recipe.tokenize)
-        self.found.token_text, self.found.prompt_text = whole, prompt
+        for side in self.found.sides:
+            if side.tokens is not None and side.rendered is not None:
+                whole = token_text(side.tokens, side.rendered, tokenizer)
+                side.token_text, side.prompt_text = (
+                    whole,
+                    prompt_text(side.tokens, side.rendered, tokenizer, of.recipe.tokenize),
+                )
 
 
 CHUNK_CHARACTERS = 500_000
@@ -413,12 +430,12 @@ def make_batch(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox
         elif inspection.example is None:
             left_out += 1
         else:  # of a row that gives several, so many as fill a batch of as many as there are rows
-            given = inspection.examples[: max(len(inspections) - len(examples), 0)]
+            given = inspection.examples[: max(len(inspections) * (1 + recipe.paired) - len(examples), 0)]
             examples += given
             rows += [inspection.row.index] * len(given)
     if not examples:
         raise RecipeError("there are no rows for a batch", why="no row reaches the trainer")
-    batch = trainer_named(recipe.preset).collate(examples, rows, recipe, tools)
+    batch = trainer_of(recipe).collate(examples, rows, recipe, tools)
     notes = list(batch.notes)
     if left_out:
         notes.append(f"{left_out} of {len(inspections)} rows are dropped before training")
@@ -448,7 +465,7 @@ def pack_rows(inspections: Iterable[Inspection], recipe: Recipe, tools: Toolbox)
     """
     if recipe.pack.strategy == "none":
         raise RecipeError("the recipe does not pack", fix="set pack.strategy")
-    trainer = trainer_named(recipe.preset)
+    trainer = trainer_of(recipe)
     names = _ExampleRows()
     in_order = trainer.pack_in_order(names.of(inspections), recipe, tools)
     if in_order is not None:
@@ -475,7 +492,7 @@ def pack_rows(inspections: Iterable[Inspection], recipe: Recipe, tools: Toolbox)
 
 def feed_packs(inspections: Iterable[Inspection], recipe: Recipe, tools: Toolbox) -> Iterator[Pack]:
     """`pack_rows` as the packs reach the model: with the collator's labels, without a last batch that is not full."""
-    trainer = trainer_named(recipe.preset)
+    trainer = trainer_of(recipe)
     size, held = trainer.packs_in_a_batch(recipe), trainer.held_out(recipe)
     batch: list[Pack] = []
     packs = pack_rows(inspections, recipe, tools)
@@ -526,7 +543,7 @@ def make_packs(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox
     packs = tuple(pack_rows(inspections, recipe, tools))
     if not packs:
         raise RecipeError("there are no rows to pack", why="no row reaches the trainer")
-    trainer = trainer_named(recipe.preset)
+    trainer = trainer_of(recipe)
     return tuple(trainer.fed(pack, recipe) for pack in packs), collate_packs(packs, recipe, tools)
 
 
@@ -561,7 +578,7 @@ def stored_packs(inspections: Sequence[Inspection]) -> tuple[Pack, ...]:
 
 def collate_packs(packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
     """The rectangle made of packs, as `pack_rows` gives them."""
-    batch = trainer_named(recipe.preset).collate_packs(packs, recipe, tools)
+    batch = trainer_of(recipe).collate_packs(packs, recipe, tools)
     if len(batch.lengths) == len(packs) == len(batch.input_ids):
         # A packer may pad to its size itself; what no document holds is padding all the same.
         batch = replace(batch, lengths=tuple(sum(end - start for _, start, end in pack.documents) for pack in packs))

@@ -39,6 +39,8 @@ READ_AS = {
     "text": "one column of text",
     "segments": "pieces of text, each trained or not",
     "tokenized": "input_ids, optionally with labels",
+    "preference": "a chosen and a rejected answer, with or without a prompt",
+    "unpaired": "prompt, completion, and a label that says whether it is desirable",
 }
 """How rows may be read, and what each means."""
 FORMATS = tuple(READ_AS)
@@ -342,8 +344,20 @@ class Batch:
 
 @value_class
 class Loss:
-    """What the loss gets besides the labels."""
+    """What is learned from a row, and what the loss gets besides the labels."""
 
+    objective: str = knob(
+        "sft",
+        "what the trainer learns from a row",
+        choices={
+            "sft": "the trained tokens",
+            "dpo": "to prefer the chosen answer to the rejected one (DPO)",
+            "kto": "which answers are desirable (KTO)",
+            "reward": "to score the chosen answer above the rejected one (reward model)",
+            "orpo": "the chosen answer, and to prefer it to the rejected one (ORPO)",
+            "cpo": "the same without a reference model (CPO, SimPO)",
+        },
+    )
     shift: str = knob(
         "internal",
         "where labels are shifted by one: in the model, or in the stored data",
@@ -402,6 +416,11 @@ class Recipe:
     def preset(self) -> str:
         """Trainer and version as people write them: `trl@1.16`."""
         return str(Preset(self.trainer, self.version))
+
+    @property
+    def paired(self) -> bool:
+        """Whether a row is a chosen and a rejected side, which stay together in a batch."""
+        return self.loss.objective in ("dpo", "reward", "orpo", "cpo")
 
 
 @value_class

@@ -20,7 +20,7 @@ from sftui.session.inputs import inputs_of
 from sftui.session.ready import Ready
 from sftui.session.splitting import settle_split
 from sftui.text import many
-from sftui.trainers import trainer_named
+from sftui.trainers import trainer_of
 
 
 def encode(
@@ -85,7 +85,7 @@ def encode(
 def _how_packed(session: Ready) -> str:
     """What the composition of the packs assumes, in one line."""
     recipe = session.recipe
-    trainer = trainer_named(recipe.preset)
+    trainer = trainer_of(recipe)
     return (
         f"packs as {trainer.title or trainer.name} makes them ({recipe.pack.strategy}),"
         f" {trainer.packing_order(recipe)}; --unpacked writes rows"

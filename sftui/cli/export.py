@@ -36,7 +36,7 @@ from sftui.session.opened import OpenData
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready
 from sftui.text import many, visible
-from sftui.trainers import trainer_named
+from sftui.trainers import trainer_of
 from sftui.views.cells import plain
 from sftui.views.compare import count_lines
 
@@ -107,7 +107,7 @@ def exported(session: OpenData, recipe: Recipe) -> OpenData:
 
 def refuse_untrainable(session: OpenData, recipe: Recipe) -> None:
     """ExportError where no sampled row can be made into labels under the exported recipe, tokenizer and template."""
-    title = trainer_named(recipe.preset).title or recipe.preset
+    title = trainer_of(recipe).title or recipe.preset
     if ready.waits(session):
         return
     if not isinstance(session, ready.Ready):

@@ -13,7 +13,7 @@ from sftui.cli.loading import DataNotes, loaded_session, print_stops
 from sftui.cli.opening import open_options
 from sftui.cli.terminal import narrate, terminal_width
 from sftui.errors import SourceError
-from sftui.exports.records import as_json, record, shift_record
+from sftui.exports.records import as_json, records, shift_record
 from sftui.model import Inspection, Row
 from sftui.recipe import Recipe
 from sftui.session.ready import Ready
@@ -51,9 +51,9 @@ def show(row: int, shift: bool, view: str, form: str, explain: bool, width: int 
             narrate(split.note + "; `sftui encode` marks them" * split.later)
         stops = print_stops([session])
     if form == "json":
-        made = record(inspection, explain)
         pre_shifted = inspection.example is not None and inspection.example.shifted
-        click.echo(as_json(shift_record(made) if shift and not pre_shifted else made))
+        for made in records(inspection, explain)[: len(inspection.sides)]:
+            click.echo(as_json(shift_record(made) if shift and not pre_shifted else made))
     else:
         lines = text_lines(inspection, recipe, view, shift, explain, width or terminal_width())
         while some := [line.rstrip() for line in islice(lines, LINES_AT_ONCE)]:

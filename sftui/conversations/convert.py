@@ -166,6 +166,28 @@ def _from_pair(row: Mapping[str, Any], where: str, detected: Detection, data: Da
     return Conversation(Kind.STRINGS, detected.format, **texts, **_around(row, where, detected, [], {"origins": names}))
 
 
+def to_sides(row: Row, detected: Detection, data: Data, at: int | None = None) -> Conversation:
+    """A preference as its chosen side, with the rejected one: texts or messages, behind the column `prompt`, or behind
+    the first `at` messages of each side, or characters of the chosen one. ConversationError as in `convert`."""
+    names, where, record = detected.fields, row.where or f"row {row.index}", row.data or {}
+
+    def side(name: str) -> Conversation:
+        column = names.get(name, name)
+        own = replace(detected, fields={**names, "completion": column})
+        if at is None:
+            return _from_pair(record, where, own, data)
+        whole = record[column]
+        if isinstance(whole, str):
+            prompt = names.get("chosen", "chosen")
+            texts = {"prompt": record[prompt][:at], "completion": whole[at:]}
+            around = _around(record, where, own, [], {"origins": {"prompt": prompt, "completion": column}})
+            return Conversation(Kind.STRINGS, detected.format, **texts, **around)
+        messages, notes = _messages(record, column, where, own, data)
+        return _chat(record, where, own, messages, at, notes)
+
+    return replace(side("chosen"), rejected=side("rejected"))
+
+
 def _from_text(row: Mapping[str, Any], where: str, detected: Detection, data: Data) -> Conversation:
     return Conversation(Kind.TEXT, "text", text=_text(row, detected.fields.get("text", "text"), where))
 

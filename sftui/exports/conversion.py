@@ -19,7 +19,7 @@ from sftui.pipeline import as_problem, detect, inspect_early
 from sftui.recipe import Recipe, changed, diff, get, with_changes
 from sftui.repairs.catalogue import REPAIRS
 from sftui.repairs.run import layout_of
-from sftui.trainers import Trainer, preset, trainer_named, traits_of
+from sftui.trainers import Trainer, preset, trainer_named, trainer_of, traits_of
 from sftui.trainers.config import WrittenConfig
 from sftui.trainers.own_config import losses_of
 from sftui.trainers.traits import Quirk
@@ -132,7 +132,7 @@ def refuse_stopped(recipe: Recipe, rows: Sequence[Row], title: str) -> tuple[str
         problem = there.problem
         if problem is None and there.conversation is not None:
             try:
-                trainer_named(recipe.preset).shape(there.conversation, recipe)
+                trainer_of(recipe).shape(there.conversation, recipe)
             except SftuiError as error:
                 problem = as_problem(error)
         if problem is not None and row is readable[0]:

@@ -135,6 +135,7 @@ def arrow_schema(wanted: Columns = ROWS) -> Any:
     lists = PACK_LISTS if wanted.packs else ROW_LISTS
     columns += [(name, pa.list_(kinds[code])) for name, code in lists.items() if wanted.weights or code != "f"]
     columns += [] if wanted.packs else [("part", pa.int32())]
+    columns += [("side", pa.string())] * wanted.sides
     columns += [(name, pa.string()) for name in ("split", "dropped", "error")]
     if wanted.explain:
         span = pa.struct([("start", pa.int32()), ("end", pa.int32()), ("message", pa.int32()), ("part", pa.string())])

@@ -21,7 +21,7 @@ from sftui.recipe_io import parse_yaml
 from sftui.side_files import read_side_bytes, reason
 from sftui.sources.files import format_of
 from sftui.sources.source import LINES, PARQUET, Loading
-from sftui.trainers import dump_recipe, hand_written, preset, trainer_named, trainer_names
+from sftui.trainers import dump_recipe, hand_written, preset, trainer_named, trainer_names, trainer_of
 from sftui.trainers.config import Facts, OpenedConfig, Training, TrainingSetting, WrittenConfig
 from sftui.trainers.own_config import naming, write_config
 from sftui.trainers.yaml_edit import edit, scalar
@@ -325,7 +325,7 @@ def _over_repaired(recipe: Recipe, prepared: ExportInput) -> tuple[Recipe, Expor
     written = PARQUET if format_of(prepared.repaired) == "parquet" else LINES
     made = replace(prepared, paths=(prepared.repaired,), split=None, subset=None, data_revision=None, loading=written)
     if TO_MESSAGES in made.repairs:
-        recipe = trainer_named(recipe.preset).reading_messages(recipe)
+        recipe = trainer_of(recipe).reading_messages(recipe)
         made = replace(made, plainly=detect(made.sample, Data()))
     return recipe, made, ()
 

@@ -6,20 +6,25 @@ import json
 import math
 from array import array
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sftui.flat import masked
 from sftui.model import IGNORE_INDEX, NOWHERE, Example, Inspection, Pack, Reason
 
+SIDES = ("chosen", "rejected")
+"""What `side` says of the records of a preference."""
+
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Which records a file holds: of rows or of packs, with what explains them, with loss weights."""
+    """Which records a file holds: of rows or of packs, with what explains them, with loss weights, of the sides of
+    preferences."""
 
     explain: bool = False
     packs: bool = False
     weights: bool = False
+    sides: bool = False
 
 
 def record(inspection: Inspection, explain: bool = False, as_arrays: bool = False) -> dict[str, Any]:
@@ -48,9 +53,11 @@ def record(inspection: Inspection, explain: bool = False, as_arrays: bool = Fals
 def records(inspection: Inspection, explain: bool = False, as_arrays: bool = False) -> tuple[dict[str, Any], ...]:
     """The records of one row: one, or one for each part where the trainer splits the row (`part`, from 0).
 
-    A row that the trainer sets aside for evaluation says so in `split`.
+    A row that the trainer sets aside for evaluation says so in `split`. A preference has two, which `side` tells apart.
     """
     first = record(inspection, explain, as_arrays)
+    if inspection.rejected is not None and "input_ids" in first:
+        return ({**first, "side": SIDES[0]}, {**record(inspection.rejected, explain, as_arrays), "side": SIDES[1]})
     if not inspection.more:
         return (first,)
     row = inspection.row.index
@@ -113,6 +120,8 @@ def pack_record(pack: Pack, number: int) -> dict[str, Any]:
 def explained(inspection: Inspection) -> tuple[dict[str, Any], ...]:
     """`tokens`, `reasons` and `spans` of each example of a row; nothing of one that does not stand token for token on
     the kept tokens."""
+    if inspection.rejected is not None:
+        return (*explained(replace(inspection, rejected=None)), *explained(inspection.rejected))
     tokens, labels, examples = inspection.tokens, inspection.labels, inspection.examples
     if tokens is None or labels is None:
         return ({},) * len(examples)

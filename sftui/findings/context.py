@@ -15,7 +15,7 @@ from sftui.errors import SftuiError
 from sftui.model import common_prefix
 from sftui.recipe import Recipe
 from sftui.tokens.facts import TokenizerFacts
-from sftui.trainers import Toolbox, Traits, trainer_named, traits_of
+from sftui.trainers import Toolbox, Traits, trainer_of, traits_of
 
 if TYPE_CHECKING:
     from sftui.templates import ChatTemplate
@@ -99,7 +99,7 @@ class Context:
     @property
     def template_kwargs(self) -> Mapping[str, Any]:
         """Its variables but for special tokens: those of the recipe, and what the trainer hands over by itself."""
-        return trainer_named(self.recipe.preset).render_options(self.recipe, self.tools.tokenizer).kwargs
+        return trainer_of(self.recipe).render_options(self.recipe, self.tools.tokenizer).kwargs
 
     def render(
         self,

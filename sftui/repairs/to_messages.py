@@ -19,7 +19,7 @@ from sftui.model import Conversation, Kind, Problem, Row
 from sftui.recipe import Data, Recipe
 from sftui.repairs.model import Data as RowData
 from sftui.repairs.model import Repair, RepairLayout, RepairLog
-from sftui.trainers import Trainer, preset, trainer_named
+from sftui.trainers import Trainer, preset, trainer_of
 from sftui.trainers.base import MessagesTarget
 from sftui.trainers.traits import MessageKind
 
@@ -50,12 +50,12 @@ class MessageReading:
 
 def target_of(recipe: Recipe) -> MessagesTarget:
     """What the trainer of a recipe makes of messages, as the recipe has it."""
-    return trainer_named(recipe.preset).messages_target(recipe)
+    return trainer_of(recipe).messages_target(recipe)
 
 
 def way_of(sample: Sequence[Row], recipe: Recipe, found: Detection) -> MessageReading:
     """The way of a set whose first rows are given and which the trainer of a recipe reads as `found`."""
-    trainer, parts = trainer_named(recipe.preset), _other_parts(sample)
+    trainer, parts = trainer_of(recipe), _other_parts(sample)
     bare = replace(recipe, render=replace(recipe.render, inject_system=None))
     if found.refused is None and found.format not in _CHATS and _reads_chats(sample, bare, found, trainer):
         used, tools = columns_of(found.fields), _has_tools(sample, found)

@@ -20,7 +20,7 @@ from sftui.recipe import TODAY, Recipe, changed, diff, knobs_of, with_changes
 from sftui.session.candidates import toggled
 from sftui.session.ready import Ready, ready_under
 from sftui.session.versions import wanted_version
-from sftui.trainers import trainer_named, traits_of
+from sftui.trainers import trainer_of, traits_of
 from sftui.trainers.own_config import other_choices
 from sftui.trainers.versions import RUNNING, reference_version
 
@@ -325,7 +325,7 @@ def _labels(example: Example, recipe: Recipe, document: Document) -> tuple[int, 
     one of each document."""
     labels = example.counted
     if recipe.pack.strategy != "none" or recipe.batch.flatten:
-        trainer, count = trainer_named(recipe.preset), len(example.input_ids)
+        trainer, count = trainer_of(recipe), len(example.input_ids)
         positions = (*range(count), *range(count))
         twice = Pack(((0, 0, count), (1, count, 2 * count)), example.input_ids * 2, labels * 2, positions)
         fed = trainer.fed(twice, recipe).labels
@@ -435,7 +435,7 @@ class _RecipeTrials:
         if theirs is not None and theirs != reference_version(recipe) and self._has(theirs):
             yield changed(recipe, "tokenizer.transformers", theirs)
         template = ((self.run or {}).get("tokenizer") or {}).get("chat_template")
-        if isinstance(template, str) and not trainer_named(recipe.preset).brings_template(recipe):
+        if isinstance(template, str) and not trainer_of(recipe).brings_template(recipe):
             current = self.data.tools.templates.get("default")
             if current is None or current.source != template:
                 yield changed(recipe, "render.template", f"file:{self._file(template)}")

@@ -23,7 +23,7 @@ from sftui.recipe import Recipe
 from sftui.session.opened import OpenData
 from sftui.session.ready import Ready, stood_in
 from sftui.session.splitting import settle_split
-from sftui.trainers import trainer_named
+from sftui.trainers import trainer_of
 from sftui.trainers.base import Totals
 
 KEPT_ROWS = 4
@@ -71,7 +71,7 @@ class EncodeProgress:
 
     def stop_of(self, recipe: Recipe, stops: Sequence[str] = ()) -> str | None:
         """Why the run as a whole trains nothing; None where it trains something. `stops`: see `Toolbox`."""
-        trainer = trainer_named(recipe.preset)
+        trainer = trainer_of(recipe)
         if stops:
             return f"{'; '.join(stops)}; nothing can be trained until that is fixed"
         if self.first:
@@ -88,7 +88,7 @@ def packs(session: Ready, unpacked: bool = False) -> bool:
 
 def columns_of(session: Ready, explain: bool = False, unpacked: bool = False) -> Columns:
     """The columns that a file of the session's records has."""
-    return Columns(explain, packs(session, unpacked), session.recipe.loss.weights == "float")
+    return Columns(explain, packs(session, unpacked), session.recipe.loss.weights == "float", session.recipe.paired)
 
 
 def refuse_half(session: OpenData) -> None:
@@ -153,7 +153,7 @@ def encoded_rows(
 
 def _unpacked(session: Ready, rows: Iterator[Inspection], explain: bool, as_arrays: bool) -> Iterator[dict[str, Any]]:
     recipe, tools = session.recipe, session.tools
-    trainer = trainer_named(recipe.preset)
+    trainer = trainer_of(recipe)
     for inspection in stood_in(rows, recipe):
         example = inspection.example
         stored = example and trainer.padded(example, recipe, tools)

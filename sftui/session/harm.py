@@ -20,7 +20,7 @@ from sftui.repairs.run import DROPPING
 from sftui.session.opened import HEAVY, OpenData
 from sftui.session.ready import under
 from sftui.text import clip
-from sftui.trainers import trainer_named, traits_of
+from sftui.trainers import trainer_of, traits_of
 
 KINDS = (Kind.TOKENS, Kind.CHAT, Kind.STRINGS, Kind.TEXT)
 """Kinds of conversations, those first of which most is known."""
@@ -46,7 +46,7 @@ def refuse_harm(session: OpenData, chosen: Sequence[str]) -> None:
     other = next((name for name in others if not _harm(session, before, [*made, name], whole=True)), None)
     added = f"add {other}, which prevents this (--apply {','.join([*made, other])}), or " if other else ""
     raise RecipeError(
-        f"{guilty} would do harm under {trainer_named(session.requested.preset).title}",
+        f"{guilty} would do harm under {trainer_of(session.requested).title}",
         why=harm,
         fix=f"{added}omit it",
     )

@@ -26,7 +26,7 @@ from sftui.session.options import OpenOptions
 from sftui.sources import Source, SourceSpec, open_source
 from sftui.sources.slices import SlicedSource
 from sftui.text import visible
-from sftui.trainers import trainer_named, traits_of
+from sftui.trainers import trainer_of, traits_of
 from sftui.trainers.traits import Quirk
 from sftui.values import value_class
 
@@ -74,7 +74,7 @@ class StoredData:
         that is known, or where they are more bytes than `most`."""
         from sftui.trainers.reading import blank_line, brought
 
-        trainer, reader = trainer_named(recipe.preset), brought(recipe.preset)
+        trainer, reader = trainer_of(recipe), brought(recipe.preset)
         if trainer.traits.data_name:
             few = most is None or sum(file.size for file in self.source.files()) <= most
             problem = blank_line(self.source.files(), trainer.title) if few else None

@@ -33,7 +33,7 @@ from sftui.session.opened import OpenData, StoredData, open_stored
 from sftui.session.options import OpenOptions
 from sftui.session.splitting import settle_split
 from sftui.session.versions import load, proven_on, tokenizer_key
-from sftui.trainers import Toolbox, trainer_named
+from sftui.trainers import Toolbox, trainer_of
 
 if TYPE_CHECKING:
     from sftui.exports.prepared import ExportInput
@@ -150,10 +150,10 @@ class Ready(TokenizedData):
                 yield collate_packs(some, self.recipe, self.tools)
             return
         examples = ((found.row.index, example) for found in training for example in found.examples)
-        while batch := tuple(islice(examples, size)):
+        while batch := tuple(islice(examples, size * (1 + self.recipe.paired))):
             rows = [row for row, _ in batch]
             made = [example for _, example in batch]
-            yield trainer_named(self.recipe.preset).collate(made, rows, self.recipe, self.tools)
+            yield trainer_of(self.recipe).collate(made, rows, self.recipe, self.tools)
 
     def packs(self, inspections: Sequence[Inspection]) -> tuple[tuple[Pack, ...], Batch]:
         """Inspected rows packed and collated; SftuiError where they cannot be."""
@@ -214,7 +214,7 @@ class Ready(TokenizedData):
 def stood_in(rows: Iterable[Inspection], recipe: Recipe) -> Iterator[Inspection]:
     """Rows in order, and before a row that is kept the same once more for each that the trainer replaces by it; behind
     the last one the first that is kept."""
-    trainer, waiting = trainer_named(recipe.preset), 0
+    trainer, waiting = trainer_of(recipe), 0
     first: Inspection | None = None
     for row in rows:
         if row.example is not None:

@@ -35,7 +35,7 @@ from sftui.session.opened import OpenData, StoredData
 from sftui.sources.files import format_of
 from sftui.text import many
 from sftui.tokens import LoadedTokenizer
-from sftui.trainers import trainer_named
+from sftui.trainers import trainer_of
 
 PARQUET = ".parquet"
 
@@ -123,7 +123,7 @@ def _not_read(after: Detection, title: str) -> Problem | None:
 
 def reading_messages(recipe: Recipe) -> Recipe:
     """The recipe with which converted rows are read, whatever it says of the columns that they had."""
-    return trainer_named(recipe.preset).reading_messages(recipe)
+    return trainer_of(recipe).reading_messages(recipe)
 
 
 def exact_repairs(tokenizer: LoadedTokenizer) -> dict[str, Repair]:

@@ -9,7 +9,7 @@ from itertools import accumulate
 from sftui.errors import SftuiError
 from sftui.recipe import Recipe
 from sftui.session.opened import OpenData, Split
-from sftui.trainers import trainer_named
+from sftui.trainers import trainer_of
 from sftui.trainers.held_out import HeldOut, evaluation_rows
 
 PREPARED = 1 << 18
@@ -18,7 +18,7 @@ PREPARED = 1 << 18
 
 def held_out_by(recipe: Recipe) -> HeldOut | None:
     """What the recipe's trainer sets aside for evaluation; None where it is nothing."""
-    return trainer_named(recipe.preset).held_out(recipe)
+    return trainer_of(recipe).held_out(recipe)
 
 
 def split_of(session: OpenData, most: int | None = None) -> Iterator[Split | None]:

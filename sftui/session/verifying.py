@@ -16,7 +16,7 @@ from sftui.recipe import Recipe
 from sftui.session.ready import Ready, stood_in
 from sftui.text import many, visible_token
 from sftui.tokens import LoadedTokenizer
-from sftui.trainers import Toolbox, trainer_named
+from sftui.trainers import Toolbox, trainer_of
 from sftui.trainers.base import Totals
 from sftui.trainers.config import WrittenConfig
 from sftui.trainers.own_config import write_config
@@ -98,7 +98,7 @@ def verify(session: Ready, numbers: Sequence[int], ask: Ask) -> Verification:
 def through(inspections: Iterable[Inspection], recipe: Recipe, tools: Toolbox) -> Expectation:
     """Inspections as what reaches the trainer, by their place, packed where the trainer packs while it prepares. A row
     whose place another takes that stops the trainer stops it, too."""
-    rows, trainer = tuple(inspections), trainer_named(recipe.preset)
+    rows, trainer = tuple(inspections), trainer_of(recipe)
     examples: dict[int, tuple[Example, ...]] = {}
     problems: dict[int, str] = {}
     reached = (row.problem for row in rows if row.problem is not None or row.example is not None)
@@ -123,7 +123,7 @@ def piece(made: Example | Pack) -> Piece:
 
 def _request(session: Ready, rows: Sequence[Mapping[str, Any]], work: Path) -> tuple[dict[str, Any], list[str]]:
     recipe, prepared = session.recipe, session.prepared()
-    trainer, opened = trainer_named(recipe.preset), session.options.config
+    trainer, opened = trainer_of(recipe), session.options.config
     number = 0 if opened is None else opened.chosen
     if opened is not None and opened.trainer != trainer.name:
         opened = None
@@ -163,7 +163,7 @@ def _stopped(
         said = f" of row {inspections[place].row.index}: {problem}"
     elif not expected.examples:
         tokens = sum(len(inspection.tokens or ()) for inspection in inspections)
-        stop = trainer_named(recipe.preset).stop_of(recipe, Totals(len(inspections), tokens))
+        stop = trainer_of(recipe).stop_of(recipe, Totals(len(inspections), tokens))
         said = stop and f": {stop}"
     if said is not None and error["type"] not in ELSEWHERE:
         return Verification(

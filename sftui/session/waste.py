@@ -18,7 +18,7 @@ from sftui.recipe_io import knob_at
 from sftui.session.ready import Ready, ready_under
 from sftui.session.splitting import held_out_by, settle_split
 from sftui.text import many
-from sftui.trainers import preset, trainer_named
+from sftui.trainers import preset, trainer_of
 from sftui.trainers.own_config import choices_of, losses_of
 from sftui.trainers.training import table_of
 
@@ -43,7 +43,7 @@ def sizes_of(ready: Ready, engine: Bulk | None = None) -> Iterator[RowSizes]:
     SftuiError where there are more than can be held, or none reaches the trainer.
     """
     whole = ready_under(ready, unlimited(ready.recipe))
-    sizes, trainer = RowSizes(), trainer_named(ready.recipe.preset)
+    sizes, trainer = RowSizes(), trainer_of(ready.recipe)
     for found in whole.inspect_many(whole.rows(), spans=False, engine=engine):
         if len(sizes.tokens) >= MOST_ROWS:
             raise SftuiError(f"there are more than {MOST_ROWS:,} rows", fix="take fewer with --where")
@@ -77,7 +77,7 @@ def limits_of(sizes: RowSizes, recipe: Recipe) -> tuple[int, ...]:
 
 def strategies_of(recipe: Recipe) -> tuple[str, ...]:
     """What the recipe's trainer can be told to do, its own first: values of pack.strategy, and `GROUPED`."""
-    trainer, packings = trainer_named(recipe.preset), choices_of(recipe, knob_at("pack.strategy", recipe))
+    trainer, packings = trainer_of(recipe), choices_of(recipe, knob_at("pack.strategy", recipe))
     key = table_of(recipe.preset)["settings"].get("sampling", {}).get("key")
     groups = trainer.traits.training_arguments is not None or key == "group_by_length"
     found = ["none", *([GROUPED] if groups else []), *(one for one in packings if one != "none")]
@@ -86,7 +86,7 @@ def strategies_of(recipe: Recipe) -> tuple[str, ...]:
 
 def packing_changes(recipe: Recipe, strategy: str) -> tuple[tuple[str, Any], ...]:
     """The knobs that a strategy sets in a recipe, as reading the trainer's own key for it sets them."""
-    packing, usual = trainer_named(recipe.preset).traits.packing, preset(recipe.preset)
+    packing, usual = trainer_of(recipe).traits.packing, preset(recipe.preset)
     strategy = "none" if strategy == GROUPED else strategy
     if strategy == recipe.pack.strategy:
         return ()
@@ -112,7 +112,7 @@ def waste_table(
 
     RecipeError for a strategy that the trainer has not, or a limit that is out of range.
     """
-    known, title = strategies_of(ready.recipe), trainer_named(ready.recipe.preset).title
+    known, title = strategies_of(ready.recipe), trainer_of(ready.recipe).title
     for strategy in strategies:
         if strategy not in known:
             raise RecipeError(f"{title} has no strategy `{strategy}`", fix=f"it has {', '.join(known)}")
@@ -169,7 +169,7 @@ def _line(
     ready: Ready, other: Ready, sizes: RowSizes, orders: dict[object, RowSizes], grouped: bool
 ) -> Callable[[], WasteLine]:
     recipe, limit = other.recipe, other.recipe.length.max or 0
-    held, trainer = held_out_by(recipe), trainer_named(recipe.preset)
+    held, trainer = held_out_by(recipe), trainer_of(recipe)
     if held not in orders:
         orders[held] = sizes.in_order(_training(ready, other, sizes))
     sizes = orders[held]
@@ -199,7 +199,7 @@ def _proven(ready: Ready, sizes: RowSizes, limit: int) -> CutRule:
     for rule in cut_rules(ready.recipe):
         if all(_as_cut(sizes, sizes.sequences(at), found, rule, limit) for at, found in tried):
             return rule
-    title = trainer_named(ready.recipe.preset).title
+    title = trainer_of(ready.recipe).title
     problem = next((found.problem for _, found in tried if found.problem is not None), None)
     if problem is not None:
         raise RecipeError(problem.what, why=problem.why, fix=problem.fix)

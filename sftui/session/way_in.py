@@ -11,7 +11,7 @@ from sftui.session.candidates import mappings
 from sftui.session.opened import OpenData
 from sftui.session.ready import under
 from sftui.session.trial import can_be_told, fix_to
-from sftui.trainers import trainer_named
+from sftui.trainers import trainer_of
 from sftui.trainers.own_config import losses_of
 
 MOST = 200
@@ -49,7 +49,7 @@ def _is_answered(row: Inspection, recipe: Recipe) -> bool:
     conversation = row.conversation
     if row.problem is not None or conversation is None:
         return False
-    trainer = trainer_named(recipe.preset)
+    trainer = trainer_of(recipe)
     if trainer.shape(conversation, recipe).dropped is not None:
         return False
     answering = trainer.traits.answering

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from sftui import recipe_io
+from sftui.errors import RecipeError
 from sftui.recipe import Preset, Recipe, changed
 from sftui.trainer_names import TRAINERS
 from sftui.trainers.declared import (
@@ -38,7 +39,11 @@ def _loaded(name: str) -> Trainer:
 
         made: Trainer = load_class(traits_of(name), Trainer)()
         return made
-    module, _, kind = traits_of(name).home.partition(":")  # opening the screen needs one trainer, not seven
+    return _made(traits_of(name).home)  # opening the screen needs one trainer, not seven
+
+
+def _made(home: str) -> Trainer:
+    module, _, kind = home.partition(":")
     trainer: Trainer = getattr(import_module(module), kind)()
     return trainer
 
@@ -49,6 +54,23 @@ def __getattr__(name: str) -> Any:
     if home is not None:
         return getattr(import_module(f"sftui.trainers.{home}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def trainer_of(recipe: Recipe) -> Trainer:
+    """The trainer of a recipe, as it prepares rows for the recipe's objective; RecipeError where it has no such one."""
+    trainer, objective = trainer_named(recipe.preset), recipe.loss.objective
+    return trainer if objective == "sft" else _pursuing(trainer.name, objective)
+
+
+@cache
+def _pursuing(name: str, objective: str) -> Trainer:
+    traits = traits_of(name)
+    if objective not in traits.objectives:
+        known = ", ".join(("sft", *traits.objectives))
+        raise RecipeError(
+            f"sftui does not model {objective} under {traits.title}", fix=f"set loss.objective to {known}"
+        )
+    return _made(traits.objectives[objective])
 
 
 def preset(name: str = TRAINERS[0]) -> Recipe:
@@ -96,5 +118,6 @@ __all__ = [
     "release_of",
     "trainer_named",
     "trainer_names",
+    "trainer_of",
     "traits_of",
 ]

@@ -393,6 +393,13 @@ class Trainer:
         """
         return tokens, to_label()(tokens, rendered, shaped.conversation, recipe)
 
+    def label_sides(
+        self, sides: Sequence[tuple[Tokens, RenderedText, ShapedRow]], recipe: Recipe, tools: Toolbox
+    ) -> Iterator[tuple[Tokens, Labels]]:
+        """The same of the chosen and the rejected side of a preference, each with a look at the other."""
+        for tokens, rendered, shaped in sides:
+            yield self.label(tokens, rendered, shaped, recipe, tools)
+
     def examples(
         self, tokens: Tokens, labels: Labels, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
     ) -> tuple[Example, ...]:

@@ -12,7 +12,7 @@ from typing import Any
 from sftui.errors import RecipeError
 from sftui.recipe import KnobInfo, Recipe, changed, get
 from sftui.recipe_io import knob_at
-from sftui.trainers import preset, trainer_named, traits_of
+from sftui.trainers import preset, trainer_named, trainer_of, traits_of
 from sftui.trainers.config import Facts, OpenedConfig, WrittenConfig
 from sftui.trainers.remembering import last_asked
 
@@ -98,13 +98,13 @@ def evaluated_in(opened: OpenedConfig) -> OpenedConfig:
 
 def losses_of(recipe: Recipe) -> tuple[str, ...]:
     """What the trainer's own config cannot say of a recipe, as `write_config` reports it."""
-    return trainer_named(recipe.preset).keys_of(recipe)[1]
+    return trainer_of(recipe).keys_of(recipe)[1]
 
 
 def keys_between(before: Recipe, after: Recipe) -> tuple[tuple[str, Any], ...]:
     """The keys of the trainer's config that say something else under another recipe, with what they say then; None for
     one that goes, or says null."""
-    old, new = ({**trainer_named(one.preset).keys_of(one)[0], **row_keys(one)} for one in (before, after))
+    old, new = ({**trainer_of(one).keys_of(one)[0], **row_keys(one)} for one in (before, after))
     return tuple((key, new.get(key)) for key in dict.fromkeys((*old, *new)) if old.get(key) != new.get(key))
 
 
@@ -148,7 +148,7 @@ def notes_of(recipe: Recipe) -> tuple[str, ...]:
     from sftui.templates.rendering.behaviour import not_read
     from sftui.trainers.versions import of, reference_version, unknown_newer
 
-    trainer = trainer_named(recipe.preset)
+    trainer = trainer_of(recipe)
     newer = unknown_newer(of(recipe), trainer.versions, trainer.title) if trainer.versions else None
     unread = not_read(reference_version(recipe)) if trainer.traits.renders_templates else None
     return tuple(filter(None, (newer, *trainer.remarks(recipe), unread, *losses_of(recipe))))

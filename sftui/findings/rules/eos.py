@@ -43,7 +43,7 @@ from sftui.findings.rule import (
 from sftui.findings.shapes import RowShape
 from sftui.findings.words import TextMarks, spoken_of, without_code
 from sftui.model import Inspection, Kind, Part, Reason
-from sftui.trainers import trainer_named
+from sftui.trainers import trainer_of
 from sftui.trainers.traits import Changes, Effect, Quirk
 
 # Stop tokens of published families, as they are seen typed into data of another one, and what begins their turns.
@@ -564,7 +564,7 @@ EOS009 = fatal(
 @setup_check(EOS009)
 def literal_text_column(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     """EOS009: the EOS is looked for in a column of a fixed name, as by TRL before 1.15."""
-    column = trainer_named(context.recipe.preset).unended_column(context.recipe)
+    column = trainer_of(context.recipe).unended_column(context.recipe)
     texts = of_kind(sample, Kind.TEXT)
     if column is None or not texts:
         return

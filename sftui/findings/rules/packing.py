@@ -14,7 +14,7 @@ from sftui.findings.rules.stored import LAB007
 from sftui.findings.rules.truncation import round_up
 from sftui.model import IGNORE_INDEX, NOWHERE, Example, Inspection, Pack, Part
 from sftui.text import visible_token
-from sftui.trainers import trainer_named
+from sftui.trainers import trainer_of
 from sftui.trainers.base import pad_token_id
 
 
@@ -138,7 +138,7 @@ def packs_of(
         return (), (), ()
     examples = [example for row in sample for example in row.examples]
     try:
-        trainer = trainer_named(context.recipe.preset)
+        trainer = trainer_of(context.recipe)
         packs = tuple(trainer.pack(examples, context.recipe, context.tools)) if examples else ()
     except SftuiError:
         return (), (), ()

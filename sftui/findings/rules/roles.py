@@ -19,7 +19,7 @@ from sftui.model import NOWHERE, Conversation, Inspection, Part, Stage
 from sftui.nearest import nearest
 from sftui.places import value_at
 from sftui.recipe import Recipe, get
-from sftui.trainers import trainer_named
+from sftui.trainers import trainer_of
 from sftui.trainers.traits import Effect, MessageKind
 
 _ALIASES = {name: role for name, role in ROLE_ALIASES.items() if name not in KNOWN_ROLES}
@@ -373,7 +373,7 @@ def absent_role(recipe: Recipe, conversations: Sequence[Conversation]) -> Absent
     One that templates know (tool, say) may be there for other rows, so that it is reported only where no trained role
     is in these at all.
     """
-    wanted = trainer_named(recipe.preset).trained_roles(recipe)
+    wanted = trainer_of(recipe).trained_roles(recipe)
     seen = tuple(dict.fromkeys(message.role for conversation in conversations for message in conversation.messages))
     missing = [role for role in wanted if role not in seen]
     unnamed = missing if len(missing) == len(wanted) else [role for role in missing if role not in KNOWN_ROLES]

@@ -23,7 +23,7 @@ from sftui.model import NOWHERE, Conversation, Inspection, Kind, Message, Part, 
 from sftui.recipe import Render
 from sftui.templates import choose_template, compile_template, render
 from sftui.templates.apart import Distance, RenderDifference, parted
-from sftui.trainers import trainer_named
+from sftui.trainers import trainer_of
 from sftui.trainers.own_config import key_of
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def _compiled(context: Context, owner: str, templates: Mapping[str, str], tools:
 
 def _reports(look: RowLook, served: ServedTemplate) -> tuple[SignatureFault, ...]:
     """All that is reported of a row: the worst difference of text or ids, and BOS."""
-    trainer = trainer_named(look.recipe.preset)
+    trainer = trainer_of(look.recipe)
     chat = trainer.as_chat(look.conversation, look.recipe, look.context.tools)
     if chat is None:
         return ()
@@ -286,7 +286,7 @@ class _PromptedAnswer:
     def _same_by_own(self, theirs: str) -> bool:
         """Whether the recipe's own template writes this prompt too: it parts from itself, of which others tell."""
         context = self._look.context
-        if context.template is None or trainer_named(context.recipe.preset).brings_template(context.recipe):
+        if context.template is None or trainer_of(context.recipe).brings_template(context.recipe):
             return False
         made = self.prompt(context.template, context.tools.special_tokens)
         return _without(made.prompt or "" if isinstance(made, RenderedText) else "", self._bos) == theirs
@@ -414,7 +414,7 @@ TPL016 = fatal(
 
 def _brings_its_own(context: Context) -> bool:
     """Whether the trainer renders with a template of its own, and the tokenizer has one as well."""
-    return trainer_named(context.recipe.preset).brings_template(context.recipe) and bool(context.facts.chat_templates)
+    return trainer_of(context.recipe).brings_template(context.recipe) and bool(context.facts.chat_templates)
 
 
 @row_check(LABELLED, TPL016, of=lambda shape: not shape.dropped, recipe=_brings_its_own, kinds=CHATS)
@@ -499,7 +499,7 @@ def _once(
 def _compared(look: RowLook, before: Sequence[str]) -> tuple[SignatureFault, ...]:
     """The row next to the tokenizer's own rendering of it; nothing where they are the same, or nobody can tell."""
     context, conversation = look.context, look.conversation
-    given, trainer = context.tools.untouched, trainer_named(context.recipe.preset)
+    given, trainer = context.tools.untouched, trainer_of(context.recipe)
     chat = trainer.as_chat(conversation, context.recipe, context.tools)
     if chat is None:
         return ()

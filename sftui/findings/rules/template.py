@@ -19,7 +19,7 @@ from sftui.findings.words import TextIndex, text_of, without_thoughts
 from sftui.model import Conversation, Inspection, Kind, Message, Part, common_prefix
 from sftui.recipe import TODAY, changed
 from sftui.templates import compile_template, families_for, variables_of
-from sftui.trainers import trainer_named
+from sftui.trainers import trainer_of
 from sftui.trainers.own_config import losses_of
 from sftui.trainers.traits import MessageKind, Quirk
 
@@ -399,7 +399,7 @@ def drift(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     own = context.facts.chat_templates.get("default")
     if context.recipe.render.template == "tokenizer" or own is None or context.template is None or not chats(sample):
         return
-    if trainer_named(context.recipe.preset).brings_template(context.recipe):
+    if trainer_of(context.recipe).brings_template(context.recipe):
         return  # TPL016 looks at the rows themselves
     own_template = compile_template(own, "the tokenizer's own", rendering=context.template.rendering)
     theirs = Context(context.recipe, context.facts, own_template, context.detected, context.tools)

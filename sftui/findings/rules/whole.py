@@ -44,7 +44,7 @@ RUN001 = fatal(
 @dataset_check(RUN001)
 def outcome(checks: DatasetChecks) -> Iterator[Fault]:
     """RUN001. Rows that stop the trainer are reported themselves, where they stand."""
-    trainer, rows = trainers.trainer_named(checks.recipe.preset), checks.totals.rows
+    trainer, rows = trainers.trainer_of(checks.recipe), checks.totals.rows
     stop = None if checks.refused else trainer.stop_of(checks.recipe, checks.totals)
     if stop is not None:
         yield Fault(stop, tally=Tally(rows, list(range(min(rows, EXAMPLES)))))

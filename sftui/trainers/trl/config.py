@@ -28,7 +28,7 @@ _TOLD = object_of(Path(__file__).with_name("keys.json"))
 OWN_COLUMNS = {"template_kwargs": "chat_template_kwargs"}
 """Columns that TRL calls otherwise than sftui."""
 TEMPLATES = (".jinja", ".j2")
-FORMATS = ("auto", "messages", "sharegpt", "prompt_completion", "text", "tokenized")
+FORMATS = ("auto", "preference", "messages", "sharegpt", "prompt_completion", "text", "tokenized")
 """How it may read rows (data.format)."""
 ENTRY_UNSUPPORTED = tuple(
     Remark(key, why, lambda value: value is not None) for key, why in _TOLD["entry unsupported"].items()
@@ -163,6 +163,7 @@ TABLE = (
     table.rule("shuffle_dataset seed", "", _shuffled, table.needless),
     *(table.rule(name, f"own.{name}", table.nothing, table.as_is(name)) for name in ("shuffle_dataset", "seed")),
     table.keyless("data.format", "TRL reads messages, prompt and completion, text, or ids", *FORMATS),
+    table.keyless("loss.objective", "the command says it: trl sft, trl dpo", "sft", "dpo"),
     template_entry("chat_template_path", lambda file: isinstance(file, str) and _is_file(file)),
     table.silent("pack.group", "tokenizer.transformers"),
 )

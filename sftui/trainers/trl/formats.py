@@ -74,19 +74,8 @@ def detect(
             "TRL uses it as the labels or the mask for the tokens it produces",
             "rename or remove the column",
         )
-    variables = [row.data.get("chat_template_kwargs") for row in rows if isinstance(row.data, Mapping)]
-    if "chat_template_kwargs" in columns and None in variables:
-        return refusal(
-            "some rows have chat_template_kwargs and others do not",
-            "datasets fills the gaps with null, and TRL stops at those with a TypeError",
-            "store a mapping in every row, {} if it is empty",
-        )
-    if any(isinstance(one, str) for one in variables):
-        return refusal(
-            "chat_template_kwargs is stored as text",
-            "TRL unpacks it and stops with TypeError: 'str' object is not a mapping",
-            "store it as a mapping",
-        )
+    if (unread := unread_variables(rows, columns)) is not None:
+        return Detection("auto", refused=unread)
     if _from_value(first):
         reason = "TRL: from/value is renamed to role/content; the roles keep their names"
         return as_it_stands("sharegpt", {"messages": "conversations"}, columns, reason, FROM_VALUE)
@@ -105,6 +94,24 @@ def detect(
         f"it looks for messages, prompt, or `{text_field}`",
         f"{CONVERT}, or pass TRL a formatting_func",
     )
+
+
+def unread_variables(rows: Sequence[Row], columns: Container[str]) -> Problem | None:
+    """Why TRL stops at the chat_template_kwargs of some rows, if it does."""
+    variables = [row.data.get("chat_template_kwargs") for row in rows if isinstance(row.data, Mapping)]
+    if "chat_template_kwargs" in columns and None in variables:
+        return Problem(
+            "some rows have chat_template_kwargs and others do not",
+            "datasets fills the gaps with null, and TRL stops at those with a TypeError",
+            "store a mapping in every row, {} if it is empty",
+        )
+    if any(isinstance(one, str) for one in variables):
+        return Problem(
+            "chat_template_kwargs is stored as text",
+            "TRL unpacks it and stops with TypeError: 'str' object is not a mapping",
+            "store it as a mapping",
+        )
+    return None
 
 
 def prepared(columns: Container[str], reason: str) -> Detection:

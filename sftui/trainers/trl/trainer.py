@@ -188,13 +188,7 @@ class Trl(CollatorTrainer):
         self, tokens: Tokens, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
         require(recipe, "mask.rule", "length.over")
-        facts = tools.tokenizer.facts
-        if facts.pad_token is None and facts.eos_token is None:
-            raise RecipeError(
-                "TRL stops before it reads a row",
-                why="the tokenizer has neither a pad token nor an EOS token to pad with",
-                fix="set tokenizer.pad_token",
-            )
+        refuse_unpadded(tools)
         conversation = shaped.conversation
         subject = label_rules.Subject(tokens, rendered, conversation)
         stored = conversation.labels if conversation.kind is Kind.TOKENS else None
@@ -229,6 +223,17 @@ class Trl(CollatorTrainer):
                     raise RecipeError("TRL stops the whole run at this row", why=why, fix=fix)
                 masks.append(drawn)
         return reduce(label_rules.both, masks) if masks else label_rules.whole(subject)
+
+
+def refuse_unpadded(tools: Toolbox) -> None:
+    """RecipeError where nothing can pad."""
+    facts = tools.tokenizer.facts
+    if facts.pad_token is None and facts.eos_token is None:
+        raise RecipeError(
+            "TRL stops before it reads a row",
+            why="the tokenizer has neither a pad token nor an EOS token to pad with",
+            fix="set tokenizer.pad_token",
+        )
 
 
 def _left_out(trained: bool, length: Length) -> str:
