@@ -310,9 +310,11 @@ class _Way:
         elif len(sides) == 1:
             labelled = [trainer.label(self.found.tokens, self.found.rendered, whole[0], recipe, tools)]
         else:
-            labelled = list(
-                trainer.label_sides([(s.tokens, s.rendered, one) for s, one in zip(sides, whole)], recipe, tools)
-            )
+            from sftui.trainers.pairs import PairTrainer
+
+            assert isinstance(trainer, PairTrainer)
+            both = [(side.tokens, side.rendered, shaped) for side, shaped in zip(sides, whole)]
+            labelled = list(trainer.label_sides(both, recipe, tools))
         for side, shaped, (tokens, labels) in zip(sides, whole, labelled):
             examples = trainer.examples(tokens, labels, shaped, recipe, tools)
             side.example, side.more = examples[0] if examples else None, examples[1:]

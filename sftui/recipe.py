@@ -39,8 +39,6 @@ READ_AS = {
     "text": "one column of text",
     "segments": "pieces of text, each trained or not",
     "tokenized": "input_ids, optionally with labels",
-    "preference": "a chosen and a rejected answer, with or without a prompt",
-    "unpaired": "prompt, completion, and a label that says whether it is desirable",
 }
 """How rows may be read, and what each means."""
 FORMATS = tuple(READ_AS)

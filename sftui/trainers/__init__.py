@@ -59,18 +59,15 @@ def __getattr__(name: str) -> Any:
 def trainer_of(recipe: Recipe) -> Trainer:
     """The trainer of a recipe, as it prepares rows for the recipe's objective; RecipeError where it has no such one."""
     trainer, objective = trainer_named(recipe.preset), recipe.loss.objective
-    return trainer if objective == "sft" else _pursuing(trainer.name, objective)
+    return trainer if objective == "sft" else _pursuing(trainer, objective)
 
 
 @cache
-def _pursuing(name: str, objective: str) -> Trainer:
-    traits = traits_of(name)
-    if objective not in traits.objectives:
-        known = ", ".join(("sft", *traits.objectives))
-        raise RecipeError(
-            f"sftui does not model {objective} under {traits.title}", fix=f"set loss.objective to {known}"
-        )
-    return _made(traits.objectives[objective])
+def _pursuing(trainer: Trainer, objective: str) -> Trainer:
+    if objective in trainer.objectives:
+        return _made(trainer.objectives[objective])
+    known = ", ".join(("sft", *trainer.objectives))
+    raise RecipeError(f"sftui does not model {objective} under {trainer.title}", fix=f"set loss.objective to {known}")
 
 
 def preset(name: str = TRAINERS[0]) -> Recipe:

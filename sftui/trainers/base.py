@@ -185,6 +185,8 @@ class Trainer:
     versions: ClassVar[tuple[str, ...]]
     usual: ClassVar[Recipe]
     """What the trainer does where nothing else is said, whatever its release."""
+    objectives: ClassVar[Mapping[str, str]] = {}
+    """The classes that prepare rows for what else than SFT it trains, as `Traits.home`, by loss.objective."""
 
     def __init_subclass__(cls) -> None:
         if "traits" in cls.__dict__:
@@ -392,13 +394,6 @@ class Trainer:
         drop, and its preset says loss.weights `float`.
         """
         return tokens, to_label()(tokens, rendered, shaped.conversation, recipe)
-
-    def label_sides(
-        self, sides: Sequence[tuple[Tokens, RenderedText, ShapedRow]], recipe: Recipe, tools: Toolbox
-    ) -> Iterator[tuple[Tokens, Labels]]:
-        """The same of the chosen and the rejected side of a preference, each with a look at the other."""
-        for tokens, rendered, shaped in sides:
-            yield self.label(tokens, rendered, shaped, recipe, tools)
 
     def examples(
         self, tokens: Tokens, labels: Labels, shaped: ShapedRow, recipe: Recipe, tools: Toolbox

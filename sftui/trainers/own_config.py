@@ -98,13 +98,13 @@ def evaluated_in(opened: OpenedConfig) -> OpenedConfig:
 
 def losses_of(recipe: Recipe) -> tuple[str, ...]:
     """What the trainer's own config cannot say of a recipe, as `write_config` reports it."""
-    return trainer_of(recipe).keys_of(recipe)[1]
+    return trainer_named(recipe.preset).keys_of(recipe)[1]
 
 
 def keys_between(before: Recipe, after: Recipe) -> tuple[tuple[str, Any], ...]:
     """The keys of the trainer's config that say something else under another recipe, with what they say then; None for
     one that goes, or says null."""
-    old, new = ({**trainer_of(one).keys_of(one)[0], **row_keys(one)} for one in (before, after))
+    old, new = ({**trainer_named(one.preset).keys_of(one)[0], **row_keys(one)} for one in (before, after))
     return tuple((key, new.get(key)) for key in dict.fromkeys((*old, *new)) if old.get(key) != new.get(key))
 
 
@@ -115,6 +115,8 @@ def choices_of(recipe: Recipe, info: KnobInfo) -> tuple[Any, ...]:
     exported.
     """
     offered: tuple[Any, ...] = (False, True) if info.type.removesuffix("?") == "bool" else info.choices
+    if info.path == "loss.objective":
+        offered = ("sft", *trainer_named(recipe.preset).objectives)
     offered = (None, *offered) if offered and info.type.endswith("?") else offered
     usual = get(preset(recipe.preset), info.path)
     lost = set(losses_of(changed(recipe, info.path, usual)))

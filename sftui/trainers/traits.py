@@ -162,8 +162,6 @@ class Traits:
     """What it is, in a few words."""
     home: str
     """Where its class is: `package.module:Class`."""
-    objectives: Mapping[str, str] = field(default_factory=dict)
-    """The classes that prepare rows for what else than SFT it trains, as `home`, by loss.objective."""
     versions: tuple[str, ...] = ()
     """The releases whose rules are known, the newest first; none for a loop written by hand."""
     first: tuple[int, ...] = (0,)

@@ -34,7 +34,6 @@ TRAITS = Traits(
     title="TRL",
     about="TRL's SFTTrainer, configured by SFTConfig",
     home="sftui.trainers.trl.trainer:Trl",
-    objectives={"dpo": "sftui.trainers.trl.preference:TrlDpo"},
     versions=("1.16", "1.14", "1.8"),
     first=(1, 0),
     finds=Finds.TAGS,

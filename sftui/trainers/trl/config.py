@@ -28,7 +28,7 @@ _TOLD = object_of(Path(__file__).with_name("keys.json"))
 OWN_COLUMNS = {"template_kwargs": "chat_template_kwargs"}
 """Columns that TRL calls otherwise than sftui."""
 TEMPLATES = (".jinja", ".j2")
-FORMATS = ("auto", "preference", "messages", "sharegpt", "prompt_completion", "text", "tokenized")
+FORMATS = ("auto", "messages", "sharegpt", "prompt_completion", "text", "tokenized")
 """How it may read rows (data.format)."""
 ENTRY_UNSUPPORTED = tuple(
     Remark(key, why, lambda value: value is not None) for key, why in _TOLD["entry unsupported"].items()

@@ -19,9 +19,7 @@ from sftui.errors import RecipeError
 from sftui.flat import covered, flat
 from sftui.model import (
     NOWHERE,
-    Batch,
     Conversation,
-    Example,
     Kind,
     Labels,
     Part,
@@ -34,6 +32,7 @@ from sftui.recipe import Recipe
 from sftui.runs import Runs, as_runs, clipped, joined
 from sftui.trainers.base import ESTIMATED, ShapedRow, Toolbox, dropped_labels
 from sftui.trainers.own_config import require
+from sftui.trainers.pairs import PairTrainer, Side
 from sftui.trainers.trl import formats
 from sftui.trainers.trl.formats import is_messages, refuse_arguments, refuse_empty_tools
 from sftui.trainers.trl.trainer import STOPS, UNKNOWN, Trl, refuse_unpadded
@@ -41,7 +40,7 @@ from sftui.trainers.trl.trainer import STOPS, UNKNOWN, Trl, refuse_unpadded
 SIDES = ("chosen", "rejected")
 
 
-class TrlDpo(Trl):
+class TrlDpo(PairTrainer, Trl):
     """Pairs of answers; each is trained up to its end, the prompt is not."""
 
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detection:
@@ -105,9 +104,7 @@ class TrlDpo(Trl):
             raise RecipeError(STOPS, why=why, fix="set tokenizer.eos_token")
         return True
 
-    def label_sides(
-        self, sides: Sequence[tuple[Tokens, RenderedText, ShapedRow]], recipe: Recipe, tools: Toolbox
-    ) -> Iterator[tuple[Tokens, Labels]]:
+    def label_sides(self, sides: Sequence[Side], recipe: Recipe, tools: Toolbox) -> Iterator[tuple[Tokens, Labels]]:
         both = [tokens for tokens, _, _ in sides]
         prefix = recipe.mask.boundary == "common_prefix"
         for (tokens, rendered, shaped), other in zip(sides, reversed(both)):
@@ -129,12 +126,6 @@ class TrlDpo(Trl):
         kept, _ = label_rules.keep(len(tokens), length)
         notes = () if rendered.exact else (ESTIMATED,)
         return tokens, label_rules.on_ids(tokens, drawn, kept, notes=notes)
-
-    def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
-        """The chosen sides of all rows, then the rejected ones."""
-        order = [*range(0, len(examples), 2), *range(1, len(examples), 2)]
-        batch = super().collate([examples[at] for at in order], [rows[at] for at in order], recipe, tools)
-        return replace(batch, notes=(*batch.notes, "the first half are the chosen sides, the second half the rejected"))
 
 
 def _parting(chosen: Sequence[Any], rejected: Sequence[Any]) -> int:

@@ -56,6 +56,7 @@ class Trl(CollatorTrainer):
     """Prompt and completion by common prefix, messages as a whole or by `{% generation %}` tags."""
 
     traits = TRAITS
+    objectives = {"dpo": "sftui.trainers.trl.preference:TrlDpo"}
     usual = Recipe(
         TRAITS.name,
         own=TrlOptions(),

@@ -105,6 +105,8 @@ def contexts(name: str, path: str, template: str) -> list[dict[str, Any]]:
 
 def values(info: KnobInfo, name: str, template: str) -> list[Any]:
     offered: Sequence[Any] = (False, True) if info.type == "bool" else info.choices or TYPED[info.path]
+    if info.path == "loss.objective":  # any other is refused
+        offered = choices_of(preset(name), info)
     usual = [*AS_USUAL, *ONLY_WAY.get(name.partition("@")[0], ())]
     return [
         template if one == "TAGGED" else one

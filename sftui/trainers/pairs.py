@@ -1,0 +1,27 @@
+"""A trainer that prepares a chosen and a rejected side of each row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from sftui.model import Batch, Example, Labels, RenderedText, Tokens
+from sftui.recipe import Recipe
+from sftui.trainers.base import ShapedRow, Toolbox, Trainer
+
+Side = tuple[Tokens, RenderedText, ShapedRow]
+
+
+class PairTrainer(Trainer):
+    """The stages of `Trainer`, each of one side, but for those that see both."""
+
+    def label_sides(self, sides: Sequence[Side], recipe: Recipe, tools: Toolbox) -> Iterator[tuple[Tokens, Labels]]:
+        """`label` of the chosen and of the rejected side, each with a look at the other."""
+        for tokens, rendered, shaped in sides:
+            yield self.label(tokens, rendered, shaped, recipe, tools)
+
+    def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
+        """The chosen sides of all rows, then the rejected ones."""
+        order = [*range(0, len(examples), 2), *range(1, len(examples), 2)]
+        batch = super().collate([examples[at] for at in order], [rows[at] for at in order], recipe, tools)
+        return replace(batch, notes=(*batch.notes, "the first half are the chosen sides, the second half the rejected"))
