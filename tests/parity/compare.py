@@ -25,8 +25,9 @@ from emulate import Emulated, Way, emulate, in_chunks
 
 from sftui.errors import SftuiError
 from sftui.model import Batch
+from sftui.recipe import changed
 from sftui.session.verifying import piece
-from sftui.trainers import trainer_named
+from sftui.trainers import preset, trainer_named, trainer_of
 from sftui.trainers.llamafactory.trainer import LlamaFactory
 from sftui.trainers.ms_swift.trainer import MsSwift
 from sftui.trainers.verify.difference import pack_differences, parting, row_differences
@@ -90,10 +91,11 @@ def compare(trainer: str, version: str, case: Case, way: Way = in_chunks) -> Com
 
 def on_its_day(trainer: str, version: str, case: Case) -> None:
     """Let a trainer of which some template or tool format writes the day take that of the recording."""
-    behind = trainer_named(trainer)
-    if isinstance(behind, (LlamaFactory, MsSwift)):
-        day = date.fromtimestamp(result_path(trainer, version, case).stat().st_mtime)
-        behind.today = lambda: day
+    day, usual = date.fromtimestamp(result_path(trainer, version, case).stat().st_mtime), preset(trainer)
+    for objective in ("sft", *trainer_named(trainer).objectives):
+        behind = trainer_of(changed(usual, "loss.objective", objective))
+        if isinstance(behind, (LlamaFactory, MsSwift)):
+            behind.today = lambda: day
 
 
 def judge(
@@ -232,13 +234,16 @@ def _batches(
     """Differences between the trainer's first batches and sftui's of the same rows."""
     if ours.recipe is None or ours.tools is None:
         return
-    behind, done = trainer_named(trainer), 0
+    behind, done = trainer_of(ours.recipe), 0
     examples = [one for _, made in sorted(ours.rows.items()) for one in made]
     for number, batch in enumerate(batches):
         size = len(batch["rows"])
         try:
             if packs:
                 mine = behind.collate_packs(ours.packs[done : done + size], ours.recipe, ours.tools)
+            elif ours.recipe.paired:
+                sides = [(r, one) for r in batch["rows"] for one in ours.rows[r]]
+                mine = behind.collate([one for _, one in sides], [r for r, _ in sides], ours.recipe, ours.tools)
             elif all(len(ours.rows.get(r, ())) == 1 for r in batch["rows"]):
                 mine = behind.collate([ours.rows[r][0] for r in batch["rows"]], batch["rows"], ours.recipe, ours.tools)
             elif "loss_weights" in batch:  # a row may give several examples, in their order

@@ -27,7 +27,7 @@ class LlamaFactoryOptions(Own):
         "what is trained",
         choices={"sft": "the answers selected by mask.rule", "pt": "the whole text, as in pre-training"},
     )
-    packing: bool | None = knob(None, "with stage pt: the value of `packing`")
+    packing: bool | None = knob(None, "the value of `packing` in any stage but sft")
     add_bos_token: bool | None = knob(None, "with stage pt: whether the slow tokenizer adds a BOS")
     formatting: str | None = knob(
         None,
@@ -47,7 +47,7 @@ def claimed(config: Mapping[str, Any]) -> tuple[str, ...]:
 TRAITS = Traits(
     name="llamafactory",
     title="LLaMA-Factory",
-    about="LLaMA-Factory's stages sft and pt, configured by its YAML and dataset_info.json",
+    about="LLaMA-Factory's stages sft, pt, dpo, rm and kto, configured by its YAML and dataset_info.json",
     home="sftui.trainers.llamafactory.trainer:LlamaFactory",
     versions=("0.9",),
     first=(0, 9),

@@ -18,7 +18,7 @@ from typing import Any
 from sftui.errors import RecipeError
 from sftui.model import Problem
 from sftui.nearest import hint
-from sftui.recipe import Data, Recipe, changed
+from sftui.recipe import Data, Recipe, changed, get
 from sftui.recipe_io import parse_yaml
 from sftui.side_files import object_of, parse_json, read_side_bytes, reason
 from sftui.trainers import table
@@ -49,6 +49,8 @@ KWARGS = ("enable_thinking", "preserve_thinking")
 """Keys that stand in render.kwargs."""
 LISTED = ("add_tokens", "add_special_tokens")
 """Texts with commas, which it splits (hparams/model_args.py)."""
+OBJECTIVES = {"dpo": "dpo", "rm": "reward"}
+"""Stages, to what is learned from a preference in each."""
 FORMATTING = {"alpaca": "alpaca", "sharegpt": "sharegpt", "openai": "messages"}
 
 
@@ -108,6 +110,8 @@ def _stage(config: table.Config, recipe: Recipe, where: str) -> table.Said:
             "batch.multiple": None,
             "pack.strategy": "none" if packing is False else "wrapped",
         }
+    if (objective := OBJECTIVES.get(str(config.get("stage")))) is not None:
+        return {"loss.objective": objective, **({"own.packing": True} if packing else {})}
     if config.get("neat_packing"):
         flash = {"batch.attention": "none"} if config.get("flash_attn") == "fa2" else {}
         return {"pack.strategy": "neat", "pack.isolate": True, **flash}
@@ -115,6 +119,9 @@ def _stage(config: table.Config, recipe: Recipe, where: str) -> table.Said:
 
 
 def _written_stage(recipe: Recipe, path: str, value: Any) -> table.Keys | None:
+    if path == "loss.objective":
+        stages: list[table.Keys] = [{("stage",): stage} for stage, one in OBJECTIVES.items() if one == value]
+        return stages[0] if stages else None
     if path in ("own.stage", "own.packing"):
         return _own_key(recipe, path, value)
     if path == "own.add_bos_token":
@@ -161,7 +168,8 @@ TABLE = (
     table.rule("val_size seed", "own.val_size own.seed", _aside, _own_key),
     table.rule(
         "stage packing neat_packing flash_attn",
-        "own.stage own.packing own.add_bos_token pack.strategy pack.isolate batch.multiple batch.attention",
+        "loss.objective own.stage own.packing own.add_bos_token pack.strategy pack.isolate batch.multiple"
+        " batch.attention",
         _stage,
         _written_stage,
     ),
@@ -286,17 +294,17 @@ def _problems(config: table.Config, known: KnownKeys) -> Iterator[Problem]:
         yield Problem(what, f"without it {stops}", "open it with --trainer llamafactory-v1")
     if config and len(strange) == len(config):
         yield Problem("none of its keys belongs to LLaMA-Factory", stops, "open a training config")
-    stage = config.get("stage", "sft")
-    if not config.get("dataset") and not config.get("do_train") and stage in ("sft", STAGE):
+    stage, stages = config.get("stage", "sft"), ("sft", STAGE, *OBJECTIVES)
+    if not config.get("dataset") and not config.get("do_train") and stage in stages:
         use = "it has no do_train either, like configs for chat and api"
         if config.get("export_dir") or config.get("eval_dataset"):
             use = "it merges a model (export_dir)" if config.get("export_dir") else "it predicts on eval_dataset"
         yield Problem("the config names no dataset and trains on nothing", use, "open a config with a dataset")
-    if stage not in ("sft", STAGE):
-        why = f"it trains on {STAGES.get(str(stage), 'other data')}; sftui supports the stages sft and pt"
-        yield Problem(f"stage `{stage}` is not supervised fine-tuning", why, "open a config with stage: sft")
+    if stage not in stages:
+        why = f"it trains on {STAGES.get(str(stage), 'other data')}; sftui supports the stages {', '.join(stages)}"
+        yield Problem(f"sftui does not model stage `{stage}`", why, "open a config with stage: sft")
     for key in ("neat_packing", "train_on_prompt", "mask_history"):
-        if stage == STAGE and config.get(key):
+        if stage != "sft" and config.get(key):
             yield Problem(f"`{key}` cannot be set as True except SFT", fix="set it to false")
     if config.get("mask_history") and config.get("train_on_prompt"):
         yield Problem("`mask_history` is incompatible with `train_on_prompt`", fix="set one of them to false")
@@ -344,7 +352,7 @@ def _names(value: Any) -> list[str]:
 
 def _reference(name: str, entry: Mapping[str, Any], folder: Path, recipe: Recipe, path: str) -> DatasetRef:
     where = f"{path}: {INFO} `{name}`"
-    refuse(_entry_problems(entry, where), where)
+    refuse(_entry_problems(entry, where, recipe.paired), where)
     recipe = _data(entry, recipe)
     split = str(entry.get("split") or "train")
     if "hf_hub_url" in entry:
@@ -352,11 +360,13 @@ def _reference(name: str, entry: Mapping[str, Any], folder: Path, recipe: Recipe
     return DatasetRef(name, (str(folder / str(entry["file_name"])),), recipe, None if split == "train" else split)
 
 
-def _entry_problems(entry: Mapping[str, Any], where: str) -> Iterator[Problem]:
+def _entry_problems(entry: Mapping[str, Any], where: str, paired: bool) -> Iterator[Problem]:
     """Why LLaMA-Factory does not read an entry, or sftui does not."""
-    if entry.get("ranking"):
-        what = "The dataset is not applicable in the current training stage"
-        yield Problem(what, "it is a preference set (ranking)", "choose another dataset")
+    what = "The dataset is not applicable in the current training stage"
+    if entry.get("ranking") and not paired:
+        yield Problem(what, "it is a preference set (ranking)", "choose another dataset, or set stage to dpo or rm")
+    if paired and entry.get("ranking") is not True:
+        yield Problem(what, "it is no preference set", "choose another dataset, or add `ranking: true` to the entry")
     formatting, tags = entry.get("formatting", "alpaca"), entry.get("tags")
     if not isinstance(formatting, str) or formatting not in FORMATTING:
         fix = f"set formatting to {', '.join(FORMATTING)}"
@@ -429,7 +439,7 @@ def _changes(draft: Draft, opened: OpenedConfig, changes: table.Keys) -> table.K
     """With `packing` and `neat_packing` set where the user's text has them, since either alone turns packing on; what
     describes the dataset is written where what it says changed, and named where it stands elsewhere."""
     recipe, before, folder = draft.recipe, opened.recipe, draft.facts.folder
-    read = (recipe.data, _own(recipe).formatting) != (before.data, _own(before).formatting)
+    read = any(get(recipe, path) != get(before, path) for path in ("data", "own.formatting", "loss.objective"))
     if read or opened.moved_to(draft.facts):
         draft.files.append(_changed_info(recipe, opened, draft.facts))
         if folder and os.path.realpath(folder) != os.path.realpath(str(opened.config.get("dataset_dir", "data"))):
@@ -472,11 +482,15 @@ def entry_of(recipe: Recipe, facts: Facts) -> dict[str, Any]:
         kind, names, fields = "sharegpt", names or formats.CHAT_KEYS, fields or {"messages": "messages"}
         roles = dict(formats.CHAT_ROLES) if roles == formats.ROLES else roles
     elif kind in ("prompt_completion", "columns"):
-        columns = {"instruction": "prompt", "output": "completion"}
+        columns = {"instruction": "prompt", **({} if recipe.paired else {"output": "completion"})}
         kind, fields = "alpaca", {ours: fields.get(name, name) for ours, name in columns.items()}
     formatting = next((name for name, ours in FORMATTING.items() if ours == kind), "alpaca")
     entry: dict[str, Any] = {} if formatting == "alpaca" else {"formatting": formatting}
+    answers = formats.answers_of(recipe.loss.objective)
     default = formats.ALPACA_FIELDS if formatting == "alpaca" else formats.MESSAGE_FIELDS
+    if answers:
+        fields = fields or (formats.alpaca_fields(answers) if formatting == "alpaca" else {**default, **answers})
+        entry.update({"ranking": True} if recipe.paired else {})
     if fields and dict(fields) != default:
         entry["columns"] = {theirs: fields[ours] for theirs, ours in COLUMNS.items() if ours in fields}
     if formatting != "alpaca" and (dict(names or formats.MESSAGE_KEYS), roles) != (formats.MESSAGE_KEYS, formats.ROLES):
@@ -506,7 +520,7 @@ def _changed_info(recipe: Recipe, opened: OpenedConfig, facts: Facts) -> Written
             info[other] = {**entry, "file_name": os.path.abspath(os.path.join(str(held), entry["file_name"]))}
     name, moved = opened.datasets[opened.chosen].name, opened.moved_to(facts)
     said = info.get(name, {"hf_hub_url": name})
-    gone = {"formatting", "columns", "tags", *((*LOCATION, *ELSEWHERE) if moved else ())}
+    gone = {"formatting", "columns", "tags", "ranking", *((*LOCATION, *ELSEWHERE) if moved else ())}
     media = {key: value for key, value in (said.get("columns") or {}).items() if key not in COLUMNS}
     entry = entry_of(recipe, facts)
     if media:

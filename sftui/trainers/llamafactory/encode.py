@@ -88,7 +88,8 @@ class Writer:
         self._whole = replace(recipe.tokenize, mode="whole")
         kwargs = recipe.render.kwargs
         self._thinks = kwargs.get("enable_thinking", True)
-        self._discards = recipe.mask.turns == "last" and not kwargs.get("preserve_thinking")
+        self._once = recipe.loss.objective != "sft"  # encode_oneturn: the last answer alone is one
+        self._discards = (self._once or recipe.mask.turns == "last") and not kwargs.get("preserve_thinking")
         self._known: dict[tuple[str, bool, bool], tuple[_Slot, ...]] = {}
         self._terminator = template.terminator
         default = recipe.render.inject_system
@@ -102,11 +103,18 @@ class Writer:
         return self._whole if rendered.pieces is None else self._by_piece
 
     def render(
-        self, messages: Sequence[Message], tools: str | None, today: Callable[[], date], *, spans: bool = True
+        self,
+        messages: Sequence[Message],
+        tools: str | None,
+        today: Callable[[], date],
+        *,
+        spans: bool = True,
+        prompted: str | None = None,
     ) -> RenderedText:
         """The text and pieces of alternating messages, of which the first may be the system's.
 
-        The message of a piece is the one in whose turn it stands. `spans=False` leaves out who wrote what.
+        The message of a piece is the one in whose turn it stands. `spans=False` leaves out who wrote what. `prompted`:
+        the answer by which the prompt is written, where that is another than its own (`ReasoningTemplate`).
         TemplateError for what stops LLaMA-Factory's run: content that is no text, tools that are no JSON.
         """
         template = self.template
@@ -118,7 +126,7 @@ class Writer:
             _refuse_media(contents, template)
         thoughts: dict[int, bool] = {}
         if template.reasons:
-            contents, thoughts = self._thinking(contents)
+            contents, thoughts = self._thinking(contents, prompted)
         plain = template.kind is not TemplateKind.LLAMA2
         paper, last = _TextDraft(spans), len(messages) - 1
         for number, message in enumerate(turns):
@@ -229,18 +237,20 @@ class Writer:
         owner = content[0].message
         return [run for run in (Run(head, owner, Part.HEADER), *content, Run(tail, owner, Part.SEPARATOR)) if run.text]
 
-    def _thinking(self, contents: list[str]) -> tuple[list[str], dict[int, bool]]:
+    def _thinking(self, contents: list[str], prompted: str | None) -> tuple[list[str], dict[int, bool]]:
         """Contents without the thoughts that go, and for each answer whether an empty thought is trained.
 
         An answer that is not in the result gets none. `enable_thinking` None adds to the prompt but removes nothing.
         """
         found, last = list(contents), len(contents) - 1
         for i in range(1, len(found), 2):
-            for goes in (self._thinks is False, self._discards and i < last - 1):
+            for goes in (self._thinks is False and (i == last or not self._once), self._discards and i < last - 1):
                 found[i] = _without_thought(found[i], self.template) if goes else found[i]
         opening, closing = (word.strip() for word in self.template.thought)
-        answers = [last] if self._discards else range(1, len(found), 2)
-        return found, {i: bool(self._thinks) for i in answers if opening not in found[i] and closing not in found[i]}
+        asked = {i: found[i] for i in ([last] if self._discards or self._once else range(1, len(found), 2))}
+        if prompted is not None and not self._thinks:
+            asked[last] = prompted if self._thinks is None else _without_thought(prompted, self.template)
+        return found, {i: bool(self._thinks) for i, text in asked.items() if not (opening in text or closing in text)}
 
     def _tail(self, text: str, trained: bool, answered: bool, *, ended: bool) -> tuple[Run, ...]:
         """What follows the content: rest, terminator, white space, and the header of the answer."""

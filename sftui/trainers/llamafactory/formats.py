@@ -44,6 +44,10 @@ TURNS = (("user", "observation"), ("assistant", "function"))
 _OURS = (*TURNS[0], *TURNS[1], "system")
 DROPPED = "llamafactory_dropped"
 """The key of `Conversation.extra` that says why the row is dropped."""
+PROMPTED = "llamafactory_prompted"
+"""The key of the rejected side's `Conversation.extra` that has the chosen answer, by which its prompt is written."""
+SIDES = ("chosen", "rejected")
+TWO_RESPONSES = "Dropped invalid example: a boolean kto_tag gives it two responses"
 
 UNEVEN_HISTORY = (
     "the history has objects with different keys from row to row: LLaMA-Factory's datasets (4.0) gives all rows"
@@ -64,21 +68,23 @@ AT_ONCE = 1000
 THINKING_ON = "detailed thinking on"
 
 
-def detect(rows: Sequence[Row], data: Data, *, openai: bool) -> Detection:
+def detect(rows: Sequence[Row], data: Data, *, openai: bool, objective: str = "sft") -> Detection:
     """How rows are read. LLaMA-Factory itself never guesses: `auto` is the entry that fits the first row."""
     samples = [row.data for row in rows if isinstance(row.data, Mapping)]
     columns = list(dict.fromkeys(key for row in samples for key in row))
     if not samples:
         return NO_ROW
+    answers = answers_of(objective, columns)
     if data.format == "auto":
-        found = _guess(samples[0], columns, data)
+        found = _guess(samples[0], columns, data, answers)
     elif data.format == "alpaca":
-        found = Detection("alpaca", data.fields or ALPACA_FIELDS, reason="LLaMA-Factory: formatting alpaca")
+        fields = data.fields or alpaca_fields(answers)
+        found = Detection("alpaca", fields, reason="LLaMA-Factory: formatting alpaca")
     elif openai or data.format == "sharegpt":
         formatting = "openai" if openai else "sharegpt"
-        found = _of_turns(data, data.fields or MESSAGE_FIELDS, data.format, formatting)
+        found = _of_turns(data, data.fields or {**MESSAGE_FIELDS, **answers}, data.format, formatting)
     elif data.format == "messages":
-        found = _of_messages(data, data.fields or {"messages": "messages"})
+        found = _of_messages(data, data.fields or {"messages": "messages", **answers})
     else:
         return refusal(
             f"LLaMA-Factory has no formatting for `{data.format}` rows",
@@ -93,8 +99,17 @@ def detect(rows: Sequence[Row], data: Data, *, openai: bool) -> Detection:
             "LLaMA-Factory raises KeyError: None",
             "add messages to its columns",
         )
-    for theirs in found.fields.values():
-        if theirs not in columns:
+    for ours in answers:
+        if ours not in found.fields:
+            named = "kto_tag" if ours == "label" else ours
+            why = "LLaMA-Factory drops every row" if ours == "label" else "LLaMA-Factory raises KeyError: None"
+            return refusal(f"the dataset_info.json entry names no {named} column", why, f"add {named} to its columns")
+    if "chosen" in answers and "label" in found.fields:
+        why = "LLaMA-Factory then compares the response with an empty answer"
+        return refusal("the dataset_info.json entry is ranking and names kto_tag", why, "remove kto_tag from it")
+    for ours, theirs in found.fields.items():
+        unread = ("output",) if "chosen" in answers else SIDES
+        if theirs not in columns and ours not in unread:
             return refusal(
                 f"there is no column `{theirs}`: LLaMA-Factory raises KeyError: '{theirs}'",
                 "",
@@ -174,11 +189,32 @@ def _of_turns(data: Data, fields: Mapping[str, str], kind: str = "sharegpt", for
     return Detection(kind, fields, data.message_keys or MESSAGE_KEYS, data.role_map, reason)
 
 
-def _guess(first: Mapping[str, Any], columns: Sequence[str], data: Data) -> Detection:
-    around = {name: name for name in ("system", "tools") if name in columns}
+def answers_of(objective: str, columns: Sequence[str] = ()) -> Mapping[str, str]:
+    """The fields of the answers of a preference, or of what KTO is told of one; none of supervised rows."""
+    if objective == "kto":
+        return {"label": "label" if "label" in columns and "kto_tag" not in columns else "kto_tag"}
+    return {} if objective == "sft" else {name: name for name in SIDES}
+
+
+def alpaca_fields(answers: Mapping[str, str]) -> Mapping[str, str]:
+    """The usual columns of instructions, with what `answers_of` gives."""
+    prompt = {name: ALPACA_FIELDS[name] for name in ("instruction", "input")}
+    return {**(prompt if "chosen" in answers else ALPACA_FIELDS), **answers}
+
+
+def _guess(first: Mapping[str, Any], columns: Sequence[str], data: Data, answers: Mapping[str, str]) -> Detection:
+    around = {**answers, **{name: name for name in ("system", "tools") if name in columns}}
+    paired = "chosen" in answers
     if data.fields and "messages" not in data.fields:
         return Detection("alpaca", data.fields, reason="LLaMA-Factory: formatting alpaca, by data.fields")
-    listed = (name for name in ("conversations", "messages") if _is_list(first.get(name)))
+    if paired and (side := next((name for name in SIDES if isinstance(first.get(name), (list, tuple))), None)):
+        return refusal(
+            f"LLaMA-Factory reads no list of messages in `{side}`: it drops the row",
+            "an answer is text beside an instruction, or one message beside the messages of the prompt",
+            "write the prompt in a column of its own, and each answer as text or one message",
+        )
+    places = ("conversations", "messages", *["prompt"] * paired)
+    listed = (name for name in places if _is_list(first.get(name)))
     column = data.fields.get("messages") or next(listed, None)
     if column is not None:
         turns = first.get(column)
@@ -186,19 +222,22 @@ def _guess(first: Mapping[str, Any], columns: Sequence[str], data: Data) -> Dete
         if _is_list(turns) and "role" in turns[0]:
             return _of_messages(data, fields)
         return _of_turns(data, fields)
-    if "instruction" in columns and "output" in columns:
+    if "instruction" in columns and (paired or "output" in columns):
         more = {"history": "history"} if "history" in columns else {}
         query = {"input": "input"} if "input" in columns else {}
+        answer = {} if paired else {"output": "output"}
         return Detection(
             "alpaca",
-            {"instruction": "instruction", **query, "output": "output", **more, **around},
+            {"instruction": "instruction", **query, **answer, **more, **around},
             reason="LLaMA-Factory: formatting alpaca",
         )
-    for prompt, response in (("prompt", "completion"), ("prompt", "response"), ("question", "answer")):
+    pairs = (("prompt", "completion"), ("prompt", "response"), ("question", "answer"))
+    for prompt, response in (("prompt", "chosen"), ("question", "chosen")) if paired else pairs:
         if isinstance(first.get(prompt), str) and isinstance(first.get(response), str):
+            answer = {} if paired else {"output": response}
             return Detection(
                 "alpaca",
-                {"instruction": prompt, "output": response, **around},
+                {"instruction": prompt, **answer, **around},
                 reason=f"LLaMA-Factory: formatting alpaca with `{prompt}` and `{response}`",
             )
     return refusal(
@@ -208,17 +247,30 @@ def _guess(first: Mapping[str, Any], columns: Sequence[str], data: Data) -> Dete
     )
 
 
-def convert(row: Row, detected: Detection, *, openai: bool) -> Conversation:
+def convert(row: Row, detected: Detection, *, openai: bool, objective: str = "sft") -> Conversation:
     """One row as messages with LLaMA-Factory's roles; a row it skips says why in `extra`.
 
     `openai` is `formatting: openai`, which has rules of its own for tools and the system text.
     """
+    paired = "chosen" in answers_of(objective)
+    made = _converted(row, detected, openai, paired)
+    if DROPPED in made.extra:
+        return made
+    if paired:
+        return _with_sides(made, row, detected)
+    tag = (row.data or {}).get(detected.fields["label"]) if "label" in detected.fields else None
+    why = TWO_RESPONSES if isinstance(tag, bool) else None
+    return replace(made, extra={DROPPED: why}) if why else made
+
+
+def _converted(row: Row, detected: Detection, openai: bool, paired: bool) -> Conversation:
+    """The conversation of `convert`; of a preference its prompt alone."""
     data = row.data or {}
     fields = detected.fields
     system = data.get(fields["system"]) if "system" in fields else ""
     tools = data.get(fields["tools"]) if "tools" in fields else ""
     if detected.format == "alpaca":
-        messages, why = _alpaca(data, fields)
+        messages, why = _alpaca(data, fields, paired)
         made = _conversation("alpaca", messages, _system(system, fields.get("system", "")), tools, why)
         unpacked = _unpacked(data.get(fields["history"])) if "history" in fields else {}
         return replace(made, extra={**made.extra, UNPACKED: unpacked}) if unpacked else made
@@ -244,14 +296,14 @@ def convert(row: Row, detected: Detection, *, openai: bool) -> Conversation:
         for i, turn in enumerate(turns)
     ][first:]
     if openai:
-        messages, why = _openai(numbered, tags)
+        messages, why = _openai(numbered, tags, paired)
         tools = _json(tools, "tools") if isinstance(tools, (dict, list)) else tools
         wanted = _with_thinking(system, tools)
         if wanted != system and not system:
             origin = "formatting: openai"
         notes = ("formatting: openai adds to the system text for every model",) if wanted != system else ()
         return replace(_conversation(detected.format, messages, _system(wanted, origin), tools, why), notes=notes)
-    messages, why = _sharegpt(numbered, tags)
+    messages, why = _sharegpt(numbered, tags, paired)
     return _conversation(detected.format, messages, _system(system, origin), tools, why)
 
 
@@ -301,7 +353,37 @@ def _message(role: str, content: Any, origin: str) -> Message:
     return Message({"role": role, "content": content}, origin)
 
 
-def _alpaca(data: Mapping[str, Any], fields: Mapping[str, str]) -> tuple[list[Message], str | None]:
+def _with_sides(prompt: Conversation, row: Row, detected: Detection) -> Conversation:
+    """The prompt with each of the two answers: texts beside an instruction, else a message each, of which a role that
+    does not answer is only warned of."""
+    data, texts = row.data or {}, detected.format == "alpaca"
+    mapping = {theirs: ours for ours, theirs in _tags(detected).items()}
+    answers, notes = [], prompt.notes
+    for origin in (detected.fields[name] for name in SIDES):
+        answer = data.get(origin)
+        if not isinstance(answer, str if texts else Mapping):
+            word = "text" if texts else "a message"
+            return replace(prompt, extra={DROPPED: f"Dropped invalid example: `{origin}` is not {word}"})
+        if isinstance(answer, str):
+            answers.append(_message("assistant", answer, origin))
+            continue
+        theirs, content = (answer.get(detected.message_keys[key]) for key in ("role", "content"))
+        role = mapping.get(_role(theirs))
+        if role is None or role == "system":
+            why = f" with KeyError: {theirs!r}" if role is None else ": Unexpected role: system"
+            raise stop(ConversationError, f"`{origin}` has the role `{theirs}`", why)
+        if role not in TURNS[1]:
+            notes = (*notes, f"`{origin}` has the role `{theirs}`: LLaMA-Factory warns, and trains it in that role")
+        answers.append(_message(role, content, origin))
+    chosen, rejected = (
+        replace(prompt, messages=(*prompt.messages, one), prompt_messages=len(prompt.messages), notes=notes)
+        for one in answers
+    )
+    extra = {**prompt.extra, PROMPTED: chosen.messages[-1].content}
+    return replace(chosen, rejected=replace(rejected, extra=extra))
+
+
+def _alpaca(data: Mapping[str, Any], fields: Mapping[str, str], paired: bool) -> tuple[list[Message], str | None]:
     messages = []
     history = data.get(fields["history"]) if "history" in fields else None
     for number, pair in enumerate(history if isinstance(history, list) else ()):
@@ -315,6 +397,8 @@ def _alpaca(data: Mapping[str, Any], fields: Mapping[str, str]) -> tuple[list[Me
     if not all(isinstance(text, str) for text in texts):
         raise stop(ConversationError, "the prompt or query is not text", fix="fix the row")
     messages.append(_message("user", "\n".join(texts), " + ".join(named)))
+    if paired:
+        return messages, None
     answer = data.get(fields["output"]) if "output" in fields else None
     if not isinstance(answer, str):
         return messages, "Dropped invalid example: there is no response"
@@ -324,7 +408,7 @@ def _alpaca(data: Mapping[str, Any], fields: Mapping[str, str]) -> tuple[list[Me
 Numbered = Sequence[tuple[str, Any, Any, Mapping[str, Any]]]
 
 
-def _sharegpt(turns: Numbered, tags: Mapping[str, str | None]) -> tuple[list[Message], str | None]:
+def _sharegpt(turns: Numbered, tags: Mapping[str, str | None], paired: bool) -> tuple[list[Message], str | None]:
     mapping = {theirs: ours for ours, theirs in tags.items()}
     accepted = tuple(tuple(tags[ours] for ours in pair) for pair in TURNS)
     messages: list[Message] = []
@@ -333,14 +417,14 @@ def _sharegpt(turns: Numbered, tags: Mapping[str, str | None]) -> tuple[list[Mes
             rest = [_message(mapping.get(r) or str(r), c, o) for o, r, c, _ in turns[number:]]
             return messages + rest, _invalid_role(origin, role)
         messages.append(_message(mapping[role], content, origin))
-    why = _invalid_count(messages)
+    why = _invalid_count(messages, paired)
     if why is None and (stray := next((message for message in messages if message.role == "system"), None)) is not None:
         # A null role is taken for that of a tag without a name: the system's where system_tag has none.
         raise stop(ConversationError, f"{stray.origin} has no role", ": Unexpected role: system")
     return messages, why
 
 
-def _openai(turns: Numbered, tags: Mapping[str, str | None]) -> tuple[list[Message], str | None]:
+def _openai(turns: Numbered, tags: Mapping[str, str | None], paired: bool) -> tuple[list[Message], str | None]:
     """Tool results are joined into one observation; tool_calls become the content of a function turn."""
     mapping = {theirs: ours for ours, theirs in tags.items()}
     messages: list[Message] = []
@@ -373,7 +457,7 @@ def _openai(turns: Numbered, tags: Mapping[str, str | None]) -> tuple[list[Messa
     for number, message in enumerate(messages):
         if message.role not in TURNS[number % 2]:
             return messages, _invalid_role(message.origin, message.role)
-    return messages, _invalid_count(messages)
+    return messages, _invalid_count(messages, paired)
 
 
 def _with_thinking(system: Any, tools: Any) -> Any:
@@ -392,11 +476,12 @@ def _invalid_role(origin: str, role: Any) -> str:
     return f"Invalid role tag: `{role}` at {origin}; {why}"
 
 
-def _invalid_count(messages: Sequence[Message]) -> str | None:
+def _invalid_count(messages: Sequence[Message], paired: bool) -> str | None:
     if not messages:
         return "Dropped invalid example: there are no messages"
-    uneven = f"Invalid message count: {len(messages)}, not pairs. LLaMA-Factory skips this example"
-    return uneven if len(messages) % 2 else None
+    what = "the prompt must end with a question" if paired else "not pairs"
+    uneven = f"Invalid message count: {len(messages)}, {what}. LLaMA-Factory skips this example"
+    return uneven if len(messages) % 2 != paired else None
 
 
 def _is_list(value: Any) -> TypeGuard[Sequence[Mapping[str, Any]]]:

@@ -35,6 +35,7 @@ from exchange import (
 )
 
 OPTIONAL = ("attention_mask", "position_ids")
+SIDES = ("chosen", "rejected")
 
 
 def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
@@ -51,9 +52,8 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     tokenizer = module["tokenizer"]
     try:
         template = get_template_and_fix_tokenizer(tokenizer, data_args)
-        done = get_dataset(template, model_args, data_args, training_args, stage=finetuning_args.stage, **module)[
-            "train_dataset"
-        ]
+        stage = "rm" if finetuning_args.stage == "dpo" else finetuning_args.stage  # as run_dpo says it
+        done = get_dataset(template, model_args, data_args, training_args, stage=stage, **module)["train_dataset"]
     finally:
         TEMPLATES.clear()
         TEMPLATES.update(untouched)
@@ -66,6 +66,10 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     }
     collator = collator_of(finetuning_args.stage, template, module, model_args, data_args)
     for record in done:
+        if stage == "rm":
+            for side in SIDES:
+                yield row_record(record.get(ROW), record[f"{side}_input_ids"], record[f"{side}_labels"])
+            continue
         if "labels" not in record:  # stage pt leaves them to its collator
             record = {**record, "labels": collator([{"input_ids": record["input_ids"]}])["labels"][0]}
         more = {name: record[name] for name in OPTIONAL if name in done.column_names}
@@ -105,20 +109,23 @@ def configuration(request: Mapping[str, Any], work: Path) -> dict[str, Any]:
 
 
 def collator_of(stage: str, template: Any, module: Mapping[str, Any], model_args: Any, data_args: Any) -> Any:
-    """The collator of a stage, built as `run_sft` and `run_pt` build it for training."""
+    """The collator of a stage, built as `run_sft` and its likes build it for training."""
     import torch
-    from llamafactory.data.collator import SFTDataCollatorWith4DAttentionMask
+    from llamafactory.data.collator import PairwiseDataCollatorWithPadding, SFTDataCollatorWith4DAttentionMask
     from llamafactory.extras.constants import IGNORE_INDEX
     from transformers import DataCollatorForLanguageModeling
 
     if stage == "pt":
         return DataCollatorForLanguageModeling(tokenizer=module["tokenizer"], mlm=False)
-    pad = module["tokenizer"].pad_token_id
+    pad = IGNORE_INDEX if data_args.ignore_pad_token_for_loss else module["tokenizer"].pad_token_id
+    if stage in ("dpo", "rm"):
+        own = {"label_pad_token_id": pad} if stage == "dpo" else {}
+        return PairwiseDataCollatorWithPadding(template=template, model=None, pad_to_multiple_of=8, **own, **module)
     return SFTDataCollatorWith4DAttentionMask(
         template=template,
         model=None,
         pad_to_multiple_of=8,
-        label_pad_token_id=IGNORE_INDEX if data_args.ignore_pad_token_for_loss else pad,
+        label_pad_token_id=pad,
         block_diag_attn=model_args.block_diag_attn,
         neat_packing=data_args.neat_packing,
         attn_implementation="flash_attention_2" if model_args.flash_attn == "fa2" else "sdpa",

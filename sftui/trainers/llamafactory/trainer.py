@@ -65,6 +65,7 @@ class LlamaFactory(Trainer):
     """Its own templates, every slot tokenized alone, answers and their ends trained."""
 
     traits = TRAITS
+    objectives = dict.fromkeys(("dpo", "reward"), "sftui.trainers.llamafactory.preference:LlamaFactoryPairs")
     usual = Recipe(
         TRAITS.name,
         own=LlamaFactoryOptions(),
@@ -123,7 +124,8 @@ class LlamaFactory(Trainer):
         return HeldOut("val_size", float(size), 42 if own.seed is None else own.seed, drawn=True, most=own.max_samples)
 
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detection:
-        found, own = formats.detect(rows, recipe.data, openai=_openai(recipe)), LlamaFactoryOptions.of(recipe)
+        own, objective = LlamaFactoryOptions.of(recipe), recipe.loss.objective
+        found = formats.detect(rows, recipe.data, openai=_openai(recipe), objective=objective)
         if found.refused is None and (own.preprocessing_num_workers or 1) == 1:
             found = formats.unless_late(rows, found, own.max_samples)
         if found.refused is None and rows and all(self._skipped(row, found, recipe) for row in rows):
@@ -137,7 +139,7 @@ class LlamaFactory(Trainer):
         return False
 
     def convert(self, row: Row, detected: Detection, recipe: Recipe) -> Conversation:
-        conversation = formats.convert(row, detected, openai=_openai(recipe))
+        conversation = formats.convert(row, detected, openai=_openai(recipe), objective=recipe.loss.objective)
         most = LlamaFactoryOptions.of(recipe).max_samples
         if pretrain.is_pretraining(recipe):
             conversation = pretrain.as_text(conversation)
@@ -219,7 +221,11 @@ class LlamaFactory(Trainer):
             raise no_json()
         writer = self._survey(recipe, tools)
         rendered = writer.render(
-            conversation.messages, conversation.tools, lambda: day_of(recipe) or self.today(), spans=spans
+            conversation.messages,
+            conversation.tools,
+            lambda: day_of(recipe) or self.today(),
+            spans=spans,
+            prompted=conversation.extra.get(formats.PROMPTED),
         )
         if conversation.tools and writer.template.tools_format == "llama3":
             return replace(rendered, notes=("the tool format llama3 inserts the preparation date",))
@@ -259,7 +265,7 @@ class LlamaFactory(Trainer):
         appended = int(template.efficient_eos)
         count = len(tokens) - appended
         turns = encode.turn_count(shaped.conversation.messages)
-        starts = _starts(stretches, count, turns)
+        starts = starts_of(stretches, count, turns)
         pairs = [(starts[k + 1] - starts[k], starts[k + 2] - starts[k + 1]) for k in range(0, len(starts) - 2, 2)]
         most = recipe.length.max  # packing leaves one place free
         cutoff = most - 1 if most is not None and recipe.pack.strategy != "none" else most
@@ -267,7 +273,7 @@ class LlamaFactory(Trainer):
         lengths = (length for pair in kept for length in pair)
         places = [(start, start + length) for start, length in zip(starts, lengths)]
         ranges = merged([*places, (count, count + appended)])  # the appended EOS is always kept
-        flags, reasons = _drawn(stretches, count, turns - 1, recipe.mask, appended)
+        flags, reasons = drawn_of(stretches, count, turns - 1, recipe.mask, appended)
         if not template.efficient_eos:
             return tokens, label_rules.on_ids(tokens, (flags, reasons), ranges)
         moved, why = list(label_rules.applied(flags, tokens.input_ids)), list(reasons)
@@ -390,13 +396,13 @@ def _reason(turn: int, part: Part, last: int, mask: Mask) -> tuple[bool, Reason]
     return True, Reason.WHOLE if mask.rule == "all" else Reason.ASSISTANT
 
 
-def _drawn(stretches: Sequence[Stretch], count: int, last: int, mask: Mask, appended: int) -> label_rules.Drawn:
+def drawn_of(stretches: Sequence[Stretch], count: int, last: int, mask: Mask, appended: int) -> label_rules.Drawn:
     """The mask of `count` tokens and the EOS that may be appended to them; `last` is the last turn."""
     found = [(min(end, count) - start, _reason(turn, part, last, mask)) for start, end, turn, part in stretches]
     return label_rules.drawn([*found, (appended, (True, Reason.APPENDED))])
 
 
-def _starts(stretches: Sequence[Stretch], count: int, turns: int) -> list[int]:
+def starts_of(stretches: Sequence[Stretch], count: int, turns: int) -> list[int]:
     """Where each turn begins, in the first `count` tokens; the last entry is the end. A turn without tokens begins
     where the next does."""
     lengths = [0] * turns

@@ -10,6 +10,7 @@ from typing import Any
 import late_cases
 from case import Case
 from late_cases import Setting
+from trainers.llamafactory.rows import STOPPING
 
 QWEN, LLAMA, PHI, MINI = "qwen2.5", "llama-3-8b-instruct", "phi-3-mini", "minimind"
 OPENAI_TAGS = {
@@ -38,8 +39,68 @@ HISTORY = {
         "history": "history",
     }
 }
+RANKED = {
+    "ranking": True,
+    "columns": {"prompt": "instruction", "query": "input", "chosen": "chosen", "rejected": "rejected"},
+}
+RANKED_ALL = {
+    **RANKED,
+    "columns": {**RANKED["columns"], "system": "system", "tools": "tools", "history": "history"},  # type: ignore[dict-item]
+}
+SIDES = {"messages": "conversations", "chosen": "chosen", "rejected": "rejected"}
+RANKED_TURNS = {"formatting": "sharegpt", "ranking": True, "columns": {**SIDES, "tools": "tools"}}
+RANKED_MESSAGES = {
+    "formatting": "sharegpt",
+    "ranking": True,
+    "columns": SIDES,
+    "tags": {**OPENAI_TAGS, "observation_tag": "tool", "function_tag": "function"},
+}
+RANKED_OPENAI = {**RANKED_MESSAGES, "formatting": "openai", "columns": {**SIDES, "tools": "tools"}}
+
+
+def pairs(name: str, data: str, tokenizer: str, dataset: Any, template: str, **config: Any) -> Case:
+    """A preference, every row of it in batches, too."""
+    more = {"stage": "dpo", "template": template or None, **config}
+    return Case(f"pairs_{name}", data, tokenizer, more, dataset=dataset, batch={"size": 4, "count": 400})
+
+
+PAIRS = (
+    pairs("alpaca_qwen", "alpaca.ranked", QWEN, RANKED, "qwen"),
+    pairs("alpaca_rm_llama3", "alpaca.ranked", LLAMA, RANKED, "llama3", stage="rm"),
+    pairs("alpaca_cut", "alpaca.ranked", QWEN, RANKED, "qwen", cutoff_len=64),
+    pairs("alpaca_packing", "alpaca.ranked", QWEN, RANKED, "qwen", cutoff_len=64, packing=True),
+    pairs("tools_glaive", "glaive.preferred", QWEN, RANKED_TURNS, "qwen", cutoff_len=600),
+    pairs("turkish", "turkish.preferred", MINI, RANKED_MESSAGES, "chatml"),
+    pairs("texts_default", "pairs_of_texts", QWEN, RANKED_ALL, "default", cutoff_len=100),
+    *(
+        pairs(f"texts_qwen3_{name}", "pairs_of_texts", QWEN, RANKED_ALL, "qwen3", cutoff_len=cut, **more)
+        for name, cut, more in (
+            ("thinking", 2048, {"enable_thinking": True}),
+            ("off", 80, {"enable_thinking": False}),
+            ("null", 120, {"enable_thinking": None}),
+            ("kept", 2048, {"enable_thinking": False, "preserve_thinking": True}),
+        )
+    ),
+    pairs("texts_llama2", "pairs_of_texts", PHI, RANKED_ALL, "llama2", cutoff_len=90),
+    pairs("texts_breeze", "pairs_of_texts", LLAMA, RANKED_ALL, "breeze", cutoff_len=50),
+    pairs("texts_pad_labels", "pairs_of_texts", QWEN, RANKED_ALL, "falcon", ignore_pad_token_for_loss=False),
+    pairs("turns_qwen", "pairs_of_turns", QWEN, RANKED_TURNS, "qwen", cutoff_len=70),
+    pairs("turns_llama3", "pairs_of_turns", LLAMA, RANKED_TURNS, "llama3", cutoff_len=200),
+    pairs("turns_qwen3_null", "pairs_of_turns", QWEN, RANKED_TURNS, "qwen3", enable_thinking=None),
+    pairs("turns_deepseekr1_rm", "pairs_of_turns", LLAMA, RANKED_TURNS, "deepseekr1", stage="rm", cutoff_len=150),
+    pairs("turns_mistral", "pairs_of_turns", PHI, RANKED_TURNS, "mistral", cutoff_len=2048),
+    pairs("messages_qwen", "pairs_of_messages", QWEN, RANKED_MESSAGES, "qwen", cutoff_len=128),
+    pairs("openai_qwen", "pairs_of_messages", QWEN, RANKED_OPENAI, "qwen", cutoff_len=256),
+    pairs("openai_qwen3", "pairs_of_messages", QWEN, RANKED_OPENAI, "qwen3", enable_thinking=False),
+    *(
+        pairs(f"stopping_{name}", f"pair_of_{name}", QWEN, {**RANKED_TURNS, "columns": SIDES}, "qwen")
+        for name in STOPPING
+    ),
+    pairs("tokenizers_own", "pairs_of_turns", QWEN, RANKED_TURNS, "", cutoff_len=128),
+)
 
 CASES = (
+    *PAIRS,
     # the README's defaults: alpaca, sharegpt and openai rows, one template a model family
     Case("default_alpaca_qwen", "alpaca", QWEN, {"template": "qwen"}, default=True),
     Case("default_alpaca_llama3", "alpaca", LLAMA, {"template": "llama3"}, default=True),

@@ -6,13 +6,22 @@ from typing import Any
 
 from case import Case
 from own import CHATML, GEMMA, LLAMA3, TRICKY
-from trainers.llamafactory.cases import HISTORY, MESSAGES, SHAREGPT, TOOLS
+from trainers.llamafactory.cases import (
+    HISTORY,
+    MESSAGES,
+    RANKED,
+    RANKED_ALL,
+    RANKED_OPENAI,
+    RANKED_TURNS,
+    SHAREGPT,
+    TOOLS,
+)
 
 
 def case(name: str, data: str, template: str, tokenizer: str = CHATML, dataset: Any = None, **config: Any) -> Case:
-    return Case(
-        name, data, tokenizer, {"template": template, **config}, dataset=MESSAGES if dataset is None else dataset
-    )
+    batch = {"size": 4, "count": 2} if "stage" not in config else {"size": 2, "count": 1}
+    rows = MESSAGES if dataset is None else dataset
+    return Case(name, data, tokenizer, {"template": template, **config}, dataset=rows, batch=batch)
 
 
 OWN = (
@@ -52,5 +61,11 @@ OWN = (
     case("neat_packing", "sample_alpaca", "qwen", dataset={}, neat_packing=True, cutoff_len=128),
     case("thinking_off", TRICKY, "qwen3", enable_thinking=False),
     case("default_system", TRICKY, "llama3", LLAMA3, default_system="Be brief."),
+    case("pairs", "sample_alpaca.ranked", "qwen", dataset=RANKED, stage="dpo"),
+    case("pairs_cut", "sample_alpaca.ranked", "llama3", LLAMA3, RANKED, stage="dpo", cutoff_len=48),
+    case("pairs_thoughts", "pairs_of_texts.first_ones", "qwen3", dataset=RANKED_ALL, stage="dpo", enable_thinking=None),
+    case("pairs_turns", "pairs_of_turns.first_ones", "qwen", dataset=RANKED_TURNS, stage="dpo", cutoff_len=96),
+    case("pairs_openai", "pairs_of_messages.first_ones", "chatml", dataset=RANKED_OPENAI, stage="dpo"),
+    case("pairs_scored", "pairs_of_texts.first_ones", "breeze", LLAMA3, RANKED, stage="rm", cutoff_len=96),
     case("pad_labels", "sample_alpaca", "qwen", dataset={}, ignore_pad_token_for_loss=False),
 )

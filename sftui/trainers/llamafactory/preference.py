@@ -1,0 +1,78 @@
+"""LLaMA-Factory's stages `dpo` and `rm`: a chosen and a rejected answer to one prompt.
+
+Source: llamafactory 0.9.5, data/processor/pairwise.py and data/collator.py PairwiseDataCollatorWithPadding. Both sides
+have the prompt that is written for the chosen one, and one cut: by the longer answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from sftui import labels as label_rules
+from sftui.errors import RecipeError
+from sftui.flat import merged
+from sftui.model import Conversation, Labels, RenderedText, Tokens
+from sftui.recipe import Recipe
+from sftui.runs import Stretch
+from sftui.trainers.base import ShapedRow, Toolbox
+from sftui.trainers.llamafactory import LlamaFactoryOptions, encode, pretrain
+from sftui.trainers.llamafactory.trainer import LlamaFactory, drawn_of, starts_of
+from sftui.trainers.pairs import PairTrainer, Side
+
+
+class LlamaFactoryPairs(PairTrainer, LlamaFactory):
+    """Pairs of answers, each trained up to its end; the prompt is not."""
+
+    def shape(self, conversation: Conversation, recipe: Recipe) -> ShapedRow:
+        refuse_supervised(recipe)
+        return super().shape(conversation, recipe)
+
+    def label_sides(self, sides: Sequence[Side], recipe: Recipe, tools: Toolbox) -> Iterator[tuple[Tokens, Labels]]:
+        appended = int(self._survey(recipe, tools).template.efficient_eos)
+        parted = [_parted(tokens, shaped, appended) for tokens, _, shaped in sides]
+        longest = max(len(tokens) - prompt for (tokens, _, _), (_, prompt) in zip(sides, parted))
+        for (tokens, _, shaped), (stretches, prompt) in zip(sides, parted):
+            yield tokens, _labels(tokens, shaped, stretches, (prompt, longest), recipe, appended)
+
+    def label(
+        self, tokens: Tokens, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
+    ) -> tuple[Tokens, Labels]:
+        return next(self.label_sides([(tokens, rendered, shaped)], recipe, tools))
+
+
+def refuse_supervised(recipe: Recipe) -> None:
+    """RecipeError for what LLaMA-Factory has under supervised fine-tuning alone (hparams/parser.py)."""
+    if pretrain.is_pretraining(recipe):
+        raise RecipeError("LLaMA-Factory has one stage, and the recipe two", fix="set own.stage to sft")
+    if recipe.mask.rule == "all" or recipe.mask.turns == "last":
+        what = "`train_on_prompt` or `mask_history` cannot be set as True except SFT"
+        raise RecipeError(what, fix="set mask.rule to parts and mask.turns to all")
+    if recipe.pack.strategy != "none":
+        raise RecipeError("LLaMA-Factory packs no preferences", fix="set pack.strategy to none")
+
+
+def _parted(tokens: Tokens, shaped: ShapedRow, appended: int) -> tuple[list[Stretch], int]:
+    """The tokens by turn, and how many of them are the prompt."""
+    messages = shaped.conversation.messages
+    stretches = encode.stretches(tokens, messages)
+    return stretches, starts_of(stretches, len(tokens) - appended, encode.turn_count(messages))[-2]
+
+
+def _labels(
+    tokens: Tokens,
+    shaped: ShapedRow,
+    stretches: Sequence[Stretch],
+    lengths: label_rules.Pair,
+    recipe: Recipe,
+    appended: int,
+) -> Labels:
+    """The labels of a sequence of a prompt and an answer, cut as these lengths are: the prompt loses its end."""
+    prompt, most = lengths[0], recipe.length.max
+    if most is not None:
+        lengths = label_rules.shares(*lengths, most - bool(LlamaFactoryOptions.of(recipe).packing))
+    source, target = lengths
+    kept = merged([(0, source), (prompt, min(prompt + target, len(tokens)))])
+    last = encode.turn_count(shaped.conversation.messages) - 1
+    mask = drawn_of(stretches, len(tokens) - appended, last, replace(recipe.mask, turns="last"), appended)
+    return label_rules.on_ids(tokens, mask, kept)

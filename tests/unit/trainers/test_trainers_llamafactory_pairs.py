@@ -1,0 +1,192 @@
+"""LLaMA-Factory 0.9.5, stages dpo, rm and kto: every recorded case of ../shared, ids and labels of each side."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from golden_records import inspect, with_knobs
+
+from sftui import pipeline
+from sftui.model import Inspection, Row
+from sftui.tokens import LoadedTokenizer, load_tokenizer
+from sftui.trainers import preset, trainer_named
+from sftui.trainers.config import Facts
+from sftui.trainers.own_config import write_config
+
+FOLDERS = {"qwen": "qwen2.5", "qwen3": "qwen2.5", "llama3": "llama-3-8b-instruct", "falcon": "qwen2.5"}
+Sequences = list[tuple[list[int], list[int]]]
+
+
+def recorded(shared: Path) -> list[Mapping[str, Any]]:
+    """The cases of a probe that asked the real processors."""
+    path = shared / "probes" / "llamafactory_pairs.jsonl"
+    if not path.exists():
+        pytest.skip(f"{path} is not here")
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def inspected(case: Mapping[str, Any], tokenizer: LoadedTokenizer, folder: Path) -> list[Inspection]:
+    """The rows of a case under the config that the probe stands for."""
+    import yaml
+
+    (folder / "dataset_info.json").write_text(json.dumps({"x": {"file_name": "x.json", **case["dataset_info"]}}))
+    stage = case["trainer"].removeprefix("LLaMA-Factory ")
+    config = {"model_name_or_path": "x", "stage": stage, "dataset": "x", "dataset_dir": str(folder)}
+    config |= {"template": case["template"], "cutoff_len": 512, **case["setting"]}
+    recipe = trainer_named("llamafactory").read_config("c.yaml", yaml.safe_dump(config), "0.9").recipe
+    rows = [Row(index, data, "", f"row {index}") for index, data in enumerate(case["rows"])]
+    detected = pipeline.detect(rows, recipe)
+    assert detected.refused is None, (case["case"], detected.refused)
+    tools = pipeline.survey(rows[0], detected, recipe, pipeline.make_toolbox(recipe, tokenizer))
+    return [pipeline.inspect(row, detected, recipe, tools) for row in rows]
+
+
+def sequences(inspections: list[Inspection]) -> Sequences:
+    return [(list(one.input_ids), list(one.labels)) for found in inspections for one in found.examples]
+
+
+@pytest.mark.shared
+def test_every_recorded_pair(shared: Path, tmp_path: Path) -> None:
+    tokenizers = {
+        name: load_tokenizer(str(shared / "testdata" / "tokenizers" / folder), mode="provisional")
+        for name, folder in FOLDERS.items()
+    }
+    cases, wrong = [case for case in recorded(shared) if case["trainer"].endswith("dpo")], []
+    for case in cases:
+        found = inspected(case, tokenizers[case["template"]], tmp_path)
+        if case["error"] is not None:
+            if not any(one.problem for one in found):
+                wrong.append(f"{case['case']}: LLaMA-Factory stops with {case['error']}")
+            continue
+        expected = [
+            (one[f"{side}_ids"], one[f"{side}_labels"]) for one in case["result"] for side in ("chosen", "rejected")
+        ]
+        if sequences(found) != expected or any(one.problem for one in found):
+            wrong.append(f"{case['case']} {case['setting']}: {expected} and {sequences(found)}")
+    assert cases and not wrong, "\n".join(wrong[:5])
+
+
+TEXTS = {"instruction": "Hi", "input": "", "chosen": "good", "rejected": "bad"}
+TURN: dict[str, Any] = {"conversations": [{"from": "human", "value": "Hi"}], "chosen": {"from": "gpt", "value": "good"}}
+
+
+def seen(*rows: Mapping[str, Any], **knobs: Any) -> list[Inspection]:
+    """Rows under stage dpo, with `__` for the dots of knobs."""
+    named = {"loss.objective": "dpo", "render.template": "llamafactory/chatml"}
+    recipe = with_knobs(
+        preset("llamafactory@0.9"), {**named, **{key.replace("__", "."): value for key, value in knobs.items()}}
+    )
+    return inspect(rows, recipe, pipeline.make_toolbox(recipe, load_tokenizer("builtin:chatml")))
+
+
+def said(inspection: Inspection) -> str:
+    return (inspection.dropped or "") + (inspection.problem.sentence() if inspection.problem else "")
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        ({**TEXTS, "rejected": None}, "`rejected` is not text"),
+        ({**TURN, "rejected": None}, "`rejected` is not a message"),
+        ({**TURN, "rejected": {"from": "system", "value": "bad"}}, "Unexpected role: system"),
+        ({**TURN, "rejected": {"from": "user", "value": "bad"}}, "KeyError: 'user'"),
+        ({**TURN, "rejected": {"from": "gpt", "value": None}}, "is not text"),
+        (
+            {**TURN, "conversations": TURN["conversations"] * 2, "rejected": TURN["chosen"]},
+            "Invalid role tag: `human` at conversations[1]",
+        ),
+        ({"conversations": [], "chosen": TURN["chosen"], "rejected": TURN["chosen"]}, "there are no messages"),
+    ],
+)
+def test_rows_that_are_dropped_or_stop_it_say_why(row: Mapping[str, Any], why: str) -> None:
+    good = TEXTS if "chosen" in row and isinstance(row["chosen"], str) else {**TURN, "rejected": TURN["chosen"]}
+    first, found = seen(good, row)
+    assert len(first.examples) == 2 and not first.problem
+    assert why in said(found) and not found.examples
+
+
+def test_a_side_in_the_role_of_the_user_is_trained_and_told() -> None:
+    (found,) = seen({**TURN, "rejected": {"from": "human", "value": "bad"}})
+    assert found.rejected is not None and found.rejected.trained
+    assert any("`rejected` has the role `human`" in note for note in found.notes)
+
+
+def test_both_sides_lose_the_end_of_one_prompt() -> None:
+    row = {**TEXTS, "instruction": "why " * 30, "chosen": "one two three four"}
+    whole, cut = (seen(row, length__max=most)[0] for most in (512, 30))
+    longer, shorter = (example.trained for example in whole.examples)
+    assert longer > shorter and [example.trained for example in cut.examples] == [longer, shorter]
+    assert [len(example.input_ids) for example in cut.examples] == [30, 30 - longer + shorter]
+    kept = [side.labels.kept[0] for side in cut.sides if side.labels]
+    assert kept == [(0, 30 - longer)] * 2
+
+
+def test_batches_are_all_chosen_and_then_all_rejected() -> None:
+    recipe = with_knobs(
+        preset("llamafactory@0.9"), {"loss.objective": "reward", "render.template": "llamafactory/chatml"}
+    )
+    tools = pipeline.make_toolbox(recipe, load_tokenizer("builtin:chatml"))
+    rows: list[Mapping[str, Any]] = [TEXTS, {**TEXTS, "chosen": None}, {**TEXTS, "chosen": "better"}]
+    batch = pipeline.make_batch(inspect(rows, recipe, tools), recipe, tools)
+    trained = ["".join(tools.tokenizer.piece(token) for token in labels if token != -100) for labels in batch.labels]
+    assert batch.rows == (0, 2, 0, 2)
+    assert [text.partition("<|im_end|>")[0] for text in trained] == ["good", "better", "bad", "bad"]
+    assert len(batch.input_ids[0]) % 8 == 0
+
+
+@pytest.mark.parametrize(
+    ("rows", "knobs", "why"),
+    [
+        ([{**TEXTS, "chosen": [{"from": "gpt", "value": "a"}]}], {}, "reads no list of messages in `chosen`"),
+        ([{"instruction": "Hi", "output": "good"}], {}, "there is no column `chosen`"),
+        ([TEXTS], {"data.format": "alpaca", "data.fields": {"instruction": "instruction"}}, "names no chosen column"),
+        (
+            [{**TEXTS, "kto_tag": True}],
+            {"data.format": "alpaca", "data.fields": {**{key: key for key in TEXTS}, "label": "kto_tag"}},
+            "is ranking and names kto_tag",
+        ),
+    ],
+)
+def test_sets_that_are_no_preferences_are_refused(rows: Any, knobs: Mapping[str, Any], why: str) -> None:
+    recipe = with_knobs(preset("llamafactory@0.9"), {"loss.objective": "dpo", **knobs})
+    detected = pipeline.detect([Row(number, row, "", "") for number, row in enumerate(rows)], recipe)
+    assert detected.refused is not None and why in detected.refused.sentence()
+
+
+@pytest.mark.parametrize("knobs", [{"mask.rule": "all"}, {"mask.turns": "last"}, {"pack.strategy": "neat"}])
+def test_what_it_has_for_supervised_rows_alone_is_refused(knobs: Mapping[str, Any]) -> None:
+    (found,) = seen(TEXTS, **{key.replace(".", "__"): value for key, value in knobs.items()})
+    assert found.problem is not None and not found.examples
+
+
+def test_supervised_rows_with_a_tag_are_dropped() -> None:
+    row = {"instruction": "Hi", "input": "", "output": "good", "label": True}
+    fields = {"instruction": "instruction", "input": "input", "output": "output", "label": "label"}
+    knobs = {"loss__objective": "sft", "data__format": "alpaca", "data__fields": fields}
+    tagged, plain = seen(row, {**row, "label": None}, **knobs)
+    assert "two responses" in said(tagged) and plain.examples
+
+
+@pytest.mark.parametrize("objective", ["dpo", "reward"])
+def test_a_written_config_reads_back(objective: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    recipe = with_knobs(
+        preset("llamafactory@0.9"),
+        {"loss.objective": objective, "render.template": "llamafactory/qwen", "own.packing": True},
+    )
+    found = pipeline.detect([Row(0, TEXTS, "", "")], recipe)
+    facts = Facts(data="d.jsonl", tokenizer="a/b", format=found.format, fields=found.fields)
+    written = write_config(recipe, None, facts)
+    for file in written.files:
+        (tmp_path / file.name).write_text(file.content)
+    text = (tmp_path / "llamafactory_sft.yaml").read_text()
+    opened = trainer_named("llamafactory").read_config("llamafactory_sft.yaml", text)
+    assert not written.losses
+    assert opened.recipe.loss.objective == objective and opened.recipe.own == recipe.own
+    assert pipeline.detect([Row(0, TEXTS, "", "")], opened.recipe).fields == found.fields
+    changed = write_config(with_knobs(opened.recipe, {"data.fields": {**found.fields, "system": "s"}}), opened)
+    assert json.loads(changed.files[1].content)["d"]["ranking"] is True
