@@ -180,7 +180,7 @@ def test_a_weight_that_axolotl_refuses_is_refused(weight: str) -> None:
         ("llamafactory", "model: m\ntrain_dataset: d.yaml\n", "LLaMA-Factory's v1 engine"),
         ("llamafactory", "model_name_or_path: m\nexport_dir: out\n", "names no dataset and trains on nothing"),
         ("llamafactory", "'<|a|>': text\n", "none of its keys belongs to LLaMA-Factory"),
-        ("llamafactory", "stage: kto\ndataset: d\n", "stage `kto` is not supervised"),
+        ("llamafactory", "stage: ppo\ndataset: d\n", "does not model stage `ppo`"),
         ("torchtune", SMALL["torchtune"] + "policy_model: {}\n", "torchtune's PPO recipe"),
         ("torchtune", "tokenizer: {_component_: t}\ntasks: [a]\n", "torchtune's evaluation recipe"),
         (
