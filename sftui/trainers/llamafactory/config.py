@@ -49,8 +49,8 @@ KWARGS = ("enable_thinking", "preserve_thinking")
 """Keys that stand in render.kwargs."""
 LISTED = ("add_tokens", "add_special_tokens")
 """Texts with commas, which it splits (hparams/model_args.py)."""
-OBJECTIVES = {"dpo": "dpo", "rm": "reward"}
-"""Stages, to what is learned from a preference in each."""
+OBJECTIVES = {"dpo": "dpo", "rm": "reward", "kto": "kto"}
+"""Stages, to what is learned from preferences in each."""
 FORMATTING = {"alpaca": "alpaca", "sharegpt": "sharegpt", "openai": "messages"}
 
 

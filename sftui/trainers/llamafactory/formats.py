@@ -47,7 +47,11 @@ DROPPED = "llamafactory_dropped"
 PROMPTED = "llamafactory_prompted"
 """The key of the rejected side's `Conversation.extra` that has the chosen answer, by which its prompt is written."""
 SIDES = ("chosen", "rejected")
-TWO_RESPONSES = "Dropped invalid example: a boolean kto_tag gives it two responses"
+DESIRABLE = "llamafactory_desirable"
+"""The key of `Conversation.extra` that says whether KTO desires the answer."""
+ONE_RESPONSE = "Dropped invalid example: without a kto_tag of true or false it has one response"
+NEXT_STOPS = " at the next row that it keeps, with IndexError: list index out of range"
+TWO_RESPONSES = "Dropped invalid example: a kto_tag of true or false gives it two responses"
 
 UNEVEN_HISTORY = (
     "the history has objects with different keys from row to row: LLaMA-Factory's datasets (4.0) gives all rows"
@@ -253,24 +257,44 @@ def convert(row: Row, detected: Detection, *, openai: bool, objective: str = "sf
     `openai` is `formatting: openai`, which has rules of its own for tools and the system text.
     """
     paired = "chosen" in answers_of(objective)
-    made = _converted(row, detected, openai, paired)
+    tag = (row.data or {}).get(detected.fields["label"]) if "label" in detected.fields else None
+    made = _converted(row, detected, openai, paired, isinstance(tag, bool))
+    if objective == "kto":
+        return _tagged(made, tag)
     if DROPPED in made.extra:
         return made
     if paired:
         return _with_sides(made, row, detected)
-    tag = (row.data or {}).get(detected.fields["label"]) if "label" in detected.fields else None
-    why = TWO_RESPONSES if isinstance(tag, bool) else None
-    return replace(made, extra={DROPPED: why}) if why else made
+    return replace(made, extra={DROPPED: TWO_RESPONSES}) if isinstance(tag, bool) else made
 
 
-def _converted(row: Row, detected: Detection, openai: bool, paired: bool) -> Conversation:
+def _tagged(made: Conversation, tag: Any) -> Conversation:
+    """A row of KTO (data/processor/feedback.py): a desired answer is the first of two of which one is empty, so that an
+    empty one is read as the other. A row that is dropped still gives the next one its answer, which stops the run where
+    there is none."""
+    why = made.extra.get(DROPPED)
+    if why is not None or not (isinstance(tag, bool) or made.messages[-1].content):
+        fix = "drop the row, or trim it to its last answer"
+        raise stop(ConversationError, why or "it has neither an answer nor a kto_tag", NEXT_STOPS, fix=fix)
+    if not isinstance(tag, bool):
+        return replace(made, extra={DROPPED: ONE_RESPONSE})
+    *prompt, answer = made.messages
+    notes = made.notes
+    if tag and not answer.content:
+        answer, tag = _message("assistant", "", answer.origin), False
+        notes = (*notes, "the desired answer is empty: LLaMA-Factory takes it for an undesired one")
+    extra, messages = {**made.extra, DESIRABLE: tag}, (*prompt, answer)
+    return replace(made, messages=messages, prompt_messages=len(prompt), notes=notes, extra=extra)
+
+
+def _converted(row: Row, detected: Detection, openai: bool, paired: bool, tagged: bool) -> Conversation:
     """The conversation of `convert`; of a preference its prompt alone."""
     data = row.data or {}
     fields = detected.fields
     system = data.get(fields["system"]) if "system" in fields else ""
     tools = data.get(fields["tools"]) if "tools" in fields else ""
     if detected.format == "alpaca":
-        messages, why = _alpaca(data, fields, paired)
+        messages, why = _alpaca(data, fields, paired, tagged)
         made = _conversation("alpaca", messages, _system(system, fields.get("system", "")), tools, why)
         unpacked = _unpacked(data.get(fields["history"])) if "history" in fields else {}
         return replace(made, extra={**made.extra, UNPACKED: unpacked}) if unpacked else made
@@ -383,7 +407,9 @@ def _with_sides(prompt: Conversation, row: Row, detected: Detection) -> Conversa
     return replace(chosen, rejected=replace(rejected, extra=extra))
 
 
-def _alpaca(data: Mapping[str, Any], fields: Mapping[str, str], paired: bool) -> tuple[list[Message], str | None]:
+def _alpaca(
+    data: Mapping[str, Any], fields: Mapping[str, str], paired: bool, tagged: bool
+) -> tuple[list[Message], str | None]:
     messages = []
     history = data.get(fields["history"]) if "history" in fields else None
     for number, pair in enumerate(history if isinstance(history, list) else ()):
@@ -400,7 +426,7 @@ def _alpaca(data: Mapping[str, Any], fields: Mapping[str, str], paired: bool) ->
     if paired:
         return messages, None
     answer = data.get(fields["output"]) if "output" in fields else None
-    if not isinstance(answer, str):
+    if not isinstance(answer, str) and not tagged:
         return messages, "Dropped invalid example: there is no response"
     return [*messages, _message("assistant", answer, fields["output"])], None
 

@@ -21,24 +21,40 @@ from sftui.trainers.llamafactory.trainer import LlamaFactory, drawn_of, starts_o
 from sftui.trainers.pairs import PairTrainer, Side
 
 
-class LlamaFactoryPairs(PairTrainer, LlamaFactory):
-    """Pairs of answers, each trained up to its end; the prompt is not."""
+class LlamaFactoryKto(LlamaFactory):
+    """Answers that are desired or not, each trained up to its end; the prompt is not."""
 
     def shape(self, conversation: Conversation, recipe: Recipe) -> ShapedRow:
         refuse_supervised(recipe)
         return super().shape(conversation, recipe)
 
-    def label_sides(self, sides: Sequence[Side], recipe: Recipe, tools: Toolbox) -> Iterator[tuple[Tokens, Labels]]:
+    def remarks(self, recipe: Recipe) -> tuple[str, ...]:
+        if recipe.loss.objective != "kto":
+            return super().remarks(recipe)
+        shown = (
+            f"with the answer of the row before it, or the last of its {recipe.pack.group:,}: sftui does not show these"
+        )
+        return (*super().remarks(recipe), f"for the KL term LLaMA-Factory also reads each prompt {shown}")
+
+    def label(
+        self, tokens: Tokens, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
+    ) -> tuple[Tokens, Labels]:
+        return next(self.labelled([(tokens, rendered, shaped)], recipe, tools))
+
+    def labelled(self, sides: Sequence[Side], recipe: Recipe, tools: Toolbox) -> Iterator[tuple[Tokens, Labels]]:
+        """Sequences with their labels, of which the longest answer decides how all are cut."""
         appended = int(self._survey(recipe, tools).template.efficient_eos)
         parted = [_parted(tokens, shaped, appended) for tokens, _, shaped in sides]
         longest = max(len(tokens) - prompt for (tokens, _, _), (_, prompt) in zip(sides, parted))
         for (tokens, _, shaped), (stretches, prompt) in zip(sides, parted):
             yield tokens, _labels(tokens, shaped, stretches, (prompt, longest), recipe, appended)
 
-    def label(
-        self, tokens: Tokens, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
-    ) -> tuple[Tokens, Labels]:
-        return next(self.label_sides([(tokens, rendered, shaped)], recipe, tools))
+
+class LlamaFactoryPairs(PairTrainer, LlamaFactoryKto):
+    """Pairs of answers, each trained up to its end; the prompt is not."""
+
+    def label_sides(self, sides: Sequence[Side], recipe: Recipe, tools: Toolbox) -> Iterator[tuple[Tokens, Labels]]:
+        return self.labelled(sides, recipe, tools)
 
 
 def refuse_supervised(recipe: Recipe) -> None:

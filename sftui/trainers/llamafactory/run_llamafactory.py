@@ -66,6 +66,10 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     }
     collator = collator_of(finetuning_args.stage, template, module, model_args, data_args)
     for record in done:
+        if stage == "kto":
+            more = {name: record[name] for name in ("kl_input_ids", "kl_labels", "kto_tags")}
+            yield row_record(record.get(ROW), record["input_ids"], record["labels"], **more)
+            continue
         if stage == "rm":
             for side in SIDES:
                 yield row_record(record.get(ROW), record[f"{side}_input_ids"], record[f"{side}_labels"])
@@ -111,17 +115,18 @@ def configuration(request: Mapping[str, Any], work: Path) -> dict[str, Any]:
 def collator_of(stage: str, template: Any, module: Mapping[str, Any], model_args: Any, data_args: Any) -> Any:
     """The collator of a stage, built as `run_sft` and its likes build it for training."""
     import torch
-    from llamafactory.data.collator import PairwiseDataCollatorWithPadding, SFTDataCollatorWith4DAttentionMask
+    from llamafactory.data import collator
     from llamafactory.extras.constants import IGNORE_INDEX
     from transformers import DataCollatorForLanguageModeling
 
     if stage == "pt":
         return DataCollatorForLanguageModeling(tokenizer=module["tokenizer"], mlm=False)
     pad = IGNORE_INDEX if data_args.ignore_pad_token_for_loss else module["tokenizer"].pad_token_id
-    if stage in ("dpo", "rm"):
-        own = {"label_pad_token_id": pad} if stage == "dpo" else {}
-        return PairwiseDataCollatorWithPadding(template=template, model=None, pad_to_multiple_of=8, **own, **module)
-    return SFTDataCollatorWith4DAttentionMask(
+    if stage in ("dpo", "rm", "kto"):
+        kind = collator.KTODataCollatorWithPadding if stage == "kto" else collator.PairwiseDataCollatorWithPadding
+        own = {} if stage == "rm" else {"label_pad_token_id": pad}
+        return kind(template=template, model=None, pad_to_multiple_of=8, **own, **module)
+    return collator.SFTDataCollatorWith4DAttentionMask(
         template=template,
         model=None,
         pad_to_multiple_of=8,

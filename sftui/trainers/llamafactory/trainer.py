@@ -65,7 +65,10 @@ class LlamaFactory(Trainer):
     """Its own templates, every slot tokenized alone, answers and their ends trained."""
 
     traits = TRAITS
-    objectives = dict.fromkeys(("dpo", "reward"), "sftui.trainers.llamafactory.preference:LlamaFactoryPairs")
+    objectives = {
+        **dict.fromkeys(("dpo", "reward"), "sftui.trainers.llamafactory.preference:LlamaFactoryPairs"),
+        "kto": "sftui.trainers.llamafactory.preference:LlamaFactoryKto",
+    }
     usual = Recipe(
         TRAITS.name,
         own=LlamaFactoryOptions(),

@@ -15,6 +15,7 @@ from sftui.model import Inspection, Row
 from sftui.tokens import LoadedTokenizer, load_tokenizer
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.config import Facts
+from sftui.trainers.llamafactory.formats import DESIRABLE
 from sftui.trainers.own_config import write_config
 
 FOLDERS = {"qwen": "qwen2.5", "qwen3": "qwen2.5", "llama3": "llama-3-8b-instruct", "falcon": "qwen2.5"}
@@ -55,17 +56,18 @@ def test_every_recorded_pair(shared: Path, tmp_path: Path) -> None:
         name: load_tokenizer(str(shared / "testdata" / "tokenizers" / folder), mode="provisional")
         for name, folder in FOLDERS.items()
     }
-    cases, wrong = [case for case in recorded(shared) if case["trainer"].endswith("dpo")], []
+    cases, wrong = recorded(shared), []
     for case in cases:
         found = inspected(case, tokenizers[case["template"]], tmp_path)
         if case["error"] is not None:
             if not any(one.problem for one in found):
                 wrong.append(f"{case['case']}: LLaMA-Factory stops with {case['error']}")
             continue
-        expected = [
-            (one[f"{side}_ids"], one[f"{side}_labels"]) for one in case["result"] for side in ("chosen", "rejected")
-        ]
-        if sequences(found) != expected or any(one.problem for one in found):
+        sides = ("completion",) if "kto" in case["trainer"] else ("chosen", "rejected")
+        expected = [(one[f"{side}_ids"], one[f"{side}_labels"]) for one in case["result"] for side in sides]
+        tags = [one.get("kto_tag") for one in case["result"]]
+        kept = [one.conversation.extra.get(DESIRABLE) for one in found if one.examples and one.conversation]
+        if sequences(found) != expected or tags != kept or any(one.problem for one in found):
             wrong.append(f"{case['case']} {case['setting']}: {expected} and {sequences(found)}")
     assert cases and not wrong, "\n".join(wrong[:5])
 
@@ -171,14 +173,37 @@ def test_supervised_rows_with_a_tag_are_dropped() -> None:
     assert "two responses" in said(tagged) and plain.examples
 
 
-@pytest.mark.parametrize("objective", ["dpo", "reward"])
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        ({"output": "c", "label": "true"}, "without a kto_tag of true or false it has one response"),
+        ({"output": "", "label": None}, "at the next row that it keeps, with IndexError"),
+        ({"output": None, "label": None}, "there is no response"),
+        ({"output": None, "label": False}, "is not text"),
+    ],
+)
+def test_kto_rows_without_two_responses_are_dropped_or_stop_the_next(row: Mapping[str, Any], why: str) -> None:
+    good = {"instruction": "Hi", "input": "", "output": "good", "label": True}
+    first, found = seen(good, {**good, **row}, loss__objective="kto")
+    assert first.examples and first.conversation and first.conversation.extra[DESIRABLE] is True
+    assert why in said(found) and not found.examples
+
+
+def test_an_empty_desired_answer_is_told() -> None:
+    (found,) = seen({"instruction": "Hi", "input": "", "output": "", "label": True}, loss__objective="kto")
+    assert found.conversation and found.conversation.extra[DESIRABLE] is False and found.trained
+    assert any("the desired answer is empty" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("objective", ["dpo", "reward", "kto"])
 def test_a_written_config_reads_back(objective: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     recipe = with_knobs(
         preset("llamafactory@0.9"),
         {"loss.objective": objective, "render.template": "llamafactory/qwen", "own.packing": True},
     )
-    found = pipeline.detect([Row(0, TEXTS, "", "")], recipe)
+    row = {"instruction": "Hi", "output": "good", "kto_tag": True} if objective == "kto" else TEXTS
+    found = pipeline.detect([Row(0, row, "", "")], recipe)
     facts = Facts(data="d.jsonl", tokenizer="a/b", format=found.format, fields=found.fields)
     written = write_config(recipe, None, facts)
     for file in written.files:
@@ -187,6 +212,6 @@ def test_a_written_config_reads_back(objective: str, tmp_path: Path, monkeypatch
     opened = trainer_named("llamafactory").read_config("llamafactory_sft.yaml", text)
     assert not written.losses
     assert opened.recipe.loss.objective == objective and opened.recipe.own == recipe.own
-    assert pipeline.detect([Row(0, TEXTS, "", "")], opened.recipe).fields == found.fields
+    assert pipeline.detect([Row(0, row, "", "")], opened.recipe).fields == found.fields
     changed = write_config(with_knobs(opened.recipe, {"data.fields": {**found.fields, "system": "s"}}), opened)
-    assert json.loads(changed.files[1].content)["d"]["ranking"] is True
+    assert json.loads(changed.files[1].content)["d"].get("ranking", False) is (objective != "kto")

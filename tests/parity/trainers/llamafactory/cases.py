@@ -10,7 +10,7 @@ from typing import Any
 import late_cases
 from case import Case
 from late_cases import Setting
-from trainers.llamafactory.rows import STOPPING
+from trainers.llamafactory.rows import STOPPING, UNPAIRED
 
 QWEN, LLAMA, PHI, MINI = "qwen2.5", "llama-3-8b-instruct", "phi-3-mini", "minimind"
 OPENAI_TAGS = {
@@ -64,6 +64,12 @@ def pairs(name: str, data: str, tokenizer: str, dataset: Any, template: str, **c
     return Case(f"pairs_{name}", data, tokenizer, more, dataset=dataset, batch={"size": 4, "count": 400})
 
 
+TAGGED = {"columns": {"prompt": "instruction", "query": "input", "response": "output", "kto_tag": "kto_tag"}}
+TAGGED_TURNS = {
+    "formatting": "sharegpt",
+    "columns": {"messages": "conversations", "kto_tag": "kto_tag", "tools": "tools"},
+}
+UNTOOLED = {"formatting": "sharegpt", "columns": {"messages": "conversations", "kto_tag": "kto_tag"}}
 PAIRS = (
     pairs("alpaca_qwen", "alpaca.ranked", QWEN, RANKED, "qwen"),
     pairs("alpaca_rm_llama3", "alpaca.ranked", LLAMA, RANKED, "llama3", stage="rm"),
@@ -92,10 +98,16 @@ PAIRS = (
     pairs("messages_qwen", "pairs_of_messages", QWEN, RANKED_MESSAGES, "qwen", cutoff_len=128),
     pairs("openai_qwen", "pairs_of_messages", QWEN, RANKED_OPENAI, "qwen", cutoff_len=256),
     pairs("openai_qwen3", "pairs_of_messages", QWEN, RANKED_OPENAI, "qwen3", enable_thinking=False),
+    pairs("kto_alpaca", "alpaca.ranked.tagged", QWEN, TAGGED, "qwen", stage="kto", preprocessing_batch_size=100),
+    pairs(
+        "kto_texts", "pairs_of_texts.tagged", QWEN, TAGGED, "qwen3", stage="kto", cutoff_len=64, enable_thinking=None
+    ),
+    pairs("kto_turns", "pairs_of_turns.tagged", LLAMA, TAGGED_TURNS, "llama3", stage="kto"),
     *(
         pairs(f"stopping_{name}", f"pair_of_{name}", QWEN, {**RANKED_TURNS, "columns": SIDES}, "qwen")
         for name in STOPPING
     ),
+    *(pairs(f"stopping_kto_{name}", f"kto_{name}", QWEN, UNTOOLED, "qwen", stage="kto") for name in UNPAIRED),
     pairs("tokenizers_own", "pairs_of_turns", QWEN, RANKED_TURNS, "", cutoff_len=128),
 )
 

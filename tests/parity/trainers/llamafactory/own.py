@@ -14,6 +14,7 @@ from trainers.llamafactory.cases import (
     RANKED_OPENAI,
     RANKED_TURNS,
     SHAREGPT,
+    TAGGED,
     TOOLS,
 )
 
@@ -67,5 +68,6 @@ OWN = (
     case("pairs_turns", "pairs_of_turns.first_ones", "qwen", dataset=RANKED_TURNS, stage="dpo", cutoff_len=96),
     case("pairs_openai", "pairs_of_messages.first_ones", "chatml", dataset=RANKED_OPENAI, stage="dpo"),
     case("pairs_scored", "pairs_of_texts.first_ones", "breeze", LLAMA3, RANKED, stage="rm", cutoff_len=96),
+    case("kto", "pairs_of_texts.first_ones.tagged", "qwen", dataset=TAGGED, stage="kto", cutoff_len=96),
     case("pad_labels", "sample_alpaca", "qwen", dataset={}, ignore_pad_token_for_loss=False),
 )

@@ -103,6 +103,28 @@ def _ranked(found: Rows) -> Rows:
     ]
 
 
+def _tagged(found: Rows) -> Rows:
+    """Each chosen or rejected answer with a tag; some instructions have none. Chats whose turns are not in order would
+    stop the trainer at the next row."""
+    made: Rows = []
+    for row in found:
+        number, rest = len(made), {key: value for key, value in row.items() if key not in ("chosen", "rejected")}
+        desired = number % 3 != 1
+        answer = row["chosen" if desired else "rejected"]
+        if "instruction" in row and answer is not None:
+            made.append({**rest, "output": answer, "kto_tag": None if number % 11 == 5 and answer else desired})
+        elif "instruction" not in row and _in_order([*row["conversations"], answer]):
+            made.append({**rest, "conversations": [*row["conversations"], answer], "kto_tag": desired})
+    return made
+
+
+def _in_order(turns: Sequence[Mapping[str, Any] | None]) -> bool:
+    roles = [(turn or {}).get("from") for turn in turns]
+    roles = roles[1:] if roles[0] == "system" else roles
+    asked, answered = ("human", "observation"), ("gpt", "function_call")
+    return len(roles) % 2 == 0 and all(role in (answered if at % 2 else asked) for at, role in enumerate(roles))
+
+
 NAMED = dict(
     zip(
         ("user", "assistant", "observation", "function", "system"),
@@ -126,14 +148,29 @@ STOPPING = {
     "no_call": {"from": "function_call", "value": "No."},
 }
 """Rejected sides, of which `no_call` stops the trainer because the call is no JSON."""
+
+
+def _stopping_next(turns: Sequence[str], tag: bool | None) -> Callable[[], Rows]:
+    """A chat of KTO with these texts, by turns, between two good ones."""
+
+    def row(texts: Sequence[str], desired: bool | None) -> dict[str, Any]:
+        said = [{"from": ("human", "gpt")[at % 2], "value": text} for at, text in enumerate(texts)]
+        return {"conversations": said, "kto_tag": desired}
+
+    return lambda: [row(("Hi", "Yes."), True), row(turns, tag), row(("Hi", "No."), False)]
+
+
+UNPAIRED = {"uneven": (("Hi",), True), "nothing": ((), True), "untagged": (("Hi", ""), None)}
 SETS: dict[str, Callable[[], Rows]] = {
     "pairs_of_texts": _instructions,
     "pairs_of_turns": _chats(NAMED, "from", "value"),
     "pairs_of_messages": _chats(OPENAI, "role", "content"),
     **{f"pair_of_{name}": _stopping(side) for name, side in STOPPING.items()},
+    **{f"kto_{name}": _stopping_next(*row) for name, row in UNPAIRED.items()},
 }
 STEPS: dict[str, Callable[[Rows], Rows]] = {
     "preferred": _preferred,
     "ranked": _ranked,
+    "tagged": _tagged,
     "first_ones": lambda found: found[:16],
 }
