@@ -125,16 +125,19 @@ class Audit:
         if labels.dropped is not None:
             self._tally("dropped for", self.drops, visible(labels.dropped)[:LONGEST_NAME], row.index)
             figures[3] += 1
-        figures[1] += len(tokens)
-        figures[2] += look.mask.trained
-        self._measure(look)
+        for side in look.sides:
+            figures[1] += len(side.tokens)
+            figures[2] += side.mask.trained
+            self._measure(side)
         if inspection.example is not None:
             self.received_tokens += inspection.received or 0
             if labels.weights is not None:
                 self._list("weight", self.weights.add(inspection.examples), row.index)
         if labels.dropped is None:
-            self._budget(look)
-            self._account(look, source)
+            for side in look.sides:
+                self._budget(side)
+            if inspection.rejected is None:  # the loss of a preference is no mean over tokens
+                self._account(look, source)
 
     def _tally(self, kind: str, tallies: Tallies, name: str, row: int) -> None:
         """Count a row under a name, and list it there."""

@@ -210,8 +210,8 @@ def mark(*parts: object) -> str:
 
 
 def row_mark(finding: Finding, row: Row) -> str:
-    """A finding of a row: its code, the text of the row and the message."""
-    return mark(finding.code, row.raw, finding.message)
+    """A finding of a row: its code, the text of the row, the message, and the side of a preference."""
+    return mark(finding.code, row.raw, finding.message, *([finding.side] if finding.side else []))
 
 
 def setup_mark(finding: Finding) -> str:

@@ -37,7 +37,7 @@ FILES = (
 names."""
 FAMILIES = (
     *("ROW", "ROL", "CON", "TOO", "THK", "INJ", "TOK", "TPL", "BOS", "BND"),
-    *("GEN", "EOS", "LAB", "PAD", "PAC", "TRU", "RUN", "DUP", "CFG"),
+    *("GEN", "EOS", "LAB", "PAD", "PAC", "TRU", "RUN", "PRF", "DUP", "CFG"),
 )
 """In this order codes are listed by their first three letters; other families come behind, by their names."""
 _SCOPES = {
@@ -91,9 +91,9 @@ REPAIR_OF: Mapping[str, tuple[str, ...]] = {one.code: one.repair for one in CODE
 """What `sftui repair` can do to the data against a code (see `Rule.repair`)."""
 
 
-def fix_text(code: str, trainer: str) -> str:
+def fix_text(code: str, trainer: str, paired: bool = False) -> str:
     """What to do against a code under a trainer (see `Rule.fix_text`)."""
-    return CODES[code].fix_text(trainer)
+    return CODES[code].fix_text(trainer, paired)
 
 
 def cures_of(cured: Finding | None) -> tuple[Fix | str, ...]:

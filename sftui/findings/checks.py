@@ -32,6 +32,7 @@ class Fault:
     `count` how many they are, or `of` them themselves; of the whole dataset `tally`. `changes` are knobs with the
     values that repair it, `title` says so in words and `template` names a surgery; `tags`: tags that are put anew do,
     where the mask is drawn from them; `fix` is what does in place of all this.
+    `rejected`: places are of the rejected side of a preference.
     """
 
     sentence: str | Callable[[], str]
@@ -51,6 +52,7 @@ class Fault:
     template: str | None = None
     tags: bool = False
     fix: Fix | None = None
+    rejected: bool = False
 
 
 def _words(text: str | Callable[[], str] | None) -> str:
@@ -71,9 +73,11 @@ class RowCondition(Enum):
     """Those with tokens and labels."""
     SLOW = "slow"
     """The same; it encodes or renders again."""
+    PAIRED = "paired"
+    """Preferences with tokens and labels, each asked once: the look's `sides` are the chosen and the rejected one."""
 
 
-DATA, CONVERSATION, STOPPED, LABELLED, SLOW = RowCondition
+DATA, CONVERSATION, STOPPED, LABELLED, SLOW, PAIRED = RowCondition
 CHATS, TOKENIZED, WRITTEN = (Kind.CHAT,), (Kind.TOKENS,), (Kind.CHAT, Kind.STRINGS, Kind.TEXT)
 BY_PROMPT = ("auto", "completion")
 """The rules of masks that are cut behind the prompt."""
@@ -135,6 +139,7 @@ class RowCheck:
 def finding_of(look: RowLook, rule: Rule, fault: Fault) -> Finding:
     """The finding of a fault of a row; without words where it is only counted."""
     severity, row = fault.severity or rule.severity, look.inspection.row.index
+    look = look.sides[-1] if fault.rejected else look
     if rule.code in look.counted:
         return Finding(rule.code, severity, "", row, signature=look.signature)
     tokens, span, evidence = fault.tokens, fault.span, fault.evidence
@@ -160,6 +165,7 @@ def finding_of(look: RowLook, rule: Rule, fault: Fault) -> Finding:
         _words(evidence),
         fix or fix_of(look.context, rule, fault.changes, fault.title, fault.template),
         signature=look.signature,
+        side="rejected" if fault.rejected else "",
     )
 
 

@@ -13,6 +13,7 @@ from sftui.conversations.refusals import MEDIA_COLUMNS
 from sftui.findings.context import Context
 from sftui.findings.hashes import HASH, Hashes, hash_of, hashes_of
 from sftui.findings.look import RowLook
+from sftui.findings.model import SIDES
 from sftui.findings.words import LEAST_JUDGED, ends_whole
 from sftui.flat import covered
 from sftui.model import Inspection, Kind, Reason
@@ -76,6 +77,10 @@ class DatasetChecks:
         self.by_prompt = Hashes(ROW + HASH)
         self.others = Hashes(ROW + HASH)
         self.elsewhere = Tally()
+        # Of preferences, by what their chosen and their rejected conversation are together, the first row and either.
+        self.pairs = Hashes(ROW + 2 * HASH)
+        self.longer = {name: Tally() for name in SIDES}
+        self.compared = Counter[str]()
         self.same, self.leaked = Tally(), Tally()
         self.all_trained, self.few_trained, self.early, self.long_prompt = Tally(), Tally(), Tally(), Tally()
         self.some_turns, self.cut, self.stopped_short = Tally(), Tally(), Tally()
@@ -139,6 +144,15 @@ class DatasetChecks:
             self.same.add(row)
         if prompt is not None:
             self._ask(prompt[0], number + prompt[1])
+        other = _prompt_of(look.sides[1]) if prompt is not None and len(look.sides) > 1 else None
+        if prompt is not None and other is not None and prompt[1] != other[1] and len(self.pairs) < self.remembered:
+            self._prefer(hash_of(prompt[1] + other[1]), number + prompt[1] + other[1])
+
+    def _prefer(self, pair: bytes, row: bytes) -> None:
+        """Two conversations, the chosen one first; of the same ones the earliest row stays."""
+        before = self.pairs.add(pair, row)
+        if before is not None and row < before:
+            self.pairs.change(pair, row)
 
     def _see(self, whole: bytes, number: bytes) -> bytes | None:
         """The first row that was the same so far, None where there is none or no more are remembered."""
@@ -172,14 +186,21 @@ class DatasetChecks:
     def _measure(self, look: RowLook) -> None:
         row, ranges = look.inspection.row.index, look.mask.runs
         n, trained = look.mask.size, look.mask.trained
-        self.trained += trained
+        masks = [side.mask for side in look.sides]
+        self.trained += sum([mask.trained for mask in masks])
+        longest = max([mask.size for mask in masks])
         for limit in LIMITS:
-            if n <= limit:
+            if longest <= limit:
                 break
             self.over[limit] += 1
-            self.lost[limit] += covered(ranges, limit)
-        if look.cut or (self.recipe.length.max is not None and n > self.recipe.length.max):
+            self.lost[limit] += sum([covered(mask.runs, limit) for mask in masks])
+        if look.cut or (self.recipe.length.max is not None and longest > self.recipe.length.max):
             self.cut.add(row)
+        if len(masks) > 1 and look.labels.dropped is None:
+            sizes = [mask.trained for mask in masks]
+            self.compared.update(dict(zip((*SIDES, "rows"), (*sizes, 1))))
+            if sizes[0] != sizes[1]:
+                self.longer[SIDES[sizes[1] > sizes[0]]].add(row)
         if not trained:
             return
         if look.conversation.kind in SPOKEN:
@@ -219,8 +240,11 @@ class DatasetChecks:
                 mine.update(getattr(other, name))
             elif isinstance(mine, Tally):
                 mine.merge(getattr(other, name))
-        for column, tally in other.columns.items():
-            self.columns.setdefault(column, Tally()).merge(tally)
+        for mine, theirs in ((self.columns, other.columns), (self.longer, other.longer)):
+            for name, tally in theirs.items():
+                mine.setdefault(name, Tally()).merge(tally)
+        for pair, row in other.pairs.items():
+            self._prefer(pair, row)
         repeated = Tally()
         for whole, number in other.seen.items():
             before = self._see(whole, number)

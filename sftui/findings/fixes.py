@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from sftui import trainers
@@ -24,7 +25,7 @@ def fix_of(
     """
     pairs = list(changes)
     if not (pairs or title or template):  # the same for every row
-        return context.once(("fix", rule.code), lambda: rule_fix(rule, (), rule.fix_text(context.trainer)))
+        return context.once(("fix", rule.code), lambda: _worded(context, rule))
     wanted = tuple(
         RecipeChange(path, before, value) for path, value in pairs if (before := get(context.recipe, path)) != value
     )
@@ -32,8 +33,14 @@ def fix_of(
     if pairs and not made:
         title, template = "", None
     if not title:
-        title = ", ".join(map(_change_text, made)) or rule.fix_text(context.trainer)
+        title = ", ".join(map(_change_text, made)) or rule.fix_text(context.trainer, context.recipe.paired)
     return rule_fix(rule, made, title, template)
+
+
+def _worded(context: Context, rule: Rule) -> Fix | None:
+    fix = rule_fix(rule, (), rule.fix_text(context.trainer, context.recipe.paired))
+    other = fix is not None and context.recipe.paired and rule.pairs
+    return replace(fix, trainer_keys={context.trainer: rule.pairs}) if fix is not None and other else fix
 
 
 def rule_fix(rule: Rule, changes: tuple[RecipeChange, ...], title: str, template: str | None = None) -> Fix | None:

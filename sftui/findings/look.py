@@ -132,6 +132,10 @@ _PLAIN = bytes(code for code in (*b"\t\n\r", *range(0x20, 0x7F)) if chr(code) no
 _SIGN_OF = bytes(ord(CONTROL) if code < 0x20 or code == 0x7F else min(code, ord(WIDE)) for code in range(256))
 
 
+_OF_A_SIDE = ("conversation", "rendered", "tokens", "labels", "example", "more", "boundary", "notes")
+"""What each side of a preference has by itself; the rest is the row's."""
+
+
 class MessageTokens(NamedTuple):
     """One message in tokens: half-open ranges of its parts, empty where it has none."""
 
@@ -175,6 +179,18 @@ class RowLook:
     @lazy
     def conversation(self) -> Conversation:
         return _made(self.inspection.conversation, "conversation")
+
+    @property
+    def sides(self) -> tuple[RowLook, ...]:
+        """The row, or the chosen and the rejected side of a preference, each as a row by itself."""
+        return (self,) if self.inspection.rejected is None else self._sides
+
+    @lazy
+    def _sides(self) -> tuple[RowLook, ...]:
+        whole = self.inspection
+        chosen = replace(whole, rejected=None)
+        stages = {name: getattr(whole.rejected, name) for name in _OF_A_SIDE}
+        return RowLook(chosen, self.context), RowLook(replace(chosen, **stages), self.context)
 
     @lazy
     def refusal(self) -> str:
@@ -343,6 +359,18 @@ class RowLook:
     @lazy
     def tokens(self) -> Tokens:
         return tokens_once(_made(self.inspection.tokens, "tokenization"))
+
+    @lazy
+    def seam(self) -> tuple[int, int] | None:
+        """The tokens at the end of a preference's prompt that are put in place of what the whole has there, as TRL did
+        before 1.15; None where they are the whole's."""
+        prompt, starts = self.tokens.prompt, self.tokens.starts
+        if prompt is None or not self.recipe.paired or self.recipe.mask.boundary != "prompt_length":
+            return None
+        at = min(len(prompt), len(starts))
+        while at and starts[at - 1] == NOWHERE:
+            at -= 1
+        return None if at == len(prompt) else (at, len(prompt))
 
     @lazy
     def encoded_again(self) -> TextEncoding:

@@ -9,6 +9,8 @@ from enum import Enum
 from sftui.model import RecipeChange
 from sftui.values import value_class
 
+SIDES = ("chosen", "rejected")
+"""Of a preference, as `Inspection.sides` has them."""
 GENERATION_TAGS = "generation_tags"
 """`Fix.template`: the chat template needs `{% generation %}` tags around what the assistant says."""
 
@@ -74,7 +76,8 @@ class Finding:
     `row` is None for what concerns the set-up or the dataset; `rows` then names some rows that show it and
     `count` how many there are. `tokens` is a half-open token range of the row, `span` a character range of its
     rendered text. `sentence` and `evidence` are safe to draw. `repairs` are those that were tried and help (None: none
-    was tried yet), `declined` says of the cures that are not offered why they do not.
+    was tried yet), `declined` says of the cures that are not offered why they do not. `side` is the side of a
+    preference that it is of, and its places, too ("": both, or a row without sides; places are of the chosen one).
     """
 
     code: str
@@ -91,6 +94,7 @@ class Finding:
     signature: str = ""
     repairs: tuple[str, ...] | None = None
     declined: tuple[str, ...] = ()
+    side: str = ""
 
 
 class Consequence(Enum):

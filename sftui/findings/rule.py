@@ -78,6 +78,7 @@ class Rule:
     with its count. `moves` names where a fix of the recipe or the template may move labels, as the tests'
     `fix_proof.place_of` draws it. `aliases` are codes of the project's reference that are reported under this one.
     `inherent`: it is in what the data says, and no setting helps, so that none is tried.
+    `pairs` is what to do under every trainer that prepares preferences, where that is something else.
     `leads_to`: what its errors and warnings mean for what the model learns, of rules of rows and of the set-up. `bad`
     raises it and `good` does not; `more` raise it where another fix is offered, or where a repair has something to do.
     """
@@ -94,6 +95,7 @@ class Rule:
     moves: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     inherent: bool = False
+    pairs: str = ""
     leads_to: Consequence | None = None
     bad: Case = field(kw_only=True)
     good: Case = FINE
@@ -109,9 +111,11 @@ class Rule:
         """The exact key or step for each trainer; one that is not in it has nothing to be reported."""
         return {one: text for one in NAMED if (text := self.fix_text(one))}
 
-    def fix_text(self, trainer: str) -> str:
+    def fix_text(self, trainer: str, paired: bool = False) -> str:
         """What to do against it under a trainer; hand-written loops all do the same. "" where there is nothing that
         this trainer could be given: what another one reads would lead nowhere."""
+        if paired and self.pairs:
+            return self.pairs
         name = BY_HAND if traits_of(trainer).by_hand else trainer
         return fixes_of(name).get(self.code, self.data)
 

@@ -10,9 +10,10 @@ from sftui.findings.checks import Fault, RowCheck, RowCondition, finding_of
 from sftui.findings.context import Context
 from sftui.findings.dataset import DatasetChecks
 from sftui.findings.look import RowLook
-from sftui.findings.model import Finding
+from sftui.findings.model import SIDES, Finding
 from sftui.findings.rules.rows import ROW007
 from sftui.model import Inspection
+from sftui.values import with_fields
 
 _BY_MOMENT = {when: tuple(check for check in ROW_CHECKS if check.when is when) for when in RowCondition}
 
@@ -20,6 +21,7 @@ _BY_MOMENT = {when: tuple(check for check in ROW_CHECKS if check.when is when) f
 def check_row(inspection: Inspection, context: Context, *, look: RowLook | None = None) -> tuple[Finding, ...]:
     """Every finding of one row, the worst first; pure but for what `context` remembers.
 
+    Of a preference those of both sides, then those of the pair: what holds for one side alone says which.
     A row whose checks cost too much has ROW007 alone. `look` is how the checks see the row, made here where nobody else
     works with it.
     """
@@ -27,7 +29,7 @@ def check_row(inspection: Inspection, context: Context, *, look: RowLook | None 
     row = inspection.row
     try:
         with bound.row_work(context.recipe, row.index, row.size, "findings"):
-            return _found(look)
+            return _found(look) if look.inspection.rejected is None else _of_pair(look)
     except bound.OverBound as error:
         why = error.what
     except MemoryError:
@@ -43,6 +45,31 @@ def _found(look: RowLook) -> tuple[Finding, ...]:
         if check.row is None or check.row(look):
             found += check(look)
     return _worst_first(found) if len(found) > 1 else tuple(found)
+
+
+def _of_pair(look: RowLook) -> tuple[Finding, ...]:
+    chosen, rejected = map(_found, look.sides)
+    found = [*_of_sides(chosen, rejected)]
+    if look.inspection.labels is not None:
+        for check in _BY_MOMENT[RowCondition.PAIRED]:
+            if check.fits(look.context, look.shape) and (check.row is None or check.row(look)):
+                found += check(look)
+    return _worst_first(found)
+
+
+def _of_sides(*sides: Sequence[Finding]) -> Iterator[Finding]:
+    """What is found of the chosen and of the rejected side; once what both have in common."""
+    known = [{_mark(one) for one in side} for side in sides]
+    for name, findings, others in zip(SIDES, sides, reversed(known)):
+        for one in findings:
+            if _mark(one) not in others:
+                yield with_fields(one, sentence=f"{name}: {one.sentence}", side=name)
+            elif name == SIDES[0]:
+                yield one
+
+
+def _mark(finding: Finding) -> tuple[object, ...]:
+    return finding.code, finding.sentence, finding.message
 
 
 def _checks(look: RowLook) -> Sequence[RowCheck]:
@@ -71,6 +98,14 @@ def moments(inspection: Inspection) -> Iterator[RowCondition]:
 
 def check_setup(context: Context, sample: Sequence[Inspection]) -> tuple[Finding, ...]:
     """What is wrong with the recipe, the template and the tokenizer together; `sample` are some rows, inspected."""
+    if not any(one.rejected is not None for one in sample):
+        return _of_setup(context, sample)
+    looks = [RowLook(one, context).sides for one in sample]
+    sides = ([one[number].inspection for one in looks if len(one) > number] for number in range(len(SIDES)))
+    return _worst_first(_of_sides(*[_of_setup(context, side) for side in sides]))
+
+
+def _of_setup(context: Context, sample: Sequence[Inspection]) -> tuple[Finding, ...]:
     return _worst_first(finding for check in SETUP_CHECKS for finding in check(context, sample))
 
 

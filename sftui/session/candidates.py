@@ -28,8 +28,8 @@ DECIDING = ("mask", "own", "length", "loss")
 """The sections of a recipe in which a knob may decide a label and leave the ids as they are."""
 ALL = (*DECIDING, "render", "tokenize", "pack", "batch", "data")
 """Those in which a knob may remove a fault."""
-FACTS = ("data.format", "data.given_labels")
-"""Knobs that say what the data is: another value would hide a fault, where the rows can be read."""
+FACTS = ("data.format", "data.given_labels", "loss.objective")
+"""Knobs that say what the data is and what it teaches: another value would hide a fault, where the rows can be read."""
 KNOWN_NAMES = {"messages", "tools", "documents", "add_generation_prompt", "raise_exception", "strftime_now"}
 """What transformers gives a template, beside the special tokens."""
 DATA_FLAGS = ("train_flag", "train_detail", "weight")

@@ -252,6 +252,7 @@ FAMILIES = {
     "LAB": "labels: what is trained and what is not",
     "PAC": "packing",
     "PAD": "padding",
+    "PRF": "pairs of a chosen and a rejected answer",
     "ROL": "roles and keys",
     "ROW": "rows that cannot be read or prepared",
     "RUN": "what stops the whole run",

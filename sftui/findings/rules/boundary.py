@@ -126,6 +126,7 @@ BND001 = major(
     "The prompt tokenized alone is not a prefix of the whole row, so a length-based mask drops the first answer token"
     " or trains a piece of the header. LLaMA-Factory encodes pieces separately and torchtune masks by"
     " message: neither is affected.",
+    pairs="strip the beginning of both answers",
     moves=("edge",),
     bad=case(chat("hi", "\nHello.")),
 )
@@ -171,7 +172,8 @@ def merged(look: RowLook) -> Iterator[Fault]:
         alone = "".join(f"[{visible_token(surface, piece)}]" for surface, piece in pairs)
         return f"{alone} ≠ {look.spelling.quote(at, at + 4)}"
 
-    # A mask by common prefix loses no token; what a server gives the model as prompt still differs.
+    # A mask by common prefix loses no token; what a server gives the model as prompt still differs. Of a preference the
+    # other side loses the end of its prompt to its answer, too.
     changes = common_boundary(look.context)
     yield Fault(
         f"prompt and answer merge at token {at}: the prompt alone has {boundary.prompt_length} tokens, {at} of them"
@@ -179,7 +181,7 @@ def merged(look: RowLook) -> Iterator[Fault]:
         evidence,
         tokens=(at - 1, at + 3),
         changes=changes,
-        severity=None if changes else Severity.INFO,
+        severity=None if changes or look.recipe.paired else Severity.INFO,
         rule=BND001,
     )
 

@@ -61,6 +61,7 @@ CON003 = major(
     "an answer or a text is empty",
     "It has no text, no tool call and no reasoning: the model learns to end its turn immediately.",
     data="drop the message",
+    pairs="generate the answer",
     repair=(DROP,),
     bad=case(chat("hi", "")),
 )

@@ -134,7 +134,8 @@ def piled_up(checks: DatasetChecks) -> Iterator[Fault]:
     """CON018: a length at which rows pile up, above which there are next to none."""
     for length, above in _piled(checks.lengths):
         count = checks.lengths[length]
-        what = f"{count:,} rows train exactly {length:,} tokens each, and {above or 'none'} train more"
+        rows = "chosen answers" if checks.recipe.paired else "rows"
+        what = f"{count:,} {rows} train exactly {length:,} tokens each, and {above or 'none'} train more"
         yield Fault(what, f"{_near(checks.lengths, length):.1f} rows at each shorter length nearby", tally=Tally(count))
 
 

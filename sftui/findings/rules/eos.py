@@ -67,6 +67,7 @@ EOS001 = fatal(
     "no-stop-token",
     "the row does not end with a stop token",
     "The model never sees where an answer ends, and rambles up to the token limit. TRU002 reports rows that were cut.",
+    pairs="use a template that ends turns",
     leads_to=Consequence.UNSTOPPED,
     moves=("appended",),
     bad=case(TEXT),
@@ -527,7 +528,9 @@ EOS008 = minor(
 
 @setup_check(EOS008)
 def behind_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
-    """EOS008: white space that is trained behind an answer's stop token."""
+    """EOS008: white space that is trained behind an answer's stop token; both sides of a preference have it."""
+    if context.recipe.paired:
+        return
     looks = [RowLook(row, context) for row in sample if row.tokens is not None and row.labels is not None]
     found = [(look, place) for look in looks if (place := _blank_behind(look)) is not None]
     if found:
@@ -620,6 +623,7 @@ EOS011 = fatal(
     "the template writes nothing after the last answer",
     "Single-turn datasets then contain no stop token at all, as with GLM-4 MoE.",
     data="append the stop token, or use another template",
+    pairs="use a template that ends turns",
     leads_to=Consequence.UNSTOPPED,
     bad=case(GOOD, template=chatml("{{ m.content }}")),
 )

@@ -293,6 +293,7 @@ GEN002 = minor(
     LABELLED,
     GEN002,
     shape=lambda shape, _: shape.trained(Part.HEADER, "assistant") and not shape.trained(Part.CONTENT, "user"),
+    recipe=lambda context: not context.recipe.paired,  # whose sides are trained whole, BND001
     kinds=CHATS,
 )
 def header_trained(look: RowLook) -> Iterator[Fault]:
@@ -320,6 +321,7 @@ GEN011 = major(
     "The template writes <think></think> into answers without reasoning, and the mask covers it: the model"
     " learns to skip reasoning.",
     data="mask the block, or supply the reasoning",
+    pairs="give the rows a column chat_template_kwargs with {enable_thinking: false}, or supply the reasoning",
     tags=True,
     aliases=("THK002",),
     moves=("injected",),

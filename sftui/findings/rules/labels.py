@@ -157,11 +157,11 @@ LAB002 = major(
     LABELLED,
     LAB002,
     shape=lambda shape, _: shape.trained(Part.CONTENT, *_OTHERS),
-    recipe=lambda context: context.recipe.mask.rule != "generation_tag",
+    recipe=lambda context: context.recipe.mask.rule != "generation_tag" and not context.recipe.paired,
     kinds=CHATS,
 )
 def others_trained(look: RowLook) -> Iterator[Fault]:
-    """LAB002: content of other roles that carries loss, as a share of what is trained."""
+    """LAB002: content of other roles that carries loss, as a share of what is trained; in pairs it is PRF003's."""
     mask, stands, touched, count = look.recipe.mask, look.shape.stands, list[tuple[int, int, int]](), 0
     wanted = mask.roles if mask.rule in ("assistant", "turn_content", "turn_full") else ("assistant",)
     for number, role in enumerate(look.roles):

@@ -44,6 +44,7 @@ THK001 = major(
     "The template removes it from all but the last turn, so it is never trained, and a served prompt differs"
     " from the trained text.",
     data="make one row per turn",
+    pairs="remove the reasoning from the prompt's answers, as the template does",
     bad=case(chat("hi", "<think>They greet me.</think>Hello.", "Bye.", "Bye!"), template=_THINKING),
     good=case(chat("hi", "<think>They greet me.</think>Hello."), template=_THINKING),
 )

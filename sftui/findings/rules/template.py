@@ -123,6 +123,7 @@ TPL007 = major(
     "Rendered with the generation prompt, the text differs from the full conversation, so a mask based on prompt"
     " length is off by a few tokens. LLaMA-Factory encodes pieces separately and is not affected.",
     scope="setup",
+    pairs="use a template whose generation prompt matches how its answers begin",
     moves=("edge",),
     bad=case(GOOD, template=chatml(prompt="<think>")),
     good=case(GOOD, template=chatml()),
@@ -140,9 +141,12 @@ def prompt_no_prefix(look: RowLook) -> Iterator[Fault]:
     prompt = look.rendered.prompt
     if prompt is None or look.tokens.prompt is None or look.rendered.text.startswith(prompt):
         return
+    answers = look.roles[look.conversation.prompt_messages or 0 :]
+    if look.recipe.paired and answers and answers[0] not in look.context.traits.answering:
+        return  # PRF002, PRF003
     shared = common_prefix(prompt, look.rendered.text)
     at = next((i for i, end in enumerate(look.tokens.ends) if end > shared), len(look.tokens) - 1)
-    changes = common_boundary(look.context)
+    changes = [] if look.recipe.paired else common_boundary(look.context)
     yield Fault(
         f"after {shared} characters the prompt continues with `{shown(prompt[shared:], 30)}`, the whole text"
         f" with `{shown(look.rendered.text[shared : shared + 30], 30)}`",
@@ -214,6 +218,7 @@ TPL001 = loud(
     "there is no chat template",
     "Base tokenizers ship none, and transformers no longer has a default: apply_chat_template raises an error."
     " Tools that silently guess a template are worse.",
+    pairs="use a tokenizer with a chat template",
     moves=("row",),
     bad=case(GOOD, facts={"chat_templates": {}}, template=""),
 )
@@ -387,6 +392,7 @@ TPL011 = major(
     "the template in use is not the tokenizer's own",
     "The tokenizer has a template that renders the same conversation differently: what is trained is not what a"
     " server renders.",
+    pairs="use the tokenizer's own template, or serve with the one in use",
     leads_to=Consequence.UNSERVED,
     moves=("frame",),
     bad=case(GOOD, changes={"render.template": "builtin:zephyr"}),
@@ -416,6 +422,7 @@ TPL013 = fatal(
     "a control token of the template is plain text for this tokenizer",
     "The template writes it but the vocabulary has no such token, so it is split into pieces and generation can"
     " never stop on it.",
+    pairs="use the tokenizer that the template is written for",
     leads_to=Consequence.GARBLED,
     bad=case(
         GOOD,
@@ -567,6 +574,7 @@ BND002 = major(
     "In every row, the prompt's text is a prefix but its tokens are not: the end of the header merges with what"
     " follows.",
     data="compute the mask from spans of the full render",
+    pairs="use a template whose generation prompt ends where a token ends",
     moves=("edge",),
     bad=case(
         GOOD,

@@ -101,9 +101,9 @@ def _may_be_bytes(look: RowLook) -> bool:
 )
 def lossy(look: RowLook) -> Iterator[Fault]:
     """TOK002, TOK005: the bytes of the tokens are not the text; reported where they part, and what has no token at
-    all."""
+    all. A seam that TRL makes is PRF004's."""
     surfaces = [surface for surface, start in zip(look.spelling.surfaces, look.tokens.starts) if start != NOWHERE]
-    if not surfaces or not all(surfaces):
+    if not surfaces or not all(surfaces) or look.seam is not None:
         return
     text, joined = _kept(look), b"".join(surfaces)
     if joined == text or (look.facts.unk_id is not None and look.facts.unk_id in look.tokens.input_ids):
@@ -230,6 +230,7 @@ TOK003 = loud(
     "an id is outside the model's embedding",
     "Tokens were added without resizing the model: training stops with an index error or a CUDA assert.",
     data="resize the embeddings",
+    pairs="resize the embeddings",
     repair=(DROP,),
     bad=case(GOOD, model_config={"vocab_size": 100}),
     good=case(GOOD, model_config={"vocab_size": 100_000}),

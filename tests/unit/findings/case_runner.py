@@ -113,11 +113,11 @@ ODD_TOKENIZERS = ("media", "adds-eos", "as-llama", "cleans", "swallows")
 
 @cache
 def tokenizer_of(name: str) -> LoadedTokenizer:
-    """A bundled tokenizer, or the bundled ChatML one with a token for images (`media`), one that adds EOS
-    (`adds-eos`), one that was built as Llama's class (`as-llama`), which has no piece for a space, one that cleans
-    the text as BERT's does (`cleans`), or one whose end of a turn takes white space along (`swallows`)."""
+    """A bundled tokenizer, one in a folder (a path), or the bundled ChatML one with a token for images (`media`), one
+    that adds EOS (`adds-eos`), one that was built as Llama's class (`as-llama`), which has no piece for a space, one
+    that cleans the text as BERT's does (`cleans`), or one whose end of a turn takes white space along (`swallows`)."""
     if name not in ODD_TOKENIZERS:
-        return load_tokenizer(f"builtin:{name}")
+        return load_tokenizer(name if "/" in name else f"builtin:{name}")
     with TemporaryDirectory() as made:
         place = Path(made)
         for file in folder("chatml").glob("*.json"):

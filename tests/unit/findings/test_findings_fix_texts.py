@@ -36,7 +36,7 @@ DOING = re.compile(
     "add|append|apply|begin|break|check|choose|close|compute|convert|copy|correct|cut|delete|derive|draw|drop|encode|end|"
     "fill|filter|find|fix|fold|generate|give|include|join|keep|leave|load|look|make|map|mask|match|mend|merge|move|name|"
     "normalise|pad|parse|pass|prefer|put|raise|regenerate|remove|rename|render|repair|replace|reset|resize|restart|"
-    "rewrite|save|search|serve|set|split|start|store|strip|tokenize|train|trim|upgrade|use|verify|wrap|write"
+    "rewrite|save|search|serve|set|split|start|store|strip|swap|tokenize|train|trim|upgrade|use|verify|wrap|write"
     r")\b"
 )
 """What a text that does not begin with a key begins with."""
@@ -183,6 +183,7 @@ def is_entry(trainer: str, name: str) -> bool:
 
 
 TEXTS = [(code, trainer, text) for code, one in CODES.items() for trainer, text in one.fixes.items()]
+TEXTS += [(code, "trl", one.pairs) for code, one in CODES.items() if one.pairs]
 
 
 def test_every_word_of_a_fix_is_one_that_the_trainer_knows(capsys: pytest.CaptureFixture[str]) -> None:

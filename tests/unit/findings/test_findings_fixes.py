@@ -52,6 +52,7 @@ REVEALED: Mapping[str, Mapping[str, str]] = {
         "LAB001": "the flag leaves the only answer out, as it says",
         "RUN001": "it was the only answer of the only row",
     },
+    "PRF004": {"BND001": "no text is lost now, and the seam is still inside of a token, which only the data can mend"},
     "TPL001": {
         "EOS008": "the row is rendered now",
         "LAB002": "the row is rendered now, and this trainer trains all of it",

@@ -1,0 +1,92 @@
+"""Sets of preferences: what many rows teach together, and rows against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import erfc, sqrt
+
+from sftui.findings.checks import Fault, dataset_check
+from sftui.findings.dataset import EXAMPLES, ROW, DatasetChecks, Tally, number_of
+from sftui.findings.hashes import HASH, Hashes, hash_of
+from sftui.findings.model import SIDES, Severity
+from sftui.findings.rule import info, major
+from sftui.findings.rules.preference import pair, pairs
+from sftui.text import share
+
+PRF010 = major(
+    "preferences-contradict",
+    "rows contradict each other",
+    "Two rows have the same prompt and the same two answers, with chosen and rejected swapped. They cancel each other.",
+    data="keep the right one of the two rows, or drop both",
+    inherent=True,
+    bad=pairs(pair("Paris.", "Lyon."), pair("Lyon.", "Paris.")),
+    good=pairs(pair("Paris.", "Lyon."), pair("Paris.", "Nice."), pair("Paris.", "Lyon.")),
+)
+PRF011 = info(
+    "chosen-elsewhere-rejected",
+    "an answer is chosen in one row and rejected in another",
+    "Normal for rows made from a ranking of three or more answers. If each prompt has two answers, it is a mistake.",
+    data="look at the rows",
+    inherent=True,
+    bad=pairs(pair("Paris.", "Lyon."), pair("Lyon.", "Nice.")),
+    good=pairs(pair("Paris.", "Lyon."), pair("Paris.", "Nice.")),
+)
+
+
+@dataset_check(PRF010, PRF011)
+def against_each_other(checks: DatasetChecks) -> Iterator[Fault]:
+    """PRF010 and PRF011, of the first row of each two sides."""
+    if not len(checks.pairs):
+        return
+    swapped, refused, both = list[int](), Hashes(), list[int]()
+    for one in checks.pairs.values():
+        refused.add(one[ROW + HASH :])
+    for one in checks.pairs.values():
+        chosen, rejected = one[ROW : ROW + HASH], one[ROW + HASH :]
+        if hash_of(rejected + chosen) in checks.pairs:
+            swapped.append(number_of(one[:ROW]))
+        elif chosen in refused:
+            both.append(number_of(one[:ROW]))
+    for rule, rows, what in (
+        (PRF010, swapped, "have the same prompt and answers as another row, with the sides swapped"),
+        (PRF011, both, "choose an answer that another row rejects for the same prompt"),
+    ):
+        if rows:
+            sentence = f"{len(rows):,} of {checks.totals.rows:,} rows {what}"
+            yield Fault(sentence, tally=Tally(len(rows), sorted(rows)[:EXAMPLES]), rule=rule)
+
+
+PRF012 = major(
+    "length-bias",
+    "one side is longer in most rows",
+    "The model then learns length instead of quality: DPO sums the log-probabilities of all tokens of a side, and its"
+    " models are known to write longer and longer answers. It is a warning if one side is longer in 7 of 10 rows and by"
+    " 20 % on average.",
+    data="drop the rows whose sides differ most in length, or add rows whose chosen side is shorter",
+    inherent=True,
+    bad=pairs(*[pair(f"It is {n}, as all of us know well by now.", f"No {n}.") for n in range(60)]),
+    good=pairs(*[pair(*(f"It is {n}, I think.", "No.")[:: 1 - n % 2 * 2]) for n in range(60)]),
+)
+_ROWS, _CHANCE, _MOST, _MUCH, _LONGER = 50, 0.001, 0.6, 0.7, 1.2
+"""Rows with sides of different lengths, how likely it is by chance at most, from which part of them on it is reported,
+and from which part and which ratio of the mean lengths on it is a warning."""
+
+
+@dataset_check(PRF012)
+def longer_side(checks: DatasetChecks) -> Iterator[Fault]:
+    """PRF012: a sign test (two-sided, by the normal distribution with a correction for continuity) over the rows whose
+    sides differ in length."""
+    counts = [checks.longer[name].count for name in SIDES]
+    differ, most, rows = sum(counts), max(counts), checks.compared["rows"]
+    if differ < _ROWS or most < _MOST * differ or erfc((most - differ / 2 - 0.5) / sqrt(differ / 2)) > _CHANCE:
+        return
+    name, other = SIDES if counts[0] == most else SIDES[::-1]
+    longer, shorter = checks.compared[name], checks.compared[other]
+    grave = most >= _MUCH * differ and longer >= _LONGER * shorter
+    yield Fault(
+        f"the {name} side is longer in {share(most, rows)} of rows: {longer / rows:.0f} trained tokens on average,"
+        f" against {shorter / rows:.0f} on the {other} side",
+        f"longer in {most:,}, shorter in {differ - most:,}, equal in {rows - differ:,} of {rows:,} rows",
+        severity=None if grave else Severity.INFO,
+        tally=checks.longer[name],
+    )

@@ -1,0 +1,204 @@
+"""Findings of preferences: of each side, once where both have it, of the pair and of the set; none on right ones."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from case_runner import Outcome, open_case, run
+from right_pairs import SHAPES, Row, answer, right_pairs, user
+
+from sftui.audit.audit import Audit
+from sftui.findings import CODES, DatasetChecks, Severity, check_dataset
+from sftui.findings.look import RowLook
+from sftui.findings.rule import Case
+from sftui.findings.rules.preference import pair, pairs, side, strings
+
+TOKENIZERS = ("chatml", "llama3", "gemma")
+SHARED = ("qwen2.5", "llama-3-8b-instruct", "minimind", "phi-3-mini")
+NO_TOOLS = ("chatml", "llama3", "gemma", "llama-3-8b-instruct", "phi-3-mini")
+"""Templates that print no calls and no tools: findings of these rows are true."""
+EACH = 20
+
+
+@cache
+def of_right(tokenizer: str, preset: str = "trl@1.16") -> dict[str, Outcome]:
+    left_out = {"tools", "results"} if tokenizer.rpartition("/")[2] in NO_TOOLS else set()
+    left_out |= {"system"} if tokenizer == "gemma" else set()
+    shapes = [shape for shape in SHAPES if shape not in left_out]
+    return {
+        shape: run(Case(right_pairs(shape, EACH), tokenizer, preset, changes={"loss.objective": "dpo"}))
+        for shape in shapes
+    }
+
+
+@pytest.mark.parametrize("preset", ["trl@1.16", "trl@1.14"])
+@pytest.mark.parametrize("tokenizer", TOKENIZERS)
+def test_right_pairs_have_no_error_and_no_warning(tokenizer: str, preset: str) -> None:
+    for shape, outcome in of_right(tokenizer, preset).items():
+        grave = [(one.code, one.sentence) for one in outcome.findings if one.severity is not Severity.INFO]
+        assert not grave, (shape, grave[:3])
+        assert all(one.rejected is not None and one.rejected.example is not None for one in outcome.inspections)
+
+
+@pytest.mark.parametrize("tokenizer", SHARED)
+def test_nor_have_they_under_tokenizers_of_models(
+    tokenizer: str, shared: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcomes = of_right(str(shared / "testdata/tokenizers" / tokenizer))
+    grave = {
+        (shape, one.code)
+        for shape, made in outcomes.items()
+        for one in made.findings
+        if one.severity is not Severity.INFO
+    }
+    assert not grave
+    with capsys.disabled():
+        print(f"\n{tokenizer}: {sum(len(one.inspections) for one in outcomes.values()):,} right pairs")
+
+
+def test_no_code_of_pairs_is_raised_on_a_thousand_right_ones() -> None:
+    rows, raised = 0, set[str]()
+    for tokenizer in TOKENIZERS:
+        for preset in ("trl@1.16", "trl@1.14"):
+            for outcome in of_right(tokenizer, preset).values():
+                rows += len(outcome.inspections)
+                raised |= {code for code in outcome.codes if code.startswith("PRF")}
+    assert rows >= 1_000 and not raised
+
+
+@pytest.mark.parametrize("code", sorted(code for code in CODES if code.startswith("PRF") and code != "PRF012"))
+def test_among_right_ones_it_is_raised_on_its_rows_alone(code: str) -> None:
+    for bad in (CODES[code].bad, *CODES[code].more):
+        kind = "strings" if isinstance(bad.rows[0]["chosen"], str) else "explicit"
+        kind = kind if "prompt" in bad.rows[0] else f"implicit {kind}".replace(" explicit", "")
+        among = right_pairs(kind, 40)
+        found = run(Case([*among, *bad.rows], bad.tokenizer, bad.preset, changes=bad.changes)).of(code)
+        named = {row for one in found for row in (one.rows or (one.row,)) if row is not None}
+        assert named and min(named) >= len(among), found[0].sentence
+
+
+def messages(chosen: str, rejected: str) -> Outcome:
+    return run(pairs(pair(chosen, rejected)))
+
+
+def test_what_one_side_has_names_it_and_its_tokens() -> None:
+    made = messages("Paris it is.", "")
+    (found,) = made.of("CON003")
+    assert (found.side, found.sentence) == ("rejected", "rejected: message 1 of the assistant is empty")
+    rejected = made.inspections[0].rejected
+    assert rejected is not None and rejected.tokens is not None and found.tokens is not None
+    assert found.tokens[1] <= len(rejected.tokens)
+    assert messages("", "Lyon.").of("CON003")[0].side == "chosen"
+
+
+def test_what_both_sides_have_is_said_once() -> None:
+    made = run(pairs(pair("", "", prompt=[user("")])))
+    assert [(one.message, one.side) for one in made.of("CON020")] == [(0, "")]
+    assert [(one.message, one.side) for one in made.of("CON003")] == [(1, "")]
+    assert [one.side for one in messages("Paris [a", "Lyon ").of("CON004")] == ["rejected"]
+
+
+def test_a_row_that_stops_is_said_once_and_of_no_side() -> None:
+    stopped = run(
+        Case(
+            [pair(prompt=[{"role": "system", "content": "Be kind."}, user("hi")])],
+            "gemma",
+            "trl@1.16",
+            changes={"loss.objective": "dpo"},
+        )
+    )
+    (found,) = stopped.of("TPL002")
+    assert not found.side and not found.sentence.startswith(("chosen", "rejected"))
+
+
+def test_the_prompt_that_fills_the_length_is_one_finding() -> None:
+    made = run(pairs(pair(), length_max=10))
+    assert [one.side for one in made.of("TRU006")] == [""]
+    assert not [code for code in made.codes if code.startswith("PRF")]
+
+
+def test_texts_that_are_rendered_already_have_two_bos() -> None:
+    row = strings("<bos><start_of_turn>user\nhi<end_of_turn>\n<start_of_turn>model\n", "Hello.<eos>", "No.<eos>")
+    made = run(Case([row], "gemma", "trl@1.16", changes={"loss.objective": "dpo"}))
+    assert [one.side for one in made.of("BOS001")] == [""]
+
+
+def test_an_answer_that_begins_with_a_line_feed_moves_the_seam_of_both() -> None:
+    made = messages("\nParis.", "Lyon.")
+    (found,) = made.of("BND001")
+    assert (found.severity, found.side) == (Severity.WARNING, "")
+
+
+def figures_of(case: Case) -> Any:
+    context, inspections = open_case(case, case.rows)
+    audit = Audit(context)
+    for one in inspections:
+        audit.check(one, context)
+    audit.finish()
+    return audit.figures(), inspections
+
+
+def test_the_audit_counts_both_sides() -> None:
+    figures, inspections = figures_of(pairs(*right_pairs("explicit", 30)))
+    sides = [one for whole in inspections for one in whole.sides]
+    assert figures.rows == 30 and figures.tokenized == 60
+    assert figures.tokens == sum(len(one.tokens) for one in sides)
+    assert figures.trained == sum(one.example.trained for one in sides)
+    assert sum(figures.lengths.values()) == 60 and figures.loss is None
+
+
+def test_the_order_in_which_parts_are_gathered_tells_nothing() -> None:
+    case = pairs(
+        *right_pairs("explicit", 10), *CODES["PRF010"].bad.rows, *CODES["PRF011"].bad.rows, *CODES["PRF012"].bad.rows
+    )
+    context, inspections = open_case(case, case.rows)
+    looks = [RowLook(one, context) for one in inspections]
+    told = []
+    for parts in ((looks,), (looks[:12], looks[12:]), (looks[31:], looks[11:31], looks[:11])):
+        whole = DatasetChecks(context)
+        for part in parts:
+            one = DatasetChecks(context)
+            for look in part:
+                one.add(look)
+            whole.merge(one)
+        told.append(sorted((one.code, one.sentence, one.rows) for one in check_dataset(whole)))
+    assert told[0] == told[1] == told[2]
+    assert {"PRF010", "PRF011", "PRF012"} <= {code for code, _, _ in told[0]}
+
+
+def rows_of(longer: int, of: int) -> list[Row]:
+    sides = (answer("It is so, and all of us know it."), answer("No."))
+    made = []
+    for number in range(of):
+        chosen, rejected = sides if number < longer else sides[::-1]
+        made.append({"prompt": [user(f"Is it {number}?")], "chosen": [chosen], "rejected": [rejected]})
+    return made
+
+
+@pytest.mark.parametrize(
+    ("longer", "of", "severity"),
+    [
+        (55, 100, None),
+        (60, 100, None),
+        (68, 100, Severity.INFO),
+        (80, 100, Severity.WARNING),
+        (20, 100, Severity.WARNING),
+        (40, 49, None),
+    ],
+)
+def test_length_bias_is_tested(longer: int, of: int, severity: Severity | None) -> None:
+    found = run(pairs(*rows_of(longer, of))).of("PRF012")
+    assert [one.severity for one in found] == ([severity] if severity else [])
+    if found:
+        assert found[0].sentence.startswith("the chosen side" if longer * 2 > of else "the rejected side")
+
+
+def test_a_repeated_preference_contradicts_nothing() -> None:
+    assert "PRF010" not in run(pairs(*[pair("Paris.", "Lyon.")] * 3)).codes
+
+
+def test_a_side_that_ends_with_a_call_has_no_turn_of_others() -> None:
+    assert "PRF003" not in run(pairs(pair(side("It is."), side("No.")))).codes
