@@ -31,9 +31,13 @@ def preference_set(samples: Sequence[Mapping[str, Any]], columns: Sequence[str])
             use = f"messages={chosen}"
         else:
             use = f"prompt={prompt} --field completion={chosen}" if prompt else f"text={chosen}"
+        named = ((chosen, "chosen"), (rejected, "rejected"), (prompt or "prompt", "prompt"))
+        renamed = [f"`{one}` named {name}" for one, name in named if one != name]
+        shown = f"with {', '.join(renamed)}, " if renamed else ""
         return Problem(
             "this is a preference set, not an SFT set",
-            f"each row has a `{chosen}` and a `{rejected}` answer",
+            f"each row has a `{chosen}` and a `{rejected}` answer"
+            f" ({shown}--trainer trl --set loss.objective=dpo shows the pairs as DPO trains them)",
             f"to train on the chosen ones, use --field {use} (data.fields in a recipe)",
         )
     if {"prompt", "completion", "label"} <= set(columns) and isinstance(_first(samples, "label"), bool):
