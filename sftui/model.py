@@ -71,6 +71,8 @@ class Reason(str, Enum):
     PAD = "pad"
     BOTH_MASKS = "other mask is off"
     WEIGHT = "message weight"
+    SCORED = "score is read here"
+    CONTEXT = "context"
 
 
 class Stage(str, Enum):
@@ -542,7 +544,8 @@ class Batch:
     numbers, in order; `lengths` their lengths before padding. `weights` are the loss weights along `labels`, 0 at
     padding; None for a trainer that has none. `documents` are set where the collator makes, in place of an attention
     mask along the ids, one of every position against every other: the number of the document at each position, which
-    sees what is before it of its number; 0 sees nothing.
+    sees what is before it of its number; 0 sees nothing. `partners` is set for KTO: each row's prompt with the
+    completion of another one, from which the KL term is estimated.
     """
 
     rows: tuple[int, ...]
@@ -555,6 +558,7 @@ class Batch:
     notes: tuple[str, ...] = ()
     weights: tuple[Runs[float], ...] | None = None
     documents: tuple[tuple[int, ...], ...] | None = None
+    partners: Batch | None = None
 
 
 @value_class

@@ -167,8 +167,9 @@ def _from_pair(row: Mapping[str, Any], where: str, detected: Detection, data: Da
 
 
 def to_sides(row: Row, detected: Detection, data: Data, at: int | None = None) -> Conversation:
-    """A preference as its chosen side, with the rejected one: texts or messages, behind the column `prompt`, or behind
-    the first `at` messages of each side, or characters of the chosen one. ConversationError as in `convert`."""
+    """A preference as its chosen side, with the rejected one, or a prompt and its completion: texts or messages, behind
+    the column `prompt`, or behind the first `at` messages of each side, or characters of the chosen one.
+    ConversationError as in `convert`."""
     names, where, record = detected.fields, row.where or f"row {row.index}", row.data or {}
 
     def side(name: str) -> Conversation:
@@ -185,6 +186,8 @@ def to_sides(row: Row, detected: Detection, data: Data, at: int | None = None) -
         messages, notes = _messages(record, column, where, own, data)
         return _chat(record, where, own, messages, at, notes)
 
+    if "completion" in names:
+        return side("completion")
     return replace(side("chosen"), rejected=side("rejected"))
 
 

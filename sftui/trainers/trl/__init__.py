@@ -22,9 +22,16 @@ class TrlOptions(SftOptions):
     """Those that unsloth_zoo's preparation, which takes the place of TRL's, does not read."""
 
     shuffle_dataset: bool = knob(False, "rows are shuffled before packing, and packs again afterwards")
+    loss_type: str | None = knob(None, "KTO's loss; apo_zero_unpaired needs no KL partners, null: kto")
     seed: int | None = knob(42, "the shuffle seed; null: a new one each run")
 
 
+OBJECTIVES = {
+    "dpo": "sftui.trainers.trl.preference:TrlDpo",
+    "kto": "sftui.trainers.trl.preference:TrlKto",
+    "reward": "sftui.trainers.trl.preference:TrlReward",
+    **dict.fromkeys(("orpo", "cpo"), "sftui.trainers.trl.odds:TrlOdds"),
+}
 BEST_FIT: Changes = (("pack.strategy", "bfd"), ("pack.isolate", True), ("batch.flatten", True))
 """packing_strategy: bfd, whose collator is told padding_free (trl 1.16.0, sft_trainer.py)."""
 

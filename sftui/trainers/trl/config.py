@@ -22,6 +22,7 @@ from sftui.side_files import object_of
 from sftui.trainers import table
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, ReadAgain, loaded, text_at, with_arguments
 from sftui.trainers.table import Draft, Form, KeyRules, KnownKeys, Remark, anything
+from sftui.trainers.trl import OBJECTIVES
 from sftui.trainers.yaml_edit import REMOVE
 
 _TOLD = object_of(Path(__file__).with_name("keys.json"))
@@ -72,6 +73,11 @@ def _shuffled(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     """The seed decides nothing else that is shown."""
     said = {f"own.{name}": config[name] for name in ("shuffle_dataset", "seed") if name in config}
     return said if said.get("own.shuffle_dataset") else {}
+
+
+def _kto_loss(config: table.Config, recipe: Recipe, where: str) -> table.Said:
+    """Of all losses this one alone changes what is prepared."""
+    return {"own.loss_type": "apo_zero_unpaired"} if config.get("loss_type") == "apo_zero_unpaired" else {}
 
 
 RENAMED = {"bfd-requeue": "bfd_split"}
@@ -163,7 +169,8 @@ TABLE = (
     table.rule("shuffle_dataset seed", "", _shuffled, table.needless),
     *(table.rule(name, f"own.{name}", table.nothing, table.as_is(name)) for name in ("shuffle_dataset", "seed")),
     table.keyless("data.format", "TRL reads messages, prompt and completion, text, or ids", *FORMATS),
-    table.keyless("loss.objective", "the command says it: trl sft, trl dpo", "sft", "dpo"),
+    table.rule("loss_type", "own.loss_type", _kto_loss, table.as_is("loss_type")),
+    table.keyless("loss.objective", "the command says it: trl sft, trl dpo", "sft", *OBJECTIVES),
     template_entry("chat_template_path", lambda file: isinstance(file, str) and _is_file(file)),
     table.silent("pack.group", "tokenizer.transformers"),
 )

@@ -7,7 +7,7 @@ side; before 1.15 at as many ids as the prompt alone has, whatever those are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,11 +18,15 @@ from sftui.conversations.detected import NO_ROW, refusal, type_word
 from sftui.errors import RecipeError
 from sftui.flat import covered, flat
 from sftui.model import (
+    IGNORE_INDEX,
     NOWHERE,
+    Batch,
     Conversation,
+    Example,
     Kind,
     Labels,
     Part,
+    Reason,
     RenderedText,
     Row,
     Tokens,
@@ -30,14 +34,16 @@ from sftui.model import (
 )
 from sftui.recipe import Recipe
 from sftui.runs import Runs, as_runs, clipped, joined
-from sftui.trainers.base import ESTIMATED, ShapedRow, Toolbox, dropped_labels
+from sftui.trainers.base import ESTIMATED, ShapedRow, TaggedIds, Toolbox, dropped_labels, pad_token_id
 from sftui.trainers.own_config import require
 from sftui.trainers.pairs import PairTrainer, Side
-from sftui.trainers.trl import formats
+from sftui.trainers.trl import TrlOptions, formats
 from sftui.trainers.trl.formats import is_messages, refuse_arguments, refuse_empty_tools
 from sftui.trainers.trl.trainer import STOPS, UNKNOWN, Trl, refuse_unpadded
 
-SIDES = ("chosen", "rejected")
+SIDES, READY = ("chosen", "rejected"), ("chosen_ids", "rejected_ids")
+DESIRABLE = "desirable"
+"""Where a conversation keeps whether its answer is wanted (KTO)."""
 
 
 class TrlDpo(PairTrainer, Trl):
@@ -51,48 +57,69 @@ class TrlDpo(PairTrainer, Trl):
         if "image" in columns or "images" in columns:
             why = "TRL prepares vision rows in its collator with a processor, which sftui does not model"
             return refusal("the dataset has images", why)
-        missing = [name for name in SIDES if name not in columns]
-        if missing:
-            what = f"DPO needs the columns `chosen` and `rejected`: TRL raises KeyError: '{missing[0]}'"
-            return refusal(what, fix="rename the columns, or set loss.objective to sft")
         refused = formats.by_chance(first) or formats.unread_variables(rows, columns)
         if refused is not None:
             return Detection("auto", refused=refused)
-        explicit = "prompt" in columns
-        fields = {name: name for name in (*["prompt"] * explicit, *SIDES)}
-        where = "columns `prompt`, `chosen` and `rejected`" if explicit else "columns `chosen` and `rejected`"
-        begin = "" if explicit else "; the prompt is what both begin with"
-        return formats.as_it_stands("preference", fields, columns, f"TRL: {where}{begin}")
+        needed = self.columns_needed(columns)
+        if missing := [name for name in needed if name not in columns]:
+            names = " and ".join(f"`{name}`" for name in needed)
+            what = f"{recipe.loss.objective.upper()} needs the columns {names}: TRL raises KeyError: '{missing[0]}'"
+            return refusal(what, fix="rename the columns, or set loss.objective to sft")
+        asked = [*["prompt"] * ("prompt" in columns and "prompt" not in needed), *needed]
+        begin = "" if "prompt" in asked else f"; {self.implicit}"
+        reason = f"TRL: columns {', '.join(f'`{name}`' for name in asked)}{begin}"
+        shape = "preference" if "chosen" in needed else "unpaired"
+        return formats.as_it_stands(shape, {name: name for name in asked}, columns, reason)
+
+    implicit = "the prompt is what both sides begin with"
+
+    def columns_needed(self, columns: Collection[str]) -> tuple[str, ...]:
+        """Those without which TRL stops."""
+        return SIDES
 
     def convert(self, row: Row, detected: Detection, recipe: Recipe) -> Conversation:
         data: Mapping[str, Any] = row.data or {}
-        explicit = "prompt" in detected.fields
-        asked = ["prompt", *SIDES] if explicit else [*SIDES]
+        asked = [name for name in detected.fields if name in ("prompt", "completion", *SIDES)]
         for name in asked:
-            if not isinstance(data.get(name), (str, list)) or (not data[name] and isinstance(data[name], list)):
-                value = "an empty list" if data.get(name) == [] else type_word(data.get(name))
-                raise RecipeError(f"{STOPS}: its `{name}` is {value}", fix="drop the row")
+            value = data.get(name)
+            if value == [] or not isinstance(value, (str, list)):
+                word = "an empty list" if value == [] else type_word(value)
+                raise RecipeError(f"{STOPS}: its `{name}` is {word}", fix="drop the row")
         if len({is_messages(data[name]) for name in asked}) > 1:
             why = "some of its columns contain messages with a role and some do not, and TRL checks only one of them"
             raise RecipeError(UNKNOWN, why=why, fix="store all of them as text, or all as messages")
-        if not is_messages(data["chosen"]) and not all(isinstance(data[name], str) for name in asked):
+        if not is_messages(data[asked[0]]) and not all(isinstance(data[name], str) for name in asked):
             raise RecipeError(
                 f"{STOPS}: it takes its lists for text", fix="add a role to the first message of each list"
             )
-        at = None if explicit else _parting(data["chosen"], data["rejected"])
+        at = None if "prompt" in asked else self.parting(data["chosen"], data["rejected"])
         conversation = to_sides(row, detected, recipe.data, at)
         for side in conversation.sides:
             refuse_empty_tools(row, detected, side, self.title)
         return conversation
 
+    def parting(self, chosen: Sequence[Any], rejected: Sequence[Any]) -> int:
+        """Where the prompt ends in what both sides begin with (`extract_prompt`); RecipeError where TRL stops."""
+        at, least = 0, min(len(chosen), len(rejected))
+        if not least:
+            raise RecipeError(f"{STOPS}: one side is empty", why="it looks for the prompt in both", fix="drop the row")
+        for at in range(least):
+            if chosen[at] != rejected[at]:
+                at -= chosen[at - 1] == " "
+                break
+        if not at and not isinstance(chosen, str):
+            why = "its sides share no message, so that the prompt is an empty conversation"
+            raise RecipeError(STOPS, why=why, fix="add a column `prompt`, or begin both sides with the same question")
+        return at
+
     def shape(self, conversation: Conversation, recipe: Recipe) -> ShapedRow:
         require(recipe, "mask.rule")
+        name = recipe.loss.objective.upper()
         if recipe.mask.rule not in ("auto", "completion"):
-            why = f"DPO trains the answers whatever mask.rule says, and it says {recipe.mask.rule}"
-            raise RecipeError("sftui does not model this recipe under DPO", why=why, fix="set mask.rule to auto")
+            raise RecipeError(f"{name} has no mask.rule {recipe.mask.rule}", fix="set mask.rule to auto")
         if recipe.pack.strategy != "none" or recipe.batch.flatten:
             fix = "set pack.strategy to none and batch.flatten to false"
-            raise RecipeError("DPO neither packs rows nor flattens batches", fix=fix)
+            raise RecipeError(f"{name} neither packs rows nor flattens batches", fix=fix)
         refuse_arguments(conversation, self.title)
         return ShapedRow(conversation, None, 1 if conversation.kind is Kind.STRINGS else conversation.prompt_messages)
 
@@ -128,19 +155,127 @@ class TrlDpo(PairTrainer, Trl):
         return tokens, label_rules.on_ids(tokens, drawn, kept, notes=notes)
 
 
-def _parting(chosen: Sequence[Any], rejected: Sequence[Any]) -> int:
-    """Where the prompt ends in what both sides begin with (`extract_prompt`); RecipeError where TRL stops."""
-    at, least = 0, min(len(chosen), len(rejected))
-    if not least:
-        raise RecipeError(f"{STOPS}: one side is empty", why="it looks for the prompt in both", fix="drop the row")
-    for at in range(least):
-        if chosen[at] != rejected[at]:
-            at -= chosen[at - 1] == " "
-            break
-    if not at and not isinstance(chosen, str):
-        why = "its sides share no message, so that the prompt is an empty conversation"
-        raise RecipeError(STOPS, why=why, fix="add a column `prompt`, or begin both sides with the same question")
-    return at
+class TrlKto(TrlDpo):
+    """Single answers, each with whether it is desirable, or those of pairs.
+
+    Source: trl 1.16.0, trl/trainer/kto_trainer.py `_prepare_dataset` and DataCollatorForUnpairedPreference, and
+    trl/data_utils.py `unpair_preference_dataset`: of 1,000 pairs first all chosen answers, then all rejected ones.
+    """
+
+    def stops(self, recipe: Recipe) -> tuple[str, ...]:
+        if recipe.batch.size > 1 or not estimates_kl(recipe):
+            return ()
+        return ("KTO needs batches of at least two rows: its KL term comes from the other answers of the batch",)
+
+    def columns_needed(self, columns: Collection[str]) -> tuple[str, ...]:
+        return SIDES if {*SIDES} <= {*columns} else ("prompt", "completion", "label")
+
+    def convert(self, row: Row, detected: Detection, recipe: Recipe) -> Conversation:
+        conversation = super().convert(row, detected, recipe)
+        if conversation.rejected is not None:
+            rejected = replace(conversation.rejected, extra={**conversation.rejected.extra, DESIRABLE: False})
+            return replace(conversation, rejected=rejected, extra={**conversation.extra, DESIRABLE: True})
+        label = (row.data or {}).get("label")
+        if not isinstance(label, (bool, int, float)):
+            what = f"{STOPS}: its `label` is {type_word(label)}"
+            raise RecipeError(what, why="it adds up the labels", fix="store true or false")
+        return replace(conversation, extra={**conversation.extra, DESIRABLE: bool(label)})
+
+    def shape(self, conversation: Conversation, recipe: Recipe) -> ShapedRow:
+        if recipe.length.over != "cut_right":
+            raise RecipeError("KTO keeps the start of a long row", fix="set length.over to cut_right")
+        return super().shape(conversation, recipe)
+
+    def label_sides(self, sides: Sequence[Side], recipe: Recipe, tools: Toolbox) -> Iterator[tuple[Tokens, Labels]]:
+        for tokens, rendered, shaped in sides:  # two rows by now: each has its own end of the prompt
+            yield self.label(tokens, rendered, shaped, recipe, tools)
+
+    def label(
+        self, tokens: Tokens, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
+    ) -> tuple[Tokens, Labels]:
+        tokens = tokens if recipe.mask.boundary == "common_prefix" else _behind_prompt(tokens)
+        tokens, labels = super().label(tokens, rendered, shaped, recipe, tools)
+        wanted = "desirable" if shaped.conversation.extra[DESIRABLE] else "undesirable"
+        return tokens, replace(labels, notes=(*labels.notes, f"the answer is {wanted}"))
+
+    def examples(
+        self, tokens: Tokens, labels: Labels, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
+    ) -> tuple[Example, ...]:
+        made = super().examples(tokens, labels, shaped, recipe, tools)
+        start = len(tokens) - covered(labels.ranges)
+        tag = (tokens.input_ids[:start], tokens.input_ids[start:])
+        return tuple(replace(one, input_ids=TaggedIds.of(one.input_ids, tag), labels=one.labels) for one in made)
+
+    def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
+        batch = Trl.collate(self, examples, rows, recipe, tools)
+        if not estimates_kl(recipe):
+            return batch
+        halves = [one.input_ids.tag for one in examples if isinstance(one.input_ids, TaggedIds)]
+        partners = [_cut_example(prompt, halves[at - 1][1], recipe.length.max) for at, (prompt, _) in enumerate(halves)]
+        note = "each row's KL partner is the answer of the row before it; the first row's is that of the last"
+        alone = " (its own: a batch of one)" * (len(halves) == 1)
+        return replace(
+            batch,
+            partners=Trl.collate(self, partners, [rows[at - 1] for at in range(len(rows))], recipe, tools),
+            notes=(*batch.notes, note + alone),
+        )
+
+
+def _cut_example(prompt: tuple[int, ...], answer: tuple[int, ...], most: int | None) -> Example:
+    ids, labels = (*prompt, *answer)[:most], ((IGNORE_INDEX,) * len(prompt) + answer)[:most]
+    return Example(ids, labels, (1,) * len(ids))
+
+
+def estimates_kl(recipe: Recipe) -> bool:
+    """Whether KTO's loss needs the KL partners."""
+    return TrlOptions.of(recipe).loss_type != "apo_zero_unpaired"
+
+
+class TrlReward(TrlDpo):
+    """Both sides whole; the score is read at the last token that is not the pad token.
+
+    Source: trl 1.16.0, trl/trainer/reward_trainer.py `_prepare_dataset`, which drops a row where either side is too
+    long, and transformers 5.24.0, modeling_layers.py GenericForSequenceClassification.
+    """
+
+    implicit = "each side is a whole conversation or text"
+
+    def columns_needed(self, columns: Collection[str]) -> tuple[str, ...]:
+        return READY if {*READY} <= {*columns} else SIDES
+
+    def convert(self, row: Row, detected: Detection, recipe: Recipe) -> Conversation:
+        if READY[0] not in detected.fields:
+            return super().convert(row, detected, recipe)
+        sides = [(row.data or {}).get(name) for name in READY]
+        if not all(isinstance(ids, list) and all(type(one) is int for one in ids) for ids in sides):
+            raise RecipeError(f"{STOPS}: its {' and '.join(READY)} are not lists of ids", fix="drop the row")
+        chosen, rejected = (Conversation(Kind.TOKENS, "tokenized", input_ids=tuple(ids or ())) for ids in sides)
+        return replace(chosen, rejected=rejected)
+
+    def parting(self, chosen: Sequence[Any], rejected: Sequence[Any]) -> int:
+        return 0
+
+    def shape(self, conversation: Conversation, recipe: Recipe) -> ShapedRow:
+        return replace(super().shape(conversation, recipe), prompt_messages=None)
+
+    def label_sides(self, sides: Sequence[Side], recipe: Recipe, tools: Toolbox) -> Iterator[tuple[Tokens, Labels]]:
+        refuse_unpadded(tools)
+        longest, most = max(len(tokens) for tokens, _, _ in sides), recipe.length.max
+        pad, _ = pad_token_id(recipe, tools)
+        for tokens, rendered, _ in sides:
+            if most is not None and longest > most:
+                why = f"a side of {longest} tokens is longer than max_length {most}: TRL silently drops the row"
+                yield tokens, dropped_labels(tokens, why)
+                continue
+            n = len(tokens)
+            at = next((i for i in reversed(range(n)) if tokens.ids[i] != pad), 0)
+            parts = [
+                (at, (False, Reason.CONTEXT)),
+                (min(n, 1), (True, Reason.SCORED)),
+                (n - at - 1, (False, Reason.PAD)),
+            ]
+            notes = () if rendered.exact else (ESTIMATED,)
+            yield tokens, label_rules.on_ids(tokens, label_rules.drawn(parts), ((0, n),), notes=notes)
 
 
 def _behind_prompt(tokens: Tokens) -> Tokens:
@@ -148,17 +283,20 @@ def _behind_prompt(tokens: Tokens) -> Tokens:
     boundary, prompt = tokens.boundary, tokens.prompt
     if boundary is None or prompt is None or boundary.clean:
         return tokens
-    common, n = boundary.common, boundary.prompt_length
-    unplaced = n - common
+    return with_ids(tokens, boundary.common, boundary.prompt_length, prompt[boundary.common :])
+
+
+def with_ids(tokens: Tokens, start: int, end: int, ids: Sequence[int]) -> Tokens:
+    """The tokens with other ids in the place of some, which stand for no text of the row."""
 
     def spliced(values: Sequence[Any], blank: Any) -> Runs[Any]:
         runs = as_runs(values)
-        first, last = clipped(runs, 0, common), clipped(runs, n, len(tokens))
-        return joined((end - start, value) for start, end, value in (*first, (0, unplaced, blank), *last))
+        first, last = clipped(runs, 0, start), clipped(runs, end, len(tokens))
+        return joined((until - at, value) for at, until, value in (*first, (0, len(ids), blank), *last))
 
-    made = replace(tokens, ids=flat([*prompt, *tokens.ids[n:]]))
+    made = replace(tokens, ids=flat([*tokens.ids[:start], *ids, *tokens.ids[end:]]))
     if not tokens.placed:
         return made
-    starts, ends = ((*one[:common], *[NOWHERE] * unplaced, *one[n:]) for one in (tokens.starts, tokens.ends))
+    starts, ends = ((*one[:start], *[NOWHERE] * len(ids), *one[end:]) for one in (tokens.starts, tokens.ends))
     messages, parts = spliced(tokens.messages, NOWHERE), spliced(tokens.parts, Part.INJECTED)
     return replace(made, starts=starts, ends=ends, messages=messages, parts=parts)

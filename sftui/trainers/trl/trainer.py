@@ -35,7 +35,7 @@ from sftui.trainers.base import ESTIMATED, ShapedRow, Toolbox
 from sftui.trainers.held_out import HeldOut, ShuffledRows, in_order
 from sftui.trainers.own_config import require
 from sftui.trainers.remembering import endless, last_asked, of_chat
-from sftui.trainers.trl import TRAITS, SftOptions, TrlOptions, formats
+from sftui.trainers.trl import OBJECTIVES, TRAITS, SftOptions, TrlOptions, formats
 from sftui.trainers.trl.formats import refuse_arguments, refuse_empty_tools
 from sftui.trainers.trl.packing import CollatorTrainer
 
@@ -56,7 +56,7 @@ class Trl(CollatorTrainer):
     """Prompt and completion by common prefix, messages as a whole or by `{% generation %}` tags."""
 
     traits = TRAITS
-    objectives = {"dpo": "sftui.trainers.trl.preference:TrlDpo"}
+    objectives = OBJECTIVES
     usual = Recipe(
         TRAITS.name,
         own=TrlOptions(),
