@@ -91,7 +91,8 @@ class Case:
     `tokens` replaces special tokens in the tokenizer's config. `config` holds the trainer's own
     keys, `dataset` its own description of the dataset. `only` names the trainer versions that
     have the setting (all, if empty). `default` marks the README's default settings, `long` what
-    the parity tests try with SFTUI_PARITY_ALL=1 alone.
+    the parity tests try with SFTUI_PARITY_ALL=1 alone. `objective` is loss.objective where the command, not the config,
+    says it.
     """
 
     name: str
@@ -106,6 +107,7 @@ class Case:
     default: bool = False
     only: tuple[str, ...] = ()
     long: bool = False
+    objective: str = "sft"
 
     def asked_of(self, trainer: str, version: str) -> bool:
         """Whether a version has the setting. One that the rules do not know yet has what the newest known one has."""
@@ -168,6 +170,7 @@ class Case:
             "dataset": dict(self.dataset),
             "batch": dict(self.batch),
             "output": str(output),
+            **({"objective": self.objective} if self.objective != "sft" else {}),
         }
 
     def fingerprint(self) -> str:

@@ -242,7 +242,7 @@ def _batches(
             if packs:
                 mine = behind.collate_packs(ours.packs[done : done + size], ours.recipe, ours.tools)
             elif ours.recipe.paired:
-                sides = [(r, one) for r in batch["rows"] for one in ours.rows[r]]
+                sides = [(r, one) for r in batch["rows"] for one in ours.rows.get(r, ())]
                 mine = behind.collate([one for _, one in sides], [r for r, _ in sides], ours.recipe, ours.tools)
             elif all(len(ours.rows.get(r, ())) == 1 for r in batch["rows"]):
                 mine = behind.collate([ours.rows[r][0] for r in batch["rows"]], batch["rows"], ours.recipe, ours.tools)
@@ -275,6 +275,11 @@ def _rectangle(number: int, batch: Mapping[str, Any], mine: Batch) -> Iterator[s
         parting(ours, theirs, weights=True) is not None for ours, theirs in pairs
     ):
         yield f"batch {number}: loss_weights differ"
+    partners = {name[3:]: values for name, values in batch.items() if name.startswith("KL_")}
+    if (mine.partners is None) != (not partners):
+        yield f"batch {number}: KL partners differ"
+    elif mine.partners is not None:
+        yield from _rectangle(number, partners, mine.partners)
     for name in ("input_ids", "labels", "attention_mask", "position_ids"):
         got = getattr(mine, name)
         if name in batch and (got is None or [list(row) for row in got] != batch[name]):

@@ -21,7 +21,7 @@ from sftui import pipeline
 from sftui.conversations import Detection
 from sftui.errors import SftuiError
 from sftui.model import Example, Inspection, Pack, Row
-from sftui.recipe import Recipe
+from sftui.recipe import Recipe, changed
 from sftui.session import verifying
 from sftui.session.opened import stored
 from sftui.session.options import OpenOptions
@@ -71,6 +71,8 @@ def emulate(trainer: str, version: str, case: Case, *, mode: str = "proven", way
         opened = trainer_named(trainer).read_config(str(path), text, short(version))
         reference = opened.datasets[0]
         recipe = reference.recipe
+        if case.objective != "sft":
+            recipe = changed(recipe, "loss.objective", case.objective)
         tokenizer = _loaded(folder_of(case), mode, trainer, version)
         source = open_source(SourceSpec(reference.paths, split=reference.split, subset=reference.subset))
         rows, decide = list(source.rows()), stored(OpenOptions(paths=reference.paths), source).sample

@@ -20,7 +20,7 @@ from sftui.trainers.pairs import Side
 from sftui.trainers.remembering import last_asked
 from sftui.trainers.trl.formats import is_messages
 from sftui.trainers.trl.preference import TrlDpo, with_ids
-from sftui.trainers.trl.trainer import STOPS, UNKNOWN, refuse_unpadded
+from sftui.trainers.trl.trainer import STOPS, UNKNOWN
 
 USUAL_LENGTH = 512
 """The limit where max_length is null."""
@@ -51,10 +51,7 @@ class TrlOdds(TrlDpo):
             )
         count = conversation.prompt_messages
         last = conversation.messages[count - 1].role if conversation.kind is Kind.CHAT and count else "user"
-        if last == "assistant":
-            why = "its prompt ends with an assistant message, which TRL goes on with"
-            raise RecipeError(UNKNOWN, why=why, fix="move the message into both answers")
-        if last not in ("user", "tool"):
+        if last not in ("user", "tool", "assistant"):
             raise RecipeError(f"{STOPS}: its prompt ends with a message from `{last}`", fix="end it with a question")
         if conversation.tools is not None:
             conversation = replace(conversation, tools=None, notes=(*conversation.notes, NO_TOOLS))
@@ -63,16 +60,22 @@ class TrlOdds(TrlDpo):
         return super().shape(conversation, recipe)
 
     def render(self, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> RenderedText:
-        rendered = super().render(shaped, recipe, tools, spans=spans)
-        if shaped.conversation.kind is not Kind.CHAT or rendered.prompt is None:
+        rendered, count = super().render(shaped, recipe, tools, spans=spans), shaped.prompt_messages
+        conversation, prompt = shaped.conversation, rendered.prompt
+        if conversation.kind is not Kind.CHAT or prompt is None or count is None:
             return rendered
-        return replace(rendered, prompt=rendered.text[: common_prefix(rendered.prompt, rendered.text)])
+        if conversation.messages[count - 1].role == "assistant":
+            asked = _continued(conversation, count)
+            prompt = _up_to_tag(super().render(ShapedRow(asked), recipe, tools, spans=False).text)
+        return replace(rendered, prompt=rendered.text[: common_prefix(prompt, rendered.text)])
 
     def tokenize_as(self, shaped: ShapedRow, recipe: Recipe, tools: Toolbox) -> tuple[Tokenize, str | None]:
         return _bare(recipe.tokenize), None
 
     def label_sides(self, sides: Sequence[Side], recipe: Recipe, tools: Toolbox) -> Iterator[tuple[Tokens, Labels]]:
-        refuse_unpadded(tools)
+        if tools.tokenizer.facts.pad_token is None:
+            why = "its collator pads with the pad token, and the tokenizer has none"
+            raise RecipeError("TRL stops at the first batch", why=why, fix="set the tokenizer's pad token")
         facts = tools.tokenizer.facts
         shared = min([rendered.prompt or "" for _, rendered, _ in sides], key=len)  # both begin the same text
         starts: list[int] = []
@@ -96,6 +99,27 @@ class TrlOdds(TrlDpo):
             notes = () if rendered.exact else (ESTIMATED,)
             kept = ((0, min(n, max(start, most))),)
             yield tokens, label_rules.on_ids(tokens, label_rules.drawn(parts), kept, notes=notes)
+
+
+_TAG = "CONTINUE_FINAL_MESSAGE_TAG "
+
+
+def _continued(conversation: Conversation, count: int) -> Conversation:
+    """The prompt, a tag where its last message ends: how transformers finds where the answer goes on with it
+    (transformers 5.24.0, utils/chat_template_utils.py, continue_final_message)."""
+    *before, last = conversation.messages[:count]
+    if not isinstance(last.content, str):
+        why = "its prompt ends with an assistant message whose content is not text"
+        raise RecipeError(UNKNOWN, why=why, fix="move the message into both answers")
+    return conversation.with_messages((*before, replace(last, data={**last.data, "content": last.content + _TAG})))
+
+
+def _up_to_tag(text: str) -> str:
+    if _TAG.strip() not in text:
+        why = "its prompt ends with an assistant message that the chat template does not write"
+        raise RecipeError(STOPS, why=why, fix="move the message into both answers")
+    at = text.rindex(_TAG.strip())
+    return text[:at] if text[at : at + len(_TAG)] == _TAG else text[:at].rstrip()
 
 
 @last_asked

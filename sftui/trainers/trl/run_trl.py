@@ -1,14 +1,16 @@
 """TRL's own dataset preparation and collator: `SFTTrainer(...)`, then its train_dataset and data_collator.
 
-Run with the python of an environment that has `trl`; see `exchange` for requests and results.
-`config` holds SFTConfig keys. Rows are told apart by an extra column, which TRL carries through
+Run with the python of an environment that has `trl`; see `exchange` for requests and results. `objective` in a request
+(dpo, kto, reward, orpo, cpo) asks for that trainer's own preparation, which needs no model.
+`config` holds the keys of its config. Rows are told apart by an extra column, which TRL carries through
 every step but packing; packs are therefore recorded as packs, in order, without row numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import MethodType, SimpleNamespace
 from typing import Any
 
 from exchange import (
@@ -43,6 +45,16 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     warnings = Warnings()
     tell_warnings_again()
     warnings.attach("trl")
+    if "objective" in request:
+        done, examples, collate = PREPARE[request["objective"]](tokenizer, numbered(dataset), arguments)
+        warnings.detach()
+        yield {"kind": "head", "kept": len(done), "warnings": warnings.texts}
+        for record in done:
+            for ids, labels in examples(record):
+                yield row_record(record[ROW], ids, labels)
+        for part in windows(len(done), request.get("batch") or {}):
+            yield batch_record([done[i][ROW] for i in part], collate([dict(done[i]) for i in part]))
+        return
     trainer = SFTTrainer(
         model=tiny_model(len(tokenizer)), processing_class=tokenizer, train_dataset=numbered(dataset), args=arguments
     )
@@ -65,22 +77,152 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
         yield batch_record(rows, trainer.data_collator([{k: done[i][k] for k in keep} for i in part]))
 
 
-def by_keys(request: Mapping[str, Any], work: Path) -> tuple[Any, Any]:
-    """The SFTConfig and the dataset of a request without a config file."""
-    from trl import SFTConfig
+IGNORED = -100
+Prepared = tuple[Any, Callable[[Mapping[str, Any]], Iterator[tuple[list[int], list[int]]]], Callable[[Any], Any]]
+"""Rows, what reaches the loss of one (ids and labels), and the collator."""
 
-    return SFTConfig(**{**here(work), **request.get("config", {})}), own_rows(request, work)
+
+def pairs(tokenizer: Any, dataset: Any, arguments: Any) -> Prepared:
+    """DPO: chosen and rejected behind the prompt, cut as its collator does."""
+    from trl import DPOTrainer
+    from trl.trainer.dpo_trainer import DataCollatorForPreference
+
+    done = DPOTrainer._prepare_dataset(stand_in(tokenizer), dataset, tokenizer, arguments, "train")
+    most = arguments.max_length
+    cut = slice(most and -most, None) if arguments.truncation_mode == "keep_end" else slice(None, most)
+
+    def examples(record: Mapping[str, Any]) -> Iterator[tuple[list[int], list[int]]]:
+        prompt = record["prompt_ids"]
+        for side in ("chosen_ids", "rejected_ids"):
+            yield (prompt + record[side])[cut], ([IGNORED] * len(prompt) + record[side])[cut]
+
+    own = DataCollatorForPreference(
+        pad_id(tokenizer, arguments), most, arguments.truncation_mode, multiple_of(arguments)
+    )
+    return done, examples, lambda rows: labelled(own(rows))
+
+
+def answers(tokenizer: Any, dataset: Any, arguments: Any) -> Prepared:
+    """KTO: each answer behind its prompt."""
+    from trl import KTOTrainer
+    from trl.trainer.kto_trainer import DataCollatorForUnpairedPreference
+
+    me = stand_in(
+        tokenizer,
+        desirable_weight=arguments.desirable_weight,
+        undesirable_weight=arguments.undesirable_weight,
+        calculate_KL=arguments.loss_type != "apo_zero_unpaired",
+    )
+    done, most = KTOTrainer._prepare_dataset(me, dataset, tokenizer, arguments, "train"), arguments.max_length
+
+    def examples(record: Mapping[str, Any]) -> Iterator[tuple[list[int], list[int]]]:
+        prompt, answer = record["prompt_ids"], record["completion_ids"]
+        yield (prompt + answer)[:most], ([IGNORED] * len(prompt) + answer)[:most]
+
+    own = DataCollatorForUnpairedPreference(pad_id(tokenizer, arguments), most, multiple_of(arguments))
+    return done, examples, lambda rows: labelled(own(rows))
+
+
+def scored(tokenizer: Any, dataset: Any, arguments: Any) -> Prepared:
+    """A reward model: both sides whole; the label is where transformers reads the score."""
+    from trl import RewardTrainer
+    from trl.trainer.reward_trainer import DataCollatorForPreference
+
+    done = RewardTrainer._prepare_dataset(stand_in(tokenizer), dataset, tokenizer, arguments, "train")
+    pad = pad_id(tokenizer, arguments)
+
+    def examples(record: Mapping[str, Any]) -> Iterator[tuple[list[int], list[int]]]:
+        for ids in (record["chosen_ids"], record["rejected_ids"]):
+            at = max((i for i, one in enumerate(ids) if one != pad), default=0)
+            yield ids, [one if i == at else IGNORED for i, one in enumerate(ids)]
+
+    return done, examples, DataCollatorForPreference(pad, multiple_of(arguments))
+
+
+def odds(kind: str) -> Callable[[Any, Any, Any], Prepared]:
+    """ORPO or CPO: rows one by one, as texts."""
+
+    def prepared(tokenizer: Any, dataset: Any, arguments: Any) -> Prepared:
+        from importlib import import_module
+
+        from trl.data_utils import maybe_apply_chat_template, maybe_extract_prompt
+        from trl.experimental.utils import DPODataCollatorWithPadding
+
+        trainer = getattr(import_module(f"trl.experimental.{kind}"), f"{kind.upper()}Trainer")
+        me = stand_in(tokenizer, processing_class=tokenizer, is_encoder_decoder=False)
+        me.max_length = arguments.max_length or 512
+        me.build_tokenized_answer = MethodType(trainer.build_tokenized_answer, me)
+        texts = dataset.map(maybe_extract_prompt).map(
+            maybe_apply_chat_template, fn_kwargs={"processing_class": tokenizer}
+        )
+        done = texts.map(MethodType(trainer.tokenize_row, me))
+
+        def examples(record: Mapping[str, Any]) -> Iterator[tuple[list[int], list[int]]]:
+            for side in ("chosen", "rejected"):
+                yield record[f"{side}_input_ids"], record[f"{side}_labels"]
+
+        def collate(rows: Any) -> Any:
+            batch = DPODataCollatorWithPadding(pad_token_id=tokenizer.pad_token_id)(rows)
+            names = ("input_ids", "attention_mask", "labels")
+            both = trainer.concatenated_inputs(batch, padding_value=tokenizer.pad_token_id)
+            return {name: both[f"concatenated_{name}"] for name in names}
+
+        return done, examples, collate
+
+    return prepared
+
+
+PREPARE = {"dpo": pairs, "kto": answers, "reward": scored, "orpo": odds("orpo"), "cpo": odds("cpo")}
+
+
+def stand_in(tokenizer: Any, **more: Any) -> Any:
+    """What the preparation asks of its trainer."""
+    return SimpleNamespace(_tokenizer=tokenizer, **more)
+
+
+def pad_id(tokenizer: Any, arguments: Any) -> int:
+    token = getattr(arguments, "pad_token", None) or tokenizer.pad_token or tokenizer.eos_token
+    return int(tokenizer.convert_tokens_to_ids(token))
+
+
+def multiple_of(arguments: Any) -> int | None:
+    return arguments.pad_to_multiple_of if isinstance(arguments.pad_to_multiple_of, int) else None
+
+
+def labelled(batch: Mapping[str, Any]) -> dict[str, Any]:
+    """A batch with its completion masks as labels."""
+    made = dict(batch)
+    for begin in ("", "KL_"):
+        if f"{begin}completion_mask" in made:
+            mask = made.pop(f"{begin}completion_mask")
+            made[f"{begin}labels"] = made[f"{begin}input_ids"].where(mask.bool(), IGNORED)
+    return made
+
+
+def config_of(request: Mapping[str, Any]) -> Any:
+    """The class of a request's config."""
+    from importlib import import_module
+
+    objective = request.get("objective", "sft")
+    name = "RewardConfig" if objective == "reward" else f"{objective.upper()}Config"
+    home = f"trl.experimental.{objective}" if objective in ("orpo", "cpo") else "trl"
+    return getattr(import_module(home), name)
+
+
+def by_keys(request: Mapping[str, Any], work: Path) -> tuple[Any, Any]:
+    """The config and the dataset of a request without a config file."""
+    return config_of(request)(**{**here(work), **request.get("config", {})}), own_rows(request, work)
 
 
 def by_config(request: Mapping[str, Any], work: Path) -> tuple[Any, Any]:
     """The same from a config file, parsed and loaded as trl/scripts/sft.py does it."""
     import yaml
     from datasets import load_dataset
-    from trl import DatasetMixtureConfig, ModelConfig, ScriptArguments, SFTConfig, TrlParser, get_dataset
+    from trl import DatasetMixtureConfig, ModelConfig, ScriptArguments, TrlParser, get_dataset
 
     path = work / "config.yaml"
     path.write_text(yaml.safe_dump({**file_keys(request), **here(work), **request.get("config", {})}), encoding="utf-8")
-    parser = TrlParser((ScriptArguments, SFTConfig, ModelConfig, DatasetMixtureConfig))
+    parser = TrlParser((ScriptArguments, config_of(request), ModelConfig, DatasetMixtureConfig))
     script, arguments, _, mixture = parser.parse_args_and_config(["--config", str(path)], fail_with_unknown_args=True)
     arguments.model_init_kwargs = None
     if brings_rows(request):

@@ -69,6 +69,8 @@ def make_request(
     if beside in contents:
         entry: Mapping[str, Any] = next(iter(parse_yaml(contents[beside], beside).values()))
         request["dataset"] = {key: value for key, value in entry.items() if key not in WHERE_ROWS_ARE}
+    if recipe.loss.objective != "sft":
+        request["objective"] = recipe.loss.objective
     return {**request, **asked}
 
 

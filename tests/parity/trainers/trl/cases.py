@@ -17,7 +17,49 @@ QWEN, LLAMA, PHI, MINI, BERT, T5 = (
     "t5-small",
 )
 
+
+def pairs(name: str, objective: str, data: str, tokenizer: str, template: str | None = None, **config: Any) -> Case:
+    """A preference, every row of it in batches, too."""
+    batch = {"size": config.get("per_device_train_batch_size", 4), "count": 400}
+    tokens = {"pad_token": "<|eot_id|>"} if objective in ("orpo", "cpo") and tokenizer == LLAMA else {}
+    return Case(f"{objective}_{name}", data, tokenizer, config, template, tokens, batch=batch, objective=objective)
+
+
+PREFERENCES = (
+    *(
+        case
+        for objective in ("dpo", "orpo", "reward")
+        for case in (
+            pairs("messages_qwen", objective, "trl_pairs", QWEN),
+            pairs("messages_llama_cut", objective, "trl_pairs", LLAMA, max_length=64),
+            pairs("messages_phi", objective, "trl_pairs", PHI, max_length=200),
+            pairs("messages_qwen3", objective, "trl_pairs.asked", QWEN, "trl_qwen3", max_length=96),
+            pairs("implicit_llama", objective, "trl_pairs_implicit", LLAMA),
+            pairs("tools_qwen", objective, "trl_pairs_tools", QWEN, max_length=300),
+            pairs("texts_llama", objective, "trl_pairs_texts", LLAMA, max_length=48),
+            pairs("texts_qwen", objective, "trl_pairs_texts", QWEN),
+            pairs("texts_implicit_minimind", objective, "trl_pairs_texts_implicit", MINI),
+            pairs("chats_turkish", objective, "turkish.sides_of", QWEN),
+        )
+    ),
+    pairs("keep_end", "dpo", "trl_pairs", QWEN, max_length=64, truncation_mode="keep_end"),
+    pairs("texts_keep_end", "dpo", "trl_pairs_texts", LLAMA, max_length=24, truncation_mode="keep_end"),
+    pairs("multiple", "dpo", "trl_pairs", LLAMA, pad_to_multiple_of=16),
+    pairs("messages_qwen", "cpo", "trl_pairs", QWEN, max_length=128),
+    pairs("texts_llama", "cpo", "trl_pairs_texts", LLAMA),
+    pairs("messages_qwen", "kto", "trl_pairs.labelled", QWEN, per_device_train_batch_size=4),
+    pairs("messages_llama_cut", "kto", "trl_pairs.labelled", LLAMA, max_length=64, per_device_train_batch_size=7),
+    pairs("messages_qwen3", "kto", "trl_pairs.labelled", QWEN, "trl_qwen3", per_device_train_batch_size=2),
+    pairs("tools_qwen", "kto", "trl_pairs_tools.labelled", QWEN, per_device_train_batch_size=8),
+    pairs("texts_llama", "kto", "trl_pairs_texts.labelled", LLAMA, max_length=40, per_device_train_batch_size=3),
+    pairs("apo", "kto", "trl_pairs.labelled", QWEN, loss_type="apo_zero_unpaired", per_device_train_batch_size=4),
+    pairs("pairs_qwen", "kto", "trl_pairs", QWEN, per_device_train_batch_size=4),
+    pairs("implicit_llama", "kto", "trl_pairs_implicit", LLAMA, max_length=128, per_device_train_batch_size=4),
+    pairs("chats_turkish", "kto", "turkish.sides_of.labelled", MINI, per_device_train_batch_size=4),
+)
+
 CASES = (
+    *PREFERENCES,
     # the README's defaults, per format and tokenizer
     Case("default_messages_qwen", "turkish", QWEN, default=True),
     Case("default_messages_llama", "turkish.system", LLAMA, default=True),
