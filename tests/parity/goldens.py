@@ -69,6 +69,7 @@ def golden(case: Case, head: Mapping[str, Any], records: list[dict[str, Any]]) -
         "template": case.template_text(),
         "config": dict(case.config),
         "dataset": dict(case.dataset),
+        **({"objective": case.objective} if case.objective != "sft" else {}),
         "head": {k: v for k, v in head.items() if k not in SOFT},
         "records": [compact(r) for r in records if r["kind"] in ("row", "pack")],
         **({"refused": refused} if refused else {}),

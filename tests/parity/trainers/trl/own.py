@@ -19,6 +19,12 @@ def case(name: str, data: str, tokenizer: str = CHATML, template: str | None = N
     return Case(name, data, tokenizer, config, template)
 
 
+def pairs(objective: str, data: str, tokenizer: str = CHATML, **config: Any) -> Case:
+    batch = {"size": config.setdefault("per_device_train_batch_size", 2), "count": 1}
+    name = f"{objective}_{data.replace('.', '_')}"
+    return Case(name, data, tokenizer, config, batch=batch, objective=objective)
+
+
 OWN = (
     case("messages", "sample_chat.no_kwargs"),
     case("kwargs_in_some_rows", "sample_chat"),
@@ -65,4 +71,11 @@ OWN = (
     case("ids_completion_mask", "sample_text.ids_completion"),
     case("ids_labels", "sample_text.ids_labels"),
     case("broken_turns", "tricky.broken", template=TAGGED),
+    pairs("dpo", "trl_pairs.some", max_length=64),
+    pairs("dpo", "trl_pairs_texts_implicit.some", LLAMA3),
+    pairs("kto", "trl_pairs.some.labelled", max_length=64),
+    pairs("kto", "trl_pairs_texts.some"),
+    pairs("reward", "trl_pairs_implicit.some", LLAMA3),
+    pairs("orpo", "trl_pairs.some"),
+    pairs("cpo", "trl_pairs_texts.some", max_length=40),
 )
