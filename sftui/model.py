@@ -10,7 +10,7 @@ offsets into the rendered text, half open. Labels are un-shifted: `labels[i]` be
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from enum import Enum
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -506,6 +506,16 @@ class Inspection:
         return (self,) if self.rejected is None else (self, self.rejected)
 
     @property
+    def alone(self) -> tuple[Inspection, ...]:
+        """The row, or each of its sides by itself; what stopped the row stopped the rejected side, too."""
+        other = self.rejected
+        if other is None:
+            return (self,)
+        if other.labels is None:
+            other = replace(other, stopped_at=self.stopped_at, problem=self.problem)
+        return replace(self, rejected=None), other
+
+    @property
     def dropped(self) -> str | None:
         return self.labels.dropped if self.labels is not None else None
 
@@ -595,6 +605,20 @@ class Pack:
         return counted(self.labels, self.weights, ignore_index)
 
 
+SIDES = ("chosen", "rejected")
+"""The names of the sides of a preference, in their order."""
+
+
+class PairFigures(NamedTuple):
+    """Of a preference: how many tokens each side has, how many of them are trained, how many both begin with, and the
+    margin in the data ("": none)."""
+
+    lengths: tuple[int, int]
+    trained: tuple[int, int]
+    shared: int
+    margin: str = ""
+
+
 @value_class
 class RowSummary:
     """One line of the row list; figures are None while not known.
@@ -604,6 +628,7 @@ class RowSummary:
     `repaired`: a repair changes the row or leaves it out. `evaluates`: the trainer sets it aside for evaluation.
     `verdict` is what its findings come to, as `error` or `warning` and a few words; `strip` what is trained, over a few
     cells; `ends` of how many answers that are trained the end token is, too, and how many there are (None: not known).
+    `pair` are the figures of a preference.
     """
 
     index: int
@@ -620,6 +645,7 @@ class RowSummary:
     verdict: tuple[str, str] | None = None
     strip: str = ""
     ends: tuple[int, int] | None = None
+    pair: PairFigures | None = None
 
 
 @value_class

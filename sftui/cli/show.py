@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -14,7 +15,7 @@ from sftui.cli.opening import open_options
 from sftui.cli.terminal import narrate, terminal_width
 from sftui.errors import SourceError
 from sftui.exports.records import as_json, records, shift_record
-from sftui.model import Inspection, Row
+from sftui.model import SIDES, Inspection, Row
 from sftui.recipe import Recipe
 from sftui.session.ready import Ready
 from sftui.session.splitting import PREPARED, settle_split
@@ -23,7 +24,8 @@ from sftui.views.cells import line, plain, wrap
 from sftui.views.draw import draw_all
 from sftui.views.grid import GridState, Zoom
 from sftui.views.layout import lay_out
-from sftui.views.table import make_table, weighted_tokens
+from sftui.views.pairs import pair_figures, pair_words, parting, side_words
+from sftui.views.table import TokenTable, make_table, weighted_tokens
 from sftui.views.words import EVALUATES, convention, evaluation_words, shift_warning, why_stopped
 from sftui.where import FilterCount
 
@@ -86,22 +88,25 @@ def text_lines(
     if explain:
         for note in inspection.notes:
             yield from wrapped(note)
-    # A script looks for `<|im_end|>`, not for the screen's tag, and for what spans lines, with a glyph alone between.
-    table = make_table(inspection, ignore_index=recipe.mask.ignore_index, tags=False)
-    if table is None:
-        if inspection.rendered is not None:
-            yield ""
-            yield from wrapped(inspection.rendered.text)
-        elif inspection.problem is not None:
-            yield ""
-            yield from wrapped(inspection.row.raw)
-        return
-    yield ""
-    zoom = Zoom(view)
-    layout = lay_out(table, zoom, shift, width, roles=False)
-    state = GridState(zoom=zoom, shift=shift, cursor=-1, width=width, height=1)
-    for drawn in draw_all(table, layout, state):
-        yield "".join(segment.text for segment in drawn)
+    state = GridState(zoom=Zoom(view), shift=shift, cursor=-1, width=width, height=1)
+    before: TokenTable | None = None
+    for name, side in zip(SIDES, inspection.alone):
+        # A script looks for `<|im_end|>`, not for the screen's tag, and for what spans lines.
+        table = make_table(side, ignore_index=recipe.mask.ignore_index, tags=False)
+        yield ""
+        if inspection.rejected is not None:
+            yield from wrapped(f"{name}: {side_words(side)}")
+        if table is None:
+            if side.rendered is not None or side.problem is not None:
+                yield from wrapped(side.rendered.text if side.rendered is not None else side.row.raw)
+            continue
+        layout, alike = lay_out(table, state.zoom, shift, width, roles=False), 0
+        if before is not None and (alike := parting(before, table)):
+            yield from wrapped(f"tokens 0 to {alike - 1:,} are those of {SIDES[0]}")
+        top = layout.band_of(max(alike - shift, 0))
+        for drawn in draw_all(table, layout, replace(state, top=top)):
+            yield "".join(segment.text for segment in drawn)
+        before = table
 
 
 def _head(inspection: Inspection, recipe: Recipe) -> str:
@@ -117,4 +122,7 @@ def _head(inspection: Inspection, recipe: Recipe) -> str:
         weighted = sum(map(weighted_tokens, inspection.examples))
         if weighted:
             parts.append(f"{weighted:,} with a weight other than 1")
+    pair = pair_figures(inspection)
+    if pair is not None:
+        parts.append(pair_words(pair))
     return " · ".join(parts)

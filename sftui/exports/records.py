@@ -6,14 +6,11 @@ import json
 import math
 from array import array
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from sftui.flat import masked
-from sftui.model import IGNORE_INDEX, NOWHERE, Example, Inspection, Pack, Reason
-
-SIDES = ("chosen", "rejected")
-"""What `side` says of the records of a preference."""
+from sftui.model import IGNORE_INDEX, NOWHERE, SIDES, Example, Inspection, Pack, Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +118,7 @@ def explained(inspection: Inspection) -> tuple[dict[str, Any], ...]:
     """`tokens`, `reasons` and `spans` of each example of a row; nothing of one that does not stand token for token on
     the kept tokens."""
     if inspection.rejected is not None:
-        return (*explained(replace(inspection, rejected=None)), *explained(inspection.rejected))
+        return tuple(one for side in inspection.alone for one in explained(side))
     tokens, labels, examples = inspection.tokens, inspection.labels, inspection.examples
     if tokens is None or labels is None:
         return ({},) * len(examples)

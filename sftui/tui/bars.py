@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from sftui.model import PairFigures
 from sftui.text import cell_width, clip, many, visible
 from sftui.tui.commands.command import show_key
 from sftui.tui.contexts import ANY, DOCUMENT, FIGURES, FINDINGS, LIST, RECIPE
@@ -95,12 +96,24 @@ def _sentence(status: Status, brief: int) -> tuple[tuple[str, Role], ...]:
     counted = f"{status.trained:,} of {status.total:,}{tokens} trained"
     if brief > 2:
         counted = f"{status.trained:,}/{status.total:,}"
+    if status.pair is not None:
+        counted = _pair(status.pair, brief)
     if status.verdict is not None:
         sign, role = ("✗", Role.ERROR) if status.verdict[0] == "error" else ("!", Role.WARNING)
         return ((f"{sign} {status.verdict[1]}", role), (f": {counted}" if brief < 4 else "", Role.PLAIN))
     sign = "✓ " if status.found is not None and status.trained else ""
-    ends = _ends(status.ends) if not brief else ""
+    told = status.pair is None or (status.ends is not None and status.ends[0] < status.ends[1])
+    ends = _ends(status.ends) if not brief and told else ""
     return ((sign, Role.GOOD), (counted, Role.TRAINED if status.trained else Role.WARNING), (ends, Role.PLAIN))
+
+
+def _pair(pair: PairFigures, brief: int) -> str:
+    """What each side of a preference trains, and what they share."""
+    (chosen, rejected), (first, second) = pair.lengths, pair.trained
+    if not brief:
+        sides = f"chosen {chosen:,} · trains {first:,}  rejected {rejected:,} · trains {second:,}"
+        return f"{sides}  {pair.shared:,} shared"
+    return f"{first:,}/{chosen:,} | {second:,}/{rejected:,}" + (f" trained, {pair.shared:,} shared" * (brief < 3))
 
 
 def _ends(ends: tuple[int, int] | None) -> str:

@@ -185,6 +185,7 @@ def _recipe(here: Inspector, event: ev.RecipeChanged) -> None:
     """Another recipe is in force: the knobs show it; the row and the list answer by themselves."""
     now = here.workspace.recipe
     here.panes.recipe.repaint()
+    here.panes.rows.pairs = now.paired
     here.panes.rows.forget()
     here.put(
         here.state.status._replace(rule=rows.trainer_words(now)),

@@ -109,6 +109,7 @@ class Inspector(Screen[None], inherit_bindings=False):
         self.arranged = arrange(self.state.open, 0, 0)
         for pane in self.drawn():
             pane.look = look
+        self.panes.rows.pairs = workspace.recipe.paired
         self.panes.rows.glyph = lambda row: self.state.kept.marks.get(row).glyph
 
     def key_to(self, view: str) -> str:
@@ -154,14 +155,9 @@ class Inspector(Screen[None], inherit_bindings=False):
         except (SftuiError, OSError) as error:
             self.say(str(error), Role.ERROR)
 
-    @property
-    def bare(self) -> int:
-        """Cells of the list of rows without previews."""
-        return self.panes.rows.digits + self.panes.rows.signs + 20
-
     def boxes(self, size: Size) -> dict[str, Box]:
         """Where the panes stand in a body of that size."""
-        return place(self.arranged, self.state.open.sizes, size.width, size.height, self.bare)
+        return place(self.arranged, self.state.open.sizes, size.width, size.height, self.panes.rows.bare)
 
     def set_panes(self, size: Size | None = None) -> None:
         """Which panes are seen at this size, and who of them holds the keys."""
@@ -268,7 +264,7 @@ class Inspector(Screen[None], inherit_bindings=False):
     def resize_pane(self, cells: int, lines: int) -> bool:
         """Makes the pane that holds the keys wider and higher; False where there is no room."""
         before, body = self.state.open, self.body.size
-        self.put(resized(before, cells, lines, self.cells, body, self.bare))
+        self.put(resized(before, cells, lines, self.cells, body, self.panes.rows.bare))
         return self.state.open != before
 
     def pane_showing(self, view: str) -> DocumentPane:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from itertools import accumulate
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeAlias, TypeVar, get_type_hints
 
-from sftui.model import Inspection
+from sftui.model import Inspection, PairFigures
 from sftui.recipe import Recipe
 from sftui.session.marks import GLYPHS, NOTE_GLYPH, Mark, RowMarks
 from sftui.text import clip
@@ -84,8 +84,8 @@ class FocusState(NamedTuple):
 class Status(NamedTuple):
     """What the two lines at the top say; `state` is loading, provisional, proven, corrected or failed, `version` whose
     ids are shown where they are not those of the transformers that runs sftui, `verdict` what the row's findings come
-    to, `found` how many errors and warnings they are (None: not known yet), `ends` those of `RowSummary`, `notes` how
-    many there are to read, `marks` how many rows have which mark."""
+    to, `found` how many errors and warnings they are (None: not known yet), `ends` and `pair` those of `RowSummary`,
+    `notes` how many there are to read, `marks` how many rows have which mark."""
 
     source: str = ""
     row: int = 0
@@ -109,6 +109,7 @@ class Status(NamedTuple):
     verdict: tuple[str, str] | None = None
     found: tuple[int, int] | None = None
     ends: tuple[int, int] | None = None
+    pair: PairFigures | None = None
     notes: int = 0
 
     @property
@@ -120,7 +121,8 @@ class Status(NamedTuple):
         """Another row, of which nothing is known yet."""
         if row == self.row:
             return self
-        return self._replace(row=row, trained=None, total=None, stopped="", verdict=None, found=None, ends=None)
+        known = self._replace(row=row, trained=None, total=None, stopped="", verdict=None, found=None)
+        return known._replace(ends=None, pair=None)
 
 
 class ReadingState(NamedTuple):

@@ -10,6 +10,7 @@ from sftui.model import Inspection, Problem, RowSummary
 from sftui.text import cell_width, clip, fit, many, prose, share, visible
 from sftui.views.cells import Line, LineBuilder, Role, barred, crop, line, wrap
 from sftui.views.frame import RULE
+from sftui.views.pairs import pair_words
 from sftui.views.strip import SMALL
 from sftui.views.table import LEARNT, MASKED, MASKED_LABEL, WEIGHTED, TokenTable
 from sftui.views.words import EVALUATES, convention, evaluation_words, explain, shift_warning, why_stopped
@@ -122,33 +123,53 @@ FLAGS, FEW_FLAGS = 5, 2
 """Cells of what is wrong with a row, in the list, and in a slim one."""
 WIDE_LIST = 36
 """From this width on a list has columns for the tokens and for all that is wrong."""
+LENGTHS, MARGIN = 9, 5
+"""Cells of the lengths of both sides of a preference, and of its margin."""
 NAMED_LIST = 60
 """From this width on its title names the columns."""
 
 
 @lru_cache(1024)
 def row_line(
-    summary: RowSummary, width: int, current: bool, active: bool, digits: int, gutter: str, sign: str, headed: bool
+    summary: RowSummary,
+    width: int,
+    current: bool,
+    active: bool,
+    digits: int,
+    gutter: str,
+    sign: str,
+    headed: bool,
+    pairs: bool = False,
+    margins: bool = False,
 ) -> Line:
     """One line of the row list: `▸    17   412  29 %  ✂1  what it begins with`; without the tokens where it is slim.
 
     `gutter` stands before the number: the letter of a review mark, and a star where the row is repaired; `sign` before
     that where the row is the current one, a bar that has the cursor while the list is `active`. `headed`: under
-    `row_heading`, with the row's strip where there is room.
+    `row_heading`, with the row's strip where there is room. `pairs`: the rows are preferences, whose lengths, their
+    difference and margin stand in place of tokens and share: `▸    17   46/37    +9  ✂1   1.5  what it begins with`.
     """
     wide = width >= WIDE_LIST
     builder = LineBuilder().add(sign if current else " ").add(gutter, Role.CHANGED)
     builder.add(f"{summary.index:>{digits}}", Role.POSITION)
-    if wide:
-        tokens = f"{summary.tokens:,}" if summary.tokens is not None else ""
-        builder.add(f" {tokens:>6}", Role.NUMBER)
-    percent = ""
-    if summary.tokens is not None and summary.trained is not None:
-        percent = share(summary.trained, summary.tokens)
-    builder.add(f" {'eval' if summary.evaluates else percent:>5}", QUIET.get(role := _share_role(summary), role))
+    role, pair = QUIET.get(role := _share_role(summary), role), summary.pair
+    if pairs:
+        lengths, apart = ("{}/{}".format(*pair.lengths), pair.lengths[0] - pair.lengths[1]) if pair else ("", None)
+        builder.add(f" {lengths:>{LENGTHS}}", role)
+        builder.add(f" {'' if apart is None else f'{apart:+}':>4}", Role.NUMBER)
+    else:
+        if wide:
+            tokens = f"{summary.tokens:,}" if summary.tokens is not None else ""
+            builder.add(f" {tokens:>6}", Role.NUMBER)
+        percent = ""
+        if summary.tokens is not None and summary.trained is not None:
+            percent = share(summary.trained, summary.tokens)
+        builder.add(f" {'eval' if summary.evaluates else percent:>5}", role)
     cells = FLAGS if wide else FEW_FLAGS
     flag, role = _flag(summary, cells)
     builder.add(" " + fit(flag, cells), role)
+    if pairs and margins:
+        builder.add(f" {clip(pair.margin if pair else '', MARGIN):>{MARGIN}}", Role.NUMBER)
     room = width - builder.width - 1
     if headed and room >= SMALL + 1 + LEAST_PREVIEW:
         builder.add(" ")
@@ -161,15 +182,19 @@ def row_line(
     return barred(made, width, active) if current else made
 
 
-def row_heading(named: Line, sparks: Sequence[tuple[str, str]], width: int, *, digits: int, gutter: int = 0) -> Line:
-    """The title of the row list: its name, the names of the columns that it leaves room for, and the plots of the rows
-    that are known, each with what it is of."""
+def row_heading(
+    named: Line, sparks: Sequence[tuple[str, str]], width: int, at: int, pairs: bool, margins: bool
+) -> Line:
+    """The title of the row list: its name, the names of the columns that it leaves room for, from cell `at` on, and the
+    plots of the rows that are known, each with what it is of."""
     builder = LineBuilder()
     for run in named:
         builder.add(*run)
     if width >= NAMED_LIST:
-        at = 1 + gutter + digits + 7
-        for name, cells in (("train", -6), ("flags", FLAGS + 1), ("mask", SMALL + 1)):
+        at += 0 if pairs else 7
+        figures = [("lengths", -LENGTHS - 1), ("diff", -5)] if pairs else [("train", -6)]
+        figures += [("flags", FLAGS + 1), *[("margin", -MARGIN - 1)] * margins, ("mask", SMALL + 1)]
+        for name, cells in figures:
             before = at + (-cells - len(name) if cells < 0 else 1)
             at += abs(cells)
             if builder.width <= before and (name != "mask" or width - at >= LEAST_PREVIEW):
@@ -191,6 +216,7 @@ def row_sentence(summary: RowSummary) -> Line:
             parts.append((EVALUATES, Role.PLAIN))
         elif summary.trained is not None:
             parts.append((f"{share(summary.trained, summary.tokens)} trained", _share_role(summary)))
+        parts.append((pair_words(summary.pair) if summary.pair is not None else "", Role.PLAIN))
     stopped = "dropped" if summary.dropped is not None else "could not be prepared" if summary.problem else ""
     parts += [
         (f"{summary.cut:,} cut" if summary.cut else "", Role.CUT),

@@ -8,6 +8,7 @@ from math import log1p
 
 from sftui.model import Inspection, Part, Reason, RowSummary
 from sftui.views.cells import Line, LineBuilder, Over, Role, writer
+from sftui.views.pairs import pair_figures
 from sftui.views.table import CUT, LEARNT, LOSS_ROLES, MASKED, MIXED, TRAINED, WEIGHTED, TokenTable, message_starts
 
 Cell = tuple[str, Role]
@@ -66,11 +67,19 @@ SMALL = 8
 
 
 def strip_of(inspection: Inspection) -> str:
-    """What is trained of what the trainer receives of a row, over a few cells: `░░▒███`; "" where it gets nothing."""
-    examples = inspection.examples
+    """What is trained of what the trainer receives of a row, over a few cells: `░░▒███`; "" where it gets nothing. Each
+    side of a preference has half of them."""
+    sides = inspection.alone
+    if len(sides) > 1:
+        return "".join(_small(side, SMALL // 2) for side in sides)
+    return _small(inspection, SMALL)
+
+
+def _small(side: Inspection, most: int) -> str:
+    examples = side.examples
     labels = [label for example in examples for label in example.counted]
     count, made = len(labels), []
-    cells = min(SMALL, count)
+    cells = min(most, count)
     for n in range(cells):
         some = labels[count * n // cells : count * (n + 1) // cells]
         masked = some.count(examples[0].ignore_index)
@@ -99,6 +108,12 @@ def _bars(values: Sequence[float], most: float, cells: int) -> str:
 def ends_of(inspection: Inspection) -> tuple[int, int] | None:
     """Of how many answers that are trained the end token is trained, too, and how many there are; None where nothing
     says what ends an answer."""
+    found = [_ends_of(side) for side in inspection.alone]
+    known = [one for one in found if one is not None]
+    return (sum(ended for ended, _ in known), sum(answers for _, answers in known)) if known else None
+
+
+def _ends_of(inspection: Inspection) -> tuple[int, int] | None:
     labels, tokens = inspection.labels, inspection.tokens
     if labels is None or tokens is None or not tokens.parts:
         return None
@@ -133,4 +148,5 @@ def row_summary(inspection: Inspection, preview: str) -> RowSummary:
         evaluates=inspection.evaluates,
         strip=strip_of(inspection),
         ends=ends_of(inspection),
+        pair=pair_figures(inspection),
     )

@@ -14,6 +14,7 @@ from sftui.tui.commands.command import Command, both_ways
 from sftui.tui.inspector import Inspector
 from sftui.tui.state import Status
 from sftui.views.cells import Role
+from sftui.views.pairs import pair_figures
 from sftui.views.strip import ends_of
 from sftui.views.words import what_is_chosen
 
@@ -114,6 +115,7 @@ def _as_listed(here: Inspector, status: Status) -> Status:
         verdict=listed.verdict,
         found=here.panes.rows.found(status.row),
         ends=listed.ends,
+        pair=listed.pair,
     )
 
 
@@ -142,6 +144,7 @@ def show_figures(here: Inspector, inspection: Inspection, recipe: Recipe | None 
         verdict=None if side else here.panes.rows.verdict(inspection.row.index),
         found=None if side else here.panes.rows.found(inspection.row.index),
         ends=ends_of(inspection),
+        pair=pair_figures(inspection),
         total=total,
         stopped=stopped,
         evaluates=inspection.evaluates,

@@ -44,6 +44,7 @@ class RowList(LineView):
         self.current = 0
         self.active = False
         self.signs = 0
+        self.pairs = self.margins = False
         self.glyph: Callable[[int], str] = lambda row: ""
         self.summaries: dict[int, RowSummary] = {}
         self.opened: dict[int, RowSummary] = {}
@@ -106,6 +107,7 @@ class RowList(LineView):
 
     def put(self, rows: tuple[RowSummary, ...]) -> None:
         self._heard += 1
+        self.margins = self.margins or any(summary.pair is not None and summary.pair.margin for summary in rows)
         self.summaries.update((summary.index, summary) for summary in rows)
         self._outdated.difference_update(summary.index for summary in rows)
         self.repaint()
@@ -181,7 +183,8 @@ class RowList(LineView):
 
     def title(self, width: int, active: bool) -> Line:
         plots = self._plots.of((self._heard,), lambda: sparks(sorted(self.summaries.items()), SPARK))
-        return row_heading(super().title(width, active), plots, width, digits=self.digits, gutter=self.signs)
+        at = 1 + self.signs + self.digits
+        return row_heading(super().title(width, active), plots, width, at, self.pairs, self.pairs and self.margins)
 
     def line_count(self) -> int:
         return self.rows
@@ -196,12 +199,17 @@ class RowList(LineView):
         other = self.other_side if self.other_side is not None and self.other_side.index == row else None
         shown, sign = (summary, "▸") if other is None else (other, "B")
         place = (here, self.active, self.digits, gutter)
-        return row_line(shown, self.size.width, *place, sign, self.headed)
+        return row_line(shown, self.size.width, *place, sign, self.headed, self.pairs, self.margins)
 
     def sentence(self) -> Line:
         """The current row in words and as much of what it begins with as the line has room for."""
         summary = self.summaries.get(self.current)
         return () if summary is None else row_sentence(summary)
+
+    @property
+    def bare(self) -> int:
+        """Cells of a line without what its row begins with."""
+        return self.digits + self.signs + (29 if self.pairs else 20)
 
     @property
     def digits(self) -> int:
