@@ -103,7 +103,7 @@ def text_lines(
         layout, alike = lay_out(table, state.zoom, shift, width, roles=False), 0
         if before is not None and (alike := parting(before, table)):
             yield from wrapped(f"tokens 0 to {alike - 1:,} are those of {SIDES[0]}")
-        top = layout.band_of(max(alike - shift, 0))
+        top = layout.band_of(max(alike - shift, 0)) if alike else 0
         for drawn in draw_all(table, layout, replace(state, top=top)):
             yield "".join(segment.text for segment in drawn)
         before = table

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import ne
 
 from sftui.comparison.alignment import AlignedSide, Range, align
+from sftui.flat import flat
 from sftui.model import IGNORE_INDEX, NO_TEXT, Inspection, Kind, Labels, Part, Tokens, TokenText
 
 
@@ -145,8 +146,13 @@ def compare_row(
     A row that a side drops, or stops at, differs as a whole where another side keeps it; its tokens
     are then not counted. So does one that some sides train and others set aside for evaluation, but not by the sides
     numbered in `unsure`, of which it is not known which rows evaluate. `align_equal=False` leaves the columns of equal
-    rows out, which saves most of the time over a dataset.
+    rows out, which saves most of the time over a dataset. Of preferences the rejected sides follow the chosen ones,
+    unless some recipe makes no preference of the row.
     """
+    if all(one.rejected is not None for one in inspections):
+        pairs = zip(*(one.alone for one in inspections))
+        chosen, rejected = (compare_row(pair, align_equal=align_equal, unsure=unsure) for pair in pairs)
+        return _following(chosen, rejected)
     sides = tuple(side_of(one, None if k in unsure else one.evaluates) for k, one in enumerate(inspections))
     row = inspections[0].row.index
     if not align_equal and _equal(sides):
@@ -159,6 +165,34 @@ def compare_row(
         cell_of = dict(zip(shown, cells))
         columns.append(_column(tuple(cell_of.get(k, (0, 0)) for k in range(len(sides))), sides))
     return RowComparison(row, sides, tuple(columns))
+
+
+def _following(one: RowComparison, other: RowComparison) -> RowComparison:
+    """Two sequences of a row as one: the columns of the second behind those of the first."""
+    sides = tuple(map(_joined, one.sides, other.sides))
+    apart = [len(side.ids) for side in one.sides]
+    later = [tuple((n + a, n + b) for n, (a, b) in zip(apart, column.cells)) for column in other.columns]
+    return RowComparison(
+        one.row, sides, (*one.columns, *(replace(column, cells=cells) for column, cells in zip(other.columns, later)))
+    )
+
+
+def _joined(one: RowSide, other: RowSide) -> RowSide:
+    a, b, tokens, weighted = one.tokens, other.tokens, None, one.weights or other.weights
+    if a is not None and b is not None:
+        messages, parts = (*a.messages, *b.messages), (*a.parts, *b.parts)
+        tokens = Tokens(flat([*a.ids, *b.ids]), (), (), messages, parts)
+    one_text, other_text = one.text, other.text
+    return replace(
+        one,
+        ids=one.ids + other.ids,
+        labels=one.labels + other.labels,
+        tokens=tokens,
+        pieces=one.pieces + other.pieces,
+        text=TokenText(one_text.pieces + other_text.pieces, one_text.surfaces + other_text.surfaces),
+        gone=one.gone if one.gone is not None else other.gone,
+        weights=tuple(side.weight(i) for side in (one, other) for i in range(len(side.ids))) if weighted else (),
+    )
 
 
 def compare_prepared(

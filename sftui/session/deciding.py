@@ -46,10 +46,12 @@ def decide(session: Ready, index: int, token: int) -> Generator[None, None, Deci
     no single one does. No way where nothing that the trainer can express does, and for a row that is set aside for
     evaluation or left out.
 
-    The ids stay as they are, and a token is not masked at the price of a row of which nothing is trained. Yields after
-    each recipe that was tried.
+    The tokens of a preference are numbered through, those of its chosen side first. The ids stay as they are, and a
+    token is not masked at the price of a row of which nothing is trained. Yields after each recipe that was tried.
     """
-    now = session.inspect(index)
+    sides = session.inspect(index).alone
+    side = int(len(sides) > 1 and token >= len(sides[0].tokens or ()))
+    now, token = sides[side], token - side * len(sides[0].tokens or ())
     if now.tokens is None or now.labels is None or now.evaluates or now.row.left_out is not None:
         return Decision()
     if not 0 <= token < len(now.tokens):
@@ -64,7 +66,7 @@ def decide(session: Ready, index: int, token: int) -> Generator[None, None, Deci
             for other in several:
                 if other == recipe or not said.issuperset(losses_of(other)):
                     continue
-                way = _tried(session, now, before, token, other)
+                way = _tried(session, now, side, before, token, other)
                 if isinstance(way, LabelFlip):
                     found.append(replace(way, keys=keys_between(recipe, other)))
                 elif alone and way and other.mask.rule != recipe.mask.rule:
@@ -84,7 +86,9 @@ def _distinct(found: Sequence[LabelFlip]) -> tuple[LabelFlip, ...]:
     return tuple(kept)
 
 
-def _tried(session: Ready, now: Inspection, before: RowSide, token: int, recipe: Recipe) -> LabelFlip | str | None:
+def _tried(
+    session: Ready, now: Inspection, side: int, before: RowSide, token: int, recipe: Recipe
+) -> LabelFlip | str | None:
     """What a recipe changes in the row, so far `before`; None where the token's label does not turn over under it, and
     why where the row cannot be prepared."""
     try:
@@ -96,6 +100,7 @@ def _tried(session: Ready, now: Inspection, before: RowSide, token: int, recipe:
         return str(error)
     if then.problem is not None:
         return then.problem.sentence()
+    then = then.alone[side if then.rejected is not None else 0]
     if then.tokens is None or now.tokens is None or then.tokens.input_ids != now.tokens.input_ids:
         return None
     after = side_of(then, then.evaluates)

@@ -11,6 +11,7 @@ from sftui.tui.contexts import (
     FIGURES,
     FINDINGS,
     LIST,
+    OTHER_SIDE,
     RECIPE,
     TOKENS,
 )
@@ -49,16 +50,20 @@ class Box(NamedTuple):
 
 class Arrangement(NamedTuple):
     """The panes that are seen: columns from left to right, each with its panes from above. `below` is what the pane
-    below the tokens (or in their place) shows, `standing` are the views that are on screen without being open."""
+    below the tokens (or in their place) shows, `standing` are the views that are on screen without being open. `sides`
+    stand where the tokens do: next to each other where they are `beside`, else above each other."""
 
     narrow: bool
     columns: tuple[tuple[str, ...], ...]
     below: str | None
     standing: tuple[str, ...] = ()
+    sides: tuple[str, ...] = (TOKENS,)
+    beside: bool = False
 
     @property
     def panes(self) -> tuple[str, ...]:
-        return tuple(pane for column in self.columns for pane in column)
+        each = (pane for column in self.columns for pane in column)
+        return tuple(one for pane in each for one in (self.sides if pane == TOKENS else (pane,)))
 
     @property
     def views(self) -> tuple[str, ...]:
@@ -126,7 +131,8 @@ def _arrange(what: FocusState, width: int, height: int) -> Arrangement:
         columns.append((TOKENS, *shown))
     else:
         columns.append(shown)
-    return Arrangement(width < NARROW, tuple(columns), below, standing)
+    both = (TOKENS,) if what.sides < 2 else (OTHER_SIDE, TOKENS) if what.side else (TOKENS, OTHER_SIDE)
+    return Arrangement(width < NARROW, tuple(columns), below, standing, both, wide)
 
 
 # — places —
@@ -135,13 +141,31 @@ def _arrange(what: FocusState, width: int, height: int) -> Arrangement:
 def place(now: Arrangement, sizes: Sizes, width: int, height: int, bare: int) -> dict[str, Box]:
     """Where each pane stands in a body of so many cells and lines; `bare` are the cells of a list without previews."""
     if now.narrow:
-        return _stacked(now, width, height)
+        return _with_sides(_stacked(now, width, height), now)
     boxes: dict[str, Box] = {}
     x = 0
     for column, cells in zip(now.columns, _widths(now, sizes, width, bare)):
         boxes |= _column(column, x + 1, cells, height, sizes)
         x += cells + 2
-    return boxes
+    return _with_sides(boxes, now)
+
+
+def _with_sides(boxes: dict[str, Box], now: Arrangement) -> dict[str, Box]:
+    """The place of the tokens with both sides of a preference in it, as wide as each other; one where there is no room
+    for two."""
+    if TOKENS not in boxes or len(now.sides) < 2:
+        return boxes
+    x, y, width, height, frame = boxes[TOKENS]
+    cells, lines, rule = (width - 2) // 2, (height - 2) // 2, 2 if frame == BOX else 1
+    if now.beside and cells >= LEAST[TOKENS]:
+        places = [Box(x, y, cells, height, frame), Box(x + cells + 2, y, cells, height, frame)]
+    elif lines >= FEWEST:
+        lower = Box(x, y + lines + rule, width, height - lines - rule, frame or RULE)
+        places = [Box(x, y, width, lines, frame), lower]
+    else:
+        return boxes
+    both = dict(zip(now.sides, places))
+    return {one: box for name, own in boxes.items() for one, box in (both if name == TOKENS else {name: own}).items()}
 
 
 def _stacked(now: Arrangement, width: int, height: int) -> dict[str, Box]:
@@ -205,8 +229,9 @@ def _usual(name: str, now: Arrangement, width: int, bare: int) -> int:
     """Cells of a column that nobody changed."""
     recipe, side = (RECIPE,) in now.columns, any(column[0] in SIDES for column in now.columns)
     if name == LIST:
-        if width < WIDE or (side and width < WIDE + 20) or (recipe and width < 200):
-            return max(SLIM, width * 35 // 100 if not side and not recipe else 0)
+        pair = len(now.sides) > 1 and width < WIDEST
+        if width < WIDE or pair or (side and width < WIDE + 20) or (recipe and width < 200):
+            return max(SLIM, width * 35 // 100 if not side and not recipe and not pair else 0)
         if width < WIDEST:
             return bare + PREVIEW
         return max(bare + PREVIEW, int(width * (0.25 if recipe else 0.28)))

@@ -6,6 +6,8 @@ ANY = "anywhere"
 TOKENS = "tokens"
 LIST = "row list"
 RECIPE = "recipe"
+OTHER_SIDE = "other side"
+"""The tokens of the side of a preference that has not the cursor: with the keys, it has."""
 FINDINGS = "findings"
 FIGURES = "figures"
 DOCUMENT = "other panes"
@@ -33,7 +35,7 @@ COMMAND_OF = {
         WASTE: "waste",
     },
     **{COMPARE: "compare", WHY: "tokens.explain", "rows": "list.toggle", "text": "zoom"},
-    **{"columns": "zoom", "tokens": "zoom"},
+    **{"columns": "zoom", "tokens": "zoom", "chosen": "side", "rejected": "side"},
 }
 """The command that leads to what a title names."""
 CYCLE = (CONVERSATION, RENDERED, RAW, None)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from sftui.model import Inspection
+from sftui.model import Inspection, Problem
 from sftui.text import many, visible
 from sftui.tui.commands import (
     batch,
@@ -52,14 +52,15 @@ def _row(here: Inspector, event: ev.RowReady) -> None:
     row = inspection.row.index
     if row != here.state.row:
         here.put(here.state.status._replace(row=row))
-    hits, cursor = pane.state.hits, None
+    hits: tuple[int, ...] | None = None
+    cursor = None
     if reading.hits is not None:
         hits = reading.hits
         here.put(reading._replace(hits=None))
         cursor = hit_starts(hits)[-1 if reading.backwards else 0] if hits else None
     elif pane.inspection is None or pane.inspection.row.index != row:
         hits = ()
-    pane.show(inspection, here.workspace.recipe, hits=hits, cursor=cursor)
+    here.show_row(inspection, here.workspace.recipe, hits, cursor)
     here.panes.rows.learn(inspection)
     compare.left_b(here)
     here.show_view(keep=True)
@@ -135,9 +136,10 @@ def _data_changed(here: Inspector, event: ev.SourceChanged) -> None:
 
 def _source(here: Inspector, event: ev.SourceOpened) -> None:
     here.put(here.state.status._replace(source=event.title))
-    here.panes.tokens.show_coming("")
+    for pane in here.sides:
+        pane.show_coming("")
     if event.refused is not None:
-        here.panes.tokens.fail(event.refused)
+        _fail(here, event.refused)
         here.say(repairs.refusal(event.refused), Role.ERROR)
     elif event.anew:
         here.say(visible(event.anew), Role.WARNING)
@@ -153,15 +155,17 @@ def _coming(here: Inspector, event: ev.DataLoading) -> None:
     if here.panes.tokens.inspection is not None:
         here.say(visible(event.progress), Role.DIM)
     else:
-        here.panes.tokens.show_coming(visible(event.progress))
+        for pane in here.sides:
+            pane.show_coming(visible(event.progress))
 
 
 def _tokenizer(here: Inspector, event: ev.TokenizerChanged) -> None:
     pane, before = here.panes.tokens, here.state.status.state
     here.put(here.state.status._replace(state=event.state, version=event.whose))
     figures.follow(here)
-    pane.unloaded = event.state == "failed"
-    pane.show_loading(visible(event.message) if event.state == "loading" else "")
+    for one in here.sides:
+        one.unloaded = event.state == "failed"
+        one.show_loading(visible(event.message) if event.state == "loading" else "")
     if event.state == "corrected" and pane.inspection is not None:
         here.put(here.state.reading._replace(provisional=pane.inspection))
     if event.state == "failed" and event.problem is not None:
@@ -186,6 +190,7 @@ def _recipe(here: Inspector, event: ev.RecipeChanged) -> None:
     now = here.workspace.recipe
     here.panes.recipe.repaint()
     here.panes.rows.pairs = now.paired
+    here.set_sides(now)
     here.panes.rows.forget()
     here.put(
         here.state.status._replace(rule=rows.trainer_words(now)),
@@ -212,8 +217,13 @@ def _findings(here: Inspector, event: ev.FindingsReady) -> None:
 # — what went wrong —
 
 
+def _fail(here: Inspector, problem: Problem) -> None:
+    for pane in here.sides:
+        pane.fail(problem)
+
+
 def _failed(here: Inspector, event: ev.WorkerFailed) -> None:
-    here.panes.tokens.fail(event.problem)
+    _fail(here, event.problem)
     figures.failed(here)
     writing.ended(here)
     here.say(event.problem.sentence(), Role.ERROR)

@@ -6,12 +6,15 @@ The main screen is one, which reads the keys and draws; commands know it by this
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple, cast
 
 from textual.geometry import Size
 from textual.screen import Screen
 
 from sftui.errors import SftuiError
+from sftui.model import SIDES, Inspection
+from sftui.recipe import Recipe
 from sftui.tui.arrangement import Box, arrange, place, resized
 from sftui.tui.bars import Bar
 from sftui.tui.base import KeyedApp
@@ -24,6 +27,7 @@ from sftui.tui.contexts import (
     FIGURES,
     FINDINGS,
     LIST,
+    OTHER_SIDE,
     RECIPE,
     TOKENS,
     keys_of,
@@ -40,6 +44,7 @@ from sftui.tui.prompt import Prompt
 from sftui.tui.state import ComparisonState, Memo, Part, SessionState, State, StatusMessage
 from sftui.tui.themes import Styles
 from sftui.views.cells import Role
+from sftui.views.pairs import side_words
 from sftui.workspace import Workspace
 from sftui.workspace.marks import MarksFile
 
@@ -66,11 +71,13 @@ class View(NamedTuple):
 
 
 class Panes(NamedTuple):
-    """The panes, each with its own scroll and cursor."""
+    """The panes, each with its own scroll and cursor. Of a preference `tokens` is the side that has the cursor, `other`
+    the other one."""
 
     rows: RowList
     recipe: RecipePane
     tokens: TokenPane
+    other: TokenPane
     document: DocumentPane
     conversation: DocumentPane
     findings: FindingsPane
@@ -94,10 +101,11 @@ class Inspector(Screen[None], inherit_bindings=False):
         self.marks_file = MarksFile(workspace.options, self.marks_failed)
         self.laid_out_for = Size(0, 0)
         self.status_bar = Bar("status")
-        self.panes = Panes(
-            RowList(), RecipePane(workspace), TokenPane(), DocumentPane(), DocumentPane(), FindingsPane(), FiguresPane()
-        )
-        contexts = (LIST, RECIPE, TOKENS, DOCUMENT, CONVERSATION_PANE, FINDINGS, FIGURES)
+        self.sides = sides = TokenPane(), TokenPane()
+        sides[0].twin, sides[1].twin = sides[1], sides[0]
+        rows, documents = (RowList(), RecipePane(workspace)), (DocumentPane(), DocumentPane())
+        self.panes = Panes(*rows, *sides, *documents, FindingsPane(), FiguresPane())
+        contexts = (LIST, RECIPE, TOKENS, OTHER_SIDE, DOCUMENT, CONVERSATION_PANE, FINDINGS, FIGURES)
         self.by_context: dict[str, LineView] = dict(zip(contexts, self.panes, strict=True))
         self.detail = Bar("detail", ground="back")
         self.tour = Bar("tour")
@@ -110,6 +118,7 @@ class Inspector(Screen[None], inherit_bindings=False):
         for pane in self.drawn():
             pane.look = look
         self.panes.rows.pairs = workspace.recipe.paired
+        self.set_sides(workspace.recipe)
         self.panes.rows.glyph = lambda row: self.state.kept.marks.get(row).glyph
 
     def key_to(self, view: str) -> str:
@@ -164,17 +173,58 @@ class Inspector(Screen[None], inherit_bindings=False):
         before, self.arranged = self.arranged, arrange(self.state.open, *(size or self.cells))
         now = self.arranged
         holder = now.holder(self.state.open.context, self.state.open.view)
+        if holder == OTHER_SIDE:
+            self.take_side(1 - self.state.open.side)
+            return
         self.state = self.state.put(self.state.open._replace(context=holder))
         self.body.set_panes(now, holder)
         self.panes.rows.set_current(self.state.row, holder == LIST)
         for context, pane in self.by_context.items():
-            if context not in (LIST, TOKENS):
+            if context not in (LIST, TOKENS, OTHER_SIDE):
                 pane.set_active(holder == context)
         if self.is_attached:
             for view in now.views:
                 moved = before.pane_of(view) != now.pane_of(view) if view in before.views else view in now.standing
                 if moved:
                     self.views[view].show(self, view, False)
+
+    def take_side(self, side: int) -> None:
+        """Gives the cursor and the keys to one side of the row, at the same place, and shows all else of that one."""
+        own, other = self.sides[side], self.sides[1 - side]
+        self.panes = self.panes._replace(tokens=own, other=other)
+        self.by_context[TOKENS], self.by_context[OTHER_SIDE] = own, other
+        own.state = replace(own.state, quiet=False)
+        own.repaint()
+        other.look_with(own.state)
+        self.put(self.state.open._replace(side=side, context=TOKENS))
+        self.show_view(keep=True)
+
+    def show_row(
+        self, made: Inspection, recipe: Recipe, hits: tuple[int, ...] | None = (), cursor: int | None = None
+    ) -> None:
+        """The tokens of a row, or of both its sides, through which hits and the cursor are numbered. None keeps the
+        hits."""
+        sides = made.alone
+        self.set_sides(recipe)
+        self.sides[1].before = before = len(made.tokens or ()) if len(sides) > 1 else 0
+        if cursor is not None and before and (cursor >= before) != self.state.open.side:
+            self.take_side(1 - self.state.open.side)
+        for pane, one in zip(self.sides, (*sides, made)[: self.state.open.sides]):
+            pane.figures = side_words(one) if len(sides) > 1 else ""
+            own = hits and tuple(hit - pane.before for hit in hits if not before or (hit < before) == (not pane.before))
+            place = cursor if cursor is None or pane is not self.panes.tokens else cursor - pane.before
+            pane.show(one, recipe, hits=own, cursor=place)
+        if recipe.paired:
+            self.panes.other.look_with(self.panes.tokens.state)
+
+    def set_sides(self, recipe: Recipe) -> None:
+        """As many panes of tokens as a row has sides under a recipe."""
+        if self.state.open.side and not recipe.paired:
+            self.take_side(0)
+        for pane, name in zip(self.sides, SIDES):
+            pane.side = name if recipe.paired else ""
+        if (sides := 1 + recipe.paired) != self.state.open.sides:
+            self.put(self.state.open._replace(sides=sides))
 
     def set_signs(self) -> None:
         """Room in the row list for what is marked and repaired, once there is any."""

@@ -14,7 +14,7 @@ from sftui.tui.bars import footer, footer_cells, message_lines, status_cells
 from sftui.tui.commands import edits, figures, filters, findings, notes, rows, search, sessions, tokens
 from sftui.tui.commands.command import show_key
 from sftui.tui.commands.table import BY_ID
-from sftui.tui.contexts import FINDINGS, LIST, TOKENS, keys_of
+from sftui.tui.contexts import FINDINGS, LIST, OTHER_SIDE, TOKENS, keys_of
 from sftui.tui.hearing import HEARING, VIEWS
 from sftui.tui.inspector import Inspector
 from sftui.tui.keys import Keymap, KeyReader
@@ -169,9 +169,12 @@ class MainScreen(Inspector, inherit_bindings=False):
 
     def on_line_view_clicked(self, message: LineView.Clicked) -> None:
         """The mouse: a row, a knob, or simply the keys."""
-        pane, panes = message.pane, self.panes
+        pane = message.pane
         if pane not in self.by_context.values():
             return
+        if pane is self.panes.other:
+            self.hold_keys(OTHER_SIDE)
+        panes = self.panes
         if pane is panes.rows and message.line < panes.rows.rows:
             rows.go(self, panes.rows.row_at(message.line))
         elif pane is panes.tokens:

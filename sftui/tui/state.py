@@ -52,7 +52,7 @@ class Sizes(NamedTuple):
 
 class FocusState(NamedTuple):
     """Who holds the keys (`context`), what stands next to the tokens (`view`), and whether the recipe and the list of
-    rows are wanted. `alone`: only the pane that holds the keys."""
+    rows are wanted. `alone`: only the pane that holds the keys. `side` of the row's `sides` has the cursor."""
 
     context: str = TOKENS
     view: str | None = None
@@ -60,6 +60,8 @@ class FocusState(NamedTuple):
     rows: bool = True
     alone: bool = False
     sizes: Sizes = Sizes()
+    side: int = 0
+    sides: int = 1
 
     def opened(self, name: str) -> FocusState:
         """A view next to the tokens, which takes the keys."""

@@ -83,7 +83,8 @@ class DrawnBands:
         """What `draw_lines` gives."""
         if table is not self._table or len(self._bands) >= MOST_BANDS:
             self._table, self._bands = table, {}
-        key, above = (layout.zoom, layout.shift, band), (*_over(state, layout.tokens_of(band)), state.blanks)
+        above = (*_over(state, layout.tokens_of(band)), state.blanks, state.quiet)
+        key = layout.zoom, layout.shift, band
         known = self._bands.get(key)
         if known is None or known[:2] != (layout, above):
             known = self._bands[key] = (layout, above, draw_lines(table, layout, state, band))

@@ -63,7 +63,7 @@ class GridState:
     `cursor` is a token, `top` the first visible band, `width` and `height` the pane in cells,
     `hits` the sorted tokens that the search touched (neighbours are one hit to NEXT_HIT). `goal` is the place in the
     band to which moves up and down keep, and the token that the last one came to: any other move ends it. `blanks`: all
-    white space of the text is shown.
+    white space of the text is shown. `quiet`: the cursor is that of another sequence, which this one goes along with.
     """
 
     zoom: Zoom = Zoom.COLUMNS
@@ -75,6 +75,7 @@ class GridState:
     hits: tuple[int, ...] = ()
     goal: tuple[int, int] | None = None
     blanks: bool = False
+    quiet: bool = False
 
 
 @value_class
@@ -251,6 +252,6 @@ def nearest(layout: GridLayout, band: int, column: int) -> int:
 def over(state: GridState, token: int) -> Over:
     """What lies over a token: the cursor, else a hit of the search."""
     if token == state.cursor:
-        return Over.CURSOR
+        return Over.MARK if state.quiet else Over.CURSOR
     at = bisect_left(state.hits, token)
     return Over.HIT if at < len(state.hits) and state.hits[at] == token else Over.NONE

@@ -123,7 +123,7 @@ FLAGS, FEW_FLAGS = 5, 2
 """Cells of what is wrong with a row, in the list, and in a slim one."""
 WIDE_LIST = 36
 """From this width on a list has columns for the tokens and for all that is wrong."""
-LENGTHS, MARGIN = 9, 5
+LENGTHS, MARGIN = 8, 5
 """Cells of the lengths of both sides of a preference, and of its margin."""
 NAMED_LIST = 60
 """From this width on its title names the columns."""

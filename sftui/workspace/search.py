@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
-from sftui.model import RAW_LIMIT, Inspection, Row
+from sftui.model import RAW_LIMIT, Inspection, Row, common_prefix
 from sftui.session.opened import OpenData
 from sftui.session.ready import Ready, tokenizer_of
 from sftui.views.grid import hit_starts
@@ -82,7 +82,23 @@ def count_hits(session: OpenData, request: HitsRequest, answer: Answering[HitsCo
 
 
 def matcher(now: Now, request: SearchRequest) -> Matcher:
-    """What decides on a row; ValueError or re.error for a needle that makes no sense."""
+    """What decides on a row, or on both its sides, whose tokens are then numbered through; ValueError or re.error for a
+    needle that makes no sense."""
+    match = _side_matcher(now, request)
+
+    def both(inspection: Inspection) -> Positions | None:
+        sides = inspection.alone if request.query.kind != "finding" else (inspection,)
+        found = [match(side) for side in sides]
+        tokens = [side.tokens for side in sides]
+        if len(sides) < 2 or tokens[0] is None or tokens[1] is None or not found[1]:
+            return found[0]
+        alike = common_prefix(tokens[0].ids, tokens[1].ids)  # is looked through once
+        return (*(found[0] or ()), *(len(tokens[0]) + at for at in found[1] if at >= alike))
+
+    return both
+
+
+def _side_matcher(now: Now, request: SearchRequest) -> Matcher:
     kind, needle = request.query.kind, request.query.text
     if not needle:
         raise ValueError("the search is empty")

@@ -271,7 +271,7 @@ def _show_b(here: Inspector) -> None:
         here.say(answer.problem.sentence() if answer.problem is not None else "B could not be prepared", Role.ERROR)
         return
     if answer.other.row.index == here.state.row:
-        here.panes.tokens.show(answer.other, now.other)
+        here.show_row(answer.other, now.other)
         rows.show_figures(here, answer.other, now.other, side="B")
         here.panes.rows.show_other_side(answer.other)
         here.paint_view(WHY)

@@ -84,7 +84,8 @@ def _template(here: Inspector) -> str | None:
 
 
 def _file_name(here: Inspector, what: str) -> str:
-    return f"row{here.state.row}-{what}.{ENDINGS[what]}"
+    side = here.panes.tokens.side if what in ("ids", "labels", "text") else ""
+    return f"row{here.state.row}-{side}{side and '-'}{what}.{ENDINGS[what]}"
 
 
 # — the ways out —

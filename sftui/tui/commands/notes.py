@@ -38,7 +38,8 @@ def say_own(here: Inspector) -> None:
 
 def count(here: Inspector, counted: Memo[int]) -> int:
     """How many notes there are to read, counted once for a row and what was said of it."""
-    key = (here.panes.tokens.shown, here.state.reading.notes, here.state.mark.note, here.state.row)
+    state = here.state
+    key = (here.panes.tokens.shown, state.reading.notes, state.mark.note, state.row, state.open.side)
     return counted.of(key, lambda: sum(len(texts) for _, texts in _notes(here)))
 
 

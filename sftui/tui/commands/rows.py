@@ -122,7 +122,8 @@ def _as_listed(here: Inspector, status: Status) -> Status:
 def _still_waiting(here: Inspector, row: int) -> None:
     shown = here.panes.tokens.inspection
     if here.state.row == row and (shown is None or shown.row.index != row):
-        here.panes.tokens.wait(row)
+        for pane in here.sides:
+            pane.wait(row)
 
 
 def show_figures(here: Inspector, inspection: Inspection, recipe: Recipe | None = None, side: str = "") -> None:

@@ -47,6 +47,11 @@ def _step(here: Inspector, hits: int) -> None:
     """The next or previous hit; in this row while it has more and its tokens are on screen."""
     query, pane = here.state.searching.query, here.panes.tokens
     within = pane.display and pane.act(Action.NEXT_HIT if hits > 0 else Action.PREVIOUS_HIT, abs(hits))
+    other = here.panes.other.state.hits
+    if pane.display and not within and other and here.state.open.side == (hits < 0):
+        here.take_side(int(hits > 0))
+        here.panes.tokens.act(Action.GOTO, hit_starts(other)[0 if hits > 0 else -1])
+        within = True
     if query is not None and not within:
         start(here, query, hits > 0)
     tokens.follow(here)
@@ -139,11 +144,13 @@ def place(here: Inspector) -> str:
     """Which hit the cursor is on, of how many; empty where it is on none, or that is not known."""
     grid, now = here.panes.tokens.state, here.state.searching
     found = now.found
-    if found is None or found.row != here.state.row or grid.hits != found.positions:
+    before = here.panes.tokens.before
+    cursor = before + grid.cursor
+    if found is None or found.row != here.state.row or not {before + hit for hit in grid.hits} <= {*found.positions}:
         return ""
-    if grid.cursor not in found.positions or now.query is None or now.query.kind == FINDING:
+    if cursor not in found.positions or now.query is None or now.query.kind == FINDING:
         return ""
-    return now.hits.place(found.row, bisect_right(hit_starts(found.positions), grid.cursor) - 1)
+    return now.hits.place(found.row, bisect_right(hit_starts(found.positions), cursor) - 1)
 
 
 def _say_place(here: Inspector, found: Hit) -> None:

@@ -104,7 +104,7 @@ def paint(here: Inspector, name: str, keep: bool = True) -> None:
 def follow(here: Inspector) -> None:
     """Ask about the token under the cursor, where the card is open and about another one."""
     tokens, now = here.panes.tokens, here.state.why
-    row, cursor = here.state.row, tokens.state.cursor
+    row, cursor = here.state.row, tokens.before + tokens.state.cursor
     if here.state.open.view != WHY or here.state.compared.on_b or (now.row, now.token) == (row, cursor):
         return
     if tokens.table is None or tokens.inspection is None or tokens.inspection.row.index != row:
@@ -205,7 +205,8 @@ def turn(here: Inspector, count: int | None) -> None:
     if now.answer is None or not now.answer.ways or table is None:
         return
     recipe = with_changes(here.workspace.recipe, now.answer.ways[0].changes)
-    done = "masked" if table.loss[now.token] in LEARNT else "trained"
+    token = now.token - here.panes.tokens.before
+    done = "masked" if table.loss[token] in LEARNT else "trained"
     if here.workspace.set_recipe(recipe):
         values = new_values(now.answer.ways[0].changes)
-        here.say(f"token {now.token:,} is {done}: {values} · u undoes it, x exports")
+        here.say(f"token {token:,} is {done}: {values} · u undoes it, x exports")

@@ -43,6 +43,16 @@ def blanks(here: Inspector, count: int | None) -> None:
     )
 
 
+def _one(here: Inspector) -> StatusMessage | None:
+    return unless(here.state.open.sides > 1, "a row has one side here; rows of preferences have two")
+
+
+@Command("side", ("b",), "other side", "Look", when=_one)
+def other_side(here: Inspector, count: int | None) -> None:
+    """Go to the same place of a preference's other side."""
+    here.take_side(1 - here.state.open.side)
+
+
 @Command("list.toggle", ("L",), "row list", "Look")
 def toggle_list(here: Inspector, count: int | None) -> None:
     """Show or hide the row list."""

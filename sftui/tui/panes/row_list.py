@@ -209,7 +209,7 @@ class RowList(LineView):
     @property
     def bare(self) -> int:
         """Cells of a line without what its row begins with."""
-        return self.digits + self.signs + (29 if self.pairs else 20)
+        return self.digits + self.signs + (28 if self.pairs else 20)
 
     @property
     def digits(self) -> int:

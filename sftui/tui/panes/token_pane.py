@@ -22,6 +22,8 @@ NO_TOKENS = TokenTable((), (), (), (), None, None, (), (), (), "", "", ())
 LEAST_STRIP = 12
 """Cells below which a strip says nothing."""
 LOOKS = (Action.ZOOM, Action.ZOOM_BACK, Action.SHIFT, Action.BLANKS)
+LEAST_SHIFT = 12
+"""Lines of a side without which it does not say who shifts."""
 LEAST_TEXT = 4
 """Lines of text without which there is no lens below it."""
 MOST_LENS = 2 / 5
@@ -36,6 +38,12 @@ class TokenPane(LineView):
     def __init__(self) -> None:
         super().__init__()
         self.inspection: Inspection | None = None
+        self.side = self.figures = ""
+        """The name of the side of a preference that is shown, and its figures."""
+        self.before = 0
+        """Tokens of the side before it, where they are numbered through."""
+        self.twin: TokenPane | None = None
+        """The pane of the other side, which looks where this one does."""
         self.shown = 0
         """How often another inspection was shown, which tells them apart at once."""
         self.state = GridState()
@@ -57,9 +65,9 @@ class TokenPane(LineView):
     # — content —
 
     def show(
-        self, inspection: Inspection, recipe: Recipe, *, hits: tuple[int, ...] = (), cursor: int | None = None
+        self, inspection: Inspection, recipe: Recipe, *, hits: tuple[int, ...] | None = (), cursor: int | None = None
     ) -> None:
-        """Another inspection; the cursor stays where it was on the same row, else starts anew."""
+        """Another inspection; the cursor stays where it was on the same row, else starts anew. None keeps the hits."""
         before = self.inspection
         same = self.table is not None and before is not None and before.row.index == inspection.row.index
         self.inspection, self.waiting_for, self.failure = inspection, None, None
@@ -67,8 +75,20 @@ class TokenPane(LineView):
         self.table = make_table(inspection, ignore_index=recipe.mask.ignore_index)
         if cursor is None:
             cursor = self.state.cursor if same else self.first_trained()
-        self.state = replace(self.state, cursor=cursor, top=self.state.top if same else 0, hits=hits)
+        top, hits = self.state.top if same else 0, self.state.hits if hits is None else hits
+        self.state = replace(self.state, cursor=cursor, top=top, hits=hits)
         self.resized()
+        if self.side and not same:
+            self.state = settle(replace(self.state, top=max(0, self.bands.band_of(cursor) - 1)), self.bands)
+        self.repaint()
+
+    def look_with(self, state: GridState) -> None:
+        """Look as the other side does, and where: at the token of the same number, since both begin alike."""
+        now = self.state
+        self.state = replace(state, width=now.width, height=now.height, hits=now.hits, quiet=True)
+        if (now.zoom, now.shift) != (state.zoom, state.shift):
+            self.resized()
+        self.state = settle(self.state, self.bands)
         self.repaint()
 
     def wait(self, row: int) -> None:
@@ -124,7 +144,9 @@ class TokenPane(LineView):
         if self.table is None and self.inspection.stopped_at is None:
             return wrap(line((self.loading_text or "tokenizing a long row …", Role.WARNING)), width)
         lines = stop_lines(self.inspection, width)
-        if self.state.shift and self.table is not None:
+        if self.figures:
+            lines = (*wrap(line((self.figures, Role.DIM)), width), *lines)
+        if self.state.shift and self.table is not None and not (self.side and self.size.height < LEAST_SHIFT):
             lines += shift_lines(self.recipe.loss.shift if self.recipe is not None else "internal", width)
         room = max(1, self.size.height // 3)
         if len(lines) <= room or self.table is None:
@@ -142,6 +164,8 @@ class TokenPane(LineView):
         if action in LOOKS:
             self.resized()
         self.repaint()
+        if self.twin is not None and self.side:
+            self.twin.look_with(self.state)
         return self.state != before
 
     def mark(self, tokens: tuple[int, ...]) -> None:
@@ -174,7 +198,7 @@ class TokenPane(LineView):
     # — lines —
 
     def named(self) -> str:
-        return self.state.zoom.value
+        return self.side or self.state.zoom.value
 
     def title(self, width: int, active: bool) -> Line:
         """Its name, and the whole row in the rest of the rule."""
