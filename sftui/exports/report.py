@@ -8,7 +8,7 @@ from typing import Any
 from sftui import __version__
 from sftui.audit.bars import length_bars, share_bars
 from sftui.audit.figures import Figures, GroupFigure, LimitFigure, WeightFigures
-from sftui.exports.report_markup import page, parts, style, token_box
+from sftui.exports.report_markup import page, parts, style, token_boxes
 from sftui.exports.report_model import MARKS, SHOWN, AuditReport, counted
 from sftui.findings import CODES, Finding
 from sftui.text import many, share
@@ -41,7 +41,7 @@ def report_html(checked: AuditReport) -> str:
         marks=MARKS,
         looks={_place(found.finding): inspection for found, inspection in checked.looks},
         place=_place,
-        token_box=token_box,
+        token_boxes=token_boxes,
         ignore=checked.recipe.mask.ignore_index,
         shown=SHOWN,
         version=__version__,
@@ -68,6 +68,7 @@ def _facts(checked: AuditReport) -> list[tuple[str, str]]:
         ("Trainer", checked.recipe.preset),
         ("Tokenizer", checked.tokenizer.name),
         ("Template", checked.template or "none"),
+        ("Sides", "chosen and rejected, counted as a sequence each" if checked.recipe.paired else None),
         ("Tokens", f"{figures.tokens:,}, {figures.trained:,} trained{part}"),
         ("Rows the trainer gets", f"{many(reach.kept, 'row')}, {received}"),
         ("Weights in the loss", _weights(weights) if weights is not None else None),

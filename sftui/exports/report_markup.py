@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from sftui.findings import Finding
-from sftui.model import IGNORE_INDEX, Inspection
+from sftui.flat import flat
+from sftui.model import IGNORE_INDEX, SIDES, Inspection, common_prefix
 from sftui.text import share, visible, visible_token
 
 HERE = Path(__file__).parent
@@ -92,12 +93,31 @@ class TokenRange:
 
 def token_box(inspection: Inspection, finding: Finding, ignore: int = IGNORE_INDEX) -> TokenRange | None:
     """The tokens of a finding with some before and behind; None where it names none or the row has none."""
+    inspection = inspection.alone[-1 if finding.side == SIDES[1] else 0]
     tokens = inspection.tokens
     if tokens is None or inspection.labels is None or finding.tokens is None or not len(tokens):
         return None
     first, last = max(0, finding.tokens[0]), min(len(tokens), finding.tokens[1])
     start, stop = max(0, first - AROUND), min(len(tokens), max(first + 1, last) + AROUND, max(0, first - AROUND) + MOST)
     return token_range(inspection, (start, stop), ignore, (first, last))
+
+
+def token_boxes(
+    inspection: Inspection, finding: Finding, ignore: int = IGNORE_INDEX
+) -> tuple[tuple[str, TokenRange], ...]:
+    """The box of a finding under no name; of a preference both sides there, by theirs, or where the sides part."""
+    own, sides = token_box(inspection, finding, ignore), inspection.alone
+    if len(sides) < 2:
+        return (("", own),) if own is not None else ()
+    ids = [side.tokens.ids if side.tokens is not None else flat(()) for side in sides]
+    at = common_prefix(*ids)
+    start, stop = (own.start, own.stop) if own is not None else (max(0, at - AROUND), at + 2 * AROUND)
+    found = []
+    for name, side, of in zip(SIDES, sides, ids):
+        there = own if name == (finding.side or SIDES[0]) else None
+        box = there or (token_range(side, (start, min(stop, len(of))), ignore) if start < len(of) else None)
+        found += [(name, box)] if box is not None else []
+    return tuple(found)
 
 
 def token_range(

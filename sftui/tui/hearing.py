@@ -265,7 +265,7 @@ HEARING: Mapping[type, Callable[[Inspector, Any], None]] = {
 def _document(here: Inspector, name: str, keep: bool) -> None:
     """A view of one row."""
     inspection, pane = here.panes.tokens.inspection, here.pane_showing(name)
-    hint = HINT if here.state.open.view == name else ""
+    hint = " · ".join(filter(None, (here.panes.tokens.side, HINT if here.state.open.view == name else "")))
     make = partial(_no_row, here) if inspection is None else partial(_lines, name, inspection)
     pane.show(name, make, keep=keep, hint=hint)
 

@@ -79,7 +79,7 @@ def _fix(finding: Finding, width: int, trainer: str) -> list[Line]:
 
 def _place(finding: Finding) -> str:
     """Where it stands, in words."""
-    parts = []
+    parts = [finding.side] if finding.side else []
     if finding.message is not None:
         parts.append(f"message {finding.message:,}")
     if finding.tokens is not None and finding.tokens[0] < finding.tokens[1]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
-from sftui.model import RAW_LIMIT, Inspection, Row, common_prefix
+from sftui.model import RAW_LIMIT, SIDES, Inspection, Row, common_prefix
 from sftui.session.opened import OpenData
 from sftui.session.ready import Ready, tokenizer_of
 from sftui.views.grid import hit_starts
@@ -179,7 +179,8 @@ def _finding_matcher(now: Now, needle: str) -> Matcher:
             severity = finding.severity.value
             grave = wanted == "any" and severity != "info"
             if grave or severity == wanted or finding.code.startswith(wanted.upper()):
-                found.append(finding.tokens or (0, 0))
+                before = len(inspection.tokens or ()) if finding.side == SIDES[1] else 0
+                found.append([before + at for at in finding.tokens or (0, 0)])
         return tuple(sorted({i for tokens in found for i in range(*tokens)})) if found else None
 
     return match

@@ -9,6 +9,7 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING
 
+from sftui.model import SIDES
 from sftui.recipe import Recipe, changed, with_changes
 from sftui.text import visible
 from sftui.tui.commands import compare, repairs, rows, search
@@ -133,6 +134,8 @@ def on_row(here: Inspector) -> None:
 
 
 def _mark(here: Inspector, finding: Finding) -> None:
+    if finding.side and here.state.open.sides > 1:
+        here.take_side(SIDES.index(finding.side))
     tokens = here.panes.tokens
     inspection, table = tokens.inspection, tokens.table
     if inspection is None or table is None:

@@ -44,12 +44,12 @@ def blanks(here: Inspector, count: int | None) -> None:
 
 
 def _one(here: Inspector) -> StatusMessage | None:
-    return unless(here.state.open.sides > 1, "a row has one side here; rows of preferences have two")
+    return unless(here.state.open.sides > 1, "this row has one side; a preference has two")
 
 
 @Command("side", ("b",), "other side", "Look", when=_one)
 def other_side(here: Inspector, count: int | None) -> None:
-    """Go to the same place of a preference's other side."""
+    """Move to the same position in the other side of a preference."""
     here.take_side(1 - here.state.open.side)
 
 
