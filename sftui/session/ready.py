@@ -34,6 +34,7 @@ from sftui.session.options import OpenOptions
 from sftui.session.splitting import settle_split
 from sftui.session.versions import load, proven_on, tokenizer_key
 from sftui.trainers import Toolbox, trainer_of
+from sftui.trainers.pairs import unpaired
 
 if TYPE_CHECKING:
     from sftui.exports.prepared import ExportInput
@@ -149,7 +150,8 @@ class Ready(TokenizedData):
             while some := tuple(islice(packs, size)):
                 yield collate_packs(some, self.recipe, self.tools)
             return
-        examples = ((found.row.index, example) for found in training for example in found.examples)
+        sides = unpaired(training) if self.recipe.loss.objective == "kto" else training
+        examples = ((found.row.index, example) for found in sides for example in found.examples)
         while batch := tuple(islice(examples, size * (1 + self.recipe.paired))):
             rows = [row for row, _ in batch]
             made = [example for _, example in batch]

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 
-from sftui.model import Batch, Example, Labels, RenderedText, Tokens
+from sftui.model import Batch, Example, Inspection, Labels, RenderedText, Tokens
 from sftui.recipe import Recipe
 from sftui.trainers.base import ShapedRow, Toolbox, Trainer
 
 Side = tuple[Tokens, RenderedText, ShapedRow]
+
+
+UNPAIRED_TOGETHER = 1_000
+"""Pairs that are taken apart at once: the batch size of `datasets.map`."""
+
+
+def unpaired(rows: Iterable[Inspection]) -> Iterator[Inspection]:
+    """The sides of pairs as rows of their own, as trl 1.16.0 orders them (data_utils.py, unpair_preference_dataset)."""
+    rest = iter(rows)
+    while some := list(islice(rest, UNPAIRED_TOGETHER)):
+        yield from [replace(row, rejected=None) for row in some]
+        yield from [row.rejected for row in some if row.rejected is not None]
 
 
 class PairTrainer(Trainer):

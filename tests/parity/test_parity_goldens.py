@@ -91,6 +91,7 @@ def test_golden(trainer: str, version: str, golden: Mapping[str, Any], monkeypat
         golden["template"],
         golden["tokens"],
         golden["dataset"],
+        objective=golden.get("objective", "sft"),
     )
     records = [expanded(record) for record in golden["records"]]
     records += [{"kind": "refused", **refused} for refused in golden.get("refused", ())]

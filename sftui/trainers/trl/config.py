@@ -75,9 +75,22 @@ def _shuffled(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     return said if said.get("own.shuffle_dataset") else {}
 
 
-def _kto_loss(config: table.Config, recipe: Recipe, where: str) -> table.Said:
-    """Of all losses this one alone changes what is prepared."""
-    return {"own.loss_type": "apo_zero_unpaired"} if config.get("loss_type") == "apo_zero_unpaired" else {}
+OBJECTIVE_KEYS: Mapping[str, frozenset[str]] = {
+    name: frozenset(keys.split()) for name, keys in _TOLD["objectives"].items()
+}
+"""Keys of configs that SFTConfig does not have, by the objective that they tell; others share DPO's."""
+
+
+def _objective(config: table.Config, recipe: Recipe, where: str) -> table.Said:
+    """Which command reads the config, as far as its keys tell; and of the losses the one that changes what is
+    prepared."""
+    loss = config.get("loss_type")
+    named = {str(one) for one in (loss if isinstance(loss, list) else [loss])}
+    said = {"own.loss_type": loss} if loss == "apo_zero_unpaired" else {}
+    for objective, keys in OBJECTIVE_KEYS.items():
+        if keys & config.keys() or named & {*_TOLD["losses"].get(objective, "").split()}:
+            return {**said, "loss.objective": objective}
+    return said
 
 
 RENAMED = {"bfd-requeue": "bfd_split"}
@@ -169,7 +182,7 @@ TABLE = (
     table.rule("shuffle_dataset seed", "", _shuffled, table.needless),
     *(table.rule(name, f"own.{name}", table.nothing, table.as_is(name)) for name in ("shuffle_dataset", "seed")),
     table.keyless("data.format", "TRL reads messages, prompt and completion, text, or ids", *FORMATS),
-    table.rule("loss_type", "own.loss_type", _kto_loss, table.as_is("loss_type")),
+    table.rule("loss_type", "own.loss_type", _objective, table.as_is("loss_type")),
     table.keyless("loss.objective", "the command says it: trl sft, trl dpo", "sft", *OBJECTIVES),
     template_entry("chat_template_path", lambda file: isinstance(file, str) and _is_file(file)),
     table.silent("pack.group", "tokenizer.transformers"),
@@ -185,6 +198,7 @@ RULES = KeyRules(
         Remark("test_split_size", "rows for evaluation are drawn without a seed; all are shown"),
         *(Remark(key, "", anything, KeyUse.PASSED) for key in _TOLD["no rows"].split()),
     ),
+    passed=frozenset[str]().union(*OBJECTIVE_KEYS.values()),
     unread="passes it to `accelerate launch`, which stops at it",
     stops=True,
 )

@@ -14,7 +14,8 @@ from sftui import pipeline
 from sftui.model import IGNORE_INDEX, Inspection, Row
 from sftui.recipe import Recipe
 from sftui.tokens import LoadedTokenizer, load_tokenizer
-from sftui.trainers import Toolbox, preset, trainer_of
+from sftui.trainers import Toolbox, preset, trainer_named, trainer_of
+from sftui.trainers.pairs import unpaired
 
 RECORDED = {"1.16": "trl_pairs.jsonl", "1.14": "trl_pairs_1.14.1.jsonl"}
 KNOBS = {"max_length": "length.max", "per_device_train_batch_size": "batch.size", "loss_type": "own.loss_type"}
@@ -227,3 +228,30 @@ def test_too_long_a_side_drops_a_scored_pair(chatml: LoadedTokenizer) -> None:
     row = {**TEXTS, "rejected": " bad" * 20}
     (found,), _, _ = prepared([row], "reward", chatml, length__max=20)
     assert found.dropped is not None and not found.examples
+
+
+def test_pairs_are_taken_apart_a_thousand_at_a_time(chatml: LoadedTokenizer) -> None:
+    pairs, _, _ = prepared([PAIR] * 3, "kto", chatml)
+    found = list(unpaired(pairs[at % 3] for at in range(1_002)))
+    wanted = [one.conversation.extra["desirable"] for one in found if one.conversation]
+    assert wanted == [True] * 1_000 + [False] * 1_000 + [True] * 2 + [False] * 2
+
+
+@pytest.mark.parametrize(
+    ("keys", "objective"),
+    [
+        ({}, "sft"),
+        ({"beta": 0.2}, "dpo"),
+        ({"loss_type": ["sigmoid", "sft"]}, "dpo"),
+        ({"beta": 0.1, "desirable_weight": 1.2}, "kto"),
+        ({"loss_type": "apo_zero_unpaired"}, "kto"),
+        ({"center_rewards_coefficient": 0.01}, "reward"),
+        ({"beta": 2.0, "simpo_gamma": 0.5}, "cpo"),
+        ({"loss_type": "dft"}, "sft"),
+    ],
+)
+def test_a_config_tells_its_objective(keys: Mapping[str, Any], objective: str) -> None:
+    text = json.dumps({"model_name_or_path": "m", "dataset_name": "d.jsonl", **keys})
+    opened = trainer_named("trl").read_config("c.yaml", text)
+    assert opened.recipe.loss.objective == objective
+    assert [note.path for note in opened.keys if note.use.name in ("UNKNOWN", "UNSURE")] == []
