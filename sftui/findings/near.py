@@ -75,15 +75,16 @@ def common_runs(looks: Iterable[RowLook]) -> frozenset[str]:
 
 def _asked_and_said(look: RowLook) -> tuple[set[str], set[str]]:
     """The runs of what the row asks, or of its text, and of its answers."""
-    conversation, asked, said, left = look.conversation, set[str](), set[str](), LONGEST
-    if conversation.text is not None or conversation.prompt is not None or conversation.completion is not None:
-        asked.update(_runs((conversation.text or conversation.prompt or "")[:LONGEST]))
-        said.update(_runs((conversation.completion or "")[:LONGEST]))
+    asked, said, left = set[str](), set[str](), LONGEST
     answering = look.context.traits.answering
-    for message in conversation.messages:
-        text = _text(message)[:left]
-        left -= len(text)
-        (said if message.role in answering else asked).update(_runs(text))
+    for conversation in look.conversation.sides:
+        if conversation.text is not None or conversation.prompt is not None or conversation.completion is not None:
+            asked.update(_runs((conversation.text or conversation.prompt or "")[:LONGEST]))
+            said.update(_runs((conversation.completion or "")[:LONGEST]))
+        for message in conversation.messages:
+            text = _text(message)[:left]
+            left -= len(text)
+            (said if message.role in answering else asked).update(_runs(text))
     return asked, said
 
 

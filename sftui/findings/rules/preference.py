@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import takewhile
-from math import isfinite
+from math import inf, isfinite
 from typing import Any
 
 from sftui.findings.checks import PAIRED, Fault, row_check
@@ -402,4 +402,8 @@ def scored_against(look: RowLook) -> Iterator[Fault]:
 
 def _number(data: Mapping[str, Any], name: str) -> float | None:
     value = data.get(name)
-    return value if isinstance(value, (int, float)) and type(value) is not bool and isfinite(value) else None
+    try:
+        number = float(value) if isinstance(value, (int, float)) and type(value) is not bool else inf
+    except OverflowError:
+        return None
+    return number if isfinite(number) else None
