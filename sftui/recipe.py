@@ -416,6 +416,11 @@ class Recipe:
         return str(Preset(self.trainer, self.version))
 
     @property
+    def supervised(self) -> bool:
+        """Whether a row teaches its trained tokens, and no preference."""
+        return self.loss.objective == "sft"
+
+    @property
     def paired(self) -> bool:
         """Whether a row is a chosen and a rejected side, which stay together in a batch."""
         return self.loss.objective in ("dpo", "reward", "orpo", "cpo")

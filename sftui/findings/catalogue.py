@@ -91,9 +91,9 @@ REPAIR_OF: Mapping[str, tuple[str, ...]] = {one.code: one.repair for one in CODE
 """What `sftui repair` can do to the data against a code (see `Rule.repair`)."""
 
 
-def fix_text(code: str, trainer: str, paired: bool = False) -> str:
+def fix_text(code: str, trainer: str, prefers: bool = False) -> str:
     """What to do against a code under a trainer (see `Rule.fix_text`)."""
-    return CODES[code].fix_text(trainer, paired)
+    return CODES[code].fix_text(trainer, prefers)
 
 
 def cures_of(cured: Finding | None) -> tuple[Fix | str, ...]:

@@ -197,7 +197,8 @@ class DatasetChecks:
         if look.cut or (self.recipe.length.max is not None and longest > self.recipe.length.max):
             self.cut.add(row)
         if len(masks) > 1 and look.labels.dropped is None:
-            sizes = [mask.trained for mask in masks]
+            scored = self.recipe.loss.objective == "reward"  # where one token of each carries the loss
+            sizes = [mask.size if scored else mask.trained for mask in masks]
             self.compared.update(dict(zip((*SIDES, "rows"), (*sizes, 1))))
             if sizes[0] != sizes[1]:
                 self.longer[SIDES[sizes[1] > sizes[0]]].add(row)

@@ -33,13 +33,14 @@ def fix_of(
     if pairs and not made:
         title, template = "", None
     if not title:
-        title = ", ".join(map(_change_text, made)) or rule.fix_text(context.trainer, context.recipe.paired)
+        title = ", ".join(map(_change_text, made)) or rule.fix_text(context.trainer, not context.recipe.supervised)
     return rule_fix(rule, made, title, template)
 
 
 def _worded(context: Context, rule: Rule) -> Fix | None:
-    fix = rule_fix(rule, (), rule.fix_text(context.trainer, context.recipe.paired))
-    other = fix is not None and context.recipe.paired and rule.pairs
+    prefers = not context.recipe.supervised
+    fix = rule_fix(rule, (), rule.fix_text(context.trainer, prefers))
+    other = prefers and rule.pairs
     return replace(fix, trainer_keys={context.trainer: rule.pairs}) if fix is not None and other else fix
 
 

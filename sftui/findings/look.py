@@ -365,7 +365,7 @@ class RowLook:
         """The tokens at the end of a preference's prompt that are put in place of what the whole has there, as TRL did
         before 1.15; None where they are the whole's."""
         prompt, starts = self.tokens.prompt, self.tokens.starts
-        if prompt is None or not self.recipe.paired or self.recipe.mask.boundary != "prompt_length":
+        if prompt is None or self.recipe.supervised or self.recipe.mask.boundary != "prompt_length":
             return None
         at = min(len(prompt), len(starts))
         while at and starts[at - 1] == NOWHERE:

@@ -111,10 +111,10 @@ class Rule:
         """The exact key or step for each trainer; one that is not in it has nothing to be reported."""
         return {one: text for one in NAMED if (text := self.fix_text(one))}
 
-    def fix_text(self, trainer: str, paired: bool = False) -> str:
+    def fix_text(self, trainer: str, prefers: bool = False) -> str:
         """What to do against it under a trainer; hand-written loops all do the same. "" where there is nothing that
         this trainer could be given: what another one reads would lead nowhere."""
-        if paired and self.pairs:
+        if prefers and self.pairs:
             return self.pairs
         name = BY_HAND if traits_of(trainer).by_hand else trainer
         return fixes_of(name).get(self.code, self.data)

@@ -241,7 +241,9 @@ def _recipes(session: Ready, finding: Finding) -> Iterator[tuple[bool, Recipe]]:
     """What is tried against a finding, whether it is likely to help: as the trainer's advice has it; single knobs;
     columns and keys that nobody reads; a newer release; two knobs at once."""
     recipe = session.recipe
-    yield from ((True, other) for other in advised(recipe, fix_text(finding.code, recipe.trainer, recipe.paired)))
+    yield from (
+        (True, other) for other in advised(recipe, fix_text(finding.code, recipe.trainer, not recipe.supervised))
+    )
     if finding.severity is Severity.INFO:
         return
     rows = _as_they_are(session, finding)

@@ -134,7 +134,7 @@ def piled_up(checks: DatasetChecks) -> Iterator[Fault]:
     """CON018: a length at which rows pile up, above which there are next to none."""
     for length, above in _piled(checks.lengths):
         count = checks.lengths[length]
-        rows = "chosen answers" if checks.recipe.paired else "rows"
+        rows = "rows" if checks.recipe.supervised else "answers"
         what = f"{count:,} {rows} train exactly {length:,} tokens each, and {above or 'none'} train more"
         yield Fault(what, f"{_near(checks.lengths, length):.1f} rows at each shorter length nearby", tally=Tally(count))
 

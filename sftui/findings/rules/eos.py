@@ -216,7 +216,15 @@ GEN003 = fatal(
 )
 
 
-@row_check(LABELLED, EOS004, EOS006, GEN003, shape=lambda shape, _: _may_mask_stops(shape), kinds=CHATS)
+@row_check(
+    LABELLED,
+    EOS004,
+    EOS006,
+    GEN003,
+    shape=lambda shape, _: _may_mask_stops(shape),
+    recipe=lambda context: context.recipe.loss.objective != "reward",  # which reads a score at one token
+    kinds=CHATS,
+)
 def masked_stop(look: RowLook) -> Iterator[Fault]:
     """EOS004, EOS006 and GEN003: an answer is trained to its last content token, but its stop token is not."""
     found: list[tuple[MessageTokens, int]] = []
@@ -529,7 +537,7 @@ EOS008 = minor(
 @setup_check(EOS008)
 def behind_stop(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     """EOS008: white space that is trained behind an answer's stop token; both sides of a preference have it."""
-    if context.recipe.paired:
+    if not context.recipe.supervised:
         return
     looks = [RowLook(row, context) for row in sample if row.tokens is not None and row.labels is not None]
     found = [(look, place) for look in looks if (place := _blank_behind(look)) is not None]

@@ -293,7 +293,7 @@ GEN002 = minor(
     LABELLED,
     GEN002,
     shape=lambda shape, _: shape.trained(Part.HEADER, "assistant") and not shape.trained(Part.CONTENT, "user"),
-    recipe=lambda context: not context.recipe.paired,  # whose sides are trained whole, BND001
+    recipe=lambda context: context.recipe.supervised,  # whose sides are trained whole, BND001
     kinds=CHATS,
 )
 def header_trained(look: RowLook) -> Iterator[Fault]:

@@ -157,7 +157,7 @@ LAB002 = major(
     LABELLED,
     LAB002,
     shape=lambda shape, _: shape.trained(Part.CONTENT, *_OTHERS),
-    recipe=lambda context: context.recipe.mask.rule != "generation_tag" and not context.recipe.paired,
+    recipe=lambda context: context.recipe.mask.rule != "generation_tag" and context.recipe.supervised,
     kinds=CHATS,
 )
 def others_trained(look: RowLook) -> Iterator[Fault]:

@@ -14,7 +14,7 @@ from sftui.findings.model import SIDES, Consequence, Severity
 from sftui.findings.rule import DROP, Case, fatal, major, minor
 from sftui.findings.rules.truncation import round_up
 from sftui.findings.words import REASONING, text_of, thought_in
-from sftui.flat import Flat, cut, overlap
+from sftui.flat import Flat, Ranges, cut, overlap
 from sftui.model import Kind, Message, Part, common_prefix
 from sftui.text import many
 
@@ -53,9 +53,14 @@ def _both(look: RowLook) -> bool:
     return look.labels.dropped is None
 
 
+def _taught(one: RowLook) -> Ranges:
+    """What of a side decides its loss: the tokens that carry it, or all that lead to a score."""
+    return ((0, len(one.tokens)),) if one.recipe.loss.objective == "reward" else one.mask.runs
+
+
 def _answer(one: RowLook, kept: bool = False) -> Flat:
-    """The ids that carry loss, of all or of what is left of a side that is cut."""
-    return cut(overlap(one.mask.runs, one.labels.kept) if kept else one.mask.runs, one.tokens.ids)
+    """The ids of that, of all or of what is left of a side that is cut."""
+    return cut(overlap(_taught(one), one.labels.kept) if kept else _taught(one), one.tokens.ids)
 
 
 def _own(one: RowLook) -> tuple[Message, ...]:
@@ -72,7 +77,8 @@ def _texts(one: RowLook) -> list[str]:
 PRF001 = major(
     "sides-equal",
     "the chosen and the rejected side are the same",
-    "Both sides get the same probability, so the gradient of DPO is zero: the row costs time and teaches nothing.",
+    "Both sides get the same probability or score, so their difference has no gradient: the row costs time and teaches"
+    " nothing.",
     data="find the answer that the other one replaced",
     repair=(DROP,),
     inherent=True,
@@ -88,10 +94,10 @@ def same_sides(look: RowLook) -> Iterator[Fault]:
     chosen, rejected = look.sides
     if _answer(chosen) == _answer(rejected) and not any(map(_lost, look.sides)):
         same = [message.data for message in _own(chosen)] == [message.data for message in _own(rejected)]
-        alike, count = same and _texts(chosen) == _texts(rejected), many(chosen.mask.trained, "token")
-        what = "both sides are the same answer of" if alike else "the sides say different things but train the same"
+        alike, count = same and _texts(chosen) == _texts(rejected), many(len(_answer(chosen)), "token")
+        what = "both sides are the same" if alike else "the sides say different things but are the same"
         title = "" if alike else "use a template that prints what tells the sides apart"
-        where = (chosen.mask.runs[0][0], chosen.mask.runs[-1][1]) if chosen.mask.runs else None
+        where = (_taught(chosen)[0][0], _taught(chosen)[-1][1]) if _taught(chosen) else None
         yield Fault(f"{what} {count}", tokens=where, title=title)
 
 
@@ -99,7 +105,7 @@ PRF002 = fatal(
     "prompt-repeated",
     "a side repeats the prompt",
     "Both `prompt` and the side contain the question. The trainer joins the two, so the model reads the question twice"
-    " and learns to write it: DPO trains everything in a side.",
+    " and learns to write it: everything in a side is trained. A reward model scores it.",
     data="remove the column prompt if both sides contain all of it, or keep only the answers in the sides",
     inherent=True,
     leads_to=Consequence.QUESTIONS,
@@ -148,7 +154,7 @@ def _again(one: RowLook) -> int | None:
 PRF003 = major(
     "turns-inside-a-side",
     "text of the user or of a tool is trained in a side",
-    "DPO trains everything in a side, whoever says it. If there is no column `prompt`, the sides begin at the first"
+    "Everything in a side is trained, whoever says it. If there is no column `prompt`, the sides begin at the first"
     " message that differs: where the histories differ, later questions are in the sides.",
     data="begin both sides with the same conversation, and end each with one answer",
     repair=(DROP,),
@@ -325,7 +331,7 @@ def of_two_kinds(look: RowLook) -> Iterator[Fault]:
 
 def _begin(one: RowLook) -> int:
     """Where the first trained token stands in the text."""
-    return next((one.tokens.starts[start] for start, _ in one.mask.runs), 0)
+    return next((one.tokens.starts[start] for start, _ in _taught(one)), 0)
 
 
 def _thinks(one: RowLook) -> bool:
@@ -341,8 +347,8 @@ def _calls(one: RowLook) -> bool:
 PRF008 = minor(
     "sides-nearly-equal",
     "the sides differ in hardly any token",
-    "DPO teaches only the few tokens that differ, and for long answers that are nearly the same it often lowers the"
-    " probability of both. Fine if this difference is the point.",
+    "The row teaches only the few tokens that differ, and DPO often lowers the probability of both sides if they are"
+    " long and nearly the same. Fine if this difference is the point.",
     data="check that this difference is what the model should learn",
     inherent=True,
     bad=pairs(pair(f"{_CODE}Yes.", f"{_CODE}No.")),
@@ -366,7 +372,7 @@ def nearly_same(look: RowLook) -> Iterator[Fault]:
     behind = common_prefix(a[same:][::-1], b[same:][::-1])
     most = max(len(a), len(b))
     if most >= _LONG and most - same - behind <= _FEW * most:
-        at = look.sides[0].mask.runs[0][0] + same
+        at = _taught(look.sides[0])[0][0] + same
         what = f"the sides differ in {most - same - behind} of {most} tokens"
         yield Fault(what, tokens=(at - 1, at + 1 + len(a) - same - behind))
 

@@ -84,7 +84,7 @@ def longer_side(checks: DatasetChecks) -> Iterator[Fault]:
     longer, shorter = checks.compared[name], checks.compared[other]
     grave = most >= _MUCH * differ and longer >= _LONGER * shorter
     yield Fault(
-        f"the {name} side is longer in {share(most, rows)} of rows: {longer / rows:.0f} trained tokens on average,"
+        f"the {name} side is longer in {share(most, rows)} of rows: {longer / rows:.0f} tokens on average,"
         f" against {shorter / rows:.0f} on the {other} side",
         f"longer in {most:,}, shorter in {differ - most:,}, equal in {rows - differ:,} of {rows:,} rows",
         severity=None if grave else Severity.INFO,

@@ -142,11 +142,11 @@ def prompt_no_prefix(look: RowLook) -> Iterator[Fault]:
     if prompt is None or look.tokens.prompt is None or look.rendered.text.startswith(prompt):
         return
     answers = look.roles[look.conversation.prompt_messages or 0 :]
-    if look.recipe.paired and answers and answers[0] not in look.context.traits.answering:
+    if not look.recipe.supervised and answers and answers[0] not in look.context.traits.answering:
         return  # PRF002, PRF003
     shared = common_prefix(prompt, look.rendered.text)
     at = next((i for i, end in enumerate(look.tokens.ends) if end > shared), len(look.tokens) - 1)
-    changes = [] if look.recipe.paired else common_boundary(look.context)
+    changes = common_boundary(look.context) if look.recipe.supervised else []
     yield Fault(
         f"after {shared} characters the prompt continues with `{shown(prompt[shared:], 30)}`, the whole text"
         f" with `{shown(look.rendered.text[shared : shared + 30], 30)}`",

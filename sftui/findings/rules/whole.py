@@ -205,7 +205,7 @@ LAB009 = info(
 
 @dataset_check(LAB009)
 def some_turns(checks: DatasetChecks) -> Iterator[Fault]:
-    if checks.some_turns.count and not checks.recipe.paired:
+    if checks.some_turns.count and checks.recipe.supervised:
         changes = []
         mask = checks.recipe.mask
         # A completion is the last answer, whatever mask.turns says.
@@ -238,7 +238,7 @@ def trained_share(checks: DatasetChecks) -> Iterator[Fault]:
         parts.append(f"{few.count:,} rows train less than 1 % of their tokens")
     if 0 < whole.count < checks.read:
         parts.append(f"{whole.count:,} of {checks.read:,} rows train every token")
-    if parts and not checks.recipe.paired:
+    if parts and checks.recipe.supervised:
         yield Fault(" and ".join(parts), tally=few if few.count else whole)
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from sftui import labels as label_rules
 from sftui.conversations import Detection
 from sftui.errors import RecipeError
+from sftui.flat import flat
 from sftui.model import Conversation, Kind, Labels, Reason, RenderedText, Row, Tokens, common_prefix
 from sftui.recipe import Recipe, Tokenize
 from sftui.trainers import versions
@@ -94,6 +95,7 @@ class TrlOdds(TrlDpo):
         for (tokens, rendered, _), start in zip(sides, starts):
             if facts.bos_id is not None and (not start or tokens.ids[0] != facts.bos_id):
                 tokens, start = with_ids(tokens, 0, 0, (facts.bos_id,)), start + 1
+                tokens = replace(tokens, prompt=None if tokens.prompt is None else flat((facts.bos_id, *tokens.prompt)))
             n = len(tokens)
             parts = [(start, (False, Reason.PROMPT)), (n - start, (True, Reason.COMPLETION))]
             notes = () if rendered.exact else (ESTIMATED,)

@@ -17,6 +17,8 @@ from sftui.findings.rule import Case
 from sftui.findings.rules.preference import pair, pairs, side, strings
 
 TOKENIZERS = ("chatml", "llama3", "gemma")
+PADDED = ("chatml", "gemma")
+"""Those with a pad token, without which ORPO and CPO stop."""
 SHARED = ("qwen2.5", "llama-3-8b-instruct", "minimind", "phi-3-mini")
 NO_TOOLS = ("chatml", "llama3", "gemma", "llama-3-8b-instruct", "phi-3-mini")
 """Templates that print no calls and no tools: findings of these rows are true."""
@@ -24,20 +26,26 @@ EACH = 20
 
 
 @cache
-def of_right(tokenizer: str, preset: str = "trl@1.16") -> dict[str, Outcome]:
+def of_right(tokenizer: str, preset: str = "trl@1.16", objective: str = "dpo") -> dict[str, Outcome]:
     left_out = {"tools", "results"} if tokenizer.rpartition("/")[2] in NO_TOOLS else set()
     left_out |= {"system"} if tokenizer == "gemma" else set()
     shapes = [shape for shape in SHAPES if shape not in left_out]
     return {
-        shape: run(Case(right_pairs(shape, EACH), tokenizer, preset, changes={"loss.objective": "dpo"}))
+        shape: run(Case(right_pairs(shape, EACH), tokenizer, preset, changes={"loss.objective": objective}))
         for shape in shapes
     }
 
 
-@pytest.mark.parametrize("preset", ["trl@1.16", "trl@1.14"])
-@pytest.mark.parametrize("tokenizer", TOKENIZERS)
-def test_right_pairs_have_no_error_and_no_warning(tokenizer: str, preset: str) -> None:
-    for shape, outcome in of_right(tokenizer, preset).items():
+@pytest.mark.parametrize(
+    ("tokenizer", "preset", "objective"),
+    [
+        *[(tokenizer, "trl@1.14", "dpo") for tokenizer in TOKENIZERS],
+        *[(tokenizer, "trl@1.16", one) for tokenizer in TOKENIZERS for one in ("dpo", "kto", "reward")],
+        *[(tokenizer, "trl@1.16", one) for tokenizer in PADDED for one in ("orpo", "cpo")],
+    ],
+)
+def test_right_pairs_have_no_error_and_no_warning(tokenizer: str, preset: str, objective: str) -> None:
+    for shape, outcome in of_right(tokenizer, preset, objective).items():
         grave = [(one.code, one.sentence) for one in outcome.findings if one.severity is not Severity.INFO]
         assert not grave, (shape, grave[:3])
         assert all(one.rejected is not None and one.rejected.example is not None for one in outcome.inspections)
