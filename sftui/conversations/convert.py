@@ -174,7 +174,7 @@ def to_sides(row: Row, detected: Detection, data: Data, at: int | None = None) -
 
     def side(name: str) -> Conversation:
         column = names.get(name, name)
-        own = replace(detected, fields={**names, "completion": column})
+        own = with_fields(detected, fields={**names, "completion": column})
         if at is None:
             return _from_pair(record, where, own, data)
         whole = record[column]
@@ -188,7 +188,7 @@ def to_sides(row: Row, detected: Detection, data: Data, at: int | None = None) -
 
     if "completion" in names:
         return side("completion")
-    return replace(side("chosen"), rejected=side("rejected"))
+    return with_fields(side("chosen"), rejected=side("rejected"))
 
 
 def _from_text(row: Mapping[str, Any], where: str, detected: Detection, data: Data) -> Conversation:
