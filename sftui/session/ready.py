@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from sftui.conversations import Detection
-from sftui.errors import SftuiError
+from sftui.errors import RecipeError, SftuiError
 from sftui.model import Batch, Inspection, Pack, Problem, Row, Stage
 from sftui.pipeline import (
     as_problem,
@@ -22,6 +22,7 @@ from sftui.pipeline import (
     feed_packs,
     inspect,
     inspect_all,
+    inspect_early,
     make_batch,
     make_packs,
     make_toolbox,
@@ -34,7 +35,7 @@ from sftui.session.options import OpenOptions
 from sftui.session.splitting import settle_split
 from sftui.session.versions import load, proven_on, tokenizer_key
 from sftui.trainers import Toolbox, trainer_of
-from sftui.trainers.pairs import unpaired
+from sftui.trainers.pairs import PartnerTrainer, unpaired
 
 if TYPE_CHECKING:
     from sftui.exports.prepared import ExportInput
@@ -139,7 +140,25 @@ class Ready(TokenizedData):
         count = self.source.count()
         stop = min(start + rows, count.rows) if count.exact else start + rows
         made = [self.inspect_row(self.row(index), spans=False) for index in range(start, stop)]
-        return make_batch(made, self.recipe, self.tools)
+        return self._with_partners(make_batch(made, self.recipe, self.tools))
+
+    def _with_partners(self, batch: Batch) -> Batch:
+        """A batch of KTO with its partners, where those are of rows outside of it; not known of rows that are drawn."""
+        trainer, recipe = trainer_of(self.recipe), self.recipe
+        if not isinstance(trainer, PartnerTrainer) or trainer.held_out(recipe) is not None:
+            return batch
+        others = [self._partner(trainer.partner(row, recipe)) for row in batch.rows]
+        rows = zip(map(self.row, batch.rows), others)
+        read = [[inspect_early(one, self.detected, recipe).conversation for one in pair] for pair in rows]
+        made = [trainer.partnered(one, other, recipe, self.tools) for one, other in read if one and other]
+        if len(made) < len(others):
+            raise RecipeError("a row of the batch stops the run", why="the row before it has no answer to give it")
+        numbers = [row.index for row in others]
+        return replace(batch, partners=trainer.collate(made, numbers, recipe, self.tools))
+
+    def _partner(self, index: int) -> Row:
+        found, last = self.row(index), self.source.count().rows - 1  # all rows are known once one behind them is read
+        return found if index <= last else self.row(last)
 
     def batches(self, size: int) -> Iterator[Batch]:
         """What trains, so many rows or packs at a time, each time padded as the collator does; the dataset's order
@@ -155,7 +174,7 @@ class Ready(TokenizedData):
         while batch := tuple(islice(examples, size * (1 + self.recipe.paired))):
             rows = [row for row, _ in batch]
             made = [example for _, example in batch]
-            yield trainer_of(self.recipe).collate(made, rows, self.recipe, self.tools)
+            yield self._with_partners(trainer_of(self.recipe).collate(made, rows, self.recipe, self.tools))
 
     def packs(self, inspections: Sequence[Inspection]) -> tuple[tuple[Pack, ...], Batch]:
         """Inspected rows packed and collated; SftuiError where they cannot be."""

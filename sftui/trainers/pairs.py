@@ -1,4 +1,4 @@
-"""A trainer that prepares a chosen and a rejected side of each row."""
+"""Trainers that prepare a chosen and a rejected side of each row, or give it the answer of another one."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from sftui.model import Batch, Example, Inspection, Labels, RenderedText, Tokens
+from sftui.model import Batch, Conversation, Example, Inspection, Labels, RenderedText, Tokens
 from sftui.recipe import Recipe
 from sftui.trainers.base import ShapedRow, Toolbox, Trainer
 
+DESIRABLE = "desirable"
+"""Where `Conversation.extra` keeps whether an answer is wanted (KTO)."""
 Side = tuple[Tokens, RenderedText, ShapedRow]
 
 
@@ -38,3 +40,15 @@ class PairTrainer(Trainer):
         order = [*range(0, len(examples), 2), *range(1, len(examples), 2)]
         batch = super().collate([examples[at] for at in order], [rows[at] for at in order], recipe, tools)
         return replace(batch, notes=(*batch.notes, "the first half are the chosen sides, the second half the rejected"))
+
+
+class PartnerTrainer(Trainer):
+    """A trainer whose KL partners come of rows that need not be in the batch."""
+
+    def partner(self, row: int, recipe: Recipe) -> int:
+        """The row whose answer a row also gets; one behind the last stands for the last."""
+        raise NotImplementedError
+
+    def partnered(self, row: Conversation, other: Conversation, recipe: Recipe, tools: Toolbox) -> Example:
+        """The prompt of a row with the answer of the other."""
+        raise NotImplementedError

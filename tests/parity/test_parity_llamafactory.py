@@ -15,9 +15,11 @@ from typing import Any
 
 import pytest
 import record as recorder
-from case import environment, home, python_of, shared_folder
+from case import cases_of, environment, home, python_of, result_path, shared_folder
 from emulate import of_config, rows_of
+from trainers.llamafactory.cases import config_of
 
+import sftui
 from sftui import pipeline
 from sftui.recipe import Recipe, changed
 from sftui.sources import SourceSpec, open_source
@@ -180,3 +182,31 @@ def test_the_recorded_templates_are_those_of_the_installed_release(tmp_path: Pat
     repo = script.parents[2]
     for kept in ("sftui/trainers/llamafactory/templates.json", "tests/golden/trainers/llamafactory_templates.json"):
         assert (tmp_path / Path(kept).name).read_bytes() == (repo / kept).read_bytes(), kept
+
+
+def test_the_partners_of_kto_are_those_of_the_trainer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What stands in its dataset as `kl_input_ids` and `kl_labels`, against the batches of an open config."""
+    if not environment("llamafactory", VERSION).exists():
+        pytest.skip(f"LLaMA-Factory {VERSION} has no environment: run tests/parity/environments.py llamafactory")
+    cases = [case for case in cases_of("llamafactory") if case.name.startswith("pairs_kto_")]
+    assert recorder.record("llamafactory", VERSION, cases) == 0
+    compared = 0
+    for case in cases:
+        work = tmp_path / case.name
+        work.mkdir()
+        config = work / "kto.yaml"
+        config.write_text(json.dumps(config_of(case, str(case.tokenizer_folder()), work)))
+        _, records = read_result(result_path("llamafactory", VERSION, case))
+        theirs = [(one["kl_input_ids"], one["kl_labels"]) for one in records if one["kind"] == "row"]
+        ours = []
+        with sftui.open(str(config)) as data:
+            for batch in data.batches(8):
+                assert batch.partners is not None
+                partners = batch.partners
+                for ids, labels, size in zip(partners.input_ids, partners.labels, partners.lengths):
+                    ours.append((list(ids[:size]), list(labels[:size])))
+        assert ours == theirs, next(at for at, pair in enumerate(zip(ours, theirs)) if pair[0] != pair[1])
+        compared += len(ours)
+    assert compared
+    with capsys.disabled():
+        print(f"\n{compared} KL partners in {len(cases)} settings, all as LLaMA-Factory's")

@@ -21,6 +21,7 @@ from sftui.model import Conversation, Kind, Message, Row
 from sftui.recipe import Data
 from sftui.trainers.llamafactory.registry import stop
 from sftui.trainers.llamafactory.tools import calls_in
+from sftui.trainers.pairs import DESIRABLE
 
 ALPACA_FIELDS = {"instruction": "instruction", "input": "input", "output": "output"}
 MESSAGE_FIELDS = {"messages": "conversations"}
@@ -47,8 +48,6 @@ DROPPED = "llamafactory_dropped"
 PROMPTED = "llamafactory_prompted"
 """The key of the rejected side's `Conversation.extra` that has the chosen answer, by which its prompt is written."""
 SIDES = ("chosen", "rejected")
-DESIRABLE = "llamafactory_desirable"
-"""The key of `Conversation.extra` that says whether KTO desires the answer."""
 ONE_RESPONSE = "Dropped invalid example: without a kto_tag of true or false it has one response"
 NEXT_STOPS = " at the next row that it keeps, with IndexError: list index out of range"
 TWO_RESPONSES = "Dropped invalid example: a kto_tag of true or false gives it two responses"
@@ -283,6 +282,7 @@ def _tagged(made: Conversation, tag: Any) -> Conversation:
     if tag and not answer.content:
         answer, tag = _message("assistant", "", answer.origin), False
         notes = (*notes, "the desired answer is empty: LLaMA-Factory takes it for an undesired one")
+    notes = (*notes, f"the answer is {'desirable' if tag else 'undesirable'}")
     extra, messages = {**made.extra, DESIRABLE: tag}, (*prompt, answer)
     return replace(made, messages=messages, prompt_messages=len(prompt), notes=notes, extra=extra)
 

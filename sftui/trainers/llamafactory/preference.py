@@ -1,7 +1,8 @@
-"""LLaMA-Factory's stages `dpo` and `rm`: a chosen and a rejected answer to one prompt.
+"""LLaMA-Factory's stages `dpo`, `rm` and `kto`: a chosen and a rejected answer to one prompt, or one with a tag.
 
-Source: llamafactory 0.9.5, data/processor/pairwise.py and data/collator.py PairwiseDataCollatorWithPadding. Both sides
-have the prompt that is written for the chosen one, and one cut: by the longer answer.
+Source: llamafactory 0.9.5, data/processor/pairwise.py and feedback.py, data/collator.py and train/rm/trainer.py. Both
+sides have the prompt that is written for the chosen one, and one cut: by the longer answer. The score of a reward model
+is read at the last token of each. For KTO's KL term each prompt also gets the answer of the row before it.
 """
 
 from __future__ import annotations
@@ -12,34 +13,21 @@ from dataclasses import replace
 from sftui import labels as label_rules
 from sftui.errors import RecipeError
 from sftui.flat import merged
-from sftui.model import Conversation, Labels, RenderedText, Tokens
+from sftui.model import Conversation, Example, Labels, Reason, RenderedText, Tokens
 from sftui.recipe import Recipe
 from sftui.runs import Stretch
 from sftui.trainers.base import ShapedRow, Toolbox
 from sftui.trainers.llamafactory import LlamaFactoryOptions, encode, pretrain
 from sftui.trainers.llamafactory.trainer import LlamaFactory, drawn_of, starts_of
-from sftui.trainers.pairs import PairTrainer, Side
+from sftui.trainers.pairs import PairTrainer, PartnerTrainer, Side
 
 
-class LlamaFactoryKto(LlamaFactory):
-    """Answers that are desired or not, each trained up to its end; the prompt is not."""
+class _Answers(LlamaFactory):
+    """Sequences of a prompt and one answer, which is trained up to its end."""
 
     def shape(self, conversation: Conversation, recipe: Recipe) -> ShapedRow:
         refuse_supervised(recipe)
         return super().shape(conversation, recipe)
-
-    def remarks(self, recipe: Recipe) -> tuple[str, ...]:
-        if recipe.loss.objective != "kto":
-            return super().remarks(recipe)
-        shown = (
-            f"with the answer of the row before it, or the last of its {recipe.pack.group:,}: sftui does not show these"
-        )
-        return (*super().remarks(recipe), f"for the KL term LLaMA-Factory also reads each prompt {shown}")
-
-    def label(
-        self, tokens: Tokens, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
-    ) -> tuple[Tokens, Labels]:
-        return next(self.labelled([(tokens, rendered, shaped)], recipe, tools))
 
     def labelled(self, sides: Sequence[Side], recipe: Recipe, tools: Toolbox) -> Iterator[tuple[Tokens, Labels]]:
         """Sequences with their labels, of which the longest answer decides how all are cut."""
@@ -50,11 +38,37 @@ class LlamaFactoryKto(LlamaFactory):
             yield tokens, _labels(tokens, shaped, stretches, (prompt, longest), recipe, appended)
 
 
-class LlamaFactoryPairs(PairTrainer, LlamaFactoryKto):
-    """Pairs of answers, each trained up to its end; the prompt is not."""
+class LlamaFactoryPairs(PairTrainer, _Answers):
+    """Pairs of answers."""
 
     def label_sides(self, sides: Sequence[Side], recipe: Recipe, tools: Toolbox) -> Iterator[tuple[Tokens, Labels]]:
-        return self.labelled(sides, recipe, tools)
+        for tokens, labels in self.labelled(sides, recipe, tools):
+            yield tokens, labels if recipe.loss.objective == "dpo" else _scored(tokens, labels)
+
+
+class LlamaFactoryKto(PartnerTrainer, _Answers):
+    """Answers that are desired or not."""
+
+    def remarks(self, recipe: Recipe) -> tuple[str, ...]:
+        drawn = "the KL partners of KTO are not shown, because val_size draws the rows"
+        return (*super().remarks(recipe), drawn if self.held_out(recipe) is not None else "")
+
+    def label(
+        self, tokens: Tokens, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
+    ) -> tuple[Tokens, Labels]:
+        return next(self.labelled([(tokens, rendered, shaped)], recipe, tools))
+
+    def partner(self, row: int, recipe: Recipe) -> int:
+        group, most = recipe.pack.group, LlamaFactoryOptions.of(recipe).max_samples
+        found = row - 1 if row % group else row + group - 1
+        return found if most is None else min(found, most - 1)
+
+    def partnered(self, row: Conversation, other: Conversation, recipe: Recipe, tools: Toolbox) -> Example:
+        shaped = ShapedRow(row.with_messages((*row.messages[:-1], other.messages[-1])))
+        rendered = self.render(shaped, recipe, tools, spans=False)
+        tokens = self.tokenize(rendered, shaped, recipe, tools, places=False)
+        tokens, labels = self.label(tokens, rendered, shaped, recipe, tools)
+        return self.examples(tokens, labels, shaped, recipe, tools)[0]
 
 
 def refuse_supervised(recipe: Recipe) -> None:
@@ -92,3 +106,11 @@ def _labels(
     last = encode.turn_count(shaped.conversation.messages) - 1
     mask = drawn_of(stretches, len(tokens) - appended, last, replace(recipe.mask, turns="last"), appended)
     return label_rules.on_ids(tokens, mask, kept)
+
+
+def _scored(tokens: Tokens, labels: Labels) -> Labels:
+    """The one place where a reward model's score is read: the last token that is kept."""
+    at = labels.kept[-1][1] - 1 if labels.kept else 0
+    before, behind = ((count, (False, Reason.CONTEXT)) for count in (at, len(tokens) - at - 1))
+    mask = label_rules.drawn([before, (1, (True, Reason.SCORED)), behind])
+    return label_rules.on_ids(tokens, mask, labels.kept)

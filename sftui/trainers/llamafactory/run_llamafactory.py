@@ -35,6 +35,7 @@ from exchange import (
 )
 
 OPTIONAL = ("attention_mask", "position_ids")
+IGNORED = -100
 SIDES = ("chosen", "rejected")
 
 
@@ -72,7 +73,9 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
             continue
         if stage == "rm":
             for side in SIDES:
-                yield row_record(record.get(ROW), record[f"{side}_input_ids"], record[f"{side}_labels"])
+                ids, labels = record[f"{side}_input_ids"], record[f"{side}_labels"]
+                scored = [IGNORED] * (len(ids) - 1) + ids[-1:]  # where PairwiseTrainer reads the score
+                yield row_record(record.get(ROW), ids, scored if finetuning_args.stage == "rm" else labels)
             continue
         if "labels" not in record:  # stage pt leaves them to its collator
             record = {**record, "labels": collator([{"input_ids": record["input_ids"]}])["labels"][0]}
@@ -125,7 +128,8 @@ def collator_of(stage: str, template: Any, module: Mapping[str, Any], model_args
     if stage in ("dpo", "rm", "kto"):
         kind = collator.KTODataCollatorWithPadding if stage == "kto" else collator.PairwiseDataCollatorWithPadding
         own = {} if stage == "rm" else {"label_pad_token_id": pad}
-        return kind(template=template, model=None, pad_to_multiple_of=8, **own, **module)
+        made = kind(template=template, model=None, pad_to_multiple_of=8, **own, **module)
+        return made if stage != "rm" else lambda rows: {k: v for k, v in made(rows).items() if k != "labels"}  # unused
     return collator.SFTDataCollatorWith4DAttentionMask(
         template=template,
         model=None,

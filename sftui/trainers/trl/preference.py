@@ -36,14 +36,12 @@ from sftui.recipe import Recipe
 from sftui.runs import Runs, as_runs, clipped, joined
 from sftui.trainers.base import ESTIMATED, ShapedRow, TaggedIds, Toolbox, dropped_labels, pad_token_id
 from sftui.trainers.own_config import require
-from sftui.trainers.pairs import PairTrainer, Side
+from sftui.trainers.pairs import DESIRABLE, PairTrainer, Side
 from sftui.trainers.trl import TrlOptions, formats
 from sftui.trainers.trl.formats import is_messages, refuse_arguments, refuse_empty_tools
 from sftui.trainers.trl.trainer import STOPS, UNKNOWN, Trl, refuse_unpadded
 
 SIDES, READY = ("chosen", "rejected"), ("chosen_ids", "rejected_ids")
-DESIRABLE = "desirable"
-"""Where a conversation keeps whether its answer is wanted (KTO)."""
 
 
 class TrlDpo(PairTrainer, Trl):

@@ -11,12 +11,13 @@ import pytest
 from golden_records import inspect, with_knobs
 
 from sftui import pipeline
-from sftui.model import Inspection, Row
+from sftui.model import IGNORE_INDEX, Inspection, Reason, Row
+from sftui.recipe import Recipe
 from sftui.tokens import LoadedTokenizer, load_tokenizer
-from sftui.trainers import preset, trainer_named
+from sftui.trainers import Toolbox, preset, trainer_named, trainer_of
 from sftui.trainers.config import Facts
-from sftui.trainers.llamafactory.formats import DESIRABLE
 from sftui.trainers.own_config import write_config
+from sftui.trainers.pairs import DESIRABLE, PartnerTrainer
 
 FOLDERS = {"qwen": "qwen2.5", "qwen3": "qwen2.5", "llama3": "llama-3-8b-instruct", "falcon": "qwen2.5"}
 Sequences = list[tuple[list[int], list[int]]]
@@ -30,8 +31,8 @@ def recorded(shared: Path) -> list[Mapping[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def inspected(case: Mapping[str, Any], tokenizer: LoadedTokenizer, folder: Path) -> list[Inspection]:
-    """The rows of a case under the config that the probe stands for."""
+def opened(case: Mapping[str, Any], tokenizer: LoadedTokenizer, folder: Path) -> tuple[Recipe, Toolbox]:
+    """The config that the probe of a case stands for, and its tools."""
     import yaml
 
     (folder / "dataset_info.json").write_text(json.dumps({"x": {"file_name": "x.json", **case["dataset_info"]}}))
@@ -39,15 +40,33 @@ def inspected(case: Mapping[str, Any], tokenizer: LoadedTokenizer, folder: Path)
     config = {"model_name_or_path": "x", "stage": stage, "dataset": "x", "dataset_dir": str(folder)}
     config |= {"template": case["template"], "cutoff_len": 512, **case["setting"]}
     recipe = trainer_named("llamafactory").read_config("c.yaml", yaml.safe_dump(config), "0.9").recipe
+    return recipe, pipeline.make_toolbox(recipe, tokenizer)
+
+
+def inspected(case: Mapping[str, Any], recipe: Recipe, tools: Toolbox) -> list[Inspection]:
+    """The rows of a case."""
     rows = [Row(index, data, "", f"row {index}") for index, data in enumerate(case["rows"])]
     detected = pipeline.detect(rows, recipe)
     assert detected.refused is None, (case["case"], detected.refused)
-    tools = pipeline.survey(rows[0], detected, recipe, pipeline.make_toolbox(recipe, tokenizer))
+    tools = pipeline.survey(rows[0], detected, recipe, tools)
     return [pipeline.inspect(row, detected, recipe, tools) for row in rows]
 
 
 def sequences(inspections: list[Inspection]) -> Sequences:
     return [(list(one.input_ids), list(one.labels)) for found in inspections for one in found.examples]
+
+
+def partners(inspections: list[Inspection], recipe: Recipe, tools: Toolbox) -> Sequences:
+    """What the KL term reads of each row that is kept."""
+    trainer = trainer_of(recipe)
+    assert isinstance(trainer, PartnerTrainer)
+    made = []
+    for found in inspections:
+        other = inspections[min(trainer.partner(found.row.index, recipe), len(inspections) - 1)]
+        if found.example and found.conversation and other.conversation:
+            example = trainer.partnered(found.conversation, other.conversation, recipe, tools)
+            made.append((list(example.input_ids), list(example.labels)))
+    return made
 
 
 @pytest.mark.shared
@@ -58,7 +77,8 @@ def test_every_recorded_pair(shared: Path, tmp_path: Path) -> None:
     }
     cases, wrong = recorded(shared), []
     for case in cases:
-        found = inspected(case, tokenizers[case["template"]], tmp_path)
+        recipe, tools = opened(case, tokenizers[case["template"]], tmp_path)
+        found = inspected(case, recipe, tools)
         if case["error"] is not None:
             if not any(one.problem for one in found):
                 wrong.append(f"{case['case']}: LLaMA-Factory stops with {case['error']}")
@@ -69,6 +89,10 @@ def test_every_recorded_pair(shared: Path, tmp_path: Path) -> None:
         kept = [one.conversation.extra.get(DESIRABLE) for one in found if one.examples and one.conversation]
         if sequences(found) != expected or tags != kept or any(one.problem for one in found):
             wrong.append(f"{case['case']} {case['setting']}: {expected} and {sequences(found)}")
+        if "kto" in case["trainer"] and partners(found, recipe, tools) != [
+            (one["KL_ids"], one["KL_labels"]) for one in case["result"]
+        ]:
+            wrong.append(f"{case['case']}: KL partners")
     assert cases and not wrong, "\n".join(wrong[:5])
 
 
@@ -128,9 +152,7 @@ def test_both_sides_lose_the_end_of_one_prompt() -> None:
 
 
 def test_batches_are_all_chosen_and_then_all_rejected() -> None:
-    recipe = with_knobs(
-        preset("llamafactory@0.9"), {"loss.objective": "reward", "render.template": "llamafactory/chatml"}
-    )
+    recipe = with_knobs(preset("llamafactory@0.9"), {"loss.objective": "dpo", "render.template": "llamafactory/chatml"})
     tools = pipeline.make_toolbox(recipe, load_tokenizer("builtin:chatml"))
     rows: list[Mapping[str, Any]] = [TEXTS, {**TEXTS, "chosen": None}, {**TEXTS, "chosen": "better"}]
     batch = pipeline.make_batch(inspect(rows, recipe, tools), recipe, tools)
@@ -138,6 +160,16 @@ def test_batches_are_all_chosen_and_then_all_rejected() -> None:
     assert batch.rows == (0, 2, 0, 2)
     assert [text.partition("<|im_end|>")[0] for text in trained] == ["good", "better", "bad", "bad"]
     assert len(batch.input_ids[0]) % 8 == 0
+
+
+def test_a_score_is_read_at_the_last_token_of_each_side() -> None:
+    for most in (512, 16):
+        (found,) = seen({**TEXTS, "chosen": "one two three four"}, loss__objective="reward", length__max=most)
+        for side in found.sides:
+            assert side.labels and side.example
+            trained = [at for at, label in enumerate(side.example.labels) if label != IGNORE_INDEX]
+            assert trained == [len(side.example.input_ids) - 1]
+            assert [reason for reason in side.labels.reasons].count(Reason.SCORED) == 1
 
 
 @pytest.mark.parametrize(
