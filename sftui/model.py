@@ -507,13 +507,11 @@ class Inspection:
 
     @property
     def alone(self) -> tuple[Inspection, ...]:
-        """The row, or each of its sides by itself; what stopped the row stopped the rejected side, too."""
-        other = self.rejected
-        if other is None:
+        """The row, or each of its sides by itself; what is of the row is of the rejected side, too."""
+        if self.rejected is None:
             return (self,)
-        if other.labels is None:
-            other = replace(other, stopped_at=self.stopped_at, problem=self.problem)
-        return replace(self, rejected=None), other
+        other = replace(self.rejected, stopped_at=self.stopped_at, problem=self.problem)
+        return replace(self, rejected=None), replace(other, evaluates=self.evaluates, late=self.late)
 
     @property
     def dropped(self) -> str | None:

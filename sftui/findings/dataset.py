@@ -13,10 +13,9 @@ from sftui.conversations.refusals import MEDIA_COLUMNS
 from sftui.findings.context import Context
 from sftui.findings.hashes import HASH, Hashes, hash_of, hashes_of
 from sftui.findings.look import RowLook
-from sftui.findings.model import SIDES
 from sftui.findings.words import LEAST_JUDGED, ends_whole
 from sftui.flat import covered
-from sftui.model import Inspection, Kind, Reason
+from sftui.model import SIDES, Inspection, Kind, Reason
 from sftui.trainers.base import Totals
 
 LIMITS = (512, 1024, 2048, 4096, 8192, 16384, 32768)

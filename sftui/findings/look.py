@@ -132,10 +132,6 @@ _PLAIN = bytes(code for code in (*b"\t\n\r", *range(0x20, 0x7F)) if chr(code) no
 _SIGN_OF = bytes(ord(CONTROL) if code < 0x20 or code == 0x7F else min(code, ord(WIDE)) for code in range(256))
 
 
-_OF_A_SIDE = ("conversation", "rendered", "tokens", "labels", "example", "more", "boundary", "notes")
-"""What each side of a preference has by itself; the rest is the row's."""
-
-
 class MessageTokens(NamedTuple):
     """One message in tokens: half-open ranges of its parts, empty where it has none."""
 
@@ -187,10 +183,7 @@ class RowLook:
 
     @lazy
     def _sides(self) -> tuple[RowLook, ...]:
-        whole = self.inspection
-        chosen = replace(whole, rejected=None)
-        stages = {name: getattr(whole.rejected, name) for name in _OF_A_SIDE}
-        return RowLook(chosen, self.context), RowLook(replace(chosen, **stages), self.context)
+        return tuple([RowLook(one, self.context) for one in self.inspection.alone])
 
     @lazy
     def refusal(self) -> str:

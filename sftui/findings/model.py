@@ -9,8 +9,6 @@ from enum import Enum
 from sftui.model import RecipeChange
 from sftui.values import value_class
 
-SIDES = ("chosen", "rejected")
-"""Of a preference, as `Inspection.sides` has them."""
 GENERATION_TAGS = "generation_tags"
 """`Fix.template`: the chat template needs `{% generation %}` tags around what the assistant says."""
 

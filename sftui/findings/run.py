@@ -10,9 +10,9 @@ from sftui.findings.checks import Fault, RowCheck, RowCondition, finding_of
 from sftui.findings.context import Context
 from sftui.findings.dataset import DatasetChecks
 from sftui.findings.look import RowLook
-from sftui.findings.model import SIDES, Finding
+from sftui.findings.model import Finding
 from sftui.findings.rules.rows import ROW007
-from sftui.model import Inspection
+from sftui.model import SIDES, Inspection
 from sftui.values import with_fields
 
 _BY_MOMENT = {when: tuple(check for check in ROW_CHECKS if check.when is when) for when in RowCondition}
@@ -100,8 +100,8 @@ def check_setup(context: Context, sample: Sequence[Inspection]) -> tuple[Finding
     """What is wrong with the recipe, the template and the tokenizer together; `sample` are some rows, inspected."""
     if not any(one.rejected is not None for one in sample):
         return _of_setup(context, sample)
-    looks = [RowLook(one, context).sides for one in sample]
-    sides = ([one[number].inspection for one in looks if len(one) > number] for number in range(len(SIDES)))
+    rows = [one.alone for one in sample]
+    sides = ([one[number] for one in rows if len(one) > number] for number in range(len(SIDES)))
     return _worst_first(_of_sides(*[_of_setup(context, side) for side in sides]))
 
 

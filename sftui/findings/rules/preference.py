@@ -10,12 +10,12 @@ from typing import Any
 from sftui.findings.checks import PAIRED, Fault, row_check
 from sftui.findings.fixes import newer
 from sftui.findings.look import RowLook, shown
-from sftui.findings.model import SIDES, Consequence, Severity
+from sftui.findings.model import Consequence, Severity
 from sftui.findings.rule import DROP, Case, fatal, major, minor
 from sftui.findings.rules.truncation import round_up
 from sftui.findings.words import REASONING, text_of, thought_in
 from sftui.flat import Flat, Ranges, cut, overlap
-from sftui.model import Kind, Message, Part, common_prefix
+from sftui.model import SIDES, Kind, Message, Part, common_prefix
 from sftui.text import many
 
 _DPO = {"loss.objective": "dpo"}

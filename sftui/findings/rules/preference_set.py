@@ -8,9 +8,10 @@ from math import erfc, sqrt
 from sftui.findings.checks import Fault, dataset_check
 from sftui.findings.dataset import EXAMPLES, ROW, DatasetChecks, Tally, number_of
 from sftui.findings.hashes import HASH, Hashes, hash_of
-from sftui.findings.model import SIDES, Severity
+from sftui.findings.model import Severity
 from sftui.findings.rule import info, major
 from sftui.findings.rules.preference import pair, pairs
+from sftui.model import SIDES
 from sftui.text import share
 
 PRF010 = major(
