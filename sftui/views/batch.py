@@ -31,6 +31,10 @@ def batch_lines(batch: Batch, width: int, *, ignore_index: int = IGNORE_INDEX) -
     for row, size, strip in zip(batch.rows, batch.lengths, strips):
         builder = LineBuilder().add(f"row {row:>{row_digits}} ", Role.LABEL).add(f"{size:>{size_digits}} ", Role.NUMBER)
         lines.append(crop(_strip(builder, scaled(strip, step)), width))
+    if batch.partners is not None:
+        title = "KL partners: each prompt with the answer of another row, which is named here"
+        lines += [(), *wrap(line((title, Role.TITLE)), width)]
+        lines += batch_lines(batch.partners, width, ignore_index=ignore_index)
     return tuple(lines)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from golden_records import inspect, with_knobs
 
+import sftui
 from sftui import pipeline
 from sftui.model import IGNORE_INDEX, Inspection, Reason, Row
 from sftui.recipe import Recipe
@@ -18,6 +19,8 @@ from sftui.trainers import Toolbox, preset, trainer_named, trainer_of
 from sftui.trainers.config import Facts
 from sftui.trainers.own_config import write_config
 from sftui.trainers.pairs import DESIRABLE, PartnerTrainer
+from sftui.views.batch import batch_lines
+from sftui.views.cells import plain
 
 FOLDERS = {"qwen": "qwen2.5", "qwen3": "qwen2.5", "llama3": "llama-3-8b-instruct", "falcon": "qwen2.5"}
 Sequences = list[tuple[list[int], list[int]]]
@@ -247,3 +250,16 @@ def test_a_written_config_reads_back(objective: str, tmp_path: Path, monkeypatch
     assert pipeline.detect([Row(0, row, "", "")], opened.recipe).fields == found.fields
     changed = write_config(with_knobs(opened.recipe, {"data.fields": {**found.fields, "system": "s"}}), opened)
     assert json.loads(changed.files[1].content)["d"].get("ranking", False) is (objective != "kto")
+
+
+def test_batches_show_the_answers_of_the_rows_before_in_each_group() -> None:
+    rows = [{"instruction": f"q{at}", "output": f"a{at}", "kto_tag": None if at == 2 else True} for at in range(5)]
+    knobs = {"loss.objective": "kto", "render.template": "llamafactory/chatml", "pack.group": 2}
+    with sftui.open(rows, tokenizer="builtin:chatml", trainer="llamafactory", set=knobs) as data:
+        batches = list(data.batches(3))
+    assert [batch.rows for batch in batches] == [(0, 1, 3), (4,)]
+    partners = [batch.partners for batch in batches]
+    assert [one and one.rows for one in partners] == [(1, 0, 2), (4,)]  # the dropped row 2 gives row 3 its answer
+    assert partners[1] and partners[1].input_ids == batches[1].input_ids  # a group of one: its own
+    text = plain(batch_lines(batches[0], 100))
+    assert "KL partners" in text and "row 2" in text.split("KL partners")[1]
