@@ -302,7 +302,8 @@ class _Way:
         self._begin(work, Stage.TOKENS)
         for side, shaped in zip(sides, whole):
             side.tokens = trainer.tokenize(side.rendered, shaped, recipe, tools, places=of.places)
-            side.boundary = side.tokens.boundary
+        if len(sides) == 1:
+            self.found.boundary = self.found.tokens.boundary
         self._begin(work, Stage.LABELS)
         if any(shaped.dropped is not None for shaped in whole):
             why = next(shaped.dropped for shaped in whole if shaped.dropped is not None)

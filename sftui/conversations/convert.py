@@ -167,28 +167,39 @@ def _from_pair(row: Mapping[str, Any], where: str, detected: Detection, data: Da
 
 
 def to_sides(row: Row, detected: Detection, data: Data, at: int | None = None) -> Conversation:
-    """A preference as its chosen side, with the rejected one, or a prompt and its completion: texts or messages, behind
-    the column `prompt`, or behind the first `at` messages of each side, or characters of the chosen one.
-    ConversationError as in `convert`."""
-    names, where, record = detected.fields, row.where or f"row {row.index}", row.data or {}
+    """A preference as its chosen side, with the rejected one: texts or messages, behind the column `prompt`, or behind
+    the first `at` messages of each side, or characters of the chosen one. ConversationError as in `convert`."""
+    where, record = row.where or f"row {row.index}", row.data or {}
+    chosen, rejected = (detected.fields.get(side, side) for side in ("chosen", "rejected"))
+    prompt = detected.fields.get("prompt", "prompt") if at is None else chosen
+    if isinstance(record[chosen], str):
+        asked = _text(record, prompt, where)[:at]
 
-    def side(name: str) -> Conversation:
-        column = names.get(name, name)
-        own = with_fields(detected, fields={**names, "completion": column})
-        if at is None:
-            return _from_pair(record, where, own, data)
-        whole = record[column]
-        if isinstance(whole, str):
-            prompt = names.get("chosen", "chosen")
-            texts = {"prompt": record[prompt][:at], "completion": whole[at:]}
-            around = _around(record, where, own, [], {"origins": {"prompt": prompt, "completion": column}})
-            return Conversation(Kind.STRINGS, detected.format, **texts, **around)
-        messages, notes = _messages(record, column, where, own, data)
-        return _chat(record, where, own, messages, at, notes)
+        def texts(column: str) -> dict[str, Any]:
+            return {"prompt": asked, "completion": _text(record, column, where)[at or 0 :]}
 
-    if "completion" in names:
-        return side("completion")
-    return with_fields(side("chosen"), rejected=side("rejected"))
+        around = _around(record, where, detected, [], {"origins": {"prompt": prompt, "completion": chosen}})
+        made = Conversation(Kind.STRINGS, detected.format, **texts(chosen), **around)
+        origins = {"prompt": prompt, "completion": rejected}
+        return with_fields(
+            made, rejected=with_fields(made, **texts(rejected), extra={**made.extra, "origins": origins})
+        )
+    first, notes = _messages(record, prompt, where, detected, data) if at is None else ((), [])
+    count = len(first) if at is None else at
+
+    def messages(column: str) -> tuple[Message, ...]:
+        found, more = _messages(record, column, where, detected, data)
+        notes.extend(more)
+        return (*first, *found)
+
+    own, other = messages(chosen), messages(rejected)
+    made = _chat(record, where, detected, own, count, notes)
+    return with_fields(made, rejected=with_fields(made, messages=other))
+
+
+def to_pair(row: Row, detected: Detection, data: Data) -> Conversation:
+    """A prompt and its completion; ConversationError as in `convert`."""
+    return _from_pair(row.data or {}, row.where or f"row {row.index}", detected, data)
 
 
 def _from_text(row: Mapping[str, Any], where: str, detected: Detection, data: Data) -> Conversation:

@@ -13,7 +13,7 @@ from typing import Any
 
 from sftui import labels as label_rules
 from sftui.conversations import Detection
-from sftui.conversations.convert import to_sides
+from sftui.conversations.convert import to_pair, to_sides
 from sftui.conversations.detected import NO_ROW, refusal, type_word
 from sftui.errors import RecipeError
 from sftui.flat import covered, flat
@@ -91,7 +91,8 @@ class TrlDpo(PairTrainer, Trl):
                 f"{STOPS}: it takes its lists for text", fix="add a role to the first message of each list"
             )
         at = None if "prompt" in asked else self.parting(data["chosen"], data["rejected"])
-        conversation = to_sides(row, detected, recipe.data, at)
+        paired = "chosen" in asked
+        conversation = to_sides(row, detected, recipe.data, at) if paired else to_pair(row, detected, recipe.data)
         for side in conversation.sides:
             refuse_empty_tools(row, detected, side, self.title)
         return conversation
@@ -134,7 +135,8 @@ class TrlDpo(PairTrainer, Trl):
         prefix = recipe.mask.boundary == "common_prefix"
         for (tokens, rendered, shaped), other in zip(sides, reversed(both)):
             prompt = tokens.prompt if tokens.prompt is not None else flat(())
-            own = replace(tokens, shared=common_prefix(prompt, other.ids)) if prefix else _behind_prompt(tokens)
+            own: Any = tokens if prefix else _behind_prompt(tokens)
+            own.shared = common_prefix(prompt, other.ids) if prefix else None
             yield self.label(own, rendered, shaped, recipe, tools)
 
     def label(
