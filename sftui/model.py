@@ -609,12 +609,13 @@ SIDES = ("chosen", "rejected")
 
 class PairFigures(NamedTuple):
     """Of a preference: how many tokens each side has, how many of them are trained, how many both begin with, and the
-    margin in the data ("": none)."""
+    margin in the data ("": none). `scored`: nothing is trained but a score at one token."""
 
     lengths: tuple[int, int]
     trained: tuple[int, int]
     shared: int
     margin: str = ""
+    scored: bool = False
 
 
 @value_class

@@ -111,8 +111,10 @@ def _pair(pair: PairFigures, brief: int) -> str:
     """What each side of a preference trains, and what they share."""
     (chosen, rejected), (first, second) = pair.lengths, pair.trained
     if not brief:
-        sides = f"chosen {chosen:,} · trains {first:,}  rejected {rejected:,} · trains {second:,}"
-        return f"{sides}  {pair.shared:,} shared"
+        trains = ["" if pair.scored else f" · trains {trained:,}" for trained in pair.trained]
+        return f"chosen {chosen:,}{trains[0]}  rejected {rejected:,}{trains[1]}  {pair.shared:,} shared"
+    if pair.scored:
+        return f"{chosen:,} | {rejected:,} tokens, {pair.shared:,} shared"
     return f"{first:,}/{chosen:,} | {second:,}/{rejected:,}" + (f" trained, {pair.shared:,} shared" * (brief < 3))
 
 
@@ -164,6 +166,7 @@ _ROWS: tuple[Entry, ...] = (
     (("findings",), "findings"),
     (("figures",), "audit"),
     (("export",), "export"),
+    (("side",), "other side"),
     (("search",), "search"),
     (("recipe",), "recipe"),
 )

@@ -190,7 +190,7 @@ def _recipe(here: Inspector, event: ev.RecipeChanged) -> None:
     now = here.workspace.recipe
     here.panes.recipe.repaint()
     here.panes.rows.pairs = now.paired
-    here.set_sides(now)
+    here.set_sides(now.paired)
     here.panes.rows.forget()
     here.put(
         here.state.status._replace(rule=rows.trainer_words(now)),

@@ -118,7 +118,7 @@ class Inspector(Screen[None], inherit_bindings=False):
         for pane in self.drawn():
             pane.look = look
         self.panes.rows.pairs = workspace.recipe.paired
-        self.set_sides(workspace.recipe)
+        self.set_sides(workspace.recipe.paired)
         self.panes.rows.glyph = lambda row: self.state.kept.marks.get(row).glyph
 
     def key_to(self, view: str) -> str:
@@ -205,7 +205,7 @@ class Inspector(Screen[None], inherit_bindings=False):
         """The tokens of a row, or of both its sides, through which hits and the cursor are numbered. None keeps the
         hits."""
         sides = made.alone
-        self.set_sides(recipe)
+        paired = self.set_sides(recipe.paired or len(sides) > 1)
         self.sides[1].before = before = len(made.tokens or ()) if len(sides) > 1 else 0
         if cursor is not None and before and (cursor >= before) != self.state.open.side:
             self.take_side(1 - self.state.open.side)
@@ -214,17 +214,18 @@ class Inspector(Screen[None], inherit_bindings=False):
             own = hits and tuple(hit - pane.before for hit in hits if not before or (hit < before) == (not pane.before))
             place = cursor if cursor is None or pane is not self.panes.tokens else cursor - pane.before
             pane.show(one, recipe, hits=own, cursor=place)
-        if recipe.paired:
+        if paired:
             self.panes.other.look_with(self.panes.tokens.state)
 
-    def set_sides(self, recipe: Recipe) -> None:
-        """As many panes of tokens as a row has sides under a recipe."""
-        if self.state.open.side and not recipe.paired:
+    def set_sides(self, paired: bool) -> bool:
+        """As many panes of tokens as a row has sides; whether these are two."""
+        if self.state.open.side and not paired:
             self.take_side(0)
         for pane, name in zip(self.sides, SIDES):
-            pane.side = name if recipe.paired else ""
-        if (sides := 1 + recipe.paired) != self.state.open.sides:
-            self.put(self.state.open._replace(sides=sides))
+            pane.side = name if paired else ""
+        if 1 + paired != self.state.open.sides:
+            self.put(self.state.open._replace(sides=1 + paired))
+        return paired
 
     def set_signs(self) -> None:
         """Room in the row list for what is marked and repaired, once there is any."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sftui.model import SIDES, Inspection, PairFigures, common_prefix
+from sftui.model import SIDES, Inspection, PairFigures, Reason, common_prefix
 from sftui.text import many
 from sftui.views.table import LEARNT, TokenTable
 
@@ -17,8 +17,12 @@ def pair_figures(inspection: Inspection) -> PairFigures | None:
     other = others[0]
     margin = inspection.row.data.get("margin") if isinstance(inspection.row.data, Mapping) else None
     shown = f"{margin:g}" if isinstance(margin, int | float) else ""
-    ids = _ids(chosen), _ids(other)
-    return PairFigures((len(ids[0]), len(ids[1])), (chosen.trained, other.trained), common_prefix(*ids), shown)
+    ids, trained = (_ids(chosen), _ids(other)), (chosen.trained, other.trained)
+    return PairFigures((len(ids[0]), len(ids[1])), trained, common_prefix(*ids), shown, _scored(chosen))
+
+
+def _scored(side: Inspection) -> bool:
+    return side.labels is not None and Reason.SCORED in side.labels.reasons
 
 
 def _ids(side: Inspection) -> tuple[int, ...]:
@@ -33,7 +37,9 @@ def side_words(side: Inspection) -> str:
     words, labels = many(len(_ids(side)), "token"), side.labels
     if labels is not None:
         loss = [(max(a, c), min(b, d)) for a, b in labels.carrying for c, d in labels.kept if max(a, c) < min(b, d)]
-        words += f", {side.trained:,} trained at {loss[0][0]:,}–{loss[-1][1] - 1:,}" if loss else ", none trained"
+        first, last = (loss[0][0], loss[-1][1] - 1) if loss else (0, 0)
+        what = "score" if _scored(side) else f"{side.trained:,} trained"
+        words += f", {what} at {first:,}{f'–{last:,}' if last > first else ''}" if loss else ", none trained"
     return words + (f", {side.cut:,} cut" if side.cut else "")
 
 

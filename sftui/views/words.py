@@ -126,6 +126,8 @@ _CHOSEN = {
 def what_is_chosen(recipe: Recipe, inspection: Inspection | None = None) -> str:
     """What a recipe trains, in a few words; of the rule `auto` what it came to in a row."""
     mask, rule = recipe.mask, recipe.mask.rule
+    if recipe.loss.objective == "reward":
+        return "reads one score at the end of each side"
     if rule == "auto" and inspection is not None and inspection.labels is not None:
         met = {RULE_OF.get(reason, "") for reason in {*inspection.labels.reasons}}
         met |= {"assistant"} if Reason.ASSISTANT in inspection.labels.reasons else set()

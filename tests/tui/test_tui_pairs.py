@@ -53,7 +53,9 @@ EMPTY, DROPPED, CUT, STOPPED = 2, 3, 4, 5
 async def over_pairs(folder: Path, size: tuple[int, int] = (80, 24), **rows: Any) -> AsyncIterator[Driven]:
     path = folder / "pairs.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows.get("rows", ROWS)))
-    recipe = changed(changed(usual(preset("trl@1.16")), "loss.objective", "dpo"), "length.max", 96)
+    recipe = changed(
+        changed(usual(preset("trl@1.16")), "loss.objective", rows.get("objective", "dpo")), "length.max", 96
+    )
     async with running(size, options=OpenOptions((str(path),), recipe=recipe)) as driven:
         yield driven
 
@@ -237,3 +239,17 @@ async def test_the_list_has_lengths_difference_and_margin(tmp_path: Path) -> Non
         first, second = (example.size for example in examples(driven))
         line = next(line for line in shown if line.startswith("│▸"))
         assert f"{first}/{second}" in line and f"{first - second:+}" in line and "1.5" in line
+
+
+async def test_the_score_of_a_reward_model_is_no_training(tmp_path: Path) -> None:
+    async with over_pairs(tmp_path, (120, 36), objective="reward") as driven:
+        first, second = (example.size for example in examples(driven))
+        assert f"chosen {first}  rejected {second}  " in driven.lines[0], "none of them trains a token"
+        assert f"{first} tokens, score at {first - 1}" in driven.text and "one score" in driven.lines[1]
+        assert f"{second} tokens, score at {second - 1}" in driven.text
+
+
+async def test_pairs_that_the_trainer_unpairs_have_both_sides_too(tmp_path: Path) -> None:
+    async with over_pairs(tmp_path, objective="kto") as driven:
+        await driven.press("b")
+        assert place(driven)[0] == "rejected" and "{}/{}".format(*(one.size for one in examples(driven))) in driven.text

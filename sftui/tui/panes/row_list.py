@@ -141,6 +141,7 @@ class RowList(LineView):
         """The figures of a row that was opened: of one that is too heavy to be tokenized for the list they come from
         nowhere else."""
         listed = self.summaries.get(made.row.index)
+        self.pairs = self.pairs or made.rejected is not None
         if made.tokens is not None and (listed is None or listed.tokens is None):
             self.opened[made.row.index] = self._made(made)
             self.repaint()
