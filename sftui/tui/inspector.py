@@ -189,14 +189,15 @@ class Inspector(Screen[None], inherit_bindings=False):
                     self.views[view].show(self, view, False)
 
     def take_side(self, side: int) -> None:
-        """Gives the cursor and the keys to one side of the row, at the same place, and shows all else of that one."""
+        """Gives the cursor to one side of the row, at the same place, and shows all else of that one."""
         own, other = self.sides[side], self.sides[1 - side]
         self.panes = self.panes._replace(tokens=own, other=other)
         self.by_context[TOKENS], self.by_context[OTHER_SIDE] = own, other
         own.state = replace(own.state, quiet=False)
         own.repaint()
         other.look_with(own.state)
-        self.put(self.state.open._replace(side=side, context=TOKENS))
+        now = self.state.open
+        self.put(now._replace(side=side, context=TOKENS if now.context == OTHER_SIDE else now.context))
         self.show_view(keep=True)
 
     def show_row(

@@ -253,3 +253,29 @@ async def test_pairs_that_the_trainer_unpairs_have_both_sides_too(tmp_path: Path
     async with over_pairs(tmp_path, objective="kto") as driven:
         await driven.press("b")
         assert place(driven)[0] == "rejected" and "{}/{}".format(*(one.size for one in examples(driven))) in driven.text
+
+
+async def test_findings_lead_to_their_side(tmp_path: Path) -> None:
+    rows = (ROWS[0], pair("Which?", "This one is long enough.", ""))
+    async with over_pairs(tmp_path, (120, 36), rows=rows) as driven:
+        await driven.press("]", "f")
+        while driven.finding.code != "CON003":
+            await driven.press("j")
+        assert driven.finding.side == "rejected" and "rejected" in driven.text
+        await driven.press("enter")
+        side, cursor, _ = place(driven)
+        assert side == "rejected" and driven.finding.tokens is not None and cursor == driven.finding.tokens[0]
+        await driven.press("b", "[", "/", *"finding:CON003", "enter")
+        assert place(driven)[:2] == (side, cursor), "searched for, too"
+
+
+async def test_listed_rows_mark_their_side_and_leave_the_keys(tmp_path: Path) -> None:
+    rows = (ROWS[0], pair("Which?", "This one is long enough.", ""))
+    async with over_pairs(tmp_path, (120, 36), rows=rows) as driven:
+        await driven.press("A")
+        figures = driven.main.panes.figures
+        while figures.marked() != "CON003":
+            await driven.press("j")
+        await driven.press("enter")
+        assert driven.main.state.row == 1 and place(driven)[0] == "rejected"
+        assert driven.main.panes.tokens.state.hits and not driven.main.panes.other.state.hits

@@ -316,17 +316,20 @@ def on_row(here: Inspector, row: int) -> None:
 
 def on_findings(here: Inspector, event: ev.FindingsReady) -> None:
     """Mark the tokens of the finding whose rows are listed; the cursor goes there unless it was moved meanwhile."""
-    now, tokens = here.state.audited, here.panes.tokens
+    now = here.state.audited
     waiting = now.unmarked
     if waiting is None or waiting[0] != event.index or event.index != here.state.row:
         return
     here.put(now._replace(unmarked=None))
     if not here.on_screen(FINDINGS):
         here.workspace.cancel(event.ticket)
-    ranges = [finding.tokens for finding in event.findings if finding.code == now.listed and finding.tokens is not None]
+    found = [finding for finding in event.findings if finding.code == now.listed and finding.tokens is not None]
+    ranges = [finding.tokens or (0, 0) for finding in found if finding.side == found[0].side]
     hits = tuple(sorted({token for start, end in ranges for token in range(start, end)}))
-    if hits and not tokens.state.hits:
-        moved = tokens.state.cursor != waiting[1]
+    if hits and not here.panes.tokens.state.hits:
+        moved = here.panes.tokens.state.cursor != waiting[1]
+        findings.to_side(here, found[0])
+        tokens = here.panes.tokens
         tokens.mark(hits)
         if not moved:
             tokens.act(Action.GOTO, hits[0])

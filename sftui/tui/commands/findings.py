@@ -133,9 +133,14 @@ def on_row(here: Inspector) -> None:
         _mark(here, finding)
 
 
-def _mark(here: Inspector, finding: Finding) -> None:
+def to_side(here: Inspector, finding: Finding) -> None:
+    """The side of a preference that a finding is of has the cursor."""
     if finding.side and here.state.open.sides > 1:
         here.take_side(SIDES.index(finding.side))
+
+
+def _mark(here: Inspector, finding: Finding) -> None:
+    to_side(here, finding)
     tokens = here.panes.tokens
     inspection, table = tokens.inspection, tokens.table
     if inspection is None or table is None:
