@@ -382,12 +382,14 @@ def _with_sides(prompt: Conversation, row: Row, detected: Detection) -> Conversa
     does not answer is only warned of."""
     data, texts = row.data or {}, detected.format == "alpaca"
     mapping = {theirs: ours for ours, theirs in _tags(detected).items()}
-    answers, notes = [], prompt.notes
+    answers: list[Message] = []
+    notes = prompt.notes
     for origin in (detected.fields[name] for name in SIDES):
         answer = data.get(origin)
         if not isinstance(answer, str if texts else Mapping):
             word = "text" if texts else "a message"
-            return replace(prompt, extra={DROPPED: f"Dropped invalid example: `{origin}` is not {word}"})
+            why = f"Dropped invalid example: `{origin}` is not {word}"
+            return replace(prompt, messages=(*prompt.messages, *answers), extra={DROPPED: why})
         if isinstance(answer, str):
             answers.append(_message("assistant", answer, origin))
             continue
