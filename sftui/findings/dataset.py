@@ -17,6 +17,7 @@ from sftui.findings.words import LEAST_JUDGED, ends_whole
 from sftui.flat import covered
 from sftui.model import SIDES, Inspection, Kind, Reason
 from sftui.trainers.base import Totals
+from sftui.trainers.pairs import DESIRABLE
 
 LIMITS = (512, 1024, 2048, 4096, 8192, 16384, 32768)
 """The lengths in tokens for which is counted what cutting, dropping and packing there would take."""
@@ -195,6 +196,8 @@ class DatasetChecks:
             self.lost[limit] += sum([covered(mask.runs, limit) for mask in masks])
         if look.cut or (self.recipe.length.max is not None and longest > self.recipe.length.max):
             self.cut.add(row)
+        if self.recipe.loss.objective == "kto" and look.labels.dropped is None:
+            self.compared.update(str(side.conversation.extra.get(DESIRABLE)) for side in look.sides)
         if len(masks) > 1 and look.labels.dropped is None:
             scored = self.recipe.loss.objective == "reward"  # where one token of each carries the loss
             sizes = [mask.size if scored else mask.trained for mask in masks]

@@ -9,7 +9,7 @@ from sftui.findings.checks import Fault, dataset_check
 from sftui.findings.dataset import EXAMPLES, ROW, DatasetChecks, Tally, number_of
 from sftui.findings.hashes import HASH, Hashes, hash_of
 from sftui.findings.model import Severity
-from sftui.findings.rule import info, major
+from sftui.findings.rule import Case, info, major, minor
 from sftui.findings.rules.preference import pair, pairs
 from sftui.model import SIDES
 from sftui.text import share
@@ -91,3 +91,37 @@ def longer_side(checks: DatasetChecks) -> Iterator[Fault]:
         severity=None if grave else Severity.INFO,
         tally=checks.longer[name],
     )
+
+
+def _judged(*labels: bool) -> Case:
+    rows = [{"prompt": f"Is it {n}?", "completion": f" Yes, {n}.", "label": label} for n, label in enumerate(labels)]
+    return Case(rows, preset="trl@1.16", changes={"loss.objective": "kto"})
+
+
+PRF013 = minor(
+    "labels-out-of-balance",
+    "desirable and undesirable answers are out of balance",
+    "KTO's authors advise that the weight of the desirable answers times their number is 1 to 1.33 times that of the"
+    " others. sftui does not read the weights of a config. Without one of the two kinds, which is a warning, nothing is"
+    " compared.",
+    data="add answers of the rarer kind, or set their weight in the loss",
+    inherent=True,
+    bad=_judged(True, False, False, False),
+    good=_judged(True, True, False, False),
+    more=(_judged(True, True),),
+)
+_BALANCED = 1.33
+
+
+@dataset_check(PRF013)
+def out_of_balance(checks: DatasetChecks) -> Iterator[Fault]:
+    """PRF013: equation 8 of KTO (Ethayarajh et al., 2024) with weights of 1; kto_trainer.py of TRL 1.16 warns so."""
+    wanted, others = checks.compared["True"], checks.compared["False"]
+    if wanted + others > 1 and not others <= wanted <= _BALANCED * others:
+        what, counts = f"{wanted:,} of {wanted + others:,} answers are desirable", f"{wanted:,} : {others:,}"
+        if not wanted * others:
+            yield Fault(what, counts, Severity.WARNING)
+            return
+        least = others / wanted
+        weight = f"{least:.2f} to {_BALANCED * least:.2f} times that of the undesirable ones"
+        yield Fault(f"{what}: their weight in the loss should be {weight}", counts)

@@ -22,6 +22,8 @@ PADDED = ("chatml", "gemma")
 SHARED = ("qwen2.5", "llama-3-8b-instruct", "minimind", "phi-3-mini")
 NO_TOOLS = ("chatml", "llama3", "gemma", "llama-3-8b-instruct", "phi-3-mini")
 """Templates that print no calls and no tools: findings of these rows are true."""
+OF_SETS = ("PRF012", "PRF013")
+"""Of the whole set, in which right rows show it as well."""
 EACH = 20
 
 
@@ -77,7 +79,7 @@ def test_no_code_of_pairs_is_raised_on_a_thousand_right_ones() -> None:
     assert rows >= 1_000 and not raised
 
 
-@pytest.mark.parametrize("code", sorted(code for code in CODES if code.startswith("PRF") and code != "PRF012"))
+@pytest.mark.parametrize("code", sorted(code for code in CODES if code.startswith("PRF") and code not in OF_SETS))
 def test_among_right_ones_it_is_raised_on_its_rows_alone(code: str) -> None:
     for bad in (CODES[code].bad, *CODES[code].more):
         kind = "strings" if isinstance(bad.rows[0]["chosen"], str) else "explicit"
