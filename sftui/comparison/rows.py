@@ -76,11 +76,13 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class RowComparison:
-    """The sides of one row, aligned. `columns` are empty where equal rows were not to be aligned."""
+    """The sides of one row, aligned. `columns` are empty where equal rows were not to be aligned. Of a preference those
+    before `rejected` are of its chosen side."""
 
     row: int
     sides: tuple[RowSide, ...]
     columns: tuple[Column, ...] = ()
+    rejected: int | None = None
 
     @property
     def one_sided(self) -> bool:
@@ -172,9 +174,8 @@ def _following(one: RowComparison, other: RowComparison) -> RowComparison:
     sides = tuple(map(_joined, one.sides, other.sides))
     apart = [len(side.ids) for side in one.sides]
     later = [tuple((n + a, n + b) for n, (a, b) in zip(apart, column.cells)) for column in other.columns]
-    return RowComparison(
-        one.row, sides, (*one.columns, *(replace(column, cells=cells) for column, cells in zip(other.columns, later)))
-    )
+    columns = *one.columns, *(replace(column, cells=cells) for column, cells in zip(other.columns, later))
+    return RowComparison(one.row, sides, columns, len(one.columns))
 
 
 def _joined(one: RowSide, other: RowSide) -> RowSide:

@@ -11,7 +11,7 @@ from itertools import pairwise
 from operator import attrgetter
 
 from sftui.comparison import Column, ComparisonCount, RowComparison, RowSide
-from sftui.model import IGNORE_INDEX
+from sftui.model import IGNORE_INDEX, SIDES
 from sftui.text import cell_width, clip, fit, many, share, visible, visible_token
 from sftui.views.cells import Line, LineBuilder, Role, bands, crop, line, wrap
 from sftui.views.table import CUT, LOSS_ROLES, MASKED, TRAINED, WEIGHTED
@@ -41,12 +41,16 @@ def compare_lines(
         max(1, *(cell_width(_token_text(side, cell)) for side, cell in zip(comparison.sides, column.cells)))
         for column in comparison.columns
     ]
-    for start, end in pairwise((*bands(widths, width - gutter), len(widths))):
-        band = comparison.columns[start:end]
-        if differing and not any(column.differs for column in band):
-            continue
-        lines.append(())
-        lines += [crop(cells, width) for cells in _band(comparison.sides, labels, band, widths[start:end], gutter)]
+    apart = len(widths) if comparison.rejected is None else comparison.rejected
+    for name, first, last in ((SIDES[0], 0, apart), (SIDES[1], apart, len(widths))):
+        drawn_bands: list[Line] = []
+        for start, end in pairwise((*bands(widths[first:last], width - gutter), last - first)):
+            band, cells = comparison.columns[first + start : first + end], widths[first + start : first + end]
+            if not differing or any(column.differs for column in band):
+                drawn_bands += [(), *(crop(one, width) for one in _band(comparison.sides, labels, band, cells, gutter))]
+        if drawn_bands and comparison.rejected is not None:
+            lines += [(), line((name, Role.TITLE))]
+        lines += drawn_bands
     return tuple(lines)
 
 

@@ -110,7 +110,8 @@ def _shown(found: RowComparison) -> RowComparison:
         return found
     first = next((i for i, column in enumerate(found.columns) if column.differs), 0)
     start = max(0, min(first - BEFORE, len(found.columns) - MOST_COLUMNS))
-    return replace(found, columns=found.columns[start : start + MOST_COLUMNS])
+    rejected = None if found.rejected is None else min(max(0, found.rejected - start), MOST_COLUMNS)
+    return replace(found, columns=found.columns[start : start + MOST_COLUMNS], rejected=rejected)
 
 
 def _compared(first: OpenData, other: OpenData, row: Row, unsure: Collection[int]) -> RowComparison:

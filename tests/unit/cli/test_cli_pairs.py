@@ -90,6 +90,10 @@ def test_compare_counts_both_sides(sftui: Run, pairs: Path) -> None:
     received = [len(record["input_ids"]) for record in sftui("encode", pairs, *PAIRS, "-o", "-").records()]
     assert cut["sides"][0]["tokens"] == sum(received) and cut["sides"][1]["tokens"] == received[0] + 64
     assert cut["differing_rows"] == 1 and cut["differing_tokens"] == received[1] - 64, "the rejected side alone is cut"
+    shown = sftui("compare", pairs, *PAIRS, "--with", "length.max=64").out
+    assert "\nrejected\n" in shown and "\nchosen\n" not in shown, "bands in which nothing differs are left out"
+    tokenizers = sftui("compare", pairs, *PAIRS, "--with", "tokenizer=builtin:gemma").out
+    assert tokenizers.index("\nchosen\n") < tokenizers.index("\nrejected\n")
 
 
 def test_the_report_draws_both_sides(sftui: Run, pairs: Path, tmp_path: Path) -> None:
