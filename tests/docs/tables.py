@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 
 import click
 from examples import PAGES, REPO
+from pair_faults import FAULTS, Fault, opened
 
+from sftui.api.dataset import OpenDataset
 from sftui.cli.app import COMMANDS, inspect
 from sftui.cli.opening import OPENING
-from sftui.findings import CODES
+from sftui.findings import CODES, Severity
+from sftui.model import IGNORE_INDEX, Inspection
 from sftui.recipe import knobs, knobs_of
 from sftui.repairs.catalogue import TITLES
 from sftui.repairs.rows import DROP_REASONS
@@ -295,6 +299,46 @@ def functions(_: str) -> str:
     return _table(["function", "says"], [(_code(f"{name}()"), one.words) for name, one in FUNCTIONS.items()])
 
 
+def faults(trainer: str) -> str:
+    """What the releases of a trainer do to preferences, each with a row that shows it, what is trained of it, and what
+    sftui finds in it."""
+    return "\n".join(shown(fault) for fault in FAULTS if fault.trainer.partition("@")[0] == trainer)
+
+
+def shown(fault: Fault) -> str:
+    with opened(fault) as data:
+        row = data._ready.inspect(len(fault.rows) - 1)
+        assert row.problem is None, row.problem
+        codes = dict.fromkeys(one.code for one in data._ready.found(row) if one.severity is not Severity.INFO)
+        names = ("chosen", "rejected") if row.rejected else ("trained",)
+        lines = [("row", json.dumps(fault.rows[-1], ensure_ascii=False))]
+        if row.dropped is not None:
+            lines.append(("dropped", row.dropped))
+        else:
+            lines += [(name, trained(side, data)) for name, side in zip(names, row.sides)]
+    found = f" ({', '.join(map(_code, codes))})" * bool(codes)
+    return f"{fault.says} `{fault.trainer}`, {fault.objective}{found}\n\n" + "".join(
+        f"    {name:<8}  {text}\n" for name, text in lines
+    )
+
+
+def trained(side: Inspection, data: OpenDataset) -> str:
+    """The end of a sequence, what is trained of it marked."""
+    tokens, labels, text = side.tokens, side.labels, ""
+    assert tokens is not None and labels is not None
+    kept = [i for start, end in labels.kept for i in range(start, end)]
+    on = [False, *(labels.labels[i] != IGNORE_INDEX for i in kept), False]
+    for place, i in enumerate(kept, 1):
+        text += "«" * (on[place] and not on[place - 1])
+        text += data._ready.tools.tokenizer.surface(tokens.ids[i]).decode("utf-8", "replace")
+        text += "»" * (on[place] and not on[place + 1])
+    return text[-SHOWN:].replace("\n", "⏎")
+
+
+SHOWN = 90
+"""Characters of a sequence among the faults."""
+
+
 TABLES: dict[str, Callable[[str], str]] = {
     "action": action,
     "choices": choices,
@@ -302,6 +346,7 @@ TABLES: dict[str, Callable[[str], str]] = {
     "defaults": defaults,
     "dropping": dropping,
     "families": families,
+    "faults": faults,
     "functions": functions,
     "keys": keys,
     "measured": measured,
