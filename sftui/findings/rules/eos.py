@@ -313,6 +313,7 @@ EOS007 = minor(
     "Both the data and the template add one, or both the template and the trainer. Pairs that the template"
     " itself writes are not reported: some families use them on purpose.",
     data="remove the stop token from the data",
+    pairs="end texts, or turns in the template, with the stop token and nothing after it",
     bad=case(chat("hi", "Hello.<|im_end|>")),
 )
 

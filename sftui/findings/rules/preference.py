@@ -132,9 +132,9 @@ def asked_again(look: RowLook) -> Iterator[Fault]:
     turn = look.sides[rejected].turn_of.get(at)
     where = turn.content if turn is not None else None
     what = f"{which} with the question that `prompt` already ends with"
-    yield Fault(
-        what, None if where else shown(_texts(look.sides[rejected])[0]), message=at, tokens=where, rejected=rejected
-    )
+    said = None if where else shown(_texts(look.sides[rejected])[0])
+    severity = None if look.messages else Severity.WARNING  # code may well repeat the text that it completes
+    yield Fault(what, said, severity, message=at, tokens=where, rejected=rejected)
 
 
 def _again(one: RowLook) -> int | None:

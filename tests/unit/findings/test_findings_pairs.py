@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from case_runner import Outcome, open_case, run
 from right_pairs import SHAPES, Row, answer, right_pairs, user
 
 from sftui.audit.audit import Audit
+from sftui.cli import main
 from sftui.findings import CODES, DatasetChecks, Severity, check_dataset
 from sftui.findings.look import RowLook
 from sftui.findings.rule import Case
@@ -212,3 +214,17 @@ def test_a_repeated_preference_contradicts_nothing() -> None:
 
 def test_a_side_that_ends_with_a_call_has_no_turn_of_others() -> None:
     assert "PRF003" not in run(pairs(pair(side("It is."), side("No.")))).codes
+
+
+def test_a_fix_of_pairs_is_written_and_checked_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [*right_pairs("explicit", 3), *CODES["PRF006"].bad.rows, *CODES["PRF001"].bad.rows]
+    data = tmp_path / "rows.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    words = ["--trainer", "trl", "--set", "loss.objective=dpo", "--set", "length.max=200", "-t", "builtin:chatml"]
+    fixing = ["--fix", str(tmp_path / "fixed"), "--drop", "PRF001"]
+    with pytest.raises(SystemExit) as ended:
+        main(["check", str(data), *words, *fixing])
+    said = capsys.readouterr()
+    assert ended.value.code in (0, 1), said.err
+    gone = [line.split()[1] for line in said.out.splitlines() if line.strip().startswith("gone")]
+    assert {"PRF001", "PRF006"} <= {*gone}
