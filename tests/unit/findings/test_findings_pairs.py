@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -40,6 +41,7 @@ def of_right(tokenizer: str, preset: str = "trl@1.16", objective: str = "dpo") -
     }
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize(
     ("tokenizer", "preset", "objective"),
     [
@@ -55,6 +57,7 @@ def test_right_pairs_have_no_error_and_no_warning(tokenizer: str, preset: str, o
         assert all(one.rejected is not None and one.rejected.example is not None for one in outcome.inspections)
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("tokenizer", SHARED)
 def test_nor_have_they_under_tokenizers_of_models(
     tokenizer: str, shared: Path, capsys: pytest.CaptureFixture[str]
@@ -69,6 +72,22 @@ def test_nor_have_they_under_tokenizers_of_models(
     assert not grave
     with capsys.disabled():
         print(f"\n{tokenizer}: {sum(len(one.inspections) for one in outcomes.values()):,} right pairs")
+
+
+@pytest.mark.parametrize("objective", ["dpo", "reward"])
+def test_nor_have_they_under_llamafactory(shared: Path, objective: str) -> None:
+    changes = {"loss.objective": objective, "render.template": "llamafactory/qwen"}
+    for shape in sorted({*SHAPES} - {"tools", "results", "strings", "implicit strings"}):
+        rows = [
+            {
+                "messages": row.get("prompt") or row["chosen"][:-1],
+                **{name: row[name][-1] for name in ("chosen", "rejected")},
+            }
+            for row in right_pairs(shape, EACH)
+        ]
+        case = Case(rows, str(shared / "testdata/tokenizers/qwen2.5"), "llamafactory@0.9", changes=changes)
+        grave = [(one.code, one.sentence) for one in run(case).findings if one.severity is not Severity.INFO]
+        assert not grave, (shape, grave[:3])
 
 
 def test_no_code_of_pairs_is_raised_on_a_thousand_right_ones() -> None:
@@ -228,3 +247,56 @@ def test_a_fix_of_pairs_is_written_and_checked_again(tmp_path: Path, capsys: pyt
     assert ended.value.code in (0, 1), said.err
     gone = [line.split()[1] for line in said.out.splitlines() if line.strip().startswith("gone")]
     assert {"PRF001", "PRF006"} <= {*gone}
+
+
+ODD = (
+    "",
+    "a",
+    " x",
+    "x ",
+    "\n\nx",
+    "ok<|im_end|>\n",
+    "<think>\n\n</think>\n\nA",
+    "None",
+    "2+2 = ",
+    "🦊" * 3,
+    "The port. " * 40,
+)
+
+
+def odd_row(draw: Random) -> Row:
+    """A preference of which nothing need be right but that it has two sides."""
+    if draw.random() < 0.4:
+        return strings(draw.choice(ODD), draw.choice(ODD), draw.choice(ODD))
+    said = [
+        {
+            "role": draw.choice(("user", "assistant", "assistant", "tool", "bot")),
+            "content": draw.choice((*ODD, None, 5)),
+        }
+        for _ in range(draw.randint(2, 6))
+    ]
+    at = draw.randint(1, len(said) - 1)
+    return pair(
+        said[:at],
+        said[at:],
+        prompt=said[:1] if draw.random() < 0.5 else [user("hi")],
+        margin=draw.choice((-1, 10**400, True)),
+    )
+
+
+def test_findings_of_odd_pairs_are_on_the_side_that_they_name() -> None:
+    draw, found = Random(7), 0
+    for _ in range(60):
+        rows = [odd_row(draw) for _ in range(5)]
+        kind = type(rows[0]["chosen"])
+        changes = {"loss.objective": draw.choice(("dpo", "reward", "kto")), "length.max": draw.choice((16, 40, 1024))}
+        case = Case([row for row in rows if type(row["chosen"]) is kind], changes=changes, preset="trl@1.16")
+        made = run(case)
+        assert "ROW007" not in made.codes
+        for one in made.findings:
+            if one.row is not None and one.tokens is not None:
+                whole = made.inspections[one.row]
+                tokens = whole.sides[-1 if one.side == "rejected" else 0].tokens
+                assert tokens is not None and 0 <= one.tokens[0] <= one.tokens[1] <= len(tokens)
+                found += 1
+    assert found > 100
