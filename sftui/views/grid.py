@@ -63,7 +63,8 @@ class GridState:
     `cursor` is a token, `top` the first visible band, `width` and `height` the pane in cells,
     `hits` the sorted tokens that the search touched (neighbours are one hit to NEXT_HIT). `goal` is the place in the
     band to which moves up and down keep, and the token that the last one came to: any other move ends it. `blanks`: all
-    white space of the text is shown. `quiet`: the cursor is that of another sequence, which this one goes along with.
+    white space of the text is shown. `aside`: another sequence is shown, too, and this one may end above the bottom;
+    `quiet`: the cursor is that of the other one.
     """
 
     zoom: Zoom = Zoom.COLUMNS
@@ -76,6 +77,7 @@ class GridState:
     goal: tuple[int, int] | None = None
     blanks: bool = False
     quiet: bool = False
+    aside: bool = False
 
 
 @value_class
@@ -154,8 +156,8 @@ def settle(state: GridState, layout: GridLayout) -> GridState:
     band = layout.band_of(cursor) if layout.count else 0
     upper = band - 1 if band and not layout.tokens_of(band - 1) else band
     top = min(max(state.top, band - fits + 1), upper if fits > 1 else band)
-    top = min(top, max(layout.bands - fits, 0))
-    return replace(state, cursor=cursor, top=max(top, 0))
+    last = layout.bands - (1 if state.aside and layout.bands > fits else fits)
+    return replace(state, cursor=cursor, top=max(min(top, last), 0))
 
 
 def _page(state: GridState, action: Action, layout: GridLayout, amount: int) -> GridState:

@@ -53,9 +53,8 @@ EMPTY, DROPPED, CUT, STOPPED = 2, 3, 4, 5
 async def over_pairs(folder: Path, size: tuple[int, int] = (80, 24), **rows: Any) -> AsyncIterator[Driven]:
     path = folder / "pairs.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows.get("rows", ROWS)))
-    recipe = changed(
-        changed(usual(preset("trl@1.16")), "loss.objective", rows.get("objective", "dpo")), "length.max", 96
-    )
+    teaching = changed(usual(preset("trl@1.16")), "loss.objective", rows.get("objective", "dpo"))
+    recipe = changed(teaching, "length.max", rows.get("most", 96))
     async with running(size, options=OpenOptions((str(path),), recipe=recipe)) as driven:
         yield driven
 
@@ -253,6 +252,16 @@ async def test_pairs_that_the_trainer_unpairs_have_both_sides_too(tmp_path: Path
     async with over_pairs(tmp_path, objective="kto") as driven:
         await driven.press("b")
         assert place(driven)[0] == "rejected" and "{}/{}".format(*(one.size for one in examples(driven))) in driven.text
+
+
+@pytest.mark.parametrize("keys", [("]",), ("]", "b"), ("b", "]", "l")], ids=str)
+async def test_long_prompts_leave_the_answers_in_view_and_aligned(keys: tuple[str, ...], tmp_path: Path) -> None:
+    rows = (ROWS[0], pair("Why? " * 60, "Since it is. " * 8, "No."))
+    async with over_pairs(tmp_path, rows=rows, most=900) as driven:
+        await driven.press(*keys)
+        for pane in driven.main.sides:
+            text = plain(pane.visible_lines()).splitlines()
+            assert "Why?" in text[1] and "\u27e6" in text[2], "what is asked last, then where the answer begins"
 
 
 async def test_findings_lead_to_their_side(tmp_path: Path) -> None:

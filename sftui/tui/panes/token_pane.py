@@ -82,10 +82,16 @@ class TokenPane(LineView):
             self.state = settle(replace(self.state, top=max(0, self.bands.band_of(cursor) - 1)), self.bands)
         self.repaint()
 
+    @property
+    def whole(self) -> bool:
+        """Whether all bands are on screen."""
+        return self.bands.bands <= self.bands.visible_bands(self.state.height)
+
     def look_with(self, state: GridState) -> None:
         """Look as the other side does, and where: at the token of the same number, since both begin alike."""
-        now = self.state
+        now, leads = self.state, self.twin is not None and not self.twin.whole
         self.state = replace(state, width=now.width, height=now.height, hits=now.hits, quiet=True)
+        self.state = replace(self.state, top=state.top if leads else now.top)
         if (now.zoom, now.shift) != (state.zoom, state.shift):
             self.resized()
         self.state = settle(self.state, self.bands)
@@ -106,7 +112,7 @@ class TokenPane(LineView):
     def resized(self) -> None:
         self.heading = self._heading()
         height = max(self.size.height - len(self.heading), 1)
-        state = replace(self.state, width=max(self.size.width, 8), height=height)
+        state = replace(self.state, width=max(self.size.width, 8), height=height, aside=bool(self.side))
         self.bands = lay_out(self.table, state.zoom, state.shift, state.width)
         self._fit_lens(height)
         self.state = settle(replace(state, height=height - self._lens_height), self.bands)
