@@ -110,11 +110,13 @@ def text_lines(
 
 
 def _head(inspection: Inspection, recipe: Recipe) -> str:
-    parts = [f"row {inspection.row.index}", recipe.preset]
+    parts, pair = [f"row {inspection.row.index}", recipe.preset], pair_figures(inspection)
     if inspection.dropped is not None:
         parts.append(f"dropped: {inspection.dropped}")
     elif inspection.evaluates:
         parts.append(EVALUATES)
+    elif pair is not None and pair.scored:
+        parts.append("one score for each side")
     elif inspection.received is not None:
         total = inspection.received
         part = f" ({share(inspection.trained, total)})" if total else ""
@@ -122,7 +124,6 @@ def _head(inspection: Inspection, recipe: Recipe) -> str:
         weighted = sum(map(weighted_tokens, inspection.examples))
         if weighted:
             parts.append(f"{weighted:,} with a weight other than 1")
-    pair = pair_figures(inspection)
     if pair is not None:
         parts.append(pair_words(pair))
     return " · ".join(parts)

@@ -214,7 +214,7 @@ def row_sentence(summary: RowSummary) -> Line:
         parts.append((many(summary.tokens, "token"), Role.PLAIN))
         if summary.evaluates:
             parts.append((EVALUATES, Role.PLAIN))
-        elif summary.trained is not None:
+        elif summary.trained is not None and not (summary.pair is not None and summary.pair.scored):
             parts.append((f"{share(summary.trained, summary.tokens)} trained", _share_role(summary)))
         parts.append((pair_words(summary.pair) if summary.pair is not None else "", Role.PLAIN))
     stopped = "dropped" if summary.dropped is not None else "could not be prepared" if summary.problem else ""

@@ -77,6 +77,14 @@ def test_equal_cut_and_dropped_sides_say_so(sftui: Run, pairs: Path) -> None:
     assert "chosen is" in head and "cut" not in rejected[0]
 
 
+def test_a_reward_model_trains_no_tokens(sftui: Run, pairs: Path) -> None:
+    head, chosen, _ = blocks(sftui, pairs, *PAIRS[:-1], "loss.objective=reward")
+    records = sftui("show", pairs, *PAIRS[:-1], "loss.objective=reward", "--format", "json").records()
+    size = len(records[0]["input_ids"])
+    assert "one score for each side" in head and "trained" not in head
+    assert chosen[0] == f"chosen: {size} tokens, score at {size - 1}"
+
+
 def test_a_row_that_stops_prints_as_before(sftui: Run, pairs: Path) -> None:
     pairs.write_text(pairs.read_text() + json.dumps({**pair("x", "y", "z", margin=0.5), "chosen": []}) + "\n")
     done = sftui("show", pairs, *PAIRS, "--row", 4)
