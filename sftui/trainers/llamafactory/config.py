@@ -366,7 +366,7 @@ def _entry_problems(entry: Mapping[str, Any], where: str, paired: bool) -> Itera
     if entry.get("ranking") and not paired:
         yield Problem(what, "it is a preference set (ranking)", "choose another dataset, or set stage to dpo or rm")
     if paired and entry.get("ranking") is not True:
-        yield Problem(what, "it is no preference set", "choose another dataset, or add `ranking: true` to the entry")
+        yield Problem(what, "it is not a preference set", "choose another dataset, or add `ranking: true` to the entry")
     formatting, tags = entry.get("formatting", "alpaca"), entry.get("tags")
     if not isinstance(formatting, str) or formatting not in FORMATTING:
         fix = f"set formatting to {', '.join(FORMATTING)}"

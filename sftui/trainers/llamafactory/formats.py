@@ -213,7 +213,7 @@ def _guess(first: Mapping[str, Any], columns: Sequence[str], data: Data, answers
     if paired and (side := next((name for name in SIDES if isinstance(first.get(name), (list, tuple))), None)):
         return refusal(
             f"LLaMA-Factory reads no list of messages in `{side}`: it drops the row",
-            "an answer is text beside an instruction, or one message beside the messages of the prompt",
+            "an answer is text next to an instruction, or one message next to the messages of the prompt",
             "write the prompt in a column of its own, and each answer as text or one message",
         )
     places = ("conversations", "messages", *["prompt"] * paired)
