@@ -58,10 +58,17 @@ RANKED_MESSAGES = {
 RANKED_OPENAI = {**RANKED_MESSAGES, "formatting": "openai", "columns": {**SIDES, "tools": "tools"}}
 
 
+EACH_RUN = (
+    "alpaca_rm_llama3 alpaca_packing tools_glaive texts_qwen3_null texts_breeze turns_qwen messages_qwen openai_qwen"
+    " kto_alpaca kto_texts kto_turns stopping_unknown stopping_kto_uneven"
+)
+
+
 def pairs(name: str, data: str, tokenizer: str, dataset: Any, template: str, **config: Any) -> Case:
     """A preference, every row of it in batches, too."""
     more = {"stage": "dpo", "template": template or None, **config}
-    return Case(f"pairs_{name}", data, tokenizer, more, dataset=dataset, batch={"size": 4, "count": 400})
+    whole = {"size": 4, "count": 400}
+    return Case(f"pairs_{name}", data, tokenizer, more, dataset=dataset, batch=whole, long=name not in EACH_RUN.split())
 
 
 TAGGED = {"columns": {"prompt": "instruction", "query": "input", "response": "output", "kto_tag": "kto_tag"}}
