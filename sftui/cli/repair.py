@@ -70,7 +70,7 @@ def repair(
     plan = make_plan(chosen)
     options = open_options(given)
     target, journal = targets_of(options, out, log, marks, dry_run, force)
-    with contextlib.closing(opened_for(options, bool(plan.codes), unread=TO_MESSAGES in chosen)) as session:
+    with contextlib.closing(opened_for(options, bool(plan.codes), unread=bool(MAKES_READ & {*chosen}))) as session:
         notes = DataNotes(session)
         if target is not None:
             refuse_half(session)
@@ -84,6 +84,10 @@ def repair(
     print_matches(session)
     click.echo(visible(summary(now.counts, now.lost, target, DROP_REASONS, own), newline="\n"), err=True)
     return 2 if now.lost else 1 if now.counts.skipped else 0
+
+
+MAKES_READ = frozenset((TO_MESSAGES, "split-prompt"))
+"""Repairs for rows that their trainer may not read as they are."""
 
 
 def repairs_of(apply: Sequence[str], drop: Sequence[str]) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from sftui.findings.rule import DROP, TO_MESSAGES
 from sftui.repairs.model import Repair
+from sftui.repairs.sides import join_prompt, split_prompt
 from sftui.repairs.texts import fill_content, join_parts, looks_like_control, parse_json, strip_tokens, trim, wrap_calls
 from sftui.repairs.to_messages import TITLE, each_alone
 from sftui.repairs.turns import fold_system, map_roles, merge_neighbours
@@ -21,6 +22,8 @@ REPAIRS: Mapping[str, Repair] = {
         Repair("join-parts", "join text parts into one string", join_parts),
         Repair("fill-content", "turn null, missing or numeric content into text", fill_content),
         strip_tokens(looks_like_control),
+        Repair("split-prompt", "move what both sides of a preference begin with into `prompt`", split_prompt),
+        Repair("join-prompt", "move `prompt` to the front of both sides of a preference", join_prompt),
         Repair("trim", "trim leading and trailing whitespace", trim),
         Repair("fold-system", "move system messages into the next user message", fold_system),
         Repair("merge-neighbours", "join consecutive messages with the same role", merge_neighbours),

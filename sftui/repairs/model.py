@@ -50,7 +50,8 @@ class RepairLayout:
     `columns` hold lists of messages, `texts` plain text; `tools` is the column of the tool list. `roles` maps the
     data's roles to those that templates see. `decisive` are all columns that the set is read from (None: `columns` and
     `texts`), `body` those of them that say something by themselves; `said` are the `texts` that become messages,
-    `answer` is the column of the answer, `history` that of pairs that stand before them.
+    `answer` is the column of the answer, `history` that of pairs that stand before them. `sides` are those of the
+    chosen and the rejected answer of preferences, `prompt` that of their prompt.
     """
 
     columns: tuple[str, ...] = ("messages",)
@@ -64,6 +65,8 @@ class RepairLayout:
     said: tuple[str, ...] = ()
     answer: str | None = None
     history: str | None = None
+    prompt: str | None = None
+    sides: tuple[str, ...] = ()
 
     def role_of(self, item: Any) -> str:
         """The role of a message as templates see it; "" for what has none."""
@@ -84,6 +87,9 @@ class RepairLayout:
         def in_list(column: str, items: Sequence[Any]) -> Sequence[Any]:
             return each(items, lambda n, item: repair(f"{column}[{n}]", item) if isinstance(item, Mapping) else item)
 
+        for column in self.sides:  # LLaMA-Factory has one message there
+            if isinstance(item := data.get(column), Mapping):
+                data = put(data, column, repair(column, item))
         return self.with_items(data, in_list)
 
     def each_content(self, data: Data, columns: Sequence[str], repair: RepairContent) -> Data:

@@ -141,8 +141,9 @@ def layout_of(detected: Detection) -> RepairLayout:
     def columns(*names: str) -> tuple[str, ...]:
         return tuple(fields[name] for name in names if name in fields)
 
-    chats, asked = columns("messages", "prompt", "completion"), columns("system", "instruction", "input", "output")
-    texts = columns("prompt", "completion", "text") + asked
+    sides, asked = columns("chosen", "rejected"), columns("system", "instruction", "input", "output")
+    chats = columns("messages", "prompt", "completion") + sides
+    texts = columns("prompt", "completion", "text") + sides + asked
     if detected.format == "columns":  # an instruction set of a trainer's own: every column that it reads is text
         texts = tuple(dict.fromkeys((*texts, *(column for name, column in fields.items() if name not in _AROUND))))
     body = tuple(column for name, column in fields.items() if name not in _AROUND)
@@ -158,6 +159,8 @@ def layout_of(detected: Detection) -> RepairLayout:
         said=asked if detected.format == "alpaca" else (),
         answer=fields.get("output") or fields.get("completion"),
         history=fields.get("history"),
+        prompt=fields.get("prompt"),
+        sides=sides,
     )
 
 

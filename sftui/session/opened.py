@@ -250,7 +250,8 @@ class OpenData:
         say so."""
         data = self.requested.data
         named = data.format != "auto" or bool(data.fields) or traits_of(self.recipe.preset).by_hand
-        return self.refused is not None and not named and self.stored.plainly.refused is None
+        other = self.requested.loss.objective != "sft"  # what such rows are is not asked of SFT's rules
+        return self.refused is not None and not named and (other or self.stored.plainly.refused is None)
 
     def accepted(self, where: str = "", *, unread: bool = False) -> None:
         """ConversationError where this dataset is no SFT set, or none of its trainer's but where that may be
@@ -261,7 +262,8 @@ class OpenData:
         plain, stop = self.stored.plainly.refused, self.load_stop(AT_ONCE)
         if stop is not None:
             raise ConversationError(stop.what, where=where, why=stop.why, fix=stop.fix)
-        fix = problem.fix if plain is None or plain == problem else plain.sentence()  # what it is tells what to do
+        told = plain is None or plain == problem or self.requested.loss.objective != "sft"
+        fix = problem.fix if plain is None or told else plain.sentence()  # what it is tells what to do
         raise ConversationError(problem.what, where=where, why=problem.why, fix=fix)
 
     def load_stop(self, most: int | None = None) -> Problem | None:

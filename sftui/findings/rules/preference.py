@@ -107,6 +107,7 @@ PRF002 = fatal(
     "Both `prompt` and the side contain the question. The trainer joins the two, so the model reads the question twice"
     " and learns to write it: everything in a side is trained. A reward model scores it.",
     data="remove the column prompt if both sides contain all of it, or keep only the answers in the sides",
+    repair=("split-prompt",),
     inherent=True,
     leads_to=Consequence.QUESTIONS,
     bad=pairs(pair([*_ASKED, *side(_GOOD)], [*_ASKED, *side(_BAD)])),

@@ -47,9 +47,11 @@ HELPLESS: Mapping[tuple[str, int, str], str] = {
 }
 """Examples that a gentler repair leaves as they are; another one helps."""
 
-PLACES: Mapping[str, str] = {"GEN004": "answers", "GEN005": "row"}
+PLACES: Mapping[str, str] = {"GEN004": "answers", "GEN005": "row", "PRF002": "row"}
 """Where labels outside the messages that changed come back, too: the answers behind a lost one; what the mask ran
-over."""
+over; all of a side whose question leaves it."""
+UNASKED = {"join-prompt"}
+"""Repairs that no finding asks for: they turn another one round."""
 
 REVEALED: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("GEN005", "trim"): {"GEN003": "the tag leaves out the turn end, which the mask ran over"},
@@ -147,7 +149,7 @@ def reread(one: RepairedRow) -> Any:
 
 def test_every_repair_is_proven_and_every_example_cured(capsys: pytest.CaptureFixture[str]) -> None:
     assert (
-        {name for names in REPAIR_OF.values() for name in names}
+        {name for names in REPAIR_OF.values() for name in names} | UNASKED
         == set(TITLES)
         == {*REPAIRS, DROP, "deduplicate", TO_MESSAGES}
     )
