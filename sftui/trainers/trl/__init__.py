@@ -22,7 +22,9 @@ class TrlOptions(SftOptions):
     """Those that unsloth_zoo's preparation, which takes the place of TRL's, does not read."""
 
     shuffle_dataset: bool = knob(False, "rows are shuffled before packing, and packs again afterwards")
-    loss_type: str | None = knob(None, "KTO's loss; apo_zero_unpaired needs no KL partners, null: kto")
+    loss_type: str | None = knob(
+        None, "KTO's loss; null: kto", choices={"apo_zero_unpaired": "answers need no KL partners"}
+    )
     seed: int | None = knob(42, "the shuffle seed; null: a new one each run")
 
 
