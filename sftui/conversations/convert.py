@@ -11,7 +11,7 @@ from sftui.conversations.messages import CALL_ROLE, is_missing, message_list, pa
 from sftui.conversations.tensors import as_labels, is_tensors
 from sftui.conversations.tokenized import read_tokenized
 from sftui.errors import ConversationError
-from sftui.model import Conversation, Kind, Message, Row
+from sftui.model import SIDES, Conversation, Kind, Message, Row
 from sftui.nearest import did_you_mean
 from sftui.recipe import Data
 from sftui.values import with_fields
@@ -170,7 +170,7 @@ def to_sides(row: Row, detected: Detection, data: Data, at: int | None = None) -
     """A preference as its chosen side, with the rejected one: texts or messages, behind the column `prompt`, or behind
     the first `at` messages of each side, or characters of the chosen one. ConversationError as in `convert`."""
     where, record = row.where or f"row {row.index}", row.data or {}
-    chosen, rejected = (detected.fields.get(side, side) for side in ("chosen", "rejected"))
+    chosen, rejected = (detected.fields.get(side, side) for side in SIDES)
     prompt = detected.fields.get("prompt", "prompt") if at is None else chosen
     if isinstance(record[chosen], str):
         asked = _text(record, prompt, where)[:at]

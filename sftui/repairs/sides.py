@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sftui.model import common_prefix
+from sftui.model import SIDES, common_prefix
 from sftui.repairs.model import Data, RepairLayout, RepairLog
 from sftui.text import many
 
@@ -50,7 +50,7 @@ def join_prompt(data: Data, layout: RepairLayout, log: RepairLog) -> Data:
 
 def _sides(data: Data, layout: RepairLayout) -> dict[str, Any]:
     """The two sides, by their usual names where the set is not read: that may be why they are repaired."""
-    return {name: data.get(name) for name in layout.sides or ("chosen", "rejected")}
+    return {name: data.get(name) for name in layout.sides or SIDES}
 
 
 def _without(data: Data, column: str) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from sftui.flat import covered, flat
 from sftui.model import (
     IGNORE_INDEX,
     NOWHERE,
+    SIDES,
     Batch,
     Conversation,
     Example,
@@ -41,7 +42,8 @@ from sftui.trainers.trl import TrlOptions, formats
 from sftui.trainers.trl.formats import is_messages, refuse_arguments, refuse_empty_tools
 from sftui.trainers.trl.trainer import STOPS, UNKNOWN, Trl, refuse_unpadded
 
-SIDES, READY = ("chosen", "rejected"), ("chosen_ids", "rejected_ids")
+READY = ("chosen_ids", "rejected_ids")
+"""Prepared sides, which a reward model takes as they are."""
 
 
 class TrlDpo(PairTrainer, Trl):
