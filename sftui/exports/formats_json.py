@@ -93,6 +93,7 @@ def finding_record(checked: AuditReport, one: FoundFinding) -> dict[str, Any]:
         "line": line,
         "row": finding.row,
         "message": finding.message,
+        **({"side": finding.side} if finding.side else {}),
         "tokens": list(finding.tokens) if finding.tokens is not None else None,
         "span": list(finding.span) if finding.span is not None else None,
         "evidence": finding.evidence,
