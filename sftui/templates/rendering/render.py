@@ -27,14 +27,13 @@ def render(
     options: Render,
     prompt_messages: int | None,
     spans: bool = True,
-    special_literals: Sequence[str] = (),
     now: datetime | None = None,
 ) -> RenderedText:
     """The rendered text of a conversation, with spans and, where requested, the prompt alone.
 
     `special_tokens` is what transformers passes to templates (`bos_token`, `eos_token`, …); `prompt_messages` how many
-    leading messages make the prompt, None where none is wanted; `special_literals` further added tokens that may end a
-    turn. `spans=False` leaves `spans` empty, for bulk encoding: one render instead of about one per message.
+    leading messages make the prompt, None where none is wanted. `spans=False` leaves `spans` empty, for bulk encoding:
+    one render instead of about one per message.
     TemplateError for whatever the template refuses, for a chat without a template and for rows that are ids already.
     """
     if conversation.kind is Kind.TEXT:
@@ -62,7 +61,6 @@ def render(
         None if prompt_messages is None else prompt_messages + injected,
         spans,
         injected,
-        tuple(special_literals),
         now or template.now(),
     )
     sighting = template.skeletons.see(request)

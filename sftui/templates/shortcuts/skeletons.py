@@ -88,8 +88,8 @@ Unlike = tuple[int, int, str]
 """The number of a text, 0 or -1, and the character that it must not have there."""
 Place = tuple[int, int]
 """A place in a text: the piece that it stands before, and characters on from there (back, where negative)."""
-_Settings = tuple[Mapping[str, Any], Render, tuple[str, ...]]
-"""The special tokens, how chats are rendered, and the further tokens that end a turn: the same for all rows."""
+_Settings = tuple[Mapping[str, Any], Render]
+"""The special tokens and how chats are rendered: the same for all rows."""
 Step = tuple[Callable[..., Any], tuple[Any, ...]]
 """A step of a `Recording`: a function, and its arguments or the registers that hold them."""
 
@@ -105,7 +105,6 @@ class RenderRequest(NamedTuple):
     prompt: int | None
     spans: bool
     injected: bool
-    special_literals: tuple[str, ...]
     now: datetime
 
     @property
@@ -125,7 +124,7 @@ class RenderRequest(NamedTuple):
         found: list[str] = []
         for value in self.special_tokens.values():
             found.extend([value] if isinstance(value, str) else [token for token in value if isinstance(token, str)])
-        return tuple(dict.fromkeys([*(token for token in found if token), *self.special_literals]))
+        return tuple(dict.fromkeys(filter(None, found)))
 
 
 @dataclass(slots=True, eq=False)
@@ -173,7 +172,7 @@ class Skeletons:
         """Take note of a row; None where it has no shape, or shapes are not used any more."""
         if self.mismatch is not None:
             return None
-        about = (request.special_tokens, request.options, request.special_literals)
+        about = (request.special_tokens, request.options)
         if self._about is None or not _same(self._about, about):
             self._shapes.clear()
         self._about = about
@@ -258,11 +257,7 @@ def _digest(value: Any) -> bytes:
 
 def _same(one: _Settings, other: _Settings) -> bool:
     # By the letter: 1 and True are equal, and templates write them differently.
-    return (
-        (one[0] is other[0] or one[0] == other[0])
-        and one[2] == other[2]
-        and (one[1] is other[1] or repr(one[1]) == repr(other[1]))
-    )
+    return (one[0] is other[0] or one[0] == other[0]) and (one[1] is other[1] or repr(one[1]) == repr(other[1]))
 
 
 def _without_spans(rendered: RenderedText) -> RenderedText:

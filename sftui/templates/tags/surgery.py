@@ -63,7 +63,6 @@ def add_generation_tags(
     special_tokens: Mapping[str, str | list[str]],
     rows: Iterable[Conversation],
     *,
-    special_literals: Sequence[str] = (),
     options: Render | None = None,
     rendering: Rendering = NEWEST,
 ) -> Surgery:
@@ -77,7 +76,7 @@ def add_generation_tags(
     original = compile_template(source, name, rendering=rendering)
     if len(source) > limits.TAGS_LIMIT:
         return _refused(source, f"it is longer than {limits.TAGS_LIMIT >> 10} Ki characters")
-    bench = _SurgeryBench(original, special_tokens, special_literals, options or Render())
+    bench = _SurgeryBench(original, special_tokens, options or Render())
     if iter(rows) is rows:
         rows = list(rows)
     own = probes()
@@ -167,7 +166,6 @@ class _SurgeryBench:
 
     original: ChatTemplate
     special: Mapping[str, str | list[str]]
-    literals: Sequence[str]
     options: Render
     known: dict[int, tuple[Conversation, Known]] = field(default_factory=dict)
 
@@ -262,7 +260,6 @@ class _SurgeryBench:
                     special_tokens=self.special,
                     options=Render(kwargs=self.options.kwargs),
                     prompt_messages=None,
-                    special_literals=self.literals,
                     now=_NOON,
                 )
         except SftuiError as error:

@@ -103,7 +103,7 @@ class Locator:
             text, steps = plainly()[0], self.template.steps
         else:  # asked for as the text of the row is
             turns, how = [*self.turns[:before], turn, *self.turns[after:]], (self.special_tokens, self.options)
-            asked = RenderRequest(turns, self.tools, {}, *how, None, False, False, (), self.now)
+            asked = RenderRequest(turns, self.tools, {}, *how, None, False, False, self.now)
             text, steps = render_text(asked, self.template, plainly)
         self.spent[0] += steps + count + len(text) // 100
         return text

@@ -173,13 +173,13 @@ def test_parts_that_a_template_prints_as_a_python_list_are_found_in_it() -> None
 
 
 def test_tags_of_tools_among_the_added_tokens_end_no_turn() -> None:
+    marks = ["<|im_start|>", "<|im_end|>", "<tool_call>", "</tool_call>"]
     rendered = render(
         chat(CONVERSATIONS["tool_dict"]),
         builtin_template("qwen2.5"),
-        special_tokens=SPECIAL,
+        special_tokens={**SPECIAL, "additional_special_tokens": [*marks, "</tool_response>", "</think>"]},
         options=Render(),
         prompt_messages=None,
-        special_literals=("<|im_start|>", "<|im_end|>", "<tool_call>", "</tool_call>", "</tool_response>", "</think>"),
     )
     assert (2, "terminator", "\n</tool_response><|im_end|>") in told(rendered)
 
