@@ -63,11 +63,6 @@ SIMPLE = {
 }
 
 
-def load(text: str, where: str, preset: PresetLookup) -> Recipe:
-    """The recipe in a YAML text; RecipeError names the first problem and counts the others."""
-    return from_mapping(parse_yaml(text, where), where, preset)
-
-
 def parse_yaml(text: str, where: str, dialect: Dialect = "1.2") -> Mapping[str, Any]:
     """A YAML mapping, never running code; RecipeError with line and column."""
     try:

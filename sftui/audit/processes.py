@@ -5,19 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from sftui import bound
 from sftui.audit.audit import Audit
 from sftui.audit.found import Filter
 from sftui.audit.run import AuditProgress, progress
 from sftui.crew import Crew
+from sftui.findings import Context
 from sftui.findings.hashes import Hashes
+from sftui.model import Inspection, Row
 from sftui.sources.source import chunks
-
-if TYPE_CHECKING:
-    from sftui.findings import Context
-    from sftui.model import Inspection, Row
 
 CHUNK_ROWS = 256
 CHUNK_BYTES = 1 << 20
@@ -62,18 +60,17 @@ def audit_in_processes(
     *,
     fork: bool = False,
     total: Callable[[], int | None] = lambda: None,
-    clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[AuditProgress]:
     """Like `run_audit`, in `jobs` processes; the set-up must be checked already. `fork` and SftuiError as in `Crew`.
 
     Chunks join in the order of the rows, so after each progress the audit holds the first `audit.rows` rows.
     """
-    begun, before = clock(), audit.rows
+    begun, before = time.monotonic(), audit.rows
     crew = Crew(task, jobs, fork)
     try:
         for part in crew.done(chunks(rows, CHUNK_ROWS, CHUNK_BYTES)):
             audit.merge(part)
-            yield progress(audit.rows, before, clock() - begun, total())
+            yield progress(audit.rows, before, time.monotonic() - begun, total())
     finally:
         crew.end()
     audit.finish()

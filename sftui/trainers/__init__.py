@@ -76,7 +76,7 @@ def preset(name: str = TRAINERS[0]) -> Recipe:
 
 
 def load_recipe(text: str, where: str) -> Recipe:
-    """The recipe in a YAML text (see `recipe_io.load`).
+    """The recipe in a YAML text; RecipeError names the first problem and counts the others.
 
     One saved before recipes said whose tokenization they mean keeps the ids it had: those of sftui's own transformers.
     """

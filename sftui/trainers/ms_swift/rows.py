@@ -41,7 +41,6 @@ RESPONSES = (
 MEDIA = {"images": "images", "image": "images", "audios": "audios", "audio": "audios", "videos": "videos"} | {
     "video": "videos"
 }
-MEDIA_COLUMNS = ("images", "audios", "videos", "objects")
 REJECTED = "rejected_response"
 PAIRS = ("rejected_", "positive_", "negative_")
 USERS, ASSISTANTS = ("user", "human"), ("assistant", "gpt", "bot")
