@@ -573,8 +573,7 @@ def label(tokens: Tokens, rendered: RenderedText, conversation: Conversation, re
     Labels are un-shifted. With loss.weights `float` each token has its message's weight; one that weighs 0 is given
     as masked by it. RecipeError where the recipe's rule cannot apply to the row.
     """
-    subject = Subject(tokens, rendered, conversation)
-    mask, reasons = draw(subject, recipe.mask)
+    mask, reasons = draw(Subject(tokens, rendered, conversation), recipe.mask)
     kept, dropped = keep(len(tokens), recipe.length)
     may_drop = dropped is None and recipe.length.drop_unlabelled
     notes = () if rendered.exact else ("the author of each token is a best guess here",)

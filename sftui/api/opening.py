@@ -15,7 +15,7 @@ from sftui.errors import RecipeError, SftuiError
 from sftui.nearest import did_you_mean
 from sftui.recipe import Recipe, changed
 from sftui.recipe_io import from_mapping, quoted
-from sftui.session.arguments import Arguments
+from sftui.session.arguments import Arguments, codes_of
 from sftui.session.declared import Opening
 from sftui.session.matching import matching
 from sftui.session.opened import OpenData, source_spec, stored
@@ -114,7 +114,6 @@ def check(
     (`Report.fix`, `Report.after`). `drop` are codes and reasons of rows to leave out then.
     """
     from sftui.audit.found import Filter
-    from sftui.session.arguments import codes_of
 
     wanted, limits = Filter(codes_of(select, "select"), codes_of(ignore, "ignore")), limits_of(max_rate)
     work = (max_rows, sample, evaluation, jobs, near_duplicates)

@@ -9,14 +9,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 
 from sftui.findings import CODES, SCOPE_OF, DatasetChecks, Finding, Severity, Waiver
 from sftui.findings.catalogue import PARTS
+from sftui.model import Row
 from sftui.text import share
-
-if TYPE_CHECKING:
-    from sftui.model import Row
 
 KEPT = 100
 """Findings of one code that are kept in full; of the others the row and the fingerprint."""

@@ -40,8 +40,7 @@ def compare_against(against: str, shown: int, form: str, **given: Any) -> int:
     options, notes = stored.options()
     narrate(*notes)
     with contextlib.closing(open_data(options)) as sequences:
-        other = _of_run(given, against, run)
-        data = loaded_session(open_options(other))
+        data = loaded_session(open_options(_of_run(given, against, run)))
         with contextlib.closing(data):
             if options.recipe.tokenizer.name is None:
                 sequences = under(

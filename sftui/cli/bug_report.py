@@ -44,8 +44,7 @@ def bug_report(**given: Any) -> int:
 
     def opened() -> Iterator[str]:
         nonlocal options
-        options = arguments(given).options()[0]
-        yield from _recipe(options)
+        yield from _recipe(arguments(given).options()[0])
 
     sections: dict[str, Callable[[], Iterable[str]]] = {
         "Versions": _versions,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -21,6 +21,7 @@ from sftui.session.arguments import words_of
 from sftui.session.encoding import refuse_half
 from sftui.session.harm import refuse_harm
 from sftui.session.inputs import inputs_of
+from sftui.session.marks import RowMarks
 from sftui.session.matching import matching, needs_tokens
 from sftui.session.opened import OpenData
 from sftui.session.options import OpenOptions
@@ -28,9 +29,6 @@ from sftui.session.ready import tokenizer_of
 from sftui.session.repairing import check_targets, conversion_of, session_plan
 from sftui.text import many, visible
 from sftui.views.repairs import skipped_words
-
-if TYPE_CHECKING:
-    from sftui.session.marks import RowMarks
 
 LISTED = "`sftui repair --list` lists all of them"
 

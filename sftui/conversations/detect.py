@@ -126,8 +126,7 @@ def _finish(
         detected = _with_alignment(detected, samples, data)
     used = set(detected.fields.values())
     rivals = [(other.format, other.fits) for other in others if not used.issuperset(other.fields.values())]
-    notes = notes_on(detected, samples, columns, fits=best.fits, rivals=rivals)
-    return replace(detected, notes=notes)
+    return replace(detected, notes=notes_on(detected, samples, columns, fits=best.fits, rivals=rivals))
 
 
 def _shapes(data: Data) -> frozenset[str]:

@@ -130,8 +130,7 @@ def style_of(text: str, root: Node) -> JsonStyle:
     colon = comma = None
     waiting = [root]
     while waiting and (colon is None or comma is None):
-        node = waiting.pop()
-        inside = node.inside
+        inside = waiting.pop().inside
         if colon is None and inside and inside[0].key is not None:
             colon = ": " if text[inside[0].start - 1].isspace() else ":"
         if comma is None and len(inside) > 1:

@@ -109,8 +109,7 @@ def _tried(
         return None
     if trained and after.labels[token] is None:
         return None  # it is cut away
-    changes = diff(session.recipe, recipe)
-    return LabelFlip(changes, recipe, turned(before, after))
+    return LabelFlip(diff(session.recipe, recipe), recipe, turned(before, after))
 
 
 def trains(side: RowSide, token: int) -> bool:

@@ -122,8 +122,7 @@ class ArrowSpool:
 
 
 def _json_features(schema: Any) -> Any:
-    stored = (schema.metadata or {}).get(b"huggingface", b"")
-    if b'"Json"' not in stored:
+    if b'"Json"' not in (schema.metadata or {}).get(b"huggingface", b""):
         return None
     from datasets import Features
 

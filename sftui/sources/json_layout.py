@@ -107,8 +107,7 @@ def _find_list(file: ByteFile, start: int, field: str) -> int | None:
         for begin, end in scanner.feed(block):
             if end - begin > longest or not _is_text(file.pread(begin, end - begin), field):
                 continue
-            after = file.pread(end, BEFORE_LIST)
-            if match := OPENS_LIST.match(after):
+            if match := OPENS_LIST.match(file.pread(end, BEFORE_LIST)):
                 return end + match.end()
 
 

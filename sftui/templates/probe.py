@@ -412,8 +412,7 @@ class _Bench:
         prompt = self.draw("plain", 1, False)
         if prompt is not None and "Where" in prompt:
             before = re.sub(_CONTROL, " ", prompt[: prompt.find("Where")])
-            own = re.findall(r"[^\W\d_]{3,}", before)
-            if len(own) >= 4:
+            if len(re.findall(r"[^\W\d_]{3,}", before)) >= 4:
                 said = "writes a system prompt of its own"
                 yield self._of(shape, "system", said, excerpt=" ".join(before.split())[:80], grade=FACT)
         if self.date:

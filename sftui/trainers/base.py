@@ -31,7 +31,7 @@ from sftui.model import (
 )
 from sftui.model import Part as PartOf
 from sftui.recipe import Recipe, Render, Tokenize
-from sftui.trainers.traits import Quirk
+from sftui.trainers.traits import Quirk, Traits
 from sftui.values import value_class
 
 if TYPE_CHECKING:
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from sftui.tokens import LoadedTokenizer, ToEncode
     from sftui.trainers.config import OpenedConfig
     from sftui.trainers.held_out import HeldOut
-    from sftui.trainers.traits import Traits
     from sftui.trainers.versions import Version
 
 

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,6 @@ def outside_trainers() -> Mapping[str, Outside]:
 
 def not_enabled(name: str) -> str:
     """What enables the installed package that brings a trainer of that name; empty where none does. Runs no code."""
-    from importlib import metadata
 
     for point in metadata.entry_points(group=GROUP):
         if point.name == name and point.dist is not None:
@@ -102,7 +102,6 @@ def _enabled() -> dict[str, str]:
 
 def _brought(package: str, origin: str) -> list[Outside]:
     """The trainers of one package, loaded."""
-    from importlib import metadata
 
     try:
         distribution = metadata.distribution(package)

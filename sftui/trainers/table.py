@@ -380,8 +380,7 @@ class Form:
         draft = Draft(recipe, opened, facts, *self.keys_of(recipe, preset))
         self.more(draft)
         if opened is None:
-            rows = self.rows(draft)
-            main = WrittenFile(self.name, edit("", {**rows, **draft.keys}))
+            main = WrittenFile(self.name, edit("", {**self.rows(draft), **draft.keys}))
         else:
             before = self.keys_of(opened.recipe, preset)[0]
             places = (place for place in {**before, **draft.keys} if before.get(place) != draft.keys.get(place))

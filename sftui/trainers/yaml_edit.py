@@ -342,8 +342,7 @@ def _delete(text: str, parent: Any, key: Any, node: Any) -> str:
         tail = len(text[end:]) - len(text[end:].lstrip(" ,"))
         return text[:start] + text[end + tail :]
     line = text.rfind("\n", 0, start) + 1
-    after = _line_end(text, end)
-    return text[:line] + text[after + 1 :]
+    return text[:line] + text[_line_end(text, end) + 1 :]
 
 
 def _line_end(text: str, at: int) -> int:

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from sftui.errors import SftuiError
+from sftui.findings import Context, Finding
 from sftui.model import Conversation, Inspection
 from sftui.session.deciding import decide
 from sftui.session.opened import HEAVY, OpenData
@@ -15,9 +15,6 @@ from sftui.session.ready import Ready
 from sftui.session.trial import with_cures, with_pair
 from sftui.workspace.events import Answering, Answers, BatchReady, FindingsReady, PacksReady, TagsReady, WhyReady
 from sftui.workspace.requests import BatchRequest, FindingsRequest, PacksRequest, WhyRequest
-
-if TYPE_CHECKING:
-    from sftui.findings import Context, Finding
 
 SETUP = "the setup's findings"
 MOST_PACKED = 1000

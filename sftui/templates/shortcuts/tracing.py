@@ -154,8 +154,7 @@ class Text:
         """The same in a register of its own."""
         if not self.parts or self.register >= 0:
             return self
-        whole = self.recording.step(_joined, *self.parts)
-        self.register = whole.register
+        self.register = self.recording.step(_joined, *self.parts).register
         return self
 
     def _step(self, function: Callable[..., Any], *args: Any) -> Text:

@@ -124,8 +124,7 @@ def _plain_start(text: str, messages: Sequence[Mapping[str, Any]], number: int, 
     other = draw([*messages[:number], {"role": "assistant", "content": mark}, *messages[number + 1 :]])
     if other is None or mark not in other:
         return None
-    before = other.partition(mark)[0]
-    common = common_prefix(before, text)
+    common = common_prefix(other.partition(mark)[0], text)
     cut = next((one for one in _SPECIAL.finditer(text, max(0, common - 64)) if one.start() < common < one.end()), None)
     return common if cut is None else cut.start()
 

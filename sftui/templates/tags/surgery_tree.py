@@ -321,8 +321,7 @@ class _TreeReader:
 
     def _set(self, tag: _Tag, solid: list[Token]) -> None:
         plain = len(solid) > 3 and solid[1][0] == "name" and solid[2][1] == "="
-        statement = Statement(tag.start, tag.end, "set", plain_set=plain)
-        self.stack[-1].append(statement)
+        self.stack[-1].append(Statement(tag.start, tag.end, "set", plain_set=plain))
         if plain:
             operands = operands_of(self.source, solid[3:])
             self._leaf(Leaf("set", 0, tag.start, tag.end, operands, tag.opening, tag.closing, solid[1][1]))

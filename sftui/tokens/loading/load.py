@@ -10,7 +10,7 @@ from sftui.errors import TokenizerError
 from sftui.tokens.facts import from_json
 from sftui.tokens.loaded import FastEngine, LoadedTokenizer
 from sftui.tokens.loading import cache
-from sftui.tokens.loading.environments import Environment
+from sftui.tokens.loading.environments import Environment, own_environment
 from sftui.tokens.loading.locate import Location, locate, read_json
 from sftui.tokens.release import read_backend
 from sftui.tokens.shortcuts.early import early_engine
@@ -86,7 +86,6 @@ def _proven(proof: cache.Proof, place: Location, environment: Environment | None
             backend = read_quick(proof.quick) if proof.quick is not None else None
             engine = FastEngine(backend or read_backend(at, place.name), split_special_tokens=split)
         return LoadedTokenizer(facts, engine)
-    from sftui.tokens.loading.environments import own_environment
     from sftui.tokens.loading.process import PipedEngine, TokenizerProcess
 
     return LoadedTokenizer(facts, PipedEngine(TokenizerProcess(environment or own_environment(), place)))

@@ -17,12 +17,12 @@ from sftui.conversations.detected import type_word
 from sftui.errors import TemplateError
 from sftui.model import Conversation, Kind, Message, RenderedText, Span
 from sftui.recipe import Recipe
+from sftui.templates import ChatTemplate
 from sftui.templates import render as render_one
 from sftui.text import clip, visible
 from sftui.trainers.llamafactory_v1.formats import SAMPLE, STOPS, V1Sample, called
 
 if TYPE_CHECKING:
-    from sftui.templates import ChatTemplate
     from sftui.tokens import LoadedTokenizer
     from sftui.trainers.base import Toolbox
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from sftui import labels as label_rules
 from sftui.conversations import Detection
@@ -34,6 +33,7 @@ from sftui.model import (
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Loss, Mask, Recipe, Render, Tokenize
 from sftui.runs import joined, together
+from sftui.templates import ChatTemplate
 from sftui.tokens import ToEncode, texts_of, tokenize
 from sftui.trainers.base import (
     ESTIMATED,
@@ -48,9 +48,6 @@ from sftui.trainers.llamafactory_v1 import TRAITS, LlamaFactoryV1Options, format
 from sftui.trainers.own_config import require
 from sftui.trainers.processors import brings_processor
 from sftui.trainers.versions import rendering_by
-
-if TYPE_CHECKING:
-    from sftui.templates import ChatTemplate
 
 PROCESSOR = (
     "the tokenizer's folder has a processor: LLaMA-Factory v1 renders with it, passes content as lists of"

@@ -161,8 +161,7 @@ def plain(conversation: Conversation) -> RenderedText:
 def chat(conversation: Conversation, recipe: Recipe, tools: Toolbox, options: Render, *, spans: bool) -> Renders:
     """A chat with all that its masks ask for; TemplateError where one of these texts cannot be rendered."""
     own = NemoOptions.of(recipe)
-    template = pick_template(conversation, tools)
-    draw = _RenderJob(conversation, template, options, tools, wrapped(recipe))
+    draw = _RenderJob(conversation, pick_template(conversation, tools), options, tools, wrapped(recipe))
     sent = [*range(len(conversation.messages))]
     messages = list(conversation.messages)
     most = recipe.length.max or own.seq_length

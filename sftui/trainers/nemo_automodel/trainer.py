@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from sftui import labels as label_rules
 from sftui.conversations import Detection
@@ -25,7 +24,8 @@ from sftui.recipe import Data, Loss, Mask, Recipe, Tokenize, Tokenizer
 from sftui.recipe import Pack as PackOptions
 from sftui.runs import together
 from sftui.side_files import object_of
-from sftui.tokens import ToEncode
+from sftui.sources.records import AsStored
+from sftui.tokens import LoadedTokenizer, ToEncode
 from sftui.trainers.base import (
     ESTIMATED,
     InlineTemplateTrainer,
@@ -42,10 +42,6 @@ from sftui.trainers.packing import Documents, NumberedRow, documents_of
 from sftui.trainers.pieces import cut_by_tokenizer, spanned
 from sftui.trainers.processors import tokenizer_folder
 from sftui.trainers.remembering import last_asked
-
-if TYPE_CHECKING:
-    from sftui.sources.records import AsStored
-    from sftui.tokens import LoadedTokenizer
 
 WHOLE_DATASET = 1_000_000_000
 """All rows are packed together."""
