@@ -344,10 +344,9 @@ class TagsReady(Answer):
 
 
 class WorkerFailed(NamedTuple):
-    """The worker died or a request raised; the sentence is for the screen, `trace` for --debug."""
+    """The worker died or a request raised; the sentence is for the screen, --debug shows what the worker writes."""
 
     problem: Problem
-    trace: str = ""
 
 
 class WorkLeft(NamedTuple):

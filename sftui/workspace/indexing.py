@@ -92,7 +92,8 @@ class Indexer:
         except Exception as error:
             if self._source is source:  # else it was closed under us, and the data is open again
                 problem = Problem("the rest of the data cannot be indexed", str(error))
-                self._send(ev.WorkerFailed(problem, traceback.format_exc()))
+                traceback.print_exc()
+                self._send(ev.WorkerFailed(problem))
 
     def _look_through(self, stored: StoredData, start: int) -> StoredData:
         """The same with what the rows from `start` on bring, handed to the worker's loop."""

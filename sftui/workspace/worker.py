@@ -105,14 +105,14 @@ class Worker:
 
     def _give_up(self, item: Any, problem: Problem) -> None:
         """Answer what could not be done; every other job goes on."""
-        trace = traceback.format_exc()
+        traceback.print_exc()  # for --debug, which shows what the worker writes
         if item is None and self._stepped is not None:
             item, job = self._jobs.pop(self._stepped, (None, None))
             if isinstance(job, Generator):
                 with contextlib.suppress(Exception):
                     job.close()
         self._refuse(item, problem)
-        self.send(ev.WorkerFailed(problem, trace))
+        self.send(ev.WorkerFailed(problem))
 
     def _refuse(self, item: Any, problem: Problem | None) -> None:
         """There is no answer, and perhaps it is known why."""

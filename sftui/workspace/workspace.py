@@ -523,7 +523,7 @@ class Workspace:
                 _cause(link.exit_code()),
                 "it was restarted" if again else "restart sftui with --debug to see more",
             )
-            self._events.put(ev.WorkerFailed(problem, link.log_tail()))
+            self._events.put(ev.WorkerFailed(problem))
             if again:
                 harmless = not self._row_due and not self._tried_again
                 self._tried_again = True

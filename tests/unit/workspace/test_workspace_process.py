@@ -48,7 +48,6 @@ def test_a_crash_is_told_and_the_next_row_works(open_workspace: Callable[..., An
     workspace.request_row(13)
     failed = heard.wait(ev.WorkerFailed)
     assert "row 13" in failed.problem.what and "segmentation fault" in failed.problem.why
-    assert "a library wrote this" in failed.trace
     workspace.request_row(14)
     assert heard.wait(ev.RowReady).inspection.row.index == 14
     assert worker_pid(workspace) not in (None, pid)

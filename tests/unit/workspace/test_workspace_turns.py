@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from sftui.model import Problem
 from sftui.recipe import changed
 from sftui.session.options import OpenOptions
@@ -68,7 +70,7 @@ def served(worker: Worker, out: io.BytesIO, begin: int = 0) -> list[Any]:
     return told
 
 
-def test_a_job_that_fails_is_answered_and_takes_no_other_with_it() -> None:
+def test_a_job_that_fails_is_answered_and_takes_no_other_with_it(capsys: pytest.CaptureFixture[str]) -> None:
     out = io.BytesIO()
     worker, done = Worker(Inbox(), out), []
 
@@ -97,6 +99,7 @@ def test_a_job_that_fails_is_answered_and_takes_no_other_with_it() -> None:
     assert done == ["the list"]
     answered = {event.ticket: event.problem.what for event in told if not isinstance(event, ev.WorkerFailed)}
     assert answered == {ticket: "a bug" for ticket in (1, 2, 3, 4, 5, 6, 8)}
+    assert capsys.readouterr().err.count("Traceback") == len(answered), "what --debug shows"
 
 
 def test_the_whole_of_a_tokenizer_is_told_of_only_where_it_changes_the_row(tmp_path: Path) -> None:
