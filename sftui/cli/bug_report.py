@@ -44,7 +44,8 @@ def bug_report(**given: Any) -> int:
 
     def opened() -> Iterator[str]:
         nonlocal options
-        yield from _recipe(arguments(given).options()[0])
+        options = arguments(given).options()[0]
+        yield from _recipe(options)
 
     sections: dict[str, Callable[[], Iterable[str]]] = {
         "Versions": _versions,
