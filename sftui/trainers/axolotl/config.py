@@ -23,7 +23,16 @@ from sftui.recipe_io import parse_yaml
 from sftui.trainers.axolotl import table
 from sftui.trainers.axolotl.formats import modelled
 from sftui.trainers.axolotl.instruct import alpaca_prompts
-from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, PRETRAIN, RECORD, TYPE_OF_FORMAT
+from sftui.trainers.axolotl.settings import (
+    ARGILLA,
+    CHAT,
+    DEFAULT,
+    DEFAULT_MAPPING,
+    PRETRAIN,
+    RECORD,
+    TYPE_OF_FORMAT,
+    full_name,
+)
 from sftui.trainers.axolotl.templates import JINJA
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, ReadAgain, files_at, text_at
 from sftui.trainers.table import (
@@ -122,7 +131,8 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
         if not isinstance(entry, Mapping) or not entry.get("path"):
             raise RecipeError(f"{place} has no `path`", where=path, fix="name its file, folder or Hub dataset")
         if not streams:
-            notes += [_note_in(entry, f"{place}.", str(key), value, known) for key, value in entry.items()]
+            paired = base.paired
+            notes += [_note_in(entry, f"{place}.", str(key), value, known, paired) for key, value in entry.items()]
         where, stops = f"{path}, {place}", _stops(notes, f"{place}.")
         whole = {**config, "datasets": table.checked(entry, where)}
         recipe = read_into(base, table.DATASET, whole, where, under="datasets.", stops=stops)
@@ -184,7 +194,7 @@ def _streamed_entry(config: Mapping[str, Any], where: str) -> dict[str, Any]:
 def _supervised(config: Mapping[str, Any], path: str) -> None:
     """RecipeError for a config by which Axolotl trains on something else than single answers (utils/data/rl.py)."""
     for key in ("rl", "reward_model", "process_reward_model"):
-        if config.get(key):
+        if config.get(key) and not (key == "rl" and config[key] in ("dpo", "ipo")):
             said = f"`{key}: {config[key]}`" if key == "rl" else f"`{key}`"
             raise RecipeError(
                 f"{said} is not supervised fine-tuning",
@@ -236,14 +246,15 @@ def _unread_tokens(tokens: Any, known: KnownKeys) -> list[KeyNote]:
     ]
 
 
-def _note_in(entry: Mapping[str, Any], under: str, key: str, value: Any, known: KnownKeys) -> KeyNote:
+def _note_in(entry: Mapping[str, Any], under: str, key: str, value: Any, known: KnownKeys, paired: bool) -> KeyNote:
     """What becomes of a key of a dataset's entry, which stands `under` a place of the config."""
     path = f"{under}{key}"
     if key == "chat_template_jinja" and value and entry.get("chat_template") != JINJA:
         why = "Axolotl ignores it: the dataset also needs `chat_template: jinja`"
         return KeyNote(path, value, KeyUse.PASSED, why)
     error = table.stopped(key, value, known, dataset=True)
-    if error is None and key == "type" and isinstance(value, str) and not modelled(value):
+    known_type = full_name(value) in (DEFAULT, ARGILLA) if paired else not isinstance(value, str) or modelled(value)
+    if error is None and key == "type" and not known_type:
         return KeyNote(path, value, KeyUse.UNSUPPORTED, "sftui does not model this type")
     return known.stops(path, value, error) if error else DATASET_RULES.note(key, value, known, known.dataset, under)
 
@@ -348,6 +359,8 @@ def _rows(draft: Draft) -> Keys:
         # A pair of texts has no type of its own: the prompt as it stands, the completion and EOS behind it.
         plain = {"format": "{instruction}", "no_input_format": "{instruction}"}
         kind = {"field_instruction": named["prompt"], "field_output": named["completion"], **plain}
+    if draft.recipe.paired:
+        kind = DEFAULT if "prompt" in named else ARGILLA
     if kind == "alpaca" and any(ours != named.get(ours, ours) for ours in ("instruction", "input", "output")):
         kind = _renamed_alpaca(named)
     if ("type",) not in dataset and kind != "tokenized" and draft.recipe.data.format != "tokenized":

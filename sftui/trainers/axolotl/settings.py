@@ -21,6 +21,8 @@ from sftui.trainers.remembering import last_asked
 RECORD = object_of(Path(__file__).with_name("keys.json"))
 """Names of keys, templates and plugins, as they are recorded beside the code."""
 CHAT = "chat_template"
+DEFAULT, ARGILLA = f"{CHAT}.default", f"{CHAT}.argilla_chat"
+"""Types of preferences that sftui models."""
 TOKENIZED = "tokenized"
 PRETRAIN = "pretrain"
 """The type of texts of a `pretraining_dataset`."""
@@ -58,6 +60,11 @@ class DatasetSettings:
     thinking_key: str
     flags: Mapping[str, str]
     own: AxolotlOptions
+
+
+def full_name(kind: object) -> object:
+    """The name of a type of preferences as Axolotl completes it (axolotl 0.21.0, prompt_strategies/base.py)."""
+    return f"{kind}.default" if isinstance(kind, str) and "." not in kind else kind
 
 
 @last_asked

@@ -279,6 +279,7 @@ TOP: tuple[table.KeyEntry, ...] = (
     table.same("sample_packing_group_size", "pack.group", says=bool),
     table.same("micro_batch_size", "batch.size", says=bool),
     table.words("excess_length_strategy", "length.over", {"truncate": "cut_right", "raise": "error"}),
+    table.words("rl", "loss.objective", {"ipo": "dpo", "dpo": "dpo"}),
     table.flag("train_on_inputs", "mask.rule", "all", "it trains the content of turns"),
     table.same("tokenizer_type", "tokenizer.type", says=lambda named: bool(named) and named != "AutoTokenizer"),
     *(table.same(f"special_tokens.{name}", f"tokenizer.{name}", null=False, convert=str) for name in SPECIAL),
@@ -416,7 +417,7 @@ def _template(config: table.Config, recipe: Recipe, where: str) -> table.Said:
         top = config.get("chat_template") or (JINJA if more else None)
         if top is not None:
             name, jinja = top, more
-    if name is None or name == TOKENIZER or entry.get("type", CHAT) != CHAT:
+    if name is None or name == TOKENIZER or str(entry.get("type", CHAT)).partition(".")[0] != CHAT:
         return {"render.template": "tokenizer"}
     inline = jinja if name == JINJA and isinstance(jinja, str) else None
     if inline is not None and "{" not in inline:

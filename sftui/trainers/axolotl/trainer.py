@@ -70,6 +70,7 @@ class Axolotl(Trainer):
     """The content of assistant turns and the EOS behind it; instruction types in two parts."""
 
     traits = TRAITS
+    objectives = {"dpo": "sftui.trainers.axolotl.preference:AxolotlDpo"}
     usual = Recipe(
         TRAITS.name,
         own=AxolotlOptions(),
@@ -173,7 +174,7 @@ class Axolotl(Trainer):
         if conversation.kind is Kind.TEXT:
             return spanned([(conversation.text or "", NOWHERE, Part.CONTENT)])
         _refuse_kwargs(recipe)
-        template = _template(conversation, recipe, tools)
+        template = template_of(conversation, recipe, tools)
         turns = _turns(conversation, recipe, template)
         chat = replace(conversation, messages=tuple(Message(turn) for turn in turns), extra={})
         special, options = tools.special_tokens, _options(recipe)
@@ -234,7 +235,7 @@ class Axolotl(Trainer):
                 return tokens, _windowed(tokens, drawn, recipe, tools)
             return tokens, self._chunked(tokens, rendered, drawn, recipe, tools)
         else:
-            template = _template(conversation, recipe, tools)
+            template = template_of(conversation, recipe, tools)
             turns = _turns(conversation, recipe, template)
             settings, by_text = settings_of(recipe), versions.since(recipe, (0, 19))
             row = (turns, conversation.tools, template, tools.special_tokens, _options(recipe), tools.tokenizer)
@@ -328,7 +329,7 @@ def _sequentially(recipe: Recipe) -> bool:
     return AxolotlOptions.of(recipe).sample_packing_sequentially
 
 
-def _template(conversation: Conversation, recipe: Recipe, tools: Toolbox) -> ChatTemplate:
+def template_of(conversation: Conversation, recipe: Recipe, tools: Toolbox) -> ChatTemplate:
     """The template of the conversation, of the one that there may be."""
     if len(tools.templates) > 1 and recipe.render.template == "tokenizer":
         raise TemplateError(

@@ -137,7 +137,7 @@ class TrlDpo(PairTrainer, Trl):
         prefix = recipe.mask.boundary == "common_prefix"
         for (tokens, rendered, shaped), other in zip(sides, reversed(both)):
             prompt = tokens.prompt if tokens.prompt is not None else flat(())
-            own: Any = tokens if prefix else _behind_prompt(tokens)
+            own: Any = tokens if prefix else behind_prompt(tokens)
             own.shared = common_prefix(prompt, other.ids) if prefix else None
             yield self.label(own, rendered, shaped, recipe, tools)
 
@@ -195,7 +195,7 @@ class TrlKto(TrlDpo):
     def label(
         self, tokens: Tokens, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
-        tokens = tokens if recipe.mask.boundary == "common_prefix" else _behind_prompt(tokens)
+        tokens = tokens if recipe.mask.boundary == "common_prefix" else behind_prompt(tokens)
         tokens, labels = super().label(tokens, rendered, shaped, recipe, tools)
         wanted = "desirable" if shaped.conversation.extra[DESIRABLE] else "undesirable"
         return tokens, replace(labels, notes=(*labels.notes, f"the answer is {wanted}"))
@@ -280,7 +280,7 @@ class TrlReward(TrlDpo):
             yield tokens, label_rules.on_ids(tokens, label_rules.drawn(parts), ((0, n),), notes=notes)
 
 
-def _behind_prompt(tokens: Tokens) -> Tokens:
+def behind_prompt(tokens: Tokens) -> Tokens:
     """The ids of the prompt alone, and behind as many those of the whole side: what TRL joined before 1.15."""
     boundary, prompt = tokens.boundary, tokens.prompt
     if boundary is None or prompt is None or boundary.clean:

@@ -174,7 +174,7 @@ def test_a_weight_that_axolotl_refuses_is_refused(weight: str) -> None:
 @pytest.mark.parametrize(
     ("trainer", "text", "what"),
     [
-        ("axolotl", AXOLOTL % ("", "rl: dpo\n"), "`rl: dpo` is not supervised"),
+        ("axolotl", AXOLOTL % ("", "rl: grpo\n"), "`rl: grpo` is not supervised"),
         ("axolotl", AXOLOTL % ("", "reward_model: true\n"), "`reward_model` is not supervised"),
         ("llamafactory", "compute_environment: LOCAL_MACHINE\n", "a config for `accelerate launch`"),
         ("llamafactory", "model: m\ntrain_dataset: d.yaml\n", "LLaMA-Factory's v1 engine"),

@@ -1,0 +1,197 @@
+"""Axolotl's `rl: dpo`: every recorded case of ../shared, and what stops it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from golden_records import inspect, with_knobs
+
+from sftui import pipeline
+from sftui.errors import RecipeError
+from sftui.model import IGNORE_INDEX, Inspection, Row
+from sftui.recipe import Recipe
+from sftui.tokens import LoadedTokenizer, load_tokenizer
+from sftui.trainers import Toolbox, preset, trainer_named
+from sftui.trainers.config import KeyUse
+
+UNKNOWN = ("llama3.", "chatml.", "user_defined")
+"""Types that sftui refuses by name."""
+TRL_ALONE = "TRL's max_length"
+"""Cases of TRL's own step: Axolotl drops these rows before it."""
+
+
+def prepared(
+    rows: Sequence[Any], tokenizer: LoadedTokenizer, kind: str | None = "chat_template.default", **knobs: Any
+) -> tuple[list[Inspection], Recipe, Toolbox]:
+    """Rows under `rl: dpo` and a type, with `__` for the dots of knobs."""
+    named = {key.replace("__", "."): value for key, value in knobs.items()}
+    recipe = with_knobs(preset("axolotl@0.21"), {"loss.objective": "dpo", "own.type": kind, **named})
+    tools = pipeline.make_toolbox(recipe, tokenizer)
+    return inspect(rows, recipe, tools), recipe, tools
+
+
+def sequences(found: Sequence[Inspection]) -> list[tuple[list[int], list[int]]]:
+    sides = [side for one in found for side in one.sides]
+    return [(list(side.tokens.ids), list(side.labels.labels)) for side in sides if side.tokens and side.labels]
+
+
+@pytest.mark.shared
+def test_every_recorded_case(shared: Path) -> None:
+    path = shared / "probes" / "axolotl_pairs.jsonl"
+    if not path.exists():
+        pytest.skip(f"{path} is not here")
+    cases = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    cases = [case for case in cases if case["trainer"] == "Axolotl rl: dpo"]
+    tokenizers = {
+        name: load_tokenizer(str(shared / "testdata" / "tokenizers" / name), mode="provisional")
+        for name in ("qwen2.5", "llama-3-8b-instruct")
+    }
+    wrong, compared = [], 0
+    for case in cases:
+        tokenizer, kind, name = tokenizers[case["tokenizer"]], case["strategy"], case["case"]
+        if kind.startswith(UNKNOWN):
+            recipe = with_knobs(preset("axolotl@0.21"), {"loss.objective": "dpo", "own.type": kind})
+            detected = pipeline.detect([Row(at, row, "", "") for at, row in enumerate(case["rows"])], recipe)
+            if detected.refused is None or kind not in detected.refused.sentence():
+                wrong.append(f"{name}: not refused")
+            continue
+        found, *_ = prepared(case["rows"], tokenizer, kind)
+        if name.startswith(TRL_ALONE):
+            short, *_ = prepared(case["rows"], tokenizer, kind, length__max=case["setting"]["max_length"])
+            if any(one.example is not None for one in short):
+                wrong.append(f"{name}: Axolotl drops the row first")
+        if case["error"]:
+            wrong += [f"{name}: it stops with {case['error']}"] * (not all(one.problem for one in found))
+            continue
+        expected = [
+            (row["prompt_ids"] + row[f"{side}_ids"], [IGNORE_INDEX] * len(row["prompt_ids"]) + row[f"{side}_ids"])
+            for row in case["result"]
+            for side in ("chosen", "rejected")
+        ]
+        compared += bool(expected)
+        if expected and sequences(found) != expected:
+            wrong.append(f"{name}: {expected} and {sequences(found)} {[one.problem for one in found]}")
+    assert compared >= 15 and not wrong, "\n".join(wrong[:5])
+
+
+@pytest.fixture(scope="module")
+def chatml() -> LoadedTokenizer:
+    return load_tokenizer("builtin:chatml")
+
+
+def said(role: str, content: Any) -> dict[str, Any]:
+    return {"role": role, "content": content}
+
+
+PAIR: dict[str, Any] = {
+    "messages": [said("user", "Hi")],
+    "chosen": said("assistant", "good"),
+    "rejected": said("assistant", "bad"),
+}
+ARGILLA = "chat_template.argilla_chat"
+LISTS: dict[str, Any] = {
+    "chosen": [said("user", "Hi"), said("assistant", "good")],
+    "rejected": [said("assistant", "bad")],
+}
+
+
+@pytest.mark.parametrize(
+    ("row", "knobs", "why"),
+    [
+        ({**PAIR, "messages": [said("human", "Hi")]}, {}, "no role is `human`"),
+        ({**PAIR, "messages": [{"content": "Hi"}]}, {}, "the role of messages[0] is"),
+        ({**PAIR, "messages": None}, {}, "its `messages` is null"),
+        ({**PAIR, "chosen": []}, {}, "its `chosen` is an empty list"),
+        ({**PAIR, "rejected": said("assistant", ["bad"])}, {}, "the content of rejected is"),
+        ({**LISTS, "rejected": "bad"}, {"own__type": ARGILLA}, "its `rejected` is"),
+        ({**LISTS, "chosen": LISTS["chosen"][1:]}, {"own__type": ARGILLA}, "empty conversation"),
+        (PAIR, {"pack__strategy": "multipack"}, "does not work with RLHF"),
+        (PAIR, {"length__max": 3, "length__over": "error"}, "more than sequence_len 3"),
+        (PAIR, {"length__max": 3, "length__over": "cut_right"}, "decodes it to text again"),
+        (
+            {**PAIR, "chosen": ""},
+            {"render__template": "axolotl/jinja", "own__chat_template_jinja": "{{ messages[-1].content }}"},
+            "keys are required",
+        ),
+    ],
+)
+def test_what_stops_a_row(row: Mapping[str, Any], knobs: Mapping[str, Any], why: str, chatml: LoadedTokenizer) -> None:
+    problem = prepared([row], chatml, **{"kind": knobs.get("own__type", "chat_template"), **knobs})[0][0].problem
+    assert problem is not None and why in f"{problem.what} {problem.why}"
+
+
+@pytest.mark.parametrize(
+    ("rows", "version", "kind", "why"),
+    [
+        ([PAIR], "0.20", "chat_template", "before Axolotl 0.21"),
+        ([PAIR], "0.21", "chatml.intel", "does not know the Axolotl type `chatml.intel`"),
+        ([PAIR], "0.21", ARGILLA, None),
+        ([LISTS], "0.21", "chat_template.default", "no column `messages`"),
+        ([{**PAIR, "images": None}], "0.21", "chat_template", "images"),
+    ],
+)
+def test_what_refuses_a_set(rows: Sequence[Any], version: str, kind: str, why: str | None) -> None:
+    recipe = with_knobs(preset(f"axolotl@{version}"), {"loss.objective": "dpo", "own.type": kind})
+    try:
+        refused = pipeline.detect([Row(at, row, "", "") for at, row in enumerate(rows)], recipe).refused
+    except RecipeError as error:
+        refused = pipeline.as_problem(error)
+    assert refused is None if why is None else refused is not None and why in refused.sentence()
+
+
+def test_the_length_is_counted_without_special_tokens_and_cut_with_them(shared: Path) -> None:
+    """A row of exactly sequence_len tokens loses its EOS to the second BOS; one of a token more is dropped."""
+    llama = load_tokenizer(str(shared / "testdata" / "tokenizers" / "llama-3-8b-instruct"), mode="provisional")
+    kept, *_ = prepared([PAIR], llama, length__max=13)  # 11 of the prompt, 2 of each answer
+    chosen, rejected = kept[0].examples
+    assert chosen.labels[-1] == 19045 and rejected.labels[-1] == 14176 and len(chosen.input_ids) == 13
+    over, *_ = prepared([PAIR], llama, length__max=12)
+    assert over[0].labels is not None and "13 tokens, more than sequence_len 12" in str(over[0].labels.dropped)
+
+
+def test_what_a_message_loses(chatml: LoadedTokenizer) -> None:
+    """Of an answer in several messages only the last is read, of a message only mapped keys."""
+    call = {**said("assistant", ""), "tool_calls": [{"type": "function", "function": {"name": "f", "arguments": {}}}]}
+    row = {**PAIR, "chosen": [said("assistant", "a"), said("user", "b"), call], "tools": [{"type": "function"}]}
+    found, *_ = prepared([row], chatml)
+    chosen, _ = found[0].sides
+    assert chosen.rendered is not None and chosen.rendered.text.endswith("<|im_start|>assistant\n<|im_end|>")
+    assert chosen.conversation is not None and "last message of `chosen`" in chosen.conversation.notes[0]
+    template = "{% for m in messages %}<{{ m.role }}>{{ m.think }}|{{ m.content }};{% endfor %}"
+    jinja = {"render__template": "axolotl/jinja", "own__chat_template_jinja": template}
+    thought = {**PAIR, "chosen": {**said("assistant", "good"), "thought": "why"}}
+    mapped, *_ = prepared([thought], chatml, own__message_property_mappings={"think": "thought"}, **jinja)
+    texts = [side.rendered.text for side in mapped[0].sides if side.rendered]
+    assert texts == ["<user>|Hi;<assistant>why|good;", "<user>|Hi;<assistant>|bad;"]
+
+
+def test_a_template_without_a_generation_prompt_is_cut_at_its_dummy(chatml: LoadedTokenizer) -> None:
+    """Where the dummy's rendering does not begin the answer's, the answer begins where its content is first found."""
+    template = "{{ messages | length }}:{% for m in messages %}{{ m.content }};{% endfor %}"
+    jinja = {"render__template": "axolotl/jinja", "own__chat_template_jinja": template}
+    found, *_ = prepared([PAIR], chatml, **jinja)
+    assert [side.rendered.text for side in found[0].sides if side.rendered] == ["1:Hi;good;", "1:Hi;bad;"]
+
+
+def test_batches_are_chosen_then_rejected_padded_to_the_longest(chatml: LoadedTokenizer) -> None:
+    found, recipe, tools = prepared([PAIR, {**PAIR, "chosen": said("assistant", "a much longer answer")}], chatml)
+    batch = pipeline.make_batch(found, recipe, tools)
+    sizes = [len(side.tokens.ids) for at in (0, 1) for one in found for side in [one.sides[at]] if side.tokens]
+    assert list(batch.lengths) == sizes and {len(ids) for ids in batch.input_ids} == {max(sizes)}
+
+
+@pytest.mark.parametrize("rl", ["dpo", "ipo"])
+def test_a_config_says_it_and_is_written(rl: str) -> None:
+    text = f"base_model: m\nrl: {rl}\nchat_template: chatml\ndatasets:\n  - {{path: d.jsonl, type: {ARGILLA}}}\n"
+    opened = trainer_named("axolotl").read_config("config.yml", text)
+    recipe = opened.recipe
+    assert (recipe.loss.objective, recipe.own.type) == ("dpo", ARGILLA)  # type: ignore[attr-defined]
+    assert recipe.render.template == "axolotl/chatml"
+    uses = {note.path: note.use for note in opened.keys}
+    assert uses["rl"] is KeyUse.USED and uses["datasets[0].type"] is KeyUse.USED
+    said, lost = trainer_named("axolotl").keys_of(recipe)
+    assert said["rl"] == "dpo" and not lost
