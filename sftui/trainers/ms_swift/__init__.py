@@ -1,4 +1,4 @@
-"""ms-swift's supervised fine-tuning and pre-training (`swift sft`, `swift pt`)."""
+"""ms-swift's supervised fine-tuning, pre-training and preferences (`swift sft`, `swift pt`, `swift rlhf`)."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def claimed(config: Mapping[str, Any]) -> tuple[str, ...]:
 TRAITS = Traits(
     name="ms-swift",
     title="ms-swift",
-    about="ModelScope's ms-swift (swift sft), configured by its YAML and flags",
+    about="ModelScope's ms-swift (swift sft and swift rlhf), configured by its YAML and flags",
     home="sftui.trainers.ms_swift.trainer:MsSwift",
     versions=("4.6",),
     first=(4, 6),

@@ -1,9 +1,10 @@
 """ms-swift's flat YAML or JSON (`swift sft FILE`) and its command lines: read into recipes, and written back.
 
-Source: ms-swift 4.6.0, cli/main.py (parse_yaml_args), arguments/ (SftArguments, read by transformers'
+Source: ms-swift 4.6.0, cli/main.py (parse_yaml_args), arguments/ (SftArguments and RLHFArguments, read by transformers'
 HfArgumentParser), dataset/dataset_syntax.py, loss_scale/mapping.py. Every value of a YAML becomes a word, null the word
-`None`. Every key is a flag; one that no argument has stops the run. A command line is read from a script that holds
-`swift sft` or `swift pt`. Paths are relative to the working folder.
+`None`. Every key is a flag; one that no argument has stops the run. A config with rlhf_type is one of `swift rlhf`. A
+command line is read from a script that holds `swift sft`, `swift pt` or `swift rlhf`. Paths are relative to the working
+folder.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
@@ -117,14 +118,24 @@ def _choice(key: str, knob: str, choices: Mapping[str, str]) -> table.KeyEntry:
     return _same(key, knob, chosen, table.words(key, knob, choices).write)
 
 
+OBJECTIVES = {"dpo": "dpo", "orpo": "orpo", "simpo": "cpo", "cpo": "cpo"}
+"""rlhf_type → loss.objective, of those that `swift rlhf` encodes as pairs; of two that are prepared alike the last one
+is written."""
+
+
 def _loss_scale(config: table.Config, recipe: Recipe, where: str) -> table.Said:
+    kind = one(config, "rlhf_type", where)
+    if kind is not None and kind not in OBJECTIVES:
+        why = f"it reads the types {', '.join(OBJECTIVES)}"
+        raise RecipeError(f"sftui does not model rlhf_type `{kind}`", where=where, why=why, fix="open another config")
+    said = {} if kind is None else {"loss.objective": OBJECTIVES[kind]}
     text = one(config, "loss_scale", where)
-    if text is None:
-        return {}
+    if text is None:  # arguments/rlhf_args.py, _set_loss_scale
+        return said if kind in (None, "orpo") else {**said, "mask.turns": "last"}
     first, _, rest = text.partition("+")
     if first not in STRATEGIES:
         first, rest = "default", text
-    return {
+    return said | {
         "mask.rule": "all" if first == "all" else "parts",
         "mask.turns": "last" if first == "last_round" else "all",
         "own.loss_scale": rest or None,
@@ -137,12 +148,14 @@ def strategy_of(mask: Mask) -> str:
 
 
 def _written_loss_scale(recipe: Recipe, path: str, value: Any) -> table.Keys | None:
-    mask, more = recipe.mask, getattr(recipe.own, "loss_scale", None)
+    mask, more, objective = recipe.mask, getattr(recipe.own, "loss_scale", None), recipe.loss.objective
     if mask.rule not in ("parts", "all") or (mask.rule == "all" and mask.turns == "last"):
         return None
     first = strategy_of(mask)
     text = f"{first}+{more}" if more and first != "default" else more or first
-    return {("loss_scale",): text}
+    kinds = {ours: theirs for theirs, ours in OBJECTIVES.items()}
+    said: table.Keys = {("rlhf_type",): kinds[objective]} if objective in kinds else {}
+    return None if objective != "sft" and not said else {**said, ("loss_scale",): text}
 
 
 def _written_template(recipe: Recipe, path: str, value: str) -> table.Keys | str:
@@ -230,7 +243,12 @@ TABLE = (
     _same("system", "render.inject_system", _system, _written_system),
     _same("max_length", "length.max", whole),
     _choice("truncation_strategy", "length.over", OVER),
-    table.rule("loss_scale", "mask.rule mask.turns own.loss_scale", _loss_scale, _written_loss_scale),
+    table.rule(
+        "loss_scale rlhf_type",
+        "loss.objective mask.rule mask.turns own.loss_scale",
+        _loss_scale,
+        _written_loss_scale,
+    ),
     table.rule("packing packing_strategy", "pack.strategy pack.isolate", _packing, _written_packing),
     _same("per_device_train_batch_size", "batch.size", whole),
     _choice("padding_side", "batch.pad_side", {"left": "left", "right": "right"}),
@@ -255,7 +273,9 @@ NO_KNOB = frozenset({"dataset"})
 """Keys about data that no knob says."""
 PRETRAINING = {"use_chat_template": False, "loss_scale": "all"}
 """What `swift pt` has otherwise than `swift sft` (arguments/pretrain_args.py)."""
-_COMMAND = re.compile(r"(?:^|[\s;&|])(?:swift|megatron)\s+(sft|pt)(?=\s|$)|swift/cli/(sft|pt)\.py")
+_COMMAND = re.compile(
+    r"(?:^|[\s;&|])(?:(?:swift|megatron)\s+(?:sft|pt)|swift\s+rlhf)(?=\s|$)|swift/cli/(?:sft|pt|rlhf)\.py"
+)
 FILES = (".json", ".jsonl", ".csv", ".txt", ".parquet")
 """How the files of a dataset end."""
 STOPS = ("&", "&&", "|", ";", ">", "2>", "2>&1", ">>")
@@ -303,8 +323,9 @@ def parsed(path: str, text: str) -> tuple[dict[str, Any], list[str]]:
         config = _of_words(_words(text, found.end(), path))
         if "config" in config:
             config.pop("config")
-        kind = found[1] or found[2]
-        if kind == "pt":
+        if "rlhf" in found[0]:
+            return {"rlhf_type": "dpo", **config}, []
+        if re.search(r"\bpt\b", found[0]):
             note = "sftui reads it with the defaults of `swift pt`: no chat template, everything trained"
             return {**PRETRAINING, **config}, [note]
         return config, []
@@ -357,7 +378,7 @@ def _notes(key: str, value: Any, config: Mapping[str, Any], known: KnownKeys) ->
         return [KeyNote(key, value, KeyUse.UNSUPPORTED, f"sftui supports only {ONLY[key]}")]
     if key in UNSUPPORTED and value not in (False, [], "false", "False"):
         return [KeyNote(key, value, KeyUse.UNSUPPORTED, UNSUPPORTED[key])]
-    if key in known.config:
+    if key in known.config or ("rlhf_type" in config and key in known.plugins.get("rlhf", ())):
         return [KeyNote(key, value, KeyUse.PASSED)]
     return [known.stops(key, value, f"ValueError: remaining_argv: ['--{key}', …]")]
 
@@ -406,7 +427,7 @@ def _edited(draft: Draft, opened: OpenedConfig, changes: table.Keys) -> WrittenF
     """The user's own YAML; of a command line, or JSON, a YAML of the same keys."""
     if Path(opened.path).suffix in (".yaml", ".yml"):
         return edited(draft, opened, changes)
-    draft.notes.append(f"the command line is written as a YAML: swift sft {FORM.name}")
+    draft.notes.append(f"the command line is written as a YAML: swift {_command(opened.config)} {FORM.name}")
     said = edit("", {(key,): value for key, value in opened.config.items()})
     return WrittenFile(FORM.name, edit(said, changes))
 
@@ -422,10 +443,15 @@ def _untold(model: str) -> list[str]:
     return [] if found.template is not None else [f"set `template` to the model's template: {found.why}"]
 
 
+def _command(keys: Container[str]) -> str:
+    """The word behind `swift` under which a config with these keys is read."""
+    return "rlhf" if "rlhf_type" in keys else "sft"
+
+
 def _by_flags(keys: table.Keys) -> str:
     """The same keys as a command line."""
     words = [text for place, value in keys.items() for text in (f"--{place[0]}", shlex.quote(word(value)))]
-    return f"as flags: swift sft {' '.join(words)}"
+    return f"as flags: swift {_command([str(place[0]) for place in keys])} {' '.join(words)}"
 
 
 FORM = Form(TITLE, "ms_swift.yaml", TABLE, _rows, edited=_edited)

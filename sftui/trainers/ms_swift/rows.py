@@ -15,7 +15,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sftui.conversations import Detection
@@ -42,6 +42,7 @@ MEDIA = {"images": "images", "image": "images", "audios": "audios", "audio": "au
     "video": "videos"
 }
 REJECTED = "rejected_response"
+REJECTED_COLUMNS = ("rejected_messages", "rejected_tools")
 PAIRS = ("rejected_", "positive_", "negative_")
 USERS, ASSISTANTS = ("user", "human"), ("assistant", "gpt", "bot")
 CALLS, RESULTS = ("function_call",), ("function_response", "observation", "observations")
@@ -81,15 +82,24 @@ def renames(columns: Iterable[str], wanted: Mapping[str, str]) -> dict[str, str]
     return {name: new for name, new in found.items() if count[new] == 1 and name != new}
 
 
-def detect(rows: Sequence[Row], data: Data, mapping: Mapping[str, str], by_itself: bool) -> Detection:
-    """How rows are read; `mapping` is `columns` of the config, `by_itself` whether others are renamed, too."""
+def detect(
+    rows: Sequence[Row], data: Data, mapping: Mapping[str, str], by_itself: bool, *, paired: bool = False
+) -> Detection:
+    """How rows are read; `mapping` is `columns` of the config, `by_itself` whether others are renamed, too, `paired`
+    whether each has a rejected side."""
     samples = [row.data for row in rows if isinstance(row.data, Mapping)]
     columns = list(dict.fromkeys(str(key) for row in samples for key in row))
     if not columns:
         return NO_ROW
     first = renames(columns, mapping)
     named = [first.get(column, column) for column in columns]
-    pair = next((column for column in named if column.startswith(PAIRS) and column != REJECTED), None)
+    known = (REJECTED, *REJECTED_COLUMNS) if paired else (REJECTED,)
+    pair = next((column for column in named if column.startswith(PAIRS) and column not in known), None)
+    if paired and not {*known} & {*named}:
+        return refusal(
+            f"{TITLE} drops every row: none has a rejected answer (ValueError: inputs.rejected is None)",
+            fix="add a column rejected_response, or set loss.objective to sft",
+        )
     if pair is not None:
         return refusal(
             f"the rows contain preference pairs (`{visible(pair)}`)",
@@ -139,7 +149,8 @@ def _keys(rows: Sequence[Mapping[str, Any]], column: str) -> dict[str, str] | No
 
 def _fields(kind: str, columns: Mapping[str, str]) -> dict[str, str]:
     """sftui's names of fields → the names that the columns have after renaming, of those that are there."""
-    around = {"system": "system", "tools": "tools", "template_kwargs": "chat_template_kwargs", REJECTED: REJECTED}
+    around = {"system": "system", "tools": "tools", "template_kwargs": "chat_template_kwargs"}
+    around |= {name: name for name in (REJECTED, *REJECTED_COLUMNS)}
     own = {
         "messages": {"messages": "messages"},
         "alpaca": {"instruction": "instruction", "input": "input", "output": "response", "history": "history"},
@@ -172,13 +183,13 @@ def _missing(kind: str, columns: Mapping[str, str], given: Sequence[str]) -> Pro
     )
 
 
-def convert(row: Row, detected: Detection, *, strict: bool, writes: int = 2) -> Conversation:
+def convert(row: Row, detected: Detection, *, strict: bool, writes: int = 2, paired: bool = False) -> Conversation:
     """One row as ms-swift's messages, after its dataset was written so many times; where it would be left out, `extra`
-    says why."""
+    says why. `paired`: with its rejected side."""
     data = row.data or {}
     fields = detected.fields
     try:
-        return _converted(data, detected, writes)
+        return _converted(data, detected, writes, paired)
     except DroppedRow as left:
         refuse(str(left), strict)
         stored_values = ((column, data.get(column)) for column in fields.values())
@@ -200,13 +211,14 @@ def refuse(why: str, strict: bool) -> None:
         )
 
 
-def _converted(data: Mapping[str, Any], detected: Detection, writes: int) -> Conversation:
+def _converted(data: Mapping[str, Any], detected: Detection, writes: int, paired: bool) -> Conversation:
     for column in (*MEDIA, "objects"):
         if data.get(column):
             raise ConversationError(
                 f"the row has `{column}`", why="sftui shows only text rows", fix="open the rows without that column"
             )
     fields = detected.fields
+    rejected = _rejected_messages(data, detected) if paired and REJECTED_COLUMNS[0] in fields else None
     made = _messages(data, fields) if detected.format == "messages" else _pairs(data, detected.format, fields)
     if REJECTED in fields:
         _refuse_rejected(data.get(fields[REJECTED]), [message for message, _ in made])
@@ -218,14 +230,61 @@ def _converted(data: Mapping[str, Any], detected: Detection, writes: int) -> Con
     variables = variables or {}
     if not isinstance(variables, Mapping):
         raise DroppedRow(f"its chat_template_kwargs are {type_word(variables)}")
-    kept = [message for message, _ in held]
     for _ in range(writes):
-        kept, tools, variables = stored(kept), stored(tools), stored(variables)
-    given = _given(kept, tools, variables)
+        held, tools, variables = _stored(held), stored(tools), stored(variables)
+        rejected = None if rejected is None else _stored(rejected)
+    chosen = _conversation(held, tools, variables, detected)
+    if not paired:
+        return chosen
+    others = _tools(data.get(fields["rejected_tools"])) if "rejected_tools" in fields else None
+    if rejected is not None:  # then nothing is taken over from the chosen side
+        tools, variables = others, {}
+    elif others is not None:
+        tools = others
+    if REJECTED in fields:
+        rejected = _answered(held, data[fields[REJECTED]], fields[REJECTED])
+    other = chosen if rejected is None else _conversation(_openai(rejected), tools, variables, detected)
+    return replace(chosen, rejected=other)
+
+
+def _stored(placed: list[Placed]) -> list[Placed]:
+    """Messages as they are read again once they are written."""
+    return list(zip(stored([message for message, _ in placed]), [place for _, place in placed]))
+
+
+def _conversation(
+    placed: Sequence[Placed], tools: Any, variables: Mapping[str, Any], detected: Detection
+) -> Conversation:
+    """Messages as the template gets them."""
+    given = _given([message for message, _ in placed], tools, variables)
     system = () if given.system is None else ({"role": "system", "content": given.system},)
-    shown = tuple(_message(message, origin) for message, (_, origin) in zip((*system, *given.messages), made))
+    shown = tuple(_message(message, origin) for message, (_, origin) in zip((*system, *given.messages), placed))
     extra = {GIVEN: given}
     return Conversation(Kind.CHAT, detected.format, shown, tools=tools, template_kwargs=variables, extra=extra)
+
+
+def _rejected_messages(data: Mapping[str, Any], detected: Detection) -> list[Placed] | None:
+    """The column `rejected_messages`, which MessagesPreprocessor reads as it does `messages`, others leave as it is;
+    None where it is empty: the rejected side is then the chosen one (TemplateInputs.from_dict)."""
+    column = detected.fields[REJECTED_COLUMNS[0]]
+    if not data.get(column):
+        return None
+    if detected.format == "messages":
+        return _messages(data, {"messages": column})
+    if not isinstance(data[column], list) or not all({"role", "content"} <= {*one} for one in data[column]):
+        raise DroppedRow(f"`{column}` is not a list of messages")
+    return [(dict(one), f"{column}[{number}]") for number, one in enumerate(data[column])]
+
+
+def _answered(placed: Sequence[Placed], rejected: Any, column: str) -> list[Placed]:
+    """The messages up to the last question, and the rejected answer."""
+    asked = max((at for at, (message, _) in enumerate(placed, 1) if message["role"] == "user"), default=0)
+    text = isinstance(rejected, str)
+    turns = [{"role": "assistant", "content": rejected}] if text else [{"content": None, **one} for one in rejected]
+    places = [column] if text else [f"{column}[{number}]" for number in range(len(turns))]
+    if asked and len(turns) == 1 and turns[0]["role"] == "assistant" and turns[0]["content"] is None:
+        turns = []  # _get_std_messages puts the same behind a last question
+    return [*((dict(message), place) for message, place in placed[:asked]), *zip(turns, places)]
 
 
 def _refuse_rejected(rejected: Any, messages: Sequence[Mapping[str, Any]]) -> None:

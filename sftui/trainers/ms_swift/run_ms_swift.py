@@ -1,7 +1,8 @@
 """ms-swift's own arguments, `load_dataset`, template and collator, as `swift sft` and `swift pt` put them together.
 
 Run with the python of an environment that has `ms-swift`; see `exchange` for requests and results. `config` holds keys
-of its YAML (or of a command line), `command` the word behind `swift` (`sft` where none is given). The model's folder
+of its YAML (or of a command line), `command` the word behind `swift` (`sft` where none is given, `rlhf` where they name
+an rlhf_type): then each row is recorded twice, its chosen side and its rejected one. The model's folder
 gets the name that the config has for it, since ms-swift goes by it; where it brings no config.json it gets one of an
 architecture that ms-swift does not know. Rows are told apart by an extra column of the data; packs are recorded in
 order without row numbers. `loss_weights` are 1 and 0 where the loss scale is binary, of which ms-swift keeps no list.
@@ -54,7 +55,8 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
         yield from _packs(pipeline, train, template)
         return
     for row, one in zip(rows, made):
-        yield row_record(row, one["input_ids"], one["labels"], loss_weights=weights_of(one))
+        for side in sides_of(one):
+            yield row_record(row, side["input_ids"], side["labels"], loss_weights=weights_of(side))
     for part in windows(len(made), request.get("batch") or {}):
         yield batch_record([rows[i] for i in part], weighed(template.data_collator([dict(made[i]) for i in part])))
 
@@ -62,6 +64,7 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
 def pipeline_of(request: Mapping[str, Any], work: Path) -> Any:
     """The pipeline of the command with its arguments and its template, without a model."""
     from swift.pipelines.train.pretrain import SwiftPretrain
+    from swift.pipelines.train.rlhf import SwiftRLHF
     from swift.pipelines.train.sft import SwiftSft
     from swift.template import Template
     from swift.utils import seed_everything
@@ -69,6 +72,7 @@ def pipeline_of(request: Mapping[str, Any], work: Path) -> Any:
     Template.placeholder_tokens.clear()  # one list for all templates of a process
     words = arguments(request, work)
     kind = SwiftPretrain if request.get("command", "sft") == "pt" else SwiftSft
+    kind = SwiftRLHF if "rlhf_type" in {**file_keys(request), **request.get("config", {})} else kind
     pipeline = kind.__new__(kind)
     pipeline.train_msg = {}
     pipeline.args = pipeline._parse_args(words)
@@ -139,6 +143,16 @@ def _packs(pipeline: Any, train: Any, template: Any) -> Iterator[dict[str, Any]]
         weights = weights_of({name: value.tolist() for name, value in batch.items()})
         made = row_record(None, batch["input_ids"], batch["labels"], loss_weights=weights, seq_lengths=lengths)
         yield {**made, "kind": "pack", "position_ids": batch["position_ids"].tolist()}
+
+
+def sides_of(one: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """A row, or the sides of a preference."""
+    if "chosen_input_ids" not in one:
+        return [one]
+    return [
+        {name.removeprefix(prefix): value for name, value in one.items() if name.startswith(prefix)}
+        for prefix in ("chosen_", "rejected_")
+    ]
 
 
 def weights_of(one: Mapping[str, Any]) -> list[float]:

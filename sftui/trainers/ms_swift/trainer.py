@@ -43,7 +43,7 @@ from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
 from sftui.trainers.base import ShapedRow, Toolbox, Trainer, dropped_labels
 from sftui.trainers.held_out import IN_ORDER, HeldOut, in_order
 from sftui.trainers.ms_swift import TRAITS, MsSwiftOptions, contexts, packing, registry, rows
-from sftui.trainers.ms_swift.config import COLUMNS, OWN, strategy_of
+from sftui.trainers.ms_swift.config import COLUMNS, OBJECTIVES, OWN, strategy_of
 from sftui.trainers.ms_swift.contexts import TemplateSurvey
 from sftui.trainers.ms_swift.prepare import PREPARED, RowOptions, RowRounds, prepared
 from sftui.trainers.ms_swift.registry import NAMING, TITLE, Model, Template, model_of
@@ -77,6 +77,7 @@ class MsSwift(Trainer):
     """Its own templates; answers and their ends trained, by the weights of its loss scale."""
 
     traits = TRAITS
+    objectives = dict.fromkeys(OBJECTIVES.values(), "sftui.trainers.ms_swift.preference:MsSwiftPairs")
     usual = Recipe(
         TRAITS.name,
         own=MsSwiftOptions(),
@@ -119,11 +120,13 @@ class MsSwift(Trainer):
         own = MsSwiftOptions.of(recipe)
         named = {column: COLUMNS[ours] for ours, column in recipe.data.fields.items() if ours in COLUMNS}
         mapping = {**_mapping(own.columns), **named}
-        return rows.detect(rows_, recipe.data, mapping, not own.disable_auto_column_mapping)
+        by_itself = not own.disable_auto_column_mapping
+        return rows.detect(rows_, recipe.data, mapping, by_itself, paired=recipe.paired)
 
     def convert(self, row: Row, detected: Detection, recipe: Recipe) -> Conversation:
         writes = 1 if recipe.length.over == "split" else 2  # those of `split` are encoded before the second
-        return rows.convert(row, detected, strict=MsSwiftOptions.of(recipe).strict, writes=writes)
+        strict = MsSwiftOptions.of(recipe).strict
+        return rows.convert(row, detected, strict=strict, writes=writes, paired=recipe.paired)
 
     def own_template(self, name: str, tokenizer: LoadedTokenizer, recipe: Recipe) -> ChatTemplate:
         """A stand-in: rows are rendered from the template's slots."""

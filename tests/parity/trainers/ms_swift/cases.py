@@ -44,7 +44,34 @@ def _templates(rows: str, kind: str, some: tuple[tuple[str, str], ...], **more: 
     return tuple(Case(f"{kind}_{name}", rows, tokenizer, _in(name, **more), batch=BATCH) for name, tokenizer in some)
 
 
+EACH_RUN = "text_qwen3 list_cut messages_llama3 pairs_delete"
+
+
+def preferred(name: str, data: str, tokenizer: str, template: str, **config: Any) -> Case:
+    """A preference, every row of it in batches, too."""
+    whole, settings = {"size": 4, "count": 400}, {"rlhf_type": "dpo", **_in(template, **config)}
+    return Case(f"dpo_{name}", f"{data}", tokenizer, settings, batch=whole, long=name not in EACH_RUN.split())
+
+
+TEXT, LIST, WHOLE, QUERY = (f"swift_prefers_{kind}" for kind in ("text", "list", "messages", "pairs"))
+PREFERENCES = (
+    preferred("text_qwen3", TEXT, QWEN3, "qwen3", loss_scale="default"),
+    preferred("text_qwen2_5", TEXT, QWEN, "qwen2_5"),
+    preferred("text_left", TEXT, LLAMA, "llama3", max_length=48, truncation_strategy="left"),
+    preferred("text_strict", TEXT, QWEN, "qwen2_5", strict=True),
+    preferred("list_cut", LIST, QWEN, "qwen2_5", max_length=64, truncation_strategy="right"),
+    preferred("list_qwen3", LIST, QWEN3, "qwen3", loss_scale="hermes"),
+    preferred("list_react", LIST, QWEN, "chatml", agent_template="react_en", loss_scale="default+react"),
+    preferred("messages_llama3", WHOLE, LLAMA, "llama3"),
+    preferred("messages_qwen3_all", WHOLE, QWEN3, "qwen3", loss_scale="all", padding_side="left"),
+    preferred("pairs_delete", QUERY, QWEN, "qwen2_5", max_length=80),
+    preferred("pairs_orpo", QUERY, QWEN3, "qwen3", rlhf_type="orpo"),
+    preferred("pairs_simpo", QUERY, LLAMA, "llama3", rlhf_type="simpo", max_length=200),
+    preferred("chats_cpo", "turkish.rivalled", QWEN, "qwen2_5", rlhf_type="cpo"),
+    preferred("none_rejected", "swift_chats", QWEN, "qwen2_5"),
+)
 SMALL = (
+    *(case for case in PREFERENCES if not case.long),
     Case("default_turkish_qwen2_5", "turkish", QWEN, _in("qwen2_5"), default=True, limit=300),
     Case("default_turkish_llama3", "turkish.system", LLAMA, _in("llama3"), default=True, limit=300),
     Case("default_alpaca_qwen3", "alpaca", QWEN3, _in("qwen3"), default=True, limit=200),
@@ -79,6 +106,7 @@ SMALL = (
 )
 """What CI compares."""
 LONG = (
+    *(case for case in PREFERENCES if case.long),
     # whole sets in default settings
     Case("whole_turkish_qwen2_5", "turkish", QWEN, _in("qwen2_5"), default=True),
     Case("whole_turkish_phi3", "turkish.system", PHI, _in("phi3"), default=True),

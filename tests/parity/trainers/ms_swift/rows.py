@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+from collections.abc import Callable
 from typing import Any
 
 Rows = list[dict[str, Any]]
@@ -276,4 +278,96 @@ def edges() -> Rows:
     ]
 
 
+WORDS = (
+    "the a one two kettle blue çay ödeme 漢字 🙂 <b> {x} {{QUERY}} <|im_end|> <|eot_id|> <think> </think> \n \n\n\t"
+    " 3.14 don't ... end. Why? def f(x): ``` } ["
+)
+COUNT = 1000
+
+
+def _text(draw: random.Random, most: int = 40) -> str:
+    """Words with gaps; now and then nothing, or a break in front."""
+    said_ = " ".join(draw.choices(WORDS.split(" "), k=draw.choice([0, 1, 3, 8, 20, most])))
+    return draw.choice(["", "", "", "\n", " "]) + said_
+
+
+def _answer(draw: random.Random) -> str:
+    """A text, one in four with a thought before it: whole, unclosed, unopened, or of nothing."""
+    thought = draw.choice([""] * 9 + ["<think>\nHm.\n</think>\n\n", "<think>\n", "</think>\n\n"])
+    return thought + _text(draw)
+
+
+def _message(role: str, content: Any) -> dict[str, Any]:
+    return {"role": role, "content": content}
+
+
+def _reply(draw: random.Random) -> list[dict[str, Any]]:
+    """What follows a question: an answer, or a call with its result, and an answer to that or none."""
+    if draw.random() < 0.8:
+        return [_message(A, _answer(draw))]
+    found = [_message(C, json.dumps({"name": "weather", "arguments": {"city": draw.choice(["Rome", "Ağrı"])}}))]
+    found += [_message(R, _text(draw)), _message(A, _answer(draw))] if draw.random() < 0.7 else []
+    return found
+
+
+def _prompt(draw: random.Random) -> list[dict[str, Any]]:
+    """The turns before the sides; some end with no question."""
+    found = [_message(S, _text(draw))] if draw.random() < 0.3 else []
+    for _ in range(draw.choice([0, 0, 1, 2])):
+        found += [_message(U, _text(draw)), *_reply(draw)]
+    return found if draw.random() < 0.05 else [*found, _message(U, _text(draw, 90))]
+
+
+def _preferences(kind: str) -> Callable[[], Rows]:
+    """Chats with another answer: as text, as messages behind the last question, or as a conversation; some equal, none
+    or of no answer."""
+
+    def row(draw: random.Random) -> dict[str, Any]:
+        prompt, own, other = _prompt(draw), _reply(draw), _reply(draw)
+        odd = draw.random()
+        if kind == "text":
+            said_: Any = other[-1]["content"]
+            said_ = own[-1]["content"] if odd < 0.04 else None if odd < 0.06 else said_
+            more: dict[str, Any] = {"rejected_response": said_, "margin": draw.choice([None, 0.5, 2.0])}
+        elif kind == "list":
+            other = own if odd < 0.04 else [] if odd < 0.06 else [*other, _message(U, "Why?")] if odd < 0.08 else other
+            other = [_message("gpt", "No.")] if 0.08 < odd < 0.1 else [_message(A, None)] if 0.1 < odd < 0.12 else other
+            other = [_message(S, "Be."), *other] if 0.12 < odd < 0.14 else other
+            more = {"rejected_response": other}
+        else:
+            whole: Any = [*(prompt if odd > 0.1 else _prompt(draw)), *other]
+            whole = None if odd < 0.02 else [] if odd < 0.04 else [*prompt, *own] if odd < 0.06 else whole
+            more = {"rejected_messages": whole}
+        tools = draw.choice([None, None, json.dumps([TOOL])])
+        return {"messages": [*prompt, *own], **more, "tools": tools}
+
+    def made() -> Rows:
+        draw = random.Random(47)
+        return [row(draw) for _ in range(COUNT)]
+
+    return made
+
+
+def _preferred_pairs() -> Rows:
+    """Queries with two responses, some with turns before them."""
+    draw, made = random.Random(48), []
+    for _ in range(COUNT):
+        row: dict[str, Any] = {"query": _text(draw, 90), "response": _answer(draw)}
+        row["system"] = draw.choice([None, "", "Be brief."])
+        row["history"] = [[_text(draw), _answer(draw)] for _ in range(draw.choice([0, 0, 1, 2]))]
+        made.append({**row, "rejected_response": row["response"] if draw.random() < 0.04 else _answer(draw)})
+    return made
+
+
+def _rivalled(found: Rows) -> Rows:
+    """Chats with the last answer of the next one as the rejected one."""
+    return [
+        {"messages": row["messages"], "rejected_response": other["messages"][-1]["content"]}
+        for row, other in zip(found, [*found[1:], found[0]])
+    ]
+
+
 SETS = {"swift_chats": chats, "swift_tools": tools, "swift_broken": broken, "swift_pairs": pairs, "swift_edges": edges}
+SETS |= {f"swift_prefers_{kind}": _preferences(kind) for kind in ("text", "list", "messages")}
+SETS["swift_prefers_pairs"] = _preferred_pairs
+STEPS = {"rivalled": _rivalled, "first_prefers": lambda found: found[:40]}
