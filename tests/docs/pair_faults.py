@@ -51,6 +51,8 @@ def turn(role: str, text: Any) -> dict[str, Any]:
     return {"from": role, "value": text}
 
 
+CALL = {"type": "function", "function": {"name": "weather", "arguments": {"city": "Rome"}}}
+AXOLOTL = "axolotl@0.21"
 LONG = "one two three four five six seven eight"
 LLAMAFACTORY = {"trainer": "llamafactory@0.9"}
 CHATML = {"render.template": "llamafactory/chatml"}
@@ -102,6 +104,23 @@ FAULTS = (
         [strings("Q: x\nA:", " good", " bad")],
         objective="reward",
         knobs={"tokenizer.pad_token": "<|im_end|>"},
+    ),
+    Fault(
+        "A template with BOS gives two: Axolotl renders texts, and TRL adds special tokens to texts.",
+        [{"messages": [user("Hi")], "chosen": answer("yes"), "rejected": answer("no")}],
+        trainer=AXOLOTL,
+        tokenizer="gemma",
+    ),
+    Fault(
+        "Tool calls are not copied: an answer that calls a tool becomes the empty answer.",
+        [{"messages": [user("Hi")], "chosen": {**answer(""), "tool_calls": [CALL]}, "rejected": answer("bad")}],
+        trainer=AXOLOTL,
+    ),
+    Fault(
+        "`chat_template.argilla_chat` reads the question of `chosen` alone, whatever `rejected` answers.",
+        [{"chosen": [user("Hi"), answer("good")], "rejected": [user("Who?"), answer("bad")]}],
+        knobs={"own.type": "chat_template.argilla_chat"},
+        trainer=AXOLOTL,
     ),
     Fault(
         "`formatting: openai` writes “detailed thinking off” into the system prompt of every row.",

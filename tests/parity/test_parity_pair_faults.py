@@ -16,7 +16,7 @@ from pair_faults import FAULTS, Fault
 
 pytestmark = pytest.mark.parity
 RELEASES = {"trl@1.16": "1.16.0", "llamafactory@0.9": "0.9.5"}
-"""Of older ones the recorded cases of ../shared are compared (test_trainers_trl_pairs.py)."""
+"""Of others the recorded cases of ../shared are compared (test_trainers_trl_pairs.py, _axolotl_pairs.py)."""
 
 
 @pytest.mark.parametrize("fault", [one for one in FAULTS if one.trainer in RELEASES], ids=lambda one: one.says[:40])
