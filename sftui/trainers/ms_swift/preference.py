@@ -1,16 +1,18 @@
-"""ms-swift's `swift rlhf` with rlhf_type dpo, orpo, cpo and simpo: a chosen and a rejected side of each row.
+"""ms-swift's `swift rlhf` with rlhf_type dpo, orpo, cpo, simpo and rm: a chosen and a rejected side of each row.
 
 Source: ms-swift 4.6.0, template/base.py (_rlhf_encode, _rlhf_data_collator), template/template_inputs.py
 (TemplateInputs) and arguments/rlhf_args.py. Each side is encoded, labelled and cut by itself as in supervised
-fine-tuning; a row of which one side is left out is left out.
+fine-tuning; a row of which one side is left out is left out. Where a reward model's score is read: transformers 5.19.0,
+modeling_layers.py GenericForSequenceClassification.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from sftui import labels as label_rules
 from sftui.errors import RecipeError
-from sftui.model import Conversation, Labels, Tokens
+from sftui.model import Conversation, Labels, Reason, Tokens
 from sftui.recipe import Recipe
 from sftui.trainers.base import ShapedRow, Toolbox, dropped_labels
 from sftui.trainers.ms_swift import MsSwiftOptions
@@ -26,7 +28,7 @@ class MsSwiftPairs(PairTrainer, MsSwift):
     """Pairs of answers."""
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
-        whole = recipe.loss.objective != "orpo" and recipe.mask.rule == "parts" and recipe.mask.turns == "all"
+        whole = recipe.loss.objective in ("dpo", "cpo") and recipe.mask.rule == "parts" and recipe.mask.turns == "all"
         weighed = MsSwiftOptions.of(recipe).loss_scale is not None  # rlhf_trainers/ read no loss_scale
         return (*super().remarks(recipe), UNLIKE if whole else "", WEIGHTS if weighed else "")
 
@@ -44,3 +46,19 @@ class MsSwiftPairs(PairTrainer, MsSwift):
         why = next((labels.dropped for _, labels in both if labels.dropped is not None), None)
         for tokens, labels in both:
             yield tokens, labels if why is None else dropped_labels(tokens, why)
+
+
+class MsSwiftReward(MsSwiftPairs):
+    """Both sides whole; the score is read at the last token that is not the pad token."""
+
+    def label_sides(self, sides: Sequence[Side], recipe: Recipe, tools: Toolbox) -> Iterator[tuple[Tokens, Labels]]:
+        pad = tools.tokenizer.facts.pad_id
+        for tokens, labels in super().label_sides(sides, recipe, tools):
+            if labels.dropped is not None:
+                yield tokens, labels
+                continue
+            kept = [at for start, end in labels.kept for at in range(start, end)]
+            at = next((at for at in reversed(kept) if tokens.ids[at] != pad), kept[0])
+            before, behind = ((count, (False, Reason.CONTEXT)) for count in (at, len(tokens) - at - 1))
+            mask = label_rules.drawn([before, (1, (True, Reason.SCORED)), behind])
+            yield tokens, label_rules.on_ids(tokens, mask, labels.kept)

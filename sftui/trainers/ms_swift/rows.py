@@ -104,7 +104,7 @@ def detect(
         return refusal(
             f"the rows contain preference pairs (`{visible(pair)}`)",
             "`swift sft` reads them in addition to the answers it trains, and sftui does not model that",
-            "remove the columns, or open a dataset with one answer per row",
+            "remove the columns, or set loss.objective to dpo",
         )
     kind = "columns"
     if any(column in named for column in MESSAGE_COLUMNS):

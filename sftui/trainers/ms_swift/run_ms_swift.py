@@ -56,6 +56,9 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
         return
     for row, one in zip(rows, made):
         for side in sides_of(one):
+            if "labels" not in side:
+                yield row_record(row, side["input_ids"], scored(side["input_ids"], pipeline.processor.pad_token_id))
+                continue
             yield row_record(row, side["input_ids"], side["labels"], loss_weights=weights_of(side))
     for part in windows(len(made), request.get("batch") or {}):
         yield batch_record([rows[i] for i in part], weighed(template.data_collator([dict(made[i]) for i in part])))
@@ -155,6 +158,12 @@ def sides_of(one: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     ]
 
 
+def scored(ids: list[int], pad: int) -> list[int]:
+    """A label where GenericForSequenceClassification reads the score, which has no others."""
+    at = max((place for place, token in enumerate(ids) if token != pad), default=0)
+    return [token if place == at else -100 for place, token in enumerate(ids)]
+
+
 def weights_of(one: Mapping[str, Any]) -> list[float]:
     """The loss scale of a row; of a binary one 1 where it is trained."""
     scale = one.get("loss_scale")
@@ -165,6 +174,8 @@ def weighed(batch: Mapping[str, Any]) -> dict[str, Any]:
     """A batch with its weights under the name that all runners have."""
     made = {name: value for name, value in batch.items() if name != "loss_scale"}
     scale = batch.get("loss_scale")
+    if "labels" not in batch:
+        return made
     return {**made, "loss_weights": (batch["labels"] != -100).float() if scale is None else scale}
 
 

@@ -77,7 +77,10 @@ class MsSwift(Trainer):
     """Its own templates; answers and their ends trained, by the weights of its loss scale."""
 
     traits = TRAITS
-    objectives = dict.fromkeys(OBJECTIVES.values(), "sftui.trainers.ms_swift.preference:MsSwiftPairs")
+    objectives = {
+        objective: f"sftui.trainers.ms_swift.preference:MsSwift{'Reward' if objective == 'reward' else 'Pairs'}"
+        for objective in OBJECTIVES.values()
+    }
     usual = Recipe(
         TRAITS.name,
         own=MsSwiftOptions(),

@@ -96,6 +96,7 @@ def test_rows_without_a_rejected_answer_are_refused() -> None:
         ("rlhf_type: dpo\n", "dpo", "last"),
         ("rlhf_type: simpo\n", "cpo", "last"),
         ("rlhf_type: orpo\n", "orpo", "all"),
+        ("rlhf_type: rm\n", "reward", "last"),
         ("rlhf_type: dpo\nloss_scale: default\n", "dpo", "all"),
         ("loss_scale: default\n", "sft", "all"),
     ],
@@ -117,14 +118,21 @@ def test_a_type_that_is_not_known_is_refused() -> None:
         read("rlhf_type: grpo\n")
 
 
-@pytest.mark.parametrize("objective", ["dpo", "orpo", "cpo"])
+@pytest.mark.parametrize("objective", ["dpo", "orpo", "cpo", "reward"])
 @pytest.mark.parametrize("turns", ["all", "last"])
 def test_a_recipe_is_written_and_read_back(objective: str, turns: str) -> None:
     recipe = changed(changed(preset("ms-swift"), "loss.objective", objective), "mask.turns", turns)
     written = write_config(recipe, None, Facts(data="a.jsonl", tokenizer="Qwen/Qwen3-8B"))
     config = parse_yaml(written.files[0].content, "x.yaml", "pyyaml")
-    assert config["rlhf_type"] == objective and any("swift rlhf" in note for note in written.notes)
+    assert config["rlhf_type"] == ("rm" if objective == "reward" else objective)
+    assert any("swift rlhf" in note for note in written.notes)
     back = read(f"rlhf_type: {config['rlhf_type']}\nloss_scale: {config['loss_scale']}\n").recipe
     assert [get(back, path) for path in ("loss.objective", "mask.turns")] == [objective, turns]
     told = any("compares only the last round" in note for note in notes_of(recipe))
-    assert told == (turns == "all" and objective != "orpo")
+    assert told == (turns == "all" and objective in ("dpo", "cpo"))
+
+
+def test_a_reward_model_reads_its_score_at_the_last_token() -> None:
+    found = inspected({"messages": TURNS, "rejected_response": "Bad."}, loss__objective="reward")
+    for example in found.examples:
+        assert [at for at, label in enumerate(example.labels) if label != -100] == [len(example.input_ids) - 1]

@@ -68,6 +68,9 @@ PREFERENCES = (
     preferred("pairs_orpo", QUERY, QWEN3, "qwen3", rlhf_type="orpo"),
     preferred("pairs_simpo", QUERY, LLAMA, "llama3", rlhf_type="simpo", max_length=200),
     preferred("chats_cpo", "turkish.rivalled", QWEN, "qwen2_5", rlhf_type="cpo"),
+    preferred("text_rm", TEXT, QWEN, "qwen2_5", rlhf_type="rm"),
+    preferred("messages_rm_left", WHOLE, LLAMA, "llama3", rlhf_type="rm", max_length=60, truncation_strategy="left"),
+    preferred("pairs_rm_cut", QUERY, QWEN3, "qwen3", rlhf_type="rm", max_length=60, truncation_strategy="right"),
     preferred("none_rejected", "swift_chats", QWEN, "qwen2_5"),
 )
 SMALL = (
