@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import takewhile
 from math import inf, isfinite
 from typing import Any
@@ -40,10 +41,11 @@ def strings(prompt: str, chosen: str, rejected: str) -> dict[str, Any]:
     return {"prompt": prompt, "chosen": chosen, "rejected": rejected}
 
 
-def pairs(*rows: Any, preset: str = "trl@1.16", **changes: Any) -> Case:
+def pairs(*rows: Any, preset: str = "", **changes: Any) -> Case:
     """Preferences under DPO, with what is changed of the recipe (`length_max`)."""
     named = {path.replace("_", ".", 1): value for path, value in changes.items()}
-    return Case(list(rows), preset=preset, changes={**_DPO, **named})
+    made = Case(list(rows), preset="trl@1.16", changes={**_DPO, **named})
+    return replace(made, preset=preset) if preset else made
 
 
 _RIGHT = pairs(pair(), pair("Paris.", "It is Lyon."))
