@@ -123,6 +123,23 @@ FAULTS = (
         trainer=AXOLOTL,
     ),
     Fault(
+        "`llama3.argilla_chat` and `chatml.argilla_chat` read two messages: with two turns both sides are equal.",
+        [
+            {
+                "chosen": [user("a"), answer("b"), user("c"), answer("good")],
+                "rejected": [user("a"), answer("b"), user("c"), answer("bad")],
+            }
+        ],
+        knobs={"own.type": "chatml.argilla_chat"},
+        trainer=AXOLOTL,
+    ),
+    Fault(
+        "A prompt_format that ends with a space: both answers are gone, each side is EOS alone.",
+        [strings("2+2", "four", "five")],
+        knobs={"own.type": {"prompt_format": "{prompt} = "}},
+        trainer=AXOLOTL,
+    ),
+    Fault(
         "`formatting: openai` writes “detailed thinking off” into the system prompt of every row.",
         [
             {

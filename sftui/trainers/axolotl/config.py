@@ -23,16 +23,7 @@ from sftui.recipe_io import parse_yaml
 from sftui.trainers.axolotl import table
 from sftui.trainers.axolotl.formats import modelled
 from sftui.trainers.axolotl.instruct import alpaca_prompts
-from sftui.trainers.axolotl.settings import (
-    ARGILLA,
-    CHAT,
-    DEFAULT,
-    DEFAULT_MAPPING,
-    PRETRAIN,
-    RECORD,
-    TYPE_OF_FORMAT,
-    full_name,
-)
+from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, PRETRAIN, RECORD, TYPE_OF_FORMAT, pair_type
 from sftui.trainers.axolotl.templates import JINJA
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, ReadAgain, files_at, text_at
 from sftui.trainers.table import (
@@ -253,7 +244,7 @@ def _note_in(entry: Mapping[str, Any], under: str, key: str, value: Any, known: 
         why = "Axolotl ignores it: the dataset also needs `chat_template: jinja`"
         return KeyNote(path, value, KeyUse.PASSED, why)
     error = table.stopped(key, value, known, dataset=True)
-    known_type = full_name(value) in (DEFAULT, ARGILLA) if paired else not isinstance(value, str) or modelled(value)
+    known_type = pair_type(value) is not None if paired else not isinstance(value, str) or modelled(value)
     if error is None and key == "type" and not known_type:
         return KeyNote(path, value, KeyUse.UNSUPPORTED, "sftui does not model this type")
     return known.stops(path, value, error) if error else DATASET_RULES.note(key, value, known, known.dataset, under)
@@ -360,7 +351,7 @@ def _rows(draft: Draft) -> Keys:
         plain = {"format": "{instruction}", "no_input_format": "{instruction}"}
         kind = {"field_instruction": named["prompt"], "field_output": named["completion"], **plain}
     if draft.recipe.paired:
-        kind = DEFAULT if "prompt" in named else ARGILLA
+        kind = f"{CHAT}.default" if "prompt" in named else f"{CHAT}.argilla_chat"
     if kind == "alpaca" and any(ours != named.get(ours, ours) for ours in ("instruction", "input", "output")):
         kind = _renamed_alpaca(named)
     if ("type",) not in dataset and kind != "tokenized" and draft.recipe.data.format != "tokenized":

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from string import Formatter
 from typing import Any
 
 from sftui import labels as label_rules
@@ -32,7 +33,7 @@ from sftui.model import (
 )
 from sftui.recipe import Mask, Recipe, Tokenize
 from sftui.trainers import versions
-from sftui.trainers.axolotl.settings import ARGILLA, DEFAULT, DatasetSettings, full_name, settings_of
+from sftui.trainers.axolotl.settings import ARGILLA, DEFAULT, RECORD, DatasetSettings, pair_type, settings_of
 from sftui.trainers.axolotl.trainer import Axolotl, template_of
 from sftui.trainers.axolotl.turns import STOPS
 from sftui.trainers.base import ESTIMATED, ShapedRow, Toolbox, Trainer, dropped_labels, to_render
@@ -41,6 +42,7 @@ from sftui.trainers.trl.preference import behind_prompt
 from sftui.trainers.trl.trainer import UNKNOWN, refuse_unpadded
 
 SIDES, ROLE_CONTENT = ("chosen", "rejected"), ("role", "content")
+TEXTS = ("prompt", *SIDES)
 ROLES = {role: role for role in ("user", "assistant", "system", "tool")}
 DUMMY = Message({"role": "user", "content": "[[dummy_message]]"})
 _TEXTS = Tokenize(add_special_tokens=True, append_eos="if_missing_text")
@@ -69,17 +71,19 @@ class AxolotlDpo(PairTrainer, Axolotl):
         if "image" in columns or "images" in columns:
             return refusal("the dataset has images", "TRL prepares them with a processor, which sftui does not model")
         settings = settings_of(recipe)
-        kind, reason = full_name(settings.type), "Axolotl: the type in the config"
+        kind, reason = pair_type(settings.type), "Axolotl: the type in the config"
         if not settings.type:
             kind = DEFAULT if {settings.field_messages, "prompt"} & {*columns} else ARGILLA
             reason = f"Axolotl never guesses: a config must set `type: {kind}`, which fits the columns"
-        if kind not in (DEFAULT, ARGILLA):
+        if kind is None:
             why = "its own code decides what is read and trained"
-            return refusal(f"sftui does not know the Axolotl type `{kind}` of preferences", why, "choose another type")
+            return refusal(
+                f"sftui does not know the Axolotl type `{settings.type}` of preferences", why, "choose another type"
+            )
         fields = {"prompt": settings.field_messages} if kind == DEFAULT else {}
-        fields |= {name: name for name in SIDES}
+        fields |= {name: name for name in SIDES} if kind in (DEFAULT, ARGILLA) else _columns(kind, columns)
         if missing := [column for column in fields.values() if column not in columns]:
-            fix = "set field_messages, rename the column, or choose another type"
+            kind, fix = settings.type or kind, "set field_messages, rename the column, or choose another type"
             return refusal(f"there is no column `{missing[0]}`", f"type {kind} reads it and raises KeyError", fix)
         keys = {name: settings.mapping[name] for name in ROLE_CONTENT}
         fields |= {"tools": "tools"} if "tools" in columns else {}
@@ -88,6 +92,12 @@ class AxolotlDpo(PairTrainer, Axolotl):
     def convert(self, row: Row, detected: Detection, recipe: Recipe) -> Conversation:
         data: Mapping[str, Any] = row.data or {}
         settings, roles, asked = settings_of(recipe), _roles(recipe), detected.fields.get("prompt")
+        if (kind := pair_type(settings.type)) not in (None, DEFAULT, ARGILLA):
+            text, *answers = _texts(data, kind, detected.fields)
+            chosen, rejected = (
+                Conversation(Kind.STRINGS, "preference", prompt=text, completion=one) for one in answers
+            )
+            return replace(chosen, rejected=rejected)
 
         def listed(column: str, role: str) -> list[tuple[Any, str]]:
             value = data.get(column)
@@ -115,10 +125,12 @@ class AxolotlDpo(PairTrainer, Axolotl):
         if recipe.pack.strategy != "none" or recipe.batch.flatten:
             what = "`sample_packing: true` does not work with RLHF training"
             raise RecipeError(f"Axolotl stops: {what}", fix="set pack.strategy to none and batch.flatten to false")
-        return ShapedRow(conversation, None, conversation.prompt_messages)
+        return ShapedRow(conversation, None, conversation.prompt_messages or 1)
 
     def render(self, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> RenderedText:
         conversation, settings = shaped.conversation, settings_of(recipe)
+        if conversation.kind is Kind.STRINGS:
+            return Trainer.render(self, shaped, recipe, tools, spans=spans)
         template, special = template_of(conversation, recipe, tools), tools.special_tokens
         options = replace(recipe.render, kwargs={}, inject_system=None)
 
@@ -156,7 +168,7 @@ class AxolotlDpo(PairTrainer, Axolotl):
         if tools.tokenizer.facts.eos_token is None:
             why = "TRL appends the EOS token to each answer, but the tokenizer has none"
             raise RecipeError(STOPS, why=why, fix="set special_tokens.eos_token")
-        return _TEXTS, None
+        return _TEXTS, shaped.conversation.completion
 
     def label_sides(self, sides: Sequence[Side], recipe: Recipe, tools: Toolbox) -> Iterator[tuple[Tokens, Labels]]:
         refuse_unpadded(tools)
@@ -190,6 +202,51 @@ class AxolotlDpo(PairTrainer, Axolotl):
     def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
         options = replace(recipe.batch, multiple=None, pad_to="longest", pad_side="right")
         return super().collate(examples, rows, replace(recipe, batch=options), tools)
+
+
+def _columns(kind: Any, columns: Mapping[str, Any]) -> dict[str, str]:
+    """The columns of a type that writes texts by itself: the first of those that it looks for."""
+    if isinstance(kind, Mapping):
+        return {name: str(kind.get(f"field_{name}") or name) for name in TEXTS}
+    names = [names.split() for names in RECORD["pair columns"][kind.partition(".")[2]]]
+    return {name: next((one for one in some if one in columns), some[-1]) for name, some in zip(TEXTS, names)}
+
+
+def _texts(data: Mapping[str, Any], kind: Any, fields: Mapping[str, str]) -> list[str]:
+    """Prompt, chosen and rejected as such a type writes them (prompt_strategies/dpo/chatml.py, llama3.py and
+    user_defined.py)."""
+    values = [data.get(fields[name]) for name in TEXTS]
+    own = isinstance(kind, Mapping)
+    family, _, way = ("", "", "") if own else kind.partition(".")
+    if way in ("ultra", "argilla_chat"):  # of each side the second message, of the prompt the first of chosen
+        places = (0 if way == "argilla_chat" else None, 1, 1)
+        values = [value if at is None else _content(value, at) for value, at in zip(values, places)]
+    if not all(isinstance(value, str) for value in values):
+        raise RecipeError(UNKNOWN, why="its prompt or an answer is not text", fix="store them as text")
+    said = dict(zip(TEXTS, values))
+    system = "" if way == "argilla_chat" else data.get(kind.get("field_system") or "system" if own else "system") or ""
+    if own:
+        return [
+            _formatted(str(kind.get(f"{name}_format") or f"{{{name}}}"), name, said[name], system) for name in TEXTS
+        ]
+    turn, ask, end = RECORD["pair turns"][family]
+    prompt = turn.format("system", system) * bool(system) + turn.format("user", said["prompt"]) + ask
+    return [prompt, *(f"{said[side]}{end}" for side in SIDES)]
+
+
+def _content(value: Any, at: int) -> Any:
+    one = value[at] if isinstance(value, list) and len(value) > at else None
+    return one.get("content") if isinstance(one, Mapping) else None
+
+
+def _formatted(form: str, name: str, value: Any, system: Any) -> str:
+    if not {part[1:] for part in Formatter().parse(form) if part[1] is not None} <= {
+        (name, "", None),
+        ("system", "", None),
+    }:
+        what = f"sftui models {{{name}}} alone in {name}_format"
+        raise RecipeError(what, why=f"it is {form!r}", fix=f"use {{{name}}}")
+    return form.format(**{name: value, "system": system})
 
 
 def _roles(recipe: Recipe) -> Mapping[str, str]:

@@ -22,6 +22,7 @@ RECORD = object_of(Path(__file__).with_name("keys.json"))
 """Names of keys, templates and plugins, as they are recorded beside the code."""
 CHAT = "chat_template"
 DEFAULT, ARGILLA = f"{CHAT}.default", f"{CHAT}.argilla_chat"
+PAIR_TYPES = {DEFAULT, ARGILLA, *(f"{one}.{way}" for one in RECORD["pair turns"] for way in RECORD["pair columns"])}
 """Types of preferences that sftui models."""
 TOKENIZED = "tokenized"
 PRETRAIN = "pretrain"
@@ -62,9 +63,12 @@ class DatasetSettings:
     own: AxolotlOptions
 
 
-def full_name(kind: object) -> object:
-    """The name of a type of preferences as Axolotl completes it (axolotl 0.21.0, prompt_strategies/base.py)."""
-    return f"{kind}.default" if isinstance(kind, str) and "." not in kind else kind
+def pair_type(kind: object) -> str | Mapping[str, Any] | None:
+    """A type of preferences by its full name (axolotl 0.21.0, prompt_strategies/base.py); None where sftui has none."""
+    if isinstance(kind, Mapping):
+        return kind
+    name = str(kind) if "." in str(kind) else f"{kind}.default"
+    return name if name in PAIR_TYPES else None
 
 
 @last_asked
