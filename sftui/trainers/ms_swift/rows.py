@@ -104,7 +104,7 @@ def detect(
         return refusal(
             f"the rows contain preference pairs (`{visible(pair)}`)",
             "`swift sft` reads them in addition to the answers it trains, and sftui does not model that",
-            "remove the columns, or set loss.objective to dpo",
+            "remove the columns" + ", or set loss.objective to dpo" * (not paired and pair in REJECTED_COLUMNS),
         )
     kind = "columns"
     if any(column in named for column in MESSAGE_COLUMNS):
@@ -243,8 +243,10 @@ def _converted(data: Mapping[str, Any], detected: Detection, writes: int, paired
         tools = others
     if REJECTED in fields:
         rejected = _answered(held, data[fields[REJECTED]], fields[REJECTED])
-    other = chosen if rejected is None else _conversation(_openai(rejected), tools, variables, detected)
-    return replace(chosen, rejected=other)
+    turns = [({"content": None, **turn}, place) for turn, place in _openai(held if rejected is None else rejected)]
+    if [(turn["role"], turn["content"] is None) for turn, _ in turns[-2:]] == [("user", False), ("assistant", True)]:
+        turns = turns[:-1]  # _get_std_messages puts the same behind a last question
+    return replace(chosen, rejected=_conversation(turns, tools, variables, detected))
 
 
 def _stored(placed: list[Placed]) -> list[Placed]:
@@ -265,13 +267,17 @@ def _conversation(
 
 def _rejected_messages(data: Mapping[str, Any], detected: Detection) -> list[Placed] | None:
     """The column `rejected_messages`, which MessagesPreprocessor reads as it does `messages`, others leave as it is;
-    None where it is empty: the rejected side is then the chosen one (TemplateInputs.from_dict)."""
+    None where that finds none: the rejected side is then the chosen one (TemplateInputs.from_dict)."""
     column = detected.fields[REJECTED_COLUMNS[0]]
-    if not data.get(column):
+    if data.get(column) is None or (detected.format == "messages" and not data[column]):
         return None
     if detected.format == "messages":
         return _messages(data, {"messages": column})
-    if not isinstance(data[column], list) or not all({"role", "content"} <= {*one} for one in data[column]):
+    if (
+        not data[column]
+        or not isinstance(data[column], list)
+        or not all({"role", "content"} <= {*one} for one in data[column])
+    ):
         raise DroppedRow(f"`{column}` is not a list of messages")
     return [(dict(one), f"{column}[{number}]") for number, one in enumerate(data[column])]
 
@@ -280,10 +286,8 @@ def _answered(placed: Sequence[Placed], rejected: Any, column: str) -> list[Plac
     """The messages up to the last question, and the rejected answer."""
     asked = max((at for at, (message, _) in enumerate(placed, 1) if message["role"] == "user"), default=0)
     text = isinstance(rejected, str)
-    turns = [{"role": "assistant", "content": rejected}] if text else [{"content": None, **one} for one in rejected]
+    turns = [{"role": "assistant", "content": rejected}] if text else [dict(one) for one in rejected]
     places = [column] if text else [f"{column}[{number}]" for number in range(len(turns))]
-    if asked and len(turns) == 1 and turns[0]["role"] == "assistant" and turns[0]["content"] is None:
-        turns = []  # _get_std_messages puts the same behind a last question
     return [*((dict(message), place) for message, place in placed[:asked]), *zip(turns, places)]
 
 

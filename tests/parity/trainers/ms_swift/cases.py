@@ -44,7 +44,7 @@ def _templates(rows: str, kind: str, some: tuple[tuple[str, str], ...], **more: 
     return tuple(Case(f"{kind}_{name}", rows, tokenizer, _in(name, **more), batch=BATCH) for name, tokenizer in some)
 
 
-EACH_RUN = "text_qwen3 list_cut messages_llama3 pairs_delete"
+EACH_RUN = "odd odd_lists odd_queries text_qwen3 list_cut messages_llama3 pairs_delete"
 
 
 def preferred(name: str, data: str, tokenizer: str, template: str, **config: Any) -> Case:
@@ -71,6 +71,9 @@ PREFERENCES = (
     preferred("text_rm", TEXT, QWEN, "qwen2_5", rlhf_type="rm"),
     preferred("messages_rm_left", WHOLE, LLAMA, "llama3", rlhf_type="rm", max_length=60, truncation_strategy="left"),
     preferred("pairs_rm_cut", QUERY, QWEN3, "qwen3", rlhf_type="rm", max_length=60, truncation_strategy="right"),
+    preferred("odd", "swift_prefers_odd", QWEN3, "qwen3"),
+    preferred("odd_lists", "swift_prefers_odd_lists", QWEN3, "qwen3"),
+    preferred("odd_queries", "swift_prefers_queries", QWEN, "qwen2_5"),
     preferred("none_rejected", "swift_chats", QWEN, "qwen2_5"),
 )
 SMALL = (

@@ -48,6 +48,7 @@ OWN = (
         truncation_strategy="right",
     ),
     case("preferred_whole", "swift_prefers_messages.first_prefers", "llama3", LLAMA3, rlhf_type="orpo"),
+    case("preferred_odd", "swift_prefers_odd", "qwen3", rlhf_type="rm"),
     case("alpaca", "sample_alpaca", "llama3", LLAMA3),
     case("strings", "sample_strings"),
     case("questions", "sample_questions"),

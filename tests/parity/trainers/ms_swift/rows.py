@@ -359,6 +359,53 @@ def _preferred_pairs() -> Rows:
     return made
 
 
+def _odd_whole() -> Rows:
+    """Rejected conversations beside columns that only the chosen side has, or both."""
+    asked, good, bad = _message(U, "q"), _message(A, "good"), _message(A, "<think>\nno\n</think>\n\nbad")
+    call = _message(C, json.dumps(CALL))
+    plain: dict[str, Any] = {"messages": [asked, good], "rejected_messages": [asked, bad]}
+    tooled = {**plain, "tools": json.dumps([TOOL])}
+    return [
+        {**plain, "system": "Be brief.", "chat_template_kwargs": {"enable_thinking": True}},
+        {**tooled, "rejected_tools": json.dumps([BARE])},
+        {**plain, "rejected_tools": json.dumps([BARE])},
+        {**tooled, "rejected_messages": [_message(S, "own"), asked, call, _message(R, "rain"), bad]},
+        {**tooled, "rejected_messages": [asked]},
+        {**tooled, "rejected_messages": [bad]},
+        {**tooled, "rejected_messages": None, "rejected_tools": json.dumps([BARE])},
+        {**plain, "rejected_messages": [asked, _message(A, None)]},
+        {**plain, "rejected_messages": [asked, {"role": A}]},
+        {**plain, "rejected_messages": [asked, _message("oracle", "x")]},
+        {**plain, "rejected_messages": [asked, good], "chat_template_kwargs": {"preserve_thinking": True}},
+        {**plain, "rejected_messages": [asked, bad, asked, bad]},
+    ]
+
+
+def _odd_lists() -> Rows:
+    """Rejected answers of several messages, with OpenAI's calls, behind chats with a system text and variables."""
+    asked, good = _message(U, "q"), _message(A, "good")
+    call = {"id": "1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Rome"}'}}
+    calling = {"role": A, "content": "", "tool_calls": [call]}
+    plain: dict[str, Any] = {"messages": [_message(S, "s"), asked, good], "tools": json.dumps([TOOL])}
+    rejected = ([calling], [calling, _message(T, "rain"), good], [_message(A, "x"), _message(A, "y")], [asked], [good])
+    return [{**plain, "rejected_response": one, "chat_template_kwargs": {"enable_thinking": False}} for one in rejected]
+
+
+def _odd_queries() -> Rows:
+    """A query with a rejected conversation, which is left as it is."""
+    plain = {"query": "q", "response": "good", "system": "s"}
+    asked, bad = _message(U, "other"), _message(A, "bad")
+    sides: tuple[Any, ...] = (
+        [asked, bad],
+        [bad],
+        None,
+        [],
+        [_message("human", "q"), _message("gpt", "bad")],
+        [asked, _message(R, "r")],
+    )
+    return [{**plain, "rejected_messages": one} for one in sides]
+
+
 def _rivalled(found: Rows) -> Rows:
     """Chats with the last answer of the next one as the rejected one."""
     return [
@@ -370,4 +417,5 @@ def _rivalled(found: Rows) -> Rows:
 SETS = {"swift_chats": chats, "swift_tools": tools, "swift_broken": broken, "swift_pairs": pairs, "swift_edges": edges}
 SETS |= {f"swift_prefers_{kind}": _preferences(kind) for kind in ("text", "list", "messages")}
 SETS["swift_prefers_pairs"] = _preferred_pairs
+SETS |= {"swift_prefers_odd": _odd_whole, "swift_prefers_odd_lists": _odd_lists, "swift_prefers_queries": _odd_queries}
 STEPS = {"rivalled": _rivalled, "first_prefers": lambda found: found[:40]}
