@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from sftui.model import Batch, Conversation, Example, Inspection, Labels, RenderedText, Tokens
+from sftui import labels as label_rules
+from sftui.flat import Ranges
+from sftui.model import Batch, Conversation, Example, Inspection, Labels, Reason, RenderedText, Tokens
 from sftui.recipe import Recipe
 from sftui.trainers.base import ShapedRow, Toolbox, Trainer
 
@@ -25,6 +27,13 @@ def unpaired(rows: Iterable[Inspection]) -> Iterator[Inspection]:
     while some := list(islice(rest, UNPAIRED_TOGETHER)):
         yield from [replace(row, rejected=None) for row in some]
         yield from [row.rejected for row in some if row.rejected is not None]
+
+
+def scored(tokens: Tokens, at: int, kept: Ranges, notes: tuple[str, ...] = ()) -> Labels:
+    """The one place where a reward model's score is read."""
+    before, behind = ((count, (False, Reason.CONTEXT)) for count in (at, len(tokens) - at - 1))
+    mask = label_rules.drawn([before, (min(len(tokens), 1), (True, Reason.SCORED)), behind])
+    return label_rules.on_ids(tokens, mask, kept, notes=notes)
 
 
 class PairTrainer(Trainer):

@@ -13,13 +13,13 @@ from dataclasses import replace
 from sftui import labels as label_rules
 from sftui.errors import RecipeError
 from sftui.flat import merged
-from sftui.model import Conversation, Example, Labels, Reason, RenderedText, Tokens
+from sftui.model import Conversation, Example, Labels, RenderedText, Tokens
 from sftui.recipe import Recipe
 from sftui.runs import Stretch
 from sftui.trainers.base import ShapedRow, Toolbox
 from sftui.trainers.llamafactory import LlamaFactoryOptions, encode, pretrain
 from sftui.trainers.llamafactory.trainer import LlamaFactory, drawn_of, starts_of
-from sftui.trainers.pairs import PairTrainer, PartnerTrainer, Side
+from sftui.trainers.pairs import PairTrainer, PartnerTrainer, Side, scored
 
 
 class _Answers(LlamaFactory):
@@ -43,7 +43,8 @@ class LlamaFactoryPairs(PairTrainer, _Answers):
 
     def label_sides(self, sides: Sequence[Side], recipe: Recipe, tools: Toolbox) -> Iterator[tuple[Tokens, Labels]]:
         for tokens, labels in self.labelled(sides, recipe, tools):
-            yield tokens, labels if recipe.loss.objective == "dpo" else _scored(tokens, labels)
+            at = labels.kept[-1][1] - 1 if labels.kept else 0
+            yield tokens, labels if recipe.loss.objective == "dpo" else scored(tokens, at, labels.kept)
 
 
 class LlamaFactoryKto(PartnerTrainer, _Answers):
@@ -106,11 +107,3 @@ def _labels(
     last = encode.turn_count(shaped.conversation.messages) - 1
     mask = drawn_of(stretches, len(tokens) - appended, last, replace(recipe.mask, turns="last"), appended)
     return label_rules.on_ids(tokens, mask, kept)
-
-
-def _scored(tokens: Tokens, labels: Labels) -> Labels:
-    """The one place where a reward model's score is read: the last token that is kept."""
-    at = labels.kept[-1][1] - 1 if labels.kept else 0
-    before, behind = ((count, (False, Reason.CONTEXT)) for count in (at, len(tokens) - at - 1))
-    mask = label_rules.drawn([before, (1, (True, Reason.SCORED)), behind])
-    return label_rules.on_ids(tokens, mask, labels.kept)

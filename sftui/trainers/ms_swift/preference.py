@@ -10,15 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sftui import labels as label_rules
 from sftui.errors import RecipeError
-from sftui.model import Conversation, Labels, Reason, Tokens
+from sftui.model import Conversation, Labels, Tokens
 from sftui.recipe import Recipe
 from sftui.trainers.base import ShapedRow, Toolbox, dropped_labels
 from sftui.trainers.ms_swift import MsSwiftOptions
 from sftui.trainers.ms_swift.registry import TITLE
 from sftui.trainers.ms_swift.trainer import MsSwift
-from sftui.trainers.pairs import PairTrainer, Side
+from sftui.trainers.pairs import PairTrainer, Side, scored
 
 WEIGHTS = "the loss of preferences ignores weights: own.loss_scale only decides which tokens it compares"
 UNLIKE = "this recipe trains every answer of a chat; without loss_scale, `swift rlhf` compares only the last round"
@@ -59,6 +58,4 @@ class MsSwiftReward(MsSwiftPairs):
                 continue
             kept = [at for start, end in labels.kept for at in range(start, end)]
             at = next((at for at in reversed(kept) if tokens.ids[at] != pad), kept[0])
-            before, behind = ((count, (False, Reason.CONTEXT)) for count in (at, len(tokens) - at - 1))
-            mask = label_rules.drawn([before, (1, (True, Reason.SCORED)), behind])
-            yield tokens, label_rules.on_ids(tokens, mask, labels.kept)
+            yield tokens, scored(tokens, at, labels.kept)

@@ -27,7 +27,6 @@ from sftui.model import (
     Kind,
     Labels,
     Part,
-    Reason,
     RenderedText,
     Row,
     Tokens,
@@ -37,7 +36,7 @@ from sftui.recipe import Recipe
 from sftui.runs import Runs, as_runs, clipped, joined
 from sftui.trainers.base import ESTIMATED, ShapedRow, TaggedIds, Toolbox, dropped_labels, pad_token_id
 from sftui.trainers.own_config import require
-from sftui.trainers.pairs import DESIRABLE, PairTrainer, Side
+from sftui.trainers.pairs import DESIRABLE, PairTrainer, Side, scored
 from sftui.trainers.trl import TrlOptions, formats
 from sftui.trainers.trl.formats import is_messages, refuse_arguments, refuse_empty_tools
 from sftui.trainers.trl.trainer import STOPS, UNKNOWN, Trl, refuse_unpadded
@@ -188,9 +187,7 @@ class TrlKto(TrlDpo):
             raise RecipeError("KTO keeps the start of a long row", fix="set length.over to cut_right")
         return super().shape(conversation, recipe)
 
-    def label_sides(self, sides: Sequence[Side], recipe: Recipe, tools: Toolbox) -> Iterator[tuple[Tokens, Labels]]:
-        for tokens, rendered, shaped in sides:  # two rows by now: each has its own end of the prompt
-            yield self.label(tokens, rendered, shaped, recipe, tools)
+    label_sides = PairTrainer.label_sides  # two rows by now: each has its own end of the prompt
 
     def label(
         self, tokens: Tokens, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
@@ -269,15 +266,9 @@ class TrlReward(TrlDpo):
                 why = f"a side of {longest} tokens is longer than max_length {most}: TRL silently drops the row"
                 yield tokens, dropped_labels(tokens, why)
                 continue
-            n = len(tokens)
-            at = next((i for i in reversed(range(n)) if tokens.ids[i] != pad), 0)
-            parts = [
-                (at, (False, Reason.CONTEXT)),
-                (min(n, 1), (True, Reason.SCORED)),
-                (n - at - 1, (False, Reason.PAD)),
-            ]
+            at = next((i for i in reversed(range(len(tokens))) if tokens.ids[i] != pad), 0)
             notes = () if rendered.exact else (ESTIMATED,)
-            yield tokens, label_rules.on_ids(tokens, label_rules.drawn(parts), ((0, n),), notes=notes)
+            yield tokens, scored(tokens, at, ((0, len(tokens)),), notes)
 
 
 def behind_prompt(tokens: Tokens) -> Tokens:
