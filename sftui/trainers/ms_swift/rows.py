@@ -243,7 +243,10 @@ def _converted(data: Mapping[str, Any], detected: Detection, writes: int, paired
         tools = others
     if REJECTED in fields:
         rejected = _answered(held, data[fields[REJECTED]], fields[REJECTED])
-    turns = [({"content": None, **turn}, place) for turn, place in _openai(held if rejected is None else rejected)]
+    turns = _openai(held if rejected is None else rejected)
+    missing = next((place for turn, place in turns if "content" not in turn), None)
+    if missing is not None:
+        raise DroppedRow(f"{missing} has no content (KeyError: 'content')")
     if [(turn["role"], turn["content"] is None) for turn, _ in turns[-2:]] == [("user", False), ("assistant", True)]:
         turns = turns[:-1]  # _get_std_messages puts the same behind a last question
     return replace(chosen, rejected=_conversation(turns, tools, variables, detected))
@@ -286,7 +289,7 @@ def _answered(placed: Sequence[Placed], rejected: Any, column: str) -> list[Plac
     """The messages up to the last question, and the rejected answer."""
     asked = max((at for at, (message, _) in enumerate(placed, 1) if message["role"] == "user"), default=0)
     text = isinstance(rejected, str)
-    turns = [{"role": "assistant", "content": rejected}] if text else [dict(one) for one in rejected]
+    turns = [{"role": "assistant", "content": rejected}] if text else [{"content": None, **one} for one in rejected]
     places = [column] if text else [f"{column}[{number}]" for number in range(len(turns))]
     return [*((dict(message), place) for message, place in placed[:asked]), *zip(turns, places)]
 
