@@ -9,6 +9,7 @@ every step but packing; packs are therefore recorded as packs, in order, without
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 from types import MethodType, SimpleNamespace
 from typing import Any
@@ -46,7 +47,8 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     tell_warnings_again()
     warnings.attach("trl")
     if "objective" in request:
-        done, examples, collate = PREPARE[request["objective"]](tokenizer, numbered(dataset), arguments)
+        build = texts if (objective := request["objective"]) in ("orpo", "cpo") else sequences
+        done, examples, collate = build(tokenizer, numbered(dataset), arguments, objective)
         warnings.detach()
         yield {"kind": "head", "kept": len(done), "warnings": warnings.texts}
         for record in done:
@@ -82,111 +84,61 @@ Prepared = tuple[Any, Callable[[Mapping[str, Any]], Iterator[tuple[list[int], li
 """Rows, what reaches the loss of one (ids and labels), and the collator."""
 
 
-def pairs(tokenizer: Any, dataset: Any, arguments: Any) -> Prepared:
-    """DPO: chosen and rejected behind the prompt, cut as its collator does."""
-    from trl import DPOTrainer
-    from trl.trainer.dpo_trainer import DataCollatorForPreference
-
-    done = DPOTrainer._prepare_dataset(stand_in(tokenizer), dataset, tokenizer, arguments, "train")
-    most = arguments.max_length
-    cut = slice(most and -most, None) if arguments.truncation_mode == "keep_end" else slice(None, most)
-
-    def examples(record: Mapping[str, Any]) -> Iterator[tuple[list[int], list[int]]]:
-        prompt = record["prompt_ids"]
-        for side in ("chosen_ids", "rejected_ids"):
-            yield (prompt + record[side])[cut], ([IGNORED] * len(prompt) + record[side])[cut]
-
-    own = DataCollatorForPreference(
-        pad_id(tokenizer, arguments), most, arguments.truncation_mode, multiple_of(arguments)
-    )
-    return done, examples, lambda rows: labelled(own(rows))
-
-
-def answers(tokenizer: Any, dataset: Any, arguments: Any) -> Prepared:
-    """KTO: each answer behind its prompt."""
-    from trl import KTOTrainer
-    from trl.trainer.kto_trainer import DataCollatorForUnpairedPreference
-
-    me = stand_in(
-        tokenizer,
-        desirable_weight=arguments.desirable_weight,
-        undesirable_weight=arguments.undesirable_weight,
-        calculate_KL=arguments.loss_type != "apo_zero_unpaired",
-    )
-    done, most = KTOTrainer._prepare_dataset(me, dataset, tokenizer, arguments, "train"), arguments.max_length
-
-    def examples(record: Mapping[str, Any]) -> Iterator[tuple[list[int], list[int]]]:
-        prompt, answer = record["prompt_ids"], record["completion_ids"]
-        yield (prompt + answer)[:most], ([IGNORED] * len(prompt) + answer)[:most]
-
-    own = DataCollatorForUnpairedPreference(pad_id(tokenizer, arguments), most, multiple_of(arguments))
-    return done, examples, lambda rows: labelled(own(rows))
-
-
-def scored(tokenizer: Any, dataset: Any, arguments: Any) -> Prepared:
-    """A reward model: both sides whole; the label is where transformers reads the score."""
-    from trl import RewardTrainer
-    from trl.trainer.reward_trainer import DataCollatorForPreference
-
-    done = RewardTrainer._prepare_dataset(stand_in(tokenizer), dataset, tokenizer, arguments, "train")
-    pad = pad_id(tokenizer, arguments)
-
-    def examples(record: Mapping[str, Any]) -> Iterator[tuple[list[int], list[int]]]:
-        for ids in (record["chosen_ids"], record["rejected_ids"]):
-            at = max((i for i, one in enumerate(ids) if one != pad), default=0)
-            yield ids, [one if i == at else IGNORED for i, one in enumerate(ids)]
-
-    return done, examples, DataCollatorForPreference(pad, multiple_of(arguments))
-
-
-def odds(kind: str) -> Callable[[Any, Any, Any], Prepared]:
-    """ORPO or CPO: rows one by one, as texts."""
-
-    def prepared(tokenizer: Any, dataset: Any, arguments: Any) -> Prepared:
-        from importlib import import_module
-
-        from trl.data_utils import maybe_apply_chat_template, maybe_extract_prompt
-        from trl.experimental.utils import DPODataCollatorWithPadding
-
-        trainer = getattr(import_module(f"trl.experimental.{kind}"), f"{kind.upper()}Trainer")
-        me = stand_in(tokenizer, processing_class=tokenizer, is_encoder_decoder=False)
-        me.max_length = arguments.max_length or 512
-        me.build_tokenized_answer = MethodType(trainer.build_tokenized_answer, me)
-        texts = dataset.map(maybe_extract_prompt).map(
-            maybe_apply_chat_template, fn_kwargs={"processing_class": tokenizer}
-        )
-        done = texts.map(MethodType(trainer.tokenize_row, me))
-
-        def examples(record: Mapping[str, Any]) -> Iterator[tuple[list[int], list[int]]]:
-            for side in ("chosen", "rejected"):
-                yield record[f"{side}_input_ids"], record[f"{side}_labels"]
-
-        def collate(rows: Any) -> Any:
-            batch = DPODataCollatorWithPadding(pad_token_id=tokenizer.pad_token_id)(rows)
-            names = ("input_ids", "attention_mask", "labels")
-            both = trainer.concatenated_inputs(batch, padding_value=tokenizer.pad_token_id)
-            return {name: both[f"concatenated_{name}"] for name in names}
-
-        return done, examples, collate
-
-    return prepared
-
-
-PREPARE = {"dpo": pairs, "kto": answers, "reward": scored, "orpo": odds("orpo"), "cpo": odds("cpo")}
-
-
-def stand_in(tokenizer: Any, **more: Any) -> Any:
-    """What the preparation asks of its trainer."""
-    return SimpleNamespace(_tokenizer=tokenizer, **more)
-
-
-def pad_id(tokenizer: Any, arguments: Any) -> int:
+def sequences(tokenizer: Any, dataset: Any, arguments: Any, objective: str) -> Prepared:
+    """DPO, KTO and reward models: each answer behind its prompt, cut as the collator does; or each side whole, labelled
+    where transformers reads the score."""
+    module = import_module(f"trl.trainer.{objective}_trainer")
+    kind = "Reward" if objective == "reward" else objective.upper()
+    weights = {name: getattr(arguments, name, 1) for name in ("desirable_weight", "undesirable_weight")}
+    estimates = getattr(arguments, "loss_type", "") != "apo_zero_unpaired"
+    me = SimpleNamespace(_tokenizer=tokenizer, calculate_KL=estimates, **weights)
+    done = getattr(module, f"{kind}Trainer")._prepare_dataset(me, dataset, tokenizer, arguments, "train")
     token = getattr(arguments, "pad_token", None) or tokenizer.pad_token or tokenizer.eos_token
-    return int(tokenizer.convert_tokens_to_ids(token))
+    pad, most, mode = (
+        tokenizer.convert_tokens_to_ids(token),
+        arguments.max_length,
+        getattr(arguments, "truncation_mode", ""),
+    )
+    multiple = arguments.pad_to_multiple_of if isinstance(arguments.pad_to_multiple_of, int) else None
+    cut = slice(most and -most, None) if mode == "keep_end" else slice(None, most)
+
+    def examples(record: Mapping[str, Any]) -> Iterator[tuple[list[int], list[int]]]:
+        for answer in (record[name] for name in ("chosen_ids", "rejected_ids", "completion_ids") if name in record):
+            prompt = record.get("prompt_ids")
+            if prompt is None:
+                at = max((i for i, one in enumerate(answer) if one != pad), default=0)
+                yield answer, [one if i == at else IGNORED for i, one in enumerate(answer)]
+            else:
+                yield (prompt + answer)[cut], ([IGNORED] * len(prompt) + answer)[cut]
+
+    if objective == "kto":
+        own = module.DataCollatorForUnpairedPreference(pad, most, multiple)
+    else:
+        own = module.DataCollatorForPreference(pad, *([most, mode] if objective == "dpo" else []), multiple)
+    return done, examples, lambda rows: labelled(own(rows))
 
 
-def multiple_of(arguments: Any) -> int | None:
-    return arguments.pad_to_multiple_of if isinstance(arguments.pad_to_multiple_of, int) else None
+def texts(tokenizer: Any, dataset: Any, arguments: Any, objective: str) -> Prepared:
+    """ORPO and CPO: rows one by one, as texts."""
+    from trl.data_utils import maybe_apply_chat_template, maybe_extract_prompt
+    from trl.experimental.utils import DPODataCollatorWithPadding
+
+    trainer = getattr(import_module(f"trl.experimental.{objective}"), f"{objective.upper()}Trainer")
+    me = SimpleNamespace(processing_class=tokenizer, is_encoder_decoder=False, max_length=arguments.max_length or 512)
+    me.build_tokenized_answer = MethodType(trainer.build_tokenized_answer, me)
+    own = {"processing_class": tokenizer}
+    written = dataset.map(maybe_extract_prompt).map(maybe_apply_chat_template, fn_kwargs=own)
+
+    def examples(record: Mapping[str, Any]) -> Iterator[tuple[list[int], list[int]]]:
+        for side in ("chosen", "rejected"):
+            yield record[f"{side}_input_ids"], record[f"{side}_labels"]
+
+    def collate(rows: Any) -> Any:
+        batch = DPODataCollatorWithPadding(pad_token_id=tokenizer.pad_token_id)(rows)
+        both = trainer.concatenated_inputs(batch, padding_value=tokenizer.pad_token_id)
+        return {name: both[f"concatenated_{name}"] for name in ("input_ids", "attention_mask", "labels")}
+
+    return written.map(MethodType(trainer.tokenize_row, me)), examples, collate
 
 
 def labelled(batch: Mapping[str, Any]) -> dict[str, Any]:
@@ -201,8 +153,6 @@ def labelled(batch: Mapping[str, Any]) -> dict[str, Any]:
 
 def config_of(request: Mapping[str, Any]) -> Any:
     """The class of a request's config."""
-    from importlib import import_module
-
     objective = request.get("objective", "sft")
     name = "RewardConfig" if objective == "reward" else f"{objective.upper()}Config"
     home = f"trl.experimental.{objective}" if objective in ("orpo", "cpo") else "trl"
