@@ -19,17 +19,7 @@ from sftui.conversations import Detection
 from sftui.conversations.reading import FileReading, other_kind
 from sftui.conversations.tokenized import documents_of
 from sftui.errors import ConversationError, RecipeError, SftuiError, TemplateError
-from sftui.model import (
-    Batch,
-    Example,
-    Inspection,
-    Kind,
-    LateValue,
-    Pack,
-    Problem,
-    Row,
-    Stage,
-)
+from sftui.model import Batch, Example, Inspection, Kind, LateValue, Pack, Problem, Row, Stage
 from sftui.recipe import Recipe, day_of
 from sftui.sources.source import chunks
 from sftui.trainers import Toolbox, Trainer, trainer_of
@@ -174,13 +164,7 @@ def _read(found: Any, detected: Detection, recipe: Recipe, trainer: Trainer) -> 
 
 
 def inspect(
-    row: Row,
-    detected: Detection,
-    recipe: Recipe,
-    tools: Toolbox,
-    *,
-    spans: bool = True,
-    text: bool = False,
+    row: Row, detected: Detection, recipe: Recipe, tools: Toolbox, *, spans: bool = True, text: bool = False
 ) -> Inspection:
     """Everything about one row under one recipe.
 

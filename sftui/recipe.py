@@ -201,35 +201,21 @@ class Mask:
     prompt: str = knob(
         "last_assistant",
         "what counts as the prompt in a conversation",
-        choices={
-            "last_assistant": "everything before the last answer",
-            "column": "the row's prompt column",
-        },
+        choices={"last_assistant": "everything before the last answer", "column": "the row's prompt column"},
     )
     roles: tuple[str, ...] = knob(("assistant",), "roles whose messages are trained")
     turns: str = knob(
-        "all",
-        "which of those messages are trained",
-        choices={
-            "all": "all of them",
-            "last": "only the last",
-        },
+        "all", "which of those messages are trained", choices={"all": "all of them", "last": "only the last"}
     )
     terminator: str = knob(
         "train",
         "what happens to the end-of-turn token of a trained message",
-        choices={
-            "train": "trained: the model learns to stop",
-            "mask": "masked: the model does not learn it",
-        },
+        choices={"train": "trained: the model learns to stop", "mask": "masked: the model does not learn it"},
     )
     trailing: str = knob(
         "train",
         "what happens to whitespace after the terminator",
-        choices={
-            "train": "trained with it",
-            "mask": "masked",
-        },
+        choices={"train": "trained with it", "mask": "masked"},
     )
     instruction_marker: str | None = knob(None, "text that opens an instruction (rule markers)")
     response_marker: str | None = knob(None, "text that opens a response (rule markers)")
@@ -311,20 +297,11 @@ class Batch:
     pad_side: str = knob(
         "tokenizer",
         "padding side",
-        choices={
-            "tokenizer": "the tokenizer's side",
-            "right": "right, after the row",
-            "left": "left, before the row",
-        },
+        choices={"tokenizer": "the tokenizer's side", "right": "right, after the row", "left": "left, before the row"},
     )
     pad_token: str = knob("auto", "auto: the tokenizer's pad token, or EOS as in the tutorials; or a token")
     pad_to: str = knob(
-        "longest",
-        "padded length",
-        choices={
-            "longest": "the longest row in the batch",
-            "max": "length.max",
-        },
+        "longest", "padded length", choices={"longest": "the longest row in the batch", "max": "length.max"}
     )
     multiple: int | None = knob(None, "pad to a multiple of this", minimum=1)
     attention: str = knob(
@@ -367,10 +344,7 @@ class Loss:
     weights: str = knob(
         "none",
         "loss weight per token",
-        choices={
-            "none": "every trained token counts the same",
-            "float": "each message's weight applies to its tokens",
-        },
+        choices={"none": "every trained token counts the same", "float": "each message's weight applies to its tokens"},
     )
 
 

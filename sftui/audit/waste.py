@@ -258,13 +258,7 @@ class Collator:
 
 
 def waste_line(
-    sizes: RowSizes,
-    recipe: Recipe,
-    trainer: Trainer,
-    tools: Toolbox,
-    rule: CutRule,
-    *,
-    grouped: bool = False,
+    sizes: RowSizes, recipe: Recipe, trainer: Trainer, tools: Toolbox, rule: CutRule, *, grouped: bool = False
 ) -> WasteLine:
     """The figures of one epoch under a recipe, whose limit cuts rows by `rule`; `grouped`: rows of about one length
     meet in a batch. RecipeError where they cannot be packed or padded."""
@@ -320,12 +314,7 @@ def _examples(sizes: RowSizes, rule: CutRule, limit: int) -> tuple[list[int], li
 
 
 def _packed(
-    sizes: RowSizes,
-    recipe: Recipe,
-    trainer: Trainer,
-    tools: Toolbox,
-    owners: Sequence[int],
-    lengths: Sequence[int],
+    sizes: RowSizes, recipe: Recipe, trainer: Trainer, tools: Toolbox, owners: Sequence[int], lengths: Sequence[int]
 ) -> tuple[list[Documents] | None, int]:
     """The packs that are trained, and how many are a batch; no packs where rows are not packed."""
     if recipe.pack.strategy == "none":

@@ -143,10 +143,7 @@ def _labels(batches: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for source, sentence in (
         ("loss", "the model received no labels: these are the targets of the loss"),
         ("loader", "the model received no labels: these come from the data loader's batch"),
-        (
-            None,
-            "no labels were seen in the model, a loss or the data loader: what is trained is unknown",
-        ),
+        (None, "no labels were seen in the model, a loss or the data loader: what is trained is unknown"),
     ):
         some = [one for one in batches if one["labels_from"] == source and (one["from"] == "model" or source is None)]
         if some:

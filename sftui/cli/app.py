@@ -123,10 +123,7 @@ jobs_option = number_option(
 ENGINE = "where to run: on this machine, or on a Ray cluster; default: local"
 engine_option = choice_option(WORK, [LOCAL, RAY], ENGINE, "--engine", default=LOCAL)
 address_option = Option(
-    WORK,
-    "ADDRESS",
-    "address of the Ray cluster, e.g. auto; default: RAY_ADDRESS, or start one here",
-    "--address",
+    WORK, "ADDRESS", "address of the Ray cluster, e.g. auto; default: RAY_ADDRESS, or start one here", "--address"
 )
 new_file_option = output_option("the new file, OUT.jsonl or OUT.parquet", "-o", "--out")
 log_option = output_option("log of every change, row by row; default: OUT.log.jsonl", "--log")

@@ -212,13 +212,7 @@ def run(options: OpenOptions, screen: ScreenOptions, *, tour: bool = False, wher
         if source is not None and source.refused is not None and not source.unread:
             raise SourceError(source.refused.sentence())
         return run_app(
-            workspace,
-            settings,
-            theme=screen.theme,
-            mouse=screen.mouse,
-            tour=tour,
-            where=where,
-            follows=screen.follows,
+            workspace, settings, theme=screen.theme, mouse=screen.mouse, tour=tour, where=where, follows=screen.follows
         )
     finally:
         log = workspace.log_tail() if options.debug else ""

@@ -146,8 +146,7 @@ def _trainer(given: Mapping[str, Any]) -> tuple[str, str | None]:
     if named is None:
         names = verified()
         raise RecipeError(
-            "no trainer was given to verify against",
-            fix=f"name it: --trainer {', '.join(names[:-1])} or {names[-1]}",
+            "no trainer was given to verify against", fix=f"name it: --trainer {', '.join(names[:-1])} or {names[-1]}"
         )
     meant = Preset.of(named)
     return meant.trainer, meant.version or None

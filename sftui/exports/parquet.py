@@ -16,10 +16,7 @@ GROUP = 1000
 GROUP_TOKENS, FIRST_TOKENS = 1 << 18, 1 << 21
 """Rows in a row group, and tokens after which it is full (the first one later, see `write_parquet`): a random row of
 it then reads in about a millisecond, and memory does not grow with the length of the rows."""
-TEXTS = [
-    *("split", "dropped", "error"),
-    *("tokens.list.element", "reasons.list.element", "spans.list.element.part"),
-]
+TEXTS = [*("split", "dropped", "error"), *("tokens.list.element", "reasons.list.element", "spans.list.element.part")]
 """The columns of texts, which repeat. Numbers are packed as they are: 8 us a row of 200 tokens where a dictionary and
 snappy take 10.5, and a fifth smaller."""
 NUMBERS = ["row", "pack"]

@@ -13,15 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 from sftui.conversations.messages import parse_json
 from sftui.findings.calls import Call, Tools, calls_of, declared, spoken_calls
 from sftui.findings.context import Context
-from sftui.findings.shapes import (
-    PARTS,
-    Mask,
-    MessageSummary,
-    RowShape,
-    read,
-    signature_of,
-    stretches,
-)
+from sftui.findings.shapes import PARTS, Mask, MessageSummary, RowShape, read, signature_of, stretches
 from sftui.findings.words import cover, texts
 from sftui.flat import covered
 from sftui.model import NOWHERE, Conversation, Cut, Inspection, Kind, Labels, Message, Part, RenderedText, Tokens

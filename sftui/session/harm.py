@@ -46,9 +46,7 @@ def refuse_harm(session: OpenData, chosen: Sequence[str]) -> None:
     other = next((name for name in others if not _harm(session, before, [*made, name], whole=True)), None)
     added = f"add {other}, which prevents this (--apply {','.join([*made, other])}), or " if other else ""
     raise RecipeError(
-        f"{guilty} would do harm under {trainer_of(session.requested).title}",
-        why=harm,
-        fix=f"{added}omit it",
+        f"{guilty} would do harm under {trainer_of(session.requested).title}", why=harm, fix=f"{added}omit it"
     )
 
 

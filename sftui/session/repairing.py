@@ -108,9 +108,7 @@ def _not_read(after: Detection, title: str) -> Problem | None:
     """Why a trainer would not read the converted rows, which it reads so; None where it would."""
     if after.refused is not None:
         return Problem(
-            f"{title} could not read the messages either: {after.refused.what}",
-            after.refused.why,
-            after.refused.fix,
+            f"{title} could not read the messages either: {after.refused.what}", after.refused.why, after.refused.fix
         )
     if after.fields.get("messages") == MESSAGES:
         return None

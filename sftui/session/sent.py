@@ -52,10 +52,7 @@ class SessionParcel:
     def _tokenizer(self) -> LoadedTokenizer:
         named = self.recipe.tokenizer
         return load_tokenizer(
-            named.name or "",
-            revision=named.revision,
-            environment=self.environment,
-            loader=self.loader,
+            named.name or "", revision=named.revision, environment=self.environment, loader=self.loader
         )
 
 

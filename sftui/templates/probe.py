@@ -284,9 +284,7 @@ class _Bench:
             if isinstance(content, str) and content.strip():
                 if shape.exact and not stands_in(content, text) and birds(content)[0] in text:
                     yield of(
-                        "changed",
-                        f"the {role} text is changed",
-                        excerpt=_around(text, text.find(birds(content)[0])),
+                        "changed", f"the {role} text is changed", excerpt=_around(text, text.find(birds(content)[0]))
                     )
                 if shape.name == "edges" and content not in text and content.strip() in text:
                     yield of("trims", f"trims whitespace around {role} messages", grade=FACT)

@@ -67,10 +67,7 @@ class Picking(NamedTuple):
         if self.question == TOKENIZER:
             here = Path(self.chosen.get(DATA) or ".").parent
             folders = dict.fromkeys((here if here.is_dir() else Path(), Path()))
-            return (
-                *tokenizers_at_hand(folders, hub_cache()),
-                Choice("", "none: show rows without tokens"),
-            )
+            return (*tokenizers_at_hand(folders, hub_cache()), Choice("", "none: show rows without tokens"))
         return trainers_at_hand()
 
     def refused(self, value: str) -> str:

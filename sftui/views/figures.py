@@ -95,12 +95,7 @@ def _message(index: int | str) -> str:
 
 
 def _bars(
-    kind: str,
-    counts: Mapping[Any, int],
-    width: int,
-    shown: int,
-    named: Callable[[Any], str] = str,
-    of: int = 0,
+    kind: str, counts: Mapping[Any, int], width: int, shown: int, named: Callable[[Any], str] = str, of: int = 0
 ) -> Iterator[Behind]:
     """Lying bars: the name, the count, its part of `of` (else of them all), and a bar as long as the count; behind each
     the rows that are listed under its name."""

@@ -82,12 +82,7 @@ def _may_go_without(look: RowLook) -> bool:
     return look.stored or not ends
 
 
-@row_check(
-    LABELLED,
-    EOS001,
-    of=lambda shape: shape.trains and not shape.dropped and shape.whole,
-    row=_may_go_without,
-)
+@row_check(LABELLED, EOS001, of=lambda shape: shape.trains and not shape.dropped and shape.whole, row=_may_go_without)
 def no_stop(look: RowLook) -> Iterator[Fault]:
     """EOS001: what is trained at the end of a whole row does not end with a stop token."""
     n, ids = look.padding, look.tokens.ids

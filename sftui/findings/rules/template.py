@@ -130,12 +130,7 @@ TPL007 = major(
 )
 
 
-@row_check(
-    LABELLED,
-    TPL007,
-    masks=BY_PROMPT,
-    kinds=CHATS,
-)
+@row_check(LABELLED, TPL007, masks=BY_PROMPT, kinds=CHATS)
 def prompt_no_prefix(look: RowLook) -> Iterator[Fault]:
     """TPL007: the prompt's text is no prefix of the whole, where the mask is cut by the prompt."""
     prompt = look.rendered.prompt

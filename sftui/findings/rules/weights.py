@@ -175,13 +175,7 @@ def no_number(look: RowLook) -> Iterator[Fault]:
         )
 
 
-@row_check(
-    LABELLED,
-    LAB018,
-    LAB019,
-    recipe=lambda context: context.recipe.loss.weights == "float",
-    several=True,
-)
+@row_check(LABELLED, LAB018, LAB019, recipe=lambda context: context.recipe.loss.weights == "float", several=True)
 def beyond(look: RowLook) -> Iterator[Fault]:
     """LAB018 and LAB019: what is trained with a weight below 0 or above 1."""
     if look.labels.weights is None:

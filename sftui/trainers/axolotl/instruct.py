@@ -155,10 +155,7 @@ _W_SYSTEM = replace(
     _ALPACA, style=CHAT, from_row=lambda row: row["system"], columns=("instruction", "output", "system")
 )
 _OPEN_ORCA = _of(
-    "question",
-    "response",
-    from_row=lambda row: row["system_prompt"],
-    columns=("question", "response", "system_prompt"),
+    "question", "response", from_row=lambda row: row["system_prompt"], columns=("question", "response", "system_prompt")
 )
 _LOADED: Mapping[str, InstructType] = {
     "alpaca_chat": replace(_ALPACA, style=CHAT),

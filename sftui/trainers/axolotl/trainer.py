@@ -43,15 +43,7 @@ from sftui.trainers.axolotl import TRAITS, AxolotlOptions, formats, mask, packin
 from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, PRETRAIN, RECORD, ineffective, settings_of
 from sftui.trainers.axolotl.templates import message_keys
 from sftui.trainers.axolotl.turns import turns_of
-from sftui.trainers.base import (
-    ESTIMATED,
-    ShapedRow,
-    Toolbox,
-    Trainer,
-    from_ids,
-    pick_template,
-    to_render,
-)
+from sftui.trainers.base import ESTIMATED, ShapedRow, Toolbox, Trainer, from_ids, pick_template, to_render
 from sftui.trainers.held_out import HeldOut
 from sftui.trainers.pieces import spanned, text_of
 from sftui.trainers.versions import rendering_by
@@ -313,9 +305,7 @@ class Axolotl(Trainer):
         sides = zip(gaps, places) if batch.pad_side == "left" else zip(places, gaps)
         random = () if AxolotlOptions.of(recipe).curriculum_sampling else (packing.RANDOM,)
         return replace(
-            batch,
-            position_ids=tuple((*before, *behind) for before, behind in sides),
-            notes=(*batch.notes, *random),
+            batch, position_ids=tuple((*before, *behind) for before, behind in sides), notes=(*batch.notes, *random)
         )
 
 

@@ -456,13 +456,7 @@ def _corrected(recipe: Recipe, keys: table.Keys, losses: list[str]) -> table.Key
 
 
 FORM = Form(
-    "LLaMA-Factory",
-    "llamafactory_sft.yaml",
-    TABLE,
-    _rows,
-    usual=with_arguments,
-    corrected=_corrected,
-    changes=_changes,
+    "LLaMA-Factory", "llamafactory_sft.yaml", TABLE, _rows, usual=with_arguments, corrected=_corrected, changes=_changes
 )
 write, keys_of = FORM.write, FORM.keys_of
 

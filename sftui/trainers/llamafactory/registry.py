@@ -23,11 +23,7 @@ ErrorT = TypeVar("ErrorT", bound=SftuiError)
 
 
 def stop(
-    kind: type[ErrorT],
-    what: str,
-    rest: str = " at such a row",
-    fix: str = "fix or remove the row",
-    where: str = "",
+    kind: type[ErrorT], what: str, rest: str = " at such a row", fix: str = "fix or remove the row", where: str = ""
 ) -> ErrorT:
     """The error for a row at which LLaMA-Factory stops; `rest` is what it says there, or where that is."""
     return kind(what, where=where, why=f"LLaMA-Factory stops the whole run{rest}", fix=fix)

@@ -244,10 +244,7 @@ TABLE = (
     _same("max_length", "length.max", whole),
     _choice("truncation_strategy", "length.over", OVER),
     table.rule(
-        "loss_scale rlhf_type",
-        "loss.objective mask.rule mask.turns own.loss_scale",
-        _loss_scale,
-        _written_loss_scale,
+        "loss_scale rlhf_type", "loss.objective mask.rule mask.turns own.loss_scale", _loss_scale, _written_loss_scale
     ),
     table.rule("packing packing_strategy", "pack.strategy pack.isolate", _packing, _written_packing),
     _same("per_device_train_batch_size", "batch.size", whole),

@@ -21,20 +21,7 @@ from sftui import labels as label_rules
 from sftui.conversations import Detection
 from sftui.errors import RecipeError, SftuiError, TemplateError
 from sftui.flat import Ranges, merged
-from sftui.model import (
-    Batch,
-    Conversation,
-    Example,
-    Labels,
-    Pack,
-    Part,
-    Piece,
-    Reason,
-    RenderedText,
-    Row,
-    Span,
-    Tokens,
-)
+from sftui.model import Batch, Conversation, Example, Labels, Pack, Part, Piece, Reason, RenderedText, Row, Span, Tokens
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Loss, Mask, Recipe, Render, Tokenize, changed, day_of
 from sftui.runs import Runs, joined, together

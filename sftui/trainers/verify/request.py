@@ -110,9 +110,7 @@ def tokenizer_files(recipe: Recipe, folder: Path) -> Path:
     if place.folder is None:
         fix = "name its folder" if place.kind == "hub" else "name the folder of the model it was converted from"
         raise TokenizerError(
-            f"the trainer cannot find the files for {name}",
-            why="trainers read a folder of tokenizer files",
-            fix=fix,
+            f"the trainer cannot find the files for {name}", why="trainers read a folder of tokenizer files", fix=fix
         )
     for path in sorted(place.folder.rglob("*")):
         part = path.relative_to(place.folder)

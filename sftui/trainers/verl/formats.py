@@ -157,9 +157,7 @@ def _refuse_media(data: Mapping[str, Any], fields: Mapping[str, str], messages: 
             raise _stop(f"`{name}` is {type_word(held)}", "a TypeError: it has no len()", "remove the column")
         if len(held):
             raise _stop(
-                f"`{name}` lists files that no text refers to",
-                f"AssertionError: 0 != {len(held)}",
-                "remove the column",
+                f"`{name}` lists files that no text refers to", f"AssertionError: 0 != {len(held)}", "remove the column"
             )
 
 

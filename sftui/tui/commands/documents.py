@@ -66,9 +66,7 @@ MOVES = moves(DOCUMENT, "line", _move)
 ACROSS = both_ways(
     _across,
     _sideways(
-        "right",
-        "l",
-        "Scroll right; on a token's card, go to the next token; in the waste table, to the next limit.",
+        "right", "l", "Scroll right; on a token's card, go to the next token; in the waste table, to the next limit."
     ),
     _sideways(
         "left",

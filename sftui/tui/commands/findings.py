@@ -329,9 +329,7 @@ def _other_row(name: str, key: str) -> Command:
 
 
 OTHER_ROWS = both_ways(
-    lambda here, step: search.start(here, ANY_FINDING, step > 0),
-    _other_row("next", ">"),
-    _other_row("previous", "<"),
+    lambda here, step: search.start(here, ANY_FINDING, step > 0), _other_row("next", ">"), _other_row("previous", "<")
 )
 
 

@@ -64,10 +64,7 @@ FURTHER = (
     _mover("line_end", ("$",), "end of the line", "Go to the last token of the line.", counted=False),
     _mover("next_change", ("}",), "next change of mask", "Go to the next place where training starts or stops."),
     _mover(
-        "previous_change",
-        ("{",),
-        "previous change of mask",
-        "Go to the previous place where training starts or stops.",
+        "previous_change", ("{",), "previous change of mask", "Go to the previous place where training starts or stops."
     ),
     _mover("next_message", (")",), "next message", "Go to the start of the next message."),
     _mover("previous_message", ("(",), "previous message", "Go to the start of this message or the previous one."),
