@@ -63,7 +63,7 @@ class Audit:
         self.rows = self.tokenized = self.tokens = self.trained = 0
         self.received_tokens = self.evaluation_rows = self.evaluation_tokens = 0
         self.lengths, self.shares = Counter[int](), Counter[int]()
-        self.over, self.trained_cut = Counter[int](), Counter[int]()
+        self.over, self.cut, self.trained_cut = Counter[int](), Counter[int](), Counter[int]()
         self.unlabelled, self.dropped_tokens, self.dropped_trained = Counter[int](), Counter[int](), Counter[int]()
         self.by_owner, self.by_special = Counter[tuple[str, int, str]](), Counter[int]()
         self._special = context.tools.tokenizer.special_pieces
@@ -198,6 +198,7 @@ class Audit:
             trained = covered(ranges)
             lost = covered(ranges, limit)
             self.over[limit] += 1
+            self.cut[limit] += n - limit
             self.trained_cut[limit] += lost
             self.dropped_tokens[limit] += n
             self.dropped_trained[limit] += trained
@@ -341,9 +342,9 @@ class Audit:
 
     def _limit(self, limit: int, packing: bool) -> LimitFigure:
         packs, waste = best_fit(self.lengths, limit) if packing else (None, None)
-        counts = (self.over, self.trained_cut, self.unlabelled, self.dropped_tokens, self.dropped_trained)
-        over, trained_cut, unlabelled, dropped, dropped_trained = (count[limit] for count in counts)
-        return LimitFigure(limit, over, trained_cut, unlabelled, dropped, dropped_trained, packs, waste)
+        counts = (self.over, self.cut, self.trained_cut, self.unlabelled, self.dropped_tokens, self.dropped_trained)
+        over, cut, trained_cut, unlabelled, dropped, dropped_trained = (count[limit] for count in counts)
+        return LimitFigure(limit, over, cut, trained_cut, unlabelled, dropped, dropped_trained, packs, waste)
 
 
 def branch_of(rendered: RenderedText) -> str:

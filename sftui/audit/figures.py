@@ -23,6 +23,7 @@ class LimitFigure:
 
     limit: int
     over: int
+    tokens_cut: int
     trained_cut: int
     unlabelled: int
     tokens_dropped: int

@@ -49,6 +49,7 @@ def plain_loop(opened: Opened) -> dict[str, Any]:
         for limit, counts in limits.items():
             if len(labels) > limit:
                 counts["over"] += 1
+                counts["tokens_cut"] += len(labels[limit:])
                 counts["trained_cut"] += sum(on[limit:])
                 counts["tokens_dropped"] += len(labels)
                 counts["trained_dropped"] += sum(on)
@@ -92,7 +93,7 @@ def compare(figures: Figures, plain: dict[str, Any]) -> None:
         assert {one.name: one.count for one in getattr(figures, name)} == dict(plain[name]), name
     assert [one.limit for one in figures.limits] == sorted(plain["limits"]), "the recipe's own one is among them"
     for one in figures.limits:
-        for name in ("over", "trained_cut", "unlabelled", "tokens_dropped", "trained_dropped"):
+        for name in ("over", "tokens_cut", "trained_cut", "unlabelled", "tokens_dropped", "trained_dropped"):
             assert getattr(one, name) == plain["limits"][one.limit][name], (one.limit, name)
 
 
