@@ -128,6 +128,8 @@ def what_is_chosen(recipe: Recipe, inspection: Inspection | None = None) -> str:
     mask, rule = recipe.mask, recipe.mask.rule
     if recipe.loss.objective == "reward":
         return "reads one score at the end of each side"
+    if not recipe.supervised:
+        return f"{recipe.loss.objective.upper()} trains the answers"
     if rule == "auto" and inspection is not None and inspection.labels is not None:
         met = {RULE_OF.get(reason, "") for reason in {*inspection.labels.reasons}}
         met |= {"assistant"} if Reason.ASSISTANT in inspection.labels.reasons else set()
