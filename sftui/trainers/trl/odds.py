@@ -84,7 +84,7 @@ class TrlOdds(TrlDpo):
             prompt = tools.tokenizer.ids(shared) if rendered.prompt != shared else tokens.prompt_ids or ()
             start, whole = len(prompt), tokens.input_ids
             starts.append(start - (tuple(prompt) != whole[:start]))
-            if start > len(tokens):
+            if start >= len(tokens) and start > len(tools.tokenizer.ids(rendered.text)):  # before EOS is appended
                 why = "its prompt has more ids than prompt and answer together"
                 raise RecipeError(STOPS, why=why, fix="drop the row")
         heads = [tokens.input_ids[:start] for (tokens, _, _), start in zip(sides, starts)]
@@ -96,6 +96,8 @@ class TrlOdds(TrlDpo):
             if facts.bos_id is not None and (not start or tokens.ids[0] != facts.bos_id):
                 tokens, start = with_ids(tokens, 0, 0, (facts.bos_id,)), start + 1
                 tokens = replace(tokens, prompt=None if tokens.prompt is None else flat((facts.bos_id, *tokens.prompt)))
+            if start == len(tokens) and facts.eos_id is not None:  # an empty answer, behind a prompt that ends with EOS
+                tokens = with_ids(tokens, start, start, (facts.eos_id,))
             n = len(tokens)
             parts = [(start, (False, Reason.PROMPT)), (n - start, (True, Reason.COMPLETION))]
             notes = () if rendered.exact else (ESTIMATED,)

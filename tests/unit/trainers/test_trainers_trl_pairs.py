@@ -163,6 +163,16 @@ def test_rows_that_stop_it_say_why(
     assert problem is not None and why in problem.sentence() and not found[-1].examples
 
 
+def test_orpo_ends_an_empty_answer_behind_a_prompt_that_ends(chatml: LoadedTokenizer) -> None:
+    """add_eos_token_if_needed asks the answer's ids alone (trl 1.16.0, experimental/utils.py)."""
+    (found,), _, tools = prepared([{**TEXTS, "prompt": "Q<|im_end|>", "chosen": ""}], "orpo", chatml)
+    assert found.tokens is not None and found.labels is not None
+    end = tools.tokenizer.facts.eos_id
+    assert list(found.tokens.ids[-2:]) == [end, end] and found.labels.ranges == (
+        (len(found.tokens) - 1, len(found.tokens)),
+    )
+
+
 @pytest.mark.parametrize(
     ("objective", "row", "missing"),
     [("dpo", {"prompt": "a", "chosen": "b"}, "rejected"), ("kto", {"prompt": "a", "completion": "b"}, "label")],
