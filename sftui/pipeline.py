@@ -289,8 +289,8 @@ class _Way:
         if len(sides) == 1:
             self.found.boundary = self.found.tokens.boundary
         self._begin(work, Stage.LABELS)
-        if any(shaped.dropped is not None for shaped in whole):
-            why = next(shaped.dropped for shaped in whole if shaped.dropped is not None)
+        why = next((shaped.dropped for shaped in whole if shaped.dropped is not None), None)
+        if why is not None:
             labelled = [(side.tokens, dropped_labels(side.tokens, why)) for side in sides]
         elif len(sides) == 1:
             labelled = [trainer.label(self.found.tokens, self.found.rendered, whole[0], recipe, tools)]

@@ -330,7 +330,7 @@ class Loss:
             "kto": "which answers are desirable (KTO)",
             "reward": "to score the chosen answer above the rejected one (reward model)",
             "orpo": "the chosen answer, and to prefer it to the rejected one (ORPO)",
-            "cpo": "the same without a reference model (CPO, SimPO)",
+            "cpo": "as orpo, with the loss of CPO or SimPO",
         },
     )
     shift: str = knob(

@@ -63,30 +63,35 @@ def _turn(role: str, content: Any, origin: str) -> Message:
     return Message({"role": role, "content": content}, origin)
 
 
-def convert(row: Row, detected: Detection, data: Data) -> Conversation:
+def convert(row: Row, detected: Detection, data: Data, at: int | None = None) -> Conversation:
     """One row as a conversation; ConversationError says what is wrong with it and where.
 
-    Sentences (the error's and the notes) are safe to draw: they quote keys and roles of the data.
+    `at` is where the prompt of a preference ends in its sides (None: it has a column of its own). Sentences (the
+    error's and the notes) are safe to draw: they quote keys and roles of the data.
     """
     if detected.refused is not None:
         problem = detected.refused
         raise ConversationError(problem.what, why=problem.why, fix=problem.fix)
     try:
-        conversation = _read(row, detected, data)
+        conversation = _read(row, detected, data, at)
     except ConversationError as error:
         where, why, fix = (sentence(text) for text in (error.where, error.why, error.fix))
         raise ConversationError(sentence(error.what), where=where, why=why, fix=fix) from None
     if conversation.notes:
-        return replace(conversation, notes=tuple(sentence(note) for note in conversation.notes))
+        notes, rejected = tuple(sentence(note) for note in conversation.notes), conversation.rejected
+        rejected = None if rejected is None else with_fields(rejected, notes=notes)
+        return with_fields(conversation, notes=notes, rejected=rejected)
     return conversation
 
 
-def _read(row: Row, detected: Detection, data: Data) -> Conversation:
+def _read(row: Row, detected: Detection, data: Data, at: int | None) -> Conversation:
     where = row.where or f"row {row.index}"
     if row.data is None:
         raise ConversationError(row.problem or "the row could not be read", where=where)
     if type(row.data) is not dict and not isinstance(row.data, Mapping):
         raise ConversationError(f"the row is {type_word(row.data)}, not a JSON object", where=where, fix="drop the row")
+    if detected.format == "preference":
+        return _from_sides(row.data, where, detected, data, at)
     conversation = _READERS[detected.format](row.data, where, detected, data)
     if data.strict_turns == "error" and conversation.kind is Kind.CHAT:
         broken = turns_problem(conversation.messages)
@@ -166,10 +171,9 @@ def _from_pair(row: Mapping[str, Any], where: str, detected: Detection, data: Da
     return Conversation(Kind.STRINGS, detected.format, **texts, **_around(row, where, detected, [], {"origins": names}))
 
 
-def to_sides(row: Row, detected: Detection, data: Data, at: int | None = None) -> Conversation:
+def _from_sides(record: Mapping[str, Any], where: str, detected: Detection, data: Data, at: int | None) -> Conversation:
     """A preference as its chosen side, with the rejected one: texts or messages, behind the column `prompt`, or behind
-    the first `at` messages of each side, or characters of the chosen one. ConversationError as in `convert`."""
-    where, record = row.where or f"row {row.index}", row.data or {}
+    the first `at` messages of each side, or characters of the chosen one."""
     chosen, rejected = (detected.fields.get(side, side) for side in SIDES)
     prompt = detected.fields.get("prompt", "prompt") if at is None else chosen
     if isinstance(record[chosen], str):
@@ -195,11 +199,6 @@ def to_sides(row: Row, detected: Detection, data: Data, at: int | None = None) -
     own, other = messages(chosen), messages(rejected)
     made = _chat(record, where, detected, own, count, notes)
     return with_fields(made, rejected=with_fields(made, messages=other))
-
-
-def to_pair(row: Row, detected: Detection, data: Data) -> Conversation:
-    """A prompt and its completion; ConversationError as in `convert`."""
-    return _from_pair(row.data or {}, row.where or f"row {row.index}", detected, data)
 
 
 def _from_text(row: Mapping[str, Any], where: str, detected: Detection, data: Data) -> Conversation:
@@ -324,6 +323,7 @@ _READERS = {
     "alpaca": _from_alpaca,
     "prompt_completion": _from_pair,
     "columns": _from_pair,
+    "unpaired": _from_pair,
     "text": _from_text,
     "segments": _from_segments,
     "tokenized": _from_tokens,

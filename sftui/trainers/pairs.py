@@ -29,8 +29,11 @@ def unpaired(rows: Iterable[Inspection]) -> Iterator[Inspection]:
         yield from [row.rejected for row in some if row.rejected is not None]
 
 
-def scored(tokens: Tokens, at: int, kept: Ranges, notes: tuple[str, ...] = ()) -> Labels:
-    """The one place where a reward model's score is read."""
+def scored(tokens: Tokens, kept: Ranges, pad: int | None = None, notes: tuple[str, ...] = ()) -> Labels:
+    """The one place where a reward model's score is read: the last token that is kept and does not pad (None: whatever
+    it is)."""
+    places = [at for start, end in kept for at in range(start, end)]
+    at = next((at for at in reversed(places) if tokens.ids[at] != pad), places[0] if places else 0)
     before, behind = ((count, (False, Reason.CONTEXT)) for count in (at, len(tokens) - at - 1))
     mask = label_rules.drawn([before, (min(len(tokens), 1), (True, Reason.SCORED)), behind])
     return label_rules.on_ids(tokens, mask, kept, notes=notes)

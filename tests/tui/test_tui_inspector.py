@@ -86,16 +86,7 @@ async def test_no_key_breaks_anything(prepare: tuple[str, ...], size: tuple[int,
     skipped = {"quit", "interrupt", "suspend", "edit.row", "edit.text", "edit.template"}
     async with running(size) as driven:
         await driven.press(*prepare)
-        context = driven.main.state.open.context
-        for command in COMMANDS:
-            if command.context in (context, "anywhere") and command.id not in skipped:
-                driven.main.hold_keys(context)
-                if command.keys:
-                    await driven.press(*command.keys[0].split(" "), "escape", "escape")
-                else:
-                    driven.main.run_command(command)
-                    await driven.press("escape", "escape")
-        assert driven.app.is_running
+        await driven.every_key(driven.main.state.open.context, skipped)
 
 
 async def test_rows_and_counts() -> None:

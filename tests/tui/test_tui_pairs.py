@@ -15,8 +15,7 @@ from tui_driver import Driven, check_golden, running
 from sftui.model import Example
 from sftui.recipe import changed
 from sftui.trainers import preset
-from sftui.tui.commands.table import COMMANDS
-from sftui.tui.contexts import LIST, TOKENS, keys_of
+from sftui.tui.contexts import LIST, TOKENS
 from sftui.views.cells import plain
 from sftui.workspace import OpenOptions
 from sftui.workspace import requests as rq
@@ -129,19 +128,6 @@ async def test_both_sides_are_looked_at_alike(tmp_path: Path) -> None:
             assert (one.zoom, one.shift, one.blanks) == (other.zoom, other.shift, other.blanks), key
 
 
-async def every_key(driven: Driven, context: str) -> None:
-    """Each key of a pane and of anywhere, one after the other, Esc in between."""
-    for command in COMMANDS:
-        if command.context in (keys_of(context), "anywhere") and command.id not in UNTRIED:
-            driven.main.hold_keys(context)
-            if command.keys:
-                await driven.press(*command.keys[0].split(" "), "escape", "escape")
-            else:
-                driven.main.run_command(command)
-                await driven.press("escape", "escape")
-    assert driven.app.is_running
-
-
 @pytest.mark.parametrize("size", [(80, 24), (200, 50)])
 @pytest.mark.parametrize("side", [0, 1], ids=["chosen", "rejected"])
 @pytest.mark.one_of(5)
@@ -150,7 +136,7 @@ async def test_no_key_breaks_anything(row: int, side: int, size: tuple[int, int]
     async with over_pairs(tmp_path, size) as driven:
         await driven.press(*["]"] * row, *["b"] * side)
         assert driven.main.state.open.side == side
-        await every_key(driven, TOKENS)
+        await driven.every_key(TOKENS, UNTRIED)
 
 
 @pytest.mark.one_of(5)
@@ -160,7 +146,7 @@ async def test_no_key_of_another_pane_breaks_anything(opening: str, tmp_path: Pa
         await driven.press("b", *opening.split())
         context = LIST if opening == "L L" else driven.main.state.open.context
         assert context != TOKENS
-        await every_key(driven, context)
+        await driven.every_key(context, UNTRIED)
 
 
 async def test_hits_go_through_both_sides_and_the_shared_beginning_once(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -17,6 +17,8 @@ from sftui.findings import Finding
 from sftui.recipe import Recipe
 from sftui.settings import UserSettings
 from sftui.tui.app import SftuiApp
+from sftui.tui.commands.table import COMMANDS
+from sftui.tui.contexts import keys_of
 from sftui.tui.state import FilterState
 from sftui.workspace import OpenOptions, Workspace
 
@@ -40,6 +42,18 @@ class Driven:
         await self.pilot.press(*keys)
         await self.settle()
         return self.text
+
+    async def every_key(self, context: str, untried: Collection[str]) -> None:
+        """Each key of a pane and of anywhere, one after the other, with Esc in between."""
+        for command in COMMANDS:
+            if command.context in (keys_of(context), "anywhere") and command.id not in untried:
+                self.main.hold_keys(context)
+                if command.keys:
+                    await self.press(*command.keys[0].split(" "), "escape", "escape")
+                else:
+                    self.main.run_command(command)
+                    await self.press("escape", "escape")
+        assert self.app.is_running
 
     async def settle(self) -> None:
         """Until nothing is left to do. Textual takes a process for idle that has used no processor time of late; beside

@@ -19,6 +19,7 @@ from sftui.conversations.detected import NO_ROW, refusal, type_word
 from sftui.errors import RecipeError
 from sftui.model import (
     NOWHERE,
+    SIDES,
     Batch,
     Conversation,
     Example,
@@ -41,7 +42,7 @@ from sftui.trainers.pairs import PairTrainer, Side
 from sftui.trainers.trl.preference import behind_prompt
 from sftui.trainers.trl.trainer import UNKNOWN, refuse_unpadded
 
-SIDES, ROLE_CONTENT = ("chosen", "rejected"), ("role", "content")
+ROLE_CONTENT = ("role", "content")
 TEXTS = ("prompt", *SIDES)
 ROLES = {role: role for role in ("user", "assistant", "system", "tool")}
 DUMMY = Message({"role": "user", "content": "[[dummy_message]]"})

@@ -17,7 +17,7 @@ from sftui.conversations import Detection
 from sftui.conversations.detected import NO_ROW, refusal
 from sftui.conversations.messages import UNPACKED
 from sftui.errors import ConversationError
-from sftui.model import Conversation, Kind, Message, Row
+from sftui.model import SIDES, Conversation, Kind, Message, Row
 from sftui.recipe import Data
 from sftui.trainers.llamafactory.registry import stop
 from sftui.trainers.llamafactory.tools import calls_in
@@ -47,7 +47,6 @@ DROPPED = "llamafactory_dropped"
 """The key of `Conversation.extra` that says why the row is dropped."""
 PROMPTED = "llamafactory_prompted"
 """The key of the rejected side's `Conversation.extra` that has the chosen answer, by which its prompt is written."""
-SIDES = ("chosen", "rejected")
 ONE_RESPONSE = "Dropped invalid example: without a kto_tag of true or false it has one response"
 NEXT_STOPS = " at the next row that it keeps, with IndexError: list index out of range"
 TWO_RESPONSES = "Dropped invalid example: a kto_tag of true or false gives it two responses"

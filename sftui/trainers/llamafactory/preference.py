@@ -43,8 +43,7 @@ class LlamaFactoryPairs(PairTrainer, _Answers):
 
     def label_sides(self, sides: Sequence[Side], recipe: Recipe, tools: Toolbox) -> Iterator[tuple[Tokens, Labels]]:
         for tokens, labels in self.labelled(sides, recipe, tools):
-            at = labels.kept[-1][1] - 1 if labels.kept else 0
-            yield tokens, labels if recipe.loss.objective == "dpo" else scored(tokens, at, labels.kept)
+            yield tokens, labels if recipe.loss.objective == "dpo" else scored(tokens, labels.kept)
 
 
 class LlamaFactoryKto(PartnerTrainer, _Answers):

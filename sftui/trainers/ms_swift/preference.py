@@ -53,9 +53,4 @@ class MsSwiftReward(MsSwiftPairs):
     def label_sides(self, sides: Sequence[Side], recipe: Recipe, tools: Toolbox) -> Iterator[tuple[Tokens, Labels]]:
         pad = tools.tokenizer.facts.pad_id
         for tokens, labels in super().label_sides(sides, recipe, tools):
-            if labels.dropped is not None:
-                yield tokens, labels
-                continue
-            kept = [at for start, end in labels.kept for at in range(start, end)]
-            at = next((at for at in reversed(kept) if tokens.ids[at] != pad), kept[0])
-            yield tokens, scored(tokens, at, labels.kept)
+            yield tokens, labels if labels.dropped is not None else scored(tokens, labels.kept, pad)

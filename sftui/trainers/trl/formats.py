@@ -44,13 +44,10 @@ def detect(
 
     `assistant_only` and `completion_only` are the two loss settings of SFTConfig.
     """
-    first = next((row.data for row in rows if isinstance(row.data, Mapping)), None)
-    if first is None:
-        return NO_ROW
-    columns = dict.fromkeys(key for row in rows if isinstance(row.data, Mapping) for key in row.data)
-    if "image" in columns or "images" in columns:
-        why = "TRL prepares vision rows in its collator with a processor, which sftui does not model"
-        return refusal("the dataset has images", why)
+    head = head_of(rows)
+    if isinstance(head, Detection):
+        return head
+    first, columns = head
     chance = by_chance(first)
     if chance is not None and "input_ids" not in columns and not _from_value(first):
         return Detection("auto", refused=chance)
@@ -94,6 +91,18 @@ def detect(
         f"it looks for messages, prompt, or `{text_field}`",
         f"{CONVERT}, or pass TRL a formatting_func",
     )
+
+
+def head_of(rows: Sequence[Row]) -> tuple[Mapping[str, Any], Mapping[str, None]] | Detection:
+    """The first row, and all columns; or why there is nothing to read."""
+    first = next((row.data for row in rows if isinstance(row.data, Mapping)), None)
+    if first is None:
+        return NO_ROW
+    columns = dict.fromkeys(key for row in rows if isinstance(row.data, Mapping) for key in row.data)
+    if "image" in columns or "images" in columns:
+        why = "TRL prepares vision rows in its collator with a processor, which sftui does not model"
+        return refusal("the dataset has images", why)
+    return first, columns
 
 
 def unread_variables(rows: Sequence[Row], columns: Container[str]) -> Problem | None:

@@ -13,8 +13,7 @@ from typing import Any
 
 from sftui import labels as label_rules
 from sftui.conversations import Detection
-from sftui.conversations.convert import to_pair, to_sides
-from sftui.conversations.detected import NO_ROW, refusal, type_word
+from sftui.conversations.detected import refusal, type_word
 from sftui.errors import RecipeError
 from sftui.flat import covered, flat
 from sftui.model import (
@@ -34,7 +33,7 @@ from sftui.model import (
 )
 from sftui.recipe import Recipe
 from sftui.runs import Runs, as_runs, clipped, joined
-from sftui.trainers.base import ESTIMATED, ShapedRow, TaggedIds, Toolbox, dropped_labels, pad_token_id
+from sftui.trainers.base import ESTIMATED, ShapedRow, TaggedIds, Toolbox, dropped_labels, pad_token_id, to_convert
 from sftui.trainers.own_config import require
 from sftui.trainers.pairs import DESIRABLE, PairTrainer, Side, scored
 from sftui.trainers.trl import TrlOptions, formats
@@ -48,14 +47,14 @@ READY = ("chosen_ids", "rejected_ids")
 class TrlDpo(PairTrainer, Trl):
     """Pairs of answers; each is trained up to its end, the prompt is not."""
 
+    implicit = "the prompt is what both sides begin with"
+    """What rows without a column `prompt` are."""
+
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detection:
-        first = next((row.data for row in rows if isinstance(row.data, Mapping)), None)
-        if first is None:
-            return NO_ROW
-        columns = dict.fromkeys(key for row in rows if isinstance(row.data, Mapping) for key in row.data)
-        if "image" in columns or "images" in columns:
-            why = "TRL prepares vision rows in its collator with a processor, which sftui does not model"
-            return refusal("the dataset has images", why)
+        head = formats.head_of(rows)
+        if isinstance(head, Detection):
+            return head
+        first, columns = head
         refused = formats.by_chance(first) or formats.unread_variables(rows, columns)
         if refused is not None:
             return Detection("auto", refused=refused)
@@ -69,8 +68,6 @@ class TrlDpo(PairTrainer, Trl):
         reason = f"TRL: columns {', '.join(f'`{name}`' for name in asked)}{begin}"
         shape = "preference" if "chosen" in needed else "unpaired"
         return formats.as_it_stands(shape, {name: name for name in asked}, columns, reason)
-
-    implicit = "the prompt is what both sides begin with"
 
     def columns_needed(self, columns: Collection[str]) -> tuple[str, ...]:
         """Those without which TRL stops."""
@@ -88,14 +85,11 @@ class TrlDpo(PairTrainer, Trl):
             why = "some of its columns contain messages with a role and some do not, and TRL checks only one of them"
             raise RecipeError(UNKNOWN, why=why, fix="store all of them as text, or all as messages")
         if not is_messages(data[asked[0]]) and not all(isinstance(data[name], str) for name in asked):
-            raise RecipeError(
-                f"{STOPS}: it takes its lists for text", fix="add a role to the first message of each list"
-            )
+            why = "the first message of its lists has no `role`, so TRL reads them as text"
+            raise RecipeError(STOPS, why=why, fix="add a role to the message")
         at = None if "prompt" in asked else self.parting(data["chosen"], data["rejected"])
-        paired = "chosen" in asked
-        conversation = to_sides(row, detected, recipe.data, at) if paired else to_pair(row, detected, recipe.data)
-        for side in conversation.sides:
-            refuse_empty_tools(row, detected, side, self.title)
+        conversation = to_convert()(row, detected, recipe.data, at)
+        refuse_empty_tools(row, detected, conversation, self.title)
         return conversation
 
     def parting(self, chosen: Sequence[Any], rejected: Sequence[Any]) -> int:
@@ -266,9 +260,8 @@ class TrlReward(TrlDpo):
                 why = f"a side of {longest} tokens is longer than max_length {most}: TRL silently drops the row"
                 yield tokens, dropped_labels(tokens, why)
                 continue
-            at = next((i for i in reversed(range(len(tokens))) if tokens.ids[i] != pad), 0)
             notes = () if rendered.exact else (ESTIMATED,)
-            yield tokens, scored(tokens, at, ((0, len(tokens)),), notes)
+            yield tokens, scored(tokens, ((0, len(tokens)),), pad, notes)
 
 
 def behind_prompt(tokens: Tokens) -> Tokens:

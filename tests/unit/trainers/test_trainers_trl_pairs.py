@@ -148,7 +148,7 @@ TEXTS = {"prompt": "Q: Hi\nA:", "chosen": " good", "rejected": " bad"}
         (
             "dpo",
             [{**PAIR, "chosen": [{"content": "a"}], "rejected": [{"content": "b"}], "prompt": [{"content": "c"}]}],
-            "takes its lists for text",
+            "the first message of its lists has no `role`, so TRL reads them as text",
         ),
         ("kto", [{"prompt": "Q:", "completion": " good", "label": None}], "its `label` is null"),
         ("reward", [{"chosen_ids": ["a"], "rejected_ids": [1]}], "are not lists of ids"),
