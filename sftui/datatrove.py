@@ -62,8 +62,8 @@ class Plan(PipelineStep):  # type: ignore[misc]
         from sftui.audit.found import Filter
         from sftui.engines.checking import JoinedChecking, piece_size
         from sftui.engines.parts import Folder, plan
-        from sftui.session.matching import refuse_where
-        from sftui.session.splitting import settle_split
+        from sftui.session.facets import refuse_where
+        from sftui.session.opened import settle_split
 
         yield from data or ()
         if rank:

@@ -15,7 +15,6 @@ from dataclasses import replace
 from itertools import chain
 
 from sftui.errors import RecipeError
-from sftui.flat import Ranges, cut, labelled, moved
 from sftui.model import (
     IGNORE_INDEX,
     NOWHERE,
@@ -34,7 +33,7 @@ from sftui.model import (
 )
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Length, Mask, Recipe
-from sftui.runs import Runs, as_runs, clipped, joined, together
+from sftui.runs import Ranges, Runs, as_runs, clipped, cut, joined, labelled, moved, together
 from sftui.text import many
 from sftui.values import value_class
 

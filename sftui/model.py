@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sftui.values import late, lazy, value_class, with_fields
 
 if TYPE_CHECKING:  # it is not needed before the first paint
-    from sftui.flat import Flat, Ranges
     from sftui.places import Place
-    from sftui.runs import Runs
+    from sftui.runs import Flat, Ranges, Runs
 
 IGNORE_INDEX = -100
 NOWHERE = -1
@@ -382,13 +381,13 @@ class Labels:
     @lazy
     def carrying(self) -> Ranges:
         """Where tokens carry loss: where they have a label, and a weight that is not 0."""
-        from sftui.flat import labelled
+        from sftui.runs import labelled
 
         return self.ranges if self.weights is None else labelled(self.counted)
 
 
 def _labels(own: Example) -> tuple[int, ...]:
-    from sftui.flat import masked
+    from sftui.runs import masked
 
     if own.flat is None:
         raise AttributeError("labels")

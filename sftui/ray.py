@@ -26,10 +26,9 @@ from sftui.engines.shards import CheckPieces, EncodePieces, PieceResult, Rows
 from sftui.errors import SftuiError
 from sftui.model import Row
 from sftui.session.declared import Opening
-from sftui.session.matching import refuse_where
-from sftui.session.opened import source_spec
+from sftui.session.facets import refuse_where
+from sftui.session.opened import held_out_by, source_spec
 from sftui.session.sent import SessionParcel
-from sftui.session.splitting import held_out_by
 from sftui.sources.arrow_rows import ArrowDecoder
 from sftui.sources.source import CountedSource, Loading
 

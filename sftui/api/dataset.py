@@ -20,9 +20,8 @@ from sftui.findings import Finding
 from sftui.model import Batch, Inspection
 from sftui.recipe import Recipe
 from sftui.session.encoding import refuse_half
-from sftui.session.opened import AT_ONCE
+from sftui.session.opened import AT_ONCE, settle_split
 from sftui.session.ready import Ready
-from sftui.session.splitting import settle_split
 from sftui.session.versions import version_notes
 from sftui.tokens import TokenizerFacts
 

@@ -17,7 +17,7 @@ from sftui.recipe import Recipe, changed
 from sftui.recipe_io import from_mapping, quoted
 from sftui.session.arguments import Arguments, codes_of
 from sftui.session.declared import Opening
-from sftui.session.matching import matching
+from sftui.session.facets import matching
 from sftui.session.opened import OpenData, source_spec, stored
 from sftui.session.ready import Ready, open_data, opened_from, prove_rows, row_texts, tokenized, under, with_tokenizer
 from sftui.sources.memory import is_row, source_in_memory

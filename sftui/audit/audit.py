@@ -21,8 +21,8 @@ from sftui.findings.dataset import LIMITS, Tally
 from sftui.findings.hashes import Hashes
 from sftui.findings.look import RowLook
 from sftui.findings.shapes import LONGEST_NAME, trained_in
-from sftui.flat import Ranges, covered, moved, overlap, within
 from sftui.model import Inspection, Part, RenderedText
+from sftui.runs import Ranges, covered, moved, overlap, within
 from sftui.text import visible
 
 COUNTS = ("tokenized", "tokens", "trained", "received_tokens", "evaluation_rows", "evaluation_tokens")

@@ -1,21 +1,105 @@
-"""The rows of an audit shared among worker processes (`sftui.crew`), their parts joined in order."""
+"""Rows through the pipeline and the checks into an audit: in slices, here, or shared among worker processes
+(`sftui.crew`), their parts joined in order."""
 
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Protocol
 
 from sftui import bound
 from sftui.audit.audit import Audit
 from sftui.audit.found import Filter
-from sftui.audit.run import AuditProgress, progress
 from sftui.crew import Crew
-from sftui.findings import Context
+from sftui.findings import Context, check_setup
 from sftui.findings.hashes import Hashes
 from sftui.model import Inspection, Row
 from sftui.sources.source import chunks
+
+TOGETHER = 32
+"""Rows that are taken before the first of them is checked: of more the memory is cold by then."""
+SAMPLE = 32
+"""Rows that the checks of the set-up look at."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditProgress:
+    """How far an audit is: rows taken in, of how many (None: not known yet), rows a second, seconds left.
+
+    `note` is what a process says of the engine that encodes its rows (see `tokens.shortcuts.bulk.Bulk.mismatch`).
+    """
+
+    rows: int
+    total: int | None
+    rate: float
+    left: float | None
+    done: bool = False
+    note: str | None = None
+
+
+def run_audit(
+    audit: Audit,
+    rows: Iterable[Row],
+    inspect: Callable[[Iterable[Row]], Iterator[Inspection]],
+    context: Context,
+    *,
+    head: Iterable[Row] = (),
+    total: Callable[[], int | None] = lambda: None,
+    budget: float = 0.05,
+    together: int = TOGETHER,
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[AuditProgress]:
+    """Take in `rows`, and report about every `budget` seconds how far it is (each time ends the bound that rows share,
+    which then costs as much as a tenth of a row); the last one is `done`.
+
+    Whoever runs it stops it by not asking for more: the audit then holds what it has, and goes on where it
+    stopped with the rows from number `audit.rows` on. `inspect` gives rows in order, with spans. `head` are the
+    first rows of the data, with which the set-up is checked before all else, unless it is already. `together` rows are
+    inspected before the first of them is checked.
+    """
+    begun, before = clock(), audit.rows
+    reported = begun
+    sample: list[Inspection] = []
+    for found in () if audit.setup_checked else inspect(islice(head, SAMPLE)):
+        sample.append(found)
+        if clock() - reported >= budget:
+            reported = clock()
+            yield progress(audit.rows, before, reported - begun, total())
+    if sample:
+        audit.add_setup(check_setup(context, sample))
+    inspected = inspect(rows)
+    while some := deque(islice(inspected, together)):
+        while some:
+            with bound.series():
+                while some:
+                    audit.check(some.popleft(), context)
+                    now = clock()
+                    if now - reported >= budget:
+                        break
+            if now - reported >= budget:
+                reported = now
+                yield progress(audit.rows, before, now - begun, total())
+    audit.finish()
+    yield replace(progress(audit.rows, before, clock() - begun, audit.rows), left=0.0, done=True)
+
+
+def check_head(
+    audit: Audit, head: Iterable[Row], inspect: Callable[[Iterable[Row]], Iterator[Inspection]], context: Context
+) -> None:
+    """Check the set-up with the first rows of the data, once for an audit."""
+    if not audit.setup_checked:
+        audit.add_setup(check_setup(context, list(inspect(islice(head, SAMPLE)))))
+
+
+def progress(rows: int, before: int, seconds: float, total: int | None) -> AuditProgress:
+    """How far an audit is that had `before` rows so many seconds ago."""
+    rate = (rows - before) / seconds if seconds > 0 else 0.0
+    left = max(0, total - rows) / rate if total is not None and rate else None
+    return AuditProgress(rows, total, rate, left)
+
 
 CHUNK_ROWS = 256
 CHUNK_BYTES = 1 << 20

@@ -15,10 +15,10 @@ from itertools import accumulate, chain, pairwise
 from typing import Any, NamedTuple
 
 from sftui.errors import RecipeError
-from sftui.flat import Ranges, covered, merged, moved, overlap
 from sftui.labels import proportional
 from sftui.model import Batch, Example, Inspection
 from sftui.recipe import Recipe
+from sftui.runs import Ranges, covered, merged, moved, overlap
 from sftui.trainers import Toolbox, Trainer
 from sftui.trainers.held_out import permuted
 from sftui.trainers.packing import Documents, blank

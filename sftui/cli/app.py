@@ -592,6 +592,7 @@ def repair() -> None:
     "write rows in other formats as messages, with a config for them",
     ("sftui convert sharegpt.json --for trl -o messages.jsonl", "for TRL, with its config"),
     ("sftui convert alpaca.json --for trl -o messages.jsonl --dry-run", "only count what would change"),
+    module="repair",
 )
 @where_option
 @Option(

@@ -13,7 +13,7 @@ from types import FrameType
 from typing import Any
 
 from sftui.audit.found import Filter
-from sftui.audit.run import AuditProgress
+from sftui.audit.processes import AuditProgress
 from sftui.audit.state import drop_state, load_state, save_state, state_key
 from sftui.cli.engines import LOCAL, on_ray
 from sftui.cli.loading import DataNotes, loaded_session, print_matches
@@ -22,10 +22,9 @@ from sftui.cli.writing import Progress, print_over_progress
 from sftui.exports.report_model import AuditReport
 from sftui.session.checking import AuditSession, held_out
 from sftui.session.inputs import data_files, labels_of
-from sftui.session.opened import source_spec
+from sftui.session.opened import settle_split, source_spec
 from sftui.session.options import OpenOptions, is_spooled
 from sftui.session.ready import Ready
-from sftui.session.splitting import settle_split
 from sftui.signals import handled_by
 from sftui.tokens.loading.cache import cache_root
 

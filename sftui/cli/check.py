@@ -24,8 +24,8 @@ from sftui.exports.formats_text import as_text, fix_lines
 from sftui.exports.report_model import AuditReport, counted_word
 from sftui.findings import Severity
 from sftui.session.arguments import codes_of, rates_of
+from sftui.session.facets import refuse_where
 from sftui.session.inputs import inputs_of
-from sftui.session.matching import refuse_where
 from sftui.text import many
 
 DEFAULT_WIDTH = 100

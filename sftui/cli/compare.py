@@ -30,11 +30,10 @@ from sftui.exports.records import as_json, attributes
 from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml
 from sftui.session.arguments import set_knob, starting_recipe, template_of
-from sftui.session.comparing import open_sides, tokenized_otherwise
+from sftui.session.comparing import chosen, explain, open_sides, tokenized_otherwise
 from sftui.session.configs import config_text, open_config
-from sftui.session.explaining import chosen, explain
-from sftui.session.matching import refuse_where
-from sftui.session.splitting import PREPARED
+from sftui.session.facets import refuse_where
+from sftui.session.opened import PREPARED
 from sftui.trainers import preset
 from sftui.trainers.config import OpenedConfig
 from sftui.trainers.recognise import is_config, is_script, recognise

@@ -88,7 +88,7 @@ def _codes() -> Words:
 
 
 def _repairs() -> Words:
-    from sftui.repairs.catalogue import TITLES
+    from sftui.repairs.run import TITLES
 
     yield from TITLES.items()
 

@@ -17,8 +17,8 @@ from sftui.exports.parquet import write_parquet
 from sftui.exports.records import Columns, as_line
 from sftui.session.encoding import EncodeProgress, columns_of, encoded, packs, refuse_half
 from sftui.session.inputs import inputs_of
+from sftui.session.opened import settle_split
 from sftui.session.ready import Ready
-from sftui.session.splitting import settle_split
 from sftui.text import many
 from sftui.trainers import trainer_of
 

@@ -16,7 +16,7 @@ def on_ray(engine: str, address: str | None, workers: int | None = None, given: 
     """Whether Ray is requested; RecipeError for what is wanted of a cluster without one, and for rows that the options
     `given` choose or repair with one, SftuiError where Ray is not installed."""
     if engine == RAY:
-        from sftui.session.matching import refuse_where
+        from sftui.session.facets import refuse_where
 
         refuse_where(given, "workers on a Ray cluster process whole files")
         from sftui.engines.cluster import required

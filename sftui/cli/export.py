@@ -30,8 +30,8 @@ from sftui.findings.model import Consequence
 from sftui.recipe import Recipe
 from sftui.session import ready
 from sftui.session.comparing import open_sides
+from sftui.session.facets import matching
 from sftui.session.inputs import inputs_of
-from sftui.session.matching import matching
 from sftui.session.opened import OpenData
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready

@@ -13,8 +13,7 @@ from sftui.cli.repair import opened_for
 from sftui.cli.terminal import narrate
 from sftui.cli.writing import Progress
 from sftui.exports.records import as_json
-from sftui.session.facets import Facets
-from sftui.session.matching import needs_tokens
+from sftui.session.facets import Facets, needs_tokens
 from sftui.text import many
 from sftui.views.facets import facet_bar
 

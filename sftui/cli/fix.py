@@ -20,12 +20,11 @@ from sftui.exports.report_model import AuditReport, FixOutcome
 from sftui.findings import Fix
 from sftui.recipe import with_changes
 from sftui.session.arguments import words_of
-from sftui.session.fixing import plan_fix, put_in_force
+from sftui.session.fixing import plan_fix, put_in_force, way_into
 from sftui.session.inputs import Inputs
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready
 from sftui.session.repairing import WriteProgress
-from sftui.session.way_in import way_into
 
 
 def refuse_data(folder: str, data: Sequence[str]) -> None:

@@ -15,8 +15,8 @@ from sftui.cli.terminal import LINE_WIDTH, clear_line, narrate, redraw
 from sftui.errors import ConversationError, TokenizerError, without_secrets
 from sftui.recipe import Recipe
 from sftui.session import ready
+from sftui.session.facets import matching
 from sftui.session.inputs import data_files, size_of
-from sftui.session.matching import matching
 from sftui.session.opened import AT_ONCE, OpenData
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, TokenizedData
@@ -131,7 +131,7 @@ def accept(opened: OpenData, *, unread: bool = False) -> None:
     try:
         opened.accepted(unread=unread)
     except ConversationError as error:
-        from sftui.session.way_in import way_in
+        from sftui.session.fixing import way_in
 
         if way := way_in(opened):
             error.fix = f"{way} (tried on the first rows)"

@@ -132,7 +132,7 @@ def arguments(given: Mapping[str, Any], screen: bool = False) -> Arguments:
     saved = _session(given)
     if saved is None:
         return said
-    from sftui.session.matching import refuse_where
+    from sftui.session.facets import refuse_where
     from sftui.session.session_file import over
 
     found = over(saved, said)

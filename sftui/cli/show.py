@@ -17,8 +17,8 @@ from sftui.errors import SourceError
 from sftui.exports.records import as_json, records, shift_record
 from sftui.model import SIDES, Inspection, Row
 from sftui.recipe import Recipe
+from sftui.session.opened import PREPARED, settle_split
 from sftui.session.ready import Ready
-from sftui.session.splitting import PREPARED, settle_split
 from sftui.text import share, visible
 from sftui.views.cells import line, plain, wrap
 from sftui.views.draw import draw_all

@@ -14,7 +14,7 @@ from sftui.cli.terminal import narrate, terminal_width
 from sftui.cli.writing import Progress
 from sftui.errors import RecipeError
 from sftui.exports.records import as_json
-from sftui.session.splitting import settle_split
+from sftui.session.opened import settle_split
 from sftui.session.waste import sizes_of, waste_lines, waste_table
 from sftui.views import waste as views
 from sftui.views.cells import plain

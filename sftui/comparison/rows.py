@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from operator import ne
 
 from sftui.comparison.alignment import AlignedSide, Range, align
-from sftui.flat import flat
 from sftui.model import IGNORE_INDEX, NO_TEXT, Inspection, Kind, Labels, Part, Tokens, TokenText
+from sftui.runs import flat
 
 
 @dataclass(frozen=True, slots=True)

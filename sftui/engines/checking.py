@@ -10,9 +10,9 @@ from itertools import islice
 from typing import Any
 
 from sftui.audit.found import Filter
+from sftui.audit.processes import AuditProgress, check_head, progress
 from sftui.audit.repeats import RepeatedRows, add_repeated
 from sftui.audit.repeats import repeated as repeated_rows
-from sftui.audit.run import AuditProgress, check_head, progress
 from sftui.engines.cluster import connected
 from sftui.engines.pool import Pool
 from sftui.engines.shards import CheckPieces, PieceResult, Rows, head_of, rows_of

@@ -18,7 +18,7 @@ from uuid import uuid4
 
 from sftui import __version__
 from sftui.audit.audit import Audit
-from sftui.audit.run import AuditProgress
+from sftui.audit.processes import AuditProgress
 from sftui.crew import Crew
 from sftui.engines.checking import JoinedChecking, repeated_in
 from sftui.engines.shards import CheckPieces, PieceResult, Rows

@@ -17,8 +17,7 @@ from sftui.errors import ExportError, SftuiError
 from sftui.model import Conversation, Problem, Row
 from sftui.pipeline import as_problem, detect, inspect_early
 from sftui.recipe import Recipe, changed, diff, get, with_changes
-from sftui.repairs.catalogue import REPAIRS
-from sftui.repairs.run import layout_of
+from sftui.repairs.run import REPAIRS, layout_of
 from sftui.trainers import Trainer, preset, trainer_named, trainer_of, traits_of
 from sftui.trainers.config import WrittenConfig
 from sftui.trainers.own_config import losses_of

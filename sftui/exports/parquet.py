@@ -10,7 +10,7 @@ from itertools import accumulate, islice
 from typing import IO, Any
 
 from sftui.exports.records import Columns, as_line
-from sftui.flat import flat
+from sftui.runs import flat
 
 GROUP = 1000
 GROUP_TOKENS, FIRST_TOKENS = 1 << 18, 1 << 21

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sftui.flat import masked
 from sftui.model import IGNORE_INDEX, NOWHERE, SIDES, Example, Inspection, Pack, Reason
+from sftui.runs import masked
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from sftui.findings import Finding
-from sftui.flat import flat
 from sftui.model import IGNORE_INDEX, SIDES, Inspection, common_prefix
+from sftui.runs import flat
 from sftui.text import share, visible, visible_token
 
 HERE = Path(__file__).parent

@@ -17,7 +17,7 @@ from sftui.findings.catalogue import cures_of, repair_command
 from sftui.findings.rule import DROP
 from sftui.model import Inspection, RecipeChange
 from sftui.recipe import Recipe
-from sftui.repairs.catalogue import TITLES
+from sftui.repairs.run import TITLES
 from sftui.tokens.facts import TokenizerFacts
 
 if TYPE_CHECKING:

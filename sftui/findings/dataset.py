@@ -14,8 +14,8 @@ from sftui.findings.context import Context
 from sftui.findings.hashes import HASH, Hashes, hash_of, hashes_of
 from sftui.findings.look import RowLook
 from sftui.findings.words import LEAST_JUDGED, ends_whole
-from sftui.flat import covered
 from sftui.model import SIDES, Inspection, Kind, Reason
+from sftui.runs import covered
 from sftui.trainers.base import Totals
 from sftui.trainers.pairs import DESIRABLE
 

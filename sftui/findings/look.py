@@ -15,9 +15,8 @@ from sftui.findings.calls import Call, Tools, calls_of, declared, spoken_calls
 from sftui.findings.context import Context
 from sftui.findings.shapes import PARTS, Mask, MessageSummary, RowShape, read, signature_of, stretches
 from sftui.findings.words import cover, texts
-from sftui.flat import covered
 from sftui.model import NOWHERE, Conversation, Cut, Inspection, Kind, Labels, Message, Part, RenderedText, Tokens
-from sftui.runs import Stretch, joined, together
+from sftui.runs import Stretch, covered, joined, together
 from sftui.text import visible, visible_token
 from sftui.tokens import LoadedTokenizer, TextEncoding, surface, surfaces
 from sftui.trainers.traits import MessageKind

@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 
 from sftui.conversations.messages import KNOWN_ROLES
 from sftui.findings.words import REASONING, content_texts, texts_beside
-from sftui.flat import Ranges, covered
 from sftui.model import Kind, Labels, Message, Part, Stage, Tokens
-from sftui.runs import Stretch, stretches_of, together
+from sftui.runs import Ranges, Stretch, covered, stretches_of, together
 from sftui.text import visible
 from sftui.values import lazy
 

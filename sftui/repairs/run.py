@@ -1,4 +1,4 @@
-"""A plan of repairs, applied row by row."""
+"""Every repair by name, and a plan of some, applied row by row."""
 
 from __future__ import annotations
 
@@ -9,16 +9,49 @@ from dataclasses import dataclass, field
 from sftui.conversations import Detection
 from sftui.errors import RecipeError, SftuiError
 from sftui.findings.catalogue import CODES, IN_ROWS, REPAIR_OF, SCOPE_OF
-from sftui.findings.rule import TO_MESSAGES
+from sftui.findings.rule import DROP, TO_MESSAGES
 from sftui.model import Row
 from sftui.nearest import did_you_mean
-from sftui.repairs.catalogue import CONVERSION, DEDUPLICATE, REPAIRS
 from sftui.repairs.edits import Edit, is_edit, read_edit
 from sftui.repairs.lines import TOO_DEEP, RepairedRow, row_of
 from sftui.repairs.model import Data, Repair, RepairLayout, RowChange
 from sftui.repairs.rows import BY_MARK, DROP_REASONS, MARKED, OTHERS, drop_reason, fingerprint
-from sftui.repairs.to_messages import CONVERTED
+from sftui.repairs.sides import join_prompt, split_prompt
+from sftui.repairs.texts import fill_content, join_parts, looks_like_control, parse_json, strip_tokens, trim, wrap_calls
+from sftui.repairs.to_messages import CONVERTED, TITLE, each_alone
+from sftui.repairs.turns import fold_system, map_roles, merge_neighbours
 from sftui.sources.records import remade
+
+DEDUPLICATE = "deduplicate"
+__all__ = ["CONVERSION", "DEDUPLICATE", "DROP", "REPAIRS", "TITLES"]
+REPAIRS: Mapping[str, Repair] = {
+    repair.name: repair
+    for repair in (
+        # In the order in which they are applied, whatever order they are named in: each works on what the earlier left.
+        Repair("parse-json", "parse messages, tools and arguments stored as JSON text", parse_json),
+        Repair("map-roles", "map role aliases and fix misspelt roles", map_roles),
+        Repair("join-parts", "join text parts into one string", join_parts),
+        Repair("fill-content", "turn null, missing or numeric content into text", fill_content),
+        strip_tokens(looks_like_control),
+        Repair("split-prompt", "move what both sides begin with into `prompt`", split_prompt),
+        Repair("join-prompt", "move `prompt` to the front of both sides", join_prompt),
+        Repair("trim", "trim leading and trailing whitespace", trim),
+        Repair("fold-system", "move system messages into the next user message", fold_system),
+        Repair("merge-neighbours", "join consecutive messages with the same role", merge_neighbours),
+        Repair("wrap-calls", "put name and arguments of tool calls under `function`", wrap_calls),
+    )
+}
+
+CONVERSION = Repair(TO_MESSAGES, TITLE, each_alone)
+"""Goes before all others, which find messages where it puts them (see `run.layout_after`)."""
+
+TITLES: Mapping[str, str] = {
+    **{name: one.title for name, one in REPAIRS.items()},
+    TO_MESSAGES: TITLE,
+    DEDUPLICATE: "drop rows whose conversation appeared in an earlier one",
+    DROP: "drop the rows with this finding",
+}
+
 
 Codes = Callable[[Row], Collection[str]]
 """The findings of a row; SftuiError where they are not known."""

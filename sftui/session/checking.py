@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from sftui.audit.audit import Audit
 from sftui.audit.found import Filter, FoundFinding
-from sftui.audit.run import AuditProgress, check_head, progress, run_audit
+from sftui.audit.processes import AuditProgress, check_head, progress, run_audit
 from sftui.errors import without_secrets
 from sftui.exports.report_model import AuditReport, tried_alone, tried_as
 from sftui.findings import Context, DatasetChecks, Finding, Severity, damaged_files, refused_files

@@ -20,9 +20,8 @@ from sftui.exports.records import (
 )
 from sftui.model import Inspection
 from sftui.recipe import Recipe
-from sftui.session.opened import OpenData
+from sftui.session.opened import OpenData, settle_split
 from sftui.session.ready import Ready, stood_in
-from sftui.session.splitting import settle_split
 from sftui.trainers import trainer_of
 from sftui.trainers.base import Totals
 

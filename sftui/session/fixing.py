@@ -1,4 +1,5 @@
-"""What was tried and helps, put in force together: new data and a new config, planned before anything is written."""
+"""What was tried and helps, put in force together: new data and a new config, planned before anything is written;
+and how a set that its trainer does not read can be read: other columns, keys or formats, tried on its first rows."""
 
 from __future__ import annotations
 
@@ -11,27 +12,29 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from sftui.conversations import Detection
 from sftui.errors import ExportError, SftuiError
 from sftui.exports.files import all_or_none
 from sftui.exports.plan import TEMPLATE_FILE, ExportPlan, left_out, plan_file
 from sftui.exports.report_model import AuditReport, Cure, FixOutcome, RowSample
 from sftui.findings import Finding, Fix, Severity
 from sftui.findings.catalogue import REPAIR_OF, cures_of
+from sftui.model import Inspection
 from sftui.recipe import Recipe, changed, diff, get
-from sftui.repairs.catalogue import DEDUPLICATE, TITLES
-from sftui.repairs.run import DROPPING, RepairPlan
+from sftui.repairs.run import DEDUPLICATE, DROPPING, TITLES, RepairPlan
 from sftui.session.arguments import PARQUET
+from sftui.session.candidates import mappings
 from sftui.session.checking import AuditSession, result_of
 from sftui.session.converting import opens_with, plan_reading
 from sftui.session.encoding import refuse_half
-from sftui.session.ready import Ready, ready_under
+from sftui.session.opened import OpenData, settle_split
+from sftui.session.ready import Ready, ready_under, under
 from sftui.session.repairing import WriteProgress, check_targets
-from sftui.session.splitting import settle_split
-from sftui.session.trial import changed_by, in_keys, judged, of_trial
+from sftui.session.trial import can_be_told, changed_by, fix_to, in_keys, judged, of_trial
 from sftui.sources.files import format_of
 from sftui.text import many
-from sftui.trainers import traits_of
-from sftui.trainers.own_config import keys_between
+from sftui.trainers import trainer_of, traits_of
+from sftui.trainers.own_config import keys_between, losses_of
 from sftui.trainers.traits import Quirk
 from sftui.views.knobs import value_text
 
@@ -283,3 +286,45 @@ def _samples(plan: FixPlan) -> Iterator[RowSample]:
             same = next((at for at, (one, other) in enumerate(zip(before, after)) if one != other), 0)
             start = max(0, same - LEAD)
             yield RowSample(row.index, said, before[start : start + SHOWN], after[start : start + SHOWN])
+
+
+MOST = 200
+"""So many recipes are tried."""
+
+
+def way_in(opened: OpenData) -> str:
+    """What to set so that a set is read, in keys of the trainer's config, or in knobs where it has none; "" where
+    nothing that was tried does."""
+    fix = way_into(opened)
+    keys = "" if fix is None else fix.trainer_keys[opened.requested.trainer]
+    return keys if not keys or keys.startswith(("set ", "remove ")) else f"set {keys}"
+
+
+def way_into(opened: OpenData) -> Fix | None:
+    """The change of the recipe by which every row looked at is read and has an answer; None where none that was tried
+    does."""
+    recipe, rows = opened.requested, opened.sample
+    said = set(losses_of(recipe))
+    for _, other in zip(range(MOST), mappings(recipe, Detection("auto"), rows, lost=True)):
+        if not said.issuperset(losses_of(other)) or not can_be_told(recipe, other):
+            continue
+        try:
+            read = under(opened, other)
+            early = (read.early(row) for row in rows if row.data is not None)
+            if read.refused is None and all(_is_answered(row, other) for row in early):
+                return fix_to(opened, other)
+        except SftuiError:
+            continue
+    return None
+
+
+def _is_answered(row: Inspection, recipe: Recipe) -> bool:
+    """Whether a row is read, has an answer, and is not dropped before it is rendered."""
+    conversation = row.conversation
+    if row.problem is not None or conversation is None:
+        return False
+    trainer = trainer_of(recipe)
+    if trainer.shape(conversation, recipe).dropped is not None:
+        return False
+    answering = trainer.traits.answering
+    return bool(conversation.completion) or any(message.role in answering for message in conversation.messages)

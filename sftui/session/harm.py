@@ -12,11 +12,10 @@ from collections.abc import Container, Mapping, Sequence
 from sftui.conversations.messages import KNOWN_ROLES, switches
 from sftui.errors import RecipeError, SftuiError
 from sftui.findings.rule import TO_MESSAGES
-from sftui.flat import overlap
 from sftui.model import Inspection, Kind, Message, Part
 from sftui.places import value_at
-from sftui.repairs.catalogue import REPAIRS
-from sftui.repairs.run import DROPPING
+from sftui.repairs.run import DROPPING, REPAIRS
+from sftui.runs import overlap
 from sftui.session.opened import HEAVY, OpenData
 from sftui.session.ready import under
 from sftui.text import clip

@@ -11,8 +11,8 @@ from sftui.findings.near import LEARNT, NearRows, common_runs, near_copies, runs
 from sftui.findings.rules.near import near_finding
 from sftui.model import Row
 from sftui.session.comparing import chosen_rows
+from sftui.session.opened import settle_split
 from sftui.session.ready import Ready
-from sftui.session.splitting import settle_split
 
 
 class NearSearch:

@@ -30,9 +30,8 @@ from sftui.pipeline import (
     survey,
 )
 from sftui.recipe import Recipe
-from sftui.session.opened import OpenData, StoredData, open_stored
+from sftui.session.opened import OpenData, StoredData, open_stored, settle_split
 from sftui.session.options import OpenOptions
-from sftui.session.splitting import settle_split
 from sftui.session.versions import load, proven_on, tokenizer_key
 from sftui.trainers import Toolbox, trainer_of
 from sftui.trainers.pairs import PartnerTrainer, unpaired

@@ -30,7 +30,7 @@ from sftui.repairs.run import RepairPlan, RunCounts, apply_plan, layout_after, m
 from sftui.repairs.texts import looks_like_control, strip_tokens
 from sftui.repairs.to_messages import CONVERTED, MessageReading, has_calls, lost_calls, target_of, to_messages, way_of
 from sftui.repairs.values import as_json
-from sftui.session.matching import stored_rows
+from sftui.session.facets import stored_rows
 from sftui.session.opened import OpenData, StoredData
 from sftui.sources.files import format_of
 from sftui.text import many

@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from sftui.conversations import Detection
 from sftui.model import Row
 from sftui.recipe import Recipe
-from sftui.session.opened import OpenData, Split, StoredData
+from sftui.session.opened import OpenData, Split, StoredData, settle_split
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, with_tokenizer
-from sftui.session.splitting import settle_split
 from sftui.session.versions import loaded_by, wanted_version
 from sftui.sources import Source
 from sftui.sources.source import UNKNOWN, CountedSource

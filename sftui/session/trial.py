@@ -21,7 +21,7 @@ from sftui.findings.rule import DROP, TO_MESSAGES
 from sftui.findings.rules.truncation import round_up
 from sftui.model import Inspection, Row
 from sftui.recipe import Recipe, changed, diff, get, with_changes
-from sftui.repairs.catalogue import REPAIRS
+from sftui.repairs.run import REPAIRS
 from sftui.session.candidates import ALL, advised, mappings, pairs, renderings, settings, single_knobs
 from sftui.session.harm import harm_of
 from sftui.session.opened import HEAVY, OpenData

@@ -15,8 +15,8 @@ from sftui.model import Inspection
 from sftui.pipeline import as_problem
 from sftui.recipe import Recipe, changed, get
 from sftui.recipe_io import knob_at
+from sftui.session.opened import held_out_by, settle_split
 from sftui.session.ready import Ready, ready_under
-from sftui.session.splitting import held_out_by, settle_split
 from sftui.text import many
 from sftui.trainers import preset, trainer_of
 from sftui.trainers.own_config import choices_of, losses_of

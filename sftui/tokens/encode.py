@@ -8,10 +8,9 @@ from operator import itemgetter
 from typing import Any, TypeVar
 
 from sftui.errors import TokenizerError
-from sftui.flat import Flat, flat
 from sftui.model import NO_TEXT, NOWHERE, Cut, Part, Piece, RenderedText, Span, Tokens, TokenText
 from sftui.recipe import Tokenize
-from sftui.runs import Runs, Stretch, as_runs, joined, sides
+from sftui.runs import Flat, Runs, Stretch, as_runs, flat, joined, sides
 from sftui.tokens.loaded import LoadedTokenizer, TextEncoding, ToEncode
 from sftui.tokens.surface import METASPACE
 

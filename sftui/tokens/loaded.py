@@ -10,8 +10,8 @@ from operator import itemgetter
 from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 from sftui.errors import TokenizerError
-from sftui.flat import Flat, flat
 from sftui.model import NOWHERE
+from sftui.runs import Flat, flat
 from sftui.tokens.facts import ROLES, TokenizerFacts, named_roles
 from sftui.tokens.surface import Decoding, read_decoding, surfacer
 from sftui.values import value_class

@@ -550,7 +550,7 @@ def _surfaces(conversation: Conversation, tools: Toolbox) -> list[bytes]:
 def stored_tokens(conversation: Conversation, rendered: RenderedText, tools: Toolbox) -> Tokens:
     """Stored ids as Tokens, which share a character's place where they stand inside of one; RecipeError where an id is
     not in the vocabulary."""
-    from sftui.flat import flat
+    from sftui.runs import flat
     from sftui.tokens.surface import spell
 
     size = tools.tokenizer.facts.vocab_size

@@ -7,9 +7,9 @@ from dataclasses import replace
 from itertools import islice
 
 from sftui import labels as label_rules
-from sftui.flat import Ranges
 from sftui.model import Batch, Conversation, Example, Inspection, Labels, Reason, RenderedText, Tokens
 from sftui.recipe import Recipe
+from sftui.runs import Ranges
 from sftui.trainers.base import ShapedRow, Toolbox, Trainer
 
 DESIRABLE = "desirable"

@@ -9,9 +9,8 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
-from sftui.flat import Ranges, merged
 from sftui.model import NOWHERE, Part, Piece, RenderedText, Span, Tokens
-from sftui.runs import Runs, as_runs, joined
+from sftui.runs import Ranges, Runs, as_runs, joined, merged
 
 if TYPE_CHECKING:
     from sftui.tokens import LoadedTokenizer

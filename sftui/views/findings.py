@@ -49,7 +49,7 @@ def finding_block(
 def _repairs(finding: Finding, width: int) -> list[Line]:
     """What can be done to the data instead."""
     from sftui.findings.catalogue import REPAIR_OF
-    from sftui.repairs.catalogue import DROP, TITLES
+    from sftui.repairs.run import DROP, TITLES
 
     lines: list[Line] = []
     named = REPAIR_OF.get(finding.code, ()) if finding.repairs is None else finding.repairs

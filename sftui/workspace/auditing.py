@@ -10,15 +10,14 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from sftui.errors import SftuiError
-from sftui.session.opened import HEAVY, OpenData
-from sftui.session.splitting import settling
+from sftui.session.opened import HEAVY, OpenData, settling
 from sftui.workspace.events import Answering, Answers, AuditReady, CodeCount, OrderReady, VerdictLine
 from sftui.workspace.requests import REPAIRED, OrderRequest
 
 if TYPE_CHECKING:
     from sftui.audit.audit import Audit
     from sftui.audit.figures import Figures, GroupFigure, SourceFigure
-    from sftui.audit.run import AuditProgress
+    from sftui.audit.processes import AuditProgress
     from sftui.model import Inspection, Row
 
 REPORT_EVERY = 0.5
@@ -51,7 +50,7 @@ class AuditRun:
         context = ready.checks()
         from sftui.audit.audit import Audit
         from sftui.audit.found import Filter
-        from sftui.audit.run import SAMPLE, run_audit
+        from sftui.audit.processes import SAMPLE, run_audit
         from sftui.audit.tallies import Listing
         from sftui.findings import damaged_files, refused_files
         from sftui.tokens.shortcuts.bulk import Bulk

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING
 from sftui.errors import SftuiError
 from sftui.model import Row
 from sftui.recipe import Recipe
-from sftui.session.opened import OpenData
+from sftui.session.opened import OpenData, settle_split, settling, unsure_of
 from sftui.session.ready import Ready, prove_rows, row_texts, tokenized, tokenizer_of, under, waits
-from sftui.session.splitting import settle_split, settling, unsure_of
 from sftui.workspace.events import Answering, Answers, ComparisonReady, CountReady, RepairCount
 from sftui.workspace.requests import CompareRequest, CountRequest
 from sftui.workspace.watching import Pace, in_thread
@@ -81,7 +80,7 @@ class Comparison:
         whole = answer(counted, counted.rows, True, repaired=_repaired(other))
         yield whole
         if request.repairs is None and isinstance(first, Ready) and isinstance(other, Ready):
-            from sftui.session.explaining import chosen, explain
+            from sftui.session.comparing import chosen, explain
 
             rows = chosen(differing)
             for causes in explain(first, other, rows, len(differing)):

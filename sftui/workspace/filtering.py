@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from array import array
 
-from sftui.session.facets import Facets
-from sftui.session.matching import MatchingRows, filter_of
+from sftui.session.facets import Facets, MatchingRows, filter_of
 from sftui.session.opened import OpenData
 from sftui.sources.source import chunks
 from sftui.where import Need

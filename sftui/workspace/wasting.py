@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sftui.session.opened import OpenData
-from sftui.session.splitting import settling
+from sftui.session.opened import OpenData, settling
 from sftui.workspace.auditing import AT_ONCE
 from sftui.workspace.events import Answering, Answers, WasteReady
 from sftui.workspace.watching import Pace, in_thread

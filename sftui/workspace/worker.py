@@ -27,10 +27,9 @@ from sftui import bound
 from sftui.errors import SftuiError, without_secrets
 from sftui.model import Inspection, Problem, Row, Stage
 from sftui.recipe import Recipe
-from sftui.session.opened import AT_ONCE, OpenData, StoredData, read_anew
+from sftui.session.opened import AT_ONCE, OpenData, StoredData, held_out_by, read_anew, settling
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, TokenizedData, UntokenizedData, open_data, row_texts, under, with_tokenizer
-from sftui.session.splitting import held_out_by, settling
 from sftui.session.versions import tokenizer_key
 from sftui.starting import PAGE
 from sftui.workspace import events as ev

@@ -16,8 +16,8 @@ from sftui.cli.opening import OPENING
 from sftui.findings import CODES, Severity
 from sftui.model import IGNORE_INDEX, Inspection
 from sftui.recipe import knobs, knobs_of
-from sftui.repairs.catalogue import TITLES
 from sftui.repairs.rows import DROP_REASONS
+from sftui.repairs.run import TITLES
 from sftui.safe_yaml import load_yaml
 from sftui.templates import builtin_names
 from sftui.trainers import TRAINERS, folder_of, preset, preset_names, trainer_names, traits_of

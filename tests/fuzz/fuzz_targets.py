@@ -219,10 +219,9 @@ def _inspect(rows: list[Row], recipe: Recipe, tools: Any, more: float) -> None:
 
 
 def _repair(rows: list[Row], detected: Any) -> None:
-    from sftui.repairs.catalogue import REPAIRS
     from sftui.repairs.lines import line_of
     from sftui.repairs.rows import DROP_REASONS
-    from sftui.repairs.run import layout_after, make_plan, repaired
+    from sftui.repairs.run import REPAIRS, layout_after, make_plan, repaired
 
     for conversion in ((), ("to-messages",)):
         plan = make_plan([*conversion, *REPAIRS, "deduplicate"], DROP_REASONS)

@@ -15,7 +15,7 @@ import pytest
 from case import python_of
 
 from sftui.cli import main
-from sftui.flat import labelled
+from sftui.runs import labelled
 
 pytestmark = pytest.mark.parity
 TRL = python_of("trl", "1.16.0")

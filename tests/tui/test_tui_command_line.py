@@ -20,8 +20,8 @@ from sftui.exports.records import record, records
 from sftui.model import Inspection
 from sftui.recipe import Recipe, changed, knobs_of
 from sftui.recipe_io import Misfit, check
-from sftui.repairs.catalogue import REPAIRS
 from sftui.repairs.edits import edit_name
+from sftui.repairs.run import REPAIRS
 from sftui.session.arguments import Arguments
 from sftui.session.command_line import InForce, ShellCommand, commands_of
 from sftui.session.marks import Mark

@@ -153,7 +153,7 @@ async def test_one_key_marks_and_goes_on() -> None:
 
 
 def test_the_names_of_other_repairs_are_no_edits() -> None:
-    from sftui.repairs.catalogue import REPAIRS
     from sftui.repairs.edits import edits_of
+    from sftui.repairs.run import REPAIRS
 
     assert edits_of([*REPAIRS, "drop EOS001", "deduplicate"]) == {}

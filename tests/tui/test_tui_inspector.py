@@ -9,9 +9,9 @@ import pytest
 from rows_worker import RowsWorker, chats, over, usual, write_chats
 from tui_driver import SIZES, Driven, check_golden, running
 
-from sftui.flat import flat
 from sftui.model import Problem, Stage
 from sftui.recipe import changed
+from sftui.runs import flat
 from sftui.settings import UserSettings
 from sftui.trainers import preset
 from sftui.tui.app import SftuiApp

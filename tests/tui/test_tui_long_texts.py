@@ -5,7 +5,7 @@ from __future__ import annotations
 from tui_driver import running
 
 from sftui.errors import SftuiError
-from sftui.repairs.catalogue import DEDUPLICATE, TITLES
+from sftui.repairs.run import DEDUPLICATE, TITLES
 from sftui.tui.bars import message_lines
 from sftui.views.cells import Role, plain
 from sftui.views.frame import title_cells

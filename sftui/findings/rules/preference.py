@@ -15,8 +15,8 @@ from sftui.findings.model import Consequence, Severity
 from sftui.findings.rule import DROP, Case, fatal, major, minor
 from sftui.findings.rules.truncation import round_up
 from sftui.findings.words import REASONING, text_of, thought_in
-from sftui.flat import Flat, Ranges, cut, overlap
 from sftui.model import SIDES, Kind, Message, Part, common_prefix
+from sftui.runs import Flat, Ranges, cut, overlap
 from sftui.text import many
 
 _DPO = {"loss.objective": "dpo"}

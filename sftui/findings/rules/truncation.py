@@ -11,9 +11,8 @@ from sftui.findings.model import Consequence, Severity
 from sftui.findings.rule import DROP, GOOD, LONG, case, chat, fatal, loud, major
 from sftui.findings.rules.eos import is_prose
 from sftui.findings.rules.marks import media_ids
-from sftui.flat import covered, within
 from sftui.model import Reason
-from sftui.runs import together
+from sftui.runs import covered, together, within
 from sftui.trainers.traits import Quirk
 
 TRU001 = fatal(

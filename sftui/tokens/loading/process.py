@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from sftui.errors import TokenizerError
-from sftui.flat import Flat, flat
 from sftui.model import NOWHERE
+from sftui.runs import Flat, flat
 from sftui.tokens.loaded import Engine, RefusedText, TextEncoding
 from sftui.tokens.loading.autotokenizer import LIFELINE
 from sftui.tokens.loading.environments import Environment

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sftui.errors import TokenizerError
-from sftui.flat import Flat, flat
+from sftui.runs import Flat, flat
 from sftui.tokens.loaded import TextEncoding
 from sftui.tokens.loading.environments import own_environment
 from sftui.tokens.loading.locate import Location

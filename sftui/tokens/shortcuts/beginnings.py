@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from sftui.flat import Flat, flat
 from sftui.model import common_prefix
+from sftui.runs import Flat, flat
 from sftui.tokens.loaded import FastEngine, LoadedTokenizer, PrefixedText, is_panic
 from sftui.tokens.surface import steps_around
 

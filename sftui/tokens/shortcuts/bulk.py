@@ -14,8 +14,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal
 
-from sftui.flat import Flat
 from sftui.model import Cut
+from sftui.runs import Flat
 from sftui.tokens.loaded import (
     FastEngine,
     LayeredEngine,

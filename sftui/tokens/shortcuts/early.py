@@ -15,8 +15,8 @@ from functools import cached_property
 from itertools import compress, groupby
 from typing import Any
 
-from sftui.flat import Flat, flat
 from sftui.model import NOWHERE
+from sftui.runs import Flat, flat
 from sftui.tokens.loaded import FastEngine, LoadedTokenizer, TextEncoding, is_panic
 from sftui.tokens.release import give_back
 from sftui.tokens.shortcuts.quick import Form

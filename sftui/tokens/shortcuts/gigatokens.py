@@ -17,7 +17,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from sftui.bound import resident
-from sftui.flat import Flat, flat
+from sftui.runs import Flat, flat
 from sftui.tokens.loaded import FastEngine, is_panic
 from sftui.tokens.release import give_back
 from sftui.tokens.shortcuts.beginnings import AROUND, put_around

@@ -19,10 +19,9 @@ from itertools import chain
 from typing import TypeVar
 
 from sftui.errors import RecipeError, TokenizerError
-from sftui.flat import Ranges, covered, flat, merged
 from sftui.model import NOWHERE, Part, RenderedText, Span, Tokens
 from sftui.recipe import Recipe, Tokenize
-from sftui.runs import Runs, as_runs, joined
+from sftui.runs import Ranges, Runs, as_runs, covered, flat, joined, merged
 from sftui.tokens import LoadedTokenizer, tokenize
 from sftui.trainers.pieces import cut_by_tokenizer
 

@@ -15,7 +15,6 @@ from dataclasses import replace
 from sftui import labels as label_rules
 from sftui.conversations import Detection
 from sftui.errors import RecipeError, TemplateError
-from sftui.flat import Ranges, covered, first, moved
 from sftui.model import (
     NOWHERE,
     Batch,
@@ -35,7 +34,7 @@ from sftui.model import (
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize
 from sftui.recipe import Pack as PackOptions
-from sftui.runs import together
+from sftui.runs import Ranges, covered, first, moved, together
 from sftui.templates import ChatTemplate
 from sftui.tokens import LoadedTokenizer, ToEncode
 from sftui.trainers import versions

@@ -12,10 +12,9 @@ from dataclasses import replace
 
 from sftui import labels as label_rules
 from sftui.errors import RecipeError
-from sftui.flat import merged
 from sftui.model import Conversation, Example, Labels, RenderedText, Tokens
 from sftui.recipe import Recipe
-from sftui.runs import Stretch
+from sftui.runs import Stretch, merged
 from sftui.trainers.base import ShapedRow, Toolbox
 from sftui.trainers.llamafactory import LlamaFactoryOptions, encode, pretrain
 from sftui.trainers.llamafactory.trainer import LlamaFactory, drawn_of, starts_of

@@ -25,20 +25,18 @@ from typing import TYPE_CHECKING, Any
 from sftui import labels as label_rules
 from sftui.conversations import Detection
 from sftui.errors import ConversationError, RecipeError, SftuiError, TemplateError, TokenizerError
-from sftui.flat import labelled, merged
 from sftui.model import Batch, Conversation, Example, Labels, Pack, Part, Reason, RenderedText, Row, Tokens
 from sftui.nearest import did_you_mean
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize, day_of
-from sftui.runs import Stretch, as_runs
+from sftui.runs import Stretch, as_runs, labelled, merged
 from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
 from sftui.tokens.loaded import FastEngine
 from sftui.trainers import versions
 from sftui.trainers.base import MessagesTarget, ShapedRow, Toolbox, Trainer, pad_token_id
 from sftui.trainers.held_out import HeldOut
 from sftui.trainers.llamafactory import TRAITS, LlamaFactoryOptions, encode, formats, pretrain
-from sftui.trainers.llamafactory.parse import source
-from sftui.trainers.llamafactory.registry import PLACEHOLDER, RELEASE, TEMPLATES, Slots, SlotTemplate, Special
+from sftui.trainers.llamafactory.registry import PLACEHOLDER, RELEASE, TEMPLATES, Slots, SlotTemplate, Special, source
 from sftui.trainers.llamafactory.tools import FORMATS, no_json
 from sftui.trainers.own_config import require
 from sftui.trainers.packing import Documents
@@ -338,7 +336,7 @@ def template_of(recipe: Recipe, tools: Toolbox) -> SlotTemplate:
     """The slots that the recipe asks for: of the registry, or parsed from the tokenizer's template."""
     found = _named(recipe)
     if found is None:
-        from sftui.trainers.llamafactory.parse import parse
+        from sftui.trainers.llamafactory.registry import parse
 
         facts = tools.tokenizer.facts
         prefix = "".join(tools.tokenizer.piece(i) for i in (*facts.front, *facts.back))

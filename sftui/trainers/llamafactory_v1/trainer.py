@@ -15,7 +15,6 @@ from dataclasses import replace
 from sftui import labels as label_rules
 from sftui.conversations import Detection
 from sftui.errors import TemplateError
-from sftui.flat import flat
 from sftui.model import (
     IGNORE_INDEX,
     NOWHERE,
@@ -32,7 +31,7 @@ from sftui.model import (
 )
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Loss, Mask, Recipe, Render, Tokenize
-from sftui.runs import joined, together
+from sftui.runs import flat, joined, together
 from sftui.templates import ChatTemplate
 from sftui.tokens import ToEncode, texts_of, tokenize
 from sftui.trainers.base import (

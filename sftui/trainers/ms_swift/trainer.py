@@ -20,11 +20,10 @@ from typing import TYPE_CHECKING, Any
 from sftui import labels as label_rules
 from sftui.conversations import Detection
 from sftui.errors import RecipeError, SftuiError, TemplateError
-from sftui.flat import Ranges, merged
 from sftui.model import Batch, Conversation, Example, Labels, Pack, Part, Piece, Reason, RenderedText, Row, Span, Tokens
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Loss, Mask, Recipe, Render, Tokenize, changed, day_of
-from sftui.runs import Runs, joined, together
+from sftui.runs import Ranges, Runs, joined, merged, together
 from sftui.text import clip
 from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
 from sftui.trainers.base import ShapedRow, Toolbox, Trainer, dropped_labels

@@ -11,10 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sftui.errors import RecipeError
-from sftui.flat import Ranges
 from sftui.labels import Drawn, Verdict, drawn
 from sftui.model import Reason, common_prefix
-from sftui.runs import RunWriter, clipped
+from sftui.runs import Ranges, RunWriter, clipped
 
 Ids = tuple[int, ...]
 Marks = RunWriter[tuple[bool, Reason]]

@@ -17,12 +17,11 @@ from itertools import islice
 from sftui import labels as label_rules
 from sftui.conversations import Detection
 from sftui.errors import RecipeError
-from sftui.flat import Ranges, covered, flat
 from sftui.model import Batch, Conversation, Example, Inspection, Labels, Pack, Part, Reason, RenderedText, Row, Tokens
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Loss, Mask, Recipe, Tokenize, Tokenizer
 from sftui.recipe import Pack as PackOptions
-from sftui.runs import together
+from sftui.runs import Ranges, covered, flat, together
 from sftui.side_files import object_of
 from sftui.sources.records import AsStored
 from sftui.tokens import LoadedTokenizer, ToEncode

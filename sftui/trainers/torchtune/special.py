@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from sftui.errors import RecipeError
-from sftui.flat import Flat, flat
 from sftui.model import common_prefix
+from sftui.runs import Flat, flat
 from sftui.tokens import LoadedTokenizer
 from sftui.tokens.loaded import FastEngine, LayeredEngine, TextEncoding
 

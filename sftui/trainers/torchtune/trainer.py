@@ -18,7 +18,6 @@ from typing import Any
 from sftui import labels as label_rules
 from sftui.conversations import Detection
 from sftui.errors import RecipeError
-from sftui.flat import flat
 from sftui.labels import Drawn, Kept, drawn, on_ids, outside, unshifted
 from sftui.model import (
     IGNORE_INDEX,
@@ -38,7 +37,7 @@ from sftui.model import (
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Loss, Mask, Recipe, Tokenize
 from sftui.recipe import Pack as PackOptions
-from sftui.runs import as_runs, joined, together
+from sftui.runs import as_runs, flat, joined, together
 from sftui.templates import ChatTemplate, choose_template, compile_template
 from sftui.tokens import LoadedTokenizer
 from sftui.trainers import versions

@@ -12,9 +12,9 @@ from dataclasses import replace
 from sftui import labels as label_rules
 from sftui.conversations import Detection
 from sftui.errors import RecipeError
-from sftui.flat import flat
 from sftui.model import Conversation, Kind, Labels, Reason, RenderedText, Row, Tokens, common_prefix
 from sftui.recipe import Recipe, Tokenize
+from sftui.runs import flat
 from sftui.trainers import versions
 from sftui.trainers.base import ESTIMATED, ShapedRow, Toolbox
 from sftui.trainers.pairs import Side

@@ -15,7 +15,6 @@ from sftui import labels as label_rules
 from sftui.conversations import Detection
 from sftui.conversations.detected import refusal, type_word
 from sftui.errors import RecipeError
-from sftui.flat import covered, flat
 from sftui.model import (
     IGNORE_INDEX,
     NOWHERE,
@@ -32,7 +31,7 @@ from sftui.model import (
     common_prefix,
 )
 from sftui.recipe import Recipe
-from sftui.runs import Runs, as_runs, clipped, joined
+from sftui.runs import Runs, as_runs, clipped, covered, flat, joined
 from sftui.trainers.base import ESTIMATED, ShapedRow, TaggedIds, Toolbox, dropped_labels, pad_token_id, to_convert
 from sftui.trainers.own_config import require
 from sftui.trainers.pairs import DESIRABLE, PairTrainer, Side, scored

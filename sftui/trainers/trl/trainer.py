@@ -25,10 +25,10 @@ from sftui import labels as label_rules
 from sftui.conversations import Detection
 from sftui.conversations.tokenized import EMPTY
 from sftui.errors import RecipeError, TemplateError
-from sftui.flat import labelled, moved
 from sftui.model import Conversation, Kind, Labels, Reason, RenderedText, Row, Tokens
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Tokenize
+from sftui.runs import labelled, moved
 from sftui.side_files import object_of
 from sftui.trainers import versions
 from sftui.trainers.base import ESTIMATED, ShapedRow, Toolbox

@@ -15,10 +15,9 @@ from itertools import chain
 
 from sftui import labels as label_rules
 from sftui.errors import TemplateError
-from sftui.flat import Ranges
 from sftui.model import IGNORE_INDEX, Kind, Pack, Part, Reason, Tokens
 from sftui.recipe import Recipe
-from sftui.runs import RunWriter, as_runs, clipped, places_of
+from sftui.runs import Ranges, RunWriter, as_runs, clipped, places_of
 from sftui.trainers.base import Toolbox
 from sftui.trainers.remembering import last_asked
 from sftui.trainers.trl import trainer as trl

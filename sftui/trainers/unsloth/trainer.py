@@ -19,7 +19,6 @@ from sftui.conversations import Detection
 from sftui.conversations.detected import refusal
 from sftui.conversations.tokenized import EMPTY
 from sftui.errors import ConversationError, RecipeError, SftuiError
-from sftui.flat import Ranges
 from sftui.model import (
     IGNORE_INDEX,
     Batch,
@@ -35,6 +34,7 @@ from sftui.model import (
 )
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Tokenize
+from sftui.runs import Ranges
 from sftui.trainers import versions
 from sftui.trainers.base import ESTIMATED, ShapedRow, Toolbox, Totals
 from sftui.trainers.own_config import require

@@ -11,7 +11,7 @@ from typing import Any
 from sftui import pipeline, trainers
 from sftui.audit.audit import Audit
 from sftui.audit.found import Filter
-from sftui.audit.run import run_audit
+from sftui.audit.processes import run_audit
 from sftui.audit.tallies import Listing
 from sftui.findings import Context
 from sftui.model import Inspection, Row

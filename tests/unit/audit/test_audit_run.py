@@ -19,7 +19,7 @@ from audit_rows import Opened, talk
 from sftui.audit.audit import Audit
 from sftui.audit.figures import Figures
 from sftui.audit.found import KEPT, Filter, row_mark
-from sftui.audit.run import run_audit
+from sftui.audit.processes import run_audit
 from sftui.audit.state import load_state, save_state, state_key
 from sftui.audit.tallies import FIRST_ROWS, MOST_NAMES, OTHERS, Tallies
 from sftui.findings import Finding, Severity

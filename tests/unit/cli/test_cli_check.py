@@ -17,7 +17,7 @@ import pytest
 from markdown_it import MarkdownIt
 from row_files import chat
 
-from sftui.audit.run import AuditProgress
+from sftui.audit.processes import AuditProgress
 from sftui.findings import CODES
 
 Sftui = Callable[..., Any]

@@ -165,7 +165,7 @@ def test_show_of_a_config_that_holds_nothing_out_reads_no_other_row(
     (tmp_path / "d.jsonl").write_text("".join(json.dumps(row) + "\n" for row in CHATS))
     (tmp_path / "c.yml").write_text(AXOLOTL)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sftui.session.splitting.array", lambda *parts: pytest.fail("rows are gone through"))
+    monkeypatch.setattr("sftui.session.opened.array", lambda *parts: pytest.fail("rows are gone through"))
     done = sftui("show", "c.yml", "--trainer", "axolotl", "--row", 3)
     assert done.code == 0 and "evaluation" not in done.out + done.err
 

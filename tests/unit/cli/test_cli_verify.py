@@ -17,8 +17,8 @@ import pytest
 
 from sftui.cli import verify
 from sftui.cli.loading import loaded_session
-from sftui.flat import labelled
 from sftui.recipe import changed
+from sftui.runs import labelled
 from sftui.session.options import OpenOptions
 from sftui.session.verifying import through
 from sftui.trainers import preset

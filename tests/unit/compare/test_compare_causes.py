@@ -22,7 +22,7 @@ from sftui.comparison.causes import (
     switched,
 )
 from sftui.recipe import Recipe, changed
-from sftui.session.explaining import chosen
+from sftui.session.comparing import chosen
 from sftui.trainers import preset
 from sftui.trainers.versions import reference_version
 

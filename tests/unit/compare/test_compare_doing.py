@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from sftui.comparison import Cause, RowSide
 from sftui.comparison.causes import doing
-from sftui.flat import flat
 from sftui.model import IGNORE_INDEX, Part, Tokens
+from sftui.runs import flat
 from sftui.views.causes import does, does_words
 
 PARTS = {"h": Part.HEADER, "c": Part.CONTENT, "e": Part.TERMINATOR, "s": Part.SEPARATOR, "b": Part.BOS}

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from sftui.comparison import ComparisonCount, compare_row
 from sftui.comparison.alignment import AlignedSide, align
-from sftui.flat import flat, labelled
 from sftui.model import (
     IGNORE_INDEX,
     Example,
@@ -33,7 +32,7 @@ from sftui.model import (
     TokenText,
 )
 from sftui.recipe import changed
-from sftui.runs import as_runs
+from sftui.runs import as_runs, flat, labelled
 from sftui.session.arguments import Arguments
 from sftui.session.comparing import open_sides
 

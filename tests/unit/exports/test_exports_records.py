@@ -6,9 +6,8 @@ import json
 from dataclasses import replace
 
 from sftui.exports.records import as_json, pack_record, record, records, shift_record
-from sftui.flat import flat
 from sftui.model import Example, Inspection, Labels, Pack, Part, Problem, Reason, Row, Tokens, TokenText
-from sftui.runs import joined
+from sftui.runs import flat, joined
 
 
 def inspection(more: tuple[Example, ...] = ()) -> Inspection:

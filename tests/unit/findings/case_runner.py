@@ -28,9 +28,9 @@ from sftui.findings.look import RowLook
 from sftui.findings.near import near_copies, runs_of
 from sftui.findings.rule import Case
 from sftui.findings.rules.near import near_finding
-from sftui.flat import labelled
 from sftui.model import IGNORE_INDEX, Inspection, Row
 from sftui.recipe import Recipe, changed
+from sftui.runs import labelled
 from sftui.serving import load_served, stops_of
 from sftui.sources import Damage, DataFile
 from sftui.templates import builtin_template, compile_template

@@ -16,7 +16,7 @@ from sftui.findings import Finding, Fix
 from sftui.findings.rule import TO_MESSAGES
 from sftui.model import Inspection, Kind
 from sftui.recipe import KnobInfo, changed, get, knobs_of
-from sftui.repairs.catalogue import REPAIRS
+from sftui.repairs.run import REPAIRS
 from sftui.session.checking import result_of
 from sftui.session.ready import Ready, ready_under
 from sftui.session.trial import can_be_told, changed_by, judged

@@ -16,7 +16,7 @@ from trainers import having, module_of
 from sftui import trainers
 from sftui.audit.audit import Audit
 from sftui.audit.found import FindingCounts
-from sftui.audit.run import run_audit
+from sftui.audit.processes import run_audit
 from sftui.findings import Context, Severity
 from sftui.recipe import changed
 from sftui.session.options import OpenOptions

@@ -23,8 +23,8 @@ from sftui.findings.rules import eos, marks
 from sftui.findings.run import moments
 from sftui.findings.shapes import RowShape
 from sftui.findings.words import TextMarks, cover, sign_of, walk, words
-from sftui.flat import flat, labelled
 from sftui.model import IGNORE_INDEX, NOWHERE, Conversation, Cut, Inspection, Kind, Message, Row
+from sftui.runs import flat, labelled
 from sftui.tokens import token_text
 
 RECIPES: tuple[tuple[str, dict[str, Any]], ...] = (

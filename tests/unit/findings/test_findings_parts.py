@@ -30,7 +30,7 @@ from sftui.findings.rule import FINE, GOOD, ROUNDS, Case, chat, chatml, tagged
 from sftui.findings.rules.generation import by_prefix, by_sentinels, by_tags, disagreement
 from sftui.findings.run import _BY_MOMENT
 from sftui.recipe import changed
-from sftui.repairs.catalogue import TITLES
+from sftui.repairs.run import TITLES
 from sftui.templates import compile_template
 from sftui.text import visible
 from sftui.trainers import dump_recipe, load_recipe

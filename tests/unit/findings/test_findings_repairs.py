@@ -19,9 +19,8 @@ from fix_proof import changed_place, lost, moved, place_of, trained_elsewhere
 from sftui.findings import CODES, SCOPE_OF, check_row
 from sftui.findings.catalogue import REPAIR_OF
 from sftui.findings.rule import DROP, TO_MESSAGES, Case
-from sftui.repairs.catalogue import REPAIRS, TITLES
 from sftui.repairs.lines import RepairedRow, line_of
-from sftui.repairs.run import layout_of, make_plan, repaired
+from sftui.repairs.run import REPAIRS, TITLES, layout_of, make_plan, repaired
 from sftui.repairs.to_messages import target_of, to_messages, way_of
 from sftui.session.repairing import exact_repairs
 

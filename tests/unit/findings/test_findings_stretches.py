@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sftui.findings.shapes import trained_in
-from sftui.flat import labelled
 from sftui.model import Part
+from sftui.runs import labelled
 
 STRETCHES = st.lists(st.lists(st.booleans(), min_size=1, max_size=4), max_size=8)
 """Of each token of each stretch whether it is trained."""

@@ -27,7 +27,7 @@ from sftui.findings.model import Severity
 from sftui.findings.rule import Case, chat
 from sftui.model import Inspection
 from sftui.recipe import changed, knobs_of
-from sftui.repairs.catalogue import DROP
+from sftui.repairs.run import DROP
 from sftui.session.checking import result_of
 from sftui.session.harm import harm_of
 from sftui.session.ready import Ready, open_data, ready_under, tokenized

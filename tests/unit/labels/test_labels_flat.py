@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sftui.exports.records import record
-from sftui.flat import cut, flat, labelled, masked, moved
 from sftui.labels import example, keep, label
 from sftui.model import (
     IGNORE_INDEX,
@@ -28,7 +27,7 @@ from sftui.model import (
     flat_example,
 )
 from sftui.recipe import Recipe
-from sftui.runs import Runs
+from sftui.runs import Runs, cut, flat, labelled, masked, moved
 from sftui.trainers import trainer_named
 
 IDS = st.lists(st.integers(0, 2**31 - 1), max_size=30)

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from sftui import labels as rules
 from sftui.errors import RecipeError
-from sftui.flat import flat
 from sftui.model import NOWHERE, Conversation, Kind, Labels, Message, Part, Reason, RenderedText, Tokens
 from sftui.recipe import Length, Loss, Mask, Recipe
+from sftui.runs import flat
 from sftui.trainers import preset
 
 #  0      1        2       3       4      5     6      7       8        9      10    11

@@ -6,13 +6,12 @@ import pickle
 
 import pytest
 
-from sftui.flat import flat
 from sftui.labels import by_message, collate, end_to_end, label, weights_joined, weights_within
 from sftui.labels import example as made_of
 from sftui.model import Batch, Conversation, Example, Kind, Labels, Message, Part, Reason, RenderedText, Tokens
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Length, Loss, Mask, Recipe
-from sftui.runs import Runs, as_runs, joined
+from sftui.runs import Runs, as_runs, flat, joined
 from sftui.trainers.held import PickledStore
 
 WHOLE = Length()

@@ -16,8 +16,7 @@ from sftui.conversations import Detection
 from sftui.findings import CODES, SCOPE_OF, Context, DatasetChecks, check_dataset, check_row
 from sftui.findings.look import RowLook
 from sftui.model import Inspection, Part, Row
-from sftui.repairs.catalogue import REPAIRS
-from sftui.repairs.run import layout_of, make_plan, repair_row, repaired
+from sftui.repairs.run import REPAIRS, layout_of, make_plan, repair_row, repaired
 from sftui.sources import SourceSpec, open_source
 from sftui.templates import builtin_template
 from sftui.tokens import LoadedTokenizer, load_tokenizer

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sftui.repairs.catalogue import REPAIRS
 from sftui.repairs.lines import RepairedRow, line_of, row_of
 from sftui.repairs.model import RepairLayout
-from sftui.repairs.run import repair_row
+from sftui.repairs.run import REPAIRS, repair_row
 from sftui.repairs.splice import Splice
 from sftui.sources.records import one_line, parse_record
 

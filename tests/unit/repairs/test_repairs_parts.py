@@ -13,9 +13,8 @@ from sftui.findings.catalogue import REPAIR_OF
 from sftui.model import Row
 from sftui.pipeline import detect
 from sftui.recipe import Recipe
-from sftui.repairs.catalogue import REPAIRS
 from sftui.repairs.model import RepairLayout
-from sftui.repairs.run import apply_plan, make_plan, repair_row
+from sftui.repairs.run import REPAIRS, apply_plan, make_plan, repair_row
 from sftui.repairs.to_messages import target_of, to_messages, way_of
 from sftui.trainers import preset
 

@@ -14,10 +14,9 @@ from sftui.findings import CODES, SCOPE_OF
 from sftui.findings.catalogue import REPAIR_OF
 from sftui.model import Row
 from sftui.recipe import Data
-from sftui.repairs.catalogue import REPAIRS, TITLES
 from sftui.repairs.lines import RepairedRow, line_of
 from sftui.repairs.model import RepairLayout
-from sftui.repairs.run import RepairPlan, layout_of, make_plan, repair_row, repaired
+from sftui.repairs.run import REPAIRS, TITLES, RepairPlan, layout_of, make_plan, repair_row, repaired
 from sftui.repairs.texts import strip_tokens
 from sftui.repairs.turns import known_role
 

@@ -11,8 +11,8 @@ import pytest
 
 import sftui
 from sftui.cli import main
-from sftui.repairs.catalogue import REPAIRS
 from sftui.repairs.model import RepairLayout
+from sftui.repairs.run import REPAIRS
 
 LAYOUT = RepairLayout(("prompt", "chosen", "rejected"), prompt="prompt", sides=("chosen", "rejected"))
 

@@ -11,9 +11,8 @@ import pytest
 from sftui.conversations import detect
 from sftui.model import Row
 from sftui.recipe import Data
-from sftui.repairs.catalogue import REPAIRS, TITLES
 from sftui.repairs.model import RepairLayout
-from sftui.repairs.run import layout_of, make_plan, repair_row, repaired
+from sftui.repairs.run import REPAIRS, TITLES, layout_of, make_plan, repair_row, repaired
 from sftui.repairs.splice import lossless
 
 ALPACA = {"instruction": "Go on", "input": "", "output": "ok", "history": [["a", "b"]]}

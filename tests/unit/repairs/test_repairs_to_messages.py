@@ -15,10 +15,9 @@ from sftui.errors import ConversationError, SftuiError
 from sftui.model import Row
 from sftui.pipeline import detect
 from sftui.recipe import Recipe, changed
-from sftui.repairs.catalogue import CONVERSION
 from sftui.repairs.lines import RepairedRow
 from sftui.repairs.model import RepairLayout
-from sftui.repairs.run import RepairPlan, apply_plan
+from sftui.repairs.run import CONVERSION, RepairPlan, apply_plan
 from sftui.repairs.to_messages import CONVERTED, target_of, to_messages, way_of
 from sftui.sources import SourceSpec, open_source
 from sftui.trainers import preset

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sftui.repairs.catalogue import REPAIRS
 from sftui.repairs.model import RepairLayout
-from sftui.repairs.run import repair_row
+from sftui.repairs.run import REPAIRS, repair_row
 
 LAYOUT = RepairLayout()
 U, A, S = {"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}, {"role": "system", "content": "s"}

@@ -12,8 +12,7 @@ import pytest
 
 from sftui.recipe import changed
 from sftui.session import facets
-from sftui.session.facets import Facets
-from sftui.session.matching import MatchingRows, filter_of
+from sftui.session.facets import Facets, MatchingRows, filter_of
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, open_data, tokenized
 from sftui.trainers import preset

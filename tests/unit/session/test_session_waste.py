@@ -11,10 +11,10 @@ import pytest
 
 from sftui.audit.waste import GROUPED, RowSizes, WasteLine
 from sftui.errors import RecipeError
-from sftui.flat import Ranges, overlap
 from sftui.model import Inspection
 from sftui.pipeline import collate_packs, feed_packs
 from sftui.recipe import changed
+from sftui.runs import Ranges, overlap
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, open_data, ready_under, stood_in, tokenized
 from sftui.session.waste import packing_changes, sizes_of, waste_lines, waste_table

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from sftui.recipe import changed
+from sftui.session.fixing import way_in
 from sftui.session.ready import open_data
-from sftui.session.way_in import way_in
 from sftui.trainers import preset
 from sftui.workspace import OpenOptions
 

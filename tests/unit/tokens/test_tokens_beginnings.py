@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from sftui.flat import Flat
+from sftui.runs import Flat
 from sftui.tokens import ToEncode, load_tokenizer
 from sftui.tokens.loaded import FastEngine, PrefixedText
 from sftui.tokens.shortcuts.beginnings import Beginnings, beginnings

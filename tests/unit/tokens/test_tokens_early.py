@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
-from sftui.flat import flat
+from sftui.runs import flat
 from sftui.tokens import builtin, load_tokenizer
 from sftui.tokens.loaded import FastEngine, is_panic
 from sftui.tokens.loading import cache

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from sftui.errors import TokenizerError
-from sftui.flat import flat
 from sftui.model import Part, Piece, RenderedText
 from sftui.recipe import Tokenize
+from sftui.runs import flat
 from sftui.tokens import LoadedTokenizer, TokenizerFacts, tokenize
 from sftui.tokens.loading import sentencepieces
 from sftui.tokens.loading.process import ANSWERING

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sftui import pipeline
-from sftui.flat import merged
 from sftui.model import Example, Inspection, Part, Reason, Row, Stage
 from sftui.recipe import Recipe
+from sftui.runs import merged
 from sftui.templates import rendering_of
 from sftui.tokens import LoadedTokenizer, load_tokenizer
 from sftui.trainers import preset, trainer_named

@@ -612,7 +612,7 @@ def test_a_null_role_without_a_system_tag_and_a_null_tool_result_stop_the_run() 
 
 def test_a_parsed_template_may_lose_the_content_where_another_placeholder_is_left() -> None:
     from sftui.templates import compile_template
-    from sftui.trainers.llamafactory.parse import parse
+    from sftui.trainers.llamafactory.registry import parse
 
     source = "{% for message in messages %}{{ (message.role ~ ': ' ~ message.content)|upper }}\n{% endfor %}"
     slots = parse({"default": compile_template(source, "t")}, {}, "")

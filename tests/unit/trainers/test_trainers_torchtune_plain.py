@@ -14,8 +14,8 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 
 from sftui.conversations import Detection
 from sftui.errors import ConversationError
-from sftui.flat import Flat, flat
 from sftui.model import Message, Part, Piece, Row
+from sftui.runs import Flat, flat
 from sftui.tokens.encode import _each, _joined_pieces
 from sftui.tokens.loaded import FastEngine
 from sftui.trainers.torchtune import messages as message_rules

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sftui.flat import flat, labelled
 from sftui.labels import weights_within
 from sftui.model import (
     IGNORE_INDEX,
@@ -29,7 +28,7 @@ from sftui.model import (
     TokenText,
     common_prefix,
 )
-from sftui.runs import joined
+from sftui.runs import flat, joined, labelled
 
 H, C, T, S, B = Part.HEADER, Part.CONTENT, Part.TERMINATOR, Part.SEPARATOR, Part.BOS
 

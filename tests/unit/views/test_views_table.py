@@ -7,9 +7,8 @@ from dataclasses import replace
 import pytest
 from inspections_by_hand import CHAT, C, H, inspection, stopped, weighted
 
-from sftui.flat import labelled
 from sftui.model import IGNORE_INDEX, NOWHERE, Example, Inspection, Reason, RenderedText, Stage
-from sftui.runs import joined
+from sftui.runs import joined, labelled
 from sftui.views.table import TokenTable, loss_changes, make_table
 from sftui.views.words import REASONS, convention, explain, shift_warning, what_is_learnt, what_is_trained, why_stopped
 

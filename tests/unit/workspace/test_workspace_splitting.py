@@ -12,10 +12,9 @@ import pytest
 from sftui import trainers
 from sftui.model import Row
 from sftui.recipe import Recipe, changed
-from sftui.session.opened import UNSETTLED
+from sftui.session.opened import UNSETTLED, settle_split
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, open_data, tokenized, under
-from sftui.session.splitting import settle_split
 from sftui.trainers.held_out import HeldOut, evaluation_rows
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from sftui.errors import SftuiError, TokenizerError
-from sftui.flat import flat
 from sftui.recipe import changed
+from sftui.runs import flat
 from sftui.session.comparing import tokenized_otherwise
 from sftui.session.options import OpenOptions
 from sftui.session.versions import (
