@@ -15,8 +15,8 @@ sys.path.append(str(Path(__file__).parents[1] / "docs"))
 from pair_faults import FAULTS, Fault
 
 pytestmark = pytest.mark.parity
-RELEASES = {"trl@1.16": "1.16.0", "llamafactory@0.9": "0.9.5"}
-"""Of others the recorded cases of ../shared are compared (test_trainers_trl_pairs.py, _axolotl_pairs.py)."""
+RELEASES = {"trl@1.16": "1.16.0", "llamafactory@0.9": "0.9.5", "axolotl@0.21": "0.21.0"}
+"""Of others the recorded cases of ../shared are compared (test_trainers_trl_pairs.py)."""
 
 
 @pytest.mark.parametrize("fault", [one for one in FAULTS if one.trainer in RELEASES], ids=lambda one: one.says[:40])

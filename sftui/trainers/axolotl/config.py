@@ -23,7 +23,17 @@ from sftui.recipe_io import parse_yaml
 from sftui.trainers.axolotl import table
 from sftui.trainers.axolotl.formats import modelled
 from sftui.trainers.axolotl.instruct import alpaca_prompts
-from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, PRETRAIN, RECORD, TYPE_OF_FORMAT, pair_type
+from sftui.trainers.axolotl.settings import (
+    ARGILLA,
+    CHAT,
+    DEFAULT,
+    DEFAULT_MAPPING,
+    ENTRY_KEYS,
+    PRETRAIN,
+    RECORD,
+    TYPE_OF_FORMAT,
+    preference_type,
+)
 from sftui.trainers.axolotl.templates import JINJA
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, ReadAgain, files_at, text_at
 from sftui.trainers.table import (
@@ -95,7 +105,7 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
             fix="list one under `datasets`",
         )
     mistral = table.by_mistral_common(config)
-    refused = {**mistral, **table.null_at_work(config)}
+    refused = {**mistral, **table.null_at_work(config), **table.unread_by_rl(config)}
     magistral = f"Magistral: {UNSUPPORTED[table.MISTRAL_COMMON]}"
     notes = [
         known.stops(str(key), value, error)
@@ -106,6 +116,7 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
         for key, value in config.items()
         if key != "datasets" or streams
     ]
+    notes += [known.stops(key, None, error) for key, error in refused.items() if error and key not in config]
     notes += _unread_tokens(config.get("special_tokens"), known)
     written = {OVERTAKEN.get(str(key), str(key)): value for key, value in config.items()}
     config = table.padded_for_packing(table.checked(written, path), written)
@@ -122,8 +133,9 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
         if not isinstance(entry, Mapping) or not entry.get("path"):
             raise RecipeError(f"{place} has no `path`", where=path, fix="name its file, folder or Hub dataset")
         if not streams:
-            paired = base.paired
-            notes += [_note_in(entry, f"{place}.", str(key), value, known, paired) for key, value in entry.items()]
+            notes += [_note_in(entry, f"{place}.", str(key), value, known, base) for key, value in entry.items()]
+            kept = ENTRY_KEYS.get(base.loss.objective, entry)
+            entry = {key: value for key, value in entry.items() if key in kept}
         where, stops = f"{path}, {place}", _stops(notes, f"{place}.")
         whole = {**config, "datasets": table.checked(entry, where)}
         recipe = read_into(base, table.DATASET, whole, where, under="datasets.", stops=stops)
@@ -185,7 +197,7 @@ def _streamed_entry(config: Mapping[str, Any], where: str) -> dict[str, Any]:
 def _supervised(config: Mapping[str, Any], path: str) -> None:
     """RecipeError for a config by which Axolotl trains on something else than single answers (utils/data/rl.py)."""
     for key in ("rl", "reward_model", "process_reward_model"):
-        if config.get(key) and not (key == "rl" and config[key] in ("dpo", "ipo")):
+        if config.get(key) and not (key == "rl" and config[key] in table.RL):
             said = f"`{key}: {config[key]}`" if key == "rl" else f"`{key}`"
             raise RecipeError(
                 f"{said} is not supervised fine-tuning",
@@ -237,14 +249,20 @@ def _unread_tokens(tokens: Any, known: KnownKeys) -> list[KeyNote]:
     ]
 
 
-def _note_in(entry: Mapping[str, Any], under: str, key: str, value: Any, known: KnownKeys, paired: bool) -> KeyNote:
+def _note_in(entry: Mapping[str, Any], under: str, key: str, value: Any, known: KnownKeys, base: Recipe) -> KeyNote:
     """What becomes of a key of a dataset's entry, which stands `under` a place of the config."""
-    path = f"{under}{key}"
+    path, paired = f"{under}{key}", base.paired
+    if key not in ENTRY_KEYS.get(base.loss.objective, (key,)):
+        return KeyNote(path, value, KeyUse.IDLE, "Axolotl drops it: an entry of preferences has no such key")
+    if paired and key in ("field_chosen", "field_rejected"):
+        return KeyNote(path, value, KeyUse.USED)
     if key == "chat_template_jinja" and value and entry.get("chat_template") != JINJA:
         why = "Axolotl ignores it: the dataset also needs `chat_template: jinja`"
         return KeyNote(path, value, KeyUse.PASSED, why)
     error = table.stopped(key, value, known, dataset=True)
-    known_type = pair_type(value) is not None if paired else not isinstance(value, str) or modelled(value)
+    known_type = not isinstance(value, str) or modelled(value)
+    if not base.supervised:
+        known_type = preference_type(value, base.loss.objective) is not None
     if error is None and key == "type" and not known_type:
         return KeyNote(path, value, KeyUse.UNSUPPORTED, "sftui does not model this type")
     return known.stops(path, value, error) if error else DATASET_RULES.note(key, value, known, known.dataset, under)
@@ -288,10 +306,11 @@ def _more(draft: Draft) -> None:
     template = draft.recipe.render.template
     if not draft.facts.template_source or template.startswith(("tokenizer", "axolotl/")):
         return
-    named = draft.keys[DATASETS, JINJA_TEXT]
-    draft.template_file(DATASETS, JINJA_TEXT)
+    place = (*table.template_place(draft.recipe), JINJA_TEXT)
+    named = draft.keys[place]
+    draft.template_file(*place)
     if draft.opened is not None and draft.opened.recipe.render.template == template:
-        draft.keys[DATASETS, JINJA_TEXT] = named
+        draft.keys[place] = named
     if not draft.facts.folder:
         why = "in any other folder it treats the file name as the template itself"
         draft.notes.append(f"start Axolotl in the folder that contains {TEMPLATE_FILE}: {why}")
@@ -350,8 +369,11 @@ def _rows(draft: Draft) -> Keys:
         # A pair of texts has no type of its own: the prompt as it stands, the completion and EOS behind it.
         plain = {"format": "{instruction}", "no_input_format": "{instruction}"}
         kind = {"field_instruction": named["prompt"], "field_output": named["completion"], **plain}
-    if draft.recipe.paired:
-        kind = f"{CHAT}.default" if "prompt" in named else f"{CHAT}.argilla_chat"
+    if draft.recipe.loss.objective == "kto":
+        kind = {f"field_{ours}": named[ours] for ours in ("prompt", "completion", "label") if ours in named}
+    elif draft.recipe.paired:
+        kind = DEFAULT if "prompt" in named else ARGILLA
+        named = {**named, "messages": named["prompt"]} if kind == DEFAULT else named
     if kind == "alpaca" and any(ours != named.get(ours, ours) for ours in ("instruction", "input", "output")):
         kind = _renamed_alpaca(named)
     if ("type",) not in dataset and kind != "tokenized" and draft.recipe.data.format != "tokenized":
@@ -361,7 +383,10 @@ def _rows(draft: Draft) -> Keys:
         if found.get(ours, ours) != ours and (key,) not in dataset:
             entry[key] = found[ours]
     keys = {**DEFAULT_MAPPING, **(facts.message_keys or ({"role": "from", "content": "value"} if sharegpt else {}))}
-    if keys != DEFAULT_MAPPING and not any(path[0] == "message_property_mappings" for path in dataset):
+    mapped = keys != DEFAULT_MAPPING and not any(path[0] == "message_property_mappings" for path in dataset)
+    if mapped and draft.recipe.loss.objective in ENTRY_KEYS:
+        draft.losses.append("message_property_mappings has no effect on preferences in Axolotl: rename the keys")
+    elif mapped:
         entry["message_property_mappings"] = {name: keys[name] for name in DEFAULT_MAPPING}
     for path, value in dataset.items():
         put(entry, path, value)

@@ -31,19 +31,34 @@ from sftui.model import (
     Row,
     Span,
     Tokens,
+    common_prefix,
 )
 from sftui.recipe import Mask, Recipe, Tokenize
 from sftui.trainers import versions
-from sftui.trainers.axolotl.settings import ARGILLA, DEFAULT, RECORD, DatasetSettings, pair_type, settings_of
+from sftui.trainers.axolotl import AxolotlOptions
+from sftui.trainers.axolotl.settings import (
+    ARGILLA,
+    DEFAULT,
+    DEFAULT_MAPPING,
+    RECORD,
+    preference_type,
+    settings_of,
+)
 from sftui.trainers.axolotl.trainer import Axolotl, template_of
 from sftui.trainers.axolotl.turns import STOPS
 from sftui.trainers.base import ESTIMATED, ShapedRow, Toolbox, Trainer, dropped_labels, to_render
 from sftui.trainers.pairs import PairTrainer, Side
-from sftui.trainers.trl.preference import behind_prompt
+from sftui.trainers.trl.preference import (
+    NO_PARTNER,
+    behind_prompt,
+    halved,
+    partners_of,
+    with_desirability,
+    with_partners,
+    with_verdict,
+)
 from sftui.trainers.trl.trainer import UNKNOWN, refuse_unpadded
 
-ROLE_CONTENT = ("role", "content")
-TEXTS = ("prompt", *SIDES)
 ROLES = {role: role for role in ("user", "assistant", "system", "tool")}
 DUMMY = Message({"role": "user", "content": "[[dummy_message]]"})
 _TEXTS = Tokenize(add_special_tokens=True, append_eos="if_missing_text")
@@ -56,15 +71,23 @@ class AxolotlDpo(PairTrainer, Axolotl):
     texts, tokenize, needs = Trainer.texts, Trainer.tokenize, Trainer.needs
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
-        unread = {"chat_template_kwargs": bool(recipe.render.kwargs), "train_on_inputs": recipe.mask.rule == "all"}
-        return (
-            *super().remarks(recipe),
-            *(f"{key} has no effect under rl: dpo" for key, said in unread.items() if said),
-        )
+        usual, said = self.usual.data, AxolotlOptions.of(recipe).message_property_mappings or recipe.data.message_keys
+        unread = {
+            "chat_template_kwargs": bool(recipe.render.kwargs),
+            "train_on_inputs": recipe.mask.rule == "all",
+            "message_property_mappings": bool(said),
+            "roles": recipe.data.role_map != usual.role_map,
+        }
+        idle = (f"{key} has no effect under {rl_of(recipe)}" for key, set_ in unread.items() if set_)
+        return (*super().remarks(recipe), *idle)
+
+    def stops(self, recipe: Recipe) -> tuple[str, ...]:
+        stop = "with pad_to_multiple_of Axolotl stops at the first batch: KeyError: 'input_ids'"
+        return () if recipe.batch.multiple in (None, self.usual.batch.multiple) else (stop,)
 
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detection:
         if not versions.since(recipe, (0, 21)):
-            what, why = "sftui does not model rl: dpo before Axolotl 0.21", "it cut answers out by another rule"
+            what, why = f"sftui does not model {rl_of(recipe)} before Axolotl 0.21", "its rules were others"
             raise RecipeError(what, why=why, fix="set the version to 0.21")
         columns = dict.fromkeys(str(key) for row in rows if isinstance(row.data, Mapping) for key in row.data)
         if not columns:
@@ -72,29 +95,39 @@ class AxolotlDpo(PairTrainer, Axolotl):
         if "image" in columns or "images" in columns:
             return refusal("the dataset has images", "TRL prepares them with a processor, which sftui does not model")
         settings = settings_of(recipe)
-        kind, reason = pair_type(settings.type), "Axolotl: the type in the config"
+        kind, reason = preference_type(settings.type, recipe.loss.objective), "Axolotl: the type in the config"
         if not settings.type:
-            kind = DEFAULT if {settings.field_messages, "prompt"} & {*columns} else ARGILLA
+            kind = self.type_for(columns, recipe)
             reason = f"Axolotl never guesses: a config must set `type: {kind}`, which fits the columns"
         if kind is None:
             why = "its own code decides what is read and trained"
             return refusal(
                 f"sftui does not know the Axolotl type `{settings.type}` of preferences", why, "choose another type"
             )
-        fields = {"prompt": settings.field_messages} if kind == DEFAULT else {}
-        fields |= {name: name for name in SIDES} if kind in (DEFAULT, ARGILLA) else _columns(kind, columns)
+        fields = self.columns_of(kind, columns, recipe)
         if missing := [column for column in fields.values() if column not in columns]:
             kind, fix = settings.type or kind, "set field_messages, rename the column, or choose another type"
             return refusal(f"there is no column `{missing[0]}`", f"type {kind} reads it and raises KeyError", fix)
-        keys = {name: settings.mapping[name] for name in ROLE_CONTENT}
         fields |= {"tools": "tools"} if "tools" in columns else {}
-        return Detection("preference", fields, keys, _roles(recipe), f"{reason}, {kind}")
+        shape = "preference" if recipe.paired else "unpaired"
+        return Detection(shape, fields, dict(DEFAULT_MAPPING), ROLES, f"{reason}, {kind}")
+
+    def type_for(self, columns: Mapping[str, Any], recipe: Recipe) -> str | Mapping[str, Any]:
+        """The type that fits the columns."""
+        return DEFAULT if {settings_of(recipe).field_messages, "prompt"} & {*columns} else ARGILLA
+
+    def columns_of(self, kind: Any, columns: Mapping[str, Any], recipe: Recipe) -> dict[str, str]:
+        """The columns that a type reads."""
+        fields = {"prompt": settings_of(recipe).field_messages} if kind == DEFAULT else {}
+        sides = {name: recipe.data.fields.get(name, name) for name in SIDES}
+        return fields | sides if kind in (DEFAULT, ARGILLA) else _columns(kind, columns)
 
     def convert(self, row: Row, detected: Detection, recipe: Recipe) -> Conversation:
         data: Mapping[str, Any] = row.data or {}
-        settings, roles, asked = settings_of(recipe), _roles(recipe), detected.fields.get("prompt")
-        if (kind := pair_type(settings.type)) not in (None, DEFAULT, ARGILLA):
-            text, *answers = _texts(data, kind, detected.fields)
+        named = detected.fields
+        asked = named.get("prompt")
+        if (kind := preference_type(settings_of(recipe).type, recipe.loss.objective)) not in (None, DEFAULT, ARGILLA):
+            text, *answers = _texts(data, kind, named)
             chosen, rejected = (
                 Conversation(Kind.STRINGS, "preference", prompt=text, completion=one) for one in answers
             )
@@ -103,7 +136,7 @@ class AxolotlDpo(PairTrainer, Axolotl):
         def listed(column: str, role: str) -> list[tuple[Any, str]]:
             value = data.get(column)
             if isinstance(value, str) and asked:
-                return [({settings.mapping["role"]: role, settings.mapping["content"]: value}, column)]
+                return [({"role": role, "content": value}, column)]
             if isinstance(value, Mapping) and asked and role == "assistant":
                 return [(value, column)]
             if not isinstance(value, list) or (not value and role == "assistant"):
@@ -111,13 +144,13 @@ class AxolotlDpo(PairTrainer, Axolotl):
                 raise RecipeError(f"{STOPS}: its `{column}` is {word}", fix="fix or remove the row")
             return [(one, f"{column}[{at}]") for at, one in enumerate(value)]
 
-        first = listed(asked, "user") if asked else listed("chosen", "assistant")[:-1]
-        prompt, sides = [_message(*one, settings, roles) for one in first], list[Conversation]()
+        first = listed(asked, "user") if asked else listed(named["chosen"], "assistant")[:-1]
+        prompt, sides = [_message(*one) for one in first], list[Conversation]()
         for side in SIDES:
-            *before, answer = listed(side, "assistant")
+            *before, answer = listed(named[side], "assistant")
             differs = before and [one for one, _ in before] != [one for one, _ in first]
-            notes = (f"Axolotl reads only the last message of `{side}`",) if differs else ()
-            messages = (*prompt, _message(*answer, settings, roles))
+            notes = (f"Axolotl reads only the last message of `{named[side]}`",) if differs else ()
+            messages = (*prompt, _message(*answer))
             made = Conversation(Kind.CHAT, "preference", messages, len(prompt), notes=notes)
             sides.append(replace(made, tools=data.get("tools")))
         return replace(sides[0], rejected=sides[1])
@@ -129,9 +162,9 @@ class AxolotlDpo(PairTrainer, Axolotl):
         return ShapedRow(conversation, None, conversation.prompt_messages or 1)
 
     def render(self, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> RenderedText:
-        conversation, settings = shaped.conversation, settings_of(recipe)
+        conversation = shaped.conversation
         if conversation.kind is Kind.STRINGS:
-            return Trainer.render(self, shaped, recipe, tools, spans=spans)
+            return _truncated(Trainer.render(self, shaped, recipe, tools, spans=spans), recipe, tools)
         template, special = template_of(conversation, recipe, tools), tools.special_tokens
         options = replace(recipe.render, kwargs={}, inject_system=None)
 
@@ -140,7 +173,7 @@ class AxolotlDpo(PairTrainer, Axolotl):
             render = to_render()
             return render(chat, template, special_tokens=special, options=options, prompt_messages=n, spans=spans)
 
-        *before, answer = [Message(_copied(one.data, settings)) for one in conversation.messages]
+        *before, answer = [Message({key: one.data[key] for key in DEFAULT_MAPPING}) for one in conversation.messages]
         asked, answered = rendered(*before, n=len(before)), rendered(DUMMY, answer, n=1)
         prompt, prefix, count = asked.prompt or "", answered.prompt, len(before)
         fits = bool(prefix) and answered.text.startswith(prefix or "")
@@ -155,7 +188,7 @@ class AxolotlDpo(PairTrainer, Axolotl):
             start, end = max(start, at), min(end, at + len(text))
             if start < end:
                 places.append(Span(start + shift, end + shift, count if message else NOWHERE, part))
-        return replace(
+        whole = replace(
             answered,
             text=prompt + text,
             spans=tuple(places) if spans else (),
@@ -164,37 +197,24 @@ class AxolotlDpo(PairTrainer, Axolotl):
             exact=asked.exact and answered.exact and (not spans or begun > 0),
             notes=tuple(dict.fromkeys((*asked.notes, *answered.notes))),
         )
+        return _truncated(whole, recipe, tools)
 
     def tokenize_as(self, shaped: ShapedRow, recipe: Recipe, tools: Toolbox) -> tuple[Tokenize, str | None]:
         if tools.tokenizer.facts.eos_token is None:
             why = "TRL appends the EOS token to each answer, but the tokenizer has none"
             raise RecipeError(STOPS, why=why, fix="set special_tokens.eos_token")
-        return _TEXTS, shaped.conversation.completion
+        return _TEXTS, None if recipe.length.over == "cut_right" else shaped.conversation.completion
 
     def label_sides(self, sides: Sequence[Side], recipe: Recipe, tools: Toolbox) -> Iterator[tuple[Tokens, Labels]]:
         refuse_unpadded(tools)
-        most, over, facts = recipe.length.max, "", tools.tokenizer.facts
-        for name, (tokens, rendered, _) in zip(SIDES, sides):
-            answer = rendered.text[len(rendered.prompt or "") :]
-            if not answer or not rendered.prompt:
-                why = f"the text of its {name if rendered.prompt else 'prompt'} is empty"
-                raise RecipeError(STOPS, why=f"{why}: “Prompt, chosen and rejected keys are required”", fix="drop it")
-            if most is not None:
-                special = len(facts.front) + len(facts.back)
-                count = len(tokens.prompt or ()) - special + len(tools.tokenizer.flat(answer))
-                over = over or f"its {name} side has {count} tokens, more than sequence_len {most}" * (count > most)
-        if over and recipe.length.over == "error":
-            raise RecipeError(f"{STOPS}: {over}", fix="set excess_length_strategy to drop")
-        if over and recipe.length.over != "drop":
-            why = f"{over}, and Axolotl cuts the answer and decodes it to text again"
-            raise RecipeError(UNKNOWN, why=why, fix="set excess_length_strategy to drop")
+        most, facts = recipe.length.max, tools.tokenizer.facts
+        over = too_long(sides, recipe, tools, len(facts.front) + len(facts.back))
         for tokens, rendered, shaped in sides:
             tokens = behind_prompt(tokens)
             start = len(tokens.prompt or ())
             if over or (most is not None and start >= most):
                 full = f"its prompt of {start} tokens fills sequence_len {most}: TRL silently drops the row"
-                why = f"{over}: Axolotl drops the row (excess_length_strategy: drop)" if over else full
-                yield tokens, dropped_labels(tokens, why)
+                yield tokens, dropped_labels(tokens, over or full)
                 continue
             drawn = label_rules.completion(label_rules.Subject(tokens, rendered, shaped.conversation), _MASK)
             kept = ((0, min(len(tokens), most or len(tokens))),)
@@ -205,34 +225,134 @@ class AxolotlDpo(PairTrainer, Axolotl):
         return super().collate(examples, rows, replace(recipe, batch=options), tools)
 
 
-def _columns(kind: Any, columns: Mapping[str, Any]) -> dict[str, str]:
+class AxolotlKto(AxolotlDpo):
+    """Single answers, each with whether it is desirable.
+
+    Source: axolotl 0.21.0, prompt_strategies/kto/*.py; then trl 1.14.1, trainer/kto_trainer.py `_prepare_dataset`.
+    """
+
+    def stops(self, recipe: Recipe) -> tuple[str, ...]:
+        return () if recipe.batch.size > 1 else (NO_PARTNER,)
+
+    def type_for(self, columns: Mapping[str, Any], recipe: Recipe) -> str | Mapping[str, Any]:
+        return {"field_prompt": "prompt"}
+
+    def columns_of(self, kind: Any, columns: Mapping[str, Any], recipe: Recipe) -> dict[str, str]:
+        label = str(kind.get("field_label") or "label") if isinstance(kind, Mapping) else "label"
+        return {**_columns(kind, columns, _ANSWER), "label": label}
+
+    def convert(self, row: Row, detected: Detection, recipe: Recipe) -> Conversation:
+        data: Mapping[str, Any] = row.data or {}
+        kind = preference_type(settings_of(recipe).type, "kto") or {}
+        prompt, answer = _texts(data, kind, detected.fields, _ANSWER)
+        made = Conversation(Kind.STRINGS, "unpaired", prompt=prompt, completion=answer)
+        return with_desirability(made, data.get(detected.fields["label"]), STOPS)
+
+    def label(
+        self, tokens: Tokens, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
+    ) -> tuple[Tokens, Labels]:
+        tokens, labels = next(self.label_sides([(tokens, rendered, shaped)], recipe, tools))
+        return tokens, with_verdict(labels, shaped.conversation)
+
+    def examples(
+        self, tokens: Tokens, labels: Labels, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
+    ) -> tuple[Example, ...]:
+        return halved(super().examples(tokens, labels, shaped, recipe, tools), tokens, labels)
+
+    def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
+        recipe = replace(recipe, batch=replace(recipe.batch, multiple=None, pad_to="longest", pad_side="right"))
+        batch, others = Axolotl.collate(self, examples, rows, recipe, tools), [rows[at - 1] for at in range(len(rows))]
+        return with_partners(batch, Axolotl.collate(self, partners_of(examples, recipe), others, recipe, tools))
+
+
+def rl_of(recipe: Recipe) -> str:
+    """The key that asks for the objective, as a config has it."""
+    return f"rl: {recipe.loss.objective}"
+
+
+def too_long(sides: Sequence[Side], recipe: Recipe, tools: Toolbox, special: int) -> str:
+    """Why Axolotl drops a row for its length, "" where it does not; RecipeError where it stops. `special` of the tokens
+    of a prompt are special ones that are put around the text."""
+    most, over = recipe.length.max, ""
+    for name, (tokens, rendered, _) in zip(SIDES if len(sides) > 1 else _ANSWER, sides):
+        answer = rendered.text[len(rendered.prompt or "") :]
+        if not answer or not rendered.prompt:
+            why = f"the text of its {name if rendered.prompt else 'prompt'} is empty"
+            raise RecipeError(STOPS, why=f"{why}: Axolotl requires it", fix="drop the row")
+        if most is not None:
+            count = len(tokens.prompt or ()) - special + len(tools.tokenizer.flat(answer))
+            over = over or f"its {name} side has {count} tokens, more than sequence_len {most}" * (count > most)
+    if over and recipe.length.over == "error":
+        raise RecipeError(f"{STOPS}: {over}", fix="set excess_length_strategy to drop")
+    return f"{over}: Axolotl drops the row (excess_length_strategy)" if over else ""
+
+
+def _truncated(rendered: RenderedText, recipe: Recipe, tools: Toolbox) -> RenderedText:
+    """A text whose answer is cut and decoded to text again (utils/data/rl.py, _truncate_long_sequences_rl)."""
+    prompt, most, tokenizer = rendered.prompt or "", recipe.length.max, tools.tokenizer
+    if recipe.length.over != "cut_right" or most is None:
+        return rendered
+    answer, room = tokenizer.flat(rendered.text[len(prompt) :]), most - len(tokenizer.flat(prompt))
+    if not 0 < room < len(answer):
+        return rendered
+    if not tokenizer.engine.decoding.byte_level:
+        why = "Axolotl cuts its answer and decodes it to text again, by a decoder that sftui does not model"
+        raise RecipeError(UNKNOWN, why=why, fix="set excess_length_strategy to drop")
+    text = prompt + tokenizer.spelling(tuple(answer[:room])).decode("utf-8", "replace")
+    at = common_prefix(text, rendered.text)
+    places = [span._replace(end=min(span.end, at)) for span in rendered.spans if span.start < at]
+    places += [span._replace(start=at, end=len(text)) for span in places[-1:] if len(text) > at]
+    return replace(rendered, text=text, spans=tuple(places))
+
+
+_ANSWER = ("completion",)
+
+
+def _columns(kind: Any, columns: Mapping[str, Any], answers: tuple[str, ...] = SIDES) -> dict[str, str]:
     """The columns of a type that writes texts by itself: the first of those that it looks for."""
+    texts = ("prompt", *answers)
     if isinstance(kind, Mapping):
-        return {name: str(kind.get(f"field_{name}") or name) for name in TEXTS}
-    names = [names.split() for names in RECORD["pair columns"][kind.partition(".")[2]]]
-    return {name: next((one for one in some if one in columns), some[-1]) for name, some in zip(TEXTS, names)}
+        return {name: str(kind.get(f"field_{name}") or name) for name in texts}
+    record = RECORD["pair columns" if answers == SIDES else "kto columns"]
+    names = [names.split() for names in record[kind.partition(".")[2]]]
+    return {name: next((one for one in some if one in columns), some[-1]) for name, some in zip(texts, names)}
 
 
-def _texts(data: Mapping[str, Any], kind: Any, fields: Mapping[str, str]) -> list[str]:
-    """Prompt, chosen and rejected as such a type writes them (prompt_strategies/dpo/chatml.py, llama3.py and
+def _texts(
+    data: Mapping[str, Any], kind: Any, fields: Mapping[str, str], answers: tuple[str, ...] = SIDES
+) -> list[str]:
+    """Prompt and answers as such a type writes them (prompt_strategies/dpo and kto, chatml.py, llama3.py and
     user_defined.py)."""
-    values = [data.get(fields[name]) for name in TEXTS]
+    texts = ("prompt", *answers)
+    values = [data.get(fields[name]) for name in texts]
     own = isinstance(kind, Mapping)
     family, _, way = ("", "", "") if own else kind.partition(".")
-    if way in ("ultra", "argilla_chat"):  # of each side the second message, of the prompt the first of chosen
+    if answers == _ANSWER and way == "argilla_chat":
+        return _conversation(values[0], *RECORD["pair turns"][family])
+    # of each side the second message, of the prompt the first of chosen
+    if answers == SIDES and way in ("ultra", "argilla_chat"):
         places = (0 if way == "argilla_chat" else None, 1, 1)
         values = [value if at is None else _content(value, at) for value, at in zip(values, places)]
     if not all(isinstance(value, str) for value in values):
         raise RecipeError(UNKNOWN, why="its prompt or an answer is not text", fix="store them as text")
-    said = dict(zip(TEXTS, values))
+    said = dict(zip(texts, values))
     system = "" if way == "argilla_chat" else data.get(kind.get("field_system") or "system" if own else "system") or ""
     if own:
-        return [
-            _formatted(str(kind.get(f"{name}_format") or f"{{{name}}}"), name, said[name], system) for name in TEXTS
-        ]
+        forms = [str(kind.get(f"{name}_format") or f"{{{name}}}") for name in texts]
+        if answers == _ANSWER and "{system}" in forms[0] and not system:
+            raise RecipeError(f"{STOPS}: it has no system prompt, and prompt_format one", fix="add it to the row")
+        return [_formatted(form, name, said[name], system) for form, name in zip(forms, texts)]
     turn, ask, end = RECORD["pair turns"][family]
     prompt = turn.format("system", system) * bool(system) + turn.format("user", said["prompt"]) + ask
-    return [prompt, *(f"{said[side]}{end}" for side in SIDES)]
+    return [prompt, *(f"{said[side]}{end}" for side in answers)]
+
+
+def _conversation(messages: Any, turn: str, ask: str, end: str) -> list[str]:
+    """A list of messages as a prompt and the last of them, each role as it is."""
+    said = [(one.get("role"), one.get("content")) for one in messages or () if isinstance(one, Mapping)]
+    if not said or not all(isinstance(text, str) for one in said for text in one):
+        raise RecipeError(UNKNOWN, why="its conversation is not a list of messages with text", fix="store them as text")
+    return ["".join(turn.format(*one) for one in said[:-1]) + ask, f"{said[-1][1]}{end}"]
 
 
 def _content(value: Any, at: int) -> Any:
@@ -250,24 +370,12 @@ def _formatted(form: str, name: str, value: Any, system: Any) -> str:
     return form.format(**{name: value, "system": system})
 
 
-def _roles(recipe: Recipe) -> Mapping[str, str]:
-    """A role in the data → the template's; those that `roles` does not name stop Axolotl."""
-    given = recipe.data.role_map
-    return given if given and given != Axolotl.usual.data.role_map else ROLES
-
-
-def _message(value: Any, origin: str, settings: DatasetSettings, roles: Mapping[str, str]) -> Message:
-    """A message with its role and content under their own names; the rest of it stays, though Axolotl drops it."""
-    role, content = (value.get(settings.mapping[key]) if isinstance(value, Mapping) else None for key in ROLE_CONTENT)
-    if not isinstance(role, str) or role not in roles:
+def _message(value: Any, origin: str) -> Message:
+    """A message, whose other keys stay, though Axolotl drops them."""
+    role, content = (value.get(key) if isinstance(value, Mapping) else None for key in DEFAULT_MAPPING)
+    if not isinstance(role, str) or role not in ROLES:
         what = f"the role of {origin} is {type_word(role)}" if not isinstance(role, str) else f"no role is `{role}`"
-        raise RecipeError(f"{STOPS}: {what}, KeyError", fix="map it with `roles`, or correct the row")
+        raise RecipeError(f"{STOPS}: {what}, KeyError", fix="rename it to user, assistant, system or tool")
     if not isinstance(content, str):
         raise RecipeError(UNKNOWN, why=f"the content of {origin} is {type_word(content)}", fix="store it as text")
-    return Message({**value, "role": roles[role], "content": content}, origin)
-
-
-def _copied(data: Mapping[str, Any], settings: DatasetSettings) -> dict[str, Any]:
-    """What Axolotl copies of a message: role, content and what message_property_mappings names."""
-    more = {ours: data[key] for ours, key in settings.mapping.items() if ours not in ROLE_CONTENT and key in data}
-    return {**{key: data[key] for key in ROLE_CONTENT}, **more}
+    return Message({**value, "role": role, "content": content}, origin)

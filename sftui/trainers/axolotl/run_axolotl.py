@@ -10,6 +10,7 @@ this process instead of spawned ones, and the prepared dataset is not saved.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,9 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     cfg = load_cfg(str(path), is_preprocess=True)
     cfg.is_preprocess, cfg.dataset_num_proc = True, None
     warnings.attach("axolotl")
+    if cfg.rl:
+        yield from preferences(cfg, warnings, request.get("batch") or {})
+        return
     done = load_datasets(cfg=cfg, cli_args=PreprocessCliArgs(debug_num_examples=0)).train_dataset
     warnings.detach()
     yield {"kind": "head", "kept": len(done), "columns": done.column_names, "warnings": warnings.texts}
@@ -88,7 +92,7 @@ def configuration(request: Mapping[str, Any], work: Path, model_folder: Path) ->
         "bf16": False,
         "fp16": False,
         "tf32": False,
-        "micro_batch_size": batch.get("size", 1),
+        "micro_batch_size": batch.get("size", given.get("micro_batch_size", 1) if given.get("rl") == "kto" else 1),
         **request.get("config", {}),
         "base_model": str(model_folder),
         "dataset_num_proc": 1,
@@ -139,6 +143,47 @@ def batches(cfg: Any, tokenizer: Any, dataset: Any, wanted: Mapping[str, int]) -
         yield {**batch_record(rows, trainer.data_collator(features)), "bins": [len(bin_) for bin_ in group]}
 
 
+IGNORED = -100
+
+
+def preferences(cfg: Any, warnings: Warnings, wanted: Mapping[str, int]) -> Iterator[dict[str, Any]]:
+    """Rows and batches of axolotl's own trainer of preferences, which prepares them once more by TRL; each row is what
+    its collator makes of it alone."""
+    from axolotl.cli.args import PreprocessCliArgs
+    from axolotl.common.datasets import load_preference_datasets
+    from axolotl.core.builders import HFRLTrainerBuilder
+    from axolotl.loaders import load_tokenizer
+
+    tokenizer = load_tokenizer(cfg)
+    made = load_preference_datasets(cfg=cfg, cli_args=PreprocessCliArgs(debug_num_examples=0)).train_dataset
+    cfg.use_cpu = True
+    model = tiny_model(len(tokenizer))
+    for name in ("dpo", "kto"):  # which load a reference model by the name of the model
+        vars(import_module(f"trl.trainer.{name}_trainer"))["create_model_from_path"] = lambda *args, **options: model
+    builder = HFRLTrainerBuilder(cfg, model, tokenizer)
+    builder.train_dataset = made
+    trainer = builder.build(10)
+    warnings.detach()
+    done = trainer.train_dataset
+    yield {"kind": "head", "kept": len(done), "warnings": warnings.texts}
+
+    def collated(rows: list[dict[str, Any]]) -> dict[str, Any]:
+        batch = dict(trainer.data_collator(rows))
+        for begin in ("", "KL_"):
+            mask = batch.pop(f"{begin}completion_mask", None)
+            if mask is not None:
+                batch[f"{begin}labels"] = batch[f"{begin}input_ids"].where(mask.bool(), IGNORED)
+        return batch
+
+    for record in done:
+        batch = collated([record])
+        for at, ids in enumerate(batch["input_ids"]):
+            here = batch["attention_mask"][at].bool()
+            yield row_record(record[ROW], ids[here], batch["labels"][at][here])
+    for part in windows(len(done), wanted):
+        yield batch_record([done[i][ROW] for i in part], collated([done[i] for i in part]))
+
+
 def setup() -> None:
     """Number rows, keep maps in this process, and do not save what was prepared (it starts a manager process)."""
     carry_rows()
@@ -146,6 +191,18 @@ def setup() -> None:
 
     sft.save_preprocessed_dataset = lambda *args, **kwargs: None
     sft.deduplicate_and_log_datasets = without_row_numbers(sft.deduplicate_and_log_datasets)
+    import axolotl.utils.data.rl as rl
+
+    rl.save_preprocessed_dataset = sft.save_preprocessed_dataset
+    rl.deduplicate_and_log_datasets = without_row_numbers(rl.deduplicate_and_log_datasets)
+    transform = rl._map_dataset
+
+    def mapped(*args: Any, **options: Any) -> Any:
+        removed = options.get("remove_columns")
+        more = {"remove_columns": [name for name in removed if name != ROW]} if removed else {}
+        return transform(*args, **{**options, **more})
+
+    rl._map_dataset = mapped
 
 
 if __name__ == "__main__":

@@ -22,8 +22,18 @@ RECORD = object_of(Path(__file__).with_name("keys.json"))
 """Names of keys, templates and plugins, as they are recorded beside the code."""
 CHAT = "chat_template"
 DEFAULT, ARGILLA = f"{CHAT}.default", f"{CHAT}.argilla_chat"
-PAIR_TYPES = {DEFAULT, ARGILLA, *(f"{one}.{way}" for one in RECORD["pair turns"] for way in RECORD["pair columns"])}
-"""Types of preferences that sftui models."""
+
+
+def _written(columns: str) -> set[str]:
+    return {f"{family}.{way}" for family in RECORD["pair turns"] for way in RECORD[columns]}
+
+
+_PAIRS = {DEFAULT, ARGILLA, *_written("pair columns")}
+PREFERENCE_TYPES = {"dpo": _PAIRS, "kto": _written("kto columns")}
+"""Types of preferences that sftui models, by objective; each may describe itself, too."""
+ENTRY_KEYS = {objective: frozenset(names.split()) for objective, names in RECORD["entry keys"].items()}
+"""What Axolotl keeps of a dataset's entry for an objective; every key where none is named (axolotl 0.21.0,
+utils/config/__init__.py validate_config and utils/schemas/datasets.py DPODataset)."""
 TOKENIZED = "tokenized"
 PRETRAIN = "pretrain"
 """The type of texts of a `pretraining_dataset`."""
@@ -63,12 +73,12 @@ class DatasetSettings:
     own: AxolotlOptions
 
 
-def pair_type(kind: object) -> str | Mapping[str, Any] | None:
+def preference_type(kind: object, objective: str) -> str | Mapping[str, Any] | None:
     """A type of preferences by its full name (axolotl 0.21.0, prompt_strategies/base.py); None where sftui has none."""
     if isinstance(kind, Mapping):
         return kind
     name = str(kind) if "." in str(kind) else f"{kind}.default"
-    return name if name in PAIR_TYPES else None
+    return name if name in PREFERENCE_TYPES[objective] else None
 
 
 @last_asked

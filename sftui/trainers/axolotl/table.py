@@ -14,11 +14,12 @@ from dataclasses import replace
 from typing import Any
 
 from sftui.errors import RecipeError
+from sftui.model import SIDES
 from sftui.recipe import Recipe
 from sftui.trainers import table, versions
 from sftui.trainers.axolotl import TRAIN_ON, AxolotlOptions
 from sftui.trainers.axolotl.packing import varlen
-from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, RECORD, TYPE_OF_FORMAT
+from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, ENTRY_KEYS, RECORD, TYPE_OF_FORMAT
 from sftui.trainers.axolotl.templates import FALLBACK, JINJA, TOKENIZER
 
 NUMBERS: tuple[str, ...] = tuple(RECORD["numbers"].split())
@@ -75,6 +76,17 @@ def null_at_work(config: Mapping[str, Any]) -> dict[str, str | None]:
         found["micro_batch_size"] = "TypeError: unsupported operand type(s): NoneType"
     if config.get("val_set_size", 0) is None and config.get("datasets"):
         found["val_set_size"] = "TypeError: '>' not supported between instances of 'NoneType' and 'int'"
+    return found
+
+
+def unread_by_rl(config: Mapping[str, Any]) -> dict[str, str | None]:
+    """The keys at which a run on preferences stops (axolotl 0.21.0, core/builders/rl.py build_collator, whose collator
+    is for the columns of older releases of TRL)."""
+    rl, found = config.get("rl"), dict[str, str | None]()
+    if rl in ("dpo", "ipo") and config.get("pad_to_multiple_of"):
+        found["pad_to_multiple_of"] = "KeyError: 'input_ids', at the first batch"
+    if rl == "kto" and config.get("remove_unused_columns") is not False:  # utils/schemas/validation.py
+        found["remove_unused_columns"] = "Set `remove_unused_columns: False` when using kto"
     return found
 
 
@@ -269,6 +281,16 @@ def _written_attention(recipe: Recipe, path: str, value: str) -> table.Keys | ta
     return {}, (f"batch.attention = {value!r} follows from the model type in Axolotl",)
 
 
+RL = {"ipo": "dpo", "dpo": "dpo", "kto": "kto"}
+"""What `rl` asks for → the objective."""
+
+
+def _written_rl(recipe: Recipe, path: str, value: str) -> table.Keys | None:
+    named = next((name for name, objective in reversed(RL.items()) if objective == value), None)
+    more: table.Keys = {("remove_unused_columns",): False} if value == "kto" else {}
+    return {("rl",): named, **more} if named else None
+
+
 TOP: tuple[table.KeyEntry, ...] = (
     table.rule(
         "tokenizer_config base_model_config base_model", "tokenizer.name", _tokenizer, table.as_is("tokenizer_config")
@@ -279,7 +301,7 @@ TOP: tuple[table.KeyEntry, ...] = (
     table.same("sample_packing_group_size", "pack.group", says=bool),
     table.same("micro_batch_size", "batch.size", says=bool),
     table.words("excess_length_strategy", "length.over", {"truncate": "cut_right", "raise": "error"}),
-    table.words("rl", "loss.objective", {"ipo": "dpo", "dpo": "dpo"}),
+    replace(table.words("rl", "loss.objective", RL), write=_written_rl),
     table.flag("train_on_inputs", "mask.rule", "all", "it trains the content of turns"),
     table.same("tokenizer_type", "tokenizer.type", says=lambda named: bool(named) and named != "AutoTokenizer"),
     *(table.same(f"special_tokens.{name}", f"tokenizer.{name}", null=False, convert=str) for name in SPECIAL),
@@ -321,7 +343,11 @@ def _message_keys(config: table.Config, recipe: Recipe, where: str) -> table.Sai
 FIELDS = {"train_flag": "message_field_training", "train_detail": "message_field_training_detail"}
 
 
-def _written_message_keys(recipe: Recipe, path: str, value: Mapping[str, str]) -> table.Keys:
+def _dropped(recipe: Recipe) -> tuple[str, ...]:
+    return ("Axolotl drops this key of a dataset's entry under `rl`",) * (recipe.loss.objective in ENTRY_KEYS)
+
+
+def _written_message_keys(recipe: Recipe, path: str, value: Mapping[str, str]) -> table.Noted:
     mapped, flags = value, dict[str, str]()
     if path == "data.message_keys":
         mapped = {ours: value[ours] for ours in DEFAULT_MAPPING if value.get(ours, ours) != ours}
@@ -329,11 +355,12 @@ def _written_message_keys(recipe: Recipe, path: str, value: Mapping[str, str]) -
             mapped[AxolotlOptions.of(recipe).template_thinking_key or "reasoning_content"] = value["reasoning"]
         flags = {key: value[ours] for ours, key in FIELDS.items() if ours in value}
     keys: table.Keys = {("datasets", "message_property_mappings", name): key for name, key in mapped.items()}
-    return keys | {("datasets", key): name for key, name in flags.items()}
+    return keys | {("datasets", key): name for key, name in flags.items()}, _dropped(recipe)
 
 
 def _written_columns(recipe: Recipe, path: str, value: Mapping[str, str]) -> table.Keys:
-    keys: table.Keys = {("datasets", "field_messages"): value["messages"]} if value.get("messages") else {}
+    names = ("messages", *(SIDES if recipe.paired else ()))
+    keys: table.Keys = {("datasets", f"field_{name}"): value[name] for name in names if value.get(name)}
     if value.get("text") and AxolotlOptions.of(recipe).field is None:
         keys["datasets", "field"] = value["text"]
     return keys
@@ -343,11 +370,11 @@ def _role_map(roles: Mapping[Any, Any]) -> dict[str, str]:
     return {str(source): str(role) for role, sources in roles.items() for source in sources}
 
 
-def _written_roles(recipe: Recipe, path: str, value: Mapping[str, str]) -> table.Keys:
+def _written_roles(recipe: Recipe, path: str, value: Mapping[str, str]) -> table.Noted:
     sources: dict[str, list[str]] = {}
     for source, role in value.items():
         sources.setdefault(role, []).append(source)
-    return {("datasets", "roles"): sources}
+    return {("datasets", "roles"): sources}, _dropped(recipe)
 
 
 BY_ENDING = {".parquet": "parquet", ".arrow": "arrow", ".csv": "csv", ".txt": "text"}
@@ -425,15 +452,27 @@ def _template(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     return {"render.template": f"axolotl/{name}"} | ({} if inline is None else {"own.chat_template_jinja": inline})
 
 
+def template_place(recipe: Recipe) -> tuple[str, ...]:
+    """Where the keys of the template stand: in the dataset's entry, or at the top where Axolotl drops them there."""
+    return () if recipe.loss.objective in ENTRY_KEYS else ("datasets",)
+
+
 def _written_template(recipe: Recipe, path: str, value: str) -> table.Keys:
-    template, place = recipe.render.template, ("datasets", "chat_template")
+    template, under = recipe.render.template, template_place(recipe)
+    place = (*under, "chat_template")
     if path != "render.template" or template == "tokenizer":
         return {}
     kind, _, name = template.partition("/")
     if kind == "axolotl" and name != JINJA:
         return {place: name}
     inline = AxolotlOptions.of(recipe).chat_template_jinja if kind == "axolotl" else template.partition(":")[2]
-    return {place: JINJA, ("datasets", "chat_template_jinja"): inline}
+    return {place: JINJA, (*under, "chat_template_jinja"): inline}
+
+
+def _columns(config: table.Config, recipe: Recipe, where: str) -> table.Said:
+    entry, names = config["datasets"], ("messages", *(SIDES if recipe.paired else ()))
+    found = {name: str(entry[f"field_{name}"]) for name in names if entry.get(f"field_{name}")}
+    return {"data.fields": found} if found else {}
 
 
 DATASET: tuple[table.KeyEntry, ...] = (
@@ -441,12 +480,11 @@ DATASET: tuple[table.KeyEntry, ...] = (
     table.rule("datasets.ds_type", "own.ds_type", _ds_type, table.as_is("datasets.ds_type")),
     table.rule("datasets.weight", "own.weight", _weight, _written_weight),
     table.rule("datasets.type", "data.format", _format, _written_format),
-    table.same(
-        "datasets.field_messages",
+    table.rule(
+        "datasets.field_messages datasets.field_chosen datasets.field_rejected",
         "data.fields",
-        says=bool,
-        convert=lambda column: {"messages": str(column)},
-        write=_written_columns,
+        _columns,
+        _written_columns,
     ),
     table.rule(
         "datasets.message_property_mappings datasets.message_field_role datasets.message_field_content",

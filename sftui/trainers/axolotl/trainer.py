@@ -61,7 +61,10 @@ class Axolotl(Trainer):
     """The content of assistant turns and the EOS behind it; instruction types in two parts."""
 
     traits = TRAITS
-    objectives = {"dpo": "sftui.trainers.axolotl.preference:AxolotlDpo"}
+    objectives = {
+        "dpo": "sftui.trainers.axolotl.preference:AxolotlDpo",
+        "kto": "sftui.trainers.axolotl.preference:AxolotlKto",
+    }
     usual = Recipe(
         TRAITS.name,
         own=AxolotlOptions(),

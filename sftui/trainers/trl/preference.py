@@ -157,9 +157,7 @@ class TrlKto(TrlDpo):
     """
 
     def stops(self, recipe: Recipe) -> tuple[str, ...]:
-        if recipe.batch.size > 1 or not estimates_kl(recipe):
-            return ()
-        return ("KTO needs batches of at least two rows: its KL term comes from the other answers of the batch",)
+        return () if recipe.batch.size > 1 or not estimates_kl(recipe) else (NO_PARTNER,)
 
     def columns_needed(self, columns: Collection[str]) -> tuple[str, ...]:
         return SIDES if {*SIDES} <= {*columns} else ("prompt", "completion", "label")
@@ -169,11 +167,7 @@ class TrlKto(TrlDpo):
         if conversation.rejected is not None:
             rejected = replace(conversation.rejected, extra={**conversation.rejected.extra, DESIRABLE: False})
             return replace(conversation, rejected=rejected, extra={**conversation.extra, DESIRABLE: True})
-        label = (row.data or {}).get("label")
-        if not isinstance(label, (bool, int, float)):
-            what = f"{STOPS}: its `label` is {type_word(label)}"
-            raise RecipeError(what, why="it adds up the labels", fix="store true or false")
-        return replace(conversation, extra={**conversation.extra, DESIRABLE: bool(label)})
+        return with_desirability(conversation, (row.data or {}).get("label"), STOPS)
 
     def shape(self, conversation: Conversation, recipe: Recipe) -> ShapedRow:
         if recipe.length.over != "cut_right":
@@ -187,30 +181,58 @@ class TrlKto(TrlDpo):
     ) -> tuple[Tokens, Labels]:
         tokens = tokens if recipe.mask.boundary == "common_prefix" else behind_prompt(tokens)
         tokens, labels = super().label(tokens, rendered, shaped, recipe, tools)
-        wanted = "desirable" if shaped.conversation.extra[DESIRABLE] else "undesirable"
-        return tokens, replace(labels, notes=(*labels.notes, f"the answer is {wanted}"))
+        return tokens, with_verdict(labels, shaped.conversation)
 
     def examples(
         self, tokens: Tokens, labels: Labels, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
     ) -> tuple[Example, ...]:
-        made = super().examples(tokens, labels, shaped, recipe, tools)
-        start = len(tokens) - covered(labels.ranges)
-        tag = (tokens.input_ids[:start], tokens.input_ids[start:])
-        return tuple(replace(one, input_ids=TaggedIds.of(one.input_ids, tag), labels=one.labels) for one in made)
+        return halved(super().examples(tokens, labels, shaped, recipe, tools), tokens, labels)
 
     def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
         batch = Trl.collate(self, examples, rows, recipe, tools)
         if not estimates_kl(recipe):
             return batch
-        halves = [one.input_ids.tag for one in examples if isinstance(one.input_ids, TaggedIds)]
-        partners = [_cut_example(prompt, halves[at - 1][1], recipe.length.max) for at, (prompt, _) in enumerate(halves)]
-        note = "each row's KL partner is the answer of the row before it; the first row's is that of the last"
-        alone = " (its own: a batch of one)" * (len(halves) == 1)
-        return replace(
-            batch,
-            partners=Trl.collate(self, partners, [rows[at - 1] for at in range(len(rows))], recipe, tools),
-            notes=(*batch.notes, note + alone),
+        partners = partners_of(examples, recipe)
+        return with_partners(
+            batch, Trl.collate(self, partners, [rows[at - 1] for at in range(len(rows))], recipe, tools)
         )
+
+
+NO_PARTNER = "KTO needs batches of at least two rows: its KL term comes from the other answers of the batch"
+
+
+def with_desirability(conversation: Conversation, label: object, stops: str) -> Conversation:
+    """A row with whether its answer is wanted; RecipeError, which begins with `stops`, where its label is no number."""
+    if not isinstance(label, (bool, int, float)):
+        what = f"{stops}: its `label` is {type_word(label)}"
+        raise RecipeError(what, why="it adds up the labels", fix="store true or false")
+    return replace(conversation, extra={**conversation.extra, DESIRABLE: bool(label)})
+
+
+def with_verdict(labels: Labels, conversation: Conversation) -> Labels:
+    """The labels with a note on whether their answer is wanted."""
+    wanted = "desirable" if conversation.extra[DESIRABLE] else "undesirable"
+    return replace(labels, notes=(*labels.notes, f"the answer is {wanted}"))
+
+
+def halved(made: tuple[Example, ...], tokens: Tokens, labels: Labels) -> tuple[Example, ...]:
+    """Examples that hold prompt and answer, before any cut, for `partners_of`."""
+    start = len(tokens) - covered(labels.ranges)
+    tag = (tokens.input_ids[:start], tokens.input_ids[start:])
+    return tuple(replace(one, input_ids=TaggedIds.of(one.input_ids, tag), labels=one.labels) for one in made)
+
+
+def partners_of(examples: Sequence[Example], recipe: Recipe) -> list[Example]:
+    """The prompt of each row of a batch with the answer of the row before it (kto_trainer.py)."""
+    halves = [one.input_ids.tag for one in examples if isinstance(one.input_ids, TaggedIds)]
+    return [_cut_example(prompt, halves[at - 1][1], recipe.length.max) for at, (prompt, _) in enumerate(halves)]
+
+
+def with_partners(batch: Batch, partners: Batch) -> Batch:
+    """A batch beside that of its partners."""
+    note = "each row's KL partner is the answer of the row before it; the first row's is that of the last"
+    alone = " (its own: a batch of one)" * (len(partners.input_ids) == 1)
+    return replace(batch, partners=partners, notes=(*batch.notes, note + alone))
 
 
 def _cut_example(prompt: tuple[int, ...], answer: tuple[int, ...], most: int | None) -> Example:

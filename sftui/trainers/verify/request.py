@@ -40,8 +40,6 @@ def make_request(
     where the tokenizer's own is not used; `dataset` the entry of the config that the rows are of;
     `here` the folder where relative paths of the config begin. RecipeError for rows that are no JSON.
     """
-    if recipe.trainer == "axolotl" and recipe.paired:  # its runner prepares SFT rows alone
-        raise RecipeError("sftui verify does not ask Axolotl for preferences yet", fix="verify another objective")
     asked = runner_request(recipe)
     try:
         json.dumps(list(rows))

@@ -15,7 +15,7 @@ from sftui.errors import RecipeError
 from sftui.model import IGNORE_INDEX, Inspection, Row
 from sftui.recipe import Recipe
 from sftui.tokens import LoadedTokenizer, load_tokenizer
-from sftui.trainers import Toolbox, preset, trainer_named
+from sftui.trainers import Toolbox, preset, trainer_named, trainer_of
 from sftui.trainers.config import KeyUse
 
 OWN = {
@@ -113,11 +113,10 @@ LISTS: dict[str, Any] = {
         ({**LISTS, "chosen": LISTS["chosen"][1:]}, {"own__type": ARGILLA}, "empty conversation"),
         (PAIR, {"pack__strategy": "multipack"}, "does not work with RLHF"),
         (PAIR, {"length__max": 3, "length__over": "error"}, "more than sequence_len 3"),
-        (PAIR, {"length__max": 3, "length__over": "cut_right"}, "decodes it to text again"),
         (
             {**PAIR, "chosen": ""},
             {"render__template": "axolotl/jinja", "own__chat_template_jinja": "{{ messages[-1].content }}"},
-            "keys are required",
+            "is empty: Axolotl requires it",
         ),
     ],
 )
@@ -157,7 +156,7 @@ def test_the_length_is_counted_without_special_tokens_and_cut_with_them(shared: 
 
 
 def test_what_a_message_loses(chatml: LoadedTokenizer) -> None:
-    """Of an answer in several messages only the last is read, of a message only mapped keys."""
+    """Of an answer in several messages only the last is read, of a message only role and content."""
     call = {**said("assistant", ""), "tool_calls": [{"type": "function", "function": {"name": "f", "arguments": {}}}]}
     row = {**PAIR, "chosen": [said("assistant", "a"), said("user", "b"), call], "tools": [{"type": "function"}]}
     found, *_ = prepared([row], chatml)
@@ -169,7 +168,7 @@ def test_what_a_message_loses(chatml: LoadedTokenizer) -> None:
     thought = {**PAIR, "chosen": {**said("assistant", "good"), "thought": "why"}}
     mapped, *_ = prepared([thought], chatml, own__message_property_mappings={"think": "thought"}, **jinja)
     texts = [side.rendered.text for side in mapped[0].sides if side.rendered]
-    assert texts == ["<user>|Hi;<assistant>why|good;", "<user>|Hi;<assistant>|bad;"]
+    assert texts == ["<user>|Hi;<assistant>|good;", "<user>|Hi;<assistant>|bad;"]
 
 
 def test_a_template_without_a_generation_prompt_is_cut_at_its_dummy(chatml: LoadedTokenizer) -> None:
@@ -185,6 +184,24 @@ def test_batches_are_chosen_then_rejected_padded_to_the_longest(chatml: LoadedTo
     batch = pipeline.make_batch(found, recipe, tools)
     sizes = [len(side.tokens.ids) for at in (0, 1) for one in found for side in [one.sides[at]] if side.tokens]
     assert list(batch.lengths) == sizes and {len(ids) for ids in batch.input_ids} == {max(sizes)}
+
+
+def test_a_config_says_what_axolotl_keeps_of_an_entry() -> None:
+    """Its schema has no mappings, roles and template for an entry of pairs, and drops them."""
+    entry = (
+        "{path: d.jsonl, type: chat_template.default, field_chosen: good, chat_template: llama3, roles: {user: [human]}"
+    )
+    text = f"base_model: m\nrl: dpo\nchat_template: chatml\npad_to_multiple_of: 64\ndatasets:\n  - {entry}}}\n"
+    opened = trainer_named("axolotl").read_config("config.yml", text)
+    recipe, uses = opened.recipe, {note.path: note.use for note in opened.keys}
+    assert recipe.render.template == "axolotl/chatml" and recipe.data.role_map == preset("axolotl").data.role_map
+    assert recipe.data.fields == {"chosen": "good"} and uses["datasets[0].field_chosen"] is KeyUse.USED
+    assert uses["datasets[0].roles"] is uses["datasets[0].chat_template"] is KeyUse.IDLE
+    assert uses["pad_to_multiple_of"].stops
+    said, lost = trainer_named("axolotl").keys_of(with_knobs(recipe, {"data.message_keys": {"role": "from"}}))
+    assert said["chat_template"] == "chatml" and "drops this key" in lost[0]
+    detected = pipeline.detect([Row(0, {"messages": [], "good": "a", "rejected": "b"}, "", "")], recipe)
+    assert detected.fields == {"prompt": "messages", "chosen": "good", "rejected": "rejected"}
 
 
 @pytest.mark.parametrize("rl", ["dpo", "ipo"])
@@ -252,3 +269,81 @@ def test_texts_of_types_that_write_them(kind: object, row: Any, texts: str, chat
 def test_texts_that_are_not_modelled(kind: object, row: Any, why: str, chatml: LoadedTokenizer) -> None:
     problem = prepared([row], chatml, kind)[0][0].problem
     assert problem is not None and why in f"{problem.what} {problem.why}"
+
+
+ANSWER = {"prompt": "Hi", "question": "Hi", "instruction": "Hi", "completion": "good", "label": True}
+
+
+@pytest.mark.parametrize(
+    ("kind", "row", "texts"),
+    [
+        ("chatml.argilla", {**ANSWER, "system": "s"}, (SYSTEM + CHATML, "good<|im_end|>")),
+        ("llama3.intel", ANSWER, (LLAMA3, "good<|eot_id|>")),
+        ("chatml.ultra", {**ANSWER, "label": 0}, (CHATML, "good<|im_end|>")),
+        (
+            "chatml.argilla_chat",
+            {"completion": [said("critic", "x"), said("assistant", "{y}")], "label": False},
+            ("<|im_start|>critic\nx<|im_end|>\n<|im_start|>assistant\n", "{y}<|im_end|>"),
+        ),
+        (
+            {"prompt_format": "{system}|{prompt}", "completion_format": "{completion}!", "field_label": "good"},
+            {**ANSWER, "system": "s", "good": True, "label": None},
+            ("s|Hi", "good!"),
+        ),
+        (None, ANSWER, ("Hi", "good")),
+    ],
+)
+def test_answers_of_kto(kind: object, row: Any, texts: tuple[str, str], chatml: LoadedTokenizer) -> None:
+    found, recipe, tools = prepared([row, row], chatml, kind, loss__objective="kto", batch__size=2)
+    rendered, labels = found[0].rendered, found[0].labels
+    assert rendered is not None and labels is not None and rendered.text == "".join(texts)
+    assert rendered.prompt == texts[0]
+    wanted = "desirable" if row.get("good", row["label"]) else "undesirable"
+    assert labels.notes[-1] == f"the answer is {wanted}"
+    batch = pipeline.make_batch(found, recipe, tools)
+    assert batch.partners is not None and batch.partners.input_ids[0] == batch.input_ids[1]
+
+
+@pytest.mark.parametrize(
+    ("objective", "kind", "row", "why"),
+    [
+        ("kto", "chatml.ultra", {**ANSWER, "label": "yes"}, "its `label` is"),
+        ("kto", "chatml.argilla_chat", {"completion": [], "label": True}, "not a list of messages"),
+        ("kto", {"prompt_format": "{system}{prompt}"}, ANSWER, "no system prompt"),
+    ],
+)
+def test_what_stops_other_objectives(objective: str, kind: object, row: Any, why: str, chatml: LoadedTokenizer) -> None:
+    problem = prepared([row], chatml, kind, loss__objective=objective)[0][0].problem
+    assert problem is not None and why in f"{problem.what} {problem.why}"
+
+
+def test_a_cut_answer_is_decoded_to_text(chatml: LoadedTokenizer) -> None:
+    """Half a character becomes a sign of its own, which is encoded anew."""
+    knobs = {"length__over": "cut_right", "length__max": len(chatml.ids("Hi")) + 2}
+    found, *_ = prepared([{**TEXT, "chosen": "a🙂", "rejected": "b"}], chatml, {"prompt_format": "{prompt}"}, **knobs)
+    assert (
+        found[0].rendered is not None
+        and found[0].rendered.text.startswith("Hia")
+        and "🙂" not in found[0].rendered.text
+    )
+    dropped, *_ = prepared([TEXT], chatml, {"prompt_format": "{prompt}"}, length__over="cut_right", length__max=1)
+    assert dropped[0].labels is not None and dropped[0].labels.dropped
+
+
+@pytest.mark.parametrize(("rl", "objective", "kind"), [("kto", "kto", "chatml.ultra"), ("dpo", "dpo", ARGILLA)])
+def test_configs_of_other_objectives(rl: str, objective: str, kind: str) -> None:
+    text = f"base_model: m\nrl: {rl}\ndatasets:\n  - {{path: d.jsonl, type: {kind}}}\n"
+    opened = trainer_named("axolotl").read_config("config.yml", text)
+    assert opened.recipe.loss.objective == objective
+    assert {note.path: note.use for note in opened.keys}["datasets[0].type"] is KeyUse.USED
+    assert ["remove_unused_columns" in note.path for note in opened.keys if note.use.stops] == [True] * (rl == "kto")
+    said, lost = trainer_named("axolotl").keys_of(opened.recipe)
+    assert said["rl"] == rl and not lost and said.get("remove_unused_columns", True) is (rl != "kto")
+
+
+def test_padding_stops_dpo_alone() -> None:
+    for objective, stops in (("dpo", True), ("kto", False)):
+        recipe = with_knobs(
+            preset("axolotl@0.21"), {"loss.objective": objective, "batch.multiple": 16, "batch.size": 2}
+        )
+        assert bool(trainer_of(recipe).stops(recipe)) is stops

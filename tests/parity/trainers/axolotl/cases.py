@@ -50,7 +50,47 @@ def long(**more: Any) -> Mapping[str, Any]:
     return {**LONG, **more}
 
 
+DEFAULT, ARGILLA = "chat_template.default", "chat_template.argilla_chat"
+FORMATS = {"prompt_format": "Q: {prompt}\nA:", "chosen_format": " {chosen}", "rejected_format": " {rejected}."}
+SHORT, CUT = {"sequence_len": 64}, {"sequence_len": 64, "excess_length_strategy": "truncate"}
+
+
+def pairs(name: str, data: str, tokenizer: str, kind: Any, config: Mapping[str, Any] = LONG, **dataset: Any) -> Case:
+    """A preference, every row of it in batches, too; `rl` is what its name begins with."""
+    rl, size = name.partition("_")[0], config.get("micro_batch_size", 4)
+    keys: dict[str, Any] = {"rl": rl}
+    keys |= {"remove_unused_columns": False} if rl == "kto" else {}
+    keys |= LLAMA_PAD if tokenizer == LLAMA else {}
+    batch = {"size": size, "count": 400}
+    return Case(name, data, tokenizer, {**keys, **config}, dataset={"type": kind, **dataset}, batch=batch, only=PAIRED)
+
+
+PAIRED = ("0.21.0",)
+"""The releases whose preferences sftui models."""
+PREFERENCES = (
+    pairs("dpo_default_qwen", "trl_pairs", QWEN, DEFAULT, field_messages="prompt"),
+    pairs("dpo_default_llama_short", "trl_pairs", LLAMA, DEFAULT, SHORT, field_messages="prompt"),
+    pairs("dpo_argilla_phi", "trl_pairs_implicit", PHI, ARGILLA, {"sequence_len": 200}),
+    pairs("dpo_prompt_pairs_qwen", "trl_pairs_texts", QWEN, "chatml.prompt_pairs", {"sequence_len": 48}),
+    pairs("dpo_ultra_llama", "trl_pairs_texts", LLAMA, "llama3.prompt_pairs"),
+    pairs("dpo_formats_minimind", "trl_pairs_texts", MINI, FORMATS),
+    pairs("ipo_chats_llama", "turkish.sides_of", LLAMA, DEFAULT, long(chat_template="chatml"), field_messages="prompt"),
+    pairs(
+        "dpo_raise", "trl_pairs", QWEN, DEFAULT, {**SHORT, "excess_length_strategy": "raise"}, field_messages="prompt"
+    ),
+    pairs("dpo_truncate_qwen", "trl_pairs", QWEN, DEFAULT, CUT, field_messages="prompt"),
+    pairs("dpo_truncate_llama", "trl_pairs", LLAMA, DEFAULT, CUT, field_messages="prompt"),
+    pairs("dpo_truncate_texts", "trl_pairs_texts", MINI, FORMATS, {**CUT, "sequence_len": 24}),
+    pairs("kto_chat_qwen", "trl_pairs.labelled.alone", QWEN, "chatml.argilla_chat"),
+    pairs("kto_chat_llama", "trl_pairs.labelled.alone", LLAMA, "llama3.argilla_chat", {**SHORT, "micro_batch_size": 7}),
+    pairs("kto_prompt_pairs_qwen", "trl_pairs_texts.labelled", QWEN, "chatml.prompt_pairs", long(micro_batch_size=2)),
+    pairs("kto_ultra_phi", "trl_pairs_texts.labelled", PHI, "llama3.ultra", {"sequence_len": 120}),
+    pairs("kto_formats_minimind", "trl_pairs_texts.labelled", MINI, {"prompt_format": "Q: {prompt}\nA:"}),
+    pairs("kto_truncate", "trl_pairs_texts.labelled", QWEN, "chatml.prompt_pairs", CUT),
+)
+
 CASES = (
+    *PREFERENCES,
     # the README's defaults, per format and tokenizer
     Case("default_qwen", "turkish", QWEN, default=True),
     Case("default_llama", "turkish.system", LLAMA, LLAMA_PAD, default=True),

@@ -22,7 +22,31 @@ TRUNCATED = {"excess_length_strategy": "truncate"}
 def case(
     name: str, data: str, tokenizer: str = CHATML, dataset: Any = None, template: str | None = None, **config: Any
 ) -> Case:
-    return Case(name, data, tokenizer, {"sequence_len": 1024, **config}, template, dataset=dataset or {})
+    keys = {"sequence_len": 1024, **config}
+    return Case(name, data, tokenizer, keys, template, dataset=dataset or {}, only=("0.19.0",))
+
+
+DEFAULT, ARGILLA = "chat_template.default", "chat_template.argilla_chat"
+FORMATS = {"prompt_format": "Q: {prompt}\nA:", "chosen_format": " {chosen}", "rejected_format": " {rejected}."}
+
+
+def pairs(name: str, data: str, tokenizer: str, kind: Any, dataset: Any = None, **config: Any) -> Case:
+    """A preference, whose batches are recorded, too; its name begins with what `rl` says."""
+    rl = name.partition("_")[0]
+    more = {"remove_unused_columns": False, "micro_batch_size": 2} if rl == "kto" else {}
+    keys = {"sequence_len": 1024, "rl": rl, **more, **config}
+    return Case(
+        name,
+        data,
+        tokenizer,
+        keys,
+        dataset={"type": kind, **(dataset or {})},
+        batch={"size": 2, "count": 2},
+        only=PAIRED,
+    )
+
+
+PAIRED = ("0.21.0",)
 
 
 OWN = (
@@ -110,4 +134,22 @@ OWN = (
     case("packing", "sample_chat", sample_packing=True, sequence_len=256, curriculum_sampling=True),
     case("pad_to_sequence", "sample_chat", pad_to_sequence_len=True, sequence_len=200),
     case("ids", "sample_text.ids_attention"),
+    pairs("dpo_default", "trl_pairs.some", CHATML, DEFAULT, {"field_messages": "prompt"}),
+    pairs("dpo_default_llama3_short", "trl_pairs.some", LLAMA3, DEFAULT, {"field_messages": "prompt"}, sequence_len=64),
+    pairs("ipo_argilla", "trl_pairs_implicit.some", CHATML, ARGILLA),
+    pairs("dpo_formats", "trl_pairs_texts.some", LLAMA3, FORMATS),
+    pairs("dpo_prompt_pairs_short", "trl_pairs_texts.some", CHATML, "chatml.prompt_pairs", sequence_len=72),
+    pairs("dpo_truncate", "trl_pairs_texts.some", CHATML, "chatml.prompt_pairs", sequence_len=72, **TRUNCATED),
+    pairs(
+        "dpo_truncate_llama3",
+        "trl_pairs.some",
+        LLAMA3,
+        DEFAULT,
+        {"field_messages": "prompt"},
+        sequence_len=64,
+        **TRUNCATED,
+    ),
+    pairs("kto_chat", "trl_pairs.some.labelled.alone", CHATML, "chatml.argilla_chat", sequence_len=160),
+    pairs("kto_formats", "trl_pairs_texts.some.labelled", LLAMA3, {"prompt_format": "Q: {prompt}\nA:"}),
+    pairs("kto_truncate", "trl_pairs_texts.some.labelled", CHATML, "chatml.ultra", sequence_len=72, **TRUNCATED),
 )

@@ -94,3 +94,11 @@ def ended() -> Rows:
 
 
 SETS = {"axolotl_edges": edges, "axolotl_thoughts": thoughts, "axolotl_ended": ended}
+
+
+def _alone(found: Rows) -> Rows:
+    """Labelled answers behind their prompt, in one list."""
+    return [{"completion": row["prompt"] + row["completion"], "label": row["label"]} for row in found]
+
+
+STEPS = {"alone": _alone}
