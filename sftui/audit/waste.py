@@ -11,20 +11,28 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from itertools import accumulate, chain, pairwise
-from typing import Any, NamedTuple
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
 
 from sftui.errors import RecipeError
 from sftui.labels import proportional
 from sftui.model import Batch, Example, Inspection
 from sftui.recipe import Recipe
-from sftui.runs import Ranges, covered, merged, moved, overlap
+from sftui.runs import Ranges, covered, merged, moved
 from sftui.trainers import Toolbox, Trainer
 from sftui.trainers.held_out import permuted
 from sftui.trainers.packing import Documents, blank
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Numbers: TypeAlias = "NDArray[Any]"
 MOST_ROWS = 4_000_000
 """Rows whose lengths are held: 40 bytes each and 8 for each answer."""
+MOST_KEPT = 1_000_000
+"""Sequences of which the cuts of each limit are held, 24 bytes each, for the strategies that come next."""
 GROUPED = "by length"
 """The strategy of a sampler (group_by_length), no value of pack.strategy: rows of about one length meet in a batch."""
 
@@ -89,6 +97,16 @@ class RowSizes:
     until: array[int] = field(default_factory=lambda: array("Q"))
     starts: array[int] = field(default_factory=lambda: array("I"))
     ends: array[int] = field(default_factory=lambda: array("I"))
+    cuts: dict[tuple[CutRule, int], Parts] = field(default_factory=dict)
+
+    def cut_by(self, rule: CutRule, limit: int) -> Parts:
+        """What a limit leaves of all sequences."""
+        found = self.cuts.get((rule, limit))
+        if found is None:
+            found = rule.parts(self, limit)
+            if len(self.tokens) < MOST_KEPT:
+                self.cuts[rule, limit] = found
+        return found
 
     def add(self, found: Inspection, replaced: bool) -> None:
         """One more row."""
@@ -146,43 +164,93 @@ class RowSizes:
         return tuple(zip(self.starts[here], self.ends[here]))
 
 
-# — how a limit cuts a row —
+# — how a limit cuts rows —
 
 
-Parts = tuple[Ranges, ...]
-"""What is left of a row: the ranges of tokens of each example that the trainer makes of it."""
+class Parts(NamedTuple):
+    """What is left of rows: the sequence that each example is of, and ranges of its tokens, each with its example, in
+    order."""
+
+    owners: Numbers
+    of: Numbers
+    first: Numbers
+    stop: Numbers
+
+    def lengths(self) -> Numbers:
+        """How many tokens each example has."""
+        return _sums(self.of, self.stop - self.first, len(self.owners))
+
+    def pieces(self, documents: Numbers, lengths: Numbers) -> Parts:
+        """The tokens of documents (example, start and stop each), where examples have such lengths: each is a part; of
+        an example in one document nothing is missing."""
+        count = np.bincount(self.of, minlength=len(self.owners))
+        behind = np.cumsum(count) - count
+        at, start, stop = documents[documents[:, 2] > documents[:, 1]].T
+        stop = np.where((start == 0) & (stop == lengths[at]), self.lengths()[at], stop)
+        which, there = _each(behind[at], count[at])
+        size = self.stop - self.first
+        begins = np.cumsum(size) - size
+        begins = begins[there] - begins[behind[at]][which]
+        first = self.first[there] + np.maximum(start[which] - begins, 0)
+        stop = np.minimum(self.stop[there], self.first[there] + stop[which] - begins)
+        some = first < stop
+        return Parts(self.owners[at], which[some], first[some], stop[some])
 
 
-def _right(count: int, trained: Ranges, limit: int) -> Parts:
-    return (((0, min(count, limit)),),)
+def _sums(of: Numbers, values: Numbers, count: int) -> Numbers:
+    return np.bincount(of, values, count).astype(np.int64)
 
 
-def _left(count: int, trained: Ranges, limit: int) -> Parts:
-    return (((max(count - limit, 0), count),),)
+def _each(first: Numbers, count: Numbers) -> tuple[Numbers, Numbers]:
+    """So many numbers from the first one on, for each, and for which they are."""
+    which = np.repeat(np.arange(len(count)), count)
+    return which, np.arange(len(which)) + (first - np.cumsum(count) + count)[which]
 
 
-def _drop(count: int, trained: Ranges, limit: int) -> Parts:
-    return () if count > limit else (((0, count),),)
+def _ranges(numbers: Numbers, first: Numbers, stop: Numbers) -> Parts:
+    return Parts(numbers, np.arange(len(numbers)), first, stop)
 
 
-def _whole(count: int, trained: Ranges, limit: int) -> Parts:
-    return (((0, count),),)
+def _right(sizes: RowSizes, numbers: Numbers, counts: Numbers, limit: int) -> Parts:
+    return _ranges(numbers, 0 * counts, np.minimum(counts, limit))
 
 
-def _split(count: int, trained: Ranges, limit: int) -> Parts:
-    return tuple(((start, min(start + limit, count)),) for start in range(0, count, limit))
+def _left(sizes: RowSizes, numbers: Numbers, counts: Numbers, limit: int) -> Parts:
+    return _ranges(numbers, np.maximum(counts - limit, 0), counts)
 
 
-def _proportional(count: int, trained: Ranges, limit: int) -> Parts:
+def _drop(sizes: RowSizes, numbers: Numbers, counts: Numbers, limit: int) -> Parts:
+    there = counts <= limit
+    return _ranges(numbers[there], 0 * counts[there], counts[there])
+
+
+def _whole(sizes: RowSizes, numbers: Numbers, counts: Numbers, limit: int) -> Parts:
+    return _ranges(numbers, 0 * counts, counts)
+
+
+def _split(sizes: RowSizes, numbers: Numbers, counts: Numbers, limit: int) -> Parts:
+    which, at = _each(0 * counts, -(-counts // limit))
+    return _ranges(numbers[which], at * limit, np.minimum((at + 1) * limit, counts[which]))
+
+
+def _proportional(sizes: RowSizes, numbers: Numbers, counts: Numbers, limit: int) -> Parts:
     """LLaMA-Factory's cut of each pair of turns, whose answers are the trained tokens."""
-    ends = [0, *(end for _, end in trained)]
-    pairs = [(start - before, end - start) for before, (start, end) in zip(ends, trained)]
-    kept = chain.from_iterable(proportional(pairs, limit, reserved=0, last_first=False))
-    firsts = chain.from_iterable(zip(ends, (start for start, _ in trained)))
-    return (merged((first, first + length) for first, length in zip(firsts, kept)),)
+    left: list[Ranges] = []
+    for number, count in zip(numbers.tolist(), counts.tolist()):
+        trained = sizes.trained(number)
+        if count < limit and trained:
+            left.append(((0, count),))
+            continue
+        ends = [0, *(end for _, end in trained)]
+        pairs = [(start - before, end - start) for before, (start, end) in zip(ends, trained)]
+        kept = chain.from_iterable(proportional(pairs, limit, reserved=0, last_first=False))
+        firsts = chain.from_iterable(zip(ends, (start for start, _ in trained)))
+        left.append(merged((first, first + length) for first, length in zip(firsts, kept)))
+    flat = np.array([one for part in left for one in part], np.int64).reshape(-1, 2)
+    return Parts(numbers, np.repeat(np.arange(len(left)), [len(part) for part in left]), *flat.T)
 
 
-_CUTS: dict[str, Callable[[int, Ranges, int], Parts]] = {
+_CUTS: dict[str, Callable[[RowSizes, Numbers, Numbers, int], Parts]] = {
     "cut_right": _right,
     "cut_left": _left,
     "drop": _drop,
@@ -194,14 +262,34 @@ _CUTS: dict[str, Callable[[int, Ranges, int], Parts]] = {
 class CutRule(NamedTuple):
     """What a limit leaves of rows: `less` tokens of it stay free, `drops` takes out what has no trained token left."""
 
-    cut: Callable[[int, Ranges, int], Parts]
+    cut: Callable[[RowSizes, Numbers, Numbers, int], Parts]
     less: int
     drops: bool
 
-    def parts(self, count: int, trained: Ranges, limit: int) -> Parts:
-        """What is left of a row of so many tokens, of which some are trained; nothing of one that is dropped."""
-        found = self.cut(count, trained, max(limit - self.less, 1))
-        return tuple(part for part in found if moved(trained, part)) if self.drops else found
+    def parts(self, sizes: RowSizes, limit: int, some: range | None = None) -> Parts:
+        """What is left of `some` sequences, or all."""
+        numbers = np.arange(len(sizes.tokens)) if some is None else np.array(some, np.int64)
+        counts = np.frombuffer(sizes.tokens, np.int64)[numbers]
+        found = self.cut(sizes, numbers, counts, max(limit - self.less, 1))
+        if not self.drops:
+            return found
+        which, _, trained = _trained_in(sizes, found)
+        there = _sums(found.of[which], trained, len(found.owners)) > 0
+        ranges = there[found.of]
+        return Parts(
+            found.owners[there], (np.cumsum(there) - 1)[found.of[ranges]], found.first[ranges], found.stop[ranges]
+        )
+
+
+def _trained_in(sizes: RowSizes, parts: Parts) -> tuple[Numbers, Numbers, Numbers]:
+    """Each range with each answer of its sequence: the range, the answer, and how many tokens both have."""
+    until = np.frombuffer(sizes.until, np.uint64).astype(np.int64)
+    before = np.concatenate([[0], until])[:-1]
+    owners = parts.owners[parts.of]
+    which, answers = _each(before[owners], (until - before)[owners])
+    starts, ends = (np.frombuffer(one, np.uint32).astype(np.int64)[answers] for one in (sizes.starts, sizes.ends))
+    trained = np.minimum(ends, parts.stop[which]) - np.maximum(starts, parts.first[which])
+    return which, answers, np.maximum(trained, 0)
 
 
 def cut_rules(recipe: Recipe) -> Iterator[CutRule]:
@@ -263,21 +351,21 @@ def waste_line(
     """The figures of one epoch under a recipe, whose limit cuts rows by `rule`; `grouped`: rows of about one length
     meet in a batch. RecipeError where they cannot be packed or padded."""
     limit = recipe.length.max or max(sizes.tokens, default=1)
-    owners, lengths, parts = _examples(sizes, rule, limit)
-    packs, size = _packed(sizes, recipe, trainer, tools, owners, lengths)
-    if packs is None:
-        order = by_length(lengths, recipe.batch.size) if grouped else range(len(lengths))
-        each, reached = [lengths[at] for at in order], None
+    parts = sizes.cut_by(rule, limit)
+    fewer, owners = np.frombuffer(sizes.fewer, np.int8), np.frombuffer(sizes.owners, np.uint32)
+    lengths = parts.lengths() - fewer[parts.owners]
+    packed, size = _packed(owners[parts.owners], recipe, trainer, tools, lengths)
+    if packed is None:
+        each = lengths.tolist()
+        each = [each[at] for at in by_length(each, recipe.batch.size)] if grouped else each
     else:
-        each = [sum([end - start for _, start, end in pack]) for pack in packs]
-        reached = [document for pack in packs for document in pack if document[2] > document[1]]
-    collator = Collator(trainer, recipe, tools, packs is not None) if each else None
+        each, parts = packed[0], parts.pieces(packed[1], lengths)
+    collator = Collator(trainer, recipe, tools, packed is not None) if each else None
     batches = [each[at : at + size] for at in range(0, len(each), size)]
     positions = sum(map(collator.positions, batches)) if collator is not None else 0
     tokens = sum(each)
-    fed = _reached(len(sizes.tokens), owners, lengths, parts, reached)
-    cut, lost, split = _answers(sizes, fed)
-    there = {sizes.owners[owner] for owner, ranges in enumerate(fed) if ranges is None or ranges}
+    cut, lost, split = _answers(sizes, parts)
+    there = np.bincount(owners[parts.owners[parts.of[parts.first < parts.stop]]], minlength=len(sizes.rows)) > 0
     return WasteLine(
         GROUPED if grouped else recipe.pack.strategy,
         limit,
@@ -288,35 +376,15 @@ def waste_line(
         cut,
         lost,
         split,
-        len(sizes.rows) - len(there),
+        len(sizes.rows) - int(there.sum()),
     )
 
 
-def _examples(sizes: RowSizes, rule: CutRule, limit: int) -> tuple[list[int], list[int], dict[int, Parts]]:
-    """The sequence that each example is of and how many tokens it has, and what is left of those sequences of which
-    some may go."""
-    lengths = [count - fewer for count, fewer in zip(sizes.tokens, sizes.fewer)]
-    near, before, parts = limit - 2, 0, dict[int, Parts]()
-    for number, (count, until) in enumerate(zip(sizes.tokens, sizes.until)):
-        if count > near or until == before:
-            parts[number] = rule.parts(count, sizes.trained(number), limit)
-        before = until
-    if all(len(part) == 1 for part in parts.values()):
-        for number, part in parts.items():
-            lengths[number] = covered(part[0]) - sizes.fewer[number]
-        return list(range(len(lengths))), lengths, parts
-    owners, made = [], []
-    for number, length in enumerate(lengths):
-        found = [length] if number not in parts else [covered(part) - sizes.fewer[number] for part in parts[number]]
-        owners += [number] * len(found)
-        made += found
-    return owners, made, parts
-
-
 def _packed(
-    sizes: RowSizes, recipe: Recipe, trainer: Trainer, tools: Toolbox, owners: Sequence[int], lengths: Sequence[int]
-) -> tuple[list[Documents] | None, int]:
-    """The packs that are trained, and how many are a batch; no packs where rows are not packed."""
+    rows: Numbers, recipe: Recipe, trainer: Trainer, tools: Toolbox, lengths: Numbers
+) -> tuple[tuple[list[int], Numbers] | None, int]:
+    """How many tokens the packs that are trained have, their documents, and how many packs are a batch, for examples of
+    such lengths of these rows; no packs where rows are not packed."""
     if recipe.pack.strategy == "none":
         return None, recipe.batch.size
     home = trainer.traits.packing.places
@@ -324,82 +392,49 @@ def _packed(
         raise RecipeError(f"sftui does not know how {trainer.title} packs", fix="set pack.strategy to none")
     module, _, name = home.partition(":")
     place: Callable[[Sequence[Example], Recipe], Iterable[Documents]] = getattr(import_module(module), name)
-    examples, packs = list(map(blank, lengths)), list[Documents]()
-    for first, end in _groups(sizes, recipe, trainer, tools, owners):
-        for pack in place(examples[first:end], recipe):
-            packs.append([(at + first, start, stop) for at, start, stop in pack] if first else pack)
+    examples, found, in_pack = list(map(blank, lengths.tolist())), array("q"), array("q")
+    firsts, behind = array("q"), array("q")
+    for first, end in _groups(rows, recipe, trainer, tools):
+        packs = list(place(examples[first:end], recipe))
+        in_pack.extend(map(len, packs))
+        found.extend(chain.from_iterable(chain.from_iterable(packs)))
+        firsts.append(first)
+        behind.append(len(found) // 3)
+    documents = np.array(found, np.int64).reshape(-1, 3)
+    documents[:, 0] += np.repeat(np.array(firsts), np.diff(behind, prepend=0))
     held, full = trainer.held_out(recipe), trainer.packs_in_a_batch(recipe)
+    place_of = np.arange(len(in_pack))
     if held is not None and held.packs_again and not held.doubt:
-        packs = [packs[at] for at in permuted(held.seed, len(packs))]
+        place_of[permuted(held.seed, len(in_pack))] = np.arange(len(in_pack))
+    of, kept = np.repeat(place_of, in_pack), len(in_pack) - len(in_pack) % full
+    of, documents = of[of < kept], documents[of < kept]
     each = full if recipe.pack.strategy == "multipack" else recipe.batch.size  # Axolotl draws a batch as one pack
-    return packs[: len(packs) - len(packs) % full], each
+    return (_sums(of, documents[:, 2] - documents[:, 1], kept).tolist(), documents), each
 
 
-def _groups(
-    sizes: RowSizes, recipe: Recipe, trainer: Trainer, tools: Toolbox, owners: Sequence[int]
-) -> Iterator[tuple[int, int]]:
+def _groups(rows: Numbers, recipe: Recipe, trainer: Trainer, tools: Toolbox) -> Iterator[tuple[int, int]]:
     """Which examples are packed together, as `pipeline.pack_rows` groups them."""
     group = max(recipe.pack.group, 1)
     if trainer.pack_in_order(iter(()), recipe, tools) is not None:
-        yield 0, len(owners)
+        yield 0, len(rows)
     elif not trainer.traits.packing.groups_hold_dropped:
-        yield from ((at, min(at + group, len(owners))) for at in range(0, len(owners), group))
+        yield from ((at, min(at + group, len(rows))) for at in range(0, len(rows), group))
     else:
-        numbers = [sizes.owners[owner] // group for owner in owners]
-        borders = [at for at in range(1, len(numbers)) if numbers[at] != numbers[at - 1]]
-        yield from pairwise([0, *borders, len(owners)])
+        borders = np.flatnonzero(np.diff(rows.astype(np.int64) // group)) + 1
+        yield from pairwise([0, *borders.tolist(), len(rows)])
 
 
-def _reached(
-    count: int, owners: Sequence[int], lengths: Sequence[int], parts: dict[int, Parts], documents: Documents | None
-) -> list[list[Ranges] | None]:
-    """What of each sequence reaches the model, a list of ranges for each pack or part it is in; None: all of it."""
-    found: list[list[Ranges] | None] = [None] * count
-    for number, left in parts.items():
-        found[number] = [part for part in left if covered(part)]
-    if documents is None:
-        return found
-    seen = bytearray(len(owners))
-    pieces: dict[int, list[tuple[int, int]]] = {}
-    for at, start, end in documents:
-        seen[at] = 1
-        if start or end < lengths[at]:
-            pieces.setdefault(at, []).append((start, end))
-    first = 0
-    for at, owner in enumerate(owners):
-        first = at if not at or owners[at - 1] != owner else first
-        if seen[at] and at not in pieces:
-            continue
-        whole: Ranges = parts[owner][at - first] if owner in parts else ((0, lengths[at]),)
-        taken = [_within(whole, start, end) for start, end in pieces.get(at, ())]
-        others = found[owner] or []
-        found[owner] = [*(part for part in others if part is not whole and part != whole), *taken]
-    return found
-
-
-def _within(kept: Ranges, start: int, end: int) -> Ranges:
-    """The tokens of a row that a range of what is left of it has."""
-    if len(kept) == 1:
-        return ((kept[0][0] + start, min(kept[0][0] + end, kept[0][1])),) if start < end else ()
-    behind = list(accumulate((stop - first for first, stop in kept), initial=0))
-    return tuple(
-        (first + max(start - at, 0), min(stop, first + end - at))
-        for (first, stop), at in zip(kept, behind)
-        if max(start - at, 0) < min(stop - first, end - at)
-    )
-
-
-def _answers(sizes: RowSizes, fed: Sequence[list[Ranges] | None]) -> tuple[int, int, int]:
+def _answers(sizes: RowSizes, fed: Parts) -> tuple[int, int, int]:
     """How many answers lose some of their tokens, lose all, and go on elsewhere."""
-    cut = lost = split = 0
-    for number, ranges in enumerate(fed):
-        for answer in sizes.trained(number) if ranges is not None else ():
-            there = [covered(overlap((answer,), one)) for one in ranges or ()]
-            left = sum(there)
-            lost += not left
-            cut += 0 < left < answer[1] - answer[0]
-            split += sum(map(bool, there)) > 1
-    return cut, lost, split
+    which, answers, trained = _trained_in(sizes, fed)
+    count = len(sizes.starts)
+    whole = np.array(sizes.ends, np.int64) - np.array(sizes.starts, np.int64)
+    left, hit = _sums(answers, trained, count), trained > 0
+    places = answers[hit]
+    if not np.diff(fed.of).all():  # a part of several ranges is one place
+        places = np.unique(fed.of[which[hit]] * count + places) % max(count, 1)
+    split = np.bincount(places) > 1
+    return int(((left > 0) & (left < whole)).sum()), int((left == 0).sum()), int(split.sum())
 
 
 def by_length(lengths: Sequence[int], batch: int) -> list[int]:

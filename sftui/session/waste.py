@@ -8,6 +8,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from sftui.audit.lengths import quantiles
 from sftui.audit.waste import GROUPED, MOST_ROWS, CutRule, RowSizes, WasteLine, WasteTable, cut_rules, waste_line
 from sftui.errors import RecipeError, SftuiError
@@ -173,8 +175,7 @@ def _line(
     if held not in orders:
         orders[held] = sizes.in_order(_training(ready, other, sizes))
     sizes = orders[held]
-    over = sum(count > limit for count in sizes.tokens)
-    if recipe.length.over == "error" and over:
+    if recipe.length.over == "error" and (over := sum(count > limit for count in sizes.tokens)):
         stops = f"{trainer.title} stops at the first of {many(over, 'longer row')}"
         raise RecipeError(stops, fix="raise length.max, or set length.over")
     rule = _proven(other, sizes, limit)
@@ -211,28 +212,24 @@ def _proven(ready: Ready, sizes: RowSizes, limit: int) -> CutRule:
 def _trial(sizes: RowSizes, limit: int) -> list[int]:
     """Sequences of every kind that a rule may cut otherwise: long, short, about as long as the limit, with the first
     answer behind it, with several answers, without one."""
-    kinds: list[list[int]] = [[] for _ in range(6)]
-    before = 0
-    for number, (count, until) in enumerate(zip(sizes.tokens, sizes.until)):
-        first = sizes.starts[before] if until > before else None
-        near = abs(count - limit) < 2
-        which = (count > limit, count < limit - 1, near, first is not None and first >= limit - 1,
-                 count > limit and until - before > 1, first is None)  # fmt: skip
-        before = until
-        for kind, there in zip(kinds, which):
-            if there:
-                kind.append(number)
-    return sorted({number for kind in kinds for number in kind[:: max(len(kind) // EACH, 1)][:EACH]})
+    counts, until = np.array(sizes.tokens), np.array(sizes.until, np.int64)
+    answers = np.diff(until, prepend=0)
+    first = np.array([*sizes.starts, 0])[until - answers]
+    kinds = (counts > limit, counts < limit - 1, abs(counts - limit) < 2, (answers > 0) & (first >= limit - 1),
+             (counts > limit) & (answers > 1), answers == 0)  # fmt: skip
+    found = map(np.flatnonzero, kinds)
+    return sorted({int(number) for kind in found for number in kind[:: max(len(kind) // EACH, 1)][:EACH]})
 
 
 def _as_cut(sizes: RowSizes, numbers: range, found: Inspection, rule: CutRule, limit: int) -> bool:
     """Whether a rule leaves of a row what its trainer leaves."""
     if found.labels is None:
         return False
-    parts = [(number, part) for number in numbers for part in rule.parts(
-        sizes.tokens[number], sizes.trained(number), limit)]  # fmt: skip
-    kept = tuple((start + sizes.begins[n], end + sizes.begins[n]) for n, part in parts for start, end in part)
-    left = [sum(end - start for start, end in part) - sizes.fewer[n] for n, part in parts]
+    parts = rule.parts(sizes, limit, numbers)
+    begins, fewer = (np.array(one)[parts.owners] for one in (sizes.begins, sizes.fewer))
+    moved = begins[parts.of]
+    kept = tuple(zip((parts.first + moved).tolist(), (parts.stop + moved).tolist()))
+    left = (parts.lengths() - fewer).tolist()
     if found.example is None:
-        return not parts
+        return not left
     return kept == found.labels.kept and left == [example.size for example in found.examples]

@@ -44,27 +44,32 @@ def best_fit(examples: Sequence[Example], size: int, *, split: bool) -> list[Doc
     documents: Documents = []
     for index, example in enumerate(examples):
         n = len(example.input_ids)
-        starts = range(0, n, size) if split else range(min(n, 1))
-        documents.extend((index, start, min(start + size, n)) for start in starts)
+        if n > size and split:
+            documents += [(index, start, min(start + size, n)) for start in range(0, n, size)]
+        elif n:
+            documents.append((index, 0, min(n, size)))
     bins: list[Documents] = []
     by_space: defaultdict[int, deque[Documents]] = defaultdict(deque)
     spaces: list[int] = [size]  # sorted; a fresh bin is always on offer
     for document in sorted(documents, key=lambda d: d[1] - d[2]):
         length = document[2] - document[1]
-        space = spaces[bisect_left(spaces, length)]
+        at = bisect_left(spaces, length)
+        space = spaces[at]
         if space < size:
-            chosen = by_space[space].popleft()
-            if not by_space[space]:
-                spaces.remove(space)
+            same = by_space[space]
+            chosen = same.popleft()
+            if not same:
+                del spaces[at]
         else:
             chosen = []
             bins.append(chosen)
         chosen.append(document)
         left = space - length
         if left:
-            if not by_space[left]:
+            same = by_space[left]
+            if not same:
                 insort(spaces, left)
-            by_space[left].append(chosen)
+            same.append(chosen)
     return bins
 
 
