@@ -16,14 +16,14 @@ from sftui.exports.prepared import ExportInput, correction_line
 from sftui.exports.redacted import without_secrets
 from sftui.findings.rule import TO_MESSAGES
 from sftui.nearest import did_you_mean
-from sftui.recipe import Data, Preset, Recipe, changed
+from sftui.recipe import Data, Preset, Recipe, changed, diff
 from sftui.recipe_io import parse_yaml
 from sftui.side_files import read_side_bytes, reason
 from sftui.sources.files import format_of
 from sftui.sources.source import LINES, PARQUET, Loading
 from sftui.trainers import dump_recipe, hand_written, preset, trainer_named, trainer_names, trainer_of
 from sftui.trainers.config import Facts, OpenedConfig, Training, TrainingSetting, WrittenConfig
-from sftui.trainers.own_config import naming, write_config
+from sftui.trainers.own_config import knobs_said, naming, write_config
 from sftui.trainers.yaml_edit import edit, scalar
 
 RECIPE_FILE = "recipe.yaml"
@@ -105,6 +105,10 @@ def plan_export(to: str, folder: str, recipe: Recipe, base: Recipe, prepared: Ex
     """
     check_target(to)
     recipe, prepared, unwritten = _over_repaired(recipe, prepared)
+    chosen = prepared.chosen | {change.path for change in diff(base, recipe)}
+    if prepared.config is not None and prepared.config.trainer != Preset.of(to).trainer:
+        chosen |= knobs_said(prepared.config)
+    prepared = replace(prepared, chosen=chosen)
     line = correction_line(recipe, base)
     contents = {RECIPE_FILE: recipe_text(recipe, base)}
     scripted = to == "preprocess" or to in hand_written()
@@ -253,6 +257,7 @@ def facts_of(
         split=prepared.split,
         source=source,
         given=given,
+        chosen=prepared.chosen,
         **rows,
     )
 

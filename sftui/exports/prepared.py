@@ -25,7 +25,7 @@ class ExportInput:
     config where one was opened; `plainly` is how rows are read by no trainer's rules, which is what
     another trainer's config is written from. `repairs` are chosen and lie over the rows; `repaired`
     is the file that has them; `sample` holds the first rows. `ranges` are the rows that a part of a
-    split takes of its files. Missing parts are None.
+    split takes of its files. `chosen` are the knobs that the user set. Missing parts are None.
     """
 
     paths: tuple[str, ...]
@@ -42,6 +42,7 @@ class ExportInput:
     repairs: tuple[str, ...] = ()
     repaired: str | None = None
     sample: tuple[Row, ...] = ()
+    chosen: frozenset[str] = frozenset()
 
     def reading(self) -> Detection:
         """How rows are read; ExportError while the data is not open."""

@@ -135,7 +135,9 @@ class Arguments(OptionDeclaration):
             kind_of(self.serve)
         limit = self.row_limit
         carried = {field.name: getattr(self, field.name) for field in fields(self) if field.metadata.get("opens")}
-        return {**carried, "row_limit": limit * MEGABYTE if limit is not None else None, "repairs": self._repairs()}
+        chosen = [*(["length.max"] if self.max_length is not None else []), *(today(path) for path, _ in self.knobs)]
+        carried |= {"row_limit": limit * MEGABYTE if limit is not None else None, "chosen": tuple(chosen)}
+        return {**carried, "repairs": self._repairs()}
 
     def _repairs(self) -> tuple[str, ...]:
         """The repairs that `apply` and `edits` name."""

@@ -36,7 +36,7 @@ from sftui.values import value_class
 
 if TYPE_CHECKING:
     from sftui.exports.prepared import ExportInput
-    from sftui.repairs.run import Overlay
+    from sftui.session.overlay import Overlay
     from sftui.session.ready import Ready
     from sftui.trainers.loading import LoadResult
     from sftui.where import FilterCount
@@ -405,6 +405,7 @@ class OpenData:
             config=options.config,
             plainly=self.stored.plainly,
             sample=few(self.sample),
+            chosen=frozenset(options.chosen),
         )
 
     def close(self) -> None:

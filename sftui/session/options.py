@@ -29,7 +29,7 @@ class OpenOptions:
     `env` is the Python environment that `--env` names, `serve` what the model will be served with (see
     `sftui.serving`). `where` is the expression that chooses rows (`session.matching`), None for all of them; `repairs`
     lie over the rows, by their names as in `repairs.make_plan`, some from the file `edits`. `view` is
-    the view that is open first.
+    the view that is open first. `chosen` are the knobs that were set by name.
     """
 
     paths: tuple[str, ...]
@@ -51,6 +51,7 @@ class OpenOptions:
     repairs: tuple[str, ...] = ()
     edits: str | None = None
     view: str = ""
+    chosen: tuple[str, ...] = ()
 
 
 SPOOLED = "sftui-stdin-"

@@ -155,7 +155,8 @@ class Facts:
     `tokenizer` a folder or a name, `folder` where the config will stand;
     `template_source` is a template that needs a file of its own, `chat_template` the one that renders; `format`
     to `role_map` are those of `conversations.Detection`. `source` is what another config says of training, `given` what
-    is known beside it; None: nothing is to be written of training.
+    is known beside it; None: nothing is to be written of training. `chosen` are knobs that the user set: their keys are
+    written also where the trainer does the same without.
     """
 
     data: str = ""
@@ -171,6 +172,7 @@ class Facts:
     role_map: Mapping[str, str] = field(default_factory=dict)
     source: Training | None = None
     given: Mapping[str, TrainingSetting] | None = None
+    chosen: frozenset[str] = frozenset()
 
     @property
     def other_split(self) -> str | None:

@@ -42,6 +42,15 @@ def can_name(trainer: str, config: Any, data: str, number: int) -> bool:
     return bool(traits_of(trainer).data_file or naming(trainer, config, data, number))
 
 
+def knobs_said(opened: OpenedConfig) -> frozenset[str]:
+    """The knobs that keys of an opened config say."""
+    from sftui.trainers.table import at, place_of
+
+    table = _of_config(opened.trainer, "TABLE") or ()
+    there = (entry for entry in table if any(at(opened.config, place_of(key))[0] for key in entry.keys))
+    return frozenset(knob for entry in there for knob in entry.knobs)
+
+
 def row_keys(recipe: Recipe) -> dict[str, Any]:
     """What a file beside the trainer's config says of the rows, by its keys; empty where it reads none."""
     keys = _of_config(recipe.trainer, "row_keys")

@@ -24,7 +24,7 @@ from typing import Any, Literal
 
 from sftui.errors import RecipeError
 from sftui.nearest import hint
-from sftui.recipe import Recipe, changed, diff, get
+from sftui.recipe import Recipe, changed, diff, get, knobs_of
 from sftui.recipe_io import Misfit, check, knob_at, set_knob_to
 from sftui.side_files import object_of
 from sftui.trainers import versions
@@ -335,6 +335,11 @@ def edited(draft: Draft, opened: OpenedConfig, changes: Keys) -> WrittenFile:
     return WrittenFile(Path(opened.path).name, edit(opened.text, changes, opened.path))
 
 
+SET_UP = ("data", "tokenizer", "render")
+"""Sections of the recipe of which a config says more than a knob does."""
+EMPTY: tuple[Any, ...] = (None, "", (), {})
+
+
 @dataclass(frozen=True, slots=True)
 class Form:
     """How a trainer's config is written; `name` is the file of a new one."""
@@ -358,16 +363,22 @@ class Form:
     in_its_order: bool = False
     """Whether keys are written in the order of the table, not of the knobs."""
 
-    def keys_of(self, recipe: Recipe, preset: Recipe) -> tuple[Keys, list[str]]:
-        """The keys that differ from the trainer's defaults, and a sentence on each knob that none says."""
+    def keys_of(self, recipe: Recipe, preset: Recipe, chosen: frozenset[str] = frozenset()) -> tuple[Keys, list[str]]:
+        """The keys that differ from the trainer's defaults, or say what was `chosen`, and a sentence on each knob that
+        none says."""
         keys, losses = dict[Place, Any](), list[str]()
         values = [(change.path, change.after) for change in diff(self.usual(preset), recipe) if change.path != "preset"]
+        usual = chosen.difference(path for path, _ in values)
+        known = [(info.path, get(recipe, info.path)) for info in knobs_of(recipe) if info.path in usual]
+        values += [one for one in known if one[0].partition(".")[0] not in SET_UP and one[1] not in EMPTY]
         if self.in_its_order:
             order = [path for entry in self.table for path in entry.knobs]
             values.sort(key=lambda value: order.index(value[0]) if value[0] in order else -1)
         for path, value in values:
             made = (entry.write(recipe, path, value) for entry in self.table if path in entry.knobs)
             found = next((keys for keys in made if keys is not None), "")
+            if path in usual and (isinstance(found, str) or (isinstance(found, tuple) and found[1])):
+                continue  # the trainer does it anyway, and no key says so
             if isinstance(found, str):
                 found = {}, (no_key(path, value, self.title, self.kind) + f": {found}" * bool(found),)
             said, lost = found if isinstance(found, tuple) else (found, ())
@@ -377,10 +388,11 @@ class Form:
 
     def write(self, recipe: Recipe, preset: Recipe, opened: OpenedConfig | None, facts: Facts) -> WrittenConfig:
         """The config by which the trainer does what the recipe says, with the files that it needs beside it."""
-        draft = Draft(recipe, opened, facts, *self.keys_of(recipe, preset))
+        draft = Draft(recipe, opened, facts, *self.keys_of(recipe, preset, facts.chosen))
         self.more(draft)
         if opened is None:
-            main = WrittenFile(self.name, edit("", {**self.rows(draft), **draft.keys}))
+            name = self.name.replace("_sft.", f"_{recipe.loss.objective}.")
+            main = WrittenFile(name, edit("", {**self.rows(draft), **draft.keys}))
         else:
             before = self.keys_of(opened.recipe, preset)[0]
             places = (place for place in {**before, **draft.keys} if before.get(place) != draft.keys.get(place))

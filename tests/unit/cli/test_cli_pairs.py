@@ -110,3 +110,11 @@ def test_the_report_draws_both_sides(sftui: Run, pairs: Path, tmp_path: Path) ->
     assert done.code in (0, 1) and "chosen and rejected, counted as a sequence each" in page
     found = page[page.index('id="PRF001"') :]
     assert re.search(r"<p>chosen</p>.*?hi.*?<p>rejected</p>.*?hi", found, re.S)
+
+
+def test_a_config_is_named_after_what_it_trains(sftui: Run, pairs: Path, tmp_path: Path) -> None:
+    done = sftui("export", pairs, *PAIRS, "--to", "trl", "-o", tmp_path / "out")
+    assert done.code == 0 and sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "recipe.yaml",
+        "trl_dpo.yaml",
+    ]

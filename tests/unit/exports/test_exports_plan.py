@@ -10,8 +10,11 @@ import pytest
 from sftui.errors import ExportError
 from sftui.exports.plan import ExportPlan, check_target, plan_export
 from sftui.exports.prepared import ExportInput
-from sftui.recipe import changed
+from sftui.recipe import Recipe, changed, knobs_of
+from sftui.session.configs import open_config
 from sftui.trainers import load_recipe, preset
+from sftui.trainers.config import Facts
+from sftui.trainers.own_config import write_config
 
 BASE = changed(preset("hf-trainer"), "tokenizer.name", "builtin:chatml")
 
@@ -100,3 +103,37 @@ def test_a_recipe_can_be_opened_from_another_folder(tmp_path: Path, monkeypatch:
         str(tmp_path / "tokens"),
     )
     assert "builtin:chatml" in plan_export("recipe", "out", BASE, BASE, ExportInput(())).files[0].content
+
+
+def test_what_the_user_set_is_written_also_where_the_trainer_does_it_anyway(tmp_path: Path) -> None:
+    recipe = preset("axolotl")
+    assert recipe.length.max == 512
+
+    def main_file(recipe: Recipe, base: Recipe, to: str, given: ExportInput) -> str:
+        return plan_export(to, str(tmp_path), recipe, base, given).files[0].content
+
+    assert "sequence_len" not in main_file(recipe, recipe, "axolotl", ExportInput(("x.jsonl",)))
+    by_name = ExportInput(("x.jsonl",), chosen=frozenset(("length.max", "pack.strategy", "tokenizer.name")))
+    assert "sequence_len: 512" in main_file(recipe, recipe, "axolotl", by_name)
+    changed_back = main_file(recipe, changed(recipe, "length.max", 1024), "axolotl", ExportInput(("x.jsonl",)))
+    assert "sequence_len: 512" in changed_back
+    (tmp_path / "x.jsonl").write_text("{}\n")
+    config = tmp_path / "trl.yaml"
+    config.write_text(f"model_name_or_path: m\ndataset_name: {tmp_path / 'x.jsonl'}\nmax_length: 2048\nseed: 42\n")
+    opened = open_config(str(config), "trl", None).opened
+    said = main_file(
+        opened.datasets[0].recipe, opened.datasets[0].recipe, "llamafactory", ExportInput(("x.jsonl",), config=opened)
+    )
+    assert "cutoff_len: 2048" in said and "seed: null" not in said
+
+
+@pytest.mark.parametrize("trainer", ["trl", "axolotl", "verl", "ms-swift"])
+def test_knobs_that_are_written_as_they_are_anyway_change_nothing(trainer: str, tmp_path: Path) -> None:
+    recipe, read = changed(preset(trainer), "tokenizer.name", "MODEL"), []
+    (tmp_path / "x.jsonl").write_text("{}\n")
+    for chosen in (frozenset[str](), frozenset(info.path for info in knobs_of(recipe))):
+        written = write_config(recipe, None, Facts(data=str(tmp_path / "x.jsonl"), tokenizer="MODEL", chosen=chosen))
+        file = tmp_path / written.files[0].name
+        file.write_text(written.files[0].content)
+        read.append((open_config(str(file), trainer, None).reference.recipe, written.losses, written.files[0].content))
+    assert read[0][:2] == read[1][:2] and len(read[0][2]) < len(read[1][2])
