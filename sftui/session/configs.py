@@ -83,12 +83,15 @@ def recognised(path: str) -> str:
 
 def _recognised(path: str, text: str) -> tuple[str, str]:
     from sftui.recipe_io import parse_yaml
-    from sftui.trainers.recognise import is_script, recognise, runs
+    from sftui.text import visible
+    from sftui.trainers.recognise import RECIPE, is_script, recognise, runs
 
     found = runs(text) if is_script(path) else recognise(parse_yaml(text, path))
     if found.trainer is None:
-        ours = "sftui recipe" in found.reason
-        fix = "open data with it: --recipe FILE" if ours else "say which trainer it is for: --trainer NAME"
+        if found is RECIPE:
+            fix = f"open data with it, e.g. `sftui check DATA --recipe {visible(path)}`"
+            raise RecipeError("this is an sftui recipe, not data or a trainer's config", where=path, fix=fix)
+        fix = "say which trainer it is for: --trainer NAME"
         raise RecipeError("it is not clear which trainer this config is for", where=path, why=found.reason, fix=fix)
     return found.trainer, found.reason
 

@@ -27,10 +27,13 @@ class Recognition:
     reason: str
 
 
+RECIPE = Recognition(None, "it is an sftui recipe")
+
+
 def recognise(config: Mapping[str, Any]) -> Recognition:
     """The trainer whose own keys a parsed config has; where that is undecided, the reason says why."""
     if "preset" in config:
-        return Recognition(None, "it has `preset`, so it is an sftui recipe")
+        return RECIPE
     found = {name: traits_of(name).claims(config) for name in trainer_names()}
     ranked = sorted((name for name in found if found[name]), key=lambda name: (-len(found[name]), name))
     if not ranked:
