@@ -8,7 +8,7 @@ from typing import Any
 from sftui.exports.report_markup import page, style, token_range
 from sftui.exports.report_model import MARKS, AuditReport, counted
 from sftui.findings import CODES, Finding
-from sftui.model import IGNORE_INDEX, Inspection
+from sftui.model import IGNORE_INDEX, SIDES, Inspection
 from sftui.text import clip, many, share, visible
 
 SHOWN_TOKENS = 400
@@ -17,18 +17,21 @@ SHOWN_CHARACTERS = 2_000
 
 
 def row_box(inspection: Inspection, findings: Sequence[Finding], preset: str, ignore: int = IGNORE_INDEX) -> str:
-    """A row inspected with text: its first tokens by label, and what is wrong with it."""
-    index, tokens = inspection.row.index, inspection.tokens
+    """A row inspected with text: its first tokens by label, of a preference those of each side, and what is wrong."""
+    index, sides = inspection.row.index, inspection.alone
     if inspection.problem is not None:
         return _box([f"row {index}", preset], [_clip(visible(inspection.problem.sentence()))])
-    length = len(tokens) if tokens is not None else 0
-    head = [f"row {index}", many(length, "token"), f"{inspection.trained:,} trained", preset]
+    lengths = [len(side.tokens) if side.tokens is not None else 0 for side in sides]
+    head = [f"row {index}", many(sum(lengths), "token"), f"{inspection.trained:,} trained", preset]
     if inspection.evaluates:
         head.append("evaluation")
     return _box(
         head,
         [f"dropped by the trainer: {inspection.dropped}"] if inspection.dropped is not None else [],
-        tokens=token_range(inspection, (0, min(length, SHOWN_TOKENS)), ignore),
+        sides=[
+            (name, side.trained, token_range(side, (0, min(length, SHOWN_TOKENS)), ignore))
+            for name, side, length in zip(SIDES, sides, lengths)
+        ],
         findings=findings,
     )
 
@@ -68,7 +71,7 @@ def _clip(text: str) -> str:
 
 
 def _box(head: Sequence[str], paragraphs: Sequence[str], **more: Any) -> str:
-    values = {"tokens": None, "findings": (), "table": (), "data": True, **more}
+    values = {"sides": (), "findings": (), "table": (), "data": True, **more}
     return page(
         "notebook.jinja",
         head=head,

@@ -184,3 +184,13 @@ def test_the_box_keeps_its_style_to_itself() -> None:
     scoped = str(style(scoped=True))
     assert scoped.startswith(".sftui{&{--bg") and "body{" not in scoped and ":root" not in scoped
     assert scoped.count("{") == scoped.count("}")
+
+
+def test_a_notebook_shows_both_sides_of_a_preference() -> None:
+    said = [{"role": "assistant", "content": "It is Lima."}], [{"role": "assistant", "content": "It is Cusco."}]
+    row = {"prompt": [{"role": "user", "content": "Peru?"}], "chosen": said[0], "rejected": said[1]}
+    with sftui.open([row], tokenizer="builtin:chatml", trainer="trl", set={"loss.objective": "dpo"}) as data:
+        text = Tags(data[0]._repr_html_()).text
+    chosen, rejected = text.index("chosen: "), text.index("rejected: ")
+    assert "Lima" in text[chosen:rejected] and "Cusco" in text[rejected:] and "Cusco" not in text[:rejected]
+    assert text.count("trained: ") == 2
