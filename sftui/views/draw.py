@@ -30,7 +30,7 @@ from sftui.views.table import (
     TokenTable,
     weight_cell,
 )
-from sftui.views.words import NOTHING_FOLLOWS, NOTHING_PRECEDES, what_is_learnt, what_is_trained
+from sftui.views.words import LENS, NOTHING_FOLLOWS, NOTHING_PRECEDES, what_is_learnt, what_is_trained
 
 NO_TOKENS = "no tokens"
 MOST_BANDS = 512
@@ -205,9 +205,9 @@ def _same_part(table: TokenTable, a: int, b: int) -> bool:
 
 
 def _named(name: str, width: int) -> str:
-    """`name` over `width` cells, with a rule to the end of its run; its last word where it is narrow."""
+    """`name` over `width` cells, or what the lens calls it, or its last word, with a rule to the end of its run."""
     if width < len(name):
-        name = name.rpartition(" ")[2]
+        name = LENS.get(name, name.rpartition(" ")[2])
     if width < len(name) + 2:
         return fit(name, width)
     return f"{name} " + "╌" * (width - len(name) - 1)

@@ -17,6 +17,8 @@ NOTHING_PRECEDES = "nothing precedes"
 
 _TOLD: dict[str, dict[str, str]] = json.loads(Path(__file__).with_name("reasons.json").read_text(encoding="utf-8"))
 REASONS = {reason: _TOLD[reason.name]["short"] for reason in Reason}
+LENS = {reason.value: _TOLD[reason.name].get("lens", reason.value) for reason in Reason}
+"""What the lens calls a reason over a few tokens: no two are called the same."""
 FACTS = {reason: _TOLD[reason.name]["fact"] for reason in Reason}
 """The fact that decided, for each reason. `who`: the message as the card names it; `tokens`, `limit`: of the row and of
 the recipe; `trainer`: its title."""

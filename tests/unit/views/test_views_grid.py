@@ -10,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inspections_by_hand import inspection, long_row, tool_chat
 
-from sftui.views.draw import DrawnBands, draw
+from sftui.model import Reason
+from sftui.views.draw import DrawnBands, _named, draw
 from sftui.views.grid import Action, GridState, Zoom, apply, settle
 from sftui.views.layout import lay_out
 from sftui.views.table import TokenTable, make_table
+from sftui.views.words import LENS
 
 A = Action
 ROW = make_table(inspection())
@@ -264,3 +266,11 @@ def test_bands_kept_are_as_drawn_anew(steps: list[tuple[Action, int, TokenTable,
         layout = lay_out(table, state.zoom, state.shift, width)
         state = settle(state, layout)
         assert draw(table, layout, state, drawn) == draw(table, layout, state)
+
+
+def test_the_lens_calls_no_two_reasons_the_same() -> None:
+    assert len(set(LENS.values())) == len(Reason) and max(map(len, LENS.values())) <= 10
+    for width in range(10, 24):
+        names = [_named(reason.value, width).rstrip(" ╌") for reason in Reason]
+        assert len(set(names)) == len(names), width
+    assert (_named("outside generation tag", 9), _named("generation tag", 9)) == ("no tag ╌╌", "tag ╌╌╌╌╌")
