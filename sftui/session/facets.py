@@ -119,22 +119,17 @@ class Facet(NamedTuple):
 
 
 class Facets(MatchingRows):
-    """The values of an expression in the rows that were added; `among` are those that another one is true for."""
+    """The values of an expression in the rows that were added."""
 
-    def __init__(self, opened: OpenData, text: str, marks: Mapping[int, str] | None = None, among: str = "") -> None:
+    def __init__(self, opened: OpenData, text: str, marks: Mapping[int, str] | None = None) -> None:
         wanted = filter_of(opened, text)
         super().__init__(opened, wanted, marks)
-        self._value, self._name = wanted.value_on(self._values), wanted.text
-        within = filter_of(opened, among) if among else wanted
-        self._among = MatchingRows(opened, within, marks) if among else None
-        self.need = max(wanted.need, within.need)
+        self._value, self._name, self.need = wanted.value_on(self._values), wanted.text, wanted.need
         self._counts: dict[str, list[Any]] = {}
         self.others = 0
         """Rows whose value came after so many that it is not counted apart."""
 
     def add(self, row: Row) -> bool:
-        if self._among is not None and not self._among.add(row):
-            return False
         value = self._known(row, self._value)
         if value is UNKNOWN:
             return False

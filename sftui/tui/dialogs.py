@@ -13,7 +13,7 @@ from textual.screen import ModalScreen
 
 from sftui.text import visible
 from sftui.tui.bars import Bar
-from sftui.tui.commands.command import STEPS
+from sftui.tui.commands.command import STEPS, show_key
 from sftui.tui.contexts import DIALOG
 from sftui.tui.keys import Keymap, KeyReader
 from sftui.tui.line_view import LineView
@@ -27,7 +27,7 @@ Maker = Callable[[int], Sequence[Line]]
 DialogAnswer = int | str | None
 """None where a dialog was closed, else the number of the line picked, or the name of what it offers."""
 Offers = Mapping[str, str]
-"""Commands of dialogs that answer one, each with the words for its key."""
+"""Commands of dialogs that answer one, each with the words for its key; Enter takes the first, too."""
 NO_OFFERS: Offers = {}
 LONGEST_TITLE = 4
 """Lines of a title."""
@@ -118,7 +118,7 @@ class Dialog(ModalScreen[DialogAnswer], inherit_bindings=False):
         self.note.display = note > 0
         self.lines.styles.height = max(1, min(len(lines), size.height - 3 - len(title) - note))
         self.bar.show(*title)
-        self.foot.show(line((f" {self.keys()}", Role.DIM)))
+        self.show_keys()
         self.show_rest(width)
 
     def title_lines(self, width: int) -> tuple[Line, ...]:
@@ -126,6 +126,12 @@ class Dialog(ModalScreen[DialogAnswer], inherit_bindings=False):
 
     def keys(self) -> str:
         return " · ".join(("j k scroll", *self.offers.values(), f"Esc {self.leave}"))
+
+    def show_keys(self, idle: str = "") -> None:
+        """What the keys do, Enter's among them bright; `idle` is one that does nothing."""
+        said = f" {show_key(idle)} does nothing here ·" if idle else ""
+        before, first, after = f"{said} {self.keys()}".partition(next(iter(self.offers.values()), "Enter selects"))
+        self.foot.show(line((before, Role.DIM), (first, Role.KEY), (after, Role.DIM)))
 
     def rest(self, number: int, width: int) -> tuple[Line, ...]:
         """What a line is too short for."""
@@ -141,21 +147,25 @@ class Dialog(ModalScreen[DialogAnswer], inherit_bindings=False):
             return
         key = event.character if event.character and event.is_printable and event.character != " " else event.key
         stroke = self.reader.feed(key, DIALOG)
-        if stroke.unknown:
-            self.foot.show(line((f" {self.keys()}", Role.DIM)))
-        if stroke.command is not None and stroke.command.context == DIALOG:
-            self.obey(stroke.command.id.removeprefix("dialog."), stroke.count or 1)
+        obeyed = stroke.command is not None and self.obey(stroke.command.id.removeprefix("dialog."), stroke.count or 1)
+        self.show_keys(stroke.unknown or (key if stroke.command is not None and not obeyed else ""))
 
-    def obey(self, name: str, count: int) -> None:
+    def obey(self, name: str, count: int) -> bool:
+        """Does what a command says; False where that is nothing."""
         if name in STEPS:
             self.lines.step(name, count)
             self.show_rest()
         elif name in self.offers:
             self.dismiss(name)
+        elif name == "accept" and self.offers:
+            self.dismiss(next(iter(self.offers)))
         elif name == "accept":
             self.choose(self.lines.marked if self.lines.line_count() else None)
         elif name in ("close", "leave"):
             self.dismiss(None)
+        else:
+            return False
+        return True
 
     def choose(self, number: int | None) -> None:
         self.dismiss(number if self.picking else None)

@@ -118,11 +118,11 @@ class OptionsDialog(FilterDialog):
             return "↑ ↓ move · Enter selects · Esc lists all"
         return "j k move · / filters · Enter selects · Esc closes"
 
-    def obey(self, name: str, count: int) -> None:
+    def obey(self, name: str, count: int) -> bool:
         if name == "find":
             self.type(True)
-        else:
-            super().obey(name, count)
+            return True
+        return super().obey(name, count)
 
     def rest(self, number: int, width: int) -> tuple[Line, ...]:
         """The meaning of an entry over a few lines, where its own line cuts it."""

@@ -19,6 +19,7 @@ from sftui.tui.commands import (
     repairs,
     rows,
     search,
+    sessions,
     tokens,
     waste,
     writing,
@@ -99,7 +100,8 @@ def _say_step(here: Inspector, verdict: tuple[str, str] | None) -> None:
     words, reported = verdict[1], here.state.reading.reported
     if words not in reported:
         here.put(here.state.reading._replace(reported=(*reported, words)))
-        here.say(f"✗ {words}: f shows why and how to fix it, A counts such rows", Role.ERROR)
+        step = f"✗ {words}: f shows why and how to fix it, A counts such rows"
+        here.say(" · ".join(filter(None, (step, sessions.left_words(here)))), Role.ERROR)
 
 
 # — the data —

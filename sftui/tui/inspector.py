@@ -26,6 +26,7 @@ from sftui.tui.contexts import (
     DOCUMENT,
     FIGURES,
     FINDINGS,
+    HOLDERS,
     LIST,
     OTHER_SIDE,
     RECIPE,
@@ -284,7 +285,7 @@ class Inspector(Screen[None], inherit_bindings=False):
                 self.attempt(write)
             then()
 
-        self.read(title, make, answered, {"yes": "a overwrites" if over else "a writes it"})
+        self.read(title, make, answered, {"yes": "Enter or a overwrites" if over else "Enter or a writes it"})
 
     def hold_keys(self, context: str) -> None:
         """Gives the keys to a pane; to the nearest one where that pane is hidden."""
@@ -328,13 +329,16 @@ class Inspector(Screen[None], inherit_bindings=False):
         return view == self.state.open.view or view in self.arranged.views
 
     def open_view(self, name: str) -> None:
-        """Opens a view next to the tokens and gives it the keys; the same one is closed. Of one that stands there the
-        keys go to it, and back."""
+        """Opens a view next to the tokens and gives it the keys; the one that has them is closed. Of one that stands
+        there the keys go to it, and back."""
         now = self.state.open
+        holder = self.arranged.holder(HOLDERS.get(name, self.arranged.pane_of(name)), name)
         if name in self.arranged.standing and now.view != name:
             self.hold_keys(TOKENS if now.context == self.arranged.pane_of(name) else self.arranged.pane_of(name))
-        elif now.view == name:
+        elif now.view == name and now.context == holder:
             self.close_view()
+        elif now.view == name:
+            self.hold_keys(holder)
         else:
             if now.view is not None:
                 self.views[now.view].closed(self)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -29,11 +30,10 @@ MOST_SENT, FIRST_ROWS = 200, 4
 """Groups and sources that travel by name, and rows of each: the screen's process unpickles them twice a second between
 keys."""
 OTHERS = "others"
-UNKNOWN = 0xFFFFFFFF
 
 
 class AuditRun:
-    """The audit that runs or ran last, and per row its tokens and how many of them are trained."""
+    """The audit that runs or ran last, and per row how many tokens there are of it and the share that is trained."""
 
     def __init__(self) -> None:
         self.forget()
@@ -41,7 +41,7 @@ class AuditRun:
     def forget(self) -> None:
         """Begin anew: another recipe or tokenizer is in force."""
         self._gathered: Audit | None = None
-        self._tokens, self._trained, self._next, self._known = array("I"), array("I"), 0, 0
+        self._tokens, self._shares, self._next, self._known = array("d"), array("d"), 0, 0
 
     def run(self, session: OpenData, answer: Answering[AuditReady]) -> Answers[AuditReady]:
         """Every row, checked and counted; stopped by not being asked for more, and asked again it goes on where it
@@ -74,10 +74,11 @@ class AuditRun:
             for found in ready.inspect_many(rows, engine=engine):
                 last = found.row.index
                 if last >= len(self._tokens):  # the first rows come twice: for the set-up, and as rows
-                    for known in (self._tokens, self._trained):  # rows that a repair leaves out do not come at all
-                        known.extend([UNKNOWN] * (last - len(known)))
-                    self._tokens.append(found.received if found.received is not None else UNKNOWN)
-                    self._trained.append(found.trained if found.example is not None else UNKNOWN)
+                    for known in (self._tokens, self._shares):  # rows that a repair leaves out do not come at all
+                        known.extend([math.nan] * (last - len(known)))
+                    sizes, received = [len(one.tokens) for one in found.alone if one.tokens is not None], found.received
+                    self._tokens.append(sum(sizes) if sizes else math.nan)  # as the row is, cut or dropped
+                    self._shares.append(math.nan if received is None else found.trained / max(1, received))
                 yield found
 
         first = max(session.stored.first, SAMPLE)  # a file may have grown since it was opened
@@ -114,17 +115,18 @@ class AuditRun:
         yield answer(array("L", rows[:MOST_ORDERED]), len(rows))
 
     def _rows(self, gathered: Audit, by: str) -> Sequence[int]:
-        tokens, trained = self._tokens, self._trained
         listed = gathered.listing.rows(by) if gathered.listing is not None else None
         if listed is not None:
             return listed
-        known = [row for row, count in enumerate(tokens) if count != UNKNOWN]
-        if by in ("longest", "shortest"):
-            return sorted(known, key=tokens.__getitem__, reverse=by == "longest")
-        if by in ("most trained", "least trained"):
-            return sorted(known, key=lambda row: trained[row] / max(1, tokens[row]), reverse=by == "most trained")
+        for values, most, least in (
+            (self._tokens, "longest", "shortest"),
+            (self._shares, "most trained", "least trained"),
+        ):
+            if by in (most, least):  # rows that have no such number come last
+                sign = -1 if by == most else 1
+                return sorted(range(len(values)), key=lambda row: (math.isnan(values[row]), sign * values[row]))
         if by == "dropped":
-            return [row for row, count in enumerate(tokens) if count == UNKNOWN]
+            return [row for row, share in enumerate(self._shares) if math.isnan(share)]
         codes = gathered.found.codes
         if by in ("error", "warning"):
             return sorted({row for code in codes.values() if code.severity.value == by for row in code.rows})

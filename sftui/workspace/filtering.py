@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterator, Sequence
 
+from sftui.model import Row
 from sftui.session.facets import Facets, MatchingRows, filter_of
 from sftui.session.opened import OpenData
 from sftui.sources.source import chunks
@@ -25,7 +27,7 @@ def filter_rows(session: OpenData, request: FilterRequest, answer: Answering[Row
     wanted = filter_of(session, request.text)
     count, pace = MatchingRows(session, wanted, request.marks), Pace(REPORT_EVERY)
     first, found = 0, array("L")
-    for some in chunks(session.rows(), AT_ONCE if wanted.need is Need.RECORD else 1, BYTES_AT_ONCE):
+    for some in chunks(_rows(session, request.listed), AT_ONCE if wanted.need is Need.RECORD else 1, BYTES_AT_ONCE):
         found.extend(row.index for row in some if count.add(row))
         if pace.due():
             yield answer(first, count.rows, found)
@@ -35,10 +37,14 @@ def filter_rows(session: OpenData, request: FilterRequest, answer: Answering[Row
     yield answer(first, count.rows, found, True, "".join(count.sentences()))
 
 
+def _rows(session: OpenData, listed: Sequence[int] | None) -> Iterator[Row]:
+    return session.rows() if listed is None else map(session.row, listed)
+
+
 def count_values(session: OpenData, request: FacetsRequest, answer: Answering[FacetsCounted]) -> Answers[FacetsCounted]:
     """The values of an expression with how many rows have each; SftuiError where it is none for this data."""
-    counted, pace = Facets(session, request.text, request.marks, request.among), Pace(REPORT_EVERY)
-    for some in chunks(session.rows(), AT_ONCE if counted.need is Need.RECORD else 1, BYTES_AT_ONCE):
+    counted, pace = Facets(session, request.text, request.marks), Pace(REPORT_EVERY)
+    for some in chunks(_rows(session, request.listed), AT_ONCE if counted.need is Need.RECORD else 1, BYTES_AT_ONCE):
         for row in some:
             counted.add(row)
         yield answer(counted.rows) if pace.due() else None

@@ -9,7 +9,7 @@ a pickle ends where it says it ends, so no framing is needed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
@@ -97,20 +97,21 @@ class HitsRequest(Question):
 
 @value_class
 class FilterRequest(Question):
-    """Which rows an expression is true for (see `sftui.where`), over all rows from the first on; `marks` are the kinds
-    of those that are marked, where it asks for that."""
+    """Which rows an expression is true for (see `sftui.where`), of all rows or those `listed`, from the first on;
+    `marks` are the kinds of those that are marked, where it asks for that."""
 
     text: str
     marks: Mapping[int, str] = field(default_factory=dict)
+    listed: Sequence[int] | None = None
 
 
 @value_class
 class FacetsRequest(Question):
-    """How often each value of an expression comes in the rows; in those that `among` is true for, where it is one."""
+    """How often each value of an expression comes, in the rows of a `FilterRequest`."""
 
     text: str
-    among: str = ""
     marks: Mapping[int, str] = field(default_factory=dict)
+    listed: Sequence[int] | None = None
 
 
 @value_class

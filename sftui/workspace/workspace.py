@@ -19,7 +19,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec
 
 from sftui.bound import Overrun
-from sftui.model import Inspection, Problem, RecipeChange
+from sftui.model import Inspection, Problem, RecipeChange, Row
 from sftui.recipe import Recipe, changed, diff
 from sftui.session.options import OpenOptions
 from sftui.starting import COMMAND, IdleWorker
@@ -392,6 +392,11 @@ class Workspace:
         return diff(self.base_recipe, self.recipe)
 
     # --- exports ----------------------------------------------------------------------------
+
+    @property
+    def sample(self) -> tuple[Row, ...]:
+        """The first rows, once they are known."""
+        return pickle.loads(self._prepared).sample if self._prepared else ()
 
     def plan_export(self, to: str, folder: str) -> ExportPlan:
         """What exporting would write into `folder`; `to` is recipe, preprocess or a trainer's name.

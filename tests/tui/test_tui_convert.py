@@ -1,4 +1,4 @@
-"""Rows of another shape in the inspector: one key shows them as messages, pressed again it writes them."""
+"""Rows of another shape in the inspector: a key previews them as messages, and writes them once that is applied."""
 
 from __future__ import annotations
 
@@ -22,7 +22,12 @@ def questions(folder: Path, recipe: Recipe) -> OpenOptions:
 async def test_the_key_converts_and_then_writes(tmp_path: Path) -> None:
     async with running((120, 36), options=questions(tmp_path, preset("trl@1.16"))) as driven:
         assert "KeyError: 'text'" in driven.said and driven.said.startswith("M converts the rows to messages · ")
-        await driven.press("M")
+        text = await driven.press("M")
+        assert not driven.workspace.repairs and "a applies it, Esc goes back" in driven.said
+        assert '"role": "assistant"' in text, "the rows as they would be"
+        await driven.press("escape")
+        assert driven.main.state.open.view is None and not driven.workspace.repairs
+        await driven.press("M", "a")
         assert "to-messages" in driven.workspace.repairs
         assert "M writes" in driven.said
         await driven.press("M")
@@ -41,7 +46,7 @@ async def test_what_the_key_cannot_help_does_not_name_it() -> None:
 
 async def test_a_trainer_of_parquet_is_offered_parquet(tmp_path: Path) -> None:
     async with running((120, 36), options=questions(tmp_path, preset("verl"))) as driven:
-        await driven.press("M", "M")
+        await driven.press("M", "a", "M")
         assert driven.main.prompt.text == "train-messages.parquet"
         text = " ".join((await driven.press("enter")).split())
         assert "train-messages.parquet new · the repaired rows; each column has one type" in text

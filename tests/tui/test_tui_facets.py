@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from tui_driver import check_golden, running
 
+from sftui.tui.commands import figures
+from sftui.tui.commands.sessions import in_force
 from sftui.tui.filter_dialog import OptionsDialog
+from sftui.workspace import OpenOptions
 from sftui.workspace import requests as rq
 
 
@@ -51,3 +55,35 @@ async def test_escape_gives_the_count_up() -> None:
         assert driven.said == "counting … Esc cancels"
         await driven.press("escape")
         assert driven.said == "counting cancelled" and isinstance(driven.worker.sent[-1], rq.Cancel)
+
+
+async def test_values_are_those_of_the_rows_that_f_lists() -> None:
+    async with running((120, 30)) as driven:
+        await driven.press("A", "escape")
+        figures.order(driven.main, "EOS012")
+        await driven.settle()
+        listed = list(driven.main.panes.rows.order or ())
+        assert 0 < len(listed) < 41
+        text = await driven.press("V", "/", *"another", "enter", *"row < 20", "enter")
+        assert f"2 values of row < 20 in {len(listed)} rows" in text
+        await driven.press("/", *"True", "enter")
+        assert list(driven.main.panes.rows.order or ()) == [row for row in listed if row < 20]
+        assert in_force(driven.main).where == 'finding("EOS012") and ((row < 20) is True)'
+        text = await driven.press("V", "/", *"another", "enter", *"row < 10", "enter")
+        below = [row for row in listed if row < 20]
+        assert f"2 values of row < 10 in {len(below)} rows" in text
+        await driven.press("/", *"False", "enter")
+        assert list(driven.main.panes.rows.order or ()) == [row for row in below if row >= 10]
+
+
+async def test_columns_whose_values_come_again_are_offered_first(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    chat = [{"role": "user", "content": "Hello?"}, {"role": "assistant", "content": "Hi."}]
+    rows = [{"id": f"r{n}", "messages": chat, "lang": "de" if n % 2 else "en"} for n in range(20)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    async with running((120, 30), options=OpenOptions((str(path),))) as driven:
+        await driven.press("V")
+        dialog = driven.app.screen
+        assert isinstance(dialog, OptionsDialog)
+        names = [text.split()[0] for text in dialog.texts]
+        assert names[0] == "lang" and names[1] == "roles" and names[-3:] == ["id", "messages", "…"]

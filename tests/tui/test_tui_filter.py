@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from tui_driver import SIZES, check_golden, running
 
+from sftui.recipe import changed
+from sftui.trainers import preset
+from sftui.tui.commands import figures
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 
@@ -124,3 +127,47 @@ async def test_rows_are_filtered_by_how_they_are_marked_now(own_data: Path) -> N
         assert list(driven.main.panes.rows.order or ()) == [0, 2, 3, 4], "the list stays as it was asked for"
         await driven.press("&", "enter")
         assert list(driven.main.panes.rows.order or ()) == [2, 3, 4]
+
+
+async def test_the_first_and_the_last_row_are_those_of_the_list() -> None:
+    async with running() as driven:
+        for keys in (CODE, ("A", "escape", "F", "/", *"longest", "enter")):
+            await driven.press(*keys)
+            listed = list(driven.main.panes.rows.order or ())
+            assert listed[0] != 0 and listed[-1] != 40
+            for last, first in ((("G",), ("g", "g")), (("g", "$"), ("g", "g"))):
+                await driven.press(*last)
+                assert driven.main.state.row == listed[-1]
+                await driven.press(*first)
+                assert driven.main.state.row == listed[0]
+            await driven.press("g", *"+2", "enter")
+            assert driven.main.state.row == listed[2]
+            await driven.press("1", "2", "G")
+            assert driven.main.state.row == 12, "a number is that of the row"
+        await driven.press("escape", "G")
+        assert driven.main.state.row == 40
+
+
+async def test_escape_leaves_every_list() -> None:
+    async with running() as driven:
+        await driven.press("A", "escape", "r", "k")
+        for what in ("error", "longest", "marked keep"):
+            await driven.press("F", "/", *what.replace(" keep", ""), "enter")
+            assert driven.main.panes.rows.order is not None and "Esc all rows" in driven.said
+            await driven.press("escape")
+            assert driven.main.panes.rows.order is None and driven.said == "every row, in file order"
+            assert not driven.main.state.audited.listed and not driven.main.state.status.order
+
+
+async def test_a_list_sorted_by_length_has_the_rows_that_are_dropped() -> None:
+    recipe = changed(changed(preset("hf-trainer"), "length.max", 60), "length.over", "drop")
+    async with running(recipe=recipe) as driven:
+        await driven.press("A", "escape")
+        for name in ("longest", "shortest", "most trained"):
+            figures.order(driven.main, name)
+            await driven.settle()
+            listed = list(driven.main.panes.rows.order or ())
+            assert sorted(listed) == list(range(41))
+            if name == "longest":
+                assert driven.main.panes.tokens.inspection is not None
+                assert driven.main.panes.tokens.inspection.dropped and driven.main.state.row % 5 == 3

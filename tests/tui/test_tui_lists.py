@@ -11,6 +11,7 @@ from sftui.tui.commands.table import BY_ID, COMMANDS
 from sftui.tui.contexts import ANY, CONTEXTS, DIALOG, DOCUMENT, FIGURES, FINDINGS, LIST, RECIPE, TOKENS
 from sftui.tui.dialogs import Dialog
 from sftui.tui.filter_dialog import FilterDialog, OptionsDialog
+from sftui.views.cells import Role
 
 NO_LISTS = (TOKENS, LIST, DOCUMENT)
 """Texts, and the rows: `/` searches all of them, `&` filters them."""
@@ -105,3 +106,47 @@ async def test_the_one_picked_is_the_one_shown() -> None:
         name = dialog.texts[dialog.found[0]].split()[0]
         await driven.press("enter")
         assert driven.workspace.recipe.render.template == name
+
+
+@pytest.mark.parametrize("key", ["a", "x"])
+async def test_a_key_that_does_nothing_in_a_list_says_so(key: str) -> None:
+    async with running((100, 30)) as driven:
+        text = await driven.press("T", key)
+        assert f"{key} does nothing here · j k move · / filters · Enter selects · Esc closes" in text
+        assert "does nothing here" not in await driven.press("j")
+
+
+async def test_enter_does_what_a_dialog_offers() -> None:
+    """One rule for all: what is bright in the last line is done by Enter."""
+    done: list[str] = []
+    async with running((100, 30)) as driven:
+        main = driven.main
+        for offers in ({"yes": "Enter or a goes"}, {"export": "Enter or x goes", "yes": "a stays"}):
+            main.read("title", lambda width: (), lambda answer: done.append(str(answer)), offers)
+            await driven.settle()
+            dialog = driven.app.screen
+            assert isinstance(dialog, Dialog)
+            bright = [run.text for run in dialog.foot.lines[0] if run.role is Role.KEY]
+            assert bright == [next(iter(offers.values()))]
+            await driven.press("enter")
+        main.offer_writing("nothing written yet", lambda width: (), lambda: done.append("written"))
+        await driven.press("enter")
+        main.offer_writing("nothing written yet", lambda width: (), lambda: done.append("written"))
+        await driven.press("escape")
+        assert driven.said == "nothing was written"
+    assert done == ["yes", "export", "written"]
+
+
+@pytest.mark.parametrize("key", ["f", "A"])
+async def test_the_key_of_an_open_pane_gives_it_the_focus_before_it_closes(key: str) -> None:
+    async with running((120, 36)) as driven:
+        await driven.press(key)
+        view = driven.main.state.open.view
+        holder = driven.main.state.open.context
+        assert view and holder == view
+        for other in (TOKENS, LIST):
+            driven.main.hold_keys(other)
+            await driven.press(key)
+            assert (driven.main.state.open.view, driven.main.state.open.context) == (view, holder)
+        await driven.press(key)
+        assert driven.main.state.open.view is None

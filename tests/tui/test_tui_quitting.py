@@ -50,7 +50,8 @@ async def test_what_is_in_no_file_is_named_before_it_goes(size: tuple[int, int])
             and "strip-tokens" in text
             and "256" in text
             and "a quits" in text
-            and "x exports · Esc stays" in text
+            and "Enter or x exports" in text
+            and "Esc stays" in text
         )
         await driven.press("escape")
         assert not has_quit(driven) and len(driven.app.screen_stack) == 1
@@ -61,8 +62,10 @@ async def test_what_is_in_no_file_is_named_before_it_goes(size: tuple[int, int])
 async def test_from_the_question_to_the_export() -> None:
     async with running((80, 24)) as driven:
         driven.workspace.change("mask.rule", "all")
-        text = await driven.press("q", "x")
-        assert not has_quit(driven) and "recipe.yaml" in text
+        for key in ("x", "enter"):
+            text = await driven.press("q", key)
+            assert not has_quit(driven) and "recipe.yaml" in text
+            await driven.press("escape")
 
 
 async def test_what_was_taken_back_or_written_is_not_asked_about(own_data: Path, tmp_path: Path) -> None:

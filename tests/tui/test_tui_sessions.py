@@ -8,8 +8,11 @@ from pathlib import Path
 
 from tui_driver import Driven, check_golden, running
 
+from sftui.recipe import changed
 from sftui.session.session_file import read_session
+from sftui.trainers import preset
 from sftui.tui.commands import own, sessions
+from sftui.views.cells import Role
 from sftui.workspace import OpenOptions
 
 
@@ -136,3 +139,11 @@ async def test_what_is_kept_and_damaged_offers_nothing(own_data: Path) -> None:
         for text in ("{", "[]", '{"row": "x"}', '{"row": 5}'):
             file.write_text(text)
             assert sessions._left(driven.main) == (0, False)
+
+
+async def test_an_error_of_the_first_row_leaves_the_offer_in_sight(own_data: Path) -> None:
+    recipe = changed(changed(preset("hf-trainer"), "length.max", 4), "length.over", "cut_right")
+    await left_at(7)
+    async with running((200, 30), recipe=recipe) as driven:
+        assert driven.main.state.row == 0 and driven.main.state.said.role is Role.ERROR, driven.said
+        assert driven.said.startswith("✗ ") and driven.said.endswith("· ' goes to row 7, where you left")

@@ -14,8 +14,8 @@ from sftui.views.grid import Action
 
 def _move_in_list(here: Inspector, kind: str, count: int) -> None:
     pane = here.panes.rows
-    if kind == "end" and pane.order is None:
-        go(here, here.state.status.last)
+    if kind in ("home", "end"):
+        go(here, pane.end if kind == "end" else pane.row_at(0))
     else:
         step(here, steps(kind, count, pane.page))
 

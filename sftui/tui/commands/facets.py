@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from array import array
+from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from sftui.text import many
 from sftui.tui.commands import filters
@@ -25,12 +28,20 @@ EXPRESSION = ("…", 'another expression, e.g. data["meta"]["language"]')
 
 @Command("facets", ("V",), "values of a column", "Rows")
 def pick(here: Inspector, count: int | None) -> None:
-    """Count the values of a column or expression in all rows, or those that & lists; Enter lists the rows of one."""
-    shown = here.panes.tokens.inspection
-    keys = [str(key) for key in (shown.row.data if shown is not None else None) or ()]
-    entries = [(_expression(key), "a key of the rows") for key in keys]
-    entries += [*OWN, EXPRESSION]
+    """Count the values of a column or expression in the rows that are listed; Enter lists the rows of one."""
+    values: dict[str, list[Any]] = {}
+    for row in here.workspace.sample:
+        for key, value in (row.data or {}).items():
+            values.setdefault(_expression(str(key)), []).append(value)
+    entries = [*((name, "a key of the rows") for name in values), *OWN]
+    entries = [*sorted(entries, key=lambda entry: _tells_little(values.get(entry[0], ()))), EXPRESSION]
     here.pick("count the values of", entries, lambda number: _picked(here, entries[number][0]))
+
+
+def _tells_little(values: Sequence[Any]) -> bool:
+    """Whether each value of a key of the first rows comes once, or is a list or an object."""
+    held = any(isinstance(value, (list, Mapping)) for value in values)
+    return held or 1 < len(values) == len(set(map(repr, values)))
 
 
 def _expression(key: str) -> str:
@@ -51,13 +62,13 @@ def _picked(here: Inspector, text: str) -> None:
 
 
 def start(here: Inspector, text: str) -> None:
-    """Count the values of an expression in all rows, or those that & lists; RecipeError for what is none."""
+    """Count the values of an expression in the rows that are listed; RecipeError for what is none."""
     from sftui.where import Filter
 
     Filter(text)
     now, marks = here.state.filtering, here.state.kept.marks.kinds()
     cancel(here)
-    ticket = here.workspace.ask(rq.FacetsRequest, text, now.text, marks)
+    ticket = here.workspace.ask(rq.FacetsRequest, text, marks, _listed(here))
     here.put(now._replace(counting=ticket))
     here.say("counting … Esc cancels", Role.DIM)
 
@@ -93,11 +104,20 @@ def on_counted(here: Inspector, event: ev.FacetsCounted) -> None:
         left = f" · … and {many(event.different - len(entries), 'more value')}" * (event.different > len(entries))
         title = f"{event.sentences[0]}{left} · Enter lists its rows"
         if entries:
-            here.pick(title, entries, lambda number: _listed(here, event.values[number].where, now.text))
+            here.pick(title, entries, lambda number: _list(here, event.values[number].where))
 
 
-def _listed(here: Inspector, where: str, among: str) -> None:
+def _listed(here: Inspector) -> array[int] | None:
+    """The rows of the list, in file order; None where it has all."""
+    order = here.panes.rows.order
+    return None if order is None else array("L", sorted(order))
+
+
+def _list(here: Inspector, where: str) -> None:
+    """List the rows that have a value, of those that are listed."""
+    among = here.state.filtering.text
     if not where:
         here.say("no expression can name this value: it is too long, or an object", Role.WARNING)
         return
-    filters.start(here, f"({among}) and {where}" if among else where)
+    listed = _listed(here) if here.state.audited.listed else None
+    filters.start(here, f"({among}) and {where}" if among else where, listed)

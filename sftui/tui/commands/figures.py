@@ -371,10 +371,7 @@ def order(here: Inspector, by: str) -> None:
     """List rows by what is known of them."""
     here.put(here.state.audited._replace(after=None))
     if by == ALL:
-        filters.forget(here)
-        here.put(here.state.audited._replace(listed=""), here.state.status._replace(order=""))
-        here.panes.rows.set_order(None)
-        here.say("every row, in file order", Role.DIM)
+        filters.list_all(here)
     elif by in marks.ORDERS:
         _list(here, by, marks.rows_of(here, by))
     else:
@@ -393,7 +390,7 @@ def _list(here: Inspector, by: str, order: Sequence[int], after: int = -1) -> No
     rows.go(here, row)
     if shown is not None and shown.row.index == row == here.state.row:
         on_row(here, row)
-    here.say(f"{clip(visible(by), WIDEST_SHOWN)}: {many(len(order), 'row')} · ] [ next and previous, F all rows")
+    here.say(f"{clip(visible(by), WIDEST_SHOWN)}: {many(len(order), 'row')} · ] [ next and previous, Esc all rows")
 
 
 def on_order(here: Inspector, event: ev.OrderReady) -> None:
@@ -412,7 +409,7 @@ def on_order(here: Inspector, event: ev.OrderReady) -> None:
         more = f", the first {len(event.rows):,} listed" if event.total > len(event.rows) else ""
         source = here.state.repairing.counted if event.by in REPAIRED else now.answer
         so_far = "" if source is not None and source.done else " so far"
-        here.say(f"{by}: {many(event.total, 'row')}{so_far}{more} · ] [ next and previous, F all rows")
+        here.say(f"{by}: {many(event.total, 'row')}{so_far}{more} · ] [ next and previous, Esc all rows")
 
 
 def _unowned(lines: Sequence[Line]) -> Owned:

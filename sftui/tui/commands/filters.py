@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from sftui.text import visible
@@ -31,14 +32,17 @@ def _answer(here: Inspector, text: str) -> None:
         cancel(here)
 
 
-def start(here: Inspector, text: str) -> None:
-    """List the rows that match, as they are found; RecipeError for what is no expression."""
+def start(here: Inspector, text: str, listed: Sequence[int] | None = None) -> None:
+    """List the rows that match, of all or of those that F `listed`, as they are found; RecipeError for what is no
+    expression."""
     from sftui.where import Filter
 
     wanted = Filter(text)
+    by = here.state.audited.listed if listed is not None else ""
     forget(here)
     marks = here.state.kept.marks.kinds() if wanted.marks else {}
-    here.put(FilterState(wanted.text, here.workspace.ask(rq.FilterRequest, wanted.text, marks)))
+    ticket = here.workspace.ask(rq.FilterRequest, wanted.text, marks, listed)
+    here.put(FilterState(wanted.text, ticket), here.state.audited._replace(listed=by))
     here.say(f"{RUNNING}Esc cancels", Role.DIM)
 
 
@@ -49,18 +53,19 @@ def forget(here: Inspector) -> None:
 
 
 def cancel(here: Inspector) -> bool:
-    """Lists all rows again; False where they are not filtered by an expression."""
-    if not here.state.filtering.text:
+    """Lists all rows again; False where they are listed, and not being filtered."""
+    if not here.state.filtering.text and here.panes.rows.order is None:
         return False
-    forget(here)
-    _list_all(here)
-    here.say("every row, in file order", Role.DIM)
+    list_all(here)
     return True
 
 
-def _list_all(here: Inspector) -> None:
+def list_all(here: Inspector) -> None:
+    """Every row, without filter or order."""
+    forget(here)
     here.put(here.state.status._replace(order=""))
     here.panes.rows.set_order(None)
+    here.say("every row, in file order", Role.DIM)
 
 
 # — a list by the words of what is in it —
@@ -115,8 +120,7 @@ def on_matched(here: Inspector, event: ev.RowsMatched) -> None:
             if pane.line_of(here.state.row) is None:
                 rows.go(here, now.rows[0])
     elif event.done:
-        forget(here)
-        _list_all(here)
+        list_all(here)
     if event.done and (ours or not before.opened):
         here.say(visible(f"{event.sentence} · ] [ next and previous, Esc all rows" if now.rows else event.sentence))
     elif ours:

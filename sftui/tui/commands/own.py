@@ -107,7 +107,7 @@ def leave(here: Inspector, count: int | None) -> None:
     if not left:
         here.terminal.exit()
         return
-    offers = {"yes": "a quits", "export": "x exports"}
+    offers = {"export": "Enter or x exports", "yes": "a quits"}
     here.read(left.words(), partial(lost_lines, left), partial(_answered, here), offers, leave="stays")
 
 

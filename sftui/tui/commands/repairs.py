@@ -59,9 +59,9 @@ def cure(here: Inspector, finding: Finding, verb: str, fix: Callable[[], None], 
         here.pick(f"{finding.code}: {verb}", [entry for entry, _ in ways], lambda number: ways[number][1]())
 
 
-def preview(here: Inspector, name: str) -> None:
+def preview(here: Inspector, name: str, of_finding: bool = True) -> None:
     """The row as it stands and as repaired, and the count over the dataset; `a` applies it, Esc goes back."""
-    start(here, here.workspace.recipe, name, (*here.workspace.repairs, name), of_finding=True)
+    start(here, here.workspace.recipe, name, (*here.workspace.repairs, name), of_finding=of_finding)
     here.say(f"{name}: {HINT}; nothing is written")
 
 
@@ -192,15 +192,14 @@ def lines(here: Inspector, width: int) -> tuple[Line, ...]:
 
 @Command("convert", ("M",), "convert to messages", "Recipe")
 def convert(here: Inspector, count: int | None) -> None:
-    """Show the rows as messages with tool_calls and tools; press again to write them to a new file."""
+    """Preview the rows as messages with tool_calls and tools; once applied, write them to a new file."""
     from sftui.findings.rule import TO_MESSAGES
 
     # A repair of the data like others, so that `u` takes it back and `x` writes the config that reads the new file.
     if TO_MESSAGES in here.workspace.repairs:
         writing.ask(here, "messages")
-        return
-    apply(here, TO_MESSAGES)
-    here.say("applied: rows as messages · M writes them to a new file, u undoes it")
+    else:
+        preview(here, TO_MESSAGES, of_finding=False)
 
 
 def refusal(problem: Problem) -> str:

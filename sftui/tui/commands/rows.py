@@ -46,13 +46,13 @@ ALONG = both_ways(
 
 @Command("row.last", ("G",), "last row", "Rows", counted=True, means="end")
 def to_last(here: Inspector, count: int | None) -> None:
-    """Go to the last row, or with a count, to that row (12G)."""
-    go(here, here.state.status.last if count is None else count)
+    """Go to the last row of the list, or with a count, to that row (12G)."""
+    go(here, here.panes.rows.end if count is None else count)
 
 
 @Command("row.goto", ("g",), "go to row", "Rows", counted=True)
 def goto(here: Inspector, count: int | None) -> None:
-    """Ask for a row number; 12g and :12 go there at once, gg goes to the first row."""
+    """Ask for a row number; 12g and :12 go there at once, gg goes to the first row of the list."""
     # The prompt for a row: a number, +n, -n, g for the first, $ for the last.
     if count is not None:
         go(here, count)
@@ -63,11 +63,13 @@ def goto(here: Inspector, count: int | None) -> None:
 def _answer(here: Inspector, text: str) -> None:
     text = text.replace(",", "").replace("_", "")
     if text in ("g", "$", "G"):
-        go(here, 0 if text == "g" else here.state.status.last)
+        go(here, here.panes.rows.row_at(0) if text == "g" else here.panes.rows.end)
     elif text and _NUMBER.fullmatch(text) is None:
         raise SftuiError(f"{text[:20]} is not a row number")
+    elif text and text[0] in "+-":
+        step(here, int(text))
     elif text:
-        go(here, max(0, here.state.row + int(text)) if text[0] in "+-" else int(text))
+        go(here, int(text))
 
 
 @Command("reopen", ("D", "f5"), "reload the data", "Rows")
@@ -96,7 +98,7 @@ def go(here: Inspector, row: int, *, hits: tuple[int, ...] | None = None, backwa
     if row == status.row and shown is not None and hits is None:
         return
     if row != status.row and here.panes.rows.line_of(row) is None:
-        here.say(f"row {row:,} is not in the list ({status.order}) · ] returns to the list, F shows all rows", Role.DIM)
+        here.say(f"row {row:,} is not in the list ({status.order}) · ] returns to it, Esc shows all rows", Role.DIM)
     here.put(_as_listed(here, status.at(row)))
     notes.say_own(here)
     here.workspace.request_row(row)

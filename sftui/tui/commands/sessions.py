@@ -43,10 +43,12 @@ def in_force(here: Inspector) -> InForce:
 
     workspace, state, file = here.workspace, here.state, here.marks_file.path
     where, listed = state.filtering.text, state.audited.listed
-    if not where and listed:
+    if listed:
         from sftui.findings import CODES
 
-        where, listed = (f'finding("{listed}")', "") if listed in CODES else ("", listed)
+        of_code = f'finding("{listed}")' if listed in CODES else ""
+        where = f"{of_code} and ({where})" if of_code and where else of_code or where
+        listed = "" if of_code else listed
     gaps = (f"what F lists ({listed})",) if listed else ()
     marks, counts = None if file is None else str(file), state.kept.marks.counts
     chosen = workspace.recipe, workspace.repairs, state.row, where
@@ -73,7 +75,7 @@ def _copied(here: Inspector, found: ShellCommand) -> None:
             here.put(here.state.kept._replace(to_print=(*here.state.kept.to_print, found.text)))
             here.say("the command will be printed when sftui quits")
 
-    here.read("copied", partial(_lines, found, sent), answered, {"yes": "a prints it when sftui quits"})
+    here.read("copied", partial(_lines, found, sent), answered, {"yes": "Enter or a prints it when sftui quits"})
 
 
 def _lines(found: ShellCommand, sent: str, width: int) -> Sequence[Line]:
@@ -114,9 +116,16 @@ def begin(here: Inspector) -> None:
     row, changed = _left(here)
     if row and not options.row and not here.state.filtering.text and here.state.tour.at is None:
         here.put(here.state.kept._replace(left=row))
-        said = here.state.said.text or ("the data changed since you left" if changed else "")
-        where = f"' goes to row {row:,}, where you left"
-        here.say(f"{said} · {where}" if said else where, Role.WARNING if changed else Role.DIM)
+        said, role = here.state.said
+        if not said:
+            said, role = "the data changed since you left" * changed, Role.WARNING if changed else Role.DIM
+        here.say(" · ".join(filter(None, (said, left_words(here)))), role)
+
+
+def left_words(here: Inspector) -> str:
+    """The key that leads where one was the last time, until one goes on; "" where there is no such row."""
+    left = here.state.kept.left
+    return f"' goes to row {left:,}, where you left" if left and not here.state.row else ""
 
 
 def _file(here: Inspector) -> Path | None:

@@ -65,6 +65,11 @@ class RowList(LineView):
         """The row on a line."""
         return line if self.order is None else self.order[line]
 
+    @property
+    def end(self) -> int:
+        """The last row that is listed."""
+        return self.row_at(max(0, self.rows - 1))
+
     def line_of(self, row: int) -> int | None:
         """The line of a row; None where it is filtered out."""
         if self.order is None:

@@ -47,8 +47,8 @@ def opened(folder: Path, values: list[Any]) -> Iterator[Ready]:
         yield session
 
 
-def count(session: Ready, text: str, among: str = "") -> Facets:
-    counted = Facets(session, text, {0: "keep", 3: "drop"}, among)
+def count(session: Ready, text: str) -> Facets:
+    counted = Facets(session, text, {0: "keep", 3: "drop"})
     for row in session.rows():
         counted.add(row)
     return counted
@@ -81,13 +81,6 @@ def test_values_that_no_filter_can_name_are_counted_apart(tmp_path: Path) -> Non
         assert counted.unknown == {"no key `v`": 1}
         by = {one.shown: one.rows for one in counted.most(99)}
         assert by["web"] == 2 and by["1"] == 2 and by["True"] == 1 and by["a → b"] == 1 and by['""'] == 1
-
-
-def test_only_the_rows_among_which_they_are_asked_are_counted(tmp_path: Path) -> None:
-    with opened(tmp_path, ["a", "b", "a", "c", "a"]) as session:
-        counted = count(session, "v", "row > 0 and turns > 1")
-        assert [(one.shown, one.rows) for one in counted.most(9)] == [("b", 1), ("a", 1), ("c", 1)]
-        assert next(counted.sentences()) == "3 values of v in 4 rows"
 
 
 def test_many_values_are_bounded_and_that_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
