@@ -24,9 +24,9 @@ from sftui.recipe import Recipe, day_of
 from sftui.sources.source import chunks
 from sftui.trainers import Toolbox, Trainer, trainer_of
 from sftui.trainers.base import ShapedRow, dropped_labels
-from sftui.trainers.held import PickledStore, reordered
 from sftui.trainers.held_out import permuted
 from sftui.trainers.own_config import notes_of
+from sftui.trainers.packing import PickledStore, reordered
 from sftui.trainers.versions import rendering_by
 from sftui.values import value_class
 

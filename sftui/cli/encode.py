@@ -59,13 +59,13 @@ def encode(
 
         with target.open(folders=False) as file:
             if cluster and not packed:
-                from sftui.engines.encoding import write_rows
+                from sftui.engines.checking import write_rows
 
                 by = write_rows(session, file, form, written, explain=explain, passed=passed, **where)
             else:
                 working: contextlib.AbstractContextManager[Ready] = contextlib.nullcontext(session)
                 if cluster:
-                    from sftui.engines.encoding import elsewhere
+                    from sftui.engines.checking import elsewhere
 
                     working = elsewhere(session, whole=explain and not split.packs, **where)
                 arrays = form == "parquet"

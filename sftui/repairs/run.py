@@ -1,7 +1,8 @@
-"""Every repair by name, and a plan of some, applied row by row."""
+"""Every repair by name, and a plan of some, applied row by row, or laid over the rows of a source."""
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,10 +17,10 @@ from sftui.repairs.edits import Edit, is_edit, read_edit
 from sftui.repairs.lines import TOO_DEEP, RepairedRow, row_of
 from sftui.repairs.model import Data, Repair, RepairLayout, RowChange
 from sftui.repairs.rows import BY_MARK, DROP_REASONS, MARKED, OTHERS, drop_reason, fingerprint
-from sftui.repairs.sides import join_prompt, split_prompt
 from sftui.repairs.texts import fill_content, join_parts, looks_like_control, parse_json, strip_tokens, trim, wrap_calls
 from sftui.repairs.to_messages import CONVERTED, TITLE, each_alone
-from sftui.repairs.turns import fold_system, map_roles, merge_neighbours
+from sftui.repairs.turns import fold_system, join_prompt, map_roles, merge_neighbours, split_prompt
+from sftui.sources import Source
 from sftui.sources.records import remade
 
 DEDUPLICATE = "deduplicate"
@@ -274,3 +275,63 @@ def _condemned(row: Row, plan: RepairPlan, codes: Codes | None) -> str | None:
     if codes is None or not plan.codes:
         return None
     return next((code for code in sorted(codes(row)) if code.startswith(plan.codes)), None)
+
+
+class Overlay:
+    """The rows of a source as a plan of repairs would write them, under their old numbers.
+
+    `over` gives a row that would be left out too, and says so (`Row.left_out`); `rows` gives only those that stay.
+    Whoever reads the rows in order counts them on the way: `counts` and the row numbers in `changed` and `dropped`
+    are of the first `upto` rows. Duplicates are known among those only.
+    """
+
+    def __init__(self, stored: Source, plan: RepairPlan, layout: RepairLayout, codes: Codes | None = None) -> None:
+        self.stored = stored
+        self.plan = plan
+        self.counts = RunCounts()
+        self.changed, self.dropped = array("L"), array("L")
+        self.upto = 0
+        self._layout = layout
+        self._codes = codes
+        self._first: dict[bytes, int] = {}
+        self._doubles: dict[int, int] = {}
+
+    def repair(self, row: Row) -> RepairedRow:
+        """What becomes of a row of the source."""
+        done = apply_plan(row, self.plan, self._layout, self._codes)
+        if row.index == self.upto:
+            return self._next(done)
+        first = self._doubles.get(row.index)
+        return done if first is None else double_of(done, first)
+
+    def _next(self, done: RepairedRow) -> RepairedRow:
+        """Take in the row that follows those that were seen."""
+        index = done.row.index
+        if self.plan.deduplicate and done.dropped is None and done.data is not None:
+            first = self._first.setdefault(fingerprint(done.data, self._layout), index)
+            if first != index:
+                self._doubles[index] = first
+                done = double_of(done, first)
+        self.upto = index + 1
+        self.counts.add(done)
+        if done.dropped is not None:
+            self.dropped.append(index)
+        elif done.changes:
+            self.changed.append(index)
+        return done
+
+    def over(self, row: Row) -> Row:
+        """A row of the source with the repairs."""
+        return row_of(self.repair(row))
+
+    def rows(self, start: int = 0) -> Iterator[Row]:
+        """Every row from `start` on that stays, in order."""
+        if self.plan.deduplicate:  # what stands before decides on what comes
+            for row in self.stored.rows(self.upto) if self.upto < start else ():
+                if row.index >= start:
+                    break
+                self.repair(row)
+        for row in self.stored.rows(start):
+            done = self.repair(row)
+            if done.dropped is None:
+                yield row_of(done)

@@ -1,11 +1,12 @@
-"""The audit of open data from beginning to end, in this process or in several: for commands, Python calls and tests."""
+"""The audit of open data from beginning to end, in this process or in several: for commands, Python calls and tests;
+and near duplicates: two goes over the rows as conversations, and those that may be alike once more."""
 
 from __future__ import annotations
 
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import cached_property
@@ -15,16 +16,19 @@ from typing import TypeVar
 from sftui.audit.audit import Audit
 from sftui.audit.found import Filter, FoundFinding
 from sftui.audit.processes import AuditProgress, check_head, progress, run_audit
+from sftui.conversations.identity import key_of
 from sftui.errors import without_secrets
 from sftui.exports.report_model import AuditReport, tried_alone, tried_as
 from sftui.findings import Context, DatasetChecks, Finding, Severity, damaged_files, refused_files
 from sftui.findings.catalogue import cures_of
 from sftui.findings.hashes import Hashes
 from sftui.findings.look import RowLook
+from sftui.findings.near import LEARNT, NearRows, common_runs, near_copies, runs_of
+from sftui.findings.rules.near import near_finding
 from sftui.model import Inspection, Row
+from sftui.session.comparing import chosen_rows
 from sftui.session.inputs import data_files, labels_of
-from sftui.session.near import NearSearch
-from sftui.session.opened import AT_ONCE
+from sftui.session.opened import AT_ONCE, settle_split
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, open_data, with_tokenizer
 from sftui.tokens.shortcuts.bulk import fast_engine
@@ -282,3 +286,60 @@ def _looks(audit: Audit, session: Ready, each: int) -> Iterator[tuple[FoundFindi
         named = [(kept, kept.finding.row) for kept in code.kept if kept.finding.row is not None]
         for found, row in named[:each]:
             yield found, session.inspect(row)
+
+
+class NearSearch:
+    """Rows of a session that share `least` of their runs of words with another one, or with a row that evaluates: of
+    the evaluation set `held`, or set aside by the trainer.
+
+    Rows are compared as they are read, in this process: neither tokens nor labels are made. SftuiError without rensa.
+    """
+
+    def __init__(self, session: Ready, least: float, held: Ready | None = None) -> None:
+        self._session, self._held, self._rows = session, held, NearRows(least)
+        self._context = session.checks()
+        self._columns = tuple(self._context.detected.fields.values())
+        self._aside: frozenset[int] = frozenset()
+        self._common: frozenset[str] = frozenset()
+
+    def steps(self, rows: Callable[[], Iterable[Row]]) -> Iterator[int]:
+        """Take in the rows; after each how many there are by now."""
+        session, held = self._session, self._held
+        self._aside = settle_split(session).evaluation
+        learnt = map(session.over, chosen_rows(session.source, None, LEARNT))
+        self._common = common_runs(look for row in learnt if (look := self._look(session, row)) is not None)
+        if held is not None:
+            for row in held.rows():
+                self._add(self._look(held, row), -1 - row.index)
+        for count, row in enumerate(rows(), 1):
+            self._add(self._look(session, row), row.index)
+            yield count
+
+    def found(self) -> Iterator[tuple[Finding, Row]]:
+        """Every near copy, with its row."""
+        for copy in near_copies(self._rows.pairs(), self._rows.least, self._read, self._evaluates):
+            other, _ = self._row(copy.other)
+            yield near_finding(copy, self._context, other.where if copy.other < 0 else ""), self._row(copy.row)[0]
+
+    def _add(self, look: RowLook | None, number: int) -> None:
+        if look is not None:
+            self._rows.add(number, runs_of(look, self._common))
+
+    def _row(self, number: int) -> tuple[Row, Ready]:
+        """A row by its number here: those of the evaluation set count downwards from -1."""
+        if number < 0 and self._held is not None:
+            return self._held.row(-1 - number), self._held
+        return self._session.row(number), self._session
+
+    def _look(self, session: Ready, row: Row) -> RowLook | None:
+        found = session.early(row) if row.left_out is None else None
+        return None if found is None or found.conversation is None else RowLook(found, self._context)
+
+    def _read(self, number: int) -> tuple[frozenset[str], bytes]:
+        row, session = self._row(number)
+        look = self._look(session, row)
+        runs = runs_of(look, self._common) if look is not None else frozenset[str]()
+        return runs, key_of(row.data or {}, self._columns)
+
+    def _evaluates(self, number: int) -> bool:
+        return number < 0 or number in self._aside

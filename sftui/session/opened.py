@@ -36,7 +36,7 @@ from sftui.values import value_class
 
 if TYPE_CHECKING:
     from sftui.exports.prepared import ExportInput
-    from sftui.session.overlay import Overlay
+    from sftui.repairs.run import Overlay
     from sftui.session.ready import Ready
     from sftui.trainers.loading import LoadResult
     from sftui.where import FilterCount

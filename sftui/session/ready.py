@@ -352,7 +352,7 @@ def _staged(
         alike = like is not None and like.stored.sample is stored.sample and _read_alike(like, recipe)
         detected = like.detected if like is not None and alike else _detected(stored, recipe)
         return _tokenized(OpenData(stored, recipe, repairs, stored.sample, detected), tokenizer, like)
-    from sftui.session.overlay import Overlay
+    from sftui.repairs.run import Overlay
     from sftui.session.repairing import codes_of, lay_over
 
     plain = None if tokenizer is None or isinstance(tokenizer, Problem) else tokenizer

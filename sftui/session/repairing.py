@@ -24,12 +24,11 @@ from sftui.findings.words import WANTED
 from sftui.model import Problem, Row
 from sftui.pipeline import detect
 from sftui.recipe import Recipe
-from sftui.repairs.lines import TOO_DEEP, RepairedRow, as_it_was, line_of, row_of
+from sftui.repairs.lines import TOO_DEEP, RepairedRow, as_it_was, as_json, line_of, row_of
 from sftui.repairs.model import Repair, RepairLayout
 from sftui.repairs.run import RepairPlan, RunCounts, apply_plan, layout_after, make_plan, repaired
 from sftui.repairs.texts import looks_like_control, strip_tokens
 from sftui.repairs.to_messages import CONVERTED, MessageReading, has_calls, lost_calls, target_of, to_messages, way_of
-from sftui.repairs.values import as_json
 from sftui.session.facets import stored_rows
 from sftui.session.opened import OpenData, StoredData
 from sftui.sources.files import format_of

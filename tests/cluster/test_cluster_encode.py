@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 from test_cluster_check import workers
 
+from sftui.engines.checking import elsewhere, write_rows
 from sftui.engines.cluster import Cluster
-from sftui.engines.encoding import elsewhere, write_rows
 from sftui.errors import ExportError
 from sftui.exports.parquet import joined, part_of
 from sftui.session.encoding import EncodeProgress, columns_of, encoded

@@ -12,7 +12,7 @@ from sftui.model import Batch, Conversation, Example, Kind, Labels, Message, Par
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Length, Loss, Mask, Recipe
 from sftui.runs import Runs, as_runs, flat, joined
-from sftui.trainers.held import PickledStore
+from sftui.trainers.packing import PickledStore
 
 WHOLE = Length()
 IDS = (10, 11, 12, 13, 14, 15, 16, 17)

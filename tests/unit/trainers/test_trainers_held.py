@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sftui.model import Example
-from sftui.trainers.held import PickledStore
+from sftui.trainers.packing import PickledStore
 
 VALUES = st.one_of(st.integers(-100, 200_000), st.integers(-(2**40), 2**40))
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from sftui.recipe import changed
+from sftui.repairs.run import Overlay
 from sftui.session.opened import OpenData
-from sftui.session.overlay import Overlay
 from sftui.session.ready import Ready, open_data, tokenized, under
 from sftui.trainers import preset
 from sftui.views.words import why_stopped
