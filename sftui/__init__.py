@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from sftui.api.dataset import EncodedTable as EncodedTable
     from sftui.api.dataset import OpenDataset as OpenDataset
     from sftui.api.opening import check as check
     from sftui.api.opening import encode as encode
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from sftui.api.report import FindingsError as FindingsError
     from sftui.api.report import Report as Report
     from sftui.api.row import PreparedRow as PreparedRow
-    from sftui.api.table import EncodedTable as EncodedTable
     from sftui.errors import SftuiError as SftuiError
 
 __version__: str
@@ -31,8 +31,7 @@ if not TYPE_CHECKING:
     _WHERE = {
         **dict.fromkeys(("check", "encode", "open"), "api.opening"),
         **dict.fromkeys(("CodeFound", "FindingsError", "Report"), "api.report"),
-        "EncodedTable": "api.table",
-        "OpenDataset": "api.dataset",
+        **dict.fromkeys(("EncodedTable", "OpenDataset"), "api.dataset"),
         "PreparedRow": "api.row",
         "SftuiError": "errors",
     }

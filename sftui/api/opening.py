@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, overload
 
-from sftui.api.dataset import OpenDataset
+from sftui.api.dataset import EncodedTable, OpenDataset
 from sftui.api.report import Report, limits_of
 from sftui.api.row import PreparedRow
-from sftui.api.table import EncodedTable
 from sftui.errors import RecipeError, SftuiError
 from sftui.nearest import did_you_mean
 from sftui.recipe import Recipe, changed

@@ -13,7 +13,6 @@ from typing import Protocol
 from sftui import bound
 from sftui.audit.audit import Audit
 from sftui.audit.found import Filter
-from sftui.crew import Crew
 from sftui.findings import Context, check_setup
 from sftui.findings.hashes import Hashes
 from sftui.model import Inspection, Row
@@ -149,6 +148,8 @@ def audit_in_processes(
 
     Chunks join in the order of the rows, so after each progress the audit holds the first `audit.rows` rows.
     """
+    from sftui.crew import Crew  # multiprocessing, which no audit in this process needs
+
     begun, before = time.monotonic(), audit.rows
     crew = Crew(task, jobs, fork)
     try:

@@ -12,15 +12,7 @@ from typing import Any
 
 import click
 
-from sftui.cli.loading import (
-    DataNotes,
-    load_tokenizer,
-    open_data,
-    print_matches,
-    print_notes,
-    print_stops,
-    print_versions,
-)
+from sftui.cli import loading
 from sftui.cli.opening import open_options
 from sftui.cli.terminal import narrate, terminal_width
 from sftui.cli.writing import Progress
@@ -37,9 +29,8 @@ from sftui.session.opened import PREPARED
 from sftui.trainers import preset
 from sftui.trainers.config import OpenedConfig
 from sftui.trainers.recognise import is_config, is_script, recognise
-from sftui.views.causes import cause_lines, does, keys_of_setting
 from sftui.views.cells import plain
-from sftui.views.compare import compare_lines, count_lines, unmarked_words
+from sftui.views.compare import cause_lines, compare_lines, count_lines, does, keys_of_setting, unmarked_words
 
 SHORT = {"tokenizer": "tokenizer.name", "revision": "tokenizer.revision", "max_length": "length.max"}
 """What --with may call a knob, too."""
@@ -81,11 +72,13 @@ def compare_recipes(
     names, recipes, configs = (list(column) for column in zip(*sides))
     count = None
     found: list[Causes | None] = []
-    with contextlib.closing(open_sides(options, recipes, configs, open_data, load_tokenizer)) as comparing:
-        print_versions(comparing.sessions)
-        print_notes(recipes)
+    with contextlib.closing(
+        open_sides(options, recipes, configs, loading.open_data, loading.load_tokenizer)
+    ) as comparing:
+        loading.print_versions(comparing.sessions)
+        loading.print_notes(recipes)
         narrate(*tokenized_otherwise(comparing.sessions, names))
-        notes = DataNotes(*comparing.sessions)
+        notes = loading.DataNotes(*comparing.sessions)
         some = max_rows is not None or sample is not None
         if sample is not None:
             comparing.index()  # as choosing them does
@@ -100,7 +93,7 @@ def compare_recipes(
             progress.at(count.rows)
         progress.end()
         notes.print()
-        print_matches(comparing.sessions[0])
+        loading.print_matches(comparing.sessions[0])
         rows = chosen(differing, causes)
         progress = Progress(len(rows) * len(others))
         for number, session in enumerate(comparing.sessions[1:], 1):
@@ -109,7 +102,7 @@ def compare_recipes(
                 progress.at((number - 1) * len(rows) + last.looked_at)
             found.append(last)
         progress.end()
-        stops = print_stops(comparing.sessions)
+        stops = loading.print_stops(comparing.sessions)
     if count is None:
         narrate("the data has no rows, so there is nothing to compare")
         return 2

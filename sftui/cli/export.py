@@ -10,16 +10,7 @@ from typing import Any
 import click
 
 from sftui.audit.verdict import Verdicts, of_row
-from sftui.cli.loading import (
-    DataNotes,
-    accept,
-    load_tokenizer,
-    open_data,
-    print_matches,
-    print_notes,
-    print_stops,
-    print_versions,
-)
+from sftui.cli import loading
 from sftui.cli.opening import open_options
 from sftui.cli.terminal import narrate
 from sftui.cli.writing import STDOUT, Progress, may_write
@@ -53,13 +44,13 @@ def export(to: str, folder: str, force: bool, max_rows: int | None, **given: Any
         raise ExportError("an export is several files, so it cannot go to stdout", fix="name a folder with -o DIR")
     options = open_options(given)
     recipe = options.recipe
-    session = open_data(options, recipe)
+    session = loading.open_data(options, recipe)
     try:
         if to != "recipe":
-            accept(session)
+            loading.accept(session)
         if recipe.tokenizer.name is not None and to != "recipe":
-            session = load_tokenizer(session).ready()
-        DataNotes(session).look()
+            session = loading.load_tokenizer(session).ready()
+        loading.DataNotes(session).look()
         plan = plan_export(to, folder, recipe, options.base or recipe, session.prepared())
         lost, wanted = None, exported(session, plan.converted or recipe)
         if options.where is not None:
@@ -73,11 +64,11 @@ def export(to: str, folder: str, force: bool, max_rows: int | None, **given: Any
             if not force:
                 narrate("nothing was written: `sftui check` says why; --force writes it anyway")
                 return 1
-        print_versions([session])
-        stops = to == recipe.trainer and isinstance(session, Ready) and print_stops([session])
+        loading.print_versions([session])
+        stops = to == recipe.trainer and isinstance(session, Ready) and loading.print_stops([session])
     finally:
         session.close()
-    known = print_notes([recipe] if plan.converted is None else [recipe, plan.converted])
+    known = loading.print_notes([recipe] if plan.converted is None else [recipe, plan.converted])
     for line in (plan.first_line, *(note for note in plan.notes if note not in known)):
         click.echo(visible(line), err=True)
     if plan.converted is not None:
@@ -127,7 +118,7 @@ def print_changes(options: OpenOptions, recipe: Recipe, converted: Recipe, limit
             for count in comparing.count(comparing.rows(limit), keep=1):
                 progress.at(count.rows)
             progress.end()
-            print_matches(comparing.sessions[0])
+            loading.print_matches(comparing.sessions[0])
     except SftuiError as error:
         click.echo(f"the label changes cannot be counted: {visible(str(error))}", err=True)
         return

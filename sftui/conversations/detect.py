@@ -8,18 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from sftui.conversations import messages
 from sftui.conversations.detected import Detection, find_column, sentence
-from sftui.conversations.messages import (
-    CALL_NOTE,
-    CALL_ROLE,
-    CONTENT_KEYS,
-    KNOWN_ROLES,
-    ROLE_KEYS,
-    SHAREGPT_ROLES,
-    is_missing,
-    parse_json,
-    printed_list,
-)
 from sftui.conversations.refusals import MEDIA_COLUMNS, preference_set, scattered_set, unreadable_set
 from sftui.conversations.tokenized import alignment, are_targets, attended
 from sftui.model import Problem, Row
@@ -115,7 +105,7 @@ def _finish(
     roles = dict(data.role_map)
     if format_name == "sharegpt" and roles:
         # An empty role_map is a trainer that renames the keys but not the roles (TRL): then none is mapped.
-        roles = {**SHAREGPT_ROLES, **roles}
+        roles = {**messages.SHAREGPT_ROLES, **roles}
     if data.format != "auto":
         head = f"{format_name}: set by data.format"
         reason = f"{head}; {_how_many(best.fits, len(samples))} {best.has}" if best.has and best.fits else head
@@ -213,9 +203,9 @@ def _message_keys(values: Sequence[Any]) -> tuple[str, str, int, bool] | None:
     for value in values:
         items = value
         if isinstance(value, str):
-            items = parse_json(value) if value.lstrip()[:1] == "[" else None
-            items = printed_list(value) if is_missing(items) else items
-        if is_missing(items) or not isinstance(items, (list, tuple)):
+            items = messages.parse_json(value) if value.lstrip()[:1] == "[" else None
+            items = messages.printed_list(value) if messages.is_missing(items) else items
+        if messages.is_missing(items) or not isinstance(items, (list, tuple)):
             continue
         pairs = [pair for item in items[:8] if (pair := _pair_of_keys(item)) is not None]
         if pairs:
@@ -231,8 +221,8 @@ def _message_keys(values: Sequence[Any]) -> tuple[str, str, int, bool] | None:
 def _pair_of_keys(item: Any) -> tuple[str, str] | None:
     if not isinstance(item, Mapping):
         return None
-    role = next((key for key in ROLE_KEYS if isinstance(item.get(key), str)), None)
-    content = next((key for key in CONTENT_KEYS if key in item), None)
+    role = next((key for key in messages.ROLE_KEYS if isinstance(item.get(key), str)), None)
+    content = next((key for key in messages.CONTENT_KEYS if key in item), None)
     return (role, content) if role is not None and content is not None else None
 
 
@@ -403,14 +393,14 @@ def _roles(detected: Detection, samples: Sequence[Mapping[str, Any]]) -> list[st
         dict.fromkeys(role for message in _messages(detected, samples) if isinstance(role := message.get(key), str))
     )
     mapped = [f"{role} → {detected.role_map[role]}" for role in seen if detected.role_map.get(role, role) != role]
-    unknown = [role for role in seen if detected.role_map.get(role, role) not in KNOWN_ROLES]
+    unknown = [role for role in seen if detected.role_map.get(role, role) not in messages.KNOWN_ROLES]
     notes = []
     if mapped:
         notes.append("roles are mapped: " + ", ".join(mapped))
     if unknown:
         notes.append("roles that most templates do not handle: " + ", ".join(unknown[:8]))
-    if detected.format == "sharegpt" and CALL_ROLE in seen and CALL_ROLE in detected.role_map:
-        notes.append(CALL_NOTE)
+    if detected.format == "sharegpt" and messages.CALL_ROLE in seen and messages.CALL_ROLE in detected.role_map:
+        notes.append(messages.CALL_NOTE)
     return notes
 
 
@@ -420,8 +410,8 @@ def _messages(detected: Detection, samples: Sequence[Mapping[str, Any]]) -> Iter
         for column in columns:
             value = row.get(column)
             if isinstance(value, str) and "messages" in detected.fields:
-                value = parse_json(value)
-            if is_missing(value) or not isinstance(value, (list, tuple)):
+                value = messages.parse_json(value)
+            if messages.is_missing(value) or not isinstance(value, (list, tuple)):
                 continue
             yield from (item for item in value if isinstance(item, Mapping))
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sftui.model import Inspection, Row
-from sftui.sources.pieces import PieceReader
+from sftui.sources.shards import PieceReader
 from sftui.sources.source import SourcePiece
 
 if TYPE_CHECKING:

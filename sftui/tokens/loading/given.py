@@ -10,15 +10,7 @@ from typing import Any
 from sftui.errors import TokenizerError
 from sftui.tokens.facts import TokenizerFacts
 from sftui.tokens.loaded import FastEngine, LoadedTokenizer
-from sftui.tokens.loading import autotokenizer
-from sftui.tokens.loading.compare import (
-    DRAWN,
-    added_contents,
-    backend_differences,
-    count_differences,
-    read_json_backend,
-    wanted,
-)
+from sftui.tokens.loading import autotokenizer, compare
 from sftui.tokens.loading.locate import Location
 from sftui.tokens.loading.probes import probe_strings
 from sftui.tokens.loading.process import PipedEngine, RemoteTokenizer, refused_text
@@ -54,15 +46,17 @@ class LocalTokenizer:
 
         place = Location(name, "given", "")
         facts = read_facts(reported, place)
-        probes = tuple(dict.fromkeys(probe_strings([*facts.special_tokens.values(), *added_contents(reported)])))
-        answers = wanted(asked, probes)
+        probes = tuple(
+            dict.fromkeys(probe_strings([*facts.special_tokens.values(), *compare.added_contents(reported)]))
+        )
+        answers = compare.wanted(asked, probes)
         facts = facts.noting(*observations(reported, facts, place, probes, answers))
         facts = replace(facts, doubled=doubled(reported, place, asked.ask))
         if not facts.is_fast:
             return self._encoding_itself(facts)
         if facts.random:
-            return self._encoding_itself(facts, f"{facts.random}{DRAWN} the tokenizer itself does the encoding")
-        if differ := backend_differences(reported, answers, probes):
+            return self._encoding_itself(facts, f"{facts.random}{compare.DRAWN} the tokenizer itself does the encoding")
+        if differ := compare.backend_differences(reported, answers, probes):
             return self._encoding_itself(facts, _differing(differ, f"{len(probes)} probe strings"))
         return TokenizerState(replace(facts, probes=len(probes)), reported["backend"], None).load()
 
@@ -75,8 +69,8 @@ class LocalTokenizer:
         itself."""
         if not isinstance(loaded.engine, FastEngine) or not texts:
             return loaded
-        answers = wanted(InProcessTokenizer(self.tokenizer), texts)
-        differ = count_differences(answers, loaded.engine.backend, texts)
+        answers = compare.wanted(InProcessTokenizer(self.tokenizer), texts)
+        differ = compare.count_differences(answers, loaded.engine.backend, texts)
         if not differ:
             return loaded
         return self._encoding_itself(loaded.facts, _differing(differ, f"{len(texts)} texts of the first rows"))
@@ -98,7 +92,7 @@ class TokenizerState:
     def load(self) -> GivenTokenizer:
         if self.backend is None:
             return GivenTokenizer(self.facts, PipedEngine(InProcessTokenizer(self.tokenizer)), self)
-        engine = read_json_backend(self.backend, self.facts.split_special_tokens)
+        engine = compare.read_json_backend(self.backend, self.facts.split_special_tokens)
         return GivenTokenizer(self.facts, engine, self)
 
 

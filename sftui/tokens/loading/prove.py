@@ -20,16 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from sftui.errors import TokenizerError
-from sftui.tokens.loading import cache, environments, four
-from sftui.tokens.loading.compare import (
-    DRAWN,
-    Wanted,
-    added_contents,
-    backend_differences,
-    count_differences,
-    count_other_ids,
-    wanted,
-)
+from sftui.tokens.loading import cache, compare, environments, four
 from sftui.tokens.loading.environments import Environment, own_environment
 from sftui.tokens.loading.locate import Location, fingerprint, locate
 from sftui.tokens.loading.probes import probe_strings
@@ -125,16 +116,18 @@ def make_proof(place: Location, root: Path, environment: Environment | None = No
         raise no_vocabulary(place, facts.vocab_size)
     four_too = four.redone(place) if facts.is_fast and not place.loader else None
     redone = four_too.backend if four_too is not None else None
-    probes = probe_strings([*_in_one_only(reported, redone), *facts.special_tokens.values(), *added_contents(reported)])
-    answers = wanted(reference, probes)
-    if not facts.random and count_other_ids(answers, wanted(reference, probes)):
+    probes = probe_strings(
+        [*_in_one_only(reported, redone), *facts.special_tokens.values(), *compare.added_contents(reported)]
+    )
+    answers = compare.wanted(reference, probes)
+    if not facts.random and compare.count_other_ids(answers, compare.wanted(reference, probes)):
         facts = replace(facts, random="a cause that its files do not reveal")
     facts = replace(facts, doubled=doubled(reported, place, reference.ask))
     backend: str | None = reported["backend"] if facts.is_fast else None
     why = ""
     if facts.random and backend is not None:
-        why = f"{facts.random}{DRAWN}"
-    elif backend is not None and (differ := backend_differences(reported, answers, probes)):
+        why = f"{facts.random}{compare.DRAWN}"
+    elif backend is not None and (differ := compare.backend_differences(reported, answers, probes)):
         why = f"the serialised backend differs from AutoTokenizer on {differ} of {len(probes)} probe strings, so"
     if why:
         backend = None
@@ -144,7 +137,7 @@ def make_proof(place: Location, root: Path, environment: Environment | None = No
         )
     facts = replace(facts, probes=len(probes) if backend is not None else 0)
     measured = redone is not None and not facts.random  # what is drawn twice differs by itself
-    elsewhere = {four.version(): count_differences(answers, redone, probes, places=False)} if measured else {}
+    elsewhere = {four.version(): compare.count_differences(answers, redone, probes, places=False)} if measured else {}
     if environment.own and not place.loader and not facts.random:
         elsewhere |= _by_other_classes(place, reference, facts.transformers, answers, probes)
     facts = replace(facts, elsewhere=elsewhere)
@@ -185,7 +178,7 @@ def _in_one_only(reported: dict[str, Any], redone: Any) -> list[str]:
 
 
 def _by_other_classes(
-    place: Location, reference: TokenizerProcess, running: str, answers: Wanted, probes: Sequence[str]
+    place: Location, reference: TokenizerProcess, running: str, answers: compare.Wanted, probes: Sequence[str]
 ) -> dict[str, int]:
     """How many probes get other ids by the class that another version takes, which this one has as well."""
     found: dict[str, int] = {}
@@ -194,7 +187,7 @@ def _by_other_classes(
         if kind not in by_class:
             try:
                 reference.load_by(kind)
-                by_class[kind] = count_other_ids(answers, wanted(reference, probes))
+                by_class[kind] = compare.count_other_ids(answers, compare.wanted(reference, probes))
             except TokenizerError:  # not known, then
                 by_class[kind] = None
         count = by_class[kind]
@@ -209,7 +202,7 @@ def _against_ours(place: Location, environment: Environment, answers: Any, probe
     theirs, running = environment.transformers, ours.environment.transformers
     try:
         ours.load()
-        differ = count_other_ids(answers, wanted(ours, probes))
+        differ = compare.count_other_ids(answers, compare.wanted(ours, probes))
     except TokenizerError as error:
         return (f"transformers {running}, the version sftui runs with, does not load it: {error.why or error.what}",)
     finally:

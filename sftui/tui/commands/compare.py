@@ -185,7 +185,7 @@ def _counted(here: Inspector, width: int, names: tuple[str, str]) -> list[Line]:
         return list(text_lines(text, width, Role.DIM))
     found = list(count_lines(count.count, names, width))
     if count.causes is not None and now.other is not None:
-        from sftui.views.causes import cause_lines
+        from sftui.views.compare import cause_lines
 
         found += [(), *cause_lines(count.causes, here.workspace.recipe, now.other, width, (0, 1))]
     if count.repaired is not None and now.repairs is not None:

@@ -12,7 +12,7 @@ from sftui.comparison import Cause, RowSide
 from sftui.comparison.causes import doing
 from sftui.model import IGNORE_INDEX, Part, Tokens
 from sftui.runs import flat
-from sftui.views.causes import does, does_words
+from sftui.views.compare import does, does_words
 
 PARTS = {"h": Part.HEADER, "c": Part.CONTENT, "e": Part.TERMINATOR, "s": Part.SEPARATOR, "b": Part.BOS}
 CHAT = ("system", "user", "assistant", "user", "assistant")

@@ -31,8 +31,7 @@ from sftui.sources import Loading, Source, open_source
 from sftui.sources.formats.token_files import TokenFileSource
 from sftui.sources.indexed import IndexedSource
 from sftui.sources.memory import source_in_memory
-from sftui.sources.pieces import PieceReader
-from sftui.sources.shards import ShardedSource
+from sftui.sources.shards import PieceReader, ShardedSource
 from sftui.sources.slices import SlicedSource
 from sftui.sources.source import CountedSource
 from sftui.trainers import TRAINERS, preset, traits_of

@@ -15,7 +15,7 @@ import pytest
 from sftui.errors import SourceError
 from sftui.model import Row
 from sftui.sources import SourceSpec, line_index, open_source
-from sftui.sources.pieces import PieceReader
+from sftui.sources.shards import PieceReader
 from sftui.sources.source import SourcePiece
 
 

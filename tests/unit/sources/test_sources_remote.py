@@ -21,7 +21,7 @@ from fsspec.implementations.local import LocalFileSystem
 
 from sftui.errors import SourceError
 from sftui.sources import Source, SourceSpec, line_index, open_source, remote
-from sftui.sources.pieces import PieceReader
+from sftui.sources.shards import PieceReader
 
 
 @pytest.fixture

@@ -134,7 +134,7 @@ def test_a_damaged_proof_is_made_again(damage: str, make_folder: Any) -> None:
 
 
 def test_a_backend_that_differs_is_not_used(make_folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sftui.tokens.loading.prove.backend_differences", lambda *_: 3)
+    monkeypatch.setattr("sftui.tokens.loading.compare.backend_differences", lambda *_: 3)
     loaded = load_tokenizer(str(make_folder("llama3")))
     assert (loaded.facts.engine, loaded.facts.probes) == ("transformers", 0)
     assert any("differs from AutoTokenizer on 3 of" in note for note in loaded.facts.notes)
