@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from case import python_of
+from staying_runner import runner_stays  # noqa: F401 — of every test here
 
 from sftui.cli import main
 

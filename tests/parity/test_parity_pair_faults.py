@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from case import environment, python_of
+from staying_runner import runner_stays  # noqa: F401 — of every test here
 
 from sftui.cli import main
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from case import python_of
+from staying_runner import runner_stays  # noqa: F401 — of every test here
 
 from sftui.cli import main
 from sftui.runs import labelled
