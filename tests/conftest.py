@@ -29,6 +29,9 @@ settings.load_profile("shared machine")
 
 REPO = Path(__file__).resolve().parent.parent
 
+os.environ["TOKENIZERS_PARALLELISM"] = "false"
+"""As in `.ci/run`: threads of a pool that wait for the few texts of a test take a tenth of the processor time."""
+
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
@@ -141,6 +144,31 @@ def kept() -> Iterator[None]:
         patch.setattr(sandbox, "_code", lru_cache(1000)(sandbox._code.__wrapped__))
         patch.setattr(sandbox, "free_variables", lru_cache(1000)(sandbox.free_variables))
         patch.setattr(load, "_builtin", builtin)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def cured_once() -> Iterator[None]:
+    """The search for cures, most of what a check of a few rows takes, is made once of the same findings in the same
+    rows under the same recipe, template and configs: a test checks in each format, by the command and from Python."""
+    from sftui.session import checking
+
+    search, known = checking._cured, dict[str, dict[tuple[object, ...], Any]]()
+
+    def cured(audit: Any, session: Any, seconds: float) -> dict[tuple[object, ...], Any]:
+        found = [kept.finding for code in audit.found.ordered() for kept in code.kept]
+        rows = [session.stored.source.row(row) for row in sorted({one.row for one in found} - {None})]
+        context, tools = session.checks(), session.tools
+        templates = {name: template.source for name, template in tools.templates.items()}
+        folders = context.generation_config, context.model_config, context.step_rows, tools.tokenizer.facts
+        under = session.options, session.requested, session.recipe, session.repairs, session.detected
+        key = repr((found, rows, session.stored.sample, templates, folders, under))
+        if key not in known:
+            known[key] = search(audit, session, seconds)
+        return dict(known[key])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checking, "_cured", cured)
         yield
 
 
