@@ -606,6 +606,10 @@ SIDES = ("chosen", "rejected")
 """The names of the sides of a preference, in their order."""
 
 
+DESIRABLE = "desirable"
+"""Where `Conversation.extra` keeps whether an answer is wanted (KTO)."""
+
+
 class PairFigures(NamedTuple):
     """Of a preference: how many tokens each side has, how many of them are trained, how many both begin with, and the
     margin in the data ("": none). `scored`: nothing is trained but a score at one token."""

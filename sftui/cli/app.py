@@ -608,7 +608,8 @@ def repair() -> None:
 @force_option
 def convert() -> None:
     """Write DATA in another format as messages, with tool_calls and tools, to a new file, with the config that
-    reads it. Formats: ShareGPT, Alpaca, question and answer, prompt and completion, function_call turns, calls as text.
+    reads it. Formats: ShareGPT, Alpaca, question and answer, prompt and completion, function_call turns, calls as text;
+    with loss.objective pairs and labelled answers.
     """
 
 

@@ -219,10 +219,13 @@ def convert(
         raise ExportError(f"{now.lost:,} rows could not be converted", fix="drop them with --drop unreadable")
     print_matches(session)
     click.echo(visible(summary(now.counts, 0, target, DROP_REASONS), newline="\n"), err=True)
+    if made.plan.regroup is not None:
+        alone = f"; {many(now.waiting, 'answer')} left out, which have no other answer to compare with"
+        narrate(f"these make {many(now.made, 'row')}{alone if now.waiting else ''}")
     if comparison:
         narrate(comparison)
     if plan is not None and target is not None and target.path is not None:
-        opening = opens_with(plan, made.to, made.opened.requested.tokenizer.name, target.path)
+        opening = opens_with(plan, made.to, made.opened.requested, target.path)
         _write_config(plan, opening_words(opening))
     return 0
 

@@ -122,14 +122,14 @@ def _from_alpaca(row: Mapping[str, Any], where: str, detected: Detection, data: 
     history = row.get(names["history"])
     if history:
         raw["history"] = history
-        messages += _history(history, names["history"], where)
+        messages += history_of(history, names["history"], where)
     origin = names["instruction"] + (f" + {names['input']}" if given else "")
     messages.append(_turn("user", alpaca_prompt(instruction, given, data.alpaca_prompt), origin))
     messages.append(_turn("assistant", output, names["output"]))
     return _chat(row, where, detected, tuple(messages), None, [], raw)
 
 
-def _history(history: Any, column: str, where: str) -> list[Message]:
+def history_of(history: Any, column: str, where: str) -> list[Message]:
     """Earlier turns as [[user, assistant], …]: they stand before the instruction, as they are."""
     if not isinstance(history, (list, tuple)):
         raise mistyped(column, history, "a list of pairs", where)

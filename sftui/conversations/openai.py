@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from sftui.conversations.detected import mistyped, type_word
 from sftui.conversations.messages import CALL_ROLE, is_missing, joined_parts, no_text, parse_json
 from sftui.errors import ConversationError
-from sftui.model import Conversation, Kind, Message
+from sftui.model import DESIRABLE, SIDES, Conversation, Kind, Message, common_prefix
 from sftui.values import value_class
 
 MESSAGES, TOOLS = "messages", "tools"
@@ -45,8 +45,13 @@ def openai_row(
     empty_tools: bool = False,
     name_calls: bool = False,
     between: str | None = None,
+    columns: Mapping[str, str] = {},
+    single: bool = False,
 ) -> OpenAIRow:
     """The row with `messages`, and `tools` where it has some, in place of the columns `used`; all others stay.
+
+    A preference has its parts in `columns` instead: its chosen and its rejected answer, each whole or behind their
+    prompt, where that has a column, and as one message where `single`.
 
     `tools_as_text`: the tool list is JSON text, `arguments_as_text`: those of calls that are written anew are,
     `empty_tools`: a row without tools has an empty list, `name_calls`: results name the calls that they answer,
@@ -57,7 +62,7 @@ def openai_row(
     if conversation.kind is not Kind.CHAT:
         raise ConversationError("the row has no turns that can become messages", why=_HELD[conversation.kind])
     prompt = conversation.messages[: conversation.prompt_messages or 0]
-    if any(message.role == "assistant" for message in prompt):
+    if not columns and any(message.role == "assistant" for message in prompt):
         raise ConversationError(
             "the prompt contains answers, which are not trained",
             why="`messages` cannot mark where the prompt ends, so they would be trained",
@@ -66,23 +71,50 @@ def openai_row(
     rest = {str(name): value for name, value in data.items() if name not in used}
     legacy = "functions" in rest or any(message.data.get(CALL_ROLE) for message in conversation.messages)
     functions = rest.pop("functions", None) if legacy else None
-    for name in (MESSAGES, TOOLS):
+    for name in (*(columns.values() or (MESSAGES,)), TOOLS):
         if name in rest:
             raise ConversationError(
                 f"there is a column `{name}` as well as the one that is read", fix="remove or rename it"
             )
     done = Counter[str]()
-    messages = [_message(message, legacy, arguments_as_text, done) for message in conversation.messages]
-    if between is not None:
-        messages = [
-            _as_text(one, message.origin, between, done) for one, message in zip(messages, conversation.messages)
-        ]
-    if name_calls:
-        messages = _naming_calls(messages, done)
+
+    def turns(side: Conversation) -> list[dict[str, Any]]:
+        made = [_message(message, legacy, arguments_as_text, done) for message in side.messages]
+        if between is not None:
+            made = [_as_text(one, message.origin, between, done) for one, message in zip(made, side.messages)]
+        return _naming_calls(made, done) if name_calls else made
+
+    sides = [turns(side) for side in conversation.sides]
+    made = parted(sides, columns, single, conversation.prompt_messages) if columns else {MESSAGES: sides[0]}
+    if columns and conversation.rejected is None:
+        made[columns.get("label", "label")] = conversation.extra[DESIRABLE]
     tools: Any = _tools(conversation.tools or functions, done)
     if tools and tools_as_text:
         tools = _stored(data, used, tools) or json.dumps(tools, ensure_ascii=False)
-    return OpenAIRow({**rest, MESSAGES: messages, **({TOOLS: tools} if tools or empty_tools else {})}, +done)
+    return OpenAIRow({**rest, **made, **({TOOLS: tools} if tools or empty_tools else {})}, +done)
+
+
+def parted(
+    sides: Sequence[Sequence[Any]], columns: Mapping[str, str], single: bool, begin: int | None
+) -> dict[str, Any]:
+    """The sides of a preference by column, what both begin with under that of the prompt, where there is one.
+
+    The prompt is the first `begin` messages, or all that both begin with (None). ConversationError where they share no
+    question, or an answer is not the one message that it must be.
+    """
+    if "prompt" not in columns:
+        return {columns.get(name, name): side for name, side in zip(SIDES, sides)}
+    if begin is None:
+        begin = min(common_prefix(sides[0], sides[-1]), *(len(side) - 1 for side in sides))
+    if not begin:
+        what, why = "its two sides share no message", "without a column of its own, the prompt is what both begin with"
+        raise ConversationError(what, why=why, fix="drop the row")
+    answers = [side[begin:] for side in sides]
+    longest = max(map(len, answers))
+    if single and longest != 1:
+        raise ConversationError(f"an answer has {longest} messages, where the trainer reads one", fix="drop the row")
+    named = {columns.get(name, name): one[0] if single else one for name, one in zip(SIDES, answers)}
+    return {columns["prompt"]: sides[0][:begin], **named}
 
 
 def _as_text(message: dict[str, Any], where: str, between: str, done: Counter[str]) -> dict[str, Any]:

@@ -14,10 +14,9 @@ from sftui.findings.context import Context
 from sftui.findings.hashes import HASH, Hashes, hash_of, hashes_of
 from sftui.findings.look import RowLook
 from sftui.findings.words import LEAST_JUDGED, ends_whole
-from sftui.model import SIDES, Inspection, Kind, Reason
+from sftui.model import DESIRABLE, SIDES, Inspection, Kind, Reason
 from sftui.runs import covered
 from sftui.trainers.base import Totals
-from sftui.trainers.pairs import DESIRABLE
 
 LIMITS = (512, 1024, 2048, 4096, 8192, 16384, 32768)
 """The lengths in tokens for which is counted what cutting, dropping and packing there would take."""

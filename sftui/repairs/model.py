@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import is_not
-from typing import Any
+from typing import Any, Protocol
 
 Data = Mapping[str, Any]
 Item = Mapping[str, Any]
@@ -127,6 +127,19 @@ class RepairLog:
         self.changes.append(RowChange(repair or self.repair, place, what))
 
 
+class Regrouping(Protocol):
+    """Rows put together, or taken apart."""
+
+    def rows(self, row: Data) -> Iterator[Data]:
+        """The rows that there are with this one."""
+        ...
+
+    @property
+    def waiting(self) -> int:
+        """How many rows are left over."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Repair:
     """One repair: `work` makes new data of a row's and notes what changed; the same object where nothing did."""
@@ -134,6 +147,10 @@ class Repair:
     name: str
     title: str
     work: Callable[[Data, RepairLayout, RepairLog], Data]
+    layout: RepairLayout | None = None
+    """Where rows keep what other repairs touch once this one is made; None: where they kept it."""
+    regroup: Callable[[], Regrouping] | None = None
+    """What makes other rows of those that all repairs are made on: two of one, or one of two."""
 
     def apply(self, data: Data, layout: RepairLayout) -> tuple[Data, tuple[RowChange, ...]]:
         """The data after it, the same object where nothing changed, and what did."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sftui.conversations import Detection
 from sftui.errors import RecipeError, SftuiError
@@ -15,10 +15,10 @@ from sftui.model import Row
 from sftui.nearest import did_you_mean
 from sftui.repairs.edits import Edit, is_edit, read_edit
 from sftui.repairs.lines import TOO_DEEP, RepairedRow, row_of
-from sftui.repairs.model import Data, Repair, RepairLayout, RowChange
+from sftui.repairs.model import Data, Regrouping, Repair, RepairLayout, RowChange
 from sftui.repairs.rows import BY_MARK, DROP_REASONS, MARKED, OTHERS, drop_reason, fingerprint
 from sftui.repairs.texts import fill_content, join_parts, looks_like_control, parse_json, strip_tokens, trim, wrap_calls
-from sftui.repairs.to_messages import CONVERTED, TITLE, each_alone
+from sftui.repairs.to_messages import TITLE, each_alone
 from sftui.repairs.turns import fold_system, join_prompt, map_roles, merge_neighbours, split_prompt
 from sftui.sources import Source
 from sftui.sources.records import remade
@@ -86,6 +86,11 @@ class RepairPlan:
     def converts(self) -> bool:
         """Whether rows become messages, so that a row that cannot is like no other one in the file."""
         return any(repair.name == TO_MESSAGES for repair in self.repairs)
+
+    @property
+    def regroup(self) -> Callable[[], Regrouping] | None:
+        """What makes other rows of the repaired ones; None: each stays one."""
+        return next((repair.regroup for repair in self.repairs if repair.regroup is not None), None)
 
 
 @dataclass(slots=True)
@@ -200,7 +205,7 @@ def layout_of(detected: Detection) -> RepairLayout:
 
 def layout_after(plan: RepairPlan, detected: Detection) -> RepairLayout:
     """Where the repairs of a plan find what they touch in a set that is detected so: converted rows are all alike."""
-    return CONVERTED if plan.converts else layout_of(detected)
+    return next((repair.layout for repair in plan.repairs if repair.layout is not None), layout_of(detected))
 
 
 def repair_row(data: Data, repairs: Sequence[Repair], layout: RepairLayout) -> tuple[Data, tuple[RowChange, ...]]:
@@ -258,6 +263,18 @@ def apply_plan(row: Row, plan: RepairPlan, layout: RepairLayout, codes: Codes | 
     if hit is not None:
         return RepairedRow(row, None, (*changes, _left_out(hit)), hit)
     return RepairedRow(row, data, changes, unchecked=unchecked, skipped=skipped)
+
+
+def rows_after(rows: Iterable[Row], plan: RepairPlan, layout: RepairLayout) -> tuple[Row, ...]:
+    """Rows as they would be written, without those that are left out or that a conversion cannot be made on."""
+    done = [apply_plan(row, plan, layout) for row in rows]
+    kept = [one for one in done if one.dropped is None and not one.skipped]
+    if plan.regroup is None:
+        return tuple(map(row_of, kept))
+    regroup = plan.regroup()
+    return tuple(
+        row_of(replace(one, data=data)) for one in kept if one.data is not None for data in regroup.rows(one.data)
+    )
 
 
 def double_of(done: RepairedRow, first: int) -> RepairedRow:

@@ -8,25 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from sftui.conversations import Detection, as_chat, detect
 from sftui.conversations import convert as read_plainly
 from sftui.conversations.messages import CALL_ROLE, ROLE_ALIASES, part_kind
-from sftui.conversations.openai import LEGACY_RESULT, MESSAGES, columns_of, openai_row
+from sftui.conversations.openai import LEGACY_RESULT, MESSAGES, TOOLS, columns_of, openai_row
 from sftui.errors import ConversationError, SftuiError
 from sftui.findings.rule import TO_MESSAGES
-from sftui.model import Conversation, Kind, Problem, Row
+from sftui.model import SIDES, Conversation, Kind, Problem, Row
 from sftui.recipe import Data, Recipe
 from sftui.repairs.model import Data as RowData
 from sftui.repairs.model import Repair, RepairLayout, RepairLog
+from sftui.repairs.to_sides import Apart, Together, fields_of, is_paired, reader_of
+from sftui.text import many
 from sftui.trainers import Trainer, preset, trainer_of
 from sftui.trainers.base import MessagesTarget
 from sftui.trainers.traits import MessageKind
 
 TITLE = "convert rows to messages, tool_calls and tools"
 THE_ROW = "the row"
-CONVERTED = RepairLayout(decisive=("messages", "tools"), body=("messages",))
-"""Where converted rows keep what other repairs touch."""
 _CHATS = ("messages", "sharegpt")
 _JOINED = "newline"
 """How an instruction and its input are joined where neither trainer nor recipe says so: as LLaMA-Factory does, the one
@@ -46,6 +47,8 @@ class MessageReading:
     """Whether rows of the set have tool lists."""
     parts: bool = False
     """Whether contents have parts that are no text, so that lists of parts stay lists."""
+    paired: bool = False
+    """Whether rows have two answers each."""
 
 
 def target_of(recipe: Recipe) -> MessagesTarget:
@@ -57,6 +60,12 @@ def way_of(sample: Sequence[Row], recipe: Recipe, found: Detection) -> MessageRe
     """The way of a set whose first rows are given and which the trainer of a recipe reads as `found`."""
     trainer, parts = trainer_of(recipe), _other_parts(sample)
     bare = replace(recipe, render=replace(recipe.render, inject_system=None))
+    if not recipe.supervised:
+        found = fields_of(sample, recipe, found)
+        data, used = _plain_data(bare, found, trainer), columns_of(found.fields)
+        return MessageReading(
+            reader_of(found, data), used, found.refused, _has_tools(sample, found), parts, is_paired(found)
+        )
     if found.refused is None and found.format not in _CHATS and _reads_chats(sample, bare, found, trainer):
         used, tools = columns_of(found.fields), _has_tools(sample, found)
         return MessageReading(lambda row: trainer.convert(row, found, bare), used, tools=tools, parts=parts)
@@ -145,6 +154,8 @@ def to_messages(way: MessageReading, target: MessagesTarget, without: Sequence[s
             empty_tools=target.tools_in_each_row and way.tools,
             name_calls=target.names_calls,
             between=None if way.parts else target.between,
+            columns=target.columns,
+            single=target.single and "rejected" in target.columns,
         )
         row = made.row
         if row == data:
@@ -153,17 +164,29 @@ def to_messages(way: MessageReading, target: MessagesTarget, without: Sequence[s
             lost = lost_calls(target)
             raise ConversationError(lost.what, why=lost.why, fix=lost.fix)
         read = " and ".join(f"`{column}`" for column in way.used if column in data)
-        log.note("", f"{read} became {len(row[MESSAGES])} messages")
+        became = ", ".join(f"`{column}`" for column in target.columns.values() if column in row)
+        log.note("", f"{read} became {became or many(len(row[MESSAGES]), 'message')}")
         for kind, number in made.done.items():
             log.note("", f"{number} written in OpenAI's format", kind)
         return row
 
-    return Repair(TO_MESSAGES, TITLE, apply)
+    columns, regroup = target.columns, None
+    if columns and ("rejected" in columns) is not way.paired:
+        regroup = partial(Apart if way.paired else Together, columns)
+    return Repair(TO_MESSAGES, TITLE, apply, _layout(columns), regroup)
+
+
+def _layout(columns: Mapping[str, str]) -> RepairLayout:
+    """Where converted rows keep what other repairs touch."""
+    lists = tuple(column for name, column in columns.items() if name != "label") or (MESSAGES,)
+    sides = tuple(columns[name] for name in SIDES if "rejected" in columns)
+    return RepairLayout(lists, decisive=(*lists, TOOLS), body=lists, prompt=columns.get("prompt"), sides=sides)
 
 
 def has_calls(row: RowData | None) -> bool:
     """Whether a row of messages has tool calls."""
-    return row is not None and any(message.get("tool_calls") for message in row[MESSAGES])
+    lists = (value if isinstance(value, list) else [value] for value in (row or {}).values())
+    return any(isinstance(one, Mapping) and one.get("tool_calls") for some in lists for one in some)
 
 
 def lost_calls(target: MessagesTarget, where: str = "the row") -> Problem:

@@ -16,10 +16,9 @@ from sftui.findings.model import Consequence
 from sftui.findings.rule import TO_MESSAGES
 from sftui.model import Inspection, Row
 from sftui.pipeline import detect
-from sftui.recipe import Recipe
+from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml
-from sftui.repairs.lines import row_of
-from sftui.repairs.run import RepairPlan, apply_plan, layout_after
+from sftui.repairs.run import RepairPlan, layout_after, rows_after
 from sftui.repairs.to_messages import target_of, to_messages
 from sftui.session.opened import OpenData, few
 from sftui.session.options import OpenOptions
@@ -52,7 +51,8 @@ def conversion(opened: OpenData, to: str | None, chosen: Sequence[str], without:
     """The conversion of open data for the trainer `to` (None: the recipe's), with other repairs; ConversationError
     where none of its rows can be converted, or the trainer would not read them."""
     recipe = opened.requested
-    reader = recipe if to is None or preset(to).trainer == recipe.trainer else preset(to)
+    other = to is not None and preset(to).trainer != recipe.trainer
+    reader = changed(preset(to), "loss.objective", recipe.loss.objective) if other and to is not None else recipe
     before = detect(opened.stored.sample, recipe)
     way = conversion_way(opened.stored, recipe, before, reader, without)
     if way.refused is not None:
@@ -60,9 +60,7 @@ def conversion(opened: OpenData, to: str | None, chosen: Sequence[str], without:
     names = (TO_MESSAGES, *(name for name in chosen if name != TO_MESSAGES))
     repair = to_messages(way, target_of(reader), without)
     plan = session_plan(tokenizer_of(opened), names, conversion=repair)
-    layout = layout_after(plan, before)
-    done = [apply_plan(row, plan, layout) for row in opened.stored.sample]
-    sample = tuple(row_of(one) for one in done if one.dropped is None and not one.skipped)
+    sample = rows_after(opened.stored.sample, plan, layout_after(plan, before))
     return Conversion(opened, to or recipe.preset, names, plan, sample)
 
 
@@ -93,7 +91,7 @@ def plan_reading(
 
 
 def opens_with(
-    plan: ExportPlan, to: str, tokenizer: str | None, out: Path, config: str = "", *, waived: bool = False
+    plan: ExportPlan, to: str, meant: Recipe, out: Path, config: str = "", *, waived: bool = False
 ) -> dict[str, Any]:
     """The options that open rows as the planned files say, by their names; `config` is the trainer's own that was
     opened. What is `waived` stands in the recipe alone."""
@@ -106,8 +104,11 @@ def opens_with(
         return by_recipe
     parsed = parse_yaml(main.content, main.path.name)
     known = isinstance(parsed, Mapping) and recognise(parsed).trainer == preset(to).trainer
+    tokenizer, objective = meant.tokenizer.name, meant.loss.objective
     there = tokenizer is None or any(value == tokenizer for _, value in leaves(parsed, ""))
-    given = {} if there else {"tokenizer": tokenizer}
+    given: dict[str, Any] = {} if there else {"tokenizer": tokenizer}
+    if not meant.supervised:  # which a command may say, and no key of the config
+        given["knobs"] = (f"loss.objective={objective}",)
     return {"data": (str(main.path),), **given, **({} if known else {"trainer": to})}
 
 
@@ -169,7 +170,8 @@ def alike(made: Conversion) -> Agreement:
     """The first rows under the recipe as they stand, and as converted; nothing where there is no tokenizer, or where
     they are for another trainer."""
     opened = made.opened
-    if not isinstance(opened, Ready) or preset(made.to).trainer != opened.requested.trainer:
+    other = preset(made.to).trainer != opened.requested.trainer
+    if not isinstance(opened, Ready) or other or made.plan.regroup is not None:
         return Agreement()
     after = under(opened, opened.requested, made.chosen)
     if not isinstance(after, Ready):

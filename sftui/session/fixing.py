@@ -131,9 +131,7 @@ def plan_fix(
             planned = _with_template(planned, other, place) if tagged else planned
             opening |= {**dict.fromkeys(STARTING), "knobs": (), "fields": ()}
             waived, rows = bool(recipe.waivers), data or paths[0]
-            opening |= opens_with(planned, recipe.preset, recipe.tokenizer.name, rows, named, waived=waived)
-            if not recipe.supervised:  # which a command may say, and no key of the config
-                opening["knobs"] = (f"loss.objective={recipe.loss.objective}",)
+            opening |= opens_with(planned, recipe.preset, recipe, rows, named, waived=waived)
             if config is not None and len(config.datasets) > 1:
                 opening["dataset"] = str(config.chosen)
         return FixPlan(other, cures, left, data, log, planned, opening, keys)

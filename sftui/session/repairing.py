@@ -26,9 +26,9 @@ from sftui.pipeline import detect
 from sftui.recipe import Recipe
 from sftui.repairs.lines import TOO_DEEP, RepairedRow, as_it_was, as_json, line_of, row_of
 from sftui.repairs.model import Repair, RepairLayout
-from sftui.repairs.run import RepairPlan, RunCounts, apply_plan, layout_after, make_plan, repaired
+from sftui.repairs.run import RepairPlan, RunCounts, apply_plan, layout_after, make_plan, repaired, rows_after
 from sftui.repairs.texts import looks_like_control, strip_tokens
-from sftui.repairs.to_messages import CONVERTED, MessageReading, has_calls, lost_calls, target_of, to_messages, way_of
+from sftui.repairs.to_messages import MessageReading, has_calls, lost_calls, target_of, to_messages, way_of
 from sftui.session.facets import stored_rows
 from sftui.session.opened import OpenData, StoredData
 from sftui.sources.files import format_of
@@ -42,6 +42,11 @@ PARQUET = ".parquet"
 # — over the rows —
 
 
+REGROUPED = Problem(
+    "this conversion makes other rows, so it cannot lie over those that are open", fix="write a file with sftui convert"
+)
+
+
 def lay_over(
     stored: StoredData, chosen: Sequence[str], recipe: Recipe, detected: Detection, tokenizer: LoadedTokenizer | None
 ) -> tuple[RepairPlan, RepairLayout, tuple[Row, ...], Recipe]:
@@ -52,6 +57,8 @@ def lay_over(
     What finding a row has is not asked of the first rows: they decide how rows are read, which findings hang on.
     """
     way = conversion_way(stored, recipe, detected) if TO_MESSAGES in chosen else None
+    if way is not None and to_messages(way, target_of(recipe)).regroup is not None:
+        way = replace(way, refused=REGROUPED)
     plan = session_plan(tokenizer, chosen, conversion=None if way is None else to_messages(way, target_of(recipe)))
     layout = layout_after(plan, detected)
     done = [apply_plan(row, plan, layout) for row in stored.sample]
@@ -93,27 +100,29 @@ def conversion_way(
         what = f"{target.title} does not read messages in OpenAI's format"
         return replace(way, refused=Problem(what, target.other, "convert the rows for another trainer (--for)"))
     plan = RepairPlan((to_messages(way, replace(target, loses_calls=""), without),))
-    done = [apply_plan(row, plan, CONVERTED) for row in stored.sample]
-    made = tuple(row_of(one) for one in done if not one.skipped and one.data is not None)
+    made = rows_after(stored.sample, plan, layout_after(plan, detected))
     if not made:
         return way
     calling = next((row for row in made if target.loses_calls and has_calls(row.data)), None)
     if calling is not None:
         return replace(way, refused=lost_calls(target, calling.where))
-    return replace(way, refused=_not_read(detect(made, reading_messages(wanted)), target.title))
+    lists = [column for name, column in target.columns.items() if name != "label"] or [MESSAGES]
+    return replace(way, refused=_not_read(detect(made, reading_messages(wanted)), target.title, lists))
 
 
-def _not_read(after: Detection, title: str) -> Problem | None:
+def _not_read(after: Detection, title: str, columns: Collection[str]) -> Problem | None:
     """Why a trainer would not read the converted rows, which it reads so; None where it would."""
     if after.refused is not None:
         return Problem(
             f"{title} could not read the messages either: {after.refused.what}", after.refused.why, after.refused.fix
         )
-    if after.fields.get("messages") == MESSAGES:
+    if {*columns} <= {*after.fields.values()}:
         return None
-    named = " and ".join(f"`{column}`" for column in dict.fromkeys(after.fields.values()))
+    named, wanted = (
+        " and ".join(f"`{one}`" for one in dict.fromkeys(some)) for some in (after.fields.values(), columns)
+    )
     return Problem(
-        f"{title} would read {named} instead of `messages`",
+        f"{title} would read {named} instead of {wanted}",
         fix=f"leave {named} out (sftui convert --without), or rename it",
     )
 
@@ -159,10 +168,13 @@ def codes_of(session: OpenData, plan: RepairPlan) -> Callable[[Row], Collection[
 
 @dataclass(frozen=True, slots=True)
 class WriteProgress:
-    """How far a write is: what was counted, and rows that could neither be repaired nor carried over."""
+    """How far a write is: what was counted, rows that could neither be repaired nor carried over, how many were made,
+    and of those that are put together how many are left over."""
 
     counts: RunCounts
     lost: int = 0
+    made: int = 0
+    waiting: int = 0
 
 
 def check_targets(paths: Sequence[str], out: str, log: str | None) -> None:
@@ -191,12 +203,12 @@ def write_repaired(
     of JSON, or one type a place, cannot hold a row.
     """
     layout = layout_after(plan, detect(session.stored.sample, session.requested))
-    counts, lost = RunCounts(), 0
+    counts, lost, total = RunCounts(), 0, 0
     with contextlib.ExitStack() as files:
         written = files.enter_context(atomic_file(target, folders=False)) if target is not None else None
         typed = target if target is not None and format_of(target.name) == "parquet" else None
         lines = files.enter_context(tempfile.TemporaryFile(dir=typed.parent)) if typed is not None else None
-        rows, numbers = lines or written, array("q")
+        rows, numbers, regroup = lines or written, array("q"), None if plan.regroup is None else plan.regroup()
         # takes its name first
         log_file = files.enter_context(atomic_file(journal, folders=False)) if journal is not None else None
         rows_now, stored_as = tee(stored_rows(session))
@@ -209,20 +221,23 @@ def write_repaired(
                 done = as_it_was(done, TOO_DEEP)
                 line = line_of(done, original)
             counts.add(done)
-            if line is None and done.dropped is None:
-                lost += 1
-            elif line is not None and rows is not None:
-                rows.write(line)
-                if lines is not None:
-                    numbers.append(done.row.index)
+            made = [] if line is None else [line]
+            if regroup is not None and line is not None and done.data is not None and not done.skipped:
+                made = [line_of(replace(done, data=data), None) or b"" for data in regroup.rows(done.data)]
+            total += len(made)
+            lost += line is None and done.dropped is None
+            if rows is not None:
+                rows.writelines(made)
+            numbers.extend([done.row.index] * len(made) if lines is not None else [])
             if log_file is not None and (done.changes or done.unchecked or done.skipped):
                 _log(log_file, done)
-            yield WriteProgress(counts, lost)
+            yield WriteProgress(counts, lost, total, 0 if regroup is None else regroup.waiting)
         if plan.converts and counts.skipped:
             raise _mixed(counts)
         if lines is not None and written is not None:
+            now = WriteProgress(counts, lost, total, 0 if regroup is None else regroup.waiting)
             for _ in write_typed(lines, written, numbers):
-                yield WriteProgress(counts, lost)
+                yield now
 
 
 def _mixed(counts: RunCounts) -> ExportError:

@@ -172,6 +172,11 @@ class MessagesTarget:
     names_calls: bool = False
     between: str = ""
     """What it, or the template, puts between the text parts of a content."""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """Of preferences the columns of their parts: prompt (none where each answer is behind it), chosen (of KTO the one
+    answer), rejected, label."""
+    single: bool = False
+    """Whether each answer of a pair is one message, no list."""
 
 
 class Trainer:

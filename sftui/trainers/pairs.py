@@ -7,13 +7,11 @@ from dataclasses import replace
 from itertools import islice
 
 from sftui import labels as label_rules
-from sftui.model import Batch, Conversation, Example, Inspection, Labels, Reason, RenderedText, Tokens
+from sftui.model import DESIRABLE, Batch, Conversation, Example, Inspection, Labels, Reason, RenderedText, Tokens
 from sftui.recipe import Recipe
 from sftui.runs import Ranges
 from sftui.trainers.base import ShapedRow, Toolbox, Trainer
 
-DESIRABLE = "desirable"
-"""Where `Conversation.extra` keeps whether an answer is wanted (KTO)."""
 Side = tuple[Tokens, RenderedText, ShapedRow]
 
 
@@ -37,6 +35,12 @@ def scored(tokens: Tokens, kept: Ranges, pad: int | None = None, notes: tuple[st
     before, behind = ((count, (False, Reason.CONTEXT)) for count in (at, len(tokens) - at - 1))
     mask = label_rules.drawn([before, (min(len(tokens), 1), (True, Reason.SCORED)), behind])
     return label_rules.on_ids(tokens, mask, kept, notes=notes)
+
+
+def with_verdict(labels: Labels, conversation: Conversation) -> Labels:
+    """The labels of an answer of KTO, with a note whether it is desirable."""
+    wanted = "desirable" if conversation.extra[DESIRABLE] else "undesirable"
+    return replace(labels, notes=(*labels.notes, f"the answer is {wanted}"))
 
 
 class PairTrainer(Trainer):

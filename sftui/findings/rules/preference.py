@@ -43,7 +43,7 @@ def strings(prompt: str, chosen: str, rejected: str) -> dict[str, Any]:
 
 def pairs(*rows: Any, preset: str = "", **changes: Any) -> Case:
     """Preferences under DPO, with what is changed of the recipe (`length_max`)."""
-    named = {path.replace("_", ".", 1): value for path, value in changes.items()}
+    named = {path.replace("_", ".", 1).replace("__", "_"): value for path, value in changes.items()}
     made = Case(list(rows), preset="trl@1.16", changes={**_DPO, **named})
     return replace(made, preset=preset) if preset else made
 
@@ -416,3 +416,29 @@ def _number(data: Mapping[str, Any], name: str) -> float | None:
     except OverflowError:
         return None
     return number if isfinite(number) else None
+
+
+PRF014 = minor(
+    "score-before-end",
+    "the score is read before the last token",
+    "A reward model reads its score at the last token that does not pad. If the tokenizer's stop token pads, that is"
+    " the token before it: the model never sees whether the answer ends. It does so in use, too.",
+    data="set a pad token of its own (tokenizer.pad_token)",
+    inherent=True,
+    bad=pairs(
+        strings("Q: Where?\nA:", " Here.", " There."), loss_objective="reward", tokenizer_pad__token="<|im_end|>"
+    ),
+    good=pairs(strings("Q: Where?\nA:", " Here.", " There."), loss_objective="reward"),
+)
+
+
+@row_check(PAIRED, PRF014, row=lambda look: _both(look) and look.recipe.loss.objective == "reward")
+def scored_early(look: RowLook) -> Iterator[Fault]:
+    """PRF014: by the token of each side that has the label."""
+    for rejected, one in enumerate(look.sides):
+        for _, end in one.mask.runs:
+            last = one.labels.kept[-1][1]
+            if end < last:
+                what = f"the {SIDES[rejected]} side is scored at token {end} of {last}"
+                yield Fault(what, tokens=(end - 2, last), rejected=bool(rejected))
+                return

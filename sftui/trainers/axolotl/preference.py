@@ -46,8 +46,8 @@ from sftui.trainers.axolotl.settings import (
 )
 from sftui.trainers.axolotl.trainer import Axolotl, template_of
 from sftui.trainers.axolotl.turns import STOPS
-from sftui.trainers.base import ESTIMATED, ShapedRow, Toolbox, Trainer, dropped_labels, to_render
-from sftui.trainers.pairs import PairTrainer, Side
+from sftui.trainers.base import ESTIMATED, MessagesTarget, ShapedRow, Toolbox, Trainer, dropped_labels, to_render
+from sftui.trainers.pairs import PairTrainer, Side, with_verdict
 from sftui.trainers.trl.preference import (
     NO_PARTNER,
     behind_prompt,
@@ -55,7 +55,6 @@ from sftui.trainers.trl.preference import (
     partners_of,
     with_desirability,
     with_partners,
-    with_verdict,
 )
 from sftui.trainers.trl.trainer import UNKNOWN, refuse_unpadded
 
@@ -69,6 +68,10 @@ class AxolotlDpo(PairTrainer, Axolotl):
     """Pairs of answers; each is trained up to its end, the prompt is not."""
 
     texts, tokenize, needs = Trainer.texts, Trainer.tokenize, Trainer.needs
+
+    def messages_target(self, recipe: Recipe) -> MessagesTarget:
+        columns = {"prompt": "messages", **{name: name for name in SIDES}}
+        return replace(super().messages_target(recipe), columns=columns, single=True)
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
         usual, said = self.usual.data, AxolotlOptions.of(recipe).message_property_mappings or recipe.data.message_keys

@@ -17,11 +17,10 @@ from sftui.conversations import Detection
 from sftui.conversations.detected import NO_ROW, refusal
 from sftui.conversations.messages import UNPACKED
 from sftui.errors import ConversationError
-from sftui.model import SIDES, Conversation, Kind, Message, Row
+from sftui.model import DESIRABLE, SIDES, Conversation, Kind, Message, Row
 from sftui.recipe import Data
 from sftui.trainers.llamafactory.registry import stop
 from sftui.trainers.llamafactory.tools import calls_in
-from sftui.trainers.pairs import DESIRABLE
 
 ALPACA_FIELDS = {"instruction": "instruction", "input": "input", "output": "output"}
 MESSAGE_FIELDS = {"messages": "conversations"}

@@ -12,10 +12,10 @@ from dataclasses import replace
 
 from sftui import labels as label_rules
 from sftui.errors import RecipeError
-from sftui.model import Conversation, Example, Labels, RenderedText, Tokens
+from sftui.model import SIDES, Conversation, Example, Labels, RenderedText, Tokens
 from sftui.recipe import Recipe
 from sftui.runs import Stretch, merged
-from sftui.trainers.base import ShapedRow, Toolbox
+from sftui.trainers.base import MessagesTarget, ShapedRow, Toolbox
 from sftui.trainers.llamafactory import LlamaFactoryOptions, encode, pretrain
 from sftui.trainers.llamafactory.trainer import LlamaFactory, drawn_of, starts_of
 from sftui.trainers.pairs import PairTrainer, PartnerTrainer, Side, scored
@@ -40,6 +40,10 @@ class _Answers(LlamaFactory):
 class LlamaFactoryPairs(PairTrainer, _Answers):
     """Pairs of answers."""
 
+    def messages_target(self, recipe: Recipe) -> MessagesTarget:
+        columns = {"prompt": "messages", **{name: name for name in SIDES}}
+        return replace(super().messages_target(recipe), columns=columns, single=True)
+
     def label_sides(self, sides: Sequence[Side], recipe: Recipe, tools: Toolbox) -> Iterator[tuple[Tokens, Labels]]:
         for tokens, labels in self.labelled(sides, recipe, tools):
             yield tokens, labels if recipe.loss.objective == "dpo" else scored(tokens, labels.kept)
@@ -47,6 +51,9 @@ class LlamaFactoryPairs(PairTrainer, _Answers):
 
 class LlamaFactoryKto(PartnerTrainer, _Answers):
     """Answers that are desired or not."""
+
+    def messages_target(self, recipe: Recipe) -> MessagesTarget:
+        return replace(super().messages_target(recipe), columns={"chosen": "messages", "label": "kto_tag"})
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
         drawn = "the KL partners of KTO are not shown, because val_size draws the rows"

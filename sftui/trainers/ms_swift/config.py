@@ -118,8 +118,8 @@ def _choice(key: str, knob: str, choices: Mapping[str, str]) -> table.KeyEntry:
     return _same(key, knob, chosen, table.words(key, knob, choices).write)
 
 
-OBJECTIVES = {"dpo": "dpo", "orpo": "orpo", "simpo": "cpo", "cpo": "cpo", "rm": "reward"}
-"""rlhf_type → loss.objective, of those that `swift rlhf` encodes as pairs; of two that are prepared alike the last one
+OBJECTIVES = {"dpo": "dpo", "orpo": "orpo", "simpo": "cpo", "cpo": "cpo", "rm": "reward", "kto": "kto"}
+"""rlhf_type → loss.objective, of those that are modelled; of two that are prepared alike the last one
 is written."""
 
 

@@ -66,6 +66,7 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
 
 def pipeline_of(request: Mapping[str, Any], work: Path) -> Any:
     """The pipeline of the command with its arguments and its template, without a model."""
+    from swift.pipelines.train import rlhf
     from swift.pipelines.train.pretrain import SwiftPretrain
     from swift.pipelines.train.rlhf import SwiftRLHF
     from swift.pipelines.train.sft import SwiftSft
@@ -83,6 +84,15 @@ def pipeline_of(request: Mapping[str, Any], work: Path) -> Any:
     _, pipeline.processor = pipeline.args.get_model_processor(load_model=False)
     pipeline._prepare_template()
     pipeline._save_val_dataset = lambda *_: None
+    pairing = rlhf.prepare_kto_dataset
+
+    def unpaired(args: Any, train: Any, val: Any) -> Any:
+        """What KTO stops at, without the answers that it draws as KL partners: they take rows with them."""
+        pairing(args, train, val)
+        return train, val
+
+    if pairing.__name__ != "unpaired":  # one process may be asked several times
+        rlhf.prepare_kto_dataset = unpaired
     return pipeline
 
 
@@ -106,7 +116,9 @@ def arguments(request: Mapping[str, Any], work: Path) -> list[str]:
     precision = {"torch_dtype": "float32", "fp16": False, "bf16": False}
     packs = {"attn_impl": "flash_attn"} if given.get("packing") or given.get("padding_free") else {}
     path = work / "config.yaml"
-    whole = {**given, "model": str(folder), **here, **precision, **packs, "load_from_cache_file": False}
+    # without which ms-swift 4.6 stops (TypeError): sftui says so
+    steps = {"gradient_accumulation_steps": 16} if given.get("rlhf_type") == "kto" else {}
+    whole = {**steps, **given, "model": str(folder), **here, **precision, **packs, "load_from_cache_file": False}
     path.write_text(yaml.safe_dump(whole, allow_unicode=True, sort_keys=False), encoding="utf-8")
     words = [str(path)]
     parse_yaml_args(words)
@@ -149,12 +161,13 @@ def _packs(pipeline: Any, train: Any, template: Any) -> Iterator[dict[str, Any]]
 
 
 def sides_of(one: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """A row, or the sides of a preference."""
+    """A row, or the sides of a preference; of KTO its answer alone."""
     if "chosen_input_ids" not in one:
         return [one]
     return [
         {name.removeprefix(prefix): value for name, value in one.items() if name.startswith(prefix)}
         for prefix in ("chosen_", "rejected_")
+        if "label" not in one or prefix == "chosen_"
     ]
 
 
@@ -172,7 +185,8 @@ def weights_of(one: Mapping[str, Any]) -> list[float]:
 
 def weighed(batch: Mapping[str, Any]) -> dict[str, Any]:
     """A batch with its weights under the name that all runners have."""
-    made = {name: value for name, value in batch.items() if name != "loss_scale"}
+    batch = {name.removeprefix("completion_"): value for name, value in batch.items() if not name.startswith("KL_")}
+    made = {name: value for name, value in batch.items() if name not in ("loss_scale", "label")}
     scale = batch.get("loss_scale")
     if "labels" not in batch:
         return made

@@ -59,12 +59,15 @@ class WeighedPiece(Piece):
     masked: tuple[tuple[int, Reason], ...] = ()
 
 
+_SHAPES = {"reward": "Reward", "kto": "Kto"}
+
+
 class MsSwift(Trainer):
     """Its own templates; answers and their ends trained, by the weights of its loss scale."""
 
     traits = TRAITS
     objectives = {
-        objective: f"sftui.trainers.ms_swift.preference:MsSwift{'Reward' if objective == 'reward' else 'Pairs'}"
+        objective: f"sftui.trainers.ms_swift.preference:MsSwift{_SHAPES.get(objective, 'Pairs')}"
         for objective in OBJECTIVES.values()
     }
     usual = Recipe(
@@ -108,7 +111,7 @@ class MsSwift(Trainer):
     def detect(self, rows_: Sequence[Row], recipe: Recipe) -> Detection:
         own = MsSwiftOptions.of(recipe)
         named = {column: COLUMNS[ours] for ours, column in recipe.data.fields.items() if ours in COLUMNS}
-        mapping = {**_mapping(own.columns), **named}
+        mapping = {**mapping_of(own.columns), **named}
         by_itself = not own.disable_auto_column_mapping
         return rows.detect(rows_, recipe.data, mapping, by_itself, paired=recipe.paired)
 
@@ -184,7 +187,7 @@ class MsSwift(Trainer):
         scales = (scale for _, answer in made.rounds if answer is not None for scale in answer.scale or ())
         if options.binary and any(scale is not None for scale in scales):
             notes = (*notes, IGNORED_SCALE)
-        return ShapedRow(replace(conversation, extra={rows.GIVEN: given, PREPARED: made}, notes=notes))
+        return ShapedRow(replace(conversation, extra={**conversation.extra, PREPARED: made}, notes=notes))
 
     def _left(self, why: str, recipe: Recipe) -> str:
         """Why a row is left out; ConversationError where that stops the run."""
@@ -421,7 +424,7 @@ def _longest(recipe: Recipe) -> int | None:
     return model.longest if model is not None else recipe.length.max
 
 
-def _mapping(columns: str | None) -> Mapping[str, str]:
+def mapping_of(columns: str | None) -> Mapping[str, str]:
     """`columns` of the config."""
     if not columns:
         return {}

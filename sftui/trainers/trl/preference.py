@@ -16,6 +16,7 @@ from sftui.conversations import Detection
 from sftui.conversations.detected import refusal, type_word
 from sftui.errors import RecipeError
 from sftui.model import (
+    DESIRABLE,
     IGNORE_INDEX,
     NOWHERE,
     SIDES,
@@ -32,9 +33,18 @@ from sftui.model import (
 )
 from sftui.recipe import Recipe
 from sftui.runs import Runs, as_runs, clipped, covered, flat, joined
-from sftui.trainers.base import ESTIMATED, ShapedRow, TaggedIds, Toolbox, dropped_labels, pad_token_id, to_convert
+from sftui.trainers.base import (
+    ESTIMATED,
+    MessagesTarget,
+    ShapedRow,
+    TaggedIds,
+    Toolbox,
+    dropped_labels,
+    pad_token_id,
+    to_convert,
+)
 from sftui.trainers.own_config import require
-from sftui.trainers.pairs import DESIRABLE, PairTrainer, Side, scored
+from sftui.trainers.pairs import PairTrainer, Side, scored, with_verdict
 from sftui.trainers.trl import TrlOptions, formats
 from sftui.trainers.trl.formats import is_messages, refuse_arguments, refuse_empty_tools
 from sftui.trainers.trl.trainer import STOPS, UNKNOWN, Trl, refuse_unpadded
@@ -67,6 +77,9 @@ class TrlDpo(PairTrainer, Trl):
         reason = f"TRL: columns {', '.join(f'`{name}`' for name in asked)}{begin}"
         shape = "preference" if "chosen" in needed else "unpaired"
         return formats.as_it_stands(shape, {name: name for name in asked}, columns, reason)
+
+    def messages_target(self, recipe: Recipe) -> MessagesTarget:
+        return replace(super().messages_target(recipe), columns={name: name for name in ("prompt", *SIDES)})
 
     def columns_needed(self, columns: Collection[str]) -> tuple[str, ...]:
         """Those without which TRL stops."""
@@ -159,6 +172,10 @@ class TrlKto(TrlDpo):
     def stops(self, recipe: Recipe) -> tuple[str, ...]:
         return () if recipe.batch.size > 1 or not estimates_kl(recipe) else (NO_PARTNER,)
 
+    def messages_target(self, recipe: Recipe) -> MessagesTarget:
+        columns = {"prompt": "prompt", "chosen": "completion", "label": "label"}
+        return replace(super().messages_target(recipe), columns=columns)
+
     def columns_needed(self, columns: Collection[str]) -> tuple[str, ...]:
         return SIDES if {*SIDES} <= {*columns} else ("prompt", "completion", "label")
 
@@ -207,12 +224,6 @@ def with_desirability(conversation: Conversation, label: object, stops: str) -> 
         what = f"{stops}: its `label` is {type_word(label)}"
         raise RecipeError(what, why="it adds up the labels", fix="store true or false")
     return replace(conversation, extra={**conversation.extra, DESIRABLE: bool(label)})
-
-
-def with_verdict(labels: Labels, conversation: Conversation) -> Labels:
-    """The labels with a note on whether their answer is wanted."""
-    wanted = "desirable" if conversation.extra[DESIRABLE] else "undesirable"
-    return replace(labels, notes=(*labels.notes, f"the answer is {wanted}"))
 
 
 def halved(made: tuple[Example, ...], tokens: Tokens, labels: Labels) -> tuple[Example, ...]:

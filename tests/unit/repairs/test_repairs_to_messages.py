@@ -18,7 +18,7 @@ from sftui.recipe import Recipe, changed
 from sftui.repairs.lines import RepairedRow
 from sftui.repairs.model import RepairLayout
 from sftui.repairs.run import CONVERSION, RepairPlan, apply_plan
-from sftui.repairs.to_messages import CONVERTED, target_of, to_messages, way_of
+from sftui.repairs.to_messages import target_of, to_messages, way_of
 from sftui.sources import SourceSpec, open_source
 from sftui.trainers import preset
 
@@ -30,7 +30,8 @@ def converted(data: Mapping[str, Any], recipe: Recipe, sample: tuple[Row, ...] =
     row = row_of(data)
     first = sample or (row,)
     way = way_of(first, recipe, detect(first, recipe))
-    return apply_plan(row, RepairPlan((to_messages(way, target_of(recipe)),)), CONVERTED)
+    repair = to_messages(way, target_of(recipe))
+    return apply_plan(row, RepairPlan((repair,)), repair.layout or RepairLayout())
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -240,7 +241,7 @@ def test_every_row_of_the_real_datasets_says_the_same_after(shared: Path, name: 
     repair = to_messages(way, target_of(recipe))
     compared = 0
     for row in rows:
-        done = apply_plan(row, RepairPlan((repair,)), CONVERTED)
+        done = apply_plan(row, RepairPlan((repair,)), RepairLayout())
         try:
             before = as_chat(convert(row, found, recipe.data))
         except SftuiError:

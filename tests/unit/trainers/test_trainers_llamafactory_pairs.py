@@ -12,13 +12,13 @@ from golden_records import inspect, with_knobs
 
 import sftui
 from sftui import pipeline
-from sftui.model import IGNORE_INDEX, Inspection, Reason, Row
+from sftui.model import DESIRABLE, IGNORE_INDEX, Inspection, Reason, Row
 from sftui.recipe import Recipe
 from sftui.tokens import LoadedTokenizer, load_tokenizer
 from sftui.trainers import Toolbox, preset, trainer_named, trainer_of
 from sftui.trainers.config import Facts
 from sftui.trainers.own_config import write_config
-from sftui.trainers.pairs import DESIRABLE, PartnerTrainer
+from sftui.trainers.pairs import PartnerTrainer
 from sftui.views.batch import batch_lines
 from sftui.views.cells import plain
 

@@ -53,6 +53,7 @@ def preferred(name: str, data: str, tokenizer: str, template: str, **config: Any
     return Case(f"dpo_{name}", f"{data}", tokenizer, settings, batch=whole, long=name not in EACH_RUN.split())
 
 
+KTO = {"rlhf_type": "kto"}
 TEXT, LIST, WHOLE, QUERY = (f"swift_prefers_{kind}" for kind in ("text", "list", "messages", "pairs"))
 PREFERENCES = (
     preferred("text_qwen3", TEXT, QWEN3, "qwen3", loss_scale="default"),
@@ -74,6 +75,11 @@ PREFERENCES = (
     preferred("odd", "swift_prefers_odd", QWEN3, "qwen3"),
     preferred("odd_lists", "swift_prefers_odd_lists", QWEN3, "qwen3"),
     preferred("odd_queries", "swift_prefers_queries", QWEN, "qwen2_5"),
+    preferred("kto", "swift_judged_chats", QWEN3, "qwen3", **KTO),
+    preferred("kto_default", "swift_judged_chats", QWEN, "qwen2_5", **KTO, loss_scale="default"),
+    preferred("kto_left", "swift_judged_chats", LLAMA, "llama3", **KTO, max_length=48, truncation_strategy="left"),
+    preferred("kto_right", "swift_judged_queries", QWEN, "chatml", **KTO, max_length=64, truncation_strategy="right"),
+    preferred("kto_queries", "swift_judged_queries", QWEN3, "qwen3", **KTO, loss_scale="all"),
     preferred("none_rejected", "swift_chats", QWEN, "qwen2_5"),
 )
 SMALL = (

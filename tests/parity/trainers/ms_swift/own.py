@@ -49,6 +49,7 @@ OWN = (
     ),
     case("preferred_whole", "swift_prefers_messages.first_prefers", "llama3", LLAMA3, rlhf_type="orpo"),
     case("preferred_odd", "swift_prefers_odd", "qwen3", rlhf_type="rm"),
+    case("judged", "swift_judged_chats.first_prefers", "qwen3", rlhf_type="kto"),
     case("alpaca", "sample_alpaca", "llama3", LLAMA3),
     case("strings", "sample_strings"),
     case("questions", "sample_questions"),

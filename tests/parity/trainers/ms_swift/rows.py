@@ -406,6 +406,22 @@ def _odd_queries() -> Rows:
     return [{**plain, "rejected_messages": one} for one in sides]
 
 
+def _judged(kind: str) -> Callable[[], Rows]:
+    """Single answers with whether they are desirable, which may be a number: chats, or queries with a history."""
+
+    def made() -> Rows:
+        draw = random.Random(49)
+        rows = _preferred_pairs() if kind == "queries" else _preferences("text")()
+        rows = [row for row in rows if kind == "queries" or row["messages"][-1]["role"] == A]
+        gone = ("rejected_response", "margin")
+        return [
+            {**{name: value for name, value in row.items() if name not in gone}, "label": draw.choice([True, False])}
+            for row in rows
+        ]
+
+    return made
+
+
 def _rivalled(found: Rows) -> Rows:
     """Chats with the last answer of the next one as the rejected one."""
     return [
@@ -417,5 +433,6 @@ def _rivalled(found: Rows) -> Rows:
 SETS = {"swift_chats": chats, "swift_tools": tools, "swift_broken": broken, "swift_pairs": pairs, "swift_edges": edges}
 SETS |= {f"swift_prefers_{kind}": _preferences(kind) for kind in ("text", "list", "messages")}
 SETS["swift_prefers_pairs"] = _preferred_pairs
+SETS |= {f"swift_judged_{kind}": _judged(kind) for kind in ("chats", "queries")}
 SETS |= {"swift_prefers_odd": _odd_whole, "swift_prefers_odd_lists": _odd_lists, "swift_prefers_queries": _odd_queries}
 STEPS = {"rivalled": _rivalled, "first_prefers": lambda found: found[:40]}
