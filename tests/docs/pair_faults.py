@@ -140,6 +140,18 @@ FAULTS = (
         trainer=AXOLOTL,
     ),
     Fault(
+        "ORPO's EOS is one token too many for sequence_len: both answers are cut to what the longer one leaves.",
+        [
+            {
+                "chosen": [user("Hi"), answer("one two three four five six seven eight nine ten")],
+                "rejected": [user("Hi"), answer("one two three four five six seven")],
+            }
+        ],
+        objective="orpo",
+        knobs={"own.type": "chat_template.argilla", "length.max": 22},
+        trainer=AXOLOTL,
+    ),
+    Fault(
         "`formatting: openai` writes “detailed thinking off” into the system prompt of every row.",
         [
             {

@@ -31,6 +31,7 @@ from sftui.trainers.axolotl.settings import (
     ENTRY_KEYS,
     PRETRAIN,
     RECORD,
+    TURNS,
     TYPE_OF_FORMAT,
     preference_type,
 )
@@ -372,7 +373,7 @@ def _rows(draft: Draft) -> Keys:
     if draft.recipe.loss.objective == "kto":
         kind = {f"field_{ours}": named[ours] for ours in ("prompt", "completion", "label") if ours in named}
     elif draft.recipe.paired:
-        kind = DEFAULT if "prompt" in named else ARGILLA
+        kind = DEFAULT if "prompt" in named else TURNS if draft.recipe.loss.objective == "orpo" else ARGILLA
         named = {**named, "messages": named["prompt"]} if kind == DEFAULT else named
     if kind == "alpaca" and any(ours != named.get(ours, ours) for ours in ("instruction", "input", "output")):
         kind = _renamed_alpaca(named)

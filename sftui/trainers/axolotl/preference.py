@@ -41,6 +41,7 @@ from sftui.trainers.axolotl.settings import (
     DEFAULT,
     DEFAULT_MAPPING,
     RECORD,
+    TURNS,
     preference_type,
     settings_of,
 )
@@ -48,6 +49,7 @@ from sftui.trainers.axolotl.trainer import Axolotl, template_of
 from sftui.trainers.axolotl.turns import STOPS
 from sftui.trainers.base import ESTIMATED, MessagesTarget, ShapedRow, Toolbox, Trainer, dropped_labels, to_render
 from sftui.trainers.pairs import PairTrainer, Side, with_verdict
+from sftui.trainers.trl.odds import TRAINS_PROMPT, answer_labels, bare, whole_sides
 from sftui.trainers.trl.preference import (
     NO_PARTNER,
     behind_prompt,
@@ -61,6 +63,7 @@ from sftui.trainers.trl.trainer import UNKNOWN, refuse_unpadded
 ROLES = {role: role for role in ("user", "assistant", "system", "tool")}
 DUMMY = Message({"role": "user", "content": "[[dummy_message]]"})
 _TEXTS = Tokenize(add_special_tokens=True, append_eos="if_missing_text")
+_BARE = bare(_TEXTS)
 _MASK = Mask(rule="completion", boundary="prompt_length", trailing="train")
 
 
@@ -86,7 +89,12 @@ class AxolotlDpo(PairTrainer, Axolotl):
 
     def stops(self, recipe: Recipe) -> tuple[str, ...]:
         stop = "with pad_to_multiple_of Axolotl stops at the first batch: KeyError: 'input_ids'"
-        return () if recipe.batch.multiple in (None, self.usual.batch.multiple) else (stop,)
+        unread = recipe.batch.multiple in (None, self.usual.batch.multiple, self.multiple(recipe))
+        return () if unread else (stop,)
+
+    def multiple(self, recipe: Recipe) -> int | None:
+        """What the widths of batches are multiples of."""
+        return None
 
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detection:
         if not versions.since(recipe, (0, 21)):
@@ -224,7 +232,7 @@ class AxolotlDpo(PairTrainer, Axolotl):
             yield tokens, label_rules.on_ids(tokens, drawn, kept, notes=() if rendered.exact else (ESTIMATED,))
 
     def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
-        options = replace(recipe.batch, multiple=None, pad_to="longest", pad_side="right")
+        options = replace(recipe.batch, multiple=self.multiple(recipe), pad_to="longest", pad_side="right")
         return super().collate(examples, rows, replace(recipe, batch=options), tools)
 
 
@@ -268,9 +276,80 @@ class AxolotlKto(AxolotlDpo):
         return with_partners(batch, Axolotl.collate(self, partners_of(examples, recipe), others, recipe, tools))
 
 
+class AxolotlSimpo(AxolotlDpo):
+    """Pairs as TRL's ORPO and CPO trainers prepare them: BOS and EOS by their ids.
+
+    Source: trl 1.14.1, experimental/cpo/cpo_trainer.py `tokenize_row`, which cuts both answers to what the longer
+    one leaves of the limit, counted from the end where it leaves less than nothing.
+    """
+
+    def multiple(self, recipe: Recipe) -> int | None:
+        return recipe.batch.multiple if recipe.batch.multiple != self.usual.batch.multiple else None
+
+    def tokenize_as(self, shaped: ShapedRow, recipe: Recipe, tools: Toolbox) -> tuple[Tokenize, str | None]:
+        super().tokenize_as(shaped, recipe, tools)
+        return _BARE, None
+
+    def label_sides(self, sides: Sequence[Side], recipe: Recipe, tools: Toolbox) -> Iterator[tuple[Tokens, Labels]]:
+        refuse_unpadded(tools)
+        if over := too_long(sides, recipe, tools, 0):
+            yield from ((tokens, dropped_labels(tokens, over)) for tokens, _, _ in sides)
+            return
+        whole, most = list(whole_sides(sides, tools)), recipe.length.max
+        longest = max(len(tokens) - start for tokens, start, _ in whole)
+        for tokens, start, notes in whole:
+            answer = range(start, len(tokens))
+            if most is not None and start + longest > most:
+                answer = answer[: most - longest]
+            yield tokens, answer_labels(tokens, start, start + len(answer), notes)
+
+
+class AxolotlOrpo(AxolotlSimpo):
+    """Conversations of whole rounds, whose last answers are compared.
+
+    Source: axolotl 0.21.0, prompt_strategies/orpo/chat_template.py, `argilla`.
+    """
+
+    def type_for(self, columns: Mapping[str, Any], recipe: Recipe) -> str | Mapping[str, Any]:
+        return TURNS
+
+    def columns_of(self, kind: Any, columns: Mapping[str, Any], recipe: Recipe) -> dict[str, str]:
+        return {name: name for name in (*SIDES, *({"prompt", "system"} & {*columns}))}
+
+    def convert(self, row: Row, detected: Detection, recipe: Recipe) -> Conversation:
+        data: Mapping[str, Any] = row.data or {}
+        chosen, rejected = ([*data[side]] if isinstance(data.get(side), list) else [] for side in SIDES)
+        if not chosen or len(chosen) % 2 or not rejected:
+            why = "`chosen` must be a list of questions and answers in turn, and `rejected` a list that ends with one"
+            raise RecipeError(STOPS, why=why, fix="fix or remove the row")
+        prompt = [Message({"role": "system", "content": data["system"]})] if data.get("system") else []
+        for at, one in enumerate(chosen[:-1]):
+            asks = at % 2 == 0
+            own = {"content": data["prompt"]} if asks and "prompt" in detected.fields else one
+            prompt.append(_turn("user" if asks else "assistant", own, f"chosen[{at}]"))
+        sides = []
+        for side, messages in zip(SIDES, (chosen, rejected)):
+            last = _turn("assistant", messages[-1], f"{side}[{len(messages) - 1}]", "reasoning_content")
+            notes: tuple[str, ...] = (TRAINS_PROMPT,)
+            if side == "rejected" and messages[:-1] != chosen[:-1]:
+                notes = (*notes, "Axolotl reads only the last message of `rejected`")
+            sides.append(Conversation(Kind.CHAT, "preference", (*prompt, last), len(prompt), notes=notes))
+        return replace(sides[0], rejected=sides[1])
+
+    def render(self, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> RenderedText:
+        conversation, options = shaped.conversation, replace(recipe.render, kwargs={}, inject_system=None)
+        special, n = tools.special_tokens, conversation.prompt_messages
+        template, render = template_of(conversation, recipe, tools), to_render()
+        made = render(conversation, template, special_tokens=special, options=options, prompt_messages=n, spans=spans)
+        prompt = made.prompt or ""
+        text = prompt + made.text[len(prompt) :]  # cut by the length alone
+        return _truncated(replace(made, text=text, exact=made.exact and text == made.text), recipe, tools)
+
+
 def rl_of(recipe: Recipe) -> str:
     """The key that asks for the objective, as a config has it."""
-    return f"rl: {recipe.loss.objective}"
+    name = recipe.loss.objective
+    return f"rl: {'simpo' if name == 'cpo' else name}"
 
 
 def too_long(sides: Sequence[Side], recipe: Recipe, tools: Toolbox, special: int) -> str:
@@ -306,6 +385,13 @@ def _truncated(rendered: RenderedText, recipe: Recipe, tools: Toolbox) -> Render
     places = [span._replace(end=min(span.end, at)) for span in rendered.spans if span.start < at]
     places += [span._replace(start=at, end=len(text)) for span in places[-1:] if len(text) > at]
     return replace(rendered, text=text, spans=tuple(places))
+
+
+def _turn(role: str, message: Any, origin: str, *more: str) -> Message:
+    said = {key: message.get(key) for key in ("content", *more)} if isinstance(message, Mapping) else {}
+    if not isinstance(said.get("content"), str):
+        raise RecipeError(f"{STOPS}: the content of {origin} is not text", fix="store it as text")
+    return Message({"role": role, **{key: value for key, value in said.items() if value is not None}}, origin)
 
 
 _ANSWER = ("completion",)

@@ -143,6 +143,7 @@ def batches(cfg: Any, tokenizer: Any, dataset: Any, wanted: Mapping[str, int]) -
         yield {**batch_record(rows, trainer.data_collator(features)), "bins": [len(bin_) for bin_ in group]}
 
 
+SIDES = ("chosen_input_ids", "rejected_input_ids")
 IGNORED = -100
 
 
@@ -169,6 +170,9 @@ def preferences(cfg: Any, warnings: Warnings, wanted: Mapping[str, int]) -> Iter
 
     def collated(rows: list[dict[str, Any]]) -> dict[str, Any]:
         batch = dict(trainer.data_collator(rows))
+        if SIDES[0] in batch:  # ORPO and CPO put the sides together where they ask the model
+            both = trainer.concatenated_inputs(batch, padding_value=tokenizer.pad_token_id)
+            return {name: both[f"concatenated_{name}"] for name in ("input_ids", "attention_mask", "labels")}
         for begin in ("", "KL_"):
             mask = batch.pop(f"{begin}completion_mask", None)
             if mask is not None:

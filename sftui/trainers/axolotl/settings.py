@@ -29,8 +29,9 @@ def _written(columns: str) -> set[str]:
 
 
 _PAIRS = {DEFAULT, ARGILLA, *_written("pair columns")}
-PREFERENCE_TYPES = {"dpo": _PAIRS, "kto": _written("kto columns")}
-"""Types of preferences that sftui models, by objective; each may describe itself, too."""
+TURNS = f"{CHAT}.argilla"
+PREFERENCE_TYPES = {"dpo": _PAIRS, "cpo": _PAIRS, "kto": _written("kto columns"), "orpo": {TURNS}}
+"""Types of preferences that sftui models, by objective; all but those of ORPO may describe themselves, too."""
 ENTRY_KEYS = {objective: frozenset(names.split()) for objective, names in RECORD["entry keys"].items()}
 """What Axolotl keeps of a dataset's entry for an objective; every key where none is named (axolotl 0.21.0,
 utils/config/__init__.py validate_config and utils/schemas/datasets.py DPODataset)."""
@@ -76,7 +77,7 @@ class DatasetSettings:
 def preference_type(kind: object, objective: str) -> str | Mapping[str, Any] | None:
     """A type of preferences by its full name (axolotl 0.21.0, prompt_strategies/base.py); None where sftui has none."""
     if isinstance(kind, Mapping):
-        return kind
+        return None if objective == "orpo" else kind
     name = str(kind) if "." in str(kind) else f"{kind}.default"
     return name if name in PREFERENCE_TYPES[objective] else None
 

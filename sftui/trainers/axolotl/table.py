@@ -281,7 +281,7 @@ def _written_attention(recipe: Recipe, path: str, value: str) -> table.Keys | ta
     return {}, (f"batch.attention = {value!r} follows from the model type in Axolotl",)
 
 
-RL = {"ipo": "dpo", "dpo": "dpo", "kto": "kto"}
+RL = {"ipo": "dpo", "dpo": "dpo", "kto": "kto", "orpo": "orpo", "simpo": "cpo"}
 """What `rl` asks for → the objective."""
 
 

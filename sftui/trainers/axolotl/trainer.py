@@ -64,6 +64,8 @@ class Axolotl(Trainer):
     objectives = {
         "dpo": "sftui.trainers.axolotl.preference:AxolotlDpo",
         "kto": "sftui.trainers.axolotl.preference:AxolotlKto",
+        "orpo": "sftui.trainers.axolotl.preference:AxolotlOrpo",
+        "cpo": "sftui.trainers.axolotl.preference:AxolotlSimpo",
     }
     usual = Recipe(
         TRAITS.name,

@@ -71,38 +71,47 @@ class TrlOdds(TrlDpo):
         return replace(rendered, prompt=rendered.text[: common_prefix(prompt, rendered.text)])
 
     def tokenize_as(self, shaped: ShapedRow, recipe: Recipe, tools: Toolbox) -> tuple[Tokenize, str | None]:
-        return _bare(recipe.tokenize), None
+        return bare(recipe.tokenize), None
 
     def label_sides(self, sides: Sequence[Side], recipe: Recipe, tools: Toolbox) -> Iterator[tuple[Tokens, Labels]]:
         if tools.tokenizer.facts.pad_token is None:
             why = "its collator pads with the pad token, and the tokenizer has none"
             raise RecipeError("TRL stops at the first batch", why=why, fix="set the tokenizer's pad token")
-        facts = tools.tokenizer.facts
-        shared = min([rendered.prompt or "" for _, rendered, _ in sides], key=len)  # both begin the same text
-        starts: list[int] = []
-        for tokens, rendered, _ in sides:
-            prompt = tools.tokenizer.ids(shared) if rendered.prompt != shared else tokens.prompt_ids or ()
-            start, whole = len(prompt), tokens.input_ids
-            starts.append(start - (tuple(prompt) != whole[:start]))
-            if start >= len(tokens) and start > len(tools.tokenizer.ids(rendered.text)):  # before EOS is appended
-                why = "its prompt has more ids than prompt and answer together"
-                raise RecipeError(STOPS, why=why, fix="drop the row")
-        heads = [tokens.input_ids[:start] for (tokens, _, _), start in zip(sides, starts)]
-        if sum(a != b for a, b in zip(*heads)) > 1 or abs(starts[0] - starts[1]) > 1:
-            why = "the prompts of its two sides differ in more than one token"
-            raise RecipeError(STOPS, why=why, fix="use another chat template, or drop the row")
         most = recipe.length.max or USUAL_LENGTH
-        for (tokens, rendered, _), start in zip(sides, starts):
-            if facts.bos_id is not None and (not start or tokens.ids[0] != facts.bos_id):
-                tokens, start = with_ids(tokens, 0, 0, (facts.bos_id,)), start + 1
-                tokens = replace(tokens, prompt=None if tokens.prompt is None else flat((facts.bos_id, *tokens.prompt)))
-            if start == len(tokens) and facts.eos_id is not None:  # an empty answer, behind a prompt that ends with EOS
-                tokens = with_ids(tokens, start, start, (facts.eos_id,))
-            n = len(tokens)
-            parts = [(start, (False, Reason.PROMPT)), (n - start, (True, Reason.COMPLETION))]
-            notes = () if rendered.exact else (ESTIMATED,)
-            kept = ((0, min(n, max(start, most))),)
-            yield tokens, label_rules.on_ids(tokens, label_rules.drawn(parts), kept, notes=notes)
+        for tokens, start, notes in whole_sides(sides, tools):
+            yield tokens, answer_labels(tokens, start, max(start, most), notes)
+
+
+def whole_sides(sides: Sequence[Side], tools: Toolbox) -> Iterator[tuple[Tokens, int, tuple[str, ...]]]:
+    """Each side with its BOS and EOS, before any cut, where its answer begins, and notes; RecipeError where the prompts
+    of the two sides part."""
+    facts = tools.tokenizer.facts
+    shared = min([rendered.prompt or "" for _, rendered, _ in sides], key=len)  # both begin the same text
+    starts: list[int] = []
+    for tokens, rendered, _ in sides:
+        prompt = tools.tokenizer.ids(shared) if rendered.prompt != shared else tokens.prompt_ids or ()
+        start, whole = len(prompt), tokens.input_ids
+        starts.append(start - (tuple(prompt) != whole[:start]))
+        if start >= len(tokens) and start > len(tools.tokenizer.ids(rendered.text)):  # before EOS is appended
+            why = "its prompt has more ids than prompt and answer together"
+            raise RecipeError(STOPS, why=why, fix="drop the row")
+    heads = [tokens.input_ids[:start] for (tokens, _, _), start in zip(sides, starts)]
+    if sum(a != b for a, b in zip(*heads)) > 1 or abs(starts[0] - starts[1]) > 1:
+        why = "the prompts of its two sides differ in more than one token"
+        raise RecipeError(STOPS, why=why, fix="use another chat template, or drop the row")
+    for (tokens, rendered, _), start in zip(sides, starts):
+        if facts.bos_id is not None and (not start or tokens.ids[0] != facts.bos_id):
+            tokens, start = with_ids(tokens, 0, 0, (facts.bos_id,)), start + 1
+            tokens = replace(tokens, prompt=None if tokens.prompt is None else flat((facts.bos_id, *tokens.prompt)))
+        if start == len(tokens) and facts.eos_id is not None:  # an empty answer, behind a prompt that ends with EOS
+            tokens = with_ids(tokens, start, start, (facts.eos_id,))
+        yield tokens, start, () if rendered.exact else (ESTIMATED,)
+
+
+def answer_labels(tokens: Tokens, start: int, end: int, notes: tuple[str, ...]) -> Labels:
+    """The answer trained, of what is kept up to `end`."""
+    parts = [(start, (False, Reason.PROMPT)), (len(tokens) - start, (True, Reason.COMPLETION))]
+    return label_rules.on_ids(tokens, label_rules.drawn(parts), ((0, min(len(tokens), end)),), notes=notes)
 
 
 _TAG = "CONTINUE_FINAL_MESSAGE_TAG "
@@ -127,6 +136,6 @@ def _up_to_tag(text: str) -> str:
 
 
 @last_asked
-def _bare(options: Tokenize) -> Tokenize:
+def bare(options: Tokenize) -> Tokenize:
     """Without special tokens, and an EOS behind where the last id is none."""
     return replace(options, add_special_tokens=False, append_eos="if_missing_ids")

@@ -271,6 +271,11 @@ def test_texts_that_are_not_modelled(kind: object, row: Any, why: str, chatml: L
     assert problem is not None and why in f"{problem.what} {problem.why}"
 
 
+ROUND: dict[str, Any] = {
+    "chosen": [said("user", "Hi"), said("assistant", "a"), said("user", "c"), said("assistant", "good")],
+    "rejected": [said("assistant", "bad")],
+}
+TURNS = "chat_template.argilla"
 ANSWER = {"prompt": "Hi", "question": "Hi", "instruction": "Hi", "completion": "good", "label": True}
 
 
@@ -310,11 +315,35 @@ def test_answers_of_kto(kind: object, row: Any, texts: tuple[str, str], chatml: 
         ("kto", "chatml.ultra", {**ANSWER, "label": "yes"}, "its `label` is"),
         ("kto", "chatml.argilla_chat", {"completion": [], "label": True}, "not a list of messages"),
         ("kto", {"prompt_format": "{system}{prompt}"}, ANSWER, "no system prompt"),
+        ("orpo", TURNS, {**ROUND, "chosen": ROUND["chosen"][1:]}, "questions and answers in turn"),
+        ("orpo", TURNS, {**ROUND, "rejected": [said("assistant", None)]}, "the content of rejected[0]"),
+        ("orpo", TURNS, {**ROUND, "prompt": None}, "the content of chosen[0]"),
+        ("cpo", ARGILLA, {**LISTS, "rejected": "bad"}, "its `rejected` is"),
     ],
 )
 def test_what_stops_other_objectives(objective: str, kind: object, row: Any, why: str, chatml: LoadedTokenizer) -> None:
     problem = prepared([row], chatml, kind, loss__objective=objective)[0][0].problem
     assert problem is not None and why in f"{problem.what} {problem.why}"
+
+
+def test_orpo_reads_the_questions_of_chosen(chatml: LoadedTokenizer) -> None:
+    """The last answers alone are compared; a column `prompt` stands for each question."""
+    found, *_ = prepared([ROUND, {**ROUND, "system": "s"}], chatml, TURNS, loss__objective="orpo")
+    texts = [side.rendered.text for one in found for side in one.sides if side.rendered]
+    asked = CHATML + "a<|im_end|>\n" + CHATML.replace("Hi", "c")
+    assert texts[:2] == [f"{asked}good<|im_end|>\n", f"{asked}bad<|im_end|>\n"] and texts[2].startswith(SYSTEM)
+    both, *_ = prepared([{**ROUND, "prompt": "P"}], chatml, TURNS, loss__objective="orpo")
+    assert both[0].rendered is not None and both[0].rendered.text.count("user\nP") == 2
+
+
+def test_orpo_cuts_both_answers_by_the_longer_one(chatml: LoadedTokenizer) -> None:
+    """The EOS behind the template's line break is one too many: both are cut to what the longer one leaves."""
+    row = {"chosen": [said("user", "Hi"), said("assistant", "good " * 8)], "rejected": [said("assistant", "good " * 6)]}
+    whole = sequences(prepared([row], chatml, TURNS, loss__objective="orpo")[0])
+    start, limit = len(chatml.ids(CHATML)), len(whole[0][0]) - 1
+    found, *_ = prepared([row], chatml, TURNS, loss__objective="orpo", length__max=limit)
+    left = limit - (len(whole[0][0]) - start)
+    assert [one.input_ids for one in found[0].examples] == [tuple(ids[: start + left]) for ids, _ in whole]
 
 
 def test_a_cut_answer_is_decoded_to_text(chatml: LoadedTokenizer) -> None:
@@ -330,7 +359,9 @@ def test_a_cut_answer_is_decoded_to_text(chatml: LoadedTokenizer) -> None:
     assert dropped[0].labels is not None and dropped[0].labels.dropped
 
 
-@pytest.mark.parametrize(("rl", "objective", "kind"), [("kto", "kto", "chatml.ultra"), ("dpo", "dpo", ARGILLA)])
+@pytest.mark.parametrize(
+    ("rl", "objective", "kind"), [("kto", "kto", "chatml.ultra"), ("simpo", "cpo", ARGILLA), ("orpo", "orpo", TURNS)]
+)
 def test_configs_of_other_objectives(rl: str, objective: str, kind: str) -> None:
     text = f"base_model: m\nrl: {rl}\ndatasets:\n  - {{path: d.jsonl, type: {kind}}}\n"
     opened = trainer_named("axolotl").read_config("config.yml", text)
@@ -342,7 +373,7 @@ def test_configs_of_other_objectives(rl: str, objective: str, kind: str) -> None
 
 
 def test_padding_stops_dpo_alone() -> None:
-    for objective, stops in (("dpo", True), ("kto", False)):
+    for objective, stops in (("dpo", True), ("cpo", False), ("kto", False)):
         recipe = with_knobs(
             preset("axolotl@0.21"), {"loss.objective": objective, "batch.multiple": 16, "batch.size": 2}
         )

@@ -87,6 +87,12 @@ PREFERENCES = (
     pairs("kto_ultra_phi", "trl_pairs_texts.labelled", PHI, "llama3.ultra", {"sequence_len": 120}),
     pairs("kto_formats_minimind", "trl_pairs_texts.labelled", MINI, {"prompt_format": "Q: {prompt}\nA:"}),
     pairs("kto_truncate", "trl_pairs_texts.labelled", QWEN, "chatml.prompt_pairs", CUT),
+    pairs("orpo_turns_qwen", "trl_pairs_implicit.turns", QWEN, "chat_template.argilla"),
+    pairs("orpo_turns_llama_short", "trl_pairs_implicit.turns", LLAMA, "chat_template.argilla", SHORT),
+    pairs("orpo_turns_phi", "trl_pairs_implicit.turns", PHI, "chat_template.argilla", long(pad_to_multiple_of=16)),
+    pairs("simpo_default_qwen", "trl_pairs", QWEN, DEFAULT, field_messages="prompt"),
+    pairs("simpo_argilla_llama_short", "trl_pairs_implicit", LLAMA, ARGILLA, SHORT),
+    pairs("simpo_texts_phi", "trl_pairs_texts", PHI, "chatml.prompt_pairs", {"sequence_len": 48}),
 )
 
 CASES = (

@@ -152,4 +152,8 @@ OWN = (
     pairs("kto_chat", "trl_pairs.some.labelled.alone", CHATML, "chatml.argilla_chat", sequence_len=160),
     pairs("kto_formats", "trl_pairs_texts.some.labelled", LLAMA3, {"prompt_format": "Q: {prompt}\nA:"}),
     pairs("kto_truncate", "trl_pairs_texts.some.labelled", CHATML, "chatml.ultra", sequence_len=72, **TRUNCATED),
+    pairs("orpo_turns", "trl_pairs_implicit.turns.some", CHATML, "chat_template.argilla"),
+    pairs("orpo_turns_llama3_short", "trl_pairs_implicit.turns.some", LLAMA3, "chat_template.argilla", sequence_len=72),
+    pairs("simpo_default", "trl_pairs.some", CHATML, DEFAULT, {"field_messages": "prompt"}, sequence_len=96),
+    pairs("simpo_argilla", "trl_pairs_implicit.some", LLAMA3, ARGILLA),
 )

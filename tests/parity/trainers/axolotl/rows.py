@@ -96,9 +96,18 @@ def ended() -> Rows:
 SETS = {"axolotl_edges": edges, "axolotl_thoughts": thoughts, "axolotl_ended": ended}
 
 
+def _turns(found: Rows) -> Rows:
+    """Conversations of whole rounds for `chat_template.argilla`, some with a system prompt or a thought."""
+    made = [row for row in found if len(row["chosen"]) % 2 == 0 and all(one["content"] for one in row["chosen"])]
+    for at, row in enumerate(made):
+        row["system"] = (None, None, "Be brief.")[at % 3]
+        row["chosen"][-1]["reasoning_content"] = (None, "Hm, {x}.")[at % 2]
+    return made
+
+
 def _alone(found: Rows) -> Rows:
     """Labelled answers behind their prompt, in one list."""
     return [{"completion": row["prompt"] + row["completion"], "label": row["label"]} for row in found]
 
 
-STEPS = {"alone": _alone}
+STEPS = {"turns": _turns, "alone": _alone}
