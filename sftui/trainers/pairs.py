@@ -7,6 +7,8 @@ from dataclasses import replace
 from itertools import islice
 
 from sftui import labels as label_rules
+from sftui.conversations.detected import type_word
+from sftui.errors import RecipeError
 from sftui.model import DESIRABLE, Batch, Conversation, Example, Inspection, Labels, Reason, RenderedText, Tokens
 from sftui.recipe import Recipe
 from sftui.runs import Ranges
@@ -35,6 +37,14 @@ def scored(tokens: Tokens, kept: Ranges, pad: int | None = None, notes: tuple[st
     before, behind = ((count, (False, Reason.CONTEXT)) for count in (at, len(tokens) - at - 1))
     mask = label_rules.drawn([before, (min(len(tokens), 1), (True, Reason.SCORED)), behind])
     return label_rules.on_ids(tokens, mask, kept, notes=notes)
+
+
+def with_desirability(conversation: Conversation, label: object, stops: str) -> Conversation:
+    """A row with whether its answer is wanted; RecipeError, which begins with `stops`, where its label is no number."""
+    if not isinstance(label, (bool, int, float)):
+        what = f"{stops}: its `label` is {type_word(label)}"
+        raise RecipeError(what, why="it adds up the labels", fix="store true or false")
+    return replace(conversation, extra={**conversation.extra, DESIRABLE: bool(label)})
 
 
 def with_verdict(labels: Labels, conversation: Conversation) -> Labels:

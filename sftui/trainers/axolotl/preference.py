@@ -48,14 +48,13 @@ from sftui.trainers.axolotl.settings import (
 from sftui.trainers.axolotl.trainer import Axolotl, template_of
 from sftui.trainers.axolotl.turns import STOPS
 from sftui.trainers.base import ESTIMATED, MessagesTarget, ShapedRow, Toolbox, Trainer, dropped_labels, to_render
-from sftui.trainers.pairs import PairTrainer, Side, with_verdict
+from sftui.trainers.pairs import PairTrainer, Side, with_desirability, with_verdict
 from sftui.trainers.trl.odds import TRAINS_PROMPT, answer_labels, bare, whole_sides
 from sftui.trainers.trl.preference import (
     NO_PARTNER,
     behind_prompt,
     halved,
     partners_of,
-    with_desirability,
     with_partners,
 )
 from sftui.trainers.trl.trainer import UNKNOWN, refuse_unpadded
@@ -242,6 +241,9 @@ class AxolotlKto(AxolotlDpo):
     Source: axolotl 0.21.0, prompt_strategies/kto/*.py; then trl 1.14.1, trainer/kto_trainer.py `_prepare_dataset`.
     """
 
+    def messages_target(self, recipe: Recipe) -> MessagesTarget:
+        return MessagesTarget(self.title, other="its types under rl: kto read texts")
+
     def stops(self, recipe: Recipe) -> tuple[str, ...]:
         return () if recipe.batch.size > 1 else (NO_PARTNER,)
 
@@ -309,6 +311,9 @@ class AxolotlOrpo(AxolotlSimpo):
 
     Source: axolotl 0.21.0, prompt_strategies/orpo/chat_template.py, `argilla`.
     """
+
+    def messages_target(self, recipe: Recipe) -> MessagesTarget:
+        return replace(super().messages_target(recipe), columns={name: name for name in SIDES}, single=False)
 
     def type_for(self, columns: Mapping[str, Any], recipe: Recipe) -> str | Mapping[str, Any]:
         return TURNS

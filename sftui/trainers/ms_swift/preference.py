@@ -13,16 +13,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from sftui.conversations import Detection
-from sftui.conversations.detected import refusal, type_word
+from sftui.conversations.detected import refusal
 from sftui.errors import RecipeError
-from sftui.model import DESIRABLE, Conversation, Labels, RenderedText, Row, Tokens
+from sftui.model import Conversation, Labels, RenderedText, Row, Tokens
 from sftui.recipe import Recipe
 from sftui.trainers.base import MessagesTarget, ShapedRow, Toolbox, dropped_labels
 from sftui.trainers.ms_swift import MsSwiftOptions
 from sftui.trainers.ms_swift.registry import TITLE
 from sftui.trainers.ms_swift.rows import DROPPED
 from sftui.trainers.ms_swift.trainer import MsSwift, mapping_of
-from sftui.trainers.pairs import PairTrainer, Side, scored, with_verdict
+from sftui.trainers.pairs import PairTrainer, Side, scored, with_desirability, with_verdict
 
 WEIGHTS = "the loss of preferences ignores weights: own.loss_scale only decides which tokens it compares"
 DRAWN = (
@@ -101,15 +101,11 @@ class MsSwiftKto(_Rlhf):
         made = super().convert(row, detected, recipe)
         if DROPPED in made.extra:
             return made
-        value = (row.data or {}).get(detected.fields[LABEL])
-        if not isinstance(value, (bool, int, float)):
-            what = f"{TITLE} stops: `{detected.fields[LABEL]}` is {type_word(value)}, and it adds up the labels"
-            raise RecipeError(what, fix="store true or false")
         if (role := made.messages[-1].role) != "assistant":
             what = f"{TITLE} stops: the last message is of {role} (AssertionError)"
             why = "the last message of each row is the KL partner of another one"
             raise RecipeError(what, why=why, fix="drop the row")
-        return replace(made, extra={**made.extra, DESIRABLE: bool(value)})
+        return with_desirability(made, (row.data or {}).get(detected.fields[LABEL]), f"{TITLE} stops")
 
     def label(
         self, tokens: Tokens, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox

@@ -44,7 +44,7 @@ from sftui.trainers.base import (
     to_convert,
 )
 from sftui.trainers.own_config import require
-from sftui.trainers.pairs import PairTrainer, Side, scored, with_verdict
+from sftui.trainers.pairs import PairTrainer, Side, scored, with_desirability, with_verdict
 from sftui.trainers.trl import TrlOptions, formats
 from sftui.trainers.trl.formats import is_messages, refuse_arguments, refuse_empty_tools
 from sftui.trainers.trl.trainer import STOPS, UNKNOWN, Trl, refuse_unpadded
@@ -216,14 +216,6 @@ class TrlKto(TrlDpo):
 
 
 NO_PARTNER = "KTO needs batches of at least two rows: its KL term comes from the other answers of the batch"
-
-
-def with_desirability(conversation: Conversation, label: object, stops: str) -> Conversation:
-    """A row with whether its answer is wanted; RecipeError, which begins with `stops`, where its label is no number."""
-    if not isinstance(label, (bool, int, float)):
-        what = f"{stops}: its `label` is {type_word(label)}"
-        raise RecipeError(what, why="it adds up the labels", fix="store true or false")
-    return replace(conversation, extra={**conversation.extra, DESIRABLE: bool(label)})
 
 
 def halved(made: tuple[Example, ...], tokens: Tokens, labels: Labels) -> tuple[Example, ...]:
