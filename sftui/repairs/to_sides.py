@@ -94,7 +94,8 @@ def reader_of(found: Detection, data: Data) -> Callable[[Row], Conversation]:
             return said("assistant", held.get(fields[name]), fields[name]) if name in fields else []
 
         asked = _asked(held, fields, data, said)
-        own = [*asked, *(answer("chosen") or answer("output") or answer("completion"))]
+        answered = answer("chosen") or answer("output") or answer("completion")
+        own = [*asked, *answered]
         other = None
         if "rejected" in fields:
             other = [*asked, *answer("rejected")]
@@ -106,10 +107,12 @@ def reader_of(found: Detection, data: Data) -> Callable[[Row], Conversation]:
         elif is_paired(found):
             raise ConversationError("the row has no rejected answer", where=row.where, fix="drop the row")
         made = _conversation(row, own, found, data)
+        if asked and answered:
+            made = with_fields(made, prompt_messages=len(made.messages) - len(answered))
         if other is not None:
             return with_fields(made, rejected=_conversation(row, other, found, data))
         label = held.get(fields.get(LABEL, LABEL))
-        if not isinstance(label, (bool, int)):
+        if not isinstance(label, (bool, int, float)):
             raise mistyped(fields.get(LABEL, LABEL), label, "true or false", row.where)
         return with_fields(made, extra={**made.extra, DESIRABLE: bool(label)})
 

@@ -103,6 +103,9 @@ def test_trl_makes_the_same_of_rows_that_it_read_before(tmp_path: Path, capsys: 
             return [(part.input_ids, part.labels) for row in data for part in row.parts]
 
     rows = [PAIRS["the prompt in both sides"], PAIRS["a prompt of messages"]]
+    asked, alike = PAIRS["a prompt of messages"], [GOOD, HI]
+    rows += [{**asked, "chosen": [*alike, GOOD], "rejected": [*alike, BAD]}]  # the prompt ends where it says
+    rows += [{**asked, "chosen": [HI, GOOD], "rejected": [HI, BAD]}]  # asked twice, as TRL reads it
     for row in rows:
         made, _, _ = convert([row], "trl", "dpo", tmp_path, capsys, "--force")
         assert sequences(made) == sequences([row]) != []
