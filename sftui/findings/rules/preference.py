@@ -423,7 +423,7 @@ PRF014 = minor(
     "the score is read before the last token",
     "A reward model reads its score at the last token that does not pad. If the tokenizer's stop token pads, that is"
     " the token before it: the model never sees whether the answer ends. It does so in use, too.",
-    data="set a pad token of its own (tokenizer.pad_token)",
+    data="give the tokenizer a pad token of its own",
     inherent=True,
     bad=pairs(
         strings("Q: Where?\nA:", " Here.", " There."), loss_objective="reward", tokenizer_pad__token="<|im_end|>"

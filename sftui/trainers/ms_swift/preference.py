@@ -102,7 +102,7 @@ class MsSwiftKto(_Rlhf):
         if DROPPED in made.extra:
             return made
         if (role := made.messages[-1].role) != "assistant":
-            what = f"{TITLE} stops: the last message is of {role} (AssertionError)"
+            what = f"{TITLE} stops: the last message has the role {role} (AssertionError)"
             why = "the last message of each row is the KL partner of another one"
             raise RecipeError(what, why=why, fix="drop the row")
         return with_desirability(made, (row.data or {}).get(detected.fields[LABEL]), f"{TITLE} stops")

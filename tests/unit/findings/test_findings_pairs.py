@@ -25,8 +25,8 @@ PADDED = ("chatml", "gemma")
 SHARED = ("qwen2.5", "llama-3-8b-instruct", "minimind", "phi-3-mini")
 NO_TOOLS = ("chatml", "llama3", "gemma", "llama-3-8b-instruct", "phi-3-mini")
 """Templates that print no calls and no tools: findings of these rows are true."""
-OF_SETS = ("PRF012", "PRF013")
-"""Of the whole set, in which right rows show it as well."""
+OF_SETS = ("PRF012", "PRF013", "PRF014")
+"""Of the whole set or its tokenizer, so that right rows show it as well."""
 EACH = 20
 
 

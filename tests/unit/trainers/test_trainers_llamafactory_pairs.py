@@ -243,8 +243,8 @@ def test_a_written_config_reads_back(objective: str, tmp_path: Path, monkeypatch
     written = write_config(recipe, None, facts)
     for file in written.files:
         (tmp_path / file.name).write_text(file.content)
-    text = (tmp_path / "llamafactory_sft.yaml").read_text()
-    opened = trainer_named("llamafactory").read_config("llamafactory_sft.yaml", text)
+    text = (tmp_path / f"llamafactory_{objective}.yaml").read_text()
+    opened = trainer_named("llamafactory").read_config("llamafactory.yaml", text)
     assert not written.losses
     assert opened.recipe.loss.objective == objective and opened.recipe.own == recipe.own
     assert pipeline.detect([Row(0, row, "", "")], opened.recipe).fields == found.fields
