@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
+from pathlib import Path
 
 import pytest
 from examples import PAGES
@@ -52,3 +54,10 @@ def test_the_options_of_every_trainer_are_in_the_docs() -> None:
     text = PAGES["recipes"].read_text(encoding="utf-8")
     having = [name for name in TRAINERS if {one.path for one in knobs_of(preset(name))} > {one.path for one in knobs()}]
     assert [name for name in having if f"<!-- table: own {name} -->" not in text] == []
+
+
+def test_no_entry_of_the_changelog_is_there_twice() -> None:
+    """Two branches that change one entry leave both behind where they are merged."""
+    lines = Path(__file__).parents[2].joinpath("CHANGELOG.md").read_text(encoding="utf-8").splitlines()
+    begun = Counter(line[:30] for line in lines if line.startswith("- "))
+    assert [words for words, count in begun.items() if count > 1] == []
