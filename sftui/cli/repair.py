@@ -204,7 +204,7 @@ def convert(
             refuse_half(session)
         made = conversion(session, reader, chosen, columns)
         notes.print()
-        if reader is None:
+        if reader is None and session.requested.supervised:
             refuse_harm(session, made.chosen)
         refuse_stuck(made)
         if target is not None and target.path is not None:
@@ -220,7 +220,7 @@ def convert(
     print_matches(session)
     click.echo(visible(summary(now.counts, 0, target, DROP_REASONS), newline="\n"), err=True)
     if made.plan.regroup is not None:
-        alone = f"; {many(now.waiting, 'answer')} left out, which have no other answer to compare with"
+        alone = f"; {many(now.waiting, 'answer')} left out: nothing to compare with"
         narrate(f"these make {many(now.made, 'row')}{alone if now.waiting else ''}")
     if comparison:
         narrate(comparison)

@@ -80,7 +80,7 @@ def convert(
         target = changed(target, "render.template", template)
     elif template != "tokenizer":
         losses.append(f"render.template {template} is specific to {recipe.preset}: the tokenizer's template is used")
-    target, lost = _mask(recipe, target, trainer, data_format)
+    target, lost = _mask(recipe, target, trainer, data_format) if recipe.supervised else (target, [])
     losses += lost
     if recipe.pack.strategy != "none":
         strategy = trainer.traits.packing.usual
@@ -104,6 +104,8 @@ def _sayable(target: Recipe) -> tuple[Recipe, list[str]]:
     """The recipe without the knobs that its trainer has no key for, and a sentence on each."""
     lost: list[str] = []
     for change in diff(preset(target.preset), target):
+        if change.path == "loss.objective":  # the command of TRL says it, no key of its config
+            continue
         without = changed(target, change.path, change.before)
         rest = losses_of(without)
         losses = [loss for loss in losses_of(target) if loss not in rest]
@@ -156,7 +158,7 @@ def unread(
 ) -> tuple[str, ...]:
     """Which roles the trainer of a recipe would leave as they are; `detected`: how `source` reads them."""
     readable = next((row for row in rows if row.data is not None), None)
-    if readable is None or detected is None:
+    if readable is None or detected is None or not source.supervised:
         return ()
     there = inspect_early(readable, detect(rows, recipe), recipe).conversation
     here = inspect_early(readable, detected, source).conversation
@@ -245,6 +247,6 @@ def _with_files(found: Recipe, recipe: Recipe) -> Recipe:
     """The recipe read back, its template named where it stands rather than next to the config, its tokenizer as
     named."""
     own = ("render.template",) if found.render.template.startswith("file:") else ()
-    for path in ("tokenizer.name", "tokenizer.revision", *own):
+    for path in ("tokenizer.name", "tokenizer.revision", "loss.objective", *own):
         found = changed(found, path, get(recipe, path))
     return found

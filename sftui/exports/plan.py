@@ -331,7 +331,7 @@ def _over_repaired(recipe: Recipe, prepared: ExportInput) -> tuple[Recipe, Expor
     made = replace(prepared, paths=(prepared.repaired,), split=None, subset=None, data_revision=None, loading=written)
     if TO_MESSAGES in made.repairs:
         recipe = trainer_of(recipe).reading_messages(recipe)
-        made = replace(made, plainly=detect(made.sample, Data()))
+        made = replace(made, plainly=detect(made.sample, Data()) if recipe.supervised else made.detected)
     return recipe, made, ()
 
 

@@ -130,8 +130,8 @@ class RepairLog:
 class Regrouping(Protocol):
     """Rows put together, or taken apart."""
 
-    def rows(self, row: Data) -> Iterator[Data]:
-        """The rows that there are with this one."""
+    def rows(self, row: Data, line: bytes | None) -> Iterator[tuple[Data, bytes | None]]:
+        """The rows that there are with this one, each with the line of JSON that most of it stood in."""
         ...
 
     @property

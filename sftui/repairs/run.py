@@ -250,6 +250,8 @@ def apply_plan(row: Row, plan: RepairPlan, layout: RepairLayout, codes: Codes | 
             changes += more
             if plan.converts and not changes and remade(row.layout):
                 changes = (RowChange(TO_MESSAGES, "", "the row became a JSON object on one line"),)
+        elif plan.converts:
+            skipped = row.problem or "it is not a JSON object"
     except SftuiError as error:
         data, changes, skipped = row.data, (), str(error)
     except RecursionError:
@@ -273,8 +275,14 @@ def rows_after(rows: Iterable[Row], plan: RepairPlan, layout: RepairLayout) -> t
         return tuple(map(row_of, kept))
     regroup = plan.regroup()
     return tuple(
-        row_of(replace(one, data=data)) for one in kept if one.data is not None for data in regroup.rows(one.data)
+        row_of(regrouped(one, data)) for one in kept if one.data is not None for data, _ in regroup.rows(one.data, None)
     )
+
+
+def regrouped(done: RepairedRow, data: Data) -> RepairedRow:
+    """A row that was made of this one and maybe another."""
+    changes = done.changes or (RowChange(TO_MESSAGES, "", "answers were put together or taken apart"),)
+    return replace(done, data=data, changes=changes)
 
 
 def double_of(done: RepairedRow, first: int) -> RepairedRow:

@@ -20,7 +20,7 @@ from sftui.model import SIDES, Conversation, Kind, Problem, Row
 from sftui.recipe import Data, Recipe
 from sftui.repairs.model import Data as RowData
 from sftui.repairs.model import Repair, RepairLayout, RepairLog
-from sftui.repairs.to_sides import Apart, Together, fields_of, is_paired, reader_of
+from sftui.repairs.to_sides import Apart, Together, is_paired, reader_of, reading_of
 from sftui.text import many
 from sftui.trainers import Trainer, preset, trainer_of
 from sftui.trainers.base import MessagesTarget
@@ -61,8 +61,10 @@ def way_of(sample: Sequence[Row], recipe: Recipe, found: Detection) -> MessageRe
     trainer, parts = trainer_of(recipe), _other_parts(sample)
     bare = replace(recipe, render=replace(recipe.render, inject_system=None))
     if not recipe.supervised:
-        found = fields_of(sample, recipe, found)
-        data, used = _plain_data(bare, found, trainer), columns_of(found.fields)
+        reader, found = reading_of(sample, recipe, found)
+        if "system" not in found.fields and any(isinstance((row.data or {}).get("system"), str) for row in sample):
+            found = replace(found, fields={**found.fields, "system": "system"})
+        data, used = _plain_data(bare, found, trainer_of(reader)), columns_of(found.fields)
         return MessageReading(
             reader_of(found, data), used, found.refused, _has_tools(sample, found), parts, is_paired(found)
         )
@@ -142,6 +144,8 @@ def to_messages(way: MessageReading, target: MessagesTarget, without: Sequence[s
     """The repair, for what the target reads; the columns `without` are left out."""
 
     def apply(data: RowData, layout: RepairLayout, log: RepairLog) -> RowData:
+        if target.columns and without:
+            data = {name: value for name, value in data.items() if name not in without}
         if way.refused is not None:
             raise ConversationError(way.refused.what, why=way.refused.why, fix=way.refused.fix)
         kept = {name: value for name, value in data.items() if name not in without}
@@ -173,14 +177,16 @@ def to_messages(way: MessageReading, target: MessagesTarget, without: Sequence[s
     columns, regroup = target.columns, None
     if columns and ("rejected" in columns) is not way.paired:
         regroup = partial(Apart if way.paired else Together, columns)
-    return Repair(TO_MESSAGES, TITLE, apply, _layout(columns), regroup)
+    last = "rejected" if way.paired else "label"  # until they are put together or taken apart
+    return Repair(TO_MESSAGES, TITLE, apply, _layout({last: last, **columns} if columns else {}, way.paired), regroup)
 
 
-def _layout(columns: Mapping[str, str]) -> RepairLayout:
+def _layout(columns: Mapping[str, str], paired: bool) -> RepairLayout:
     """Where converted rows keep what other repairs touch."""
-    lists = tuple(column for name, column in columns.items() if name != "label") or (MESSAGES,)
-    sides = tuple(columns[name] for name in SIDES if "rejected" in columns)
-    return RepairLayout(lists, decisive=(*lists, TOOLS), body=lists, prompt=columns.get("prompt"), sides=sides)
+    lists = tuple(columns[name] for name in ("prompt", *SIDES) if name in columns and (paired or name != "rejected"))
+    lists = lists or (MESSAGES,)
+    sides, decisive = tuple(columns[name] for name in SIDES if paired), (*lists, *columns.values(), TOOLS)
+    return RepairLayout(lists, decisive=decisive, body=lists, prompt=columns.get("prompt"), sides=sides)
 
 
 def has_calls(row: RowData | None) -> bool:

@@ -25,15 +25,19 @@ from sftui.trainers import TRAINERS, preset, trainer_named, trainer_of
 from sftui.values import with_fields
 
 LABEL = "label"
+WHOLE, ASKED = "whole", "asked"
+"""Fields of a set whose sides are whole conversations, and of the column that repeats their question."""
+_AGAIN = ("messages", "conversations")
 _READ_WHOLE = ("rejected_messages", "rejected_response")
 _AROUND = ("tools", "system", "template_kwargs")
 
 
-def fields_of(sample: Sequence[Row], recipe: Recipe, found: Detection) -> Detection:
-    """How the first rows are read as preferences: as `found`, else as the first trainer reads them that can, for the
-    recipe's objective or another, else as two whole conversations."""
-    ways = ((one, way) for one, way in ((recipe, found), *_others(sample, recipe)) if _reads(sample, one, way))
-    return next((way for _, way in ways), None) or _whole(sample) or found
+def reading_of(sample: Sequence[Row], recipe: Recipe, found: Detection) -> tuple[Recipe, Detection]:
+    """How the first rows are read as preferences, and by which trainer: as `found`, as two whole conversations, or as
+    another trainer reads them, for the recipe's objective or another; whichever reads most of them."""
+    ways = [(recipe, found), (recipe, _whole(sample)), *_others(sample, recipe)]
+    read = [_count(sample, one, way) for one, way in ways]
+    return ways[read.index(max(read))] if any(read) else ways[0]
 
 
 def _others(sample: Sequence[Row], recipe: Recipe) -> Iterator[tuple[Recipe, Detection]]:
@@ -44,29 +48,34 @@ def _others(sample: Sequence[Row], recipe: Recipe) -> Iterator[tuple[Recipe, Det
                 yield reader, trainer_of(reader).detect(sample, reader)
 
 
-def _reads(sample: Sequence[Row], recipe: Recipe, found: Detection) -> bool:
-    """Whether the trainer of a recipe makes a preference of one of the first rows, of which the question is known."""
+def _count(sample: Sequence[Row], recipe: Recipe, found: Detection) -> int:
+    """How many of the first rows are a preference for the trainer of a recipe, of which the question is known and asked
+    once."""
+    count = 0
     for row in sample if found.refused is None else ():
         with suppress(SftuiError):
-            made = trainer_of(recipe).convert(row, found, recipe)
-            if made.rejected is not None or DESIRABLE in made.extra:
-                sides = [side.messages for side in reader_of(found, recipe.data)(row).sides]
-                return len(sides) == 1 or common_prefix(*sides) > 0
-    return False
+            if WHOLE not in found.fields:
+                made = trainer_of(recipe).convert(row, found, recipe)
+                if made.rejected is None and DESIRABLE not in made.extra:
+                    continue
+            read = reader_of(found, recipe.data)(row)
+            sides = [[message.data for message in side.messages] for side in read.sides]
+            begin = read.prompt_messages
+            again = bool(begin) and all(side[begin : 2 * (begin or 0)] == side[:begin] for side in sides)
+            count += len(sides) == 1 or (common_prefix(*sides) > 0 and not again)
+    return count
 
 
-def _whole(sample: Sequence[Row]) -> Detection | None:
-    """Two conversations that begin alike, whatever text is their prompt (UltraFeedback); None: they do not."""
+def _whole(sample: Sequence[Row]) -> Detection:
+    """Two conversations that begin alike, beside columns that hold the prompt or the chosen one again, as UltraFeedback
+    has them."""
     found = detect(sample, Data(fields={"messages": SIDES[0]}))
-    asked = {"question": "prompt"} if any("prompt" in (row.data or {}) for row in sample) else {}
-    whole = replace(found, format="preference", fields={**asked, **{name: name for name in SIDES}})
-    for row in sample if found.refused is None else ():
-        with suppress(SftuiError):
-            first, second = (side.messages for side in reader_of(whole, Data())(row).sides)
-            prompt = (row.data or {}).get("prompt")
-            shared = [one.content for one in first[: common_prefix(first, second)]]
-            return whole if shared and prompt in (None, *shared) else None
-    return None
+    rows = [row.data or {} for row in sample]
+    more = [name for name in _AGAIN if any(row.get(name) not in (None, row.get(SIDES[0])) for row in rows)]
+    again = {f"{WHOLE}{name}": name for name in _AGAIN if name not in more and any(name in row for row in rows)}
+    asked = {ASKED: "prompt"} if any("prompt" in row for row in rows) else {}
+    fields = {WHOLE: SIDES[0], **again, **asked, **{name: name for name in SIDES}}
+    return replace(found, format="preference", fields=fields)
 
 
 def is_paired(found: Detection) -> bool:
@@ -94,29 +103,42 @@ def reader_of(found: Detection, data: Data) -> Callable[[Row], Conversation]:
             return said("assistant", held.get(fields[name]), fields[name]) if name in fields else []
 
         asked = _asked(held, fields, data, said)
-        answered = answer("chosen") or answer("output") or answer("completion")
-        own = [*asked, *answered]
-        other = None
+        answered = next((answer(name) for name in ("chosen", "output", "completion") if name in fields), None)
+        own, other = [*asked, *(answered or ())], None
         if "rejected" in fields:
             other = [*asked, *answer("rejected")]
         elif held.get(fields.get("rejected_messages", "")) is not None:
             other = answer("rejected_messages")
         elif "rejected_response" in fields:
-            places = (at for at, one in enumerate(own, 1) if isinstance(one, Mapping) and one.get(role) == "user")
+            whose = [one.get(role) if isinstance(one, Mapping) else None for one in own]
+            places = (at for at, one in enumerate(whose, 1) if data.role_map.get(str(one), one) == "user")
             other = [*own[: max(places, default=0)], *answer("rejected_response")]
         elif is_paired(found):
             raise ConversationError("the row has no rejected answer", where=row.where, fix="drop the row")
+        if answered == [] or other == asked:
+            raise ConversationError("an answer is an empty list", where=row.where, fix="drop the row")
         made = _conversation(row, own, found, data)
         if asked and answered:
             made = with_fields(made, prompt_messages=len(made.messages) - len(answered))
         if other is not None:
-            return with_fields(made, rejected=_conversation(row, other, found, data))
+            made = with_fields(made, rejected=_conversation(row, other, found, data))
+            if ASKED in fields and not _asks(made, held.get(fields[ASKED])):
+                what = f"`{fields[ASKED]}` is not what both sides begin with"
+                raise ConversationError(what, where=row.where, fix="drop the row, or the column")
+            return made
         label = held.get(fields.get(LABEL, LABEL))
-        if not isinstance(label, (bool, int, float)):
+        if not isinstance(label, (bool, int, float)) or label not in (0, 1):
             raise mistyped(fields.get(LABEL, LABEL), label, "true or false", row.where)
         return with_fields(made, extra={**made.extra, DESIRABLE: bool(label)})
 
     return read
+
+
+def _asks(made: Conversation, prompt: Any) -> bool:
+    """Whether the question that is in both sides is this one, or there is none beside them."""
+    sides = [[message.data for message in side.messages] for side in made.sides]
+    shared = sides[0][: common_prefix(*sides)]
+    return prompt is None or prompt == shared[: len(prompt)] or prompt in [one.get("content") for one in shared]
 
 
 def _asked(held: RowData, fields: Mapping[str, str], data: Data, said: Callable[..., list[Any]]) -> list[Any]:
@@ -150,11 +172,11 @@ class Apart:
 
     columns: Mapping[str, str]
 
-    def rows(self, row: RowData) -> Iterator[RowData]:
-        """The two rows of one."""
+    def rows(self, row: RowData, line: bytes | None) -> Iterator[tuple[RowData, bytes | None]]:
+        """The two rows of one, each with the line that it stood in."""
         rest = {name: value for name, value in row.items() if name != "rejected"}
-        yield {**rest, self.columns[LABEL]: True}
-        yield {**rest, self.columns["chosen"]: row["rejected"], self.columns[LABEL]: False}
+        yield {**rest, self.columns[LABEL]: True}, line
+        yield {**rest, self.columns["chosen"]: row["rejected"], self.columns[LABEL]: False}, line
 
     @property
     def waiting(self) -> int:
@@ -162,26 +184,32 @@ class Apart:
         return 0
 
 
+_SEEN = ("tools", "system", "images", "videos", "audios", "documents", "chat_template_kwargs")
+"""Columns besides the prompt without which two answers are not answers to the same."""
+
+
 @dataclass(slots=True)
 class Together:
     """Single answers as pairs: for each question the first desirable and the first undesirable one, and so on."""
 
     columns: Mapping[str, str]
-    _open: dict[str, deque[RowData]] = field(default_factory=lambda: defaultdict(deque))
+    _open: dict[str, deque[tuple[RowData, bytes | None]]] = field(default_factory=lambda: defaultdict(deque))
 
-    def rows(self, row: RowData) -> Iterator[RowData]:
+    def rows(self, row: RowData, line: bytes | None) -> Iterator[tuple[RowData, bytes | None]]:
         """The pair that this answer completes, if any; its other columns are those of the desirable answer's row."""
         chosen, prompt = self.columns["chosen"], self.columns.get("prompt")
         asked = row[prompt] if prompt is not None else row[chosen][:-1]
-        key = json.dumps([asked, row.get("tools")], sort_keys=True, default=str)
+        key = json.dumps([asked, *map(row.get, _SEEN)], sort_keys=True, default=str)
         others = self._open[key]
-        if not others or others[0][LABEL] == row[LABEL]:
-            others.append(row)
+        if not others or others[0][0][LABEL] == row[LABEL]:
+            others.append((row, line))
             return
-        good, bad = (row, others.popleft()) if row[LABEL] else (others.popleft(), row)
+        found = others.popleft()
         if not others:
             del self._open[key]
-        yield {**{name: value for name, value in good.items() if name != LABEL}, self.columns["rejected"]: bad[chosen]}
+        (good, line), (bad, _) = ((row, line), found) if row[LABEL] else (found, (row, line))
+        rest = {name: value for name, value in good.items() if name != LABEL}
+        yield {**rest, self.columns["rejected"]: bad[chosen]}, line
 
     @property
     def waiting(self) -> int:

@@ -40,11 +40,14 @@ class Conversion:
     chosen: tuple[str, ...]
     plan: RepairPlan
     sample: tuple[Row, ...]
+    reader: Recipe
+    """That of the trainer that is to read them."""
 
     @property
     def recipe(self) -> Recipe:
-        """What reads the rows as converted, by the trainer that read them before."""
-        return reading_messages(self.opened.requested)
+        """What reads the rows as converted, by the trainer that read them before; preferences by the one that will."""
+        requested = self.opened.requested
+        return reading_messages(requested if requested.supervised else self.reader)
 
 
 def conversion(opened: OpenData, to: str | None, chosen: Sequence[str], without: Sequence[str] = ()) -> Conversion:
@@ -61,7 +64,7 @@ def conversion(opened: OpenData, to: str | None, chosen: Sequence[str], without:
     repair = to_messages(way, target_of(reader), without)
     plan = session_plan(tokenizer_of(opened), names, conversion=repair)
     sample = rows_after(opened.stored.sample, plan, layout_after(plan, before))
-    return Conversion(opened, to or recipe.preset, names, plan, sample)
+    return Conversion(opened, to or recipe.preset, names, plan, sample, reader)
 
 
 # — the config that reads it —
@@ -183,7 +186,7 @@ def alike(made: Conversion) -> Agreement:
         if row.index in converted
     ]
     both = [(a, b) for a, b in pairs if a.tokens is not None and b.tokens is not None]
-    ids = [(a, b) for a, b in both if a.tokens and b.tokens and a.tokens.input_ids == b.tokens.input_ids]
+    ids = [(a, b) for a, b in both if _ids(a) == _ids(b)]
     return Agreement(
         len(both),
         sum(_labels(a) == _labels(b) for a, b in ids),
@@ -192,5 +195,9 @@ def alike(made: Conversion) -> Agreement:
     )
 
 
-def _labels(found: Inspection) -> tuple[int, ...] | None:
-    return found.labels.labels if found.labels is not None else None
+def _ids(found: Inspection) -> list[tuple[int, ...] | None]:
+    return [side.tokens.input_ids if side.tokens is not None else None for side in found.sides]
+
+
+def _labels(found: Inspection) -> list[tuple[int, ...] | None]:
+    return [side.labels.labels if side.labels is not None else None for side in found.sides]

@@ -26,7 +26,16 @@ from sftui.pipeline import detect
 from sftui.recipe import Recipe
 from sftui.repairs.lines import TOO_DEEP, RepairedRow, as_it_was, as_json, line_of, row_of
 from sftui.repairs.model import Repair, RepairLayout
-from sftui.repairs.run import RepairPlan, RunCounts, apply_plan, layout_after, make_plan, repaired, rows_after
+from sftui.repairs.run import (
+    RepairPlan,
+    RunCounts,
+    apply_plan,
+    layout_after,
+    make_plan,
+    regrouped,
+    repaired,
+    rows_after,
+)
 from sftui.repairs.texts import looks_like_control, strip_tokens
 from sftui.repairs.to_messages import MessageReading, has_calls, lost_calls, target_of, to_messages, way_of
 from sftui.session.facets import stored_rows
@@ -92,8 +101,15 @@ def conversion_way(
 ) -> MessageReading:
     """How the rows become messages, or why they cannot: also where the trainer would then not read `messages`; for the
     trainer of `reader`, where that is another one's. The columns `without` are left out."""
-    way, wanted = way_of(stored.sample, recipe, detected), reader or recipe
+    wanted, sample = reader or recipe, stored.sample
     target = target_of(wanted)
+    if without and target.columns:
+        sample = tuple(
+            replace(row, data={name: value for name, value in (row.data or {}).items() if name not in without})
+            for row in sample
+        )
+        detected = detect(sample, recipe)
+    way = way_of(sample, recipe, detected)
     if way.refused is not None:
         return way
     if target.other:
@@ -223,7 +239,8 @@ def write_repaired(
             counts.add(done)
             made = [] if line is None else [line]
             if regroup is not None and line is not None and done.data is not None and not done.skipped:
-                made = [line_of(replace(done, data=data), None) or b"" for data in regroup.rows(done.data)]
+                parts = regroup.rows(done.data, original)
+                made = [line_of(regrouped(done, data), stood) or b"" for data, stood in parts]
             total += len(made)
             lost += line is None and done.dropped is None
             if rows is not None:
@@ -234,6 +251,9 @@ def write_repaired(
             yield WriteProgress(counts, lost, total, 0 if regroup is None else regroup.waiting)
         if plan.converts and counts.skipped:
             raise _mixed(counts)
+        if regroup is not None and counts.rows and not total:
+            why = "each question has desirable answers alone, or undesirable ones alone"
+            raise ExportError("nothing was written: no two answers make a pair", why=why, fix="keep loss.objective kto")
         if lines is not None and written is not None:
             now = WriteProgress(counts, lost, total, 0 if regroup is None else regroup.waiting)
             for _ in write_typed(lines, written, numbers):

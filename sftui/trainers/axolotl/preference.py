@@ -73,7 +73,8 @@ class AxolotlDpo(PairTrainer, Axolotl):
 
     def messages_target(self, recipe: Recipe) -> MessagesTarget:
         columns = {"prompt": "messages", **{name: name for name in SIDES}}
-        return replace(super().messages_target(recipe), columns=columns, single=True)
+        lost = "its types of preferences read only role and content"
+        return replace(super().messages_target(recipe), columns=columns, single=True, loses_calls=lost)
 
     def remarks(self, recipe: Recipe) -> tuple[str, ...]:
         usual, said = self.usual.data, AxolotlOptions.of(recipe).message_property_mappings or recipe.data.message_keys

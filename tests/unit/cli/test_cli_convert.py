@@ -156,7 +156,7 @@ def test_calls_go_to_the_trainer_that_reads_them(sftui: Sftui, here: Path) -> No
 def test_nothing_is_written_where_a_row_cannot_be_carried(sftui: Sftui, here: Path) -> None:
     data = put("rows.jsonl", [*SHAREGPT[:2], {"conversations": [{"value": "nobody's"}]}, "no row", *SHAREGPT[2:]])
     done = sftui("convert", data, "-o", "new.jsonl")
-    assert done.code == 2 and "1 of 8 rows cannot become messages, because row 2 (rows.jsonl line 3)" in done.err
+    assert done.code == 2 and "2 of 8 rows cannot become messages, because row 2 (rows.jsonl line 3)" in done.err
     assert sorted(path.name for path in here.iterdir()) == ["rows.jsonl", "tok"]
     done = sftui("convert", data, "-o", "new.jsonl", "--drop", "unreadable", "--apply", "trim,deduplicate")
     assert done.code == 0 and [row["id"] for row in rows_of("new.jsonl")] == list(range(6))

@@ -48,3 +48,46 @@ TOLD = [
     ({"prompt": [HI], "chosen": [CALL], "rejected": [BAD]}, "llamafactory", "would lose after conversion"),
     ({"messages": [HI, GOOD], "rejected_response": "bad", "chosen": 1}, "trl", "there is a column `chosen`"),
 ]
+
+SYSTEM = {"role": "system", "content": "S"}
+LONG = "12345678901234567890123"
+BOTH = {"chosen": [HI, GOOD], "rejected": [HI, BAD]}
+TEXTS = PAIRS["texts"]
+JUDGED = {"prompt": [HI], "completion": [GOOD], "label": True}
+OTHER = {**JUDGED, "completion": [BAD], "label": False}
+CAREFUL: list[tuple[str, list[Any], str, str, tuple[str, ...], Any]] = [
+    ("the chosen one again", [{**BOTH, "messages": BOTH["chosen"], "prompt": "Hi", "score": 2}], "trl", "dpo", (),
+     [{"score": 2, "prompt": [HI], "chosen": [GOOD], "rejected": [BAD]}]),
+    ("asked twice", [{**BOTH, "prompt": [HI]}], "ms-swift", "dpo", (),
+     [{"messages": [HI, GOOD], "rejected_messages": [HI, BAD]}]),
+    ("roles of ShareGPT", [{"conversations": [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "good"}],
+     "rejected_response": "bad"}], "ms-swift", "dpo", (), [{"messages": [HI, GOOD], "rejected_messages": [HI, BAD]}]),
+    ("a repair of both answers", [{**TEXTS, "rejected": " bad "}], "trl", "kto", ("--apply", "trim"), [JUDGED, OTHER]),
+    ("pairs that differ in one answer", [TEXTS, {**TEXTS, "rejected": "worse"}], "trl", "kto",
+     ("--apply", "deduplicate"), [JUDGED, OTHER, JUDGED, {**OTHER, "completion": [{**BAD, "content": "worse"}]}]),
+    ("answers that differ in their label", [JUDGED, {**JUDGED, "label": False}], "trl", "dpo",
+     ("--apply", "deduplicate"), [{"prompt": [HI], "chosen": [GOOD], "rejected": [GOOD]}]),
+    ("answers to other systems", [{**JUDGED, "system": "A"}, {**OTHER, "system": "B"}], "trl", "dpo", (),
+     "no two answers make a pair"),
+    ("answers to other variables", [{**JUDGED, "chat_template_kwargs": {"a": True}},
+     {**OTHER, "chat_template_kwargs": {"a": False}}], "trl", "dpo", (), "no two answers make a pair"),
+    ("a system column", [{**TEXTS, "system": "S"}], "trl", "dpo", (),
+     [{"prompt": [SYSTEM, HI], "chosen": [GOOD], "rejected": [BAD]}]),
+    ("an empty answer", [{"messages": [SYSTEM, HI], "chosen": [], "rejected": BAD}, PAIRS["a side is a message"]],
+     "trl", "dpo", (), "an answer is an empty list"),
+    ("an empty rejected answer", [PAIRS["a side is a message"], {"messages": [HI], "chosen": GOOD, "rejected": []}],
+     "axolotl", "dpo", (), "an answer is an empty list"),
+    ("another question", [{**BOTH, "prompt": "Hi"}, {**BOTH, "prompt": "other"}], "trl", "dpo", (),
+     "`prompt` is not what both sides begin with"),
+    ("a line that is no row", [TEXTS, None], "trl", "kto", (), "1 of 2 rows cannot become messages"),
+    ("a label that is no verdict", [{**JUDGED, "label": 0.3}, OTHER], "trl", "dpo", (),
+     "`label` is a number, not true or false"),
+    ("calls that are lost", [{**BOTH, "chosen": [HI, CALL]}], "axolotl", "dpo", (), "which Axolotl would lose"),
+    ("answers as they are read", [{"messages": [HI, GOOD], "label": True}, {"messages": [HI, BAD], "label": False}],
+     "ms-swift", "dpo", (), [{"messages": [HI, GOOD], "rejected_messages": [HI, BAD]}]),
+    ("for another trainer", [PAIRS["a prompt of messages"]], "trl", "dpo", ("--for", "llamafactory"),
+     [{"score": 2, **{"messages": [HI], "chosen": GOOD, "rejected": BAD}}]),
+    ("for TRL", [PAIRS["ShareGPT"]], "llamafactory", "dpo", ("--for", "trl"),
+     [{"prompt": [HI], "chosen": [GOOD], "rejected": [BAD]}]),
+]  # fmt: skip
+"""Rows, trainer and objective, options, and what is written, or said where nothing is."""

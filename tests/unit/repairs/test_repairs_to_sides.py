@@ -15,7 +15,7 @@ import sftui
 from sftui.cli import main
 
 sys.path.append(str(Path(__file__).parent))
-from preferences import ANSWERS, BAD, GOOD, HI, PAIRS, TOLD
+from preferences import ANSWERS, BAD, CAREFUL, GOOD, HI, LONG, PAIRS, TOLD
 
 WANTED: Mapping[str, Mapping[str, Any]] = {
     "trl": {"prompt": [HI], "chosen": [GOOD], "rejected": [BAD]},
@@ -105,7 +105,42 @@ def test_trl_makes_the_same_of_rows_that_it_read_before(tmp_path: Path, capsys: 
     rows = [PAIRS["the prompt in both sides"], PAIRS["a prompt of messages"]]
     asked, alike = PAIRS["a prompt of messages"], [GOOD, HI]
     rows += [{**asked, "chosen": [*alike, GOOD], "rejected": [*alike, BAD]}]  # the prompt ends where it says
-    rows += [{**asked, "chosen": [HI, GOOD], "rejected": [HI, BAD]}]  # asked twice, as TRL reads it
     for row in rows:
         made, _, _ = convert([row], "trl", "dpo", tmp_path, capsys, "--force")
         assert sequences(made) == sequences([row]) != []
+
+
+@pytest.mark.parametrize(
+    ("rows", "trainer", "objective", "more", "made"), [one[1:] for one in CAREFUL], ids=[one[0] for one in CAREFUL]
+)
+def test_nothing_is_lost_or_made_up_in_silence(
+    rows: list[Any],
+    trainer: str,
+    objective: str,
+    more: tuple[str, ...],
+    made: list[Any] | str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found, said, code = convert(rows, trainer, objective, tmp_path, capsys, *more)
+    if isinstance(made, str):
+        assert not found and code == 2 and made in said, said
+    else:
+        assert found == made and not code, said
+
+
+def test_numbers_of_pairs_keep_their_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
+    data.write_text(json.dumps(PAIRS["texts"])[:-1] + f', "big": {LONG}, "share": 0.10}}\n')
+    words = [str(data), "-t", "builtin:chatml", "--trainer", "trl", "--set", "loss.objective=kto", "-o", str(out)]
+    with pytest.raises(SystemExit):
+        main(["convert", *words])
+    lines = out.read_text().splitlines()
+    assert len(lines) == 2 and all(f'"big": {LONG}' in line and '"share": 0.10' in line for line in lines)
+
+
+def test_what_the_rejected_side_loses_is_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """ms-swift gives its own `system` to the chosen side alone; converted, both have it."""
+    row = {**PAIRS["rejected messages"], "system": "S"}
+    _, said, _ = convert([row], "ms-swift", "dpo", tmp_path, capsys)
+    assert "have different ids from before" in said, said
