@@ -138,7 +138,8 @@ def _asks(made: Conversation, prompt: Any) -> bool:
     """Whether the question that is in both sides is this one, or there is none beside them."""
     sides = [[message.data for message in side.messages] for side in made.sides]
     shared = sides[0][: common_prefix(*sides)]
-    return prompt is None or prompt == shared[: len(prompt)] or prompt in [one.get("content") for one in shared]
+    asked = shared[: len(prompt)] if isinstance(prompt, list) else [one.get("content") for one in shared]
+    return prompt is None or prompt == asked or prompt in asked
 
 
 def _asked(held: RowData, fields: Mapping[str, str], data: Data, said: Callable[..., list[Any]]) -> list[Any]:
