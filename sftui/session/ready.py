@@ -371,7 +371,8 @@ def _detected(stored: StoredData, recipe: Recipe) -> Detection:
 
 
 def _read_alike(like: OpenData, recipe: Recipe) -> bool:
-    return not like.repairs and (like.recipe.data, like.recipe.preset) == (recipe.data, recipe.preset)
+    one, other = ((each.data, each.preset, each.loss.objective) for each in (like.recipe, recipe))
+    return not like.repairs and one == other
 
 
 def _tokenized(opened: OpenData, tokenizer: LoadedTokenizer | Problem | None, like: OpenData | None) -> OpenData:

@@ -21,6 +21,7 @@ from sftui.session.ready import (
     UntemplatedData,
     UntokenizedData,
     open_data,
+    ready_under,
     tokenized,
     under,
     waits,
@@ -141,3 +142,13 @@ def test_a_session_that_travels_inspects_rows_as_the_one_it_left(name: str, data
     assert list(there.inspect_many(rows)) == list(here.inspect_many(rows))
     assert any(one.evaluates for one in there.inspect_many(rows)) is (name == "axolotl")
     assert [there.found(one) for one in there.inspect_many(rows)] == [here.found(here.inspect_row(row)) for row in rows]
+
+
+def test_another_objective_reads_the_rows_anew(tmp_path: Path) -> None:
+    turns = {name: [{"role": "assistant", "content": name}] for name in ("completion", "chosen", "rejected")}
+    data = tmp_path / "rows.jsonl"
+    data.write_text(json.dumps({"prompt": [{"role": "user", "content": "Hi"}], **turns}) + "\n")
+    recipe = changed(trainers.preset("trl"), "tokenizer.name", "builtin:chatml")
+    session = tokenized(open_data(OpenOptions((str(data),), recipe=recipe))).ready()
+    pairs = ready_under(session, changed(recipe, "loss.objective", "dpo"), ())
+    assert "completion" in session.detected.fields and "chosen" in pairs.detected.fields
