@@ -371,7 +371,7 @@ def _detected(stored: StoredData, recipe: Recipe) -> Detection:
 
 
 def _read_alike(like: OpenData, recipe: Recipe) -> bool:
-    one, other = ((each.data, each.preset, each.loss.objective) for each in (like.recipe, recipe))
+    one, other = ((each.data, each.own, each.preset, each.loss.objective) for each in (like.recipe, recipe))
     return not like.repairs and one == other
 
 

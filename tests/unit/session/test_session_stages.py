@@ -144,11 +144,22 @@ def test_a_session_that_travels_inspects_rows_as_the_one_it_left(name: str, data
     assert [there.found(one) for one in there.inspect_many(rows)] == [here.found(here.inspect_row(row)) for row in rows]
 
 
-def test_another_objective_reads_the_rows_anew(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("trainer", "path", "value", "before", "after"),
+    [
+        ("trl", "loss.objective", "dpo", "completion", "chosen"),
+        ("axolotl", "own.type", "alpaca", "messages", "instruction"),
+    ],
+)
+def test_what_decides_the_columns_reads_the_rows_anew(
+    trainer: str, path: str, value: str, before: str, after: str, tmp_path: Path
+) -> None:
     turns = {name: [{"role": "assistant", "content": name}] for name in ("completion", "chosen", "rejected")}
+    asked = [{"role": "user", "content": "Hi"}]
+    row = {"prompt": asked, **turns} if trainer == "trl" else {"messages": [*asked, *turns["chosen"]]}
     data = tmp_path / "rows.jsonl"
-    data.write_text(json.dumps({"prompt": [{"role": "user", "content": "Hi"}], **turns}) + "\n")
-    recipe = changed(trainers.preset("trl"), "tokenizer.name", "builtin:chatml")
+    data.write_text(json.dumps({**row, "instruction": "Hi", "input": "", "output": "Hello"}) + "\n")
+    recipe = changed(trainers.preset(trainer), "tokenizer.name", "builtin:chatml")
     session = tokenized(open_data(OpenOptions((str(data),), recipe=recipe))).ready()
-    pairs = ready_under(session, changed(recipe, "loss.objective", "dpo"), ())
-    assert "completion" in session.detected.fields and "chosen" in pairs.detected.fields
+    other = ready_under(session, changed(recipe, path, value), ())
+    assert before in session.detected.fields and after in other.detected.fields
