@@ -128,15 +128,12 @@ class RepairLog:
 
 
 class Regrouping(Protocol):
-    """Rows put together, or taken apart."""
+    """Rows put together, or taken apart; `waiting` are those that are left over so far."""
+
+    waiting: int
 
     def rows(self, row: Data, line: bytes | None) -> Iterator[tuple[Data, bytes | None]]:
         """The rows that there are with this one, each with the line of JSON that most of it stood in."""
-        ...
-
-    @property
-    def waiting(self) -> int:
-        """How many rows are left over."""
         ...
 
 

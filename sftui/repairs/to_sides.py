@@ -167,22 +167,18 @@ def _conversation(row: Row, turns: Sequence[Any], found: Detection, data: Data) 
     return read_plainly(replace(row, data=held), plainly, data)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Apart:
-    """Pairs as two rows each, the chosen answer first."""
+    """Pairs as two rows each, the chosen answer first; none is left over."""
 
     columns: Mapping[str, str]
+    waiting: int = 0
 
     def rows(self, row: RowData, line: bytes | None) -> Iterator[tuple[RowData, bytes | None]]:
         """The two rows of one, each with the line that it stood in."""
         rest = {name: value for name, value in row.items() if name != "rejected"}
         yield {**rest, self.columns[LABEL]: True}, line
         yield {**rest, self.columns["chosen"]: row["rejected"], self.columns[LABEL]: False}, line
-
-    @property
-    def waiting(self) -> int:
-        """None is left over."""
-        return 0
 
 
 _SEEN = ("tools", "system", "images", "videos", "audios", "documents", "chat_template_kwargs")
@@ -194,6 +190,7 @@ class Together:
     """Single answers as pairs: for each question the first desirable and the first undesirable one, and so on."""
 
     columns: Mapping[str, str]
+    waiting: int = 0
     _open: dict[str, deque[tuple[RowData, bytes | None]]] = field(default_factory=lambda: defaultdict(deque))
 
     def rows(self, row: RowData, line: bytes | None) -> Iterator[tuple[RowData, bytes | None]]:
@@ -204,15 +201,12 @@ class Together:
         others = self._open[key]
         if not others or others[0][0][LABEL] == row[LABEL]:
             others.append((row, line))
+            self.waiting += 1
             return
         found = others.popleft()
+        self.waiting -= 1
         if not others:
             del self._open[key]
         (good, line), (bad, _) = ((row, line), found) if row[LABEL] else (found, (row, line))
         rest = {name: value for name, value in good.items() if name != LABEL}
         yield {**rest, self.columns["rejected"]: bad[chosen]}, line
-
-    @property
-    def waiting(self) -> int:
-        """Answers that no other one was found for."""
-        return sum(map(len, self._open.values()))

@@ -220,6 +220,7 @@ def write_repaired(
     """
     layout = layout_after(plan, detect(session.stored.sample, session.requested))
     counts, lost, total = RunCounts(), 0, 0
+    now = WriteProgress(counts)
     with contextlib.ExitStack() as files:
         written = files.enter_context(atomic_file(target, folders=False)) if target is not None else None
         typed = target if target is not None and format_of(target.name) == "parquet" else None
@@ -232,30 +233,31 @@ def write_repaired(
             _, original = next(stored_as)
             if original is None:
                 done = as_json(done)
-            line = line_of(done, original)
-            if line is None and done.dropped is None and original is not None:
+            made = [(done, original)]
+            if regroup is not None and done.data is not None and not done.skipped:
+                made = [(regrouped(done, data), stood) for data, stood in regroup.rows(done.data, original)]
+            found = [line_of(one, stood) for one, stood in made]
+            if None in found and done.dropped is None and original is not None:
                 done = as_it_was(done, TOO_DEEP)
-                line = line_of(done, original)
+                found = [line_of(done, original)]
             counts.add(done)
-            made = [] if line is None else [line]
-            if regroup is not None and line is not None and done.data is not None and not done.skipped:
-                parts = regroup.rows(done.data, original)
-                made = [line_of(regrouped(done, data), stood) or b"" for data, stood in parts]
-            total += len(made)
-            lost += line is None and done.dropped is None
+            lost += None in found and done.dropped is None
+            kept = [line for line in found if line is not None]
+            total += len(kept)
             if rows is not None:
-                rows.writelines(made)
-            numbers.extend([done.row.index] * len(made) if lines is not None else [])
+                rows.writelines(kept)
+            if lines is not None:
+                numbers.extend([done.row.index] * len(kept))
             if log_file is not None and (done.changes or done.unchecked or done.skipped):
                 _log(log_file, done)
-            yield WriteProgress(counts, lost, total, 0 if regroup is None else regroup.waiting)
+            now = WriteProgress(counts, lost, total, 0 if regroup is None else regroup.waiting)
+            yield now
         if plan.converts and counts.skipped:
             raise _mixed(counts)
         if regroup is not None and counts.rows and not total:
             why = "each question has desirable answers alone, or undesirable ones alone"
             raise ExportError("nothing was written: no two answers make a pair", why=why, fix="keep loss.objective kto")
         if lines is not None and written is not None:
-            now = WriteProgress(counts, lost, total, 0 if regroup is None else regroup.waiting)
             for _ in write_typed(lines, written, numbers):
                 yield now
 
