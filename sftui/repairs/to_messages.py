@@ -144,14 +144,12 @@ def to_messages(way: MessageReading, target: MessagesTarget, without: Sequence[s
     """The repair, for what the target reads; the columns `without` are left out."""
 
     def apply(data: RowData, layout: RepairLayout, log: RepairLog) -> RowData:
-        if target.columns and without:
-            data = {name: value for name, value in data.items() if name not in without}
         if way.refused is not None:
             raise ConversationError(way.refused.what, why=way.refused.why, fix=way.refused.fix)
         kept = {name: value for name, value in data.items() if name not in without}
         made = openai_row(
             kept,
-            way.read(Row(0, data, "", THE_ROW)),
+            way.read(Row(0, kept if target.columns else data, "", THE_ROW)),
             way.used,
             tools_as_text=target.tools_as_text,
             arguments_as_text=target.arguments_as_text,

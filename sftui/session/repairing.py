@@ -66,9 +66,11 @@ def lay_over(
     What finding a row has is not asked of the first rows: they decide how rows are read, which findings hang on.
     """
     way = conversion_way(stored, recipe, detected) if TO_MESSAGES in chosen else None
-    if way is not None and to_messages(way, target_of(recipe)).regroup is not None:
+    conversion = None if way is None else to_messages(way, target_of(recipe))
+    if way is not None and conversion is not None and conversion.regroup is not None:
         way = replace(way, refused=REGROUPED)
-    plan = session_plan(tokenizer, chosen, conversion=None if way is None else to_messages(way, target_of(recipe)))
+        conversion = to_messages(way, target_of(recipe))
+    plan = session_plan(tokenizer, chosen, conversion=conversion)
     layout = layout_after(plan, detected)
     done = [apply_plan(row, plan, layout) for row in stored.sample]
     kept = tuple(row_of(row) for row in done if row.dropped is None)

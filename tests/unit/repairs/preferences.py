@@ -85,6 +85,8 @@ CAREFUL: list[tuple[str, list[Any], str, str, tuple[str, ...], Any]] = [
     ("calls that are lost", [{**BOTH, "chosen": [HI, CALL]}], "axolotl", "dpo", (), "which Axolotl would lose"),
     ("answers as they are read", [{"messages": [HI, GOOD], "label": True}, {"messages": [HI, BAD], "label": False}],
      "ms-swift", "dpo", (), [{"messages": [HI, GOOD], "rejected_messages": [HI, BAD]}]),
+    ("a column left out", [{**PAIRS["a prompt of messages"], "note": "x"}], "trl", "dpo", ("--without", "note,score"),
+     [{"prompt": [HI], "chosen": [GOOD], "rejected": [BAD]}]),
     ("for another trainer", [PAIRS["a prompt of messages"]], "trl", "dpo", ("--for", "llamafactory"),
      [{"score": 2, **{"messages": [HI], "chosen": GOOD, "rejected": BAD}}]),
     ("for TRL", [PAIRS["ShareGPT"]], "llamafactory", "dpo", ("--for", "trl"),
