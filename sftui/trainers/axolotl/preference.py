@@ -320,7 +320,7 @@ class AxolotlOrpo(AxolotlSimpo):
         return TURNS
 
     def columns_of(self, kind: Any, columns: Mapping[str, Any], recipe: Recipe) -> dict[str, str]:
-        return {name: name for name in (*SIDES, *({"prompt", "system"} & {*columns}))}
+        return {name: name for name in (*SIDES, "prompt", "system") if name in SIDES or name in columns}
 
     def convert(self, row: Row, detected: Detection, recipe: Recipe) -> Conversation:
         data: Mapping[str, Any] = row.data or {}
