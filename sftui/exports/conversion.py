@@ -104,8 +104,6 @@ def _sayable(target: Recipe) -> tuple[Recipe, list[str]]:
     """The recipe without the knobs that its trainer has no key for, and a sentence on each."""
     lost: list[str] = []
     for change in diff(preset(target.preset), target):
-        if change.path == "loss.objective":  # the command of TRL says it, no key of its config
-            continue
         without = changed(target, change.path, change.before)
         rest = losses_of(without)
         losses = [loss for loss in losses_of(target) if loss not in rest]
