@@ -85,7 +85,7 @@ def openai_row(
         return _naming_calls(made, done) if name_calls else made
 
     sides = [turns(side) for side in conversation.sides]
-    made = parted(sides, columns, single, conversation.prompt_messages) if columns else {MESSAGES: sides[0]}
+    made = _parted(sides, columns, single, conversation.prompt_messages) if columns else {MESSAGES: sides[0]}
     if columns and conversation.rejected is None:
         made[columns.get("label", "label")] = conversation.extra[DESIRABLE]
     tools: Any = _tools(conversation.tools or functions, done)
@@ -94,7 +94,7 @@ def openai_row(
     return OpenAIRow({**rest, **made, **({TOOLS: tools} if tools or empty_tools else {})}, +done)
 
 
-def parted(
+def _parted(
     sides: Sequence[Sequence[Any]], columns: Mapping[str, str], single: bool, begin: int | None
 ) -> dict[str, Any]:
     """The sides of a preference by column, what both begin with under that of the prompt, where there is one.

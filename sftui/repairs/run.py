@@ -24,7 +24,6 @@ from sftui.sources import Source
 from sftui.sources.records import remade
 
 DEDUPLICATE = "deduplicate"
-__all__ = ["CONVERSION", "DEDUPLICATE", "DROP", "REPAIRS", "TITLES"]
 REPAIRS: Mapping[str, Repair] = {
     repair.name: repair
     for repair in (

@@ -49,7 +49,8 @@ def finding_block(
 def _repairs(finding: Finding, width: int) -> list[Line]:
     """What can be done to the data instead."""
     from sftui.findings.catalogue import REPAIR_OF
-    from sftui.repairs.run import DROP, TITLES
+    from sftui.findings.rule import DROP
+    from sftui.repairs.run import TITLES
 
     lines: list[Line] = []
     named = REPAIR_OF.get(finding.code, ()) if finding.repairs is None else finding.repairs

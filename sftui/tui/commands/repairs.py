@@ -35,7 +35,8 @@ HINT = "a applies it, Esc goes back"
 def cures(here: Inspector, finding: Finding, in_force: bool = False) -> list[tuple[str, str]]:
     """The repairs that cure a finding and are not in force (or are), each with what it does."""
     from sftui.findings.catalogue import REPAIR_OF
-    from sftui.repairs.run import DROP, DROPPING, TITLES
+    from sftui.findings.rule import DROP
+    from sftui.repairs.run import DROPPING, TITLES
 
     code = finding.code
     named = [
@@ -78,9 +79,10 @@ def apply(here: Inspector, name: str) -> None:
 def pick(here: Inspector, count: int | None) -> None:
     """Choose repairs to apply to the rows; the file stays as it is, x exports a new one."""
     from sftui.findings.catalogue import REPAIR_OF
+    from sftui.findings.rule import DROP
     from sftui.repairs.edits import is_edit, repair_title
     from sftui.repairs.rows import DROP_REASONS
-    from sftui.repairs.run import DROP, DROPPING, TITLES
+    from sftui.repairs.run import DROPPING, TITLES
 
     now = here.workspace.repairs
     known = {name: title for name, title in TITLES.items() if name != DROP}

@@ -24,10 +24,9 @@ from sftui.errors import SftuiError
 from sftui.findings import CODES, Finding, Fix, check_setup
 from sftui.findings.catalogue import cures_of
 from sftui.findings.model import Severity
-from sftui.findings.rule import Case, chat
+from sftui.findings.rule import DROP, Case, chat
 from sftui.model import Inspection
 from sftui.recipe import changed, knobs_of
-from sftui.repairs.run import DROP
 from sftui.session.checking import result_of
 from sftui.session.harm import harm_of
 from sftui.session.ready import Ready, open_data, ready_under, tokenized
