@@ -135,7 +135,8 @@ class Agreement:
         if not self.rows:
             return gained
         if self.same == self.rows:
-            compared = f"the {first} that could be prepared before ({self.rows:,}) keep their ids and labels"
+            keep = "keeps its" if first == "first row" else "keep their"
+            compared = f"the {first} that could be prepared before ({self.rows:,}) {keep} ids and labels"
         elif self.ids == self.rows:
             differing = f"{self.rows - self.same:,} of {self.rows:,}"
             compared = f"the {first} keep their ids, but {differing} train different tokens"

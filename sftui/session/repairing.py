@@ -52,7 +52,7 @@ PARQUET = ".parquet"
 
 
 REGROUPED = Problem(
-    "this conversion makes other rows, so it cannot lie over those that are open", fix="write a file with sftui convert"
+    "this conversion changes the number of rows, so the open rows cannot show it", fix="write a file with sftui convert"
 )
 
 
@@ -257,7 +257,7 @@ def write_repaired(
         if plan.converts and counts.skipped:
             raise _mixed(counts)
         if regroup is not None and counts.rows and not total:
-            why = "each question has desirable answers alone, or undesirable ones alone"
+            why = "every question has only desirable or only undesirable answers"
             raise ExportError("nothing was written: no two answers make a pair", why=why, fix="keep loss.objective kto")
         if lines is not None and written is not None:
             for _ in write_typed(lines, written, numbers):
