@@ -100,7 +100,10 @@ def reader_of(found: Detection, data: Data) -> Callable[[Row], Conversation]:
         held, fields = row.data or {}, found.fields
 
         def answer(name: str) -> list[Any]:
-            return said("assistant", held.get(fields[name]), fields[name]) if name in fields else []
+            found = said("assistant", held.get(fields[name]), fields[name])
+            if not found:
+                raise ConversationError("an answer is an empty list", where=f"`{fields[name]}`", fix="drop the row")
+            return found
 
         asked = _asked(held, fields, data, said)
         answered = next((answer(name) for name in ("chosen", "output", "completion") if name in fields), None)
@@ -115,8 +118,6 @@ def reader_of(found: Detection, data: Data) -> Callable[[Row], Conversation]:
             other = [*own[: max(places, default=0)], *answer("rejected_response")]
         elif is_paired(found):
             raise ConversationError("the row has no rejected answer", where=row.where, fix="drop the row")
-        if answered == [] or other == asked:
-            raise ConversationError("an answer is an empty list", where=row.where, fix="drop the row")
         made = _conversation(row, own, found, data)
         if asked and answered:
             made = with_fields(made, prompt_messages=len(made.messages) - len(answered))

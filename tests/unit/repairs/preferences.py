@@ -77,6 +77,8 @@ CAREFUL: list[tuple[str, list[Any], str, str, tuple[str, ...], Any]] = [
      "trl", "dpo", (), "an answer is an empty list"),
     ("an empty rejected answer", [PAIRS["a side is a message"], {"messages": [HI], "chosen": GOOD, "rejected": []}],
      "axolotl", "dpo", (), "an answer is an empty list"),
+    ("equal answers", [{"messages": [HI, GOOD], "rejected_response": "good"}, PAIRS["a rejected response"]],
+     "trl", "dpo", (), [{"prompt": [HI], "chosen": [GOOD], "rejected": one} for one in ([GOOD], [BAD])]),
     ("another question", [{**BOTH, "prompt": "Hi"}, {**BOTH, "prompt": "other"}], "trl", "dpo", (),
      "`prompt` is not what both sides begin with"),
     ("a line that is no row", [TEXTS, None], "trl", "kto", (), "1 of 2 rows cannot become messages"),
