@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import date
 from functools import cache
+from operator import attrgetter
 from types import NoneType, UnionType
 from typing import Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -462,8 +463,7 @@ def value_of(recipe: Recipe, info: KnobInfo) -> Any:
 
 def get(recipe: Recipe, path: str) -> Any:
     """The value of one knob by its dotted path; AttributeError for an unknown one."""
-    section, _, name = path.partition(".")
-    return getattr(getattr(recipe, section), name) if name else getattr(recipe, section)
+    return attrgetter(path)(recipe)
 
 
 def changed(recipe: Recipe, path: str, value: Any) -> Recipe:
@@ -494,13 +494,13 @@ def diff(before: Recipe, after: Recipe) -> tuple[RecipeChange, ...]:
     if before.preset != after.preset:
         changes.append(RecipeChange("preset", before.preset, after.preset))
     differing = tuple(f"{name}." for name, group in sections(after) if group != getattr(before, name))
-    infos = knobs_of(after)
-    if type(before.own) is not type(after.own):
-        infos += tuple(info for info in knobs_of(before) if knob_named(after, info.path) != info)
-    for info in infos:
-        if info.path.startswith(differing) and (a := value_of(before, info)) != (b := value_of(after, info)):
-            changes.append(RecipeChange(info.path, a, b))
-    return tuple(changes)
+    infos = [info for info in knobs_of(after) if info.path.startswith(differing)]
+    if type(before.own) is type(after.own):
+        values = [(info.path, get(before, info.path), get(after, info.path)) for info in infos]
+    else:
+        infos += [info for info in knobs_of(before) if knob_named(after, info.path) != info]
+        values = [(info.path, value_of(before, info), value_of(after, info)) for info in infos]
+    return (*changes, *(RecipeChange(path, a, b) for path, a, b in values if a != b))
 
 
 KINDS: Mapping[Any, str] = {

@@ -126,7 +126,10 @@ class Runs(Sequence[T], Generic[T]):
             start, stop, step = at.indices(size)
             if step != 1:
                 return as_runs(tuple(self)[at])
-            return joined((min(end, stop) - max(begin, start), value) for begin, end, value in self.runs())
+            if stop <= start:
+                return Runs()
+            part = slice(bisect_right(self.ends, start), bisect_left(self.ends, stop) + 1)
+            return Runs(tuple([min(end, stop) - start for end in self.ends[part]]), self.values[part])
         place = at + size if at < 0 else at
         if not 0 <= place < size:
             raise IndexError(at)

@@ -380,9 +380,8 @@ def judged(session: Ready, other: Ready, finding: Finding, *, own: bool = True) 
     cure of the finding itself, which may reveal what is wrong, too, with rows that it stopped."""
     rows, answering = _rows(session, finding), traits_of(session.requested.preset).answering
     before, after = _before(session, rows), list[Made]()
-    made = chain(
-        _made(other, rows[:1]), _made(other, rows[1:SOON]), _made(other, rows[SOON:])
-    )  # most fail at the first
+    # most fail at the first, which is kept, for other findings of it
+    made = chain(_before(other, rows[:1]), _made(other, rows[1:SOON]), _made(other, rows[SOON:]))
     for number, ((was, had), (now, has)) in enumerate(zip(before, made)):
         after.append((now, has))
         yield None
