@@ -68,8 +68,26 @@ class PairTrainer(Trainer):
         return replace(batch, notes=(*batch.notes, "the first half are the chosen sides, the second half the rejected"))
 
 
+class BatchPartnerTrainer(Trainer):
+    """A trainer whose KL partners are in the batch."""
+
+    def together(self, recipe: Recipe) -> int:
+        """How many answers in a row are each other's partners; 0 if the loss needs none."""
+        return recipe.batch.size
+
+    def stops(self, recipe: Recipe) -> tuple[str, ...]:
+        return (NO_PARTNER,) if self.together(recipe) == 1 else ()
+
+
+NO_PARTNER = "KTO needs batches of at least two rows: its KL term comes from the other answers of the batch"
+
+
 class PartnerTrainer(Trainer):
     """A trainer whose KL partners come of rows that need not be in the batch."""
+
+    def together(self, recipe: Recipe) -> int:
+        """How many stored rows in a row are each other's partners."""
+        return recipe.pack.group
 
     def partner(self, row: int, recipe: Recipe) -> int:
         """The row whose answer a row also gets; one behind the last stands for the last."""

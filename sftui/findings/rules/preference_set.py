@@ -13,6 +13,8 @@ from sftui.findings.rule import Case, info, major, minor
 from sftui.findings.rules.preference import pair, pairs
 from sftui.model import SIDES
 from sftui.text import share
+from sftui.trainers import trainer_of
+from sftui.trainers.pairs import BatchPartnerTrainer, PartnerTrainer
 
 PRF010 = major(
     "preferences-contradict",
@@ -93,9 +95,9 @@ def longer_side(checks: DatasetChecks) -> Iterator[Fault]:
     )
 
 
-def _judged(*labels: bool) -> Case:
+def _judged(*labels: bool, batch_size: int = 8) -> Case:
     rows = [{"prompt": f"Is it {n}?", "completion": f" Yes, {n}.", "label": label} for n, label in enumerate(labels)]
-    return Case(rows, preset="trl@1.16", changes={"loss.objective": "kto"})
+    return Case(rows, preset="trl@1.16", changes={"loss.objective": "kto", "batch.size": batch_size})
 
 
 PRF013 = minor(
@@ -125,3 +127,33 @@ def out_of_balance(checks: DatasetChecks) -> Iterator[Fault]:
         least = others / wanted
         weight = f"{least:.2f} to {_BALANCED * least:.2f} times that of the undesirable ones"
         yield Fault(f"{what}: their weight in the loss should be {weight}", counts)
+
+
+PRF015 = minor(
+    "kto-lone-partner",
+    "the last answer is its own KL partner",
+    "KTO compares what an answer gains with what the answers of other rows gain. A last batch of one answer compares it"
+    " with itself: its loss stays the same however well the model learns it. That is so on one GPU; with"
+    " dataloader_drop_last the trainer skips the batch.",
+    data="drop or add a row, or choose another batch size",
+    inherent=True,
+    bad=_judged(True, False, True, True, False, batch_size=2),
+    good=_judged(True, False, True, False, batch_size=2),
+)
+
+
+@dataset_check(PRF015)
+def without_partner(checks: DatasetChecks) -> Iterator[Fault]:
+    """PRF015: of the answers that a trainer puts together (trl 1.16.0, kto_trainer.py, its collator; LLaMA-Factory
+    0.9.5, data/processor/feedback.py, rows that are mapped at once)."""
+    trainer, recipe = trainer_of(checks.recipe), checks.recipe
+    if isinstance(trainer, BatchPartnerTrainer):
+        answers = checks.compared["True"] + checks.compared["False"]
+    elif isinstance(trainer, PartnerTrainer) and trainer.held_out(recipe) is None:
+        answers = checks.totals.rows
+    else:
+        return
+    size = trainer.together(recipe)
+    if size > 1 and answers % size == 1:
+        sentence = f"of {answers:,} answers, taken {size:,} at a time, the last has no other for a KL partner"
+        yield Fault(sentence, f"{answers:,} = {answers // size:,} × {size:,} + 1")

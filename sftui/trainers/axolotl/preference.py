@@ -48,10 +48,9 @@ from sftui.trainers.axolotl.settings import (
 from sftui.trainers.axolotl.trainer import Axolotl, template_of
 from sftui.trainers.axolotl.turns import STOPS
 from sftui.trainers.base import ESTIMATED, MessagesTarget, ShapedRow, Toolbox, Trainer, dropped_labels, to_render
-from sftui.trainers.pairs import PairTrainer, Side, with_desirability, with_verdict
+from sftui.trainers.pairs import BatchPartnerTrainer, PairTrainer, Side, with_desirability, with_verdict
 from sftui.trainers.trl.odds import TRAINS_PROMPT, answer_labels, bare, whole_sides
 from sftui.trainers.trl.preference import (
-    NO_PARTNER,
     behind_prompt,
     halved,
     partners_of,
@@ -236,7 +235,7 @@ class AxolotlDpo(PairTrainer, Axolotl):
         return super().collate(examples, rows, replace(recipe, batch=options), tools)
 
 
-class AxolotlKto(AxolotlDpo):
+class AxolotlKto(BatchPartnerTrainer, AxolotlDpo):
     """Single answers, each with whether it is desirable.
 
     Source: axolotl 0.21.0, prompt_strategies/kto/*.py; then trl 1.14.1, trainer/kto_trainer.py `_prepare_dataset`.
@@ -244,9 +243,6 @@ class AxolotlKto(AxolotlDpo):
 
     def messages_target(self, recipe: Recipe) -> MessagesTarget:
         return MessagesTarget(self.title, other="its types under rl: kto read texts")
-
-    def stops(self, recipe: Recipe) -> tuple[str, ...]:
-        return () if recipe.batch.size > 1 else (NO_PARTNER,)
 
     def type_for(self, columns: Mapping[str, Any], recipe: Recipe) -> str | Mapping[str, Any]:
         return {"field_prompt": "prompt"}

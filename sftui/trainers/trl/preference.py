@@ -44,7 +44,7 @@ from sftui.trainers.base import (
     to_convert,
 )
 from sftui.trainers.own_config import require
-from sftui.trainers.pairs import PairTrainer, Side, scored, with_desirability, with_verdict
+from sftui.trainers.pairs import BatchPartnerTrainer, PairTrainer, Side, scored, with_desirability, with_verdict
 from sftui.trainers.trl import TrlOptions, formats
 from sftui.trainers.trl.formats import is_messages, refuse_arguments, refuse_empty_tools
 from sftui.trainers.trl.trainer import STOPS, UNKNOWN, Trl, refuse_unpadded
@@ -162,15 +162,15 @@ class TrlDpo(PairTrainer, Trl):
         return tokens, label_rules.on_ids(tokens, drawn, kept, notes=notes)
 
 
-class TrlKto(TrlDpo):
+class TrlKto(BatchPartnerTrainer, TrlDpo):
     """Single answers, each with whether it is desirable, or those of pairs.
 
     Source: trl 1.16.0, trl/trainer/kto_trainer.py `_prepare_dataset` and DataCollatorForUnpairedPreference, and
     trl/data_utils.py `unpair_preference_dataset`: of 1,000 pairs first all chosen answers, then all rejected ones.
     """
 
-    def stops(self, recipe: Recipe) -> tuple[str, ...]:
-        return () if recipe.batch.size > 1 or not estimates_kl(recipe) else (NO_PARTNER,)
+    def together(self, recipe: Recipe) -> int:
+        return recipe.batch.size if estimates_kl(recipe) else 0
 
     def messages_target(self, recipe: Recipe) -> MessagesTarget:
         columns = {"prompt": "prompt", "chosen": "completion", "label": "label"}
@@ -213,9 +213,6 @@ class TrlKto(TrlDpo):
         return with_partners(
             batch, Trl.collate(self, partners, [rows[at - 1] for at in range(len(rows))], recipe, tools)
         )
-
-
-NO_PARTNER = "KTO needs batches of at least two rows: its KL term comes from the other answers of the batch"
 
 
 def halved(made: tuple[Example, ...], tokens: Tokens, labels: Labels) -> tuple[Example, ...]:

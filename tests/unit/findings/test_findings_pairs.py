@@ -25,7 +25,7 @@ PADDED = ("chatml", "gemma")
 SHARED = ("qwen2.5", "llama-3-8b-instruct", "minimind", "phi-3-mini")
 NO_TOOLS = ("chatml", "llama3", "gemma", "llama-3-8b-instruct", "phi-3-mini")
 """Templates that print no calls and no tools: findings of these rows are true."""
-OF_SETS = ("PRF012", "PRF013", "PRF014")
+OF_SETS = ("PRF012", "PRF013", "PRF014", "PRF015")
 """Of the whole set or its tokenizer, so that right rows show it as well."""
 EACH = 20
 
@@ -225,6 +225,37 @@ def test_length_bias_is_tested(longer: int, of: int, severity: Severity | None) 
     assert [one.severity for one in found] == ([severity] if severity else [])
     if found:
         assert found[0].sentence.startswith("the chosen side" if longer * 2 > of else "the rejected side")
+
+
+COMPLETIONS = {"prompt": "Q:", "completion": " A."}
+KTO_TAGS = {"instruction": "Q", "input": "", "output": "A."}
+
+
+@pytest.mark.parametrize(
+    ("preset", "rows", "row", "changes", "alone"),
+    [
+        ("trl@1.16", 5, COMPLETIONS, {"batch.size": 2}, True),
+        ("trl@1.16", 5, COMPLETIONS, {"batch.size": 4}, True),
+        ("trl@1.16", 5, COMPLETIONS, {"batch.size": 3}, False),
+        ("trl@1.16", 5, COMPLETIONS, {"batch.size": 4, "own.loss_type": "apo_zero_unpaired"}, False),
+        ("trl@1.16", 5, COMPLETIONS, {"batch.size": 1, "own.loss_type": "apo_zero_unpaired"}, False),
+        ("axolotl@0.21", 5, COMPLETIONS, {"batch.size": 2, "own.type": {"field_prompt": "prompt"}}, True),
+        ("llamafactory@0.9", 5, KTO_TAGS, {"pack.group": 4}, True),
+        ("llamafactory@0.9", 5, KTO_TAGS, {"pack.group": 5}, False),
+        ("llamafactory@0.9", 5, KTO_TAGS, {"pack.group": 4, "own.val_size": 0.2}, False),
+    ],
+)
+def test_an_answer_without_another_is_its_own_partner(
+    preset: str, rows: int, row: Row, changes: dict[str, Any], alone: bool
+) -> None:
+    changes = {"loss.objective": "kto", **changes}
+    if row is KTO_TAGS:
+        fields = {**{key: key for key in KTO_TAGS}, "label": "label"}
+        changes |= {"render.template": "llamafactory/chatml", "data.format": "alpaca", "data.fields": fields}
+    case = Case([{**row, "label": number % 2 == 0} for number in range(rows)], preset=preset, changes=changes)
+    found = run(case)
+    assert not [one.problem for one in found.inspections if one.problem is not None]
+    assert bool(found.of("PRF015")) is alone
 
 
 def test_a_repeated_preference_contradicts_nothing() -> None:
