@@ -248,6 +248,11 @@ class RenderedText:
     overlapping: bool = False
     samples: tuple[RenderedText, ...] = ()
 
+    @property
+    def estimated(self) -> tuple[str, ...]:
+        """The note on a row whose spans are an estimate: its ids are the trainer's, whose they are is not certain."""
+        return () if self.exact else ("which message each token comes from is a best-effort estimate here",)
+
 
 class Cut(tuple[int, ...]):
     """`Tokens.ends` where the tokens are known to be the text that was encoded, cut: each byte of it is in one of them,

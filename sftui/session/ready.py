@@ -34,7 +34,8 @@ from sftui.session.opened import OpenData, StoredData, open_stored, settle_split
 from sftui.session.options import OpenOptions
 from sftui.session.versions import load, proven_on, tokenizer_key
 from sftui.trainers import Toolbox, trainer_of
-from sftui.trainers.pairs import PartnerTrainer, unpaired
+from sftui.trainers.held_out import unpaired
+from sftui.trainers.pairs import PartnerTrainer
 
 if TYPE_CHECKING:
     from sftui.exports.prepared import ExportInput

@@ -63,10 +63,6 @@ to_label: Callable[[], Callable[..., Labels]] = _deferred("labels", "label")
 to_example: Callable[[], Callable[..., Example | None]] = _deferred("labels", "example")
 
 
-ESTIMATED = "which message each token comes from is a best-effort estimate here"
-"""The note on a row whose rendering is not exact: its ids are the trainer's, whose they are is not certain."""
-
-
 @value_class
 class Toolbox:
     """The loaded things a recipe names: the tokenizer, and the chat templates by name."""

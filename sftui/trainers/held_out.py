@@ -8,7 +8,9 @@ Dataset.shuffle takes one of numpy's global state, which no run repeats.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
 from typing import Any, ClassVar
 
 from sftui.model import Inspection
@@ -158,3 +160,15 @@ def evaluation_rows(held: HeldOut, kept: Sequence[int]) -> frozenset[int]:
     order = permuted(held.seed, rows) if held.shuffled else range(rows)
     left = [row for row in order if kept[row]]
     return frozenset(left[len(left) - count_of(held.size, len(left)) :])
+
+
+UNPAIRED_TOGETHER = 1_000
+"""Pairs that are taken apart at once: the batch size of `datasets.map`."""
+
+
+def unpaired(rows: Iterable[Inspection]) -> Iterator[Inspection]:
+    """The sides of pairs as rows of their own, as trl 1.16.0 orders them (data_utils.py, unpair_preference_dataset)."""
+    rest = iter(rows)
+    while some := list(islice(rest, UNPAIRED_TOGETHER)):
+        yield from [replace(row, rejected=None) for row in some]
+        yield from [row.rejected for row in some if row.rejected is not None]

@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
 
 from sftui import labels as label_rules
 from sftui.conversations.detected import type_word
 from sftui.errors import RecipeError
-from sftui.model import DESIRABLE, Batch, Conversation, Example, Inspection, Labels, Reason, RenderedText, Tokens
+from sftui.model import DESIRABLE, IGNORE_INDEX, Batch, Conversation, Example, Labels, Reason, RenderedText, Tokens
 from sftui.recipe import Recipe
-from sftui.runs import Ranges
-from sftui.trainers.base import ShapedRow, Toolbox, Trainer
+from sftui.runs import Ranges, covered
+from sftui.trainers.base import ShapedRow, TaggedIds, Toolbox, Trainer
 
 Side = tuple[Tokens, RenderedText, ShapedRow]
-
-
-UNPAIRED_TOGETHER = 1_000
-"""Pairs that are taken apart at once: the batch size of `datasets.map`."""
-
-
-def unpaired(rows: Iterable[Inspection]) -> Iterator[Inspection]:
-    """The sides of pairs as rows of their own, as trl 1.16.0 orders them (data_utils.py, unpair_preference_dataset)."""
-    rest = iter(rows)
-    while some := list(islice(rest, UNPAIRED_TOGETHER)):
-        yield from [replace(row, rejected=None) for row in some]
-        yield from [row.rejected for row in some if row.rejected is not None]
 
 
 def scored(tokens: Tokens, kept: Ranges, pad: int | None = None, notes: tuple[str, ...] = ()) -> Labels:
@@ -62,7 +49,9 @@ class PairTrainer(Trainer):
             yield self.label(tokens, rendered, shaped, recipe, tools)
 
     def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
-        """The chosen sides of all rows, then the rejected ones."""
+        """The chosen sides of all rows, then the rejected ones; single answers as they come."""
+        if not recipe.paired:
+            return super().collate(examples, rows, recipe, tools)
         order = [*range(0, len(examples), 2), *range(1, len(examples), 2)]
         batch = super().collate([examples[at] for at in order], [rows[at] for at in order], recipe, tools)
         return replace(batch, notes=(*batch.notes, "the first half are the chosen sides, the second half the rejected"))
@@ -77,6 +66,29 @@ class BatchPartnerTrainer(Trainer):
 
     def stops(self, recipe: Recipe) -> tuple[str, ...]:
         return (NO_PARTNER,) if self.together(recipe) == 1 else ()
+
+    def examples(
+        self, tokens: Tokens, labels: Labels, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
+    ) -> tuple[Example, ...]:
+        """Examples that hold prompt and answer, too, before any cut."""
+        start, made = len(tokens) - covered(labels.ranges), super().examples(tokens, labels, shaped, recipe, tools)
+        tag = (tokens.input_ids[:start], tokens.input_ids[start:])
+        return tuple(replace(one, input_ids=TaggedIds.of(one.input_ids, tag), labels=one.labels) for one in made)
+
+    def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
+        """A batch, and one of each row's prompt with the answer of the row before it (trl 1.16.0, kto_trainer.py)."""
+        batch = super().collate(examples, rows, recipe, tools)
+        if not self.together(recipe):
+            return batch
+        partners, most = list[Example](), recipe.length.max
+        halves = [one.input_ids.tag for one in examples if isinstance(one.input_ids, TaggedIds)]
+        for at, (prompt, _) in enumerate(halves):
+            ids, masked = (*prompt, *halves[at - 1][1])[:most], (IGNORE_INDEX,) * len(prompt)
+            partners.append(Example(ids, (*masked, *halves[at - 1][1])[:most], (1,) * len(ids)))
+        beside = super().collate(partners, [rows[at - 1] for at in range(len(rows))], recipe, tools)
+        note = "each row's KL partner is the answer of the row before it; the first row's is that of the last"
+        alone = " (its own: a batch of one)" * (len(partners) == 1)
+        return replace(batch, partners=beside, notes=(*batch.notes, note + alone))
 
 
 NO_PARTNER = "KTO needs batches of at least two rows: its KL term comes from the other answers of the batch"

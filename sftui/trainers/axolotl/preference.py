@@ -47,15 +47,10 @@ from sftui.trainers.axolotl.settings import (
 )
 from sftui.trainers.axolotl.trainer import Axolotl, template_of
 from sftui.trainers.axolotl.turns import STOPS
-from sftui.trainers.base import ESTIMATED, MessagesTarget, ShapedRow, Toolbox, Trainer, dropped_labels, to_render
+from sftui.trainers.base import MessagesTarget, ShapedRow, Toolbox, Trainer, dropped_labels, to_render
 from sftui.trainers.pairs import BatchPartnerTrainer, PairTrainer, Side, with_desirability, with_verdict
 from sftui.trainers.trl.odds import TRAINS_PROMPT, answer_labels, bare, whole_sides
-from sftui.trainers.trl.preference import (
-    behind_prompt,
-    halved,
-    partners_of,
-    with_partners,
-)
+from sftui.trainers.trl.preference import behind_prompt
 from sftui.trainers.trl.trainer import UNKNOWN, refuse_unpadded
 
 ROLES = {role: role for role in ("user", "assistant", "system", "tool")}
@@ -228,7 +223,7 @@ class AxolotlDpo(PairTrainer, Axolotl):
                 continue
             drawn = label_rules.completion(label_rules.Subject(tokens, rendered, shaped.conversation), _MASK)
             kept = ((0, min(len(tokens), most or len(tokens))),)
-            yield tokens, label_rules.on_ids(tokens, drawn, kept, notes=() if rendered.exact else (ESTIMATED,))
+            yield tokens, label_rules.on_ids(tokens, drawn, kept, notes=rendered.estimated)
 
     def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
         options = replace(recipe.batch, multiple=self.multiple(recipe), pad_to="longest", pad_side="right")
@@ -263,16 +258,6 @@ class AxolotlKto(BatchPartnerTrainer, AxolotlDpo):
     ) -> tuple[Tokens, Labels]:
         tokens, labels = next(self.label_sides([(tokens, rendered, shaped)], recipe, tools))
         return tokens, with_verdict(labels, shaped.conversation)
-
-    def examples(
-        self, tokens: Tokens, labels: Labels, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
-    ) -> tuple[Example, ...]:
-        return halved(super().examples(tokens, labels, shaped, recipe, tools), tokens, labels)
-
-    def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
-        recipe = replace(recipe, batch=replace(recipe.batch, multiple=None, pad_to="longest", pad_side="right"))
-        batch, others = Axolotl.collate(self, examples, rows, recipe, tools), [rows[at - 1] for at in range(len(rows))]
-        return with_partners(batch, Axolotl.collate(self, partners_of(examples, recipe), others, recipe, tools))
 
 
 class AxolotlSimpo(AxolotlDpo):

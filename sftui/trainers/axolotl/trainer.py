@@ -42,7 +42,7 @@ from sftui.trainers.axolotl import TRAITS, AxolotlOptions, formats, mask, packin
 from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, PRETRAIN, RECORD, ineffective, settings_of
 from sftui.trainers.axolotl.templates import message_keys
 from sftui.trainers.axolotl.turns import turns_of
-from sftui.trainers.base import ESTIMATED, ShapedRow, Toolbox, Trainer, from_ids, pick_template, to_render
+from sftui.trainers.base import ShapedRow, Toolbox, Trainer, from_ids, pick_template, to_render
 from sftui.trainers.held_out import HeldOut
 from sftui.trainers.pieces import spanned, text_of
 from sftui.trainers.versions import rendering_by
@@ -213,7 +213,7 @@ class Axolotl(Trainer):
         self, tokens: Tokens, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
         conversation = shaped.conversation
-        notes: tuple[str, ...] = () if rendered.exact else (ESTIMATED,)
+        notes = rendered.estimated
         everything: Ranges = ((0, len(tokens)),) if len(tokens) else ()
         subject, stored = label_rules.Subject(tokens, rendered, conversation), None
         if conversation.kind is Kind.TOKENS:

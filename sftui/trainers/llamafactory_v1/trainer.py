@@ -34,15 +34,7 @@ from sftui.recipe import Data, Length, Loss, Mask, Recipe, Render, Tokenize
 from sftui.runs import flat, joined, together
 from sftui.templates import ChatTemplate
 from sftui.tokens import ToEncode, texts_of, tokenize
-from sftui.trainers.base import (
-    ESTIMATED,
-    InlineTemplateTrainer,
-    MessagesTarget,
-    ShapedRow,
-    Toolbox,
-    dropped_labels,
-    pick_template,
-)
+from sftui.trainers.base import InlineTemplateTrainer, MessagesTarget, ShapedRow, Toolbox, dropped_labels, pick_template
 from sftui.trainers.llamafactory_v1 import TRAITS, LlamaFactoryV1Options, formats, samples
 from sftui.trainers.own_config import require
 from sftui.trainers.processors import brings_processor
@@ -167,8 +159,7 @@ class LlamaFactoryV1(InlineTemplateTrainer):
             end = one.end if most is None else min(one.end, one.start + most)
             if end == one.end or not dropping(recipe) or (end > begins and trains):
                 kept.append((one.start, end))
-        flags, reasons = label_rules.drawn(verdicts)
-        notes = list(() if rendered.exact else (ESTIMATED,))
+        notes = [*rendered.estimated]
         if len(held) > 1:
             notes.append(f"{self.title} builds {len(held)} samples from this row, one for each trained answer")
         gone = len(held) - len(kept)
@@ -176,7 +167,7 @@ class LlamaFactoryV1(InlineTemplateTrainer):
             return tokens, dropped_labels(tokens, f"no answer begins within cutoff_len {recipe.length.max}")
         if gone:
             notes.append(f"{gone} of {len(held)} samples are dropped: their answer begins beyond cutoff_len")
-        mask = flags, reasons
+        mask = label_rules.drawn(verdicts)
         return tokens, label_rules.on_ids(tokens, mask, tuple(kept), notes=tuple(notes), weights=joined(weights))
 
     def examples(

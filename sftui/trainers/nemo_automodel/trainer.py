@@ -25,15 +25,7 @@ from sftui.runs import Ranges, covered, flat, together
 from sftui.side_files import object_of
 from sftui.sources.records import AsStored
 from sftui.tokens import LoadedTokenizer, ToEncode
-from sftui.trainers.base import (
-    ESTIMATED,
-    InlineTemplateTrainer,
-    MessagesTarget,
-    ShapedRow,
-    TaggedIds,
-    Toolbox,
-    dropped_labels,
-)
+from sftui.trainers.base import InlineTemplateTrainer, MessagesTarget, ShapedRow, TaggedIds, Toolbox, dropped_labels
 from sftui.trainers.nemo_automodel import TRAITS, NemoOptions, formats, masks, packing, renders
 from sftui.trainers.nemo_automodel.renders import Renders
 from sftui.trainers.own_config import require
@@ -171,7 +163,7 @@ class NemoAutomodel(InlineTemplateTrainer):
         if own.dataset == "columns" and not any(on and end > 1 for _, end, (on, _) in marks.runs().runs()):
             return tokens, replace(dropped_labels(tokens, UNLABELLED), kept=kept)
         flags, reasons = masks.mask_of(marks, kept, len(tokens))
-        notes = () if rendered.exact else (ESTIMATED,)
+        notes = rendered.estimated
         plain, front = not isinstance(rendered, Renders), tools.tokenizer.facts.front
         if plain and recipe.mask.rule != "all" and len(front) > counts_bos(recipe, tools.tokenizer):
             notes = (*notes, UNCOUNTED)

@@ -16,7 +16,7 @@ from sftui.model import Conversation, Kind, Labels, Reason, RenderedText, Row, T
 from sftui.recipe import Recipe, Tokenize
 from sftui.runs import flat
 from sftui.trainers import versions
-from sftui.trainers.base import ESTIMATED, ShapedRow, Toolbox
+from sftui.trainers.base import ShapedRow, Toolbox
 from sftui.trainers.pairs import Side
 from sftui.trainers.remembering import last_asked
 from sftui.trainers.trl.formats import is_messages
@@ -105,7 +105,7 @@ def whole_sides(sides: Sequence[Side], tools: Toolbox) -> Iterator[tuple[Tokens,
             tokens = replace(tokens, prompt=None if tokens.prompt is None else flat((facts.bos_id, *tokens.prompt)))
         if start == len(tokens) and facts.eos_id is not None:  # an empty answer, behind a prompt that ends with EOS
             tokens = with_ids(tokens, start, start, (facts.eos_id,))
-        yield tokens, start, () if rendered.exact else (ESTIMATED,)
+        yield tokens, start, rendered.estimated
 
 
 def answer_labels(tokens: Tokens, start: int, end: int, notes: tuple[str, ...]) -> Labels:

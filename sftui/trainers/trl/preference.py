@@ -15,34 +15,10 @@ from sftui import labels as label_rules
 from sftui.conversations import Detection
 from sftui.conversations.detected import refusal, type_word
 from sftui.errors import RecipeError
-from sftui.model import (
-    DESIRABLE,
-    IGNORE_INDEX,
-    NOWHERE,
-    SIDES,
-    Batch,
-    Conversation,
-    Example,
-    Kind,
-    Labels,
-    Part,
-    RenderedText,
-    Row,
-    Tokens,
-    common_prefix,
-)
+from sftui.model import NOWHERE, SIDES, Conversation, Kind, Labels, Part, RenderedText, Row, Tokens, common_prefix
 from sftui.recipe import Recipe
 from sftui.runs import Runs, as_runs, clipped, covered, flat, joined
-from sftui.trainers.base import (
-    ESTIMATED,
-    MessagesTarget,
-    ShapedRow,
-    TaggedIds,
-    Toolbox,
-    dropped_labels,
-    pad_token_id,
-    to_convert,
-)
+from sftui.trainers.base import MessagesTarget, ShapedRow, Toolbox, dropped_labels, pad_token_id, to_convert
 from sftui.trainers.own_config import require
 from sftui.trainers.pairs import BatchPartnerTrainer, PairTrainer, Side, scored, with_desirability, with_verdict
 from sftui.trainers.trl import TrlOptions, formats
@@ -158,8 +134,7 @@ class TrlDpo(PairTrainer, Trl):
             why = f"its prompt of {prompt} tokens fills max_length {length.max}: TRL silently drops the row"
             return tokens, dropped_labels(tokens, why)
         kept, _ = label_rules.keep(len(tokens), length)
-        notes = () if rendered.exact else (ESTIMATED,)
-        return tokens, label_rules.on_ids(tokens, drawn, kept, notes=notes)
+        return tokens, label_rules.on_ids(tokens, drawn, kept, notes=rendered.estimated)
 
 
 class TrlKto(BatchPartnerTrainer, TrlDpo):
@@ -182,8 +157,8 @@ class TrlKto(BatchPartnerTrainer, TrlDpo):
     def convert(self, row: Row, detected: Detection, recipe: Recipe) -> Conversation:
         conversation = super().convert(row, detected, recipe)
         if conversation.rejected is not None:
-            rejected = replace(conversation.rejected, extra={**conversation.rejected.extra, DESIRABLE: False})
-            return replace(conversation, rejected=rejected, extra={**conversation.extra, DESIRABLE: True})
+            rejected = with_desirability(conversation.rejected, False, STOPS)
+            return with_desirability(replace(conversation, rejected=rejected), True, STOPS)
         return with_desirability(conversation, (row.data or {}).get("label"), STOPS)
 
     def shape(self, conversation: Conversation, recipe: Recipe) -> ShapedRow:
@@ -199,45 +174,6 @@ class TrlKto(BatchPartnerTrainer, TrlDpo):
         tokens = tokens if recipe.mask.boundary == "common_prefix" else behind_prompt(tokens)
         tokens, labels = super().label(tokens, rendered, shaped, recipe, tools)
         return tokens, with_verdict(labels, shaped.conversation)
-
-    def examples(
-        self, tokens: Tokens, labels: Labels, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
-    ) -> tuple[Example, ...]:
-        return halved(super().examples(tokens, labels, shaped, recipe, tools), tokens, labels)
-
-    def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
-        batch = Trl.collate(self, examples, rows, recipe, tools)
-        if not estimates_kl(recipe):
-            return batch
-        partners = partners_of(examples, recipe)
-        return with_partners(
-            batch, Trl.collate(self, partners, [rows[at - 1] for at in range(len(rows))], recipe, tools)
-        )
-
-
-def halved(made: tuple[Example, ...], tokens: Tokens, labels: Labels) -> tuple[Example, ...]:
-    """Examples that hold prompt and answer, before any cut, for `partners_of`."""
-    start = len(tokens) - covered(labels.ranges)
-    tag = (tokens.input_ids[:start], tokens.input_ids[start:])
-    return tuple(replace(one, input_ids=TaggedIds.of(one.input_ids, tag), labels=one.labels) for one in made)
-
-
-def partners_of(examples: Sequence[Example], recipe: Recipe) -> list[Example]:
-    """The prompt of each row of a batch with the answer of the row before it (kto_trainer.py)."""
-    halves = [one.input_ids.tag for one in examples if isinstance(one.input_ids, TaggedIds)]
-    return [_cut_example(prompt, halves[at - 1][1], recipe.length.max) for at, (prompt, _) in enumerate(halves)]
-
-
-def with_partners(batch: Batch, partners: Batch) -> Batch:
-    """A batch beside that of its partners."""
-    note = "each row's KL partner is the answer of the row before it; the first row's is that of the last"
-    alone = " (its own: a batch of one)" * (len(partners.input_ids) == 1)
-    return replace(batch, partners=partners, notes=(*batch.notes, note + alone))
-
-
-def _cut_example(prompt: tuple[int, ...], answer: tuple[int, ...], most: int | None) -> Example:
-    ids, labels = (*prompt, *answer)[:most], ((IGNORE_INDEX,) * len(prompt) + answer)[:most]
-    return Example(ids, labels, (1,) * len(ids))
 
 
 def estimates_kl(recipe: Recipe) -> bool:
@@ -281,8 +217,7 @@ class TrlReward(TrlDpo):
                 why = f"a side of {longest} tokens is longer than max_length {most}: TRL silently drops the row"
                 yield tokens, dropped_labels(tokens, why)
                 continue
-            notes = () if rendered.exact else (ESTIMATED,)
-            yield tokens, scored(tokens, ((0, len(tokens)),), pad, notes)
+            yield tokens, scored(tokens, ((0, len(tokens)),), pad, rendered.estimated)
 
 
 def behind_prompt(tokens: Tokens) -> Tokens:

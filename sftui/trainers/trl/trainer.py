@@ -31,7 +31,7 @@ from sftui.recipe import Data, Length, Mask, Recipe, Tokenize
 from sftui.runs import labelled, moved
 from sftui.side_files import object_of
 from sftui.trainers import versions
-from sftui.trainers.base import ESTIMATED, ShapedRow, Toolbox
+from sftui.trainers.base import ShapedRow, Toolbox
 from sftui.trainers.held_out import HeldOut, ShuffledRows, in_order
 from sftui.trainers.own_config import require
 from sftui.trainers.remembering import endless, last_asked, of_chat
@@ -203,11 +203,10 @@ class Trl(CollatorTrainer):
             dropped = "it has no tokens: packing drops it"
         # The drop step runs right after truncation and is skipped with it (no max_length, or packing).
         drops = length.drop_unlabelled and length.max is not None and not packing
-        notes = () if rendered.exact else (ESTIMATED,)
         values, ranges = (tokens.ids, label_rules.trained(drawn[0])) if stored is None else (stored, labelled(stored))
         if drops and not moved(ranges, kept):
             dropped = _left_out(bool(ranges), length)
-        return tokens, Labels(values, ranges, drawn[1], kept, dropped, notes)
+        return tokens, Labels(values, ranges, drawn[1], kept, dropped, rendered.estimated)
 
     def _draw(self, subject: label_rules.Subject, recipe: Recipe) -> label_rules.Drawn:
         """A token is trained iff every mask that applies says so (`build_labels`)."""

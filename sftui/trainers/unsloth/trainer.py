@@ -36,7 +36,7 @@ from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Tokenize
 from sftui.runs import Ranges
 from sftui.trainers import versions
-from sftui.trainers.base import ESTIMATED, ShapedRow, Toolbox, Totals
+from sftui.trainers.base import ShapedRow, Toolbox, Totals
 from sftui.trainers.own_config import require
 from sftui.trainers.packing import Documents
 from sftui.trainers.pieces import cut_by_tokenizer
@@ -245,9 +245,8 @@ class Unsloth(CollatorTrainer):
                 dropped += ", and stops if this happens to every row"
             elif assistant_only(recipe):  # before it packs
                 dropped = "no assistant token is left within max_length: Unsloth removes the row"
-        notes = () if rendered.exact else (ESTIMATED,)
         stored = conversation.labels if conversation.kind is Kind.TOKENS else None
-        return tokens, label_rules.on_ids(tokens, drawn, kept, dropped, notes, stored=stored)
+        return tokens, label_rules.on_ids(tokens, drawn, kept, dropped, rendered.estimated, stored=stored)
 
     def _kept(self, n: int, shaped: ShapedRow, recipe: Recipe, tools: Toolbox) -> Ranges:
         """What truncation leaves. Text is cut by the tokenizer, which keeps the special tokens it put around."""

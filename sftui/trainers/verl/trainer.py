@@ -23,7 +23,7 @@ from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize
 from sftui.runs import as_runs, joined
 from sftui.text import clip, many, visible
 from sftui.tokens import LoadedTokenizer, ToEncode
-from sftui.trainers.base import ESTIMATED, InlineTemplateTrainer, MessagesTarget, ShapedRow, TaggedIds, Toolbox, Totals
+from sftui.trainers.base import InlineTemplateTrainer, MessagesTarget, ShapedRow, TaggedIds, Toolbox, Totals
 from sftui.trainers.held_out import HeldOut, SampledRows
 from sftui.trainers.own_config import require
 from sftui.trainers.processors import brings_processor
@@ -155,7 +155,7 @@ class Verl(InlineTemplateTrainer):
     ) -> tuple[Tokens, Labels]:
         cuts_left = recipe.length.over == "cut_left" and not recipe.batch.flatten  # which pad_mode right alone can do
         require(recipe, "mask.rule", *(() if cuts_left else ("length.over",)))
-        mask, reasons = label_rules.drawn(_verdicts(tokens, shaped.conversation, frame_of(recipe, tools).header))
+        mask = label_rules.drawn(_verdicts(tokens, shaped.conversation, frame_of(recipe, tools).header))
         size, most = len(tokens), recipe.length.max
         if recipe.length.over == "error" and most is not None and size > most:
             raise RecipeError(
@@ -165,8 +165,7 @@ class Verl(InlineTemplateTrainer):
                 " remove the row",
             )
         kept, dropped = label_rules.keep(size, recipe.length)
-        notes = () if rendered.exact else (ESTIMATED,)
-        return tokens, label_rules.on_ids(tokens, (mask, reasons), kept, dropped, notes)
+        return tokens, label_rules.on_ids(tokens, mask, kept, dropped, rendered.estimated)
 
     def examples(
         self, tokens: Tokens, labels: Labels, shaped: ShapedRow, recipe: Recipe, tools: Toolbox

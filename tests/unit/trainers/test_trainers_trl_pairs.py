@@ -15,7 +15,7 @@ from sftui.model import IGNORE_INDEX, Inspection, Row
 from sftui.recipe import Recipe
 from sftui.tokens import LoadedTokenizer, load_tokenizer
 from sftui.trainers import Toolbox, preset, trainer_named, trainer_of
-from sftui.trainers.pairs import unpaired
+from sftui.trainers.held_out import unpaired
 
 RECORDED = {"1.16": "trl_pairs.jsonl", "1.14": "trl_pairs_1.14.1.jsonl"}
 KNOBS = {"max_length": "length.max", "per_device_train_batch_size": "batch.size", "loss_type": "own.loss_type"}
