@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from enum import Enum
+from itertools import islice
 from typing import Any
 
 from sftui.findings.context import Context
@@ -106,12 +107,8 @@ class RowCheck:
     several: bool = False
 
     def __call__(self, look: RowLook) -> list[Finding]:
-        found: list[Finding] = []
-        for fault in self.faults(look):
-            found.append(finding_of(look, fault.rule or self.rules[0], fault))
-            if not self.several:
-                break
-        return found
+        faults = islice(self.faults(look), None if self.several else 1)
+        return [finding_of(look, fault.rule or self.rules[0], fault) for fault in faults]
 
     def holds(self, look: RowLook) -> bool:
         """Whether it finds anything in a row."""

@@ -27,7 +27,6 @@ MOST_REMEMBERED = 5_000
 LARGEST = 4 << 20
 """Bytes of a config file that are read; the real ones have a few thousand."""
 NOON = datetime(2026, 1, 2, 12)
-_UNKNOWN = object()
 
 _PLAIN = ({"role": "user", "content": FIRST_USER}, {"role": "assistant", "content": FIRST_ANSWER})
 _NAMED_TOKENS = ("bos_token", "eos_token", "pad_token", "unk_token", "sep_token", "cls_token")
@@ -76,15 +75,13 @@ class Context:
     def once(self, key: Any, work: Callable[[], T]) -> T:
         """The result of `work`, done the first time `key` is requested; old results are forgotten when there are
         many."""
-        known: Any = self.memo.get(key, _UNKNOWN)
-        if known is _UNKNOWN:
+        if key not in self.memo:
             found = work()
             if len(self.memo) >= MOST_REMEMBERED:
                 self.memo.clear()
             self.memo[key] = found
-            return found
-        remembered: T = known
-        return remembered
+        known: T = self.memo[key]
+        return known
 
     @property
     def trainer(self) -> str:

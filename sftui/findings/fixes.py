@@ -11,7 +11,7 @@ from sftui.findings.context import Context
 from sftui.findings.model import GENERATION_TAGS, Fix
 from sftui.findings.rule import Rule
 from sftui.model import RecipeChange, RenderedText
-from sftui.recipe import changed, diff, get
+from sftui.recipe import diff, get, with_changes
 from sftui.text import visible
 from sftui.trainers.own_config import losses_of
 
@@ -53,10 +53,7 @@ def rule_fix(rule: Rule, changes: tuple[RecipeChange, ...], title: str, template
 
 def _sayable(context: Context, changes: tuple[RecipeChange, ...]) -> bool:
     """Whether the changed recipe goes into the trainer's config without a loss that it did not have."""
-    recipe = context.recipe
-    for change in changes:
-        recipe = changed(recipe, change.path, change.after)
-    return set(losses_of(recipe)) <= set(losses_of(context.recipe))
+    return set(losses_of(with_changes(context.recipe, changes))) <= set(losses_of(context.recipe))
 
 
 def tight_tags(context: Context, rule: Rule, rendered: RenderedText) -> Fix | None:

@@ -78,9 +78,8 @@ def _asked_and_said(look: RowLook) -> tuple[set[str], set[str]]:
     asked, said, left = set[str](), set[str](), LONGEST
     answering = look.context.traits.answering
     for conversation in look.conversation.sides:
-        if conversation.text is not None or conversation.prompt is not None or conversation.completion is not None:
-            asked.update(_runs((conversation.text or conversation.prompt or "")[:LONGEST]))
-            said.update(_runs((conversation.completion or "")[:LONGEST]))
+        asked.update(_runs((conversation.text or conversation.prompt or "")[:LONGEST]))
+        said.update(_runs((conversation.completion or "")[:LONGEST]))
         for message in conversation.messages:
             text = _text(message)[:left]
             left -= len(text)

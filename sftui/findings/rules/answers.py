@@ -42,7 +42,6 @@ def in_a_loop(look: RowLook) -> Iterator[Fault]:
             if end - start >= max(_RUN, _TIMES * period) and any(map(str.isalpha, unit)):
                 what = f"{look.name(number)} repeats {shown(unit.strip(), 40)} {(end - start) // period} times in a row"
                 yield Fault(what, shown(text[start : start + 80]), message=number)
-                break
 
 
 def _run(text: str, at: int) -> tuple[int, int, int]:
@@ -140,7 +139,6 @@ def no_json(look: RowLook) -> Iterator[Fault]:
             fault = _why_no_json(said)
             if fault:
                 yield Fault(f"message {number} should be JSON but {fault}", shown(said.strip()), message=number)
-                return
 
 
 def _wants_json(text: str) -> bool:

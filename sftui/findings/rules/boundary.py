@@ -62,25 +62,17 @@ def bos_count(look: RowLook) -> Iterator[Fault]:
     if bos is None or not ids or look.labels.dropped is not None:
         return
     found = (ids[0] == bos) + (ids[0] == bos and len(ids) > 1 and ids[1] == bos)
-    if found == 1:
-        return
-    by_first_row = (
-        Quirk.BOS_BY_FIRST_ROW in look.context.traits.quirks and not look.stored and look.conversation.kind is Kind.TEXT
-    )
-    if found == 2:
-        if by_first_row:
-            what = f"the row begins with two BOS tokens: {look.context.traits.title} decided from the first row"
-            yield Fault(what, tokens=(0, 2), rule=BOS003)
-            return
+    by_first_row = Quirk.BOS_BY_FIRST_ROW in look.context.traits.quirks and look.conversation.kind is Kind.TEXT
+    what = "the row begins with two BOS tokens"
+    if found == 2 and by_first_row:
+        yield Fault(f"{what}: {look.context.traits.title} decided from the first row", tokens=(0, 2), rule=BOS003)
+    elif found == 2:
         # Texts of one set may begin with BOS or not; a template prints it always, so there the tokenizer need not add
         # one.
         added = look.recipe.tokenize.add_special_tokens and look.chat
         change = ("tokenize.add_special_tokens", False) if added else ("tokenize.bos", "drop_second")
-        what = "the row begins with two BOS tokens"
         yield Fault(what, tokens=(0, 2), changes=() if look.stored else [change], rule=BOS001)
-        return
-    why = expected_bos(look)
-    if not why:
+    if found or not (why := expected_bos(look)):
         return
     sentence = f"the row does not begin with {look.facts.bos_token}, which {why}"
     if by_first_row:
@@ -101,15 +93,13 @@ def bos_count(look: RowLook) -> Iterator[Fault]:
 
 def expected_bos(look: RowLook) -> str:
     """Why the model expects a BOS, or nothing: its template prints it, or its tokenizer adds it."""
-    facts, context = look.facts, look.context
+    facts = look.facts
     if facts.bos_token is None:
         return ""
     if facts.adds_bos:
         return "the tokenizer adds to plain text"
-    plain = context.plain
-    if look.chat and plain is not None and plain.startswith(facts.bos_token):
-        return "the template prints"
-    return ""
+    prints = look.chat and (look.context.plain or "").startswith(facts.bos_token)
+    return "the template prints" if prints else ""
 
 
 def gemma_like(look: RowLook) -> bool:
@@ -314,7 +304,6 @@ def _merged_markers(look: RowLook, response: str, instruction: str) -> Iterator[
                 tokens=(where[0], where[-1] + 1),
                 rule=BND011,
             )
-            return
 
 
 BND009 = major(

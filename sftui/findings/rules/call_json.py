@@ -55,4 +55,3 @@ def broken(look: RowLook) -> Iterator[Fault]:
                 tail = shown(text[wrong : wrong + 12])
                 what = f"the call to {shown(name, 40)} in message {number} stops being valid JSON at {tail}"
                 yield Fault(what, shown(text[opened.start() : wrong + 12], 120), message=number)
-                return

@@ -65,7 +65,6 @@ def foreign_call(look: RowLook) -> Iterator[Fault]:
         if not any(found[1] in said for said in asked):
             what = f"message {number} writes its call with {found[1]}, like {_FAMILIES[found[1]]}; the template writes"
             yield Fault(f"{what} {shown(own)}", shown(text[found.start() : found.start() + 80]), message=number)
-            return
 
 
 def _before_calls(context: Context) -> str | None:
@@ -116,7 +115,6 @@ def printed_by_python(look: RowLook) -> Iterator[Fault]:
         if at >= 0 and "None" not in str(message.data.get("tool_calls")):
             what = f"message {number} has no content (null), and the template writes None"
             yield Fault(what, shown(text[max(0, at - 20) : at + 40]), message=number)
-            return
     for number, calls in look.calls.items():
         start, end = look.message_spans.get(number, (0, 0))
         for name, arguments, _ in calls:
@@ -133,7 +131,6 @@ def printed_by_python(look: RowLook) -> Iterator[Fault]:
     for one in mappings(look.conversation.tools)[:_FIRST] if "{'" in text else ():
         if one and str(one) in text and str(one) not in look.spoken:
             yield Fault("the tools are Python literals in the rendered text", shown(str(one)))
-            return
 
 
 _MARK = re.compile(r"\s*(<[^<>\s\d][^<>\s]{0,39}>|\[/?[A-Z_]{2,20}\])")
@@ -168,4 +165,3 @@ def doubled_mark(look: RowLook) -> Iterator[Fault]:
             if doubled and not twice.search(said) and tokenizer.token_id(found[1]) not in look.context.stops:
                 what = f"message {number} contains {shown(found[1])}, which the template also writes there"
                 yield Fault(what, message=number, span=doubled.span())
-                return

@@ -474,9 +474,7 @@ def _mojibake(text: str) -> re.Match[str] | None:
     if (found := _CYRILLIC.search(text)) is not None and _read_as(text, "cp1251"):
         return found
     found = _MOJIBAKE.search(text)
-    if found is None:
-        return None
-    if _read_as(text, "cp1252") or _read_as(text, "latin-1"):
+    if found is None or _read_as(text, "cp1252") or _read_as(text, "latin-1"):
         return found
     pairs = sum(len(one) for one in _MOJIBAKE.findall(text))
     return found if pairs >= 4 and pairs * 2 > sum(not char.isascii() for char in text) else None

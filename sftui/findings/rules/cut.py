@@ -58,10 +58,9 @@ def _limits(look: RowLook) -> Iterator[tuple[str, str]]:
     data = look.inspection.row.data or {}
     inner = [value for value in data.values() if type(value) is dict]
     for level in (data, *inner, *([one.data for one in look.messages] if not look.read.manner.plain else ())):
-        if not _REASONS.isdisjoint(level):
-            for key in _REASONS.intersection(level):
-                values = level[key] if isinstance(level[key], list) else [level[key]]
-                yield from ((key, one) for one in values if isinstance(one, str) and one.lower() in _LENGTH)
+        for key in _REASONS.intersection(level):
+            values = level[key] if isinstance(level[key], list) else [level[key]]
+            yield from ((key, one) for one in values if isinstance(one, str) and one.lower() in _LENGTH)
 
 
 @row_check(CONVERSATION, CON017, kinds=SPOKEN, signs=lambda *_: "`{[(", several=True)

@@ -124,13 +124,9 @@ def unended(look: RowLook) -> Iterator[Fault]:
     has an end."""
     answers = [turn for turn in look.answers if turn.has_content]
     opening = look.context.opening
-    if len(answers) < 2 or not opening or look.stored or look.labels.dropped is not None:
+    if len(answers) < 2 or not opening:
         return
-    trained = [turn for turn in answers[:-1] if look.mask.drawn[turn.content[1] - 1]]
-    if not trained:
-        return
-    starts = sorted([turn.content[0] for turn in look.turns if turn.has_content])
-    starts.append(len(look.tokens))
+    starts = sorted([*(turn.content[0] for turn in look.turns if turn.has_content), len(look.tokens)])
     ids, ending = look.tokens.input_ids, look.spelling.special_ids - opening
 
     def ends(turn: MessageTokens) -> bool:
@@ -138,10 +134,8 @@ def unended(look: RowLook) -> Iterator[Fault]:
         end = turn.content[1]
         return not ending.isdisjoint(ids[end : starts[bisect_left(starts, end)]])
 
-    if not ends(answers[-1]):
-        return
-    open_ended = [turn for turn in trained if not ends(turn)]
-    if open_ended:
+    open_ended = [turn for turn in answers[:-1] if look.mask.drawn[turn.content[1] - 1] and not ends(turn)]
+    if open_ended and ends(answers[-1]):
         turn = open_ended[0]
         some = f"{len(open_ended)} earlier answers" if len(open_ended) > 1 else f"message {turn.message}"
         yield Fault(
@@ -235,29 +229,23 @@ def masked_stop(look: RowLook) -> Iterator[Fault]:
     if not found:
         return
     turn, stop = found[0]
-    rule = GEN003 if look.recipe.mask.rule == "generation_tag" else EOS004
-    if look.labels.reasons[stop] is Reason.FORCED and Quirk.MASKS_END in look.context.traits.quirks:
-        yield Fault(
-            f"{look.spelling.token(stop)} at the end is masked because max_seq_len is set, although nothing is cut",
-            message=turn.message,
-            tokens=(max(turn.content[0], stop - 4), stop + 1),
-            changes=() if look.cut else [("length.max", None)],
-            rule=EOS006,
-        )
-        return
-    some = f"in {len(found)} of {len(look.answers)} answers" if len(found) > 1 else f"in message {turn.message}"
-    option = look.context.traits.options.get(Effect.TRAINS_END)
-    changes: Changes = ((option, (look.spelling.piece(stop),)),) if option is not None else ()
-    if look.recipe.mask.terminator == "mask":
-        changes = (("mask.terminator", "train"),)
-    yield Fault(
-        f"the answer is trained but its {look.spelling.token(stop)} is not, {some}",
-        message=turn.message,
-        tokens=(max(turn.content[0], stop - 4), stop + 1),
-        changes=changes,
-        tags=not changes,
-        rule=rule,
-    )
+    forced = look.labels.reasons[stop] is Reason.FORCED and Quirk.MASKS_END in look.context.traits.quirks
+    changes: Changes = ()
+    if forced:
+        rule, token = EOS006, look.spelling.token(stop)
+        what = f"{token} at the end is masked because max_seq_len is set, although nothing is cut"
+        changes = () if look.cut else (("length.max", None),)
+    else:
+        rule = GEN003 if look.recipe.mask.rule == "generation_tag" else EOS004
+        some = f"in {len(found)} of {len(look.answers)} answers" if len(found) > 1 else f"in message {turn.message}"
+        what = f"the answer is trained but its {look.spelling.token(stop)} is not, {some}"
+        option = look.context.traits.options.get(Effect.TRAINS_END)
+        if look.recipe.mask.terminator == "mask":
+            changes = (("mask.terminator", "train"),)
+        elif option is not None:
+            changes = ((option, (look.spelling.piece(stop),)),)
+    where = max(turn.content[0], stop - 4), stop + 1
+    yield Fault(what, message=turn.message, tokens=where, changes=changes, tags=not (changes or forced), rule=rule)
 
 
 def _may_mask_stops(shape: RowShape) -> bool:
@@ -403,8 +391,7 @@ def _at(look: RowLook, number: int | None, literal: str, before: int) -> tuple[b
     message."""
     if look.inspection.tokens is None or look.inspection.labels is None or look.inspection.rendered is None:
         return None, None
-    spans = look.rendered.spans
-    for span in spans:
+    for span in look.rendered.spans:
         if span.part is Part.CONTENT and (number is None or span.message == number):
             at = look.rendered.text.find(literal, span.start, span.end)
             while at >= 0 and before:

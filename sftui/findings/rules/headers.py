@@ -90,4 +90,3 @@ def header_inside(look: RowLook) -> Iterator[Fault]:
             what = f"{look.name(number)} continues with {shown(found[0], 20)}, which begins a turn in another format"
             severity = Severity.INFO if found["word"] else None
             yield Fault(what, shown(text[max(0, found.start() - 30) : found.end() + 50]), severity, message=number)
-            return

@@ -61,9 +61,8 @@ def nothing_trained(look: RowLook) -> Iterator[Fault]:
         return
     if look.cut and answer_cut(look) is not None:
         return
-    cause = _cause(look)
     # Stored chunks of long texts may rightly hold no label; elsewhere a row without any is an accident.
-    yield Fault(f"no token of this row is trained: {cause}", tokens=(0, len(look.tokens)))
+    yield Fault(f"no token of this row is trained: {_cause(look)}", tokens=(0, len(look.tokens)))
 
 
 def _cause(look: RowLook) -> str:
@@ -85,7 +84,7 @@ def _cause(look: RowLook) -> str:
     counts = Counter[Reason]()
     for start, end, reason in as_runs(look.labels.reasons).runs():
         counts[reason] += end - start
-    return f"every token is masked as `{counts.most_common(1)[0][0].value}`" if counts else "it has no tokens"
+    return f"every token is masked as `{counts.most_common(1)[0][0].value}`"
 
 
 _STRICT = (
@@ -171,7 +170,6 @@ def others_trained(look: RowLook) -> Iterator[Fault]:
             if some and not (some == 1 and _at_border(look, look.turn_of[number])):
                 if LAB002.code in look.counted:
                     yield Fault("")
-                    return
                 touched.append((number, first, behind))
                 count += some
     if not touched:
@@ -235,7 +233,6 @@ def flags_ignored(look: RowLook) -> Iterator[Fault]:
         ends = turn.terminator[0] == turn.content[1] and look.trains(turn.terminator)
         if heard and (trained or not ends):
             continue
-        keys = dict(look.recipe.data.message_keys)
         named = not heard and Quirk.FLAG_BY_KEY in look.context.traits.quirks
         outcome = "is not trained" if trained else f"{'its end ' if heard else ''}is trained anyway"
         yield Fault(
@@ -243,7 +240,7 @@ def flags_ignored(look: RowLook) -> Iterator[Fault]:
             severity=Severity.INFO if heard else None,
             message=number,
             tokens=turn.terminator if heard else turn.content,
-            changes=[("data.message_keys", {**keys, "train_flag": key})] if named else (),
+            changes=[("data.message_keys", {**look.recipe.data.message_keys, "train_flag": key})] if named else (),
             title="drop the row if the end of this answer should not be learned either" if heard else "",
         )
 

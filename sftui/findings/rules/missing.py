@@ -106,4 +106,3 @@ def missing_value(look: RowLook) -> Iterator[Fault]:
         if said in _SURE or said in _LIKELY:
             severity = None if said in _SURE else Severity.INFO
             yield Fault(f"{look.name(number)} is `{said}`", said, severity, message=number)
-            return

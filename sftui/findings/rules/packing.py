@@ -167,8 +167,7 @@ def contamination(context: Context, sample: Sequence[Inspection]) -> Iterator[Fa
     if strategy == "none" or context.recipe.pack.isolate:
         return
     apart = strategy in packing.separates
-    attention = context.recipe.batch.attention
-    if packing.separates_by == "numbers" and attention == "doc_ids":
+    if packing.separates_by == "numbers" and context.recipe.batch.attention == "doc_ids":
         return
     if apart and (packing.separates_by != "positions" or context.recipe.batch.flatten):
         return  # position ids keep documents apart only under FlashAttention; TRL warns and goes on without it

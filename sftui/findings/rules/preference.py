@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import takewhile
-from math import inf, isfinite
 from typing import Any
 
 from sftui.findings.checks import PAIRED, Fault, row_check
@@ -14,6 +13,7 @@ from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Consequence, Severity
 from sftui.findings.rule import DROP, Case, fatal, major, minor
 from sftui.findings.rules.truncation import round_up
+from sftui.findings.rules.weights import finite
 from sftui.findings.words import REASONING, text_of, thought_in
 from sftui.model import SIDES, Kind, Message, Part, common_prefix
 from sftui.runs import Flat, Ranges, cut, overlap
@@ -236,7 +236,6 @@ def seam(look: RowLook) -> Iterator[Fault]:
                 severity=None if gone else Severity.WARNING,
                 rejected=bool(rejected),
             )
-            return
 
 
 PRF005 = major(
@@ -295,10 +294,8 @@ def cut_apart(look: RowLook) -> Iterator[Fault]:
     other = not chosen.cut  # the rejected side is the one that is cut
     end = look.sides[other].labels.kept[-1][1]
     if _answer(chosen, kept=True) == _answer(rejected, kept=True) and _answer(chosen) != _answer(rejected):
-        what, severity = (
-            f"the sides differ only after the cut at {end:,}: what remains of them is the same",
-            Severity.ERROR,
-        )
+        what = f"the sides differ only after the cut at {end:,}: what remains of them is the same"
+        severity: Severity | None = Severity.ERROR
     elif chosen.cut != rejected.cut:
         what, severity = f"only the {SIDES[other]} side is cut: it ends without its stop token", None
     else:
@@ -398,24 +395,15 @@ _SCORES = ("score", "rating", "reward", "avg_rating", "score_overall")
 def scored_against(look: RowLook) -> Iterator[Fault]:
     """PRF009: a negative `margin`, or scores as public sets name their columns (score_chosen, chosen-rating)."""
     data = look.inspection.row.data or {}
-    margin = _number(data, "margin")
+    margin = finite(data.get("margin"))
     if margin is not None and margin < 0:
         yield Fault(f"`margin` is {margin:g}: it prefers the rejected side", "")
     for word in _SCORES:
         for form in ("{0}_{1}", "{1}_{0}", "{1}-{0}"):
             names = [form.format(word, name) for name in SIDES]
-            chosen, rejected = (_number(data, name) for name in names)
+            chosen, rejected = (finite(data.get(name)) for name in names)
             if chosen is not None and rejected is not None and chosen < rejected:
                 yield Fault(f"`{names[0]}` is {chosen:g} and `{names[1]}` {rejected:g}", "")
-
-
-def _number(data: Mapping[str, Any], name: str) -> float | None:
-    value = data.get(name)
-    try:
-        number = float(value) if isinstance(value, (int, float)) and type(value) is not bool else inf
-    except OverflowError:
-        return None
-    return number if isfinite(number) else None
 
 
 PRF014 = minor(
@@ -441,4 +429,3 @@ def scored_early(look: RowLook) -> Iterator[Fault]:
             if end < last:
                 what = f"the {SIDES[rejected]} side is scored at token {end} of {last}"
                 yield Fault(what, tokens=(end - 2, last), rejected=bool(rejected))
-                return

@@ -39,8 +39,6 @@ PRF011 = info(
 @dataset_check(PRF010, PRF011)
 def against_each_other(checks: DatasetChecks) -> Iterator[Fault]:
     """PRF010 and PRF011, of the first row of each two sides."""
-    if not len(checks.pairs):
-        return
     swapped, refused, both = list[int](), Hashes(), list[int]()
     for one in checks.pairs.values():
         refused.add(one[ROW + HASH :])

@@ -67,15 +67,13 @@ TPL010 = fatal(
 @row_check(CONVERSATION, ROL001, ROL002, TPL010, shape=lambda shape, _: not shape.order.known, several=True)
 def strange_roles(look: RowLook) -> Iterator[Fault]:
     """ROL001, ROL002 and TPL010, one finding for each strange role of the row."""
-    seen: set[str] = set()
-    counts = Counter(look.roles)
-    for number, role in enumerate(look.roles):
-        if role in KNOWN_ROLES or role in seen or role in look.context.traits.own_roles:
+    for role, count in Counter(look.roles).items():
+        if role in KNOWN_ROLES or role in look.context.traits.own_roles:
             continue
-        seen.add(role)
+        number = look.roles.index(role)
         alias, near = _ALIASES.get(role), nearest_role(role)
         if alias:
-            rule, what = ROL001, f" ({counts[role]} in this row), which templates know as `{alias}`"
+            rule, what = ROL001, f" ({count} in this row), which templates know as `{alias}`"
         elif near:
             rule, what = ROL002, f", which is nearly `{near}`"
         elif not _template_names(look, role):
@@ -245,9 +243,7 @@ def _cause(look: RowLook) -> str:
         first = [one for one in plain if one["role"] == "system"][:1]
         # A system message that is welcome at the start is only out of place here.
         return "order" if draw([*first, {"role": "user", "content": "text"}]) is not None else "system"
-    if any(role not in KNOWN_ROLES for role in look.roles):
-        return "names"
-    return "order"
+    return "order" if KNOWN_ROLES.issuperset(look.roles) else "names"
 
 
 def refused_names(look: RowLook) -> bool:
@@ -285,7 +281,7 @@ LAB012 = fatal(
 @row_check(CONVERSATION, LAB012, shape=lambda shape, _: shape.roles and shape.roles[-1] != "assistant", kinds=CHATS)
 def ends_elsewhere(look: RowLook) -> Iterator[Fault]:
     """LAB012: nothing to learn at the end of the row."""
-    last = look.roles[-1] if look.roles else "assistant"
+    last = look.roles[-1]
     if last in look.context.traits.answering or "assistant" in (nearest_role(last), _ALIASES.get(last)):
         return
     what = f"the last message is from `{shown(last, 40)}`, not from the assistant"

@@ -85,8 +85,7 @@ def no_conversation(look: RowLook) -> Iterator[Fault]:
         return
     if inspection.late is not None or stale_content.holds(look):
         return
-    text = problem.sentence() + _doubled(inspection.row.raw)
-    yield Fault(text, shown(inspection.row.raw))
+    yield Fault(problem.sentence() + _doubled(inspection.row.raw), shown(inspection.row.raw))
 
 
 def _problem(look: RowLook, *stages: Stage) -> Problem | None:
@@ -199,8 +198,7 @@ ROW005 = minor(
 @row_check(DATA, ROW005, of=lambda shape: float in shape.types)
 def not_strict(look: RowLook) -> Iterator[Fault]:
     """ROW005: NaN or infinity somewhere in the columns next to the conversation."""
-    data = look.inspection.row.data
-    for column, value in data.items() if data is not None else ():
+    for column, value in (look.inspection.row.data or {}).items():
         if type(value) is float and not isfinite(value):
             yield Fault(f"`{shown(str(column), 40)}` is {value}, which is not JSON", shown(f"{column}: {value}"))
 
@@ -222,8 +220,7 @@ def late_kind(look: RowLook) -> Iterator[Fault]:
     """ROW008: a value by which the trainer's datasets reads the whole file otherwise, or stops."""
     late = look.inspection.late
     if late is not None:
-        severity = None if late.stops else Severity.WARNING
-        yield Fault(late.problem.sentence(), "", severity=severity)
+        yield Fault(late.problem.sentence(), "", None if late.stops else Severity.WARNING)
 
 
 _FLAT = {"name": "get_weather", "arguments": {"city": "Paris"}}
@@ -296,11 +293,8 @@ def refused_by_trainer(look: RowLook) -> Iterator[Fault]:
         return  # GEN001 says it once
     sentence = problem.sentence()
     # No row is at fault where the recipe asks for what the trainer does not have.
-    usual = [
-        (path, value)
-        for refusal, path, value in look.context.once("foreign", lambda: _foreign(look.recipe))
-        if refusal == sentence
-    ]
+    foreign = look.context.once("foreign", lambda: _foreign(look.recipe))
+    usual = [(path, value) for refusal, path, value in foreign if refusal == sentence]
     yield Fault(sentence, "", fix=fix_of(look.context, ROW004, usual) if usual else None)
 
 

@@ -23,6 +23,7 @@ from sftui.model import NOWHERE, Conversation, Inspection, Kind, Message, Part, 
 from sftui.recipe import Render
 from sftui.templates import choose_template, compile_template, render
 from sftui.templates.apart import Distance, RenderDifference, parted
+from sftui.text import visible
 from sftui.trainers import trainer_of
 from sftui.trainers.own_config import key_of
 
@@ -382,11 +383,8 @@ def sides(ours: str, theirs: str) -> str:
         start, end = max(0, start - _AROUND), max(0, end - _AROUND)
 
     def side(text: str) -> str:
-        part = text[start : len(text) - end]
-        part = ("…" if start else "") + part
-        return (
-            shown(part if len(part) <= _WIDE else part[:_WIDE], _WIDE + 1) + ("…" if end else "") if text else "nothing"
-        )
+        part = ("…" if start else "") + text[start : len(text) - end]
+        return visible(part[:_WIDE]) + ("…" if end else "") if text else "nothing"
 
     return f"{side(ours)} ≠ {side(theirs)}"
 
@@ -614,6 +612,4 @@ def place_of(look: RowLook, found: RenderDifference) -> tuple[int, int] | None:
 
 
 def written(text: str) -> str:
-    return (
-        shown(text if len(text) <= _MOST_SHOWN else "…" + text[-_MOST_SHOWN:], _MOST_SHOWN + 1) if text else "nothing"
-    )
+    return visible(text if len(text) <= _MOST_SHOWN else "…" + text[-_MOST_SHOWN:]) if text else "nothing"

@@ -152,14 +152,10 @@ def out_of_range(look: RowLook) -> Iterator[Fault]:
     size, ignored = max(look.facts.vocab_size, look.context.model_rows or 0), look.recipe.mask.ignore_index
     wrong = [i for i, label in enumerate(labels) if label != ignored and not 0 <= label < size]
     if wrong:
-        first = wrong[0]
-        what = (
-            f"is not the value that the loss ignores, {ignored}"
-            if labels[first] == IGNORE_INDEX
-            else "is not a token id"
-        )
+        first, label = wrong[0], labels[wrong[0]]
+        what = f"is not the value that the loss ignores, {ignored}" if label == IGNORE_INDEX else "is not a token id"
         more = f"; {len(wrong)} labels are out of range" if len(wrong) > 1 else ""
-        yield Fault(f"label {labels[first]} at position {first} {what}{more}", tokens=(first, first + 1))
+        yield Fault(f"label {label} at position {first} {what}{more}", tokens=(first, first + 1))
 
 
 LAB007 = major(
@@ -218,25 +214,18 @@ def copied(look: RowLook) -> Iterator[Fault]:
 @row_check(LABELLED, LAB007, PAD002, kinds=TOKENIZED, several=True)
 def attention(look: RowLook) -> Iterator[Fault]:
     """LAB007 and PAD002."""
-    mask, ids, n = look.conversation.attention_mask, look.conversation.input_ids, len(look.tokens)
-    hidden = mask is not None and 0 in mask and len(mask) == n
-    wrong = [
-        i
-        for i, drawn in enumerate(look.mask.drawn)
-        if drawn and (i >= look.padding or (hidden and mask is not None and not mask[i]))
-    ]
+    mask, ids = look.conversation.attention_mask or (), look.conversation.input_ids
+    hides = 0 in mask and len(mask) == len(look.tokens)
+    trained = (i for i, drawn in enumerate(look.mask.drawn) if drawn)
+    wrong = [i for i in trained if i >= look.padding or (hides and not mask[i])]
     if wrong:
         what = f"{len(wrong)} padded positions are trained"
         yield Fault(what, tokens=(wrong[0], min(wrong[-1] + 1, wrong[0] + 6)), rule=LAB007)
-    if mask is None or not hidden:
+    if not hides:
         return
     first, last = mask.index(1) if 1 in mask else 0, len(mask) - 1 - mask[::-1].index(1) if 1 in mask else 0
     holes = [i for i in range(first, last) if not mask[i]]
-    if (
-        holes
-        and len({ids[i] for i in holes}) == 1
-        and all(not mask[i] for i, one in enumerate(ids) if one == ids[holes[0]])
-    ):
+    if len({ids[i] for i in holes}) == 1 and all(not mask[i] for i, one in enumerate(ids) if one == ids[holes[0]]):
         what = f"{len(holes)} real {look.spelling.token(holes[0])} inside the row have attention 0"
         yield Fault(what, tokens=(holes[0], holes[0] + 1), rule=PAD002)
 

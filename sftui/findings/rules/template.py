@@ -49,11 +49,8 @@ def stripped(look: RowLook) -> Iterator[Fault]:
         bare = content.strip()
         if not bare or len(bare) == len(content) or number not in regions:
             continue
-        start, end = regions[number]
-        if bare != look.rendered.text[start:end].strip() or content in look.rendered.text[start:end]:
-            continue
-        at = look.rendered.text.find(content, max(0, start - len(content)), end + len(content))
-        if at >= 0:
+        (start, end), text = regions[number], look.rendered.text
+        if bare != text[start:end].strip() or content in text[max(0, start - len(content)) : end + len(content)]:
             continue
         head = content[: len(content) - len(content.lstrip())]
         indented = "\n" in content and head.strip("\n") != ""

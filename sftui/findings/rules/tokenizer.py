@@ -193,7 +193,6 @@ def swallowed(look: RowLook) -> Iterator[Fault]:
                 what = f"message {span.message} loses {many(lost, 'character')} of whitespace next to"
                 sentence = f"{what} {look.spelling.token(i)}, which absorbs it"
                 yield Fault(sentence, message=span.message, tokens=(i - 1, i + 3))
-                return
 
 
 def _dropped(look: RowLook, joined: bytes) -> str:
@@ -239,11 +238,8 @@ TOK003 = loud(
 
 @row_check(LABELLED, TOK003, recipe=lambda context: context.model_rows is not None)
 def outside_model(look: RowLook) -> Iterator[Fault]:
-    rows = look.context.model_rows
-    if rows is None or not look.tokens.input_ids:
-        return
-    highest = max(look.tokens.input_ids)
-    if highest >= rows:
+    rows, highest = look.context.model_rows, max(look.tokens.input_ids, default=0)
+    if rows is not None and highest >= rows:
         at = look.tokens.input_ids.index(highest)
         what = f"id {highest} ({look.spelling.token(at)}) is outside the model's {rows} embedding rows"
         yield Fault(what, tokens=(at, at + 1))

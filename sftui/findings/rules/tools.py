@@ -70,18 +70,12 @@ TOO001 = major(
 @row_check(CONVERSATION, TOO001, of=lambda shape: shape.rendered, shape=tooled)
 def double_encoded(look: RowLook) -> Iterator[Fault]:
     """TOO001: argument text that stands in the rendering with its quotes escaped."""
-    written = [
-        (number, name, arguments)
-        for number, (name, arguments, _) in _calls(look)
-        if isinstance(arguments, str) and '"' in arguments
-    ]
-    if not written:
-        return
     text = look.rendered.text
     standing, plain = TextIndex(text), TextIndex(text)
-    for number, name, arguments in written:
-        escaped = json.dumps(arguments, ensure_ascii=False)[1:-1]
-        if escaped not in standing or arguments in plain:
+    for number, (name, arguments, _) in _calls(look):
+        quotes = isinstance(arguments, str) and '"' in arguments
+        escaped = json.dumps(arguments, ensure_ascii=False)[1:-1] if quotes else ""
+        if not quotes or escaped not in standing or arguments in plain:
             continue
         at = text.find(escaped)
         if at >= 0:
@@ -113,10 +107,9 @@ def dropped(look: RowLook) -> Iterator[Fault]:
     rendering."""
     whole = look.rendered.text
     standing = TextIndex(whole)
-    unread_by_trainer = Quirk.DROPS_TOOL_CALLS in look.context.traits.quirks
     bare: TextIndex | None = None
     for number, (message, role) in enumerate(zip(look.messages, look.roles)):
-        unread = unread_calls(look, number) if unread_by_trainer else []
+        unread = unread_calls(look, number)
         if unread and not any(_named(name, text_of(message)) for name, _, _ in unread):  # tools name it as well
             yield Fault(
                 f"LLaMA-Factory does not read the `tool_calls` in message {number}: only `formatting: openai` does",
@@ -225,10 +218,7 @@ def tools_missing(look: RowLook) -> Iterator[Fault]:
 def _schema_stands(name: str, text: str) -> bool:
     """Whether the text describes the tool and does not only call it: its name stands as a JSON value next to a
     description."""
-    return (
-        f'"{name}"' in text
-        and re.search(rf'"name":\s*"{re.escape(name)}",\s*"(?:description|parameters)"', text) is not None
-    )
+    return re.search(rf'"name":\s*"{re.escape(name)}",\s*"(?:description|parameters)"', text) is not None
 
 
 TOO005 = loud(
@@ -299,7 +289,6 @@ def graph(look: RowLook) -> Iterator[Fault]:
 
     for number, (message, role) in enumerate(zip(look.messages, look.roles)):
         calls, kind = look.calls.get(number, ()), look.context.traits.kind_of(role)
-        spoken = kind is MessageKind.CALL
         wrong = _malformed(message, number, calls, known) if calls or "tool_calls" in message.data else None
         if wrong is not None:
             yield reported(wrong[0], number, wrong[1])
@@ -326,7 +315,7 @@ def graph(look: RowLook) -> Iterator[Fault]:
             what = f"the call to {shown(name, 40)} in message {called_at} has no result"
             unanswered = unanswered or reported(what, called_at, name, Severity.INFO)
             open_calls, by_id = {}, {}
-        if spoken:  # several follow each other, and one result answers all calls of a message
+        if kind is MessageKind.CALL:  # several follow each other, and one result answers all calls of a message
             open_calls |= {number: calls[0]} if calls else {}
             called_at = number
         elif calls:
@@ -341,8 +330,6 @@ def graph(look: RowLook) -> Iterator[Fault]:
 def _malformed(message: Message, number: int, calls: Sequence[Call], known: frozenset[str]) -> tuple[str, str] | None:
     """What is wrong with the calls of one message, and the text that shows it."""
     raw = message.data.get("tool_calls")
-    if not raw and not calls:
-        return None
     if isinstance(raw, str) and raw.strip():
         return f"the tool calls in message {number} are text, not a list", raw
     if isinstance(raw, (list, tuple)) and len(calls) < len(raw):
@@ -359,8 +346,6 @@ def _malformed(message: Message, number: int, calls: Sequence[Call], known: froz
             return f"{what} are JSON text inside JSON text", arguments
         if known and name not in known:
             return f"message {number} calls {shown(name, 40)}, which is not one of the row's tools", name
-    if len(calls) < 2:
-        return None
     ids = Counter([one for _, _, one in calls if one])
     twice = next((one for one, count in ids.items() if count > 1), None)
     return None if twice is None else (f"two calls in message {number} have the same id", twice)

@@ -95,11 +95,12 @@ def cut_row(look: RowLook) -> Iterator[Fault]:
     drawn = look.mask.drawn
     changes = _longer(look)
     first = look.mask.runs[0][0] if look.mask.trained else answer_cut(look)
-    unanswered = (
-        _answers_behind(look, kept[0][1]) if len(kept) == 1 and kept[0][0] == 0 and not look.inspection.more else None
-    )
-    first = first if unanswered is None else unanswered
-    if first is not None and (unanswered is not None or not any(any(drawn[start:end]) for start, end in kept)):
+    answers = [turn.content[0] for turn in look.answers if turn.has_content and drawn[turn.content[0]]]
+    lost = sum(begin >= kept[0][1] for begin in answers) if len(kept) == 1 and not look.inspection.more else 0
+    # All of them may stand behind the cut; a mask that trains prompts too hides that.
+    unanswered = 0 < lost == len(answers) and not kept[0][0]
+    first = answers[0] if unanswered else first
+    if first is not None and (unanswered or not any(any(drawn[start:end]) for start, end in kept)):
         sentence = f"the answer begins at token {first} but the row is cut at {covered(kept)}"
         yield Fault(sentence, tokens=(first - 3, first + 5), changes=changes, rule=TRU001)
         return
@@ -119,9 +120,9 @@ def cut_row(look: RowLook) -> Iterator[Fault]:
             changes=changes,
             rule=TRU010,
         )
-    elif len(kept) == 1 and not look.inspection.more and (lost := _answers_lost(look, kept[0][1])):
-        what = f"the cut at {kept[0][1]:,} removes {lost[0]} of the {lost[1]} trained answers"
+    elif 0 < lost < len(answers):
         at = kept[0][1]
+        what = f"the cut at {at:,} removes {lost} of the {len(answers)} trained answers"
         yield Fault(what, tokens=(at - 4, at + 4), severity=Severity.INFO, changes=changes, rule=TRU010)
     if gone is None and kept and kept[0][0] > 0:
         yield Fault(f"the first {kept[0][0]} tokens are cut off", tokens=(0, kept[0][0]), changes=changes, rule=TRU004)
@@ -154,21 +155,6 @@ def _unfinished(look: RowLook, what: str, end: int) -> str:
         total = max(total, stop)
     noun = "token" if total - end == 1 else "tokens"
     return f"the {what} is cut {total - end:,} {noun} before its end, without a stop token"
-
-
-def _answers_lost(look: RowLook, end: int) -> tuple[int, int] | None:
-    """How many trained answers begin behind the cut, and of how many; None where all do, or none."""
-    begins = [turn.content[0] for turn in look.answers if turn.has_content and look.mask.drawn[turn.content[0]]]
-    lost = sum(begin >= end for begin in begins)
-    return (lost, len(begins)) if 0 < lost < len(begins) else None
-
-
-def _answers_behind(look: RowLook, end: int) -> int | None:
-    """Where the first trained answer begins, if all of them stand behind the cut; a mask that trains prompts too hides
-    that."""
-    contents = [turn.content for turn in look.answers]
-    begins = [start for start, stop in contents if stop > start and look.mask.drawn[start]]
-    return begins[0] if begins and min(begins) >= end else None
 
 
 def answer_cut(look: RowLook) -> int | None:

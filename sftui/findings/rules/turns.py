@@ -62,20 +62,14 @@ def stored_turns(look: RowLook) -> Iterator[Fault]:
         )
     ended = [turn for turn in heard if drawn[turn.end - 1]]
     stops = [turn.stop for turn in ended if turn.stop is not None]
-    if (
-        not stored
-        or not stops
-        or len(stops) < len(ended)
-        or any(look.mask.drawn[at] for at in stops)
-        or stop_as_pad.holds(look)
-    ):
-        return
-    yield Fault(
-        f"the answer is trained but its {look.spelling.token(stops[0])} is not, in {many(len(stops), 'answer')}",
-        tokens=(max(ended[0].start, stops[0] - 4), stops[0] + 1),
-        rule=EOS004,
-        title="store the id of the end-of-turn token as its label too",
-    )
+    masked = 0 < len(stops) == len(ended) and not any(look.mask.drawn[at] for at in stops)
+    if stored and masked and not stop_as_pad.holds(look):
+        yield Fault(
+            f"the answer is trained but its {look.spelling.token(stops[0])} is not, in {many(len(stops), 'answer')}",
+            tokens=(max(ended[0].start, stops[0] - 4), stops[0] + 1),
+            rule=EOS004,
+            title="store the id of the end-of-turn token as its label too",
+        )
 
 
 def _as_stored(look: RowLook) -> Sequence[bool]:

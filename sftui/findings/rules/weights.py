@@ -100,8 +100,8 @@ def _said(look: RowLook, number: int) -> tuple[str, Any]:
     return "", None
 
 
-def _number(value: Any) -> float | None:
-    """A weight as a number; None where it is none, or not finite."""
+def finite(value: Any) -> float | None:
+    """A weight or a score as a number; None where it is none, or not finite."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     try:
@@ -127,7 +127,7 @@ def not_honoured(look: RowLook) -> Iterator[Fault]:
         if not turn.has_content:
             continue
         key, value = _said(look, turn.message)
-        weight = _number(value)
+        weight = finite(value)
         if weight is None or weight in (0, 1):
             continue
         carried = _carried(look, turn)
@@ -157,7 +157,7 @@ def no_number(look: RowLook) -> Iterator[Fault]:
     reads = _reads(look.context)
     for turn in look.turns:
         key, value = _said(look, turn.message)
-        if key not in reads or _number(value) is not None:
+        if key not in reads or finite(value) is not None:
             continue
         carried = _carried(look, turn) if turn.has_content else set()
         spoils = any(not math.isfinite(weight) for weight in carried)
