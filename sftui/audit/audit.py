@@ -142,8 +142,7 @@ class Audit:
     def _tally(self, kind: str, tallies: Tallies, name: str, row: int) -> None:
         """Count a row under a name, and list it there."""
         tallies.add(name, row)
-        if self.listing is not None:
-            self.listing.add(kind, name, row)
+        self._list(kind, (name,), row)
 
     def _list(self, kind: str, names: Iterable[str], row: int) -> None:
         if self.listing is not None:
@@ -166,10 +165,8 @@ class Audit:
 
     def _source(self, where: str) -> tuple[str, list[int]]:
         name = where.rpartition(" ")[0].rpartition(" ")[0] or where
-        figures = self.sources.get(name)
-        if figures is not None:
-            return name, figures
-        name = name if len(self.sources) < MOST_SOURCES else "others"
+        if name not in self.sources and len(self.sources) >= MOST_SOURCES:
+            name = "others"
         return name, self.sources.setdefault(name, [0, 0, 0, 0])
 
     def _measure(self, look: RowLook) -> None:
@@ -271,9 +268,8 @@ class Audit:
             elif isinstance(mine, (Tallies, FindingCounts, DatasetChecks, Verdicts, Weights, LossTally)):
                 mine.merge(getattr(other, name))
         for source, theirs in other.sources.items():
-            mine = self.sources.setdefault(source, [0, 0, 0, 0])
-            for i, value in enumerate(theirs):
-                mine[i] += value
+            mine = self.sources.get(source, [0, 0, 0, 0])
+            self.sources[source] = [ours + more for ours, more in zip(mine, theirs)]
 
     def lighten(self) -> None:
         """Leave out what whoever merges this has already: it then travels between processes faster."""

@@ -288,9 +288,8 @@ def codes_of(values: Sequence[str], option: str) -> tuple[str, ...]:
     for none."""
     from sftui.findings import CODES
 
-    codes = tuple(
-        word.upper() for word in words_of(values, option, "code", "omit it for all codes; `sftui explain` lists them")
-    )
+    words = words_of(values, option, "code", "omit it for all codes; `sftui explain` lists them")
+    codes = tuple(map(str.upper, words))
     for code in codes:
         if not any(known.startswith(code) for known in CODES):
             raise RecipeError(

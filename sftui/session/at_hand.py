@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -166,12 +167,9 @@ def size_of(path: Path) -> str:
 
 def _names(folder: Path, wanted: Callable[[os.DirEntry[str]], bool] = lambda entry: True) -> list[str]:
     """The names in a folder, sorted, hidden ones left out; none where it cannot be read."""
-    names = []
     try:
         with os.scandir(folder) as entries:
-            for _, entry in zip(range(MOST_LOOKED_AT), entries):
-                if not entry.name.startswith(".") and wanted(entry):
-                    names.append(entry.name)
+            some = islice(entries, MOST_LOOKED_AT)
+            return sorted(entry.name for entry in some if not entry.name.startswith(".") and wanted(entry))
     except OSError:
         return []
-    return sorted(names)

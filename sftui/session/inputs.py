@@ -121,14 +121,11 @@ def _tokenizer_files(name: str, revision: str | None) -> tuple[str, ...]:
         place = locate(name, revision)
     except SftuiError:
         return ()
-    files: list[str] = []
-    if place.folder is not None:
-        there = [*place.folder.glob("*"), *place.folder.glob("additional_chat_templates/*")]
-        read = (file for file in there if any(fnmatchcase(file.name, form) for form in TOKENIZER_FILES))
-        files += [str(file) for file in sorted(read) if file.is_file()]
-    elif place.path is not None:
-        files.append(str(place.path))
-    return tuple(files)
+    if place.folder is None:
+        return () if place.path is None else (str(place.path),)
+    there = [*place.folder.glob("*"), *place.folder.glob("additional_chat_templates/*")]
+    read = (file for file in there if any(fnmatchcase(file.name, form) for form in TOKENIZER_FILES))
+    return tuple(str(file) for file in sorted(read) if file.is_file())
 
 
 def _files_of(path: str, split: str | None) -> Iterator[str]:

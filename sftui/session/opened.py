@@ -486,29 +486,23 @@ def split_of(session: OpenData, most: int | None = None) -> Iterator[Split | Non
         return
     known = total if held.drawn and not repaired and not held.sifted else None
     if most is not None and known is None and (total is None or not _no_more_than(most, session)):
-        how = "counted" if held.drawn else "prepared"
-        told = f"every row must be {how} to know which"
+        told = f"every row must be {'counted' if held.drawn else 'prepared'} to know which"
         yield Split(held.key, unsure=told, later=True, unmarked=held.unmarked)
         return
-    numbers, kept = array("q"), bytearray()
-    if known is not None:
-        numbers, kept = array("q", range(known)), bytearray(b"\1") * known
-    else:
-        for row in session.rows():
-            if row.left_out is not None:
-                continue
-            if held.sifted and held.unreadable(session.early(row)):
-                continue
-            numbers.append(row.index)
-            if held.drawn:
-                kept.append(1)
-            else:
-                found = session.inspect_row(row, spans=False)
-                kept.append(found.dropped is None)
-                if found.more:
-                    yield Split(held.key, unsure="the trainer makes several rows from one", unmarked=held.unmarked)
-                    return
-            yield None
+    numbers, kept = array("q", range(known or 0)), bytearray(b"\1") * (known or 0)
+    for row in session.rows() if known is None else ():
+        if row.left_out is not None or (held.sifted and held.unreadable(session.early(row))):
+            continue
+        numbers.append(row.index)
+        if held.drawn:
+            kept.append(1)
+        else:
+            found = session.inspect_row(row, spans=False)
+            kept.append(found.dropped is None)
+            if found.more:
+                yield Split(held.key, unsure="the trainer makes several rows from one", unmarked=held.unmarked)
+                return
+        yield None
     if not held.drawn:
         yield Split(held.key, frozenset(numbers[place] for place in evaluation_rows(held, kept)), packs=held.packs)
         return

@@ -3,6 +3,7 @@ cuts are held against the trainer's own on some rows."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -65,10 +66,7 @@ def unlimited(recipe: Recipe) -> Recipe:
 
 def limits_of(sizes: RowSizes, recipe: Recipe) -> tuple[int, ...]:
     """The limits to look at: that of the recipe, powers of two around the rows, the longest row and some quantiles."""
-    counts: dict[int, int] = {}
-    for count in sizes.tokens:
-        counts[count] = counts.get(count, 0) + 1
-    found = {part: max(length, 1) for part, length in quantiles(counts, QUANTILES).items()}
+    found = {part: max(length, 1) for part, length in quantiles(Counter(sizes.tokens), QUANTILES).items()}
     own = {recipe.length.max} if recipe.length.max is not None else set()
     if not found:
         return tuple(min(limit, MOST_LIMIT) for limit in own)
