@@ -22,6 +22,7 @@ from sftui.audit.tallies import OTHERS, Tallies
 from sftui.cli import supervising
 from sftui.errors import ExportError, RecipeError, SftuiError, TokenizerError
 from sftui.exports.typed_rows import write_typed
+from sftui.recipe import Render
 from sftui.session import at_hand
 from sftui.session.marks import RowMarks, read_marks
 from sftui.session.options import OpenOptions
@@ -29,6 +30,7 @@ from sftui.session.ready import open_data
 from sftui.sources import SourceSpec, captured, open_source
 from sftui.templates import compile_template
 from sftui.templates.rendering.limits import Lost
+from sftui.templates.shortcuts.skeletons import RenderRequest
 from sftui.templates.shortcuts.tracing import Recording
 from sftui.tokens.loading import process
 from sftui.tokens.loading.environments import Environment
@@ -191,7 +193,8 @@ def test_a_template_that_takes_too_much_to_follow_is_not_followed(lower: Lower, 
     def followed() -> None:
         recording = Recording(("hello",), at_noon())
         message = {"role": "user", "content": recording.texts[0]}
-        template.follow([message], recording, tools=None, variables={})
+        request = RenderRequest([message], None, {}, {}, Render(), None, False, False, at_noon())
+        template.follow(request, [message], recording)
         for number in range(20):
             recording.step(str.__add__, recording.texts[0], "x" * number)
         recording.worked(20)

@@ -18,10 +18,10 @@ from sftui.errors import TemplateError
 from sftui.side_files import parse_json, read_side_file
 from sftui.templates.rendering import limits
 from sftui.templates.rendering.behaviour import NEWEST, REASONING_KEYS, Rendering
-from sftui.templates.shortcuts.skeletons import Skeletons
+from sftui.templates.shortcuts.skeletons import RenderRequest, Skeletons
 
 if TYPE_CHECKING:
-    from sftui.templates.shortcuts.tracing import Recording, Tracer
+    from sftui.templates.shortcuts.tracing import Recording, TracedText, Tracer
 
 _GENERATION_TAG = re.compile(r"\{%-?\s*generation\s*-?%\}")
 EMPTY_CONVERSATION = "Cannot apply chat template to an empty conversation. Provide at least one message."
@@ -37,7 +37,7 @@ class ChatTemplate:
 
     Pickles by its source, without the `skeletons` of rows that it has learned. Renders of one template in two threads
     take turns. `rendering` says which version of transformers it is rendered as, `made_of` the source whose bound it
-    shares.
+    shares; `compiled_in` are the processor seconds that it takes to compile, whoever did.
     """
 
     __slots__ = (
@@ -46,6 +46,7 @@ class ChatTemplate:
         "_template",
         "_tracer",
         "clock",
+        "compiled_in",
         "has_generation_tag",
         "made_of",
         "name",
@@ -80,6 +81,7 @@ class ChatTemplate:
                 self._environment, self._template = sandbox.compile_source(source, clock or datetime.now, rendering)
         except Exception as error:
             raise _compile_error(error, name) from error
+        self.compiled_in = self._environment.compiled_in
 
     def __reduce__(self) -> tuple[object, ...]:
         return ChatTemplate, (self.source, self.name, self.clock, self.rendering, self.made_of)
@@ -100,11 +102,6 @@ class ChatTemplate:
     def now(self) -> datetime:
         """What time it is for the template."""
         return (self.clock or datetime.now)()
-
-    @property
-    def compiled_in(self) -> float:
-        """The processor seconds that it takes to compile, whoever did."""
-        return self._environment.compiled_in
 
     @property
     def steps(self) -> int:
@@ -170,22 +167,17 @@ class ChatTemplate:
         }
 
     def follow(
-        self,
-        messages: Sequence[Mapping[str, Any]],
-        recording: Recording,
-        *,
-        tools: Any,
-        add_generation_prompt: bool = False,
-        variables: Mapping[str, Any],
-    ) -> tuple[tuple[Any, ...], tuple[tuple[Any, Any], ...]]:
+        self, request: RenderRequest, messages: Sequence[Mapping[str, Any]], recording: Recording, prompt: bool = False
+    ) -> TracedText:
         """What `text` gives as parts, and where generation blocks stand in it (see `tracing.Tracer.follow`).
 
-        `messages` hold texts of the recording; all else in them is of JSON's types. Whatever `Tracer.follow` raises.
+        `messages` are those of the request with texts of the recording in them; all else in them is of JSON's types.
+        Whatever `Tracer.follow` raises.
         """
         from sftui.templates.shortcuts.tracing import Tracer
 
         ready = prepare_messages(messages, self.rendering, _copied)
-        values = self._values(ready, tools, add_generation_prompt, variables)
+        values = self._values(ready, request.tools, prompt, request.variables)
         with self._lock, bound.template_work(self.made_of, ("follow", self.source), adds_up=True):
             if self._tracer is None:
                 self._tracer = Tracer(self.source, self.rendering)

@@ -28,32 +28,24 @@ from sftui.templates.rendering.gaps import GapComparison, opener_of, special_pat
 from sftui.templates.rendering.limits import Lost
 from sftui.templates.rendering.marks import slots_of, stands_in
 from sftui.templates.rendering.spans import ABSENT, LEAVES_OUT, attribute
+from sftui.values import with_fields
 
 if TYPE_CHECKING:
-    from sftui.templates.shortcuts.tracing import Recording
+    from sftui.templates.shortcuts.tracing import Recording, TracedText
 
 
 class TemplateFacts(Protocol):
     """What a chat template tells of itself here (see `template.ChatTemplate`)."""
 
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def compiled_in(self) -> float: ...
+    name: str
+    compiled_in: float
 
     @property
     def traced_steps(self) -> int: ...
 
     def follow(
-        self,
-        messages: Sequence[Mapping[str, Any]],
-        recording: Recording,
-        *,
-        tools: Any,
-        add_generation_prompt: bool = False,
-        variables: Mapping[str, Any],
-    ) -> tuple[tuple[Any, ...], tuple[tuple[Any, Any], ...]]: ...
+        self, request: RenderRequest, messages: Sequence[Mapping[str, Any]], recording: Recording, prompt: bool = False
+    ) -> TracedText: ...
 
 
 LEARN_AFTER = 12
@@ -261,13 +253,7 @@ def _same(one: _Settings, other: _Settings) -> bool:
 
 
 def _without_spans(rendered: RenderedText) -> RenderedText:
-    return RenderedText(
-        text=rendered.text,
-        prompt=rendered.prompt,
-        generation=rendered.generation,
-        has_generation_tag=rendered.has_generation_tag,
-        overlapping=rendered.overlapping,
-    )
+    return with_fields(rendered, spans=(), exact=True, notes=())
 
 
 def _read(messages: Sequence[Mapping[str, Any]]) -> tuple[list[Any], list[str], list[Edge]] | None:
@@ -615,15 +601,11 @@ def _skeleton(sighting: Sighting, template: TemplateFacts, rendered: RenderedTex
     request = sighting.request
     recording = Recording(sighting.texts, request.now)
     messages = _filled(request.messages, recording.texts)
-
-    def follow(some: Sequence[Mapping[str, Any]], prompt: bool = False) -> tuple[tuple[Any, ...], Any]:
-        return template.follow(
-            some, recording, tools=request.tools, add_generation_prompt=prompt, variables=request.variables
-        )
-
-    parts, generated = follow(messages)
+    parts, generated = template.follow(request, messages, recording)
     generation = tuple((_place(before, parts), _place(until, parts)) for before, until in generated)
-    prompt = follow(messages[: request.prompt], True)[0] if request.prompt is not None else None
+    prompt = None
+    if request.prompt is not None:
+        prompt, _ = template.follow(request, messages[: request.prompt], recording, prompt=True)
     for some in (parts, prompt or ()):
         if _most(some) > limits.OUTPUT_LIMIT or len(_Rope(some).literals()) > MOST_LITERAL:
             raise Lost("it may write too much")
@@ -769,7 +751,7 @@ def _planned(
         nonlocal steps, written
         given = [_replaced(message, texts) for message in some]
         try:
-            drawn = template.follow(given, recording, tools=request.tools, variables=request.variables)[0]
+            drawn, _ = template.follow(request, given, recording)
         except TemplateRefusal:
             return None
         finally:

@@ -377,6 +377,11 @@ class _PythonWriter(CodeGenerator):
         self.write("))")
 
 
+TracedText = tuple[tuple[Any, ...], tuple[tuple[Any, Any], ...]]
+"""The parts of the text that a template writes, strings and texts, and for each `{% generation %}` block the parts
+before it and those up to its end."""
+
+
 class Tracer(sandbox.ChatEnvironment):
     """The environment of chat templates, with the same limits, for conversations that hold texts."""
 
@@ -396,11 +401,8 @@ class Tracer(sandbox.ChatEnvironment):
         self.allowed = limits.STEPS
         self._template = self.from_string(source)
 
-    def follow(
-        self, variables: Mapping[str, Any], recording: Recording
-    ) -> tuple[tuple[Any, ...], tuple[tuple[Any, Any], ...]]:
-        """The parts of the text that a template writes, strings and texts, and for each `{% generation %}` block the
-        parts before it and those up to its end.
+    def follow(self, variables: Mapping[str, Any], recording: Recording) -> TracedText:
+        """What a template writes.
 
         Lost, Refused, LimitExceeded, or whatever Jinja raises where the texts are not handed on as texts.
         """
