@@ -7,30 +7,19 @@ row is prepared anew, and a change counts only where the label of that very toke
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sftui.comparison.rows import RowSide, side_of, turned
 from sftui.errors import SftuiError
-from sftui.model import IGNORE_INDEX, Inspection, RecipeChange
+from sftui.model import IGNORE_INDEX, Inspection
 from sftui.recipe import Recipe, changed, diff
 from sftui.session.candidates import pairs, single_knobs, with_role
 from sftui.session.opened import OpenData
 from sftui.session.ready import Ready, under, waits
 from sftui.trainers.own_config import keys_between, losses_of
-
-
-@dataclass(frozen=True, slots=True)
-class LabelFlip:
-    """Changes that turn the label of a token over, tried on its row: `recipe` has them, `tokens` of the row are then
-    trained otherwise, and `keys` are those of the trainer's own config with what they say then, None for one that
-    goes."""
-
-    changes: tuple[RecipeChange, ...]
-    recipe: Recipe
-    tokens: int
-    keys: tuple[tuple[str, Any], ...] = ()
+from sftui.views.knobs import LabelFlip
 
 
 class Decision(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
@@ -14,6 +15,18 @@ from sftui.views.cells import Line, LineBuilder, Role, barred, crop, line, wrap
 
 CHANGED = "●"
 """Stands before a knob whose value differs from the recipe as it was opened."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelFlip:
+    """Changes that turn the label of a token over, tried on its row: `recipe` has them, `tokens` of the row are then
+    trained otherwise, and `keys` are those of the trainer's own config with what they say then, None for one that
+    goes."""
+
+    changes: tuple[RecipeChange, ...]
+    recipe: Recipe
+    tokens: int
+    keys: tuple[tuple[str, Any], ...] = ()
 
 
 def value_text(value: Any) -> str:

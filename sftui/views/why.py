@@ -5,14 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 from sftui.comparison import ComparisonCount
-from sftui.model import Inspection, RecipeChange
+from sftui.model import Inspection
 from sftui.recipe import Recipe, knob_named
 from sftui.text import cell_width, clip, many, visible
 from sftui.views.cells import Line, LineBuilder, Over, Role, crop, line, wrap
-from sftui.views.knobs import change_text, value_text
+from sftui.views.knobs import LabelFlip, change_text, value_text
 from sftui.views.status import token_facts
 from sftui.views.table import LEARNT, TokenTable
 from sftui.views.words import NO_DATA, NO_MESSAGE, RULE_OF, fact, message_of, verdict_word, what_is_trained, who
@@ -24,25 +23,13 @@ AROUND = 6
 MOST_FAILING = 3
 
 
-class KnobFlip(Protocol):
-    """A change of the recipe that turns the token's label over: the knobs, the trainer's own keys with what they say
-    then (None: the key goes), and how many tokens of the row are then trained otherwise."""
-
-    @property
-    def changes(self) -> tuple[RecipeChange, ...]: ...
-    @property
-    def keys(self) -> tuple[tuple[str, Any], ...]: ...
-    @property
-    def tokens(self) -> int: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Offer:
     """What is known of the ways to turn the label over: None while they are looked for. `failing` are the mask rules
     under which the row cannot be prepared, with why; `problem` is why none can be looked for. `effect` is what the
     first way changes over the dataset, as far as it was counted, or `done`; None: nothing is known yet."""
 
-    ways: Sequence[KnobFlip] | None = None
+    ways: Sequence[LabelFlip] | None = None
     failing: Sequence[tuple[str, str]] = ()
     problem: str = ""
     effect: ComparisonCount | None = None
@@ -138,11 +125,11 @@ def _effect(offer: Offer) -> str:
     return f"{text}{so_far}{broken}"
 
 
-def _changes(way: KnobFlip) -> str:
+def _changes(way: LabelFlip) -> str:
     return ", ".join(map(change_text, way.changes))
 
 
-def _keys(way: KnobFlip) -> str:
+def _keys(way: LabelFlip) -> str:
     text = [(visible(key), value) for key, value in way.keys]
     return ", ".join(f"no {key}" if value is None else f"{key}: {value_text(value)}" for key, value in text)
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from sftui.audit.waste import WasteTable
     from sftui.comparison import Causes, ComparisonCount, RowComparison
     from sftui.findings import Finding
-    from sftui.session.deciding import LabelFlip
     from sftui.session.facets import Facet
+    from sftui.views.knobs import LabelFlip
 
 A = TypeVar("A")
 Answering = Callable[..., A]

@@ -18,12 +18,13 @@ from sftui.recipe import Recipe, changed, get, knobs_of
 from sftui.session import deciding
 from sftui.session.checking import result_of
 from sftui.session.comparing import RecipeComparison
-from sftui.session.deciding import Decision, LabelFlip, decide
+from sftui.session.deciding import Decision, decide
 from sftui.session.opened import OpenData
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, open_data, tokenized, under
 from sftui.trainers import preset, trainer_named, trainer_names
 from sftui.trainers.own_config import choices_of, losses_of
+from sftui.views.knobs import LabelFlip
 from sftui.views.words import FACTS, REASONS
 
 SETUPS: tuple[tuple[str, str, Mapping[str, Any], Mapping[str, Any]], ...] = (

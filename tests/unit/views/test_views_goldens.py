@@ -26,13 +26,13 @@ from role_letters import role_map
 from sftui.comparison import ComparisonCount
 from sftui.model import Inspection, RecipeChange
 from sftui.recipe import Recipe, changed
-from sftui.session.deciding import LabelFlip
 from sftui.text import cell_width
 from sftui.views.batch import batch_lines, pack_lines
 from sftui.views.boundary import boundary_lines
 from sftui.views.cells import Line, plain
 from sftui.views.draw import draw, draw_lens
 from sftui.views.grid import GridState, Zoom, settle
+from sftui.views.knobs import LabelFlip
 from sftui.views.layout import lay_out
 from sftui.views.panes import conversation_lines, raw_lines, rendered_lines
 from sftui.views.status import shift_lines
