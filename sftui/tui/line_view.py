@@ -123,8 +123,7 @@ class LineView(Widget, can_focus=False, inherit_bindings=False):
     def set_filter(self, text: str) -> None:
         """Lists only what has these words."""
         self.filter, self.top = text, 0
-        self.resized()
-        self.repaint()
+        self.rebuild()
 
     def rules(self) -> tuple[int, ...]:
         """Lines of it that are rules from side to side."""
@@ -268,6 +267,10 @@ class LineView(Widget, can_focus=False, inherit_bindings=False):
 
     def on_show(self, event: events.Show) -> None:
         """Shown again: what has changed while it was hidden."""
+        self.rebuild()
+
+    def rebuild(self) -> None:
+        """Lays out again what is shown, and repaints what differs."""
         self.resized()
         self.repaint()
 
@@ -290,8 +293,7 @@ class LineView(Widget, can_focus=False, inherit_bindings=False):
         """Whether the pane has the keys, which its lines may show."""
         if active != self.active:
             self.active = active
-            self.resized()
-            self.repaint()
+            self.rebuild()
 
     def on_click(self, event: events.Click) -> None:
         self.post_message(self.Clicked(self, event.x + self.left, event.y + self.top))

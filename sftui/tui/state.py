@@ -22,7 +22,7 @@ from sftui.workspace import SearchQuery
 from sftui.workspace import events as ev
 
 if TYPE_CHECKING:
-    from sftui.findings import Finding
+    from sftui.findings import Finding, Fix
 
 T = TypeVar("T")
 
@@ -131,8 +131,8 @@ class ReadingState(NamedTuple):
     """What the requested row is shown with, and what was said of the data: `hits` are to be marked in the row
     that comes, entered at the last one where `backwards`; `provisional` is what a correction is held against;
     `reported` are the verdicts that were said with their next step, which is once each. A finding is `waiting` for the
-    row that shows it, or `tagging`: for the template with its tags. `follows`: the file is being written, and its
-    newest row and the figures are shown as they come."""
+    row that shows it, a fix is `tagging`: it waits for the template with its tags. `follows`: the file is being
+    written, and its newest row and the figures are shown as they come."""
 
     hits: tuple[int, ...] | None = None
     backwards: bool = False
@@ -143,7 +143,7 @@ class ReadingState(NamedTuple):
     changed: bool = False
     reported: tuple[str, ...] = ()
     waiting: Finding | None = None
-    tagging: Finding | None = None
+    tagging: Fix | None = None
     follows: bool = False
 
     @property
@@ -225,9 +225,6 @@ class SearchState(NamedTuple):
     def ended(self, found: Hit | None = None) -> SearchState:
         """Nothing is looked for any more; what was found before stays where nothing was."""
         return self._replace(ticket=None, found=found or self.found)
-
-    def counted(self, event: ev.HitsCounted) -> SearchState:
-        return self._replace(hits=self.hits.plus(event))
 
     def under_another_recipe(self) -> SearchState:
         """Other tokens may be hit; what is being counted begins anew by itself."""

@@ -58,8 +58,8 @@ LOSS_ROLES = {
 class TokenTable:
     """One entry per token of `Tokens`, cut ones included.
 
-    `cells` are visible; `flow` is the same for the text zoom, where a token's stretch of rendered
-    text may be longer than its surface, and `tagged` is that with control tokens as tags. `labels`
+    `cells` are visible; `tagged` is the same for the text zoom, where a token's stretch of rendered
+    text may be longer than its surface, with control tokens as tags. `labels`
     and `reasons` are None where the row stopped
     before them. `loss` and `loss_shifted` hold one glyph per token: does a label at this token
     count, and does the prediction made at this token count. `kept` are the ranges that reach the
@@ -71,7 +71,6 @@ class TokenTable:
 
     ids: tuple[int, ...]
     cells: tuple[str, ...]
-    flow: tuple[str, ...]
     pieces: tuple[str, ...]
     labels: tuple[int, ...] | None
     reasons: tuple[Reason, ...] | None
@@ -162,7 +161,6 @@ def make_table(inspection: Inspection, *, ignore_index: int = IGNORE_INDEX, tags
     return TokenTable(
         ids=ids,
         cells=cells,
-        flow=flow,
         tagged=tuple(map(_tagged, flow, inspection.token_text.special)) if tags else flow,
         pieces=inspection.token_text.pieces,
         labels=labels,

@@ -69,7 +69,7 @@ async def opened(size: tuple[int, int] = SIZE) -> AsyncIterator[tuple[SftuiApp, 
     path.write_text("".join(row for row, text in zip(rows, texts) if not NOT_LATIN.search(text)), encoding="utf-8")
     workspace = Workspace(replace(options, paths=(str(path),)))
     workspace.start()
-    app = SftuiApp(workspace, UserSettings(), theme="dark")
+    app = SftuiApp(workspace, UserSettings(theme="dark", glyphs="unicode"))
     try:
         async with app.run_test(size=size) as pilot:
             for _ in range(200):

@@ -203,7 +203,7 @@ def on_compared(here: Inspector, event: ev.ComparisonReady) -> None:
     here.put(now._replace(answer=event))
     here.paint_view(COMPARE)
     if now.on_b:
-        _show_b(here)
+        _show_b(here, event, event.recipe)
 
 
 def on_count(here: Inspector, event: ev.CountReady) -> None:
@@ -234,8 +234,8 @@ def toggle(here: Inspector, count: int | None) -> None:
         _back_to_a(here)
         return
     here.put(here.state.compared._replace(on_b=True))
-    if here.state.compared.answers(here.state.row):
-        _show_b(here)
+    if now.answer is not None and now.answers(here.state.row):
+        _show_b(here, now.answer, now.other)
     else:
         _ask(here, here.state.row, now.other)
         here.say(f"B: {now.name} …", Role.DIM)
@@ -261,18 +261,15 @@ def _no_b(here: Inspector, missing: str = "no comparison") -> StatusMessage | No
     return unless(here.state.compared.other is not None, f"{missing}; press C to choose a second recipe")
 
 
-def _show_b(here: Inspector) -> None:
+def _show_b(here: Inspector, answer: ev.ComparisonReady, other: Recipe) -> None:
     now = here.state.compared
-    answer = now.answer
-    if answer is None or now.other is None:
-        return
     if answer.other is None:
         here.put(now._replace(on_b=False))
         here.say(answer.problem.sentence() if answer.problem is not None else "B could not be prepared", Role.ERROR)
         return
     if answer.other.row.index == here.state.row:
-        here.show_row(answer.other, now.other)
-        rows.show_figures(here, answer.other, now.other, side="B")
+        here.show_row(answer.other, other)
+        rows.show_figures(here, answer.other, other, side="B")
         here.panes.rows.show_other_side(answer.other)
         here.paint_view(WHY)
         here.say(f"B: {now.name} · v goes back to A: {here.workspace.recipe.preset}")

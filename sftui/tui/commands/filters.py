@@ -112,7 +112,7 @@ def on_matched(here: Inspector, event: ev.RowsMatched) -> None:
         ending = "" if event.done else " …"
         here.put(here.state.status._replace(order=f"{len(now.rows):,} match{ending}"))
         if before.rows and event.first:
-            pane.grown()
+            pane.rebuild()  # rows were added to the end of the order
         else:
             pane.set_order(now.rows, ascending=True)
         if not before.opened:

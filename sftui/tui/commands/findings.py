@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sftui.model import SIDES
-from sftui.recipe import Recipe, changed, with_changes
+from sftui.recipe import changed, with_changes
 from sftui.text import visible
 from sftui.tui.commands import compare, repairs, rows, search
 from sftui.tui.commands.command import Command, both_ways, moves
@@ -192,11 +192,6 @@ def explain_code(here: Inspector, code: str) -> None:
 # — fixes —
 
 
-def _fixed(recipe: Recipe, finding: Finding) -> Recipe:
-    """The recipe with a finding's fix."""
-    return with_changes(recipe, finding.fix.changes if finding.fix is not None else ())
-
-
 def _new(fix: Fix) -> str:
     """What a fix puts in force."""
     return ", ".join(filter(None, (new_values(fix.changes), *fix.repairs)))
@@ -216,7 +211,7 @@ def preview(here: Inspector, count: int | None) -> None:
     """Show the row and its labels before and after the fix or repair, and count the rows that change."""
     finding = _marked(here)
     if finding is not None and _tried(here):
-        fix, repair = partial(_preview_fix, here, finding), partial(repairs.preview, here)
+        fix, repair = partial(_preview_fix, here, finding.code), partial(repairs.preview, here)
         repairs.cure(here, finding, "what it changes", fix, repair)
 
 
@@ -225,76 +220,73 @@ def apply(here: Inspector, count: int | None) -> None:
     """Apply the fix to the recipe, or the repair to the data; u undoes it, x exports it."""
     finding = _marked(here)
     if finding is not None and _tried(here):
-        repairs.cure(here, finding, "apply", partial(_apply_fix, here, finding), partial(repairs.apply, here))
+        repairs.cure(here, finding, "apply", partial(_apply_fix, here), partial(repairs.apply, here))
 
 
-def _preview_fix(here: Inspector, finding: Finding) -> None:
+def _preview_fix(here: Inspector, code: str, fix: Fix) -> None:
     """The row as it is and with the fix, aligned, and what changes over the dataset; of a template, its difference,
     since no row can be prepared by one that is not written yet."""
-    if finding.fix is None:
+    if fix.template is not None:
+        _tag(here, fix)
         return
-    if finding.fix.template is not None:
-        _tag(here, finding)
-        return
-    name, words = f"{finding.code}'s fix", f"the fix for {finding.code} ({_new(finding.fix)})"
-    repairs = (*here.workspace.repairs, *finding.fix.repairs) if finding.fix.repairs else None
-    compare.start(here, _fixed(here.workspace.recipe, finding), name, repairs, words, of_finding=True)
-    here.say(f"{finding.code}: a applies this, Esc closes")
+    name, words = f"{code}'s fix", f"the fix for {code} ({_new(fix)})"
+    repairs = (*here.workspace.repairs, *fix.repairs) if fix.repairs else None
+    recipe = with_changes(here.workspace.recipe, fix.changes)
+    compare.start(here, recipe, name, repairs, words, of_finding=True)
+    here.say(f"{code}: a applies this, Esc closes")
 
 
-def _apply_fix(here: Inspector, finding: Finding) -> None:
+def _apply_fix(here: Inspector, fix: Fix) -> None:
     """Put the fix into the recipe; a template that needs generation tags is made first, and written where the user
     says."""
-    if finding.fix is None:
-        return
-    if finding.fix.template is not None:
-        _tag(here, finding)
-    elif here.workspace.choose(
-        RecipeChoice(_fixed(here.workspace.recipe, finding), (*here.workspace.repairs, *finding.fix.repairs))
-    ):
-        here.say(f"applied: {_new(finding.fix)} · u undoes it, x exports")
+    recipe, repairs = with_changes(here.workspace.recipe, fix.changes), (*here.workspace.repairs, *fix.repairs)
+    if fix.template is not None:
+        _tag(here, fix)
+    elif here.workspace.choose(RecipeChoice(recipe, repairs)):
+        here.say(f"applied: {_new(fix)} · u undoes it, x exports")
     else:
         here.say("the recipe already has this setting", Role.DIM)
 
 
-def _tag(here: Inspector, finding: Finding) -> None:
+def _tag(here: Inspector, fix: Fix) -> None:
     """Ask for the template with its tags; nothing is written before it was shown."""
-    here.put(here.state.reading._replace(tagging=finding))
+    here.put(here.state.reading._replace(tagging=fix))
     here.workspace.ask(rq.TagsRequest)
     here.say("putting generation tags into the chat template …", Role.DIM)
 
 
 def on_tags(here: Inspector, event: ev.TagsReady) -> None:
     """The tagged template is here: what changes in it is shown before it is written."""
-    finding = here.state.reading.tagging
+    fix = here.state.reading.tagging
     here.put(here.state.reading._replace(tagging=None))
-    if finding is None:
+    if fix is None:
         return
     if event.problem is not None:
         here.say(event.problem.sentence(), Role.ERROR)
         return
     proof = f"same text and correct mask in {event.proven:,} conversations; `sftui template` checks every row"
 
-    more = new_values(finding.fix.changes) if finding.fix is not None else ""
+    more = new_values(fix.changes)
 
     def page(width: int) -> list[Line]:
         knobs = text_lines(f"with it {more}", width) if more else ()
         return [*text_lines(proof, width, Role.GOOD), *knobs, (), *diff_text_lines(event.diff.rstrip("\n"), width)]
 
     def ask() -> None:
-        done = partial(_write, here, finding, event.source)
+        done = partial(_write, here, fix, event.source)
         here.ask("file for the chat template", done, value="chat_template.jinja")
 
     here.offer_writing(f"{visible(event.name)} with generation tags", page, ask)
 
 
-def _write(here: Inspector, finding: Finding, source: str, name: str) -> None:
+def _write(here: Inspector, fix: Fix, source: str, name: str) -> None:
     """Write the template, and put it and the rest of the fix into the recipe."""
     from pathlib import Path
 
     written = write(here, source, name)
     path = Path(os.path.expanduser(name.removesuffix("!")))
-    here.workspace.set_recipe(_fixed(changed(here.workspace.recipe, "render.template", f"file:{path}"), finding))
+    tagged = changed(here.workspace.recipe, "render.template", f"file:{path}")
+    here.workspace.set_recipe(with_changes(tagged, fix.changes))
     here.say(f"{written}; the recipe now uses it · u undoes that, x exports")
 
 

@@ -23,7 +23,7 @@ from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
 
 if TYPE_CHECKING:
-    from sftui.findings import Finding
+    from sftui.findings import Finding, Fix
     from sftui.model import Problem
 
 HINT = "a applies it, Esc goes back"
@@ -46,15 +46,15 @@ def cures(here: Inspector, finding: Finding, in_force: bool = False) -> list[tup
     return [(name, title) for name, title in named if (name in here.workspace.repairs) == in_force]
 
 
-def cure(here: Inspector, finding: Finding, verb: str, fix: Callable[[], None], repair: Callable[[str], None]) -> None:
+def cure(
+    here: Inspector, finding: Finding, verb: str, fix: Callable[[Fix], None], repair: Callable[[str], None]
+) -> None:
     """The one cure that a finding has, or the one picked of several: the fix of its recipe or template, or a repair."""
-    repairs = cures(here, finding)
-    own = finding.fix if finding.fix is not None and not finding.fix.in_words else None
-    ways = [(("template" if own.template and not own.changes else "recipe", own.title), fix)] if own is not None else []
-    ways += [(entry, partial(repair, entry[0])) for entry in repairs]
-    if not repairs:
-        fix()
-    elif len(ways) == 1:
+    own, ways = finding.fix, list[tuple[tuple[str, str], Callable[[], None]]]()
+    if own is not None and not own.in_words:
+        ways = [(("template" if own.template and not own.changes else "recipe", own.title), partial(fix, own))]
+    ways += [(entry, partial(repair, entry[0])) for entry in cures(here, finding)]
+    if len(ways) == 1:
         ways[0][1]()
     else:
         here.pick(f"{finding.code}: {verb}", [entry for entry, _ in ways], lambda number: ways[number][1]())

@@ -134,7 +134,7 @@ def on_counted(here: Inspector, event: ev.HitsCounted) -> None:
     """More hits: what was said of the last one found, and what stands next to the token, follow."""
     if event.ticket != here.state.searching.counting or event.problem is not None:
         return
-    now = here.state.searching.counted(event)
+    now = here.state.searching._replace(hits=here.state.searching.hits.plus(event))
     here.put(now)
     if now.found is not None and now.reported and here.state.said.text == now.reported:
         _say_place(here, now.found)

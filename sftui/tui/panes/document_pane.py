@@ -29,8 +29,7 @@ class DocumentPane(LineView):
         if not (keep and name == self.name_of_view):
             self.top = self.left = 0
         self.name_of_view, self._make, self.hint = name, make, hint
-        self.resized()
-        self.repaint()
+        self.rebuild()
 
     def resized(self) -> None:
         self.lines = self._make(max(self.size.width - 1, 8)) if self.size.width else ()

@@ -75,8 +75,7 @@ class FindingsPane(LineView):
             self._wanted, self._at, self.top = [], 0, 0
         self.row, self.answer, self.trainer = row, answer, trainer
         self.marked = self._found()
-        self.resized()
-        self.repaint()
+        self.rebuild()
 
     def _found(self) -> int:
         """The number of the finding that was marked last of those that are still there; the one in its place where none
@@ -163,8 +162,7 @@ class FindingsPane(LineView):
         if self.findings:
             self.marked = max(0, min(self.marked + steps, len(self.findings) - 1))
             self.choose()
-        self.resized()
-        self.repaint()
+        self.rebuild()
 
     def pick(self, number: int) -> None:
         """Marks the finding on a clicked line."""

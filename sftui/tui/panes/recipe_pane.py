@@ -86,8 +86,7 @@ class RecipePane(LineView):
         infos = self.infos
         if infos:
             self._path = infos[max(0, min(self.marked + steps, len(infos) - 1))].path
-        self.resized()
-        self.repaint()
+        self.rebuild()
 
     def resized(self) -> None:
         if not self.display or not self.paths:

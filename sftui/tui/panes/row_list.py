@@ -85,13 +85,7 @@ class RowList(LineView):
         self._places = None if order is None or ascending else {row: line for line, row in enumerate(order)}
         self._requested = (0, 0)
         self.top = 0
-        self.resized()
-        self.repaint()
-
-    def grown(self) -> None:
-        """Rows were added to the end of the order."""
-        self.resized()
-        self.repaint()
+        self.rebuild()
 
     def following(self, row: int, steps: int) -> int:
         """The row so many lines from `row`, stopping at the ends; the first one where `row` is not listed."""
@@ -102,13 +96,11 @@ class RowList(LineView):
 
     def set_count(self, rows: int) -> None:
         self.total = rows
-        self.resized()
-        self.repaint()
+        self.rebuild()
 
     def set_current(self, row: int, active: bool) -> None:
         self.current, self.active = row, active
-        self.resized()
-        self.repaint()
+        self.rebuild()
 
     def put(self, rows: tuple[RowSummary, ...]) -> None:
         self._heard += 1

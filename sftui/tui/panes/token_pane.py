@@ -17,8 +17,6 @@ from sftui.views.strip import strip, with_cursor
 from sftui.views.table import LEARNT, TokenTable, make_table
 from sftui.views.words import fact
 
-NO_TOKENS = TokenTable((), (), (), (), None, None, (), (), (), "", "", ())
-"""A row without tokens, for the actions that only change how it is looked at."""
 LEAST_STRIP = 12
 """Cells below which a strip says nothing."""
 LOOKS = (Action.ZOOM, Action.ZOOM_BACK, Action.SHIFT, Action.BLANKS)
@@ -101,8 +99,7 @@ class TokenPane(LineView):
         """Another row was requested and is not here yet."""
         self.inspection, self.table, self.waiting_for = None, None, row
         self.shown += 1
-        self.resized()
-        self.repaint()
+        self.rebuild()
 
     def first_trained(self) -> int:
         """The token a row opens at: where training starts, so that the boundary is seen."""
@@ -166,7 +163,7 @@ class TokenPane(LineView):
         if self.table is None and action not in LOOKS:
             return False
         before = self.state
-        self.state = apply(before, action, self.table or NO_TOKENS, self.bands, amount)
+        self.state = apply(before, action, self.table, self.bands, amount)
         if action in LOOKS:
             self.resized()
         self.repaint()
@@ -254,8 +251,7 @@ class TokenPane(LineView):
         """What is loading, in the place of tokens that wait for it; "" once nothing is."""
         if text != self.loading_text:
             self.loading_text = text
-            self.resized()
-            self.repaint()
+            self.rebuild()
 
     def show_coming(self, text: str) -> None:
         """How much of the data came, while none of its rows can be shown; "" once it is open."""

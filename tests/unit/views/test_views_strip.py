@@ -16,7 +16,6 @@ def table(loss: str, messages: tuple[int, ...] = (), writers: tuple[str, ...] = 
     return TokenTable(
         ids=tuple(range(n)),
         cells=("x",) * n,
-        flow=("x",) * n,
         pieces=("x",) * n,
         labels=None,
         reasons=None,

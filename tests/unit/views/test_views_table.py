@@ -13,8 +13,8 @@ from sftui.views.table import TokenTable, loss_changes, make_table
 from sftui.views.words import REASONS, convention, explain, shift_warning, what_is_learnt, what_is_trained, why_stopped
 
 
-def table(made: Inspection) -> TokenTable:
-    built = make_table(made)
+def table(made: Inspection, *, tags: bool = True) -> TokenTable:
+    built = make_table(made, tags=tags)
     assert built is not None
     return built
 
@@ -104,16 +104,17 @@ def test_oddity_20_text_is_read_by_offsets_not_by_decode() -> None:
         ends=(15, 16, 17, 17, 19),
     )
     written = replace(made.token_text, surfaces=(b"<|assistant|>", b"A", b"\xe2\x9c", b"\x93", b"Z"))
-    built = table(replace(made, tokens=tokens, token_text=written, rendered=RenderedText("<|assistant|>\n\nA✓ z")))
+    rendered = RenderedText("<|assistant|>\n\nA✓ z")
+    built = table(replace(made, tokens=tokens, token_text=written, rendered=rendered), tags=False)
     assert built.cells == ("<|assistant|>", "A", "‹E2 9C›", "‹93›", "Z")
-    assert built.flow == ("<|assistant|>⏎⏎", "A", "‹E2 9C›", "‹93›", "␣z")
+    assert built.tagged == ("<|assistant|>⏎⏎", "A", "‹E2 9C›", "‹93›", "␣z")
 
 
 def test_tokens_that_stand_for_no_text_keep_their_surface() -> None:
     made = inspection(CHAT[:3])
     assert made.tokens is not None
     tokens = replace(made.tokens, starts=(NOWHERE, 5, 20), ends=(NOWHERE, 20, 24))
-    assert table(replace(made, tokens=tokens)).flow[0] == "<bos>"
+    assert table(replace(made, tokens=tokens), tags=False).tagged[0] == "<bos>"
 
 
 def test_parts_carry_the_role() -> None:
