@@ -122,20 +122,20 @@ def _picked(
         _keys_from_terminal()
     from sftui.tui.app import pick
 
-    settings = _settings()
     known = {"data": given["data"][0]} if given["data"] else {}
-    picked = pick(missing, known, replace(settings, mouse=screen.mouse and settings.mouse), screen.theme)
+    picked = pick(missing, known, _settings(screen))
     return {what: picked[what] for what in missing if what in picked} if picked is not None else None
 
 
-def _settings() -> UserSettings:
-    """The user's; SftuiError for some that cannot be used, each problem printed."""
+def _settings(screen: ScreenOptions) -> UserSettings:
+    """The user's, and before them what the command line says; SftuiError for some that cannot be used, each problem
+    printed."""
     settings = load_settings()
     if settings.problems:
         *others, last = settings.problems
         narrate(*others)
         raise SftuiError(last)
-    return settings
+    return replace(settings, mouse=screen.mouse and settings.mouse, theme=screen.theme or settings.theme)
 
 
 def refuse_slips(paths: Sequence[str], commands: Collection[str]) -> None:
@@ -207,13 +207,11 @@ def run(options: OpenOptions, screen: ScreenOptions, *, tour: bool = False, wher
     try:
         from sftui.tui.app import run_app
 
-        settings = _settings()
+        settings = _settings(screen)
         source = workspace.source
         if source is not None and source.refused is not None and not source.unread:
             raise SourceError(source.refused.sentence())
-        return run_app(
-            workspace, settings, theme=screen.theme, mouse=screen.mouse, tour=tour, where=where, follows=screen.follows
-        )
+        return run_app(workspace, settings, tour=tour, where=where, follows=screen.follows)
     finally:
         log = workspace.log_tail() if options.debug else ""
         workspace.close()

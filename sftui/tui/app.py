@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
 
 from sftui.settings import UserSettings
 from sftui.text import visible
-from sftui.tui.ascii import ascii_only
 from sftui.tui.base import KeyedApp, forget_old_size
 from sftui.tui.commands import own, sessions
 from sftui.tui.commands.table import COMMANDS
@@ -28,13 +26,10 @@ SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 class SftuiApp(KeyedApp[None], inherit_bindings=False):
     """One screen over one workspace."""
 
-    def __init__(
-        self, workspace: Workspace, settings: UserSettings, *, theme: str | None = None, in_ascii: bool = False
-    ) -> None:
-        super().__init__(theme or settings.theme, in_ascii)
+    def __init__(self, workspace: Workspace, settings: UserSettings) -> None:
+        super().__init__(settings)
         self.workspace = workspace
         self.main = MainScreen(workspace, build_keymap(COMMANDS, settings.keymap), self.look)
-        self.mouse_on = settings.mouse
         self.main.panes.tokens.state = GridState(Zoom(settings.zoom))
 
     def get_default_screen(self) -> MainScreen:
@@ -54,10 +49,6 @@ class SftuiApp(KeyedApp[None], inherit_bindings=False):
         if not self.mouse_on:
             self._set_mouse()
 
-    def farewell(self) -> str:
-        """What is lost without a question."""
-        return own.farewell(self.main)
-
 
 def collect_again() -> None:
     """Garbage is collected from the first paint on; what start-up made stays for good and is not looked through."""
@@ -66,48 +57,38 @@ def collect_again() -> None:
         gc.enable()
 
 
-def pick(
-    asks: Sequence[str], given: Mapping[str, str], settings: UserSettings, theme: str | None
-) -> dict[str, str] | None:
+def pick(asks: Sequence[str], given: Mapping[str, str], settings: UserSettings) -> dict[str, str] | None:
     """What the user picks of `asks`, see `first`; None where they left."""
     from sftui.tui.first import FirstApp, Picking
 
     forget_old_size()
-    keymap = build_keymap(COMMANDS, settings.keymap)
-    in_ascii = ascii_only(settings.glyphs, os.environ)
-    return FirstApp(Picking(tuple(asks), dict(given)), keymap, theme or settings.theme, in_ascii).run(
-        mouse=settings.mouse
-    )
+    return FirstApp(Picking(tuple(asks), dict(given)), settings).run(mouse=settings.mouse)
 
 
 def run_app(
     workspace: Workspace,
     settings: UserSettings,
     *,
-    theme: str | None = None,
-    mouse: bool = True,
     tour: bool = False,
     where: str | None = None,
     follows: bool = False,
 ) -> int:
     """Runs the inspector until it is quit, with a `tour` or without, the list filtered by `where`, on a file that is
     being written where it `follows`; the exit code. KeymapError for a keymap that cannot be used."""
-    mouse = mouse and settings.mouse
     forget_old_size()
-    app = SftuiApp(workspace, settings, theme=theme, in_ascii=ascii_only(settings.glyphs, os.environ))
-    app.mouse_on = mouse
+    app = SftuiApp(workspace, settings)
     if tour:
         app.main.put(Tour(0))
     app.main.put(FilterState(where or ""), app.main.state.reading._replace(follows=follows))
     try:
-        app.run(mouse=mouse)
+        app.run(mouse=settings.mouse)
         sessions.leave(app.main)
     finally:
         if not app.main.marks_file.close():
             sys.stderr.write("sftui: the last review marks could not be saved\n")
     workspace.close()
     with contextlib.suppress(OSError):  # the terminal may be gone
-        if lost := app.farewell():
+        if lost := own.farewell(app.main):
             sys.stderr.write(f"sftui: {lost}\n")
             sys.stderr.flush()
     for text in app.main.state.kept.to_print:

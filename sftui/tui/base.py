@@ -7,14 +7,15 @@ import os
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import TypeVar
 
 from textual import events, messages
 from textual.app import App
 from textual.driver import Driver
 from textual.filter import LineFilter, NoColor
 
-from sftui.tui.ascii import Ascii
+from sftui.settings import UserSettings
+from sftui.tui.ascii import Ascii, ascii_only
 from sftui.tui.on_screen import OnScreen, writing_changes
 from sftui.tui.themes import DEFAULT, Styles, textual_theme
 
@@ -23,29 +24,22 @@ GRACE = 1.0
 """Seconds that an inspector has to end by itself once nobody serves it."""
 
 
-@runtime_checkable
-class TakesKeys(Protocol):
-    """A screen that reads keys itself, without Textual's focus and bindings."""
-
-    def take_key(self, event: events.Key) -> None: ...
-
-
 class KeyedApp(App[ResultT], inherit_bindings=False):
-    """An app whose screens take keys themselves."""
+    """An app whose screens take keys themselves (`take_key`), without Textual's focus and bindings."""
 
     TITLE = "sftui"
     ENABLE_COMMAND_PALETTE = False
     ALLOW_SELECT = False
     CSS = "Toast { display: none; }"
 
-    def __init__(self, theme: str | None, in_ascii: bool = False) -> None:
+    def __init__(self, settings: UserSettings) -> None:
         self.on_screen = OnScreen()
         self.without_colours: Sequence[LineFilter] = (NoColor(),)
-        self.to_ascii: Sequence[LineFilter] = (Ascii(),) if in_ascii else ()
+        self.to_ascii: Sequence[LineFilter] = (Ascii(),) if ascii_only(settings.glyphs, os.environ) else ()
         super().__init__()
         self.animation_level = "none"
-        self.mouse_on = True
-        self.use_theme(theme or default_theme(os.environ))
+        self.mouse_on = settings.mouse
+        self.use_theme(settings.theme or default_theme(os.environ))
 
     def use_theme(self, name: str) -> None:
         self.look, theme = Styles(name), textual_theme(name)
@@ -84,9 +78,9 @@ class KeyedApp(App[ResultT], inherit_bindings=False):
         """
         if isinstance(event, events.Resize):
             self.on_screen.forget()
-        screen = self.screen if isinstance(event, events.Key) else None
-        if isinstance(event, events.Key) and isinstance(screen, TakesKeys):
-            screen.take_key(event)
+        take_key = getattr(self.screen, "take_key", None) if isinstance(event, events.Key) else None
+        if take_key is not None:
+            take_key(event)
         else:
             await super().on_event(event)
 

@@ -10,11 +10,13 @@ from textual import events
 
 from sftui.errors import SftuiError
 from sftui.session.at_hand import Choice, data_in, hub_cache, left_before, tokenizers_at_hand, trainers_at_hand
+from sftui.settings import UserSettings
 from sftui.text import cell_width, clip, fit, has_words, visible
 from sftui.tui.base import KeyedApp
+from sftui.tui.commands.table import COMMANDS
 from sftui.tui.dialogs import DialogAnswer
 from sftui.tui.filter_dialog import FilterDialog
-from sftui.tui.keys import Keymap
+from sftui.tui.keys import Keymap, build_keymap
 from sftui.views.cells import Line, LineBuilder, Role, line
 
 DATA, TOKENIZER, TRAINER = "data", "tokenizer", "trainer"
@@ -140,10 +142,10 @@ class Pick(FilterDialog):
 class FirstApp(KeyedApp[dict[str, str] | None], inherit_bindings=False):
     """Asks one question after the other; its result is what was picked, None where the user left."""
 
-    def __init__(self, picking: Picking, keymap: Keymap, theme: str | None, in_ascii: bool = False) -> None:
-        super().__init__(theme, in_ascii)
+    def __init__(self, picking: Picking, settings: UserSettings) -> None:
+        super().__init__(settings)
         self.picking = picking
-        self.keymap = keymap
+        self.keymap = build_keymap(COMMANDS, settings.keymap)
 
     def on_mount(self) -> None:
         self.ask()

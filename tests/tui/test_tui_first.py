@@ -12,6 +12,7 @@ from textual.pilot import Pilot
 from sftui.session.arguments import Arguments
 from sftui.session.command_line import InForce
 from sftui.session.session_file import leave
+from sftui.settings import UserSettings
 from sftui.tui.commands.table import COMMANDS
 from sftui.tui.first import DATA, DEMO, TOKENIZER, TRAINER, FirstApp, Pick, Picking
 from sftui.tui.keys import build_keymap
@@ -52,7 +53,7 @@ class Shown:
 async def first(
     asks: tuple[str, ...] = ALL, size: tuple[int, int] = (80, 24), given: dict[str, str] | None = None
 ) -> AsyncIterator[Shown]:
-    app = FirstApp(Picking(asks, given or {}), build_keymap(COMMANDS), "dark")
+    app = FirstApp(Picking(asks, given or {}), UserSettings(theme="dark", glyphs="unicode"))
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         yield Shown(app, pilot)

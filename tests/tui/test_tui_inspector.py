@@ -512,7 +512,7 @@ async def test_a_list_that_was_hidden_before_the_first_paint_fills_when_it_is_sh
     worker = RowsWorker()
     workspace = over(worker)
     workspace.start()
-    app = SftuiApp(workspace, UserSettings(), theme="dark")
+    app = SftuiApp(workspace, UserSettings(theme="dark", glyphs="unicode"))
     app.main.put(app.main.state.open._replace(rows=False))
     async with app.run_test(size=(140, 45)) as pilot:
         driven = Driven(app, pilot, workspace, worker)

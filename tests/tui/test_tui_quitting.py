@@ -91,14 +91,14 @@ async def test_ctrl_c_ends_at_once_and_tells_afterwards(keys: tuple[str, ...]) -
         await driven.settle()
         await driven.press(*keys)
         assert has_quit(driven)
-        assert driven.app.farewell() == "1 unsaved recipe change: length.max null → 256"
+        assert own.farewell(driven.main) == "1 unsaved recipe change: length.max null → 256"
 
 
 async def test_after_a_yes_nothing_more_is_told() -> None:
     async with running((80, 24)) as driven:
         driven.workspace.change("length.max", 256)
         await driven.press("q", "a")
-        assert driven.app.farewell() == ""
+        assert own.farewell(driven.main) == ""
 
 
 def test_what_is_in_no_file() -> None:

@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from rows_worker import RowsWorker, over
@@ -121,7 +122,9 @@ async def running(
     worker = worker or RowsWorker()
     made = over(worker, recipe, options, kind)
     made.start()
-    app = SftuiApp(made, settings or UserSettings(), theme=theme, in_ascii=in_ascii)
+    chosen = settings or UserSettings()
+    glyphs = "ascii" if in_ascii else "unicode"
+    app = SftuiApp(made, replace(chosen, theme=theme or chosen.theme, glyphs=glyphs))
     app.main.put(FilterState(where), app.main.state.reading._replace(follows=follows))
     async with app.run_test(size=size) as pilot:
         driven = Driven(app, pilot, made, worker)

@@ -76,8 +76,8 @@ import asyncio, sys
 import sftui.tui.app as tui
 from sftui.cli.app import run
 
-def until_first_row(workspace, settings, *, theme, **given):
-    app = tui.SftuiApp(workspace, settings, theme=theme)
+def until_first_row(workspace, settings, **given):
+    app = tui.SftuiApp(workspace, settings)
     async def watch():
         async with app.run_test() as pilot:
             while app.main.panes.tokens.inspection is None:
