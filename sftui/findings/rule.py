@@ -12,7 +12,8 @@ from functools import cached_property, partial
 from typing import Any
 
 from sftui.findings.model import GRADES, Consequence, Severity
-from sftui.trainers import TRAINERS, fixes_of, traits_of
+from sftui.trainers import TRAINERS, traits_of
+from sftui.trainers.declared import fixes_of
 
 BY_HAND = next(name for name in TRAINERS if traits_of(name).by_hand)
 """The one that stands for every loop written by hand."""

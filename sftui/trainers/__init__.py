@@ -10,16 +10,7 @@ from sftui import recipe_io
 from sftui.errors import RecipeError
 from sftui.recipe import Preset, Recipe, changed
 from sftui.trainer_names import TRAINERS
-from sftui.trainers.declared import (
-    fixes_of,
-    folder_of,
-    hand_written,
-    packages,
-    preset_names,
-    release_of,
-    trainer_names,
-    traits_of,
-)
+from sftui.trainers.declared import hand_written, packages, preset_names, release_of, trainer_names, traits_of
 
 if TYPE_CHECKING:
     from sftui.trainers.base import ShapedRow, Toolbox, Trainer
@@ -105,8 +96,6 @@ __all__ = [
     "Trainer",
     "Traits",
     "dump_recipe",
-    "fixes_of",
-    "folder_of",
     "hand_written",
     "load_recipe",
     "packages",

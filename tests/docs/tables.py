@@ -20,7 +20,8 @@ from sftui.repairs.rows import DROP_REASONS
 from sftui.repairs.run import TITLES
 from sftui.safe_yaml import load_yaml
 from sftui.templates import builtin_names
-from sftui.trainers import TRAINERS, folder_of, preset, preset_names, trainer_names, traits_of
+from sftui.trainers import TRAINERS, preset, preset_names, trainer_names, traits_of
+from sftui.trainers.declared import folder_of
 from sftui.trainers.versions import loads_by_transformers, pins_of, reference_version
 from sftui.tui.commands.command import MEANS, show_key
 from sftui.tui.commands.table import COMMANDS as KEYS

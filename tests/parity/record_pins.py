@@ -23,7 +23,7 @@ from typing import Any
 
 from environments import PACKAGES
 
-from sftui.trainers import folder_of, traits_of
+from sftui.trainers.declared import folder_of, traits_of
 from sftui.trainers.verify.session import verified
 
 LIBRARIES = ("transformers", "tokenizers", "datasets", "pandas", "trl")

@@ -15,7 +15,8 @@ import pytest
 from trainers import FOLDER
 
 from sftui.findings import CODES
-from sftui.trainers import TRAINERS, fixes_of, folder_of, traits_of
+from sftui.trainers import TRAINERS, traits_of
+from sftui.trainers.declared import fixes_of, folder_of
 
 REPO = Path(__file__).resolve().parents[2]
 REAL = tuple(name for name in TRAINERS if not traits_of(name).by_hand)

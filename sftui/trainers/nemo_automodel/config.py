@@ -23,17 +23,7 @@ from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml
 from sftui.side_files import object_of
 from sftui.trainers import table
-from sftui.trainers.config import (
-    DatasetRef,
-    Facts,
-    KeyNote,
-    KeyUse,
-    OpenedConfig,
-    ReadAgain,
-    refuse,
-    text_at,
-    wrong_value,
-)
+from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, ReadAgain, refuse, text_at, wrong_value
 from sftui.trainers.nemo_automodel import NemoOptions
 from sftui.trainers.nemo_automodel.formats import GUESSES, MAPPED
 from sftui.trainers.table import Draft, Form, KeyRules, KnownKeys, Remark, anything
@@ -543,7 +533,12 @@ def _rows(draft: Draft) -> table.Keys:
     kind, facts = NemoOptions.of(draft.recipe).dataset, draft.facts
     if draft.keys:
         draft.notes.append(_by_words(FORM.name, draft.keys))
-    base: table.Keys = {("recipe",): RECIPE, ("dataset", "_target_"): TARGETS[kind], **_data_keys(kind, facts)}
+    data, local = facts.data or "DATA", facts.file
+    key = "path" if kind == "agent" and local else ROWS_KEY.get(kind, "dataset_name")
+    if kind in ("squad", "xlam") and local:
+        data = str(Path(data).absolute().parent)
+    base: table.Keys = {("recipe",): RECIPE, ("dataset", "_target_"): TARGETS[kind], ("dataset", key): data}
+    base |= {} if local else {("dataset", "split"): facts.split or "train"}
     if kind == "columns" and ("dataset", "column_mapping") not in draft.keys:  # as far as the columns tell it
         found = {ours: facts.fields[ours] for ours in MAPPED if ours in facts.fields}
         base["dataset", "column_mapping"] = found or {ours: GUESSES[ours][0] for ours in ("question", "answer")}
@@ -557,15 +552,6 @@ def _changes(draft: Draft, opened: OpenedConfig, changes: table.Keys) -> table.K
     if changes:
         draft.notes.append(_by_words(opened.path, changes))
     return changes
-
-
-def _data_keys(kind: str, facts: Facts) -> table.Keys:
-    data, local = facts.data or "DATA", facts.file
-    key = "path" if kind == "agent" and local else ROWS_KEY.get(kind, "dataset_name")
-    if kind in ("squad", "xlam") and local:
-        data = str(Path(data).absolute().parent)
-    named: table.Keys = {("dataset", key): data}
-    return named if local else {**named, ("dataset", "split"): facts.split or "train"}
 
 
 def _by_words(path: str, keys: Mapping[tuple[str | int, ...], Any]) -> str:

@@ -19,17 +19,7 @@ from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml
 from sftui.side_files import object_of
 from sftui.trainers import table
-from sftui.trainers.config import (
-    LOADERS,
-    DatasetRef,
-    KeyNote,
-    KeyUse,
-    OpenedConfig,
-    ReadAgain,
-    data_files,
-    refuse,
-    wrong_value,
-)
+from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, ReadAgain, data_files, refuse, wrong_value
 from sftui.trainers.table import Draft, Form, KeyRules, KnownKeys, Remark
 from sftui.trainers.torchtune import gsm8k, sentencepieces
 from sftui.trainers.torchtune.messages import COLUMNS, pair_of
@@ -480,7 +470,7 @@ def _refused_keys(block: Mapping[str, Any], where: str, known: KnownKeys) -> dic
 def _at_load(key: str, block: Mapping[str, Any], known: KnownKeys) -> str | None:
     """What load_dataset says of a keyword; a set on the Hub may be of any kind of file."""
     source = str(block.get("source"))
-    kind = source if source in LOADERS else "any"
+    kind = source if source in known.load_dataset else "any"
     if not known.load_dataset or key in known.load_dataset[kind] or key == "trust_remote_code":
         return None
     return f"load_dataset of {source if kind != 'any' else 'any file'} got an unexpected keyword argument"

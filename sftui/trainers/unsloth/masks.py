@@ -8,7 +8,7 @@ train the pad id) is none that a run sees: TRL's constructor puts its own in pla
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import reduce
 from itertools import chain
@@ -128,9 +128,12 @@ def _in_row(kept: Ranges, start: int, end: int) -> Iterator[tuple[int, int]]:
         at += size
 
 
-def relabelled(pack: Pack, markers: Markers, *, last_only: bool) -> Pack:
-    """A pack of unlabelled rows as train_on_responses_only labels it: spans are searched in the whole pack."""
-    spans, hidden = spans_of(pack.input_ids, markers), hidden_places(pack.input_ids, markers)
-    trained = {at for start, end in (spans[-1:] if last_only else spans) for at in range(start, end)} - hidden
-    labels = (token if at in trained else IGNORE_INDEX for at, token in enumerate(pack.input_ids))
-    return replace(pack, labels=tuple(labels))
+def relabelled(packs: Iterable[Pack], markers: Markers, *, last_only: bool) -> Iterator[Pack]:
+    """Packs of unlabelled rows as train_on_responses_only labels them, but for those of which it trains nothing: spans
+    are searched in the whole pack."""
+    for pack in packs:
+        spans, hidden = spans_of(pack.input_ids, markers), hidden_places(pack.input_ids, markers)
+        trained = {at for start, end in (spans[-1:] if last_only else spans) for at in range(start, end)} - hidden
+        labels = (token if at in trained else IGNORE_INDEX for at, token in enumerate(pack.input_ids))
+        if trained:
+            yield replace(pack, labels=tuple(labels))

@@ -19,19 +19,7 @@ from sftui.conversations import Detection
 from sftui.conversations.detected import refusal
 from sftui.conversations.tokenized import EMPTY
 from sftui.errors import ConversationError, RecipeError, SftuiError
-from sftui.model import (
-    IGNORE_INDEX,
-    Batch,
-    Conversation,
-    Example,
-    Kind,
-    Labels,
-    Message,
-    Pack,
-    RenderedText,
-    Row,
-    Tokens,
-)
+from sftui.model import Batch, Conversation, Example, Kind, Labels, Message, Pack, RenderedText, Row, Tokens
 from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Tokenize
 from sftui.runs import Ranges
@@ -285,9 +273,7 @@ class Unsloth(CollatorTrainer):
                     fix="set pack.strategy to none, or mask.rule to auto",
                     why="rows with their own labels are packed before the markers are searched",
                 )
-            last, markers = recipe.mask.turns == "last", survey.markers
-            relabelled = (masks.relabelled(pack, markers, last_only=last) for pack in packs)
-            packs = (pack for pack in relabelled if any(label != IGNORE_INDEX for label in pack.labels))
+            packs = masks.relabelled(packs, survey.markers, last_only=recipe.mask.turns == "last")
         return (self.fed(pack, recipe) for pack in packs)
 
 

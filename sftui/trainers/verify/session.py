@@ -16,7 +16,7 @@ from typing import IO, Any
 from sftui.errors import SftuiError
 from sftui.side_files import object_of, reason
 from sftui.trainer_names import TRAINERS
-from sftui.trainers import folder_of, trainer_names, traits_of
+from sftui.trainers.declared import folder_of, trainer_names, traits_of
 
 HERE = Path(__file__).parent
 DIED = "RunnerDied"

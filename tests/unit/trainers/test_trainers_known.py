@@ -9,9 +9,10 @@ import pytest
 
 from sftui.errors import RecipeError
 from sftui.recipe import changed
-from sftui.trainers import folder_of, trainer_named
+from sftui.trainers import trainer_named
 from sftui.trainers.axolotl import AxolotlOptions
 from sftui.trainers.config import KeyNote, KeyUse
+from sftui.trainers.declared import folder_of
 from sftui.trainers.own_config import losses_of, write_config
 from sftui.trainers.table import known_keys
 
