@@ -48,6 +48,10 @@ def refusal(what: str, why: str = "", fix: str = "change the dataset") -> Detect
     return Detection("auto", refused=Problem(what, why, fix))
 
 
+MESSAGE_KEYS = {"role": "role", "content": "content"}
+FROM_VALUE = {"role": "from", "content": "value"}
+"""What OpenAI's and ShareGPT's messages call them."""
+
 NO_ROW = refusal("no row could be read", fix="correct the file")
 
 

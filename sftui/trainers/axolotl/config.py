@@ -17,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from sftui.conversations.detected import FROM_VALUE, MESSAGE_KEYS
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed
 from sftui.recipe_io import parse_yaml
@@ -27,7 +28,6 @@ from sftui.trainers.axolotl.settings import (
     ARGILLA,
     CHAT,
     DEFAULT,
-    DEFAULT_MAPPING,
     ENTRY_KEYS,
     PRETRAIN,
     RECORD,
@@ -383,12 +383,12 @@ def _rows(draft: Draft) -> Keys:
     for ours, key in (("messages", "field_messages"), ("text", "field")):
         if found.get(ours, ours) != ours and (key,) not in dataset:
             entry[key] = found[ours]
-    keys = {**DEFAULT_MAPPING, **(facts.message_keys or ({"role": "from", "content": "value"} if sharegpt else {}))}
-    mapped = keys != DEFAULT_MAPPING and not any(path[0] == "message_property_mappings" for path in dataset)
+    keys = {**MESSAGE_KEYS, **(facts.message_keys or (FROM_VALUE if sharegpt else {}))}
+    mapped = keys != MESSAGE_KEYS and not any(path[0] == "message_property_mappings" for path in dataset)
     if mapped and draft.recipe.loss.objective in ENTRY_KEYS:
         draft.losses.append("message_property_mappings has no effect on preferences in Axolotl: rename the keys")
     elif mapped:
-        entry["message_property_mappings"] = {name: keys[name] for name in DEFAULT_MAPPING}
+        entry["message_property_mappings"] = {name: keys[name] for name in MESSAGE_KEYS}
     for path, value in dataset.items():
         put(entry, path, value)
     return {(DATASETS,): [entry]}

@@ -12,18 +12,17 @@ from dataclasses import replace
 from typing import Any
 
 from sftui.conversations import Detection, convert
-from sftui.conversations.detected import NO_ROW, refusal
+from sftui.conversations.detected import FROM_VALUE, MESSAGE_KEYS, NO_ROW, refusal
 from sftui.conversations.tokenized import EMPTY
 from sftui.errors import ConversationError, RecipeError
 from sftui.model import Conversation, Kind, Row
 from sftui.recipe import Recipe
 from sftui.trainers.axolotl.instruct import instruct_type, read_instruct
-from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, PRETRAIN, TOKENIZED, DatasetSettings, settings_of
+from sftui.trainers.axolotl.settings import CHAT, PRETRAIN, TOKENIZED, DatasetSettings, settings_of
 from sftui.trainers.axolotl.turns import STOPS, read_turns
 from sftui.trainers.remembering import last_asked
 
 PREPARED = ("input_ids", "attention_mask", "labels")
-FROM_VALUE = {"role": "from", "content": "value"}
 NOT_GUESSED = "Axolotl never guesses: a config must set"
 
 
@@ -134,7 +133,7 @@ def _fitting(rows: Sequence[Row], columns: Mapping[str, Any], settings: DatasetS
 
 def _mapping_of(rows: Sequence[Row], column: str, settings: DatasetSettings) -> Mapping[str, str]:
     """from and value where the messages have them and the recipe names no keys of its own."""
-    if settings.mapping == DEFAULT_MAPPING:
+    if settings.mapping == MESSAGE_KEYS:
         for row in rows:
             value = row.data.get(column) if isinstance(row.data, Mapping) else None
             first = value[0] if isinstance(value, list) and value else None

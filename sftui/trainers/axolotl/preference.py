@@ -15,7 +15,7 @@ from typing import Any
 
 from sftui import labels as label_rules
 from sftui.conversations import Detection
-from sftui.conversations.detected import NO_ROW, refusal, type_word
+from sftui.conversations.detected import MESSAGE_KEYS, NO_ROW, refusal, type_word
 from sftui.errors import RecipeError
 from sftui.model import (
     NOWHERE,
@@ -36,15 +36,7 @@ from sftui.model import (
 from sftui.recipe import Mask, Recipe, Tokenize
 from sftui.trainers import versions
 from sftui.trainers.axolotl import AxolotlOptions
-from sftui.trainers.axolotl.settings import (
-    ARGILLA,
-    DEFAULT,
-    DEFAULT_MAPPING,
-    RECORD,
-    TURNS,
-    preference_type,
-    settings_of,
-)
+from sftui.trainers.axolotl.settings import ARGILLA, DEFAULT, RECORD, TURNS, preference_type, settings_of
 from sftui.trainers.axolotl.trainer import Axolotl, template_of
 from sftui.trainers.axolotl.turns import STOPS
 from sftui.trainers.base import MessagesTarget, ShapedRow, Toolbox, Trainer, dropped_labels, to_render
@@ -115,7 +107,7 @@ class AxolotlDpo(PairTrainer, Axolotl):
             return refusal(f"there is no column `{missing[0]}`", f"type {kind} reads it and raises KeyError", fix)
         fields |= {"tools": "tools"} if "tools" in columns else {}
         shape = "preference" if recipe.paired else "unpaired"
-        return Detection(shape, fields, dict(DEFAULT_MAPPING), ROLES, f"{reason}, {kind}")
+        return Detection(shape, fields, dict(MESSAGE_KEYS), ROLES, f"{reason}, {kind}")
 
     def type_for(self, columns: Mapping[str, Any], recipe: Recipe) -> str | Mapping[str, Any]:
         """The type that fits the columns."""
@@ -178,7 +170,7 @@ class AxolotlDpo(PairTrainer, Axolotl):
             render = to_render()
             return render(chat, template, special_tokens=special, options=options, prompt_messages=n, spans=spans)
 
-        *before, answer = [Message({key: one.data[key] for key in DEFAULT_MAPPING}) for one in conversation.messages]
+        *before, answer = [Message({key: one.data[key] for key in MESSAGE_KEYS}) for one in conversation.messages]
         asked, answered = rendered(*before, n=len(before)), rendered(DUMMY, answer, n=1)
         prompt, prefix, count = asked.prompt or "", answered.prompt, len(before)
         fits = bool(prefix) and answered.text.startswith(prefix or "")
@@ -448,7 +440,7 @@ def _formatted(form: str, name: str, value: Any, system: Any) -> str:
 
 def _message(value: Any, origin: str) -> Message:
     """A message, whose other keys stay, though Axolotl drops them."""
-    role, content = (value.get(key) if isinstance(value, Mapping) else None for key in DEFAULT_MAPPING)
+    role, content = (value.get(key) if isinstance(value, Mapping) else None for key in MESSAGE_KEYS)
     if not isinstance(role, str) or role not in ROLES:
         what = f"the role of {origin} is {type_word(role)}" if not isinstance(role, str) else f"no role is `{role}`"
         raise RecipeError(f"{STOPS}: {what}, KeyError", fix="rename it to user, assistant, system or tool")

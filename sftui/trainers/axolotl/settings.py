@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sftui.conversations.detected import MESSAGE_KEYS
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe
 from sftui.side_files import object_of
@@ -48,7 +49,6 @@ TYPE_OF_FORMAT = {
 }
 FLAGS = {"training": "train_flag", "training_detail": "train_detail"}
 """What a turn holds of training, and the key of a message in data.message_keys."""
-DEFAULT_MAPPING: Mapping[str, str] = {"role": "role", "content": "content"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def settings_of(recipe: Recipe) -> DatasetSettings:
         type=kind,
         field_messages=fields.get("messages", "messages"),
         field=own.field or fields.get("text") or "text",
-        mapping={**DEFAULT_MAPPING, **own.message_property_mappings, **said},
+        mapping={**MESSAGE_KEYS, **own.message_property_mappings, **said},
         roles=roles,
         roles_to_train=tuple(roles.get(role, role) for role in recipe.mask.roles),
         train_on_inputs=recipe.mask.rule == "all",

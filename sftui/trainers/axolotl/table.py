@@ -13,13 +13,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from sftui.conversations.detected import MESSAGE_KEYS
 from sftui.errors import RecipeError
 from sftui.model import SIDES
 from sftui.recipe import Recipe
 from sftui.trainers import table, versions
 from sftui.trainers.axolotl import TRAIN_ON, AxolotlOptions
 from sftui.trainers.axolotl.packing import varlen
-from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, ENTRY_KEYS, RECORD, TYPE_OF_FORMAT
+from sftui.trainers.axolotl.settings import CHAT, ENTRY_KEYS, RECORD, TYPE_OF_FORMAT
 from sftui.trainers.axolotl.templates import FALLBACK, JINJA, TOKENIZER
 
 NUMBERS: tuple[str, ...] = tuple(RECORD["numbers"].split())
@@ -350,7 +351,7 @@ def _dropped(recipe: Recipe) -> tuple[str, ...]:
 def _written_message_keys(recipe: Recipe, path: str, value: Mapping[str, str]) -> table.Noted:
     mapped, flags = value, dict[str, str]()
     if path == "data.message_keys":
-        mapped = {ours: value[ours] for ours in DEFAULT_MAPPING if value.get(ours, ours) != ours}
+        mapped = {ours: value[ours] for ours in MESSAGE_KEYS if value.get(ours, ours) != ours}
         if "reasoning" in value:
             mapped[AxolotlOptions.of(recipe).template_thinking_key or "reasoning_content"] = value["reasoning"]
         flags = {key: value[ours] for ours, key in FIELDS.items() if ours in value}

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from sftui import labels as label_rules
 from sftui.conversations import Detection
+from sftui.conversations.detected import MESSAGE_KEYS
 from sftui.errors import RecipeError, TemplateError
 from sftui.model import (
     NOWHERE,
@@ -39,7 +40,7 @@ from sftui.templates import ChatTemplate
 from sftui.tokens import LoadedTokenizer, ToEncode
 from sftui.trainers import versions
 from sftui.trainers.axolotl import TRAITS, AxolotlOptions, formats, mask, packing, parts
-from sftui.trainers.axolotl.settings import CHAT, DEFAULT_MAPPING, PRETRAIN, RECORD, ineffective, settings_of
+from sftui.trainers.axolotl.settings import CHAT, PRETRAIN, RECORD, ineffective, settings_of
 from sftui.trainers.axolotl.templates import message_keys
 from sftui.trainers.axolotl.turns import turns_of
 from sftui.trainers.base import ShapedRow, Toolbox, Trainer, from_ids, pick_template, to_render
@@ -150,7 +151,7 @@ class Axolotl(Trainer):
         keys = made.data.message_keys
         if "reasoning" in data.message_keys and own.template_thinking_key not in (None, "reasoning_content"):
             keys = {**keys, "reasoning": "reasoning_content"}
-        mappings = {name: key for name, key in own.message_property_mappings.items() if name not in DEFAULT_MAPPING}
+        mappings = {name: key for name, key in own.message_property_mappings.items() if name not in MESSAGE_KEYS}
         kind = CHAT if own.type else None
         own = replace(own, type=kind, field=None, field_tools=None, message_property_mappings=mappings)
         trained = replace(made.mask, roles=tuple(data.role_map.get(role, role) for role in made.mask.roles))

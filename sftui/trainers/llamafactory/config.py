@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from sftui.conversations.detected import FROM_VALUE, MESSAGE_KEYS
 from sftui.errors import RecipeError
 from sftui.model import Problem
 from sftui.nearest import hint
@@ -473,7 +474,7 @@ def entry_of(recipe: Recipe, facts: Facts) -> dict[str, Any]:
     unnamed = roles == Data().role_map or formats.ROLES.keys() <= roles.keys()
     roles = dict(formats.ROLES) if unnamed else roles  # nobody chose names: they are those of the format
     if kind == "messages" and not openai:  # role and content: sharegpt with tags to LLaMA-Factory
-        kind, names, fields = "sharegpt", names or formats.CHAT_KEYS, fields or {"messages": "messages"}
+        kind, names, fields = "sharegpt", names or MESSAGE_KEYS, fields or {"messages": "messages"}
         roles = dict(formats.CHAT_ROLES) if roles == formats.ROLES else roles
     elif kind in ("prompt_completion", "columns"):
         columns = {"instruction": "prompt", **({} if recipe.paired else {"output": "completion"})}
@@ -487,8 +488,8 @@ def entry_of(recipe: Recipe, facts: Facts) -> dict[str, Any]:
         entry.update({"ranking": True} if recipe.paired else {})
     if fields and dict(fields) != default:
         entry["columns"] = {theirs: fields[ours] for theirs, ours in COLUMNS.items() if ours in fields}
-    if formatting != "alpaca" and (dict(names or formats.MESSAGE_KEYS), roles) != (formats.MESSAGE_KEYS, formats.ROLES):
-        named = names or formats.MESSAGE_KEYS
+    if formatting != "alpaca" and (dict(names or FROM_VALUE), roles) != (FROM_VALUE, formats.ROLES):
+        named = names or FROM_VALUE
         tags = {theirs: named[ours] for theirs, ours in MESSAGE_TAGS.items() if ours in named}
         back = {ours: theirs for theirs, ours in reversed(list(roles.items()))}
         entry["tags"] = {**tags, **{theirs: back[ours] for theirs, ours in TAGS.items() if ours in back}}

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any, TypeGuard
 
 from sftui.conversations import Detection
-from sftui.conversations.detected import NO_ROW, refusal
+from sftui.conversations.detected import FROM_VALUE, MESSAGE_KEYS, NO_ROW, refusal
 from sftui.conversations.messages import UNPACKED
 from sftui.errors import ConversationError
 from sftui.model import DESIRABLE, SIDES, Conversation, Kind, Message, Row
@@ -24,7 +24,6 @@ from sftui.trainers.llamafactory.tools import calls_in
 
 ALPACA_FIELDS = {"instruction": "instruction", "input": "input", "output": "output"}
 MESSAGE_FIELDS = {"messages": "conversations"}
-MESSAGE_KEYS = {"role": "from", "content": "value"}
 ROLES = {
     "human": "user",
     "gpt": "assistant",
@@ -32,7 +31,6 @@ ROLES = {
     "function_call": "function",
     "system": "system",
 }
-CHAT_KEYS = {"role": "role", "content": "content"}
 CHAT_ROLES = {
     "user": "user",
     "assistant": "assistant",
@@ -182,12 +180,12 @@ def _uneven(rows: Sequence[Mapping[str, Any]], fields: Mapping[str, str]) -> boo
 def _of_messages(data: Data, fields: Mapping[str, str]) -> Detection:
     reason = "LLaMA-Factory: formatting sharegpt with role and content tags"
     roles = CHAT_ROLES if dict(data.role_map) == ROLES else data.role_map  # the preset's are those of from and value
-    return Detection("messages", fields, data.message_keys or CHAT_KEYS, roles, reason)
+    return Detection("messages", fields, data.message_keys or MESSAGE_KEYS, roles, reason)
 
 
 def _of_turns(data: Data, fields: Mapping[str, str], kind: str = "sharegpt", formatting: str = "sharegpt") -> Detection:
     reason = f"LLaMA-Factory: formatting {formatting}"
-    return Detection(kind, fields, data.message_keys or MESSAGE_KEYS, data.role_map, reason)
+    return Detection(kind, fields, data.message_keys or FROM_VALUE, data.role_map, reason)
 
 
 def answers_of(objective: str, columns: Sequence[str] = ()) -> Mapping[str, str]:

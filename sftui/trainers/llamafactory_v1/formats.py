@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sftui.conversations import Detection
-from sftui.conversations.detected import refusal, type_word
+from sftui.conversations.detected import FROM_VALUE, refusal, type_word
 from sftui.errors import ConversationError
 from sftui.model import Conversation, Kind, Message, Row
 from sftui.recipe import Data
@@ -95,7 +95,7 @@ def detect(rows: Sequence[Row], data: Data) -> Detection:
     return Detection(
         kind,
         {ours: theirs for ours, theirs in fields.items() if theirs in columns},
-        {"role": "from", "content": "value"} if kind == "sharegpt" else {},
+        FROM_VALUE if kind == "sharegpt" else {},
         ROLES if kind == "sharegpt" else {},
         f"{TITLE}: {read_by}",
         verbatim=True,

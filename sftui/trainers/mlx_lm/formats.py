@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from sftui.conversations import Detection
-from sftui.conversations.detected import NO_ROW, refusal, type_word
+from sftui.conversations.detected import MESSAGE_KEYS, NO_ROW, refusal, type_word
 from sftui.errors import ConversationError
 from sftui.model import Conversation, Kind, Message, Row
 from sftui.recipe import Data
@@ -69,9 +69,8 @@ def _of(first: Mapping[str, Any], named: Mapping[str, str]) -> Detection | None:
         return Detection("prompt_completion", fields, {}, {}, said, verbatim=True)
     if named["messages"] in first:
         fields = {"messages": named["messages"], **NOBODY}
-        keys = {"role": "role", "content": "content"}
         said = f"mlx-lm: `{named['messages']}` in the first row, as messages"
-        return Detection("messages", fields, keys, {}, said, verbatim=True)
+        return Detection("messages", fields, MESSAGE_KEYS, {}, said, verbatim=True)
     if named["text"] in first:
         said = f"mlx-lm: `{named['text']}` in the first row, as text"
         return Detection("text", {"text": named["text"]}, reason=said)

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sftui.conversations import Detection
-from sftui.conversations.detected import NO_ROW, refusal, type_word
+from sftui.conversations.detected import MESSAGE_KEYS, NO_ROW, refusal, type_word
 from sftui.conversations.reading import stored
 from sftui.errors import ConversationError
 from sftui.model import Conversation, Kind, Message, Problem, Row
@@ -131,7 +131,7 @@ def detect(
     problem = _missing(kind, renamed, columns)
     said = {"messages": "messages", "alpaca": "instruction, input and output", "columns": "query and response"}[kind]
     shown = ", ".join(f"`{visible(value)}`" for value in found.values())
-    keys = {"role": "role", "content": "content"} if kind == "messages" else {}
+    keys = MESSAGE_KEYS if kind == "messages" else {}
     if kind == "messages" and "messages" in found:
         keys = _keys(samples, found["messages"]) or keys
     return Detection(kind, found, keys, {}, f"{TITLE}: {said}, in {shown or 'no column'}", refused=problem)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sftui.conversations import Detection, detect
-from sftui.conversations.detected import refusal, sentence
+from sftui.conversations.detected import FROM_VALUE, refusal, sentence
 from sftui.errors import ConversationError
 from sftui.model import Conversation, Kind, Message, Row
 from sftui.recipe import Data
@@ -65,7 +65,7 @@ def detect_builder(rows: Sequence[Row], data: Data) -> Detection:
             return refusal(what, fix=fix)
     if "image" in columns and chosen != "text":
         return refusal("the dataset has images", "sftui does not model torchtune's multimodal datasets", "")
-    keys = {"role": "from", "content": "value"} if chosen == "sharegpt" else {}
+    keys = FROM_VALUE if chosen == "sharegpt" else {}
     return Detection(chosen, wanted, keys, dict(data.role_map), f"torchtune: {BUILDERS[chosen]}; {reason}")
 
 

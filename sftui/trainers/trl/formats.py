@@ -15,20 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from sftui.conversations import Detection
-from sftui.conversations.detected import NO_ROW, refusal
+from sftui.conversations.detected import FROM_VALUE, MESSAGE_KEYS, NO_ROW, refusal
 from sftui.errors import ConversationError, RecipeError
 from sftui.model import Conversation, Kind, Problem, Row
 from sftui.recipe import Recipe
 from sftui.side_files import object_of
 
-MESSAGE_KEYS = {"role": "role", "content": "content"}
 ASKED = ("prompt", "completion", "chosen", "rejected", "messages")
 """The columns of which is_conversational pops one out of a set: the order is that of Python's hashes."""
 PAIR = {"prompt": "prompt", "completion": "completion"}
 BESIDE = {"tools": "tools", "template_kwargs": "chat_template_kwargs"}
 CONVERT = "convert the rows to messages with `sftui convert`"
 """What to do about rows of a shape that a trainer does not read."""
-FROM_VALUE = {"role": "from", "content": "value"}
 
 _TOLD = object_of(Path(__file__).with_name("keys.json"))
 CLASHING: frozenset[str] = frozenset(_TOLD["clashing arguments"].split())

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sftui.conversations import Detection
-from sftui.conversations.detected import NO_ROW, refusal
+from sftui.conversations.detected import MESSAGE_KEYS, NO_ROW, refusal
 from sftui.model import Row
 from sftui.recipe import Recipe, changed
-from sftui.trainers.trl.formats import CONVERT, MESSAGE_KEYS, PAIR, as_it_stands, by_chance, is_messages, prepared
+from sftui.trainers.trl.formats import CONVERT, PAIR, as_it_stands, by_chance, is_messages, prepared
 from sftui.trainers.unsloth import UnslothOptions
 
 ALIASES = {

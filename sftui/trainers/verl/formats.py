@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from sftui.conversations import Detection
-from sftui.conversations.detected import NO_ROW, refusal, type_word
+from sftui.conversations.detected import MESSAGE_KEYS, NO_ROW, refusal, type_word
 from sftui.errors import ConversationError
 from sftui.model import Conversation, Kind, Message, Row
 from sftui.recipe import Recipe
@@ -53,7 +53,7 @@ def detect(rows: Sequence[Row], recipe: Recipe) -> Detection:
     return Detection(
         "messages",
         {**found, "tools": found.get("tools", ""), "template_kwargs": "", "system": ""},
-        {"role": "role", "content": "content"},
+        MESSAGE_KEYS,
         {},
         f"verl: the column `{messages}`, as messages",
         notes=() if _of_parquet(rows) else (NO_PARQUET,),
