@@ -225,15 +225,13 @@ def text_at(config: Mapping[str, Any], key: str, where: str) -> str | None:
     raise wrong_value(key, value, "text", where)
 
 
-def files_at(config: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
-    """The file names of a `data_files`: one, a list, or a mapping of splits to either; RecipeError else."""
-    value = config.get(key)
-    listed = [value] if isinstance(value, str) else list(value.values()) if isinstance(value, Mapping) else value
-    if not isinstance(listed, (list, tuple)):
-        raise wrong_value(key, value, "a file name or a list of them", where)
+def files_at(config: Mapping[str, Any], where: str) -> tuple[str, ...]:
+    """The file names of `data_files`: one, a list, or a mapping of splits to either; RecipeError else."""
+    value: Any = config.get("data_files")
+    listed = value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else [value]
     names = [name for one in listed for name in (one if isinstance(one, (list, tuple)) else [one])]
     if not all(isinstance(name, str) for name in names):
-        raise wrong_value(key, value, "a file name or a list of them", where)
+        raise wrong_value("data_files", value, "a file name or a list of them", where)
     return tuple(names)
 
 
@@ -245,7 +243,7 @@ def data_files(entry: Mapping[str, Any], name: str, where: str) -> tuple[str, ..
     """The paths of `data_files`: in `data_dir` for a loader of `datasets`, else in the folder `name`; RecipeError as of
     `files_at`."""
     root = Path(str(entry.get("data_dir") or "")) if name in LOADERS else Path(name)
-    return tuple(str(root / one) for one in files_at(entry, "data_files", where))
+    return tuple(str(root / one) for one in files_at(entry, where))
 
 
 def loaded(

@@ -87,14 +87,13 @@ _RECORD = "pins.json"
 class Pins:
     """What one release of a trainer asks.
 
-    `package` and `version` name the release that was read, on the day `recorded`. `asks` maps a library to what each
-    package asks of it (`{"transformers": {"trl": ">=4.56.2"}}`); `newest` is the newest version of each library that
-    all of them admit together, as pip resolved it that day into an empty environment.
+    `package` and `version` name the release that was read. `asks` maps a library to what each package asks of it
+    (`{"transformers": {"trl": ">=4.56.2"}}`); `newest` is the newest version of each library that all of them admit
+    together, as pip resolved it into an empty environment on the day of the record.
     """
 
     package: str
     version: str
-    recorded: str
     newest: Mapping[str, str]
     asks: Mapping[str, Mapping[str, str]]
 
@@ -181,6 +180,6 @@ def _record(trainer: str) -> dict[str, Pins]:
     """Release → its pins; empty for a trainer of which nothing is recorded."""
     record = object_of(folder_of(trainer) / _RECORD)
     return {
-        version: Pins(pins["package"], pins["version"], record["recorded"], pins["newest"], pins["asks"])
+        version: Pins(pins["package"], pins["version"], pins["newest"], pins["asks"])
         for version, pins in record.get("releases", {}).items()
     }

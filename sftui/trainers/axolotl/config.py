@@ -275,7 +275,7 @@ def _refs(entry: Mapping[str, Any], number: int, recipe: Recipe, where: str) -> 
     paths: tuple[str, ...] = (path,)
     local = os.path.exists(path) or bool(Path(path.split("::")[0]).suffix)
     if files:
-        listed = files_at(entry, "data_files", where)
+        listed = files_at(entry, where)
         root = Path() if path in LOADERS.values() or os.path.isdir(path) else Path(path)
         paths, local = tuple(str(root / one) for one in listed), True
     split, revision = text_at(entry, "split", where) or (None if local else "train"), text_at(entry, "revision", where)

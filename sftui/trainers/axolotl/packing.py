@@ -59,14 +59,17 @@ def first_fit(lengths: Sequence[int], capacity: int, most: int, group: int) -> l
 
 def places(examples: Sequence[Example], recipe: Recipe) -> Iterator[packing.Documents]:
     """The packs of a group, or of all rows where they are packed in their order (see `Packing.places`)."""
-    if recipe.length.max is None:
-        raise RecipeError("Axolotl cannot pack without sequence_len", fix="set length.max")
-    own, capacity = AxolotlOptions.of(recipe), capacity_of(recipe, recipe.length.max)[0]
-    if own.sample_packing_sequentially:
-        return map(packing.documents_of, packing.next_fit(enumerate(examples), capacity))
+    if AxolotlOptions.of(recipe).sample_packing_sequentially:
+        return map(packing.documents_of, packing.next_fit(enumerate(examples), bin_size(recipe)))
+    bins = bins_of(examples, bin_size(recipe), recipe)
+    return ([(index, 0, len(examples[index].input_ids)) for index in members] for members in bins)
+
+
+def bins_of(examples: Sequence[Example], capacity: int, recipe: Recipe) -> list[list[int]]:
+    """Row positions in bins of so many tokens."""
     lengths = [len(example.input_ids) for example in examples]
-    bins = first_fit(lengths, capacity, own.sample_packing_bin_size or BIN_SIZE, recipe.pack.group)
-    return ([(index, 0, lengths[index]) for index in members] for members in bins)
+    most = AxolotlOptions.of(recipe).sample_packing_bin_size or BIN_SIZE
+    return first_fit(lengths, capacity, most, recipe.pack.group)
 
 
 def next_fit(examples: Iterable[Example], capacity: int, attention: str) -> Iterator[Pack]:
@@ -74,11 +77,11 @@ def next_fit(examples: Iterable[Example], capacity: int, attention: str) -> Iter
     return (_pack(rows, attention) for rows in packing.next_fit(enumerate(examples), capacity))
 
 
-def capacity_of(recipe: Recipe, sequence_len: int) -> tuple[int, int]:
-    """Tokens in a bin, and bins in a batch: with real batches a bin is one sequence_len."""
-    if real_batches(recipe):
-        return sequence_len, recipe.batch.size
-    return sequence_len * recipe.batch.size, 1
+def bin_size(recipe: Recipe) -> int:
+    """Tokens in a bin: with real batches a bin is one sequence_len. RecipeError without."""
+    if recipe.length.max is None:
+        raise RecipeError("Axolotl cannot pack without sequence_len", fix="set length.max")
+    return recipe.length.max * (1 if real_batches(recipe) else recipe.batch.size)
 
 
 def real_batches(recipe: Recipe) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from string import Formatter
-from typing import Any
+from typing import Any, ClassVar
 
 from sftui import labels as label_rules
 from sftui.conversations import Detection
@@ -56,6 +56,8 @@ class AxolotlDpo(PairTrainer, Axolotl):
     """Pairs of answers; each is trained up to its end, the prompt is not."""
 
     texts, tokenize, needs = Trainer.texts, Trainer.tokenize, Trainer.needs
+    usual_type: ClassVar[str | Mapping[str, Any]] = ""
+    """The type of rows where the config names none; empty: the one that fits the columns."""
 
     def messages_target(self, recipe: Recipe) -> MessagesTarget:
         columns = {"prompt": "messages", **{name: name for name in SIDES}}
@@ -94,7 +96,7 @@ class AxolotlDpo(PairTrainer, Axolotl):
         settings = settings_of(recipe)
         kind, reason = preference_type(settings.type, recipe.loss.objective), "Axolotl: the type in the config"
         if not settings.type:
-            kind = self.type_for(columns, recipe)
+            kind = self.usual_type or (DEFAULT if {settings.field_messages, "prompt"} & {*columns} else ARGILLA)
             reason = f"Axolotl never guesses: a config must set `type: {kind}`, which fits the columns"
         if kind is None:
             why = "its own code decides what is read and trained"
@@ -108,10 +110,6 @@ class AxolotlDpo(PairTrainer, Axolotl):
         fields |= {"tools": "tools"} if "tools" in columns else {}
         shape = "preference" if recipe.paired else "unpaired"
         return Detection(shape, fields, dict(MESSAGE_KEYS), ROLES, f"{reason}, {kind}")
-
-    def type_for(self, columns: Mapping[str, Any], recipe: Recipe) -> str | Mapping[str, Any]:
-        """The type that fits the columns."""
-        return DEFAULT if {settings_of(recipe).field_messages, "prompt"} & {*columns} else ARGILLA
 
     def columns_of(self, kind: Any, columns: Mapping[str, Any], recipe: Recipe) -> dict[str, str]:
         """The columns that a type reads."""
@@ -228,11 +226,10 @@ class AxolotlKto(BatchPartnerTrainer, AxolotlDpo):
     Source: axolotl 0.21.0, prompt_strategies/kto/*.py; then trl 1.14.1, trainer/kto_trainer.py `_prepare_dataset`.
     """
 
+    usual_type = {"field_prompt": "prompt"}
+
     def messages_target(self, recipe: Recipe) -> MessagesTarget:
         return MessagesTarget(self.title, other="its types under rl: kto read texts")
-
-    def type_for(self, columns: Mapping[str, Any], recipe: Recipe) -> str | Mapping[str, Any]:
-        return {"field_prompt": "prompt"}
 
     def columns_of(self, kind: Any, columns: Mapping[str, Any], recipe: Recipe) -> dict[str, str]:
         label = str(kind.get("field_label") or "label") if isinstance(kind, Mapping) else "label"
@@ -286,11 +283,10 @@ class AxolotlOrpo(AxolotlSimpo):
     Source: axolotl 0.21.0, prompt_strategies/orpo/chat_template.py, `argilla`.
     """
 
+    usual_type = TURNS
+
     def messages_target(self, recipe: Recipe) -> MessagesTarget:
         return replace(super().messages_target(recipe), columns={name: name for name in SIDES}, single=False)
-
-    def type_for(self, columns: Mapping[str, Any], recipe: Recipe) -> str | Mapping[str, Any]:
-        return TURNS
 
     def columns_of(self, kind: Any, columns: Mapping[str, Any], recipe: Recipe) -> dict[str, str]:
         return {name: name for name in (*SIDES, "prompt", "system") if name in SIDES or name in columns}

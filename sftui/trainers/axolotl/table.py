@@ -408,9 +408,7 @@ def _weight(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     return {"own.weight": share} if share < 1 else {}
 
 
-def _written_weight(recipe: Recipe, path: str, value: float | None) -> table.Keys | table.Noted:
-    if value is None:
-        return {}
+def _written_weight(recipe: Recipe, path: str, value: float) -> table.Keys | table.Noted:
     if not versions.since(recipe, (0, 20)):
         return {}, (f"own.weight = {value!r} has no key in Axolotl's config before 0.20",)
     return {("datasets", "weight"): value}

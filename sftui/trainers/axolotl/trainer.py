@@ -272,26 +272,22 @@ class Axolotl(Trainer):
         return super().collate(examples, rows, replace(recipe, batch=replace(recipe.batch, attention="ones")), tools)
 
     def pack(self, examples: Sequence[Example], recipe: Recipe, tools: Toolbox) -> Iterator[Pack]:
-        if recipe.length.max is None:
-            raise RecipeError("Axolotl cannot pack without sequence_len", fix="set length.max")
+        capacity = packing.bin_size(recipe)
         if recipe.pack.strategy != PACKS:
             raise RecipeError(
                 f"Axolotl has no packing `{recipe.pack.strategy}`", fix="set pack.strategy to multipack or none"
             )
         if (in_order := self.pack_in_order(examples, recipe, tools)) is not None:
             return in_order
-        capacity = packing.capacity_of(recipe, recipe.length.max)[0]
-        most = AxolotlOptions.of(recipe).sample_packing_bin_size or packing.BIN_SIZE
-        bins = packing.first_fit([len(example.input_ids) for example in examples], capacity, most, recipe.pack.group)
-        return packing.packs_of(examples, bins, recipe.batch.attention)
+        return packing.packs_of(examples, packing.bins_of(examples, capacity, recipe), recipe.batch.attention)
 
     def pack_in_order(self, examples: Iterable[Example], recipe: Recipe, tools: Toolbox) -> Iterator[Pack] | None:
         if not _sequentially(recipe) or recipe.length.max is None or recipe.pack.strategy != PACKS:
             return None
-        return packing.next_fit(examples, packing.capacity_of(recipe, recipe.length.max)[0], recipe.batch.attention)
+        return packing.next_fit(examples, packing.bin_size(recipe), recipe.batch.attention)
 
     def packs_in_a_batch(self, recipe: Recipe) -> int:
-        return packing.capacity_of(recipe, recipe.length.max or 0)[1]
+        return recipe.batch.size if packing.real_batches(recipe) else 1
 
     def packing_order(self, recipe: Recipe) -> str:
         if _sequentially(recipe):

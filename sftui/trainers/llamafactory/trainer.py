@@ -104,9 +104,7 @@ class LlamaFactory(Trainer):
                 " LLaMA-Factory stops at the first row; what is shown applies to text-only rows"
             )
         held = self.held_out(recipe)
-        if held is not None:
-            found.append(held.sentence(self.title))
-        return tuple(found)
+        return (*found, held.sentence(self.title) if held is not None else "")
 
     def stops(self, recipe: Recipe) -> tuple[str, ...]:
         if recipe.pack.strategy not in ("knapsack", "neat"):

@@ -98,13 +98,7 @@ def _same(
         text = one(config, key, where)
         return {} if text is None else {knob: read(text, key, where)}
 
-    return table.rule(key, knob, reads, write or _unless_null(key))
-
-
-def _unless_null(key: str) -> table.Write:
-    """A knob as its key; null needs none, since no key says it."""
-    usual = table.as_is(key)
-    return lambda recipe, path, value: {} if value is None else usual(recipe, path, value)
+    return table.rule(key, knob, reads, write or table.as_is(key))
 
 
 def _choice(key: str, knob: str, choices: Mapping[str, str]) -> table.KeyEntry:
@@ -173,16 +167,14 @@ def _system(text: str, key: str, where: str) -> str:
     return read_side_file(text, "the system text", RecipeError) if named else _with_breaks(text, key, where)
 
 
-def _written_system(recipe: Recipe, path: str, value: str | None) -> table.Noted:
-    if value is not None and value.endswith(".txt"):
+def _written_system(recipe: Recipe, path: str, value: str) -> table.Noted:
+    if value.endswith(".txt"):
         return {("system",): value}, ("render.inject_system ends with .txt, so ms-swift treats it as a file",)
     return _with_line_feeds("system", recipe, path, value)
 
 
-def _with_line_feeds(key: str, recipe: Recipe, path: str, value: str | None) -> table.Noted:
+def _with_line_feeds(key: str, recipe: Recipe, path: str, value: str) -> table.Noted:
     """A text in which ms-swift reads a backslash and an n as a line feed (template_args.py, __post_init__)."""
-    if value is None:
-        return {}, ()
     lost = (f"ms-swift reads the \\n of {path} as a line feed",) if "\\n" in value else ()
     return {(key,): value}, lost
 
@@ -318,8 +310,7 @@ def parsed(path: str, text: str) -> tuple[dict[str, Any], list[str]]:
     found = _COMMAND.search(text)
     if Path(path).suffix not in (".yaml", ".yml", ".json") and found is not None:
         config = _of_words(_words(text, found.end(), path))
-        if "config" in config:
-            config.pop("config")
+        config.pop("config", None)
         if "rlhf" in found[0]:
             return {"rlhf_type": "dpo", **config}, []
         if re.search(r"\bpt\b", found[0]):

@@ -14,14 +14,13 @@ architecture of its config.json.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import date
 from enum import Enum
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -100,7 +99,7 @@ def _frozen(value: Any) -> Any:
 
 
 _FIELDS = frozenset(field.name for field in fields(Template))
-_RECORDED = json.loads((files(__package__) / "templates.json").read_text(encoding="utf-8"))
+_RECORDED = object_of(Path(__file__).with_name("templates.json"))
 
 RELEASE: str = _RECORDED["ms-swift"]
 """The release that they are recorded from."""
@@ -264,8 +263,7 @@ def _text(config: Mapping[str, Any], key: str) -> str | None:
 
 @cache
 def _recorded() -> Mapping[str, Any]:
-    recorded: Mapping[str, Any] = json.loads((files(__package__) / "models.json").read_text(encoding="utf-8"))
-    return recorded
+    return object_of(Path(__file__).with_name("models.json"))
 
 
 @cache

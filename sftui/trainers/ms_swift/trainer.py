@@ -104,9 +104,7 @@ class MsSwift(Trainer):
         if one is not None and one.hybrid and own.use_chat_template and not own.disable_ignore_empty_think:
             found.append("an empty thought is not trained: for hybrid models ms-swift adds ignore_empty_think")
         held = self.held_out(recipe)
-        if held is not None:
-            found.append(held.sentence(self.title))
-        return tuple(found)
+        return (*found, held.sentence(self.title) if held is not None else "")
 
     def detect(self, rows_: Sequence[Row], recipe: Recipe) -> Detection:
         own = MsSwiftOptions.of(recipe)

@@ -76,8 +76,6 @@ def _length(config: table.Config, recipe: Recipe, where: str) -> table.Said:
 
 def _written_length(recipe: Recipe, path: str, value: Any) -> table.Keys | None:
     if path == "length.max":
-        if value is None:
-            return {}
         return {("dataset", "seq_length"): value, ("dataset", "truncation"): True}
     if path == "own.seq_length":
         return {("dataset", "seq_length"): value} if recipe.length.max is None else None

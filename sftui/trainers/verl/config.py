@@ -132,7 +132,6 @@ TABLE = (
         null="refused",
         fix="use an integer, or -1 for all",
         convert=lambda most: most if most > 0 else None,
-        write=lambda recipe, path, value: {("data", "train_max_samples"): -1 if value is None else value},
     ),
     table.same("data.shuffle", "own.shuffle", convert=bool),
     table.same("data.seed", "own.seed", says=lambda seed: isinstance(seed, int)),

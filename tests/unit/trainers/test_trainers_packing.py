@@ -6,8 +6,8 @@ import pytest
 
 from sftui.model import Example
 from sftui.recipe import Recipe, changed
-from sftui.trainers import packing, preset
-from sftui.trainers.axolotl.packing import capacity_of, first_fit, varlen
+from sftui.trainers import packing, preset, trainer_of
+from sftui.trainers.axolotl.packing import bin_size, first_fit, varlen
 
 
 def rows(*lengths: int) -> list[packing.NumberedRow]:
@@ -97,12 +97,13 @@ def test_axolotls_bins(
     recipe: Recipe = preset("axolotl")
     for path, value in {
         "batch.size": 3,
+        "length.max": 100,
         "batch.attention": attention,
         "own.attn_implementation": implementation,
         "own.multipack_real_batches": real,
     }.items():
         recipe = changed(recipe, path, value)
-    assert capacity_of(recipe, 100) == capacity
+    assert (bin_size(recipe), trainer_of(recipe).packs_in_a_batch(recipe)) == capacity
 
 
 def test_a_revision_of_an_attention_is_that_attention() -> None:
