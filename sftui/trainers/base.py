@@ -63,6 +63,13 @@ to_label: Callable[[], Callable[..., Labels]] = _deferred("labels", "label")
 to_example: Callable[[], Callable[..., Example | None]] = _deferred("labels", "example")
 
 
+Examples = tuple[Example, ...]
+"""What the trainer stores of a row: none where it is dropped, several where it splits rows."""
+ReadChat = tuple[Sequence[Mapping[str, Any]], Any, str]
+"""Messages and tools as transformers' chat templates take them, and what stands in where an answer has no thought ("":
+what the template writes)."""
+
+
 @value_class
 class Toolbox:
     """The loaded things a recipe names: the tokenizer, and the chat templates by name."""
@@ -334,9 +341,7 @@ class Trainer:
         """Whether chats are rendered by a template, or code, that the trainer itself brings."""
         return not self.traits.renders_templates or recipe.render.template.startswith(f"{self.name}/")
 
-    def as_chat(
-        self, conversation: Conversation, recipe: Recipe, tools: Toolbox
-    ) -> tuple[Sequence[Mapping[str, Any]], Any, str] | None:
+    def as_chat(self, conversation: Conversation, recipe: Recipe, tools: Toolbox) -> ReadChat | None:
         """The messages and tools as transformers' chat templates take them, and what stands in where an answer has no
         thought ("": what the template writes); None where they cannot be told so."""
         return [message.data for message in conversation.messages], conversation.tools, ""
@@ -395,9 +400,7 @@ class Trainer:
         """
         return tokens, to_label()(tokens, rendered, shaped.conversation, recipe)
 
-    def examples(
-        self, tokens: Tokens, labels: Labels, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
-    ) -> tuple[Example, ...]:
+    def examples(self, tokens: Tokens, labels: Labels, shaped: ShapedRow, recipe: Recipe, tools: Toolbox) -> Examples:
         """What the trainer stores for the row: none where it is dropped, several where it splits rows."""
         made = to_example()(tokens, labels, recipe, stored_attention(shaped.conversation, len(tokens)))
         return (made,) if made is not None else ()

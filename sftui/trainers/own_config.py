@@ -87,20 +87,17 @@ def evaluated_in(opened: OpenedConfig) -> OpenedConfig:
     sftui does not know how."""
     from sftui.trainers.table import known_keys
 
-    held, config = _of_config(opened.trainer, "evaluation"), traits_of(opened.trainer).config
-    known, own = (
-        known_keys(opened.trainer, traits_of(opened.trainer).title, opened.recipe.version),
-        opened.recipe.preset,
-    )
+    held, traits, own = _of_config(opened.trainer, "evaluation"), traits_of(opened.trainer), opened.recipe.preset
+    known = known_keys(opened.trainer, traits.title, opened.recipe.version)
 
     def read(mapping: Mapping[str, Any]) -> OpenedConfig:
-        twin: OpenedConfig = import_module(config).read(opened.path, dumps(mapping, default=str), preset(own), known)
+        text = dumps(mapping, default=str)
+        twin: OpenedConfig = import_module(traits.config).read(opened.path, text, preset(own), known)
         return twin
 
     made: OpenedConfig | None = held(opened, read) if held is not None else None
     if made is None:
-        title = traits_of(opened.trainer).title
-        why = "" if held is not None else f"sftui does not read evaluation sets from a {title} config"
+        why = "" if held is not None else f"sftui does not read evaluation sets from a {traits.title} config"
         raise RecipeError("the config names no evaluation set", where=opened.path, why=why, fix="open the file itself")
     return replace(made, text=opened.text, keys=opened.keys, config=opened.config, evaluates=True)
 

@@ -11,7 +11,7 @@ from sftui.errors import RecipeError
 from sftui.model import DESIRABLE, IGNORE_INDEX, Batch, Conversation, Example, Labels, Reason, RenderedText, Tokens
 from sftui.recipe import Recipe
 from sftui.runs import Ranges, covered
-from sftui.trainers.base import ShapedRow, TaggedIds, Toolbox, Trainer
+from sftui.trainers.base import Examples, ShapedRow, TaggedIds, Toolbox, Trainer
 
 Side = tuple[Tokens, RenderedText, ShapedRow]
 
@@ -67,9 +67,7 @@ class BatchPartnerTrainer(Trainer):
     def stops(self, recipe: Recipe) -> tuple[str, ...]:
         return (NO_PARTNER,) if self.together(recipe) == 1 else ()
 
-    def examples(
-        self, tokens: Tokens, labels: Labels, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
-    ) -> tuple[Example, ...]:
+    def examples(self, tokens: Tokens, labels: Labels, shaped: ShapedRow, recipe: Recipe, tools: Toolbox) -> Examples:
         """Examples that hold prompt and answer, too, before any cut."""
         start, made = len(tokens) - covered(labels.ranges), super().examples(tokens, labels, shaped, recipe, tools)
         tag = (tokens.input_ids[:start], tokens.input_ids[start:])

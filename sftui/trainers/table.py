@@ -160,12 +160,10 @@ def inline_template(text: KeyEntry, name: str) -> KeyEntry:
         said = text.read(config, recipe, where)
         return {"render.template": name, **said} if said else {}
 
-    return KeyEntry(
-        (key,),
-        ("render.template", option),
-        read,
-        lambda recipe, path, value: {place_of(key): get(recipe, option) or ""},
-    )
+    def write(recipe: Recipe, path: str, value: Any) -> Keys:
+        return {place_of(key): get(recipe, option) or ""}
+
+    return KeyEntry((key,), ("render.template", option), read, write)
 
 
 def rule(keys: str, knobs: str, read: Read, write: Write) -> KeyEntry:

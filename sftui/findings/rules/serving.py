@@ -25,6 +25,7 @@ from sftui.templates import choose_template, compile_template, render
 from sftui.templates.apart import Distance, RenderDifference, parted
 from sftui.text import visible
 from sftui.trainers import trainer_of
+from sftui.trainers.base import ReadChat
 from sftui.trainers.own_config import key_of
 
 if TYPE_CHECKING:
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from sftui.templates import ChatTemplate
     from sftui.tokens import LoadedTokenizer
 
-ReadChat = tuple[Sequence[Mapping[str, Any]], Any, str]
-"""Messages, tools and an empty thought, as a trainer reads a row (see `Trainer.as_chat`)."""
 MOST_ANSWERS = 6
 """Of so many trained answers of a row the prompts are compared: the first ones, and the last."""
 _WIDE, _AROUND = 72, 12

@@ -60,7 +60,7 @@ class Locator:
     tokenizer: LoadedTokenizer
     text: str
     tokens: Tokens
-    thinking_key: str
+    settings: DatasetSettings
     by_text: bool
     now: datetime
     ready: list[dict[Any, Any]] = field(default_factory=list)
@@ -136,7 +136,7 @@ class Locator:
 
     def _twin(self, index: int, content_only: bool, reasoning_only: bool, dummy: str) -> dict[str, Any]:
         """The turn with the dummy in place of its content (or reasoning); its other keys are gone."""
-        turn, key = self.turns[index], self.thinking_key
+        turn, key = self.turns[index], self.settings.thinking_key
         content, thought = (turn.get("content", ""), dummy) if reasoning_only else (dummy, turn.get(key))
         twin = {"role": turn.get("role"), "content": content}
         return {**twin, key: thought} if key in turn and (content_only or reasoning_only) else twin
@@ -161,9 +161,9 @@ class _Mask(RunWriter[tuple[bool, Reason | None]]):
             self.put(index, index + 1, (True, reason) if on else (False, off))
 
 
-def draw(locator: Locator, settings: DatasetSettings) -> tuple[Runs[bool], Runs[Reason], tuple[str, ...]]:
+def draw(locator: Locator) -> tuple[Runs[bool], Runs[Reason], tuple[str, ...]]:
     """A flag and a reason per token, and what Axolotl would warn of; RecipeError where it refuses."""
-    ids = locator.tokens.input_ids
+    ids, settings = locator.tokens.input_ids, locator.settings
     mask = _Mask(len(ids), (False, None))
     eot_ids, warned = eot_token_ids(locator.tokenizer, settings, locator.template.source)
     notes = [*warned]
@@ -194,7 +194,7 @@ def draw(locator: Locator, settings: DatasetSettings) -> tuple[Runs[bool], Runs[
     for place, (_, option) in zip(last, kinds):
         if option == "last" and place != -1:
             mask.train(place, place + 1, Reason.TERMINATOR)
-    return (*_filled(mask.runs(), locator, settings, by_flag), tuple(notes))
+    return (*_filled(mask.runs(), locator, by_flag), tuple(notes))
 
 
 def _wanted(turn: object, settings: DatasetSettings) -> tuple[bool, bool]:
@@ -213,7 +213,8 @@ def _train_turn(locator: Locator, index: int, wanted: bool, flagged: bool, mask:
     """Train a turn's content, and say where it ends; -1 where Axolotl does not find it."""
     turn = locator.turns[index]
     detail, reasoning_detail = turn.get("training_detail"), turn.get("reasoning_training_detail")
-    reasons = turn.get(locator.thinking_key) is not None
+    key = locator.settings.thinking_key
+    reasons = turn.get(key) is not None
     start, end = locator.find(index, content_only=bool((detail or reasoning_detail) and reasons))
     if wanted and (start, end) == NOT_FOUND:
         notes.append(f"Axolotl finds no content in message {index} and trains none of it")
@@ -225,7 +226,7 @@ def _train_turn(locator: Locator, index: int, wanted: bool, flagged: bool, mask:
     if wanted and reasoning_detail and reasons:
         first, _ = locator.find(index, reasoning_only=True)
         if first != -1:
-            _train_parts(mask, turn[locator.thinking_key], locator.thinking_key, reasoning_detail, first, locator)
+            _train_parts(mask, turn[key], key, reasoning_detail, first, locator)
     return end
 
 
@@ -279,7 +280,7 @@ def _first(places: Sequence[int], start: int, size: int) -> int:
 
 
 def _filled(
-    marks: Runs[tuple[bool, Reason | None]], locator: Locator, settings: DatasetSettings, by_flag: dict[int, bool]
+    marks: Runs[tuple[bool, Reason | None]], locator: Locator, by_flag: dict[int, bool]
 ) -> tuple[Runs[bool], Runs[Reason]]:
     """The flags, and the reasons with one for what nothing was said of."""
     flags = joined((end - start, on) for start, end, (on, _) in marks.runs())
@@ -288,14 +289,12 @@ def _filled(
         masked = None
         for begun, until, (_, reason) in clipped(marks, start, end):
             if reason is None:
-                reason = masked = masked or _masked_because(owner, part, locator, settings, by_flag)
+                reason = masked = masked or _masked_because(owner, part, locator, by_flag)
             reasons.append((until - begun, reason))
     return flags, joined(reasons)
 
 
-def _masked_because(
-    owner: int, part: Part, locator: Locator, settings: DatasetSettings, by_flag: dict[int, bool]
-) -> Reason:
+def _masked_because(owner: int, part: Part, locator: Locator, by_flag: dict[int, bool]) -> Reason:
     if part is Part.HEADER:
         return Reason.HEADER
     if owner == NOWHERE or owner >= len(locator.turns):
@@ -303,7 +302,7 @@ def _masked_because(
     trained = by_flag.get(owner)
     if trained is False:
         return Reason.FLAG_OFF
-    if trained is None and not _wanted(locator.turns[owner], settings)[0]:
+    if trained is None and not _wanted(locator.turns[owner], locator.settings)[0]:
         return Reason.ROLE
     return {Part.TERMINATOR: Reason.TERMINATOR_OFF, Part.SEPARATOR: Reason.TRAILING}.get(part, Reason.BOUNDARY)
 

@@ -43,7 +43,7 @@ from sftui.trainers.axolotl import TRAITS, AxolotlOptions, formats, mask, packin
 from sftui.trainers.axolotl.settings import CHAT, PRETRAIN, RECORD, ineffective, settings_of
 from sftui.trainers.axolotl.templates import message_keys
 from sftui.trainers.axolotl.turns import turns_of
-from sftui.trainers.base import ShapedRow, Toolbox, Trainer, from_ids, pick_template, to_render
+from sftui.trainers.base import Examples, ShapedRow, Toolbox, Trainer, from_ids, pick_template, to_render
 from sftui.trainers.held_out import HeldOut
 from sftui.trainers.pieces import spanned, text_of
 from sftui.trainers.versions import rendering_by
@@ -236,8 +236,8 @@ class Axolotl(Trainer):
             turns = _turns(conversation, recipe, template)
             settings, by_text = settings_of(recipe), versions.since(recipe, (0, 19))
             row = (turns, conversation.tools, template, tools.special_tokens, _options(recipe), tools.tokenizer)
-            locator = mask.Locator(*row, rendered.text, tokens, settings.thinking_key, by_text, template.now())
-            flags, reasons, more = mask.draw(locator, settings)
+            locator = mask.Locator(*row, rendered.text, tokens, settings, by_text, template.now())
+            flags, reasons, more = mask.draw(locator)
             drawn, notes = (flags, reasons), (*notes, *more)
         return tokens, _kept(label_rules.on_ids(tokens, drawn, everything, notes=notes, stored=stored), recipe)
 
@@ -256,9 +256,7 @@ class Axolotl(Trainer):
         ranges = tuple(one for run in runs for one in run)
         return label_rules.on_ids(tokens, mask, ranges, None if runs else short, notes)
 
-    def examples(
-        self, tokens: Tokens, labels: Labels, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
-    ) -> tuple[Example, ...]:
+    def examples(self, tokens: Tokens, labels: Labels, shaped: ShapedRow, recipe: Recipe, tools: Toolbox) -> Examples:
         if not _is_text(shaped.conversation):
             return super().examples(tokens, labels, shaped, recipe, tools)
         least, pretrains = recipe.length.min_tokens or 2, _pretrains(recipe)

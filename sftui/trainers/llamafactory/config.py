@@ -264,10 +264,8 @@ def read_info(folder: Any, where: str) -> Mapping[str, Any]:
     if isinstance(folder, Mapping):
         return folder
     if str(folder).startswith("REMOTE:"):
-        why, fix = (
-            "sftui does not download configs",
-            "download its dataset_info.json and point dataset_dir at its folder",
-        )
+        why = "sftui does not download configs"
+        fix = "download its dataset_info.json and point dataset_dir at its folder"
         raise RecipeError(f"dataset_dir `{folder}` is on the Hub", where=where, why=why, fix=fix)
     file = Path(str(folder)) / INFO
     try:

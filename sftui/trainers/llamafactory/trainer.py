@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sftui import labels as label_rules
 from sftui.conversations import Detection
@@ -33,7 +33,7 @@ from sftui.runs import Stretch, as_runs, labelled, merged
 from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
 from sftui.tokens.loaded import FastEngine
 from sftui.trainers import versions
-from sftui.trainers.base import MessagesTarget, ShapedRow, Toolbox, Trainer, pad_token_id
+from sftui.trainers.base import MessagesTarget, ReadChat, ShapedRow, Toolbox, Trainer, pad_token_id
 from sftui.trainers.held_out import HeldOut
 from sftui.trainers.llamafactory import TRAITS, LlamaFactoryOptions, encode, formats, pretrain
 from sftui.trainers.llamafactory.registry import PLACEHOLDER, RELEASE, TEMPLATES, Slots, SlotTemplate, Special, source
@@ -151,9 +151,7 @@ class LlamaFactory(Trainer):
         lost = "" if _openai(recipe) else "it reads `tool_calls` only with `formatting: openai`"
         return MessagesTarget(self.title, lost, tools_as_text=not _openai(recipe))
 
-    def as_chat(
-        self, conversation: Conversation, recipe: Recipe, tools: Toolbox
-    ) -> tuple[Sequence[Mapping[str, Any]], Any, str] | None:
+    def as_chat(self, conversation: Conversation, recipe: Recipe, tools: Toolbox) -> ReadChat | None:
         chat, template = formats.as_chat(conversation), self._survey(recipe, tools).template
         return None if chat is None else (*chat, template.empty_thought if template.reasons else "")
 

@@ -104,10 +104,8 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
     recipe = table.read_into(preset, TABLE, config, path)
     wanted = config.get("train_dataset")
     if not isinstance(wanted, str) or not wanted:
-        why, fix = (
-            f"{TITLE} needs one for training",
-            "set train_dataset to a file of rows, or to a YAML that lists datasets",
-        )
+        why = f"{TITLE} needs one for training"
+        fix = "set train_dataset to a file of rows, or to a YAML that lists datasets"
         raise RecipeError("the config has no train_dataset", where=path, why=why, fix=fix)
     entries = entries_of(wanted, path)
     references = [_reference(name, entry, recipe, f"{wanted}: `{name}`") for name, entry in entries.items()]

@@ -92,9 +92,8 @@ ENTRY_RULES = KeyRules(
     frozenset({"path", "train_split", "config", *FEATURES.values()}),
     (Remark("mask_prompt", "the config's mask_prompt overrides it", anything, KeyUse.PASSED),),
 )
-BESIDE_ENTRIES = {
-    "data": "hf_dataset replaces it",
-    **dict.fromkeys(FEATURES.values(), "hf_dataset names columns itself"),
+BESIDE_ENTRIES = dict.fromkeys(FEATURES.values(), "hf_dataset names columns itself") | {
+    "data": "hf_dataset replaces it"
 }
 """Keys that say nothing beside an hf_dataset, and why."""
 TYPED = (

@@ -20,7 +20,7 @@ from sftui.recipe import Batch as BatchOptions
 from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize
 from sftui.side_files import object_of
 from sftui.text import many
-from sftui.trainers.base import ShapedRow, TaggedIds, Toolbox, Totals, Trainer, pick_template
+from sftui.trainers.base import Examples, ShapedRow, TaggedIds, Toolbox, Totals, Trainer, pick_template
 from sftui.trainers.mlx_lm import TRAITS, formats
 from sftui.trainers.own_config import require
 from sftui.trainers.processors import tokenizer_folder
@@ -173,9 +173,7 @@ class MlxLm(Trainer):
             labels = replace(labels, notes=(*labels.notes, PAST_THE_END))
         return tokens, labels
 
-    def examples(
-        self, tokens: Tokens, labels: Labels, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
-    ) -> tuple[Example, ...]:
+    def examples(self, tokens: Tokens, labels: Labels, shaped: ShapedRow, recipe: Recipe, tools: Toolbox) -> Examples:
         """Of a row of which the mask begins beyond its end the padding behind it is not trained."""
         made = super().examples(tokens, labels, shaped, recipe, tools)
         if not _past_the_end(tokens):

@@ -38,9 +38,7 @@ RESPONSES = (
     *("response", "answer", "output", "targets", "target", "answer_key", "answers", "solution"),
     *("text", "completion", "content"),
 )
-MEDIA = {"images": "images", "image": "images", "audios": "audios", "audio": "audios", "videos": "videos"} | {
-    "video": "videos"
-}
+MEDIA = {name: f"{kind}s" for kind in ("image", "audio", "video") for name in (f"{kind}s", kind)}
 REJECTED = "rejected_response"
 REJECTED_COLUMNS = ("rejected_messages", "rejected_tools")
 PAIRS = ("rejected_", "positive_", "negative_")
@@ -300,10 +298,7 @@ def _refuse_rejected(rejected: Any, messages: Sequence[Mapping[str, Any]]) -> No
     asked = next((at for at in range(len(messages), 0, -1) if messages[at - 1].get("role") == "user"), 0)
     answer = messages[-1].get("content") if messages else None
     if isinstance(rejected, (list, tuple)):
-        wrong = next(
-            (one for one in rejected if not isinstance(one, Mapping) or one.get("role", "user") == "user"), None
-        )
-        if wrong is not None:
+        if any(not isinstance(one, Mapping) or one.get("role", "user") == "user" for one in rejected):
             raise DroppedRow(f"its `{REJECTED}` contains something that is not an answer message")
         same = len(rejected) == 1 == len(messages) - asked and rejected[0].get("content") == answer
     elif isinstance(rejected, str):

@@ -26,7 +26,7 @@ from sftui.recipe import Data, Length, Loss, Mask, Recipe, Render, Tokenize, cha
 from sftui.runs import Ranges, Runs, joined, merged, together
 from sftui.text import clip
 from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
-from sftui.trainers.base import ShapedRow, Toolbox, Trainer, dropped_labels
+from sftui.trainers.base import Examples, ReadChat, ShapedRow, Toolbox, Trainer, dropped_labels
 from sftui.trainers.held_out import IN_ORDER, HeldOut, in_order
 from sftui.trainers.ms_swift import TRAITS, MsSwiftOptions, contexts, packing, registry, rows
 from sftui.trainers.ms_swift.config import COLUMNS, OBJECTIVES, OWN, strategy_of
@@ -140,9 +140,7 @@ class MsSwift(Trainer):
     def _survey(self, recipe: Recipe, tools: Toolbox) -> TemplateSurvey:
         return tools.survey if isinstance(tools.survey, TemplateSurvey) else self.survey(None, recipe, tools)
 
-    def as_chat(
-        self, conversation: Conversation, recipe: Recipe, tools: Toolbox
-    ) -> tuple[Sequence[Mapping[str, Any]], Any, str] | None:
+    def as_chat(self, conversation: Conversation, recipe: Recipe, tools: Toolbox) -> ReadChat | None:
         if any(message.role not in ("system", "user", "assistant") for message in conversation.messages):
             return None  # calls and results are ms-swift's own
         own = MsSwiftOptions.of(recipe)
@@ -257,9 +255,7 @@ class MsSwift(Trainer):
         weights = joined((end - start, weight) for start, end, _, weight, _ in found)
         return tokens, label_rules.on_ids(tokens, (flags, reasons), ranges, weights=weights)
 
-    def examples(
-        self, tokens: Tokens, labels: Labels, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
-    ) -> tuple[Example, ...]:
+    def examples(self, tokens: Tokens, labels: Labels, shaped: ShapedRow, recipe: Recipe, tools: Toolbox) -> Examples:
         if len(labels.kept) < 2 or recipe.length.over != "split":
             return super().examples(tokens, labels, shaped, recipe, tools)
         return label_rules.examples_of(tokens, labels, recipe)

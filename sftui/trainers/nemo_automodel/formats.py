@@ -8,7 +8,7 @@ column_mapped_text_instruction_dataset.py, squad.py, xlam.py. What stops a datas
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
@@ -574,14 +574,7 @@ def _schema(tool: Any) -> dict[str, Any] | None:
     return {"type": "function", "function": function}
 
 
-Convert = Callable[[Raw, Detection, NemoOptions], Conversation]
-CONVERTERS: Mapping[str, Convert] = {
-    "chat": _chat,
-    "agent": _agent,
-    "columns": _columns,
-    "squad": _squad,
-    "xlam": _xlam,
-}
+CONVERTERS = {"chat": _chat, "agent": _agent, "columns": _columns, "squad": _squad, "xlam": _xlam}
 
 
 def unread_layout(stored: AsStored) -> str:

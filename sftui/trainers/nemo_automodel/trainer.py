@@ -25,7 +25,15 @@ from sftui.runs import Ranges, covered, flat, together
 from sftui.side_files import object_of
 from sftui.sources.records import AsStored
 from sftui.tokens import LoadedTokenizer, ToEncode
-from sftui.trainers.base import InlineTemplateTrainer, MessagesTarget, ShapedRow, TaggedIds, Toolbox, dropped_labels
+from sftui.trainers.base import (
+    Examples,
+    InlineTemplateTrainer,
+    MessagesTarget,
+    ShapedRow,
+    TaggedIds,
+    Toolbox,
+    dropped_labels,
+)
 from sftui.trainers.nemo_automodel import TRAITS, NemoOptions, formats, masks, packing, renders
 from sftui.trainers.nemo_automodel.renders import Renders
 from sftui.trainers.own_config import require
@@ -169,9 +177,7 @@ class NemoAutomodel(InlineTemplateTrainer):
             notes = (*notes, UNCOUNTED)
         return tokens, label_rules.on_ids(tokens, (flags, reasons), kept, notes=notes)
 
-    def examples(
-        self, tokens: Tokens, labels: Labels, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
-    ) -> tuple[Example, ...]:
+    def examples(self, tokens: Tokens, labels: Labels, shaped: ShapedRow, recipe: Recipe, tools: Toolbox) -> Examples:
         """The attention mask ends where the row does, as far as the id of padding tells."""
         whole = label_rules.within(labels.kept, tokens.input_ids)
         count = content(whole, *pads(tools))

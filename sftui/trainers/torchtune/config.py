@@ -261,9 +261,8 @@ def evaluation(opened: OpenedConfig, read_again: ReadAgain) -> OpenedConfig | No
     config = opened.config
     if not config.get("dataset_val"):
         return None
-    return read_again(
-        {**{key: value for key, value in config.items() if key != "dataset_val"}, "dataset": config["dataset_val"]}
-    )
+    rest = {key: value for key, value in config.items() if key != "dataset_val"}
+    return read_again({**rest, "dataset": config["dataset_val"]})
 
 
 def _unsupervised(config: Mapping[str, Any], entries: Sequence[Any]) -> Iterator[Problem]:

@@ -41,7 +41,7 @@ from sftui.runs import as_runs, flat, joined, together
 from sftui.templates import ChatTemplate, choose_template, compile_template
 from sftui.tokens import LoadedTokenizer
 from sftui.trainers import versions
-from sftui.trainers.base import MessagesTarget, ShapedRow, Toolbox, Trainer, pick_template
+from sftui.trainers.base import Examples, MessagesTarget, ShapedRow, Toolbox, Trainer, pick_template
 from sftui.trainers.own_config import require
 from sftui.trainers.packing import Documents
 from sftui.trainers.pieces import text_of
@@ -268,9 +268,7 @@ class Torchtune(Trainer):
                 mask = message_mask(replace(tokens, messages=owners), conversation, chosen)
         return tokens, mask, (kept,)
 
-    def examples(
-        self, tokens: Tokens, labels: Labels, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
-    ) -> tuple[Example, ...]:
+    def examples(self, tokens: Tokens, labels: Labels, shaped: ShapedRow, recipe: Recipe, tools: Toolbox) -> Examples:
         """The row un-shifted: since 0.7 it is stored with as many ids, each label one place earlier (see `stored`)."""
         return (unshifted(tokens, labels),) if labels.dropped is None else ()
 

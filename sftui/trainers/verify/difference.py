@@ -58,10 +58,8 @@ class RowDifference:
         if self.what is DifferenceKind.PIECES:
             return f"{where}: the trainer produces {self.theirs[0]} pieces, sftui {self.ours[0]}"
         if self.unit == "pack":
-            return (
-                f"{where}: only {'the trainer' if self.what is DifferenceKind.DROPPED_BY_SFTUI else 'sftui'}"
-                " produces it"
-            )
+            alone = "the trainer" if self.what is DifferenceKind.DROPPED_BY_SFTUI else "sftui"
+            return f"{where}: only {alone} produces it"
         return f"{where}: {self.what.value}{f': {self.detail}' if self.detail else ''}"
 
 

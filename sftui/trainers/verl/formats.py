@@ -118,11 +118,8 @@ def _messages(value: Any, column: str) -> Sequence[Mapping[str, Any]]:
         raised = f"TypeError: '{type(value).__name__}' object is not iterable"
         if isinstance(value, (str, Mapping)):
             raised = NO_TENSORS if value == "" else NO_INDICES
-        what, fix = (
-            f"`{column}` is {type_word(value)}, not a list",
-            "store the messages as a list of mappings with role and content",
-        )
-        raise _stop(f"{what} of messages", raised, fix)
+        fix = "store the messages as a list of mappings with role and content"
+        raise _stop(f"`{column}` is {type_word(value)}, not a list of messages", raised, fix)
     for number, message in enumerate(value):
         if isinstance(message, str):
             raise _stop(

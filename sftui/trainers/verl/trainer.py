@@ -23,7 +23,7 @@ from sftui.recipe import Data, Length, Mask, Recipe, Render, Tokenize
 from sftui.runs import as_runs, joined
 from sftui.text import clip, many, visible
 from sftui.tokens import LoadedTokenizer, ToEncode
-from sftui.trainers.base import InlineTemplateTrainer, MessagesTarget, ShapedRow, TaggedIds, Toolbox, Totals
+from sftui.trainers.base import Examples, InlineTemplateTrainer, MessagesTarget, ShapedRow, TaggedIds, Toolbox, Totals
 from sftui.trainers.held_out import HeldOut, SampledRows
 from sftui.trainers.own_config import require
 from sftui.trainers.processors import brings_processor
@@ -167,9 +167,7 @@ class Verl(InlineTemplateTrainer):
         kept, dropped = label_rules.keep(size, recipe.length)
         return tokens, label_rules.on_ids(tokens, mask, kept, dropped, rendered.estimated)
 
-    def examples(
-        self, tokens: Tokens, labels: Labels, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
-    ) -> tuple[Example, ...]:
+    def examples(self, tokens: Tokens, labels: Labels, shaped: ShapedRow, recipe: Recipe, tools: Toolbox) -> Examples:
         """Of a row of which the beginning was cut off position ids begin behind that."""
         made = super().examples(tokens, labels, shaped, recipe, tools)
         start = labels.kept[0][0] if labels.kept else 0
