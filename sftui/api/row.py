@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from sftui.exports.records import explained
-from sftui.model import Example, Inspection
+from sftui.model import SIDES, Example, Inspection
 from sftui.text import many, visible
 
 if TYPE_CHECKING:
@@ -109,13 +109,25 @@ class PreparedRow(PreparedPart):
         found = self._inspection
         return tuple(PreparedPart(*one) for one in zip(found.examples, explained(found)))
 
+    @cached_property
+    def rejected(self) -> PreparedRow | None:
+        """The rejected side of a preference, with the findings of it alone; None where there is none."""
+        other = self._inspection.rejected
+        if other is None:
+            return None
+
+        def look(_: Inspection) -> tuple[Finding, ...]:
+            return tuple(finding for finding in self.findings if finding.side == SIDES[1])
+
+        return PreparedRow(other, self._preset, self.ignore_index, look)
+
     def _why(self) -> Mapping[str, Any]:
         return self.parts[0]._explained if self.parts else {}
 
     @property
     def trained(self) -> int:
         """How many positions of `labels` carry loss."""
-        return self._inspection.trained
+        return self._inspection.alone[0].trained
 
     @property
     def dropped(self) -> str | None:

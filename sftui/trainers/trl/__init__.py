@@ -15,6 +15,9 @@ class SftOptions(Own):
 
     completion_only_loss: bool | None = knob(None, "with generation tags or markers: whether prompts are masked too")
     dataset_text_field: str | None = knob(None, "the plain-text column; null: `text`")
+    loss_type: str | None = knob(
+        None, "KTO's loss; null: kto", choices={"apo_zero_unpaired": "answers need no KL partners"}
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +25,6 @@ class TrlOptions(SftOptions):
     """Those that unsloth_zoo's preparation, which takes the place of TRL's, does not read."""
 
     shuffle_dataset: bool = knob(False, "rows are shuffled before packing, and packs again afterwards")
-    loss_type: str | None = knob(
-        None, "KTO's loss; null: kto", choices={"apo_zero_unpaired": "answers need no KL partners"}
-    )
     seed: int | None = knob(42, "the shuffle seed; null: a new one each run")
 
 

@@ -81,7 +81,7 @@ OBJECTIVE_KEYS: Mapping[str, frozenset[str]] = {
 """Keys of configs that SFTConfig does not have, by the objective that they tell; others share DPO's."""
 
 
-def _objective(config: table.Config, recipe: Recipe, where: str) -> table.Said:
+def objective_told(config: table.Config, recipe: Recipe, where: str) -> table.Said:
     """Which command reads the config, as far as its keys tell; and of the losses the one that changes what is
     prepared."""
     loss = config.get("loss_type")
@@ -182,7 +182,7 @@ TABLE = (
     table.rule("shuffle_dataset seed", "", _shuffled, table.needless),
     *(table.rule(name, f"own.{name}", table.nothing, table.as_is(name)) for name in ("shuffle_dataset", "seed")),
     table.keyless("data.format", "TRL reads messages, prompt and completion, text, or ids", *FORMATS),
-    table.rule("loss_type", "own.loss_type", _objective, table.as_is("loss_type")),
+    table.rule("loss_type", "own.loss_type", objective_told, table.as_is("loss_type")),
     table.keyless("loss.objective", "the command says it: trl sft, trl dpo", "sft", *OBJECTIVES),
     template_entry("chat_template_path", lambda file: isinstance(file, str) and _is_file(file)),
     table.silent("pack.group", "tokenizer.transformers"),

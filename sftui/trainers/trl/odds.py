@@ -32,6 +32,8 @@ TRAINS_PROMPT = "ORPO's NLL term trains the prompt of the chosen side, too"
 class TrlOdds(TrlDpo):
     """Each side by itself: its prompt's ids and what is behind them, with BOS and EOS where they are missing."""
 
+    needs_pad = True
+
     def detect(self, rows: Sequence[Row], recipe: Recipe) -> Detection:
         if not versions.since(recipe, (1, 15)):
             refused = f"sftui does not model {recipe.loss.objective.upper()} before TRL 1.15"
@@ -74,7 +76,7 @@ class TrlOdds(TrlDpo):
         return bare(recipe.tokenize), None
 
     def label_sides(self, sides: Sequence[Side], recipe: Recipe, tools: Toolbox) -> Iterator[tuple[Tokens, Labels]]:
-        if tools.tokenizer.facts.pad_token is None:
+        if self.needs_pad and tools.tokenizer.facts.pad_token is None:
             why = "its collator pads with the pad token, and the tokenizer has none"
             raise RecipeError("TRL stops at the first batch", why=why, fix="set the tokenizer's pad token")
         most = recipe.length.max or USUAL_LENGTH

@@ -21,7 +21,7 @@ from sftui.runs import Runs, as_runs, clipped, covered, flat, joined
 from sftui.trainers.base import MessagesTarget, ShapedRow, Toolbox, dropped_labels, pad_token_id, to_convert
 from sftui.trainers.own_config import require
 from sftui.trainers.pairs import BatchPartnerTrainer, PairTrainer, Side, scored, with_desirability, with_verdict
-from sftui.trainers.trl import TrlOptions, formats
+from sftui.trainers.trl import SftOptions, formats
 from sftui.trainers.trl.formats import is_messages, refuse_arguments, refuse_empty_tools
 from sftui.trainers.trl.trainer import STOPS, UNKNOWN, Trl, refuse_unpadded
 
@@ -178,7 +178,7 @@ class TrlKto(BatchPartnerTrainer, TrlDpo):
 
 def estimates_kl(recipe: Recipe) -> bool:
     """Whether KTO's loss needs the KL partners."""
-    return TrlOptions.of(recipe).loss_type != "apo_zero_unpaired"
+    return SftOptions.of(recipe).loss_type != "apo_zero_unpaired"
 
 
 class TrlReward(TrlDpo):

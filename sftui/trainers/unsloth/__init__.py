@@ -27,6 +27,12 @@ class UnslothOptions(SftOptions):
     mask_out_tokens: tuple[str, ...] = knob((), "tokens to mask inside responses")
 
 
+OBJECTIVES = {
+    "dpo": "sftui.trainers.unsloth.preference:UnslothDpo",
+    "kto": "sftui.trainers.unsloth.preference:UnslothKto",
+    "reward": "sftui.trainers.unsloth.preference:UnslothReward",
+    **dict.fromkeys(("orpo", "cpo"), "sftui.trainers.unsloth.preference:UnslothOdds"),
+}
 OWN = frozenset({"responses", "standardize", "text_from", "formatting", "formatting_func", "max_seq_length", "data"})
 """The options that sftui takes for its arguments, and that no other trainer has."""
 

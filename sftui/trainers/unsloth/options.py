@@ -1,9 +1,10 @@
 """Unsloth's arguments as a file of options, and the Python that says the same.
 
 Unsloth has no config file: it is called from a script. sftui reads the arguments of such a script as YAML: `tokenizer`,
-`data` (with `split`, `revision`), the keys of SFTConfig, the arguments of train_on_responses_only under `responses` ({}
-to have the markers found), and what the script does before: `standardize`, `text_from`, `formatting`, and the arguments
-of `from_pretrained` and `get_peft_model`. What is written back is a piece of Python.
+`data` (with `split`, `revision`), `objective` where it is not SFT, the keys of that trainer's config (SFTConfig …), the
+arguments of train_on_responses_only under `responses` ({} to have the markers found), and what the script does before:
+`standardize`, `text_from`, `formatting`, and the arguments of `from_pretrained` and `get_peft_model`. What is written
+back is a piece of Python.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from sftui.trainers import table
 from sftui.trainers.config import DatasetRef, Facts, OpenedConfig, WrittenConfig, WrittenFile, plain
 from sftui.trainers.table import Draft, Form, KeyRules, KnownKeys
 from sftui.trainers.training import write_training
-from sftui.trainers.trl.config import sft_entries, template_entry
+from sftui.trainers.trl.config import OBJECTIVE_KEYS, objective_told, sft_entries, template_entry
 from sftui.trainers.trl.formats import PAIR
 from sftui.trainers.versions import at_least, parse, pins_of
 
@@ -33,9 +34,9 @@ CALLS = ("from_pretrained", "get_peft_model")
 """Arguments of these calls, which decide nothing of rows."""
 SAID = (
     *("packing", "packing_strategy", "padding_free", "pad_to_multiple_of", "completion_only_loss"),
-    *("assistant_only_loss", "truncation_mode", "dataset_text_field"),
+    *("assistant_only_loss", "truncation_mode", "dataset_text_field", "loss_type"),
 )
-"""Arguments of SFTConfig that say what the recipe says."""
+"""Arguments of the trainer's config that say what the recipe says."""
 
 
 def _length(config: table.Config, recipe: Recipe, where: str) -> table.Said:
@@ -95,6 +96,8 @@ TABLE = (
     table.same("text_from", "own.text_from", null=False),
     table.rule("formatting formatting_func", "own.formatting_func", _formatting, lambda *_: {("formatting",): True}),
     table.same("trl_version", "own.trl_version", null=False),
+    table.rule("loss_type", "own.loss_type", objective_told, table.as_is("loss_type")),
+    table.same("objective", "loss.objective", null=False),
     table.rule(
         "responses responses.force_match responses.mask_out_tokens",
         "mask.rule mask.turns mask.instruction_marker mask.response_marker own.force_match own.mask_out_tokens",
@@ -105,7 +108,11 @@ TABLE = (
     table.silent("data.format", "data.fields", "pack.group", "tokenizer.transformers"),
 )
 KEYS = table.keys_read(TABLE)
-RULES = KeyRules(KEYS.union(DATA), passed=CALLS, unread="has no such SFTConfig argument; sftui ignores it")
+OTHERS = frozenset[str]().union(*OBJECTIVE_KEYS.values())
+"""Arguments of the configs of TRL's other trainers."""
+RULES = KeyRules(
+    KEYS.union(DATA), passed=OTHERS.union(CALLS), unread="has no such SFTConfig argument; sftui ignores it"
+)
 
 
 def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig:
@@ -169,6 +176,9 @@ def splits(preset: str) -> bool:
 def _snippet(recipe: Recipe, keys: Mapping[str, Any], facts: Facts, template: bool) -> WrittenConfig:
     """A script that trains with these arguments and what is known of training, and notes on the rest."""
     said = {key: value for key, value in keys.items() if key in SAID}
+    objective = recipe.loss.objective
+    kind = "Reward" if objective == "reward" else objective.upper()
+    home = f"trl.experimental.{objective}" if objective in ("orpo", "cpo") else "trl"
     split = json.dumps(facts.split or "train")
     load = f"{facts.loader!r}, data_files={facts.data!r}" if facts.loader else f"{facts.data or 'DATASET'!r}"
     made = write_training(recipe.preset, {}, facts)
@@ -189,7 +199,7 @@ def _snippet(recipe: Recipe, keys: Mapping[str, Any], facts: Facts, template: bo
         "from unsloth import FastLanguageModel",
         "from unsloth.chat_templates import standardize_data_formats, train_on_responses_only",
         "from datasets import load_dataset",
-        "from trl import SFTConfig, SFTTrainer",
+        f"from {home} import {kind}Config, {kind}Trainer",
         "",
         *_call("model, tokenizer = FastLanguageModel.from_pretrained(", calls["from_pretrained"]),
     ]
@@ -211,8 +221,9 @@ def _snippet(recipe: Recipe, keys: Mapping[str, Any], facts: Facts, template: bo
     if column:
         texts = f"[tokenizer.apply_chat_template(one, tokenize=False) for one in rows[{str(column)!r}]]"
         lines += ["dataset = dataset.map(", f'    lambda rows: {{"text": {texts}}},', "    batched=True,", ")"]
-    lines += ["", *_call("arguments = SFTConfig(", calls["SFTConfig"])]
-    lines.append("trainer = SFTTrainer(model=model, processing_class=tokenizer, train_dataset=dataset, args=arguments)")
+    lines += ["", *_call(f"arguments = {kind}Config(", calls["SFTConfig"])]
+    given = "model=model, processing_class=tokenizer, train_dataset=dataset, args=arguments"
+    lines.append(f"trainer = {kind}Trainer({given})")
     if "responses" in keys:
         arguments = "".join(f", {key}={value!r}" for key, value in keys["responses"].items())
         lines.append(f"trainer = train_on_responses_only(trainer{arguments})")
@@ -231,7 +242,7 @@ def _call(begin: str, arguments: Mapping[str, tuple[Any, str]]) -> list[str]:
 SCRIPT_STEPS = ("standardize", "text_from", "formatting", "responses")
 """Of Unsloth's options those that the user's own script does, the rest are SFTConfig's."""
 
-NOT_SFT_CONFIG = ("tokenizer", "revision", "chat_template", "trl_version", "eos_token", "pad_token")
+NOT_SFT_CONFIG = ("objective", "tokenizer", "revision", "chat_template", "trl_version", "eos_token", "pad_token")
 
 
 def runner_request(recipe: Recipe, usual: Recipe) -> dict[str, Any]:

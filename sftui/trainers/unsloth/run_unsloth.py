@@ -11,6 +11,7 @@ does it, and `train_on_responses_only(trainer, …)` follows. `config` holds SFT
     formatting      True: the same as a `formatting_func` instead
     responses       the arguments of `train_on_responses_only`; {} finds the markers itself; absent: not called
 
+With an `objective` TRL's own trainer prepares, as `run_trl` has it: of text Unsloth changes nothing there.
 Rows are told apart by an extra column (see `exchange.carry_rows`). A dataset that has no labels
 column when it reaches the collator gets its labels from the collator, row by row.
 """
@@ -44,6 +45,9 @@ COLLATED = ("input_ids", "attention_mask", "labels", "seq_lengths", "completion_
 
 
 def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
+    if "objective" in request:
+        yield from by_trl(request, work)
+        return
     from datasets import load_dataset
     from transformers import AutoTokenizer
     from trl import SFTConfig, SFTTrainer
@@ -100,6 +104,24 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
         )
         yield made if numbered else {**made, "kind": "pack"}
     yield from batches(request.get("batch") or {}, trainer, columns)
+
+
+def by_trl(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
+    """As TRL's own trainer prepares, which carries the numbers of rows itself."""
+    from datasets import Dataset
+
+    sys.path.append(str(Path(__file__).parents[1] / "trl"))
+    import run_trl
+
+    carrying, Dataset.map = Dataset.map, PLAIN_MAP[0]
+    try:
+        yield from run_trl.prepare(request, work)
+    finally:
+        Dataset.map = carrying
+
+
+PLAIN_MAP: list[Any] = []
+"""`Dataset.map` as it is without `carry_rows`."""
 
 
 def fall_back_to_markers() -> None:
@@ -189,7 +211,9 @@ def setup() -> None:
     """Number rows, and bring into scope what the compiled trainer has in scope."""
     import trl.data_utils
     import unsloth_zoo.dataset_utils
+    from datasets import Dataset
 
+    PLAIN_MAP[:] = [Dataset.map]
     unsloth_zoo.dataset_utils.pack_dataset = trl.data_utils.pack_dataset
     without_gpu_modules()
     fall_back_to_markers()

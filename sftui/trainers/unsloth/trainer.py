@@ -33,7 +33,7 @@ from sftui.trainers.trl import packing
 from sftui.trainers.trl.formats import holds_no_ids, refuse_arguments, refuse_empty_tools, stored_tools
 from sftui.trainers.trl.packing import CollatorTrainer
 from sftui.trainers.trl.trainer import assistant_only, completion_only
-from sftui.trainers.unsloth import TRAITS, UnslothOptions, formats, masks
+from sftui.trainers.unsloth import OBJECTIVES, TRAITS, UnslothOptions, formats, masks
 from sftui.trainers.unsloth.markers import Markers, resolve
 
 STOPS = "Unsloth stops at this row"
@@ -55,6 +55,7 @@ class Unsloth(CollatorTrainer):
     """Text, messages, prompt and completion, ids; everything trained until responses only is asked for."""
 
     traits = TRAITS
+    objectives = OBJECTIVES
     usual = Recipe(
         TRAITS.name,
         own=UnslothOptions(),

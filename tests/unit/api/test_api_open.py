@@ -186,3 +186,15 @@ def test_data_that_its_trainer_does_not_read_opens_and_says_so() -> None:
         assert [one.name for one in report.figures.finding_sets] == ["stopped without a finding"]
         with pytest.raises(sftui.SftuiError, match="KeyError: 'text'"):
             data.encode()
+
+
+def test_a_preference_has_both_sides() -> None:
+    rows = [{"prompt": "2+2 =", "chosen": " four", "rejected": " five<|im_end|>\n"}]
+    data = sftui.open(rows, tokenizer="builtin:chatml", trainer="trl", set={"loss.objective": "dpo"})
+    row = data[0]
+    assert row.rejected is not None and row.rejected.rejected is None
+    assert row.input_ids == row.parts[0].input_ids and row.rejected.input_ids == row.parts[1].input_ids
+    assert row.trained == 2 and row.rejected.trained == 4 and row.rejected.text == "2+2 = five<|im_end|>\n"
+    assert {one.code for one in row.rejected.findings} >= {"EOS007"}
+    assert all(one.side == "rejected" for one in row.rejected.findings)
+    assert len(row.rejected.tokens) == len(row.rejected.reasons) == len(row.rejected.labels)

@@ -48,6 +48,7 @@ def of_right(tokenizer: str, preset: str = "trl@1.16", objective: str = "dpo") -
         *[(tokenizer, "trl@1.14", "dpo") for tokenizer in TOKENIZERS],
         *[(tokenizer, "trl@1.16", one) for tokenizer in TOKENIZERS for one in ("dpo", "kto", "reward")],
         *[(tokenizer, "trl@1.16", one) for tokenizer in PADDED for one in ("orpo", "cpo")],
+        *[("chatml", "unsloth@2026.10", one) for one in ("dpo", "kto", "reward", "orpo", "cpo")],
     ],
 )
 def test_right_pairs_have_no_error_and_no_warning(tokenizer: str, preset: str, objective: str) -> None:

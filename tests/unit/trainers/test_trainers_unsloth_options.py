@@ -45,6 +45,10 @@ def read(text: str) -> Any:
         ("truncation_mode: keep_end", "length.over", "cut_left"),
         ("packing: true", "pack.strategy", "bfd"),
         ("eos_token: <e>", "tokenizer.eos_token", "<e>"),
+        ("objective: orpo", "loss.objective", "orpo"),
+        ("beta: 0.1", "loss.objective", "dpo"),
+        ("beta: 0.1\nobjective: cpo", "loss.objective", "cpo"),
+        ("loss_type: apo_zero_unpaired", "own.loss_type", "apo_zero_unpaired"),
     ],
 )
 def test_each_option_sets_its_knob(line: str, path: str, value: Any) -> None:
@@ -77,6 +81,24 @@ def test_the_python_holds_every_argument() -> None:
     assert (
         "train_on_responses_only(trainer, instruction_part='U:', response_part='A:', last_response_only=True)" in code
     )
+
+
+@pytest.mark.parametrize(
+    ("objective", "home", "kind"),
+    [("dpo", "trl", "DPO"), ("reward", "trl", "Reward"), ("cpo", "trl.experimental.cpo", "CPO")],
+)
+def test_the_python_of_preferences_names_their_trainer(objective: str, home: str, kind: str) -> None:
+    recipe = changed(preset("unsloth@2026.10"), "loss.objective", objective)
+    code = write_config(recipe, None, Facts(data="pairs.jsonl", tokenizer="some/model")).files[0].content
+    ast.parse(code)
+    assert f"from {home} import {kind}Config, {kind}Trainer\n" in code
+    assert f"arguments = {kind}Config(\n    max_length=2048," in code and f"trainer = {kind}Trainer(" in code
+
+
+def test_a_changed_objective_is_written_into_the_options() -> None:
+    opened = read("data: x\nmax_length: 9\n")
+    written = write_config(changed(opened.recipe, "loss.objective", "kto"), opened)
+    assert "objective: kto" in written.files[0].content and not written.losses
 
 
 def test_what_unsloth_has_no_argument_for_is_said() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from case import Case
 from late_cases import CHATS, PAIRS, TEXTS, Setting
+from trainers.trl.cases import PREFERENCES
 
 QWEN, LLAMA, PHI, MINI, T5 = "qwen2.5", "llama-3-8b-instruct", "phi-3-mini", "minimind", "t5-small"
 CHATML = {"instruction_part": "<|im_start|>user\n", "response_part": "<|im_start|>assistant\n"}
@@ -17,6 +19,8 @@ LLAMA3 = {
 PHI3 = {"instruction_part": "<|user|>\n", "response_part": "<|assistant|>\n"}
 LONG = {"max_length": 2048}
 NEW = ("2026.10.9", "2026.10.7")
+ALWAYS = ("messages_qwen", "pairs_qwen", "implicit_llama")
+"""Of preferences those that are always tried, since the code is TRL's."""
 
 
 def text(responses: Any = None, **more: Any) -> dict[str, Any]:
@@ -26,6 +30,11 @@ def text(responses: Any = None, **more: Any) -> dict[str, Any]:
 
 
 CASES = (
+    # preferences, as TRL's trainers prepare them; the length is the config's
+    *(
+        replace(case, config={"max_length": 1024, **case.config}, only=NEW, long=not case.name.endswith(ALWAYS))
+        for case in PREFERENCES
+    ),
     # the notebooks' defaults: text, then responses only
     Case("default_responses_qwen", "turkish", QWEN, LONG, dataset=text(CHATML), default=True),
     Case("default_responses_llama", "turkish.system", LLAMA, LONG, dataset=text(LLAMA3), default=True),

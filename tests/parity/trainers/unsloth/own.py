@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from case import Case
 from own import CHATML, GEMMA, LLAMA3, TAGGED, TRICKY
+from trainers.trl.own import OWN as PAIRS
 from trainers.unsloth.cases import CHATML as MARKERS
 from trainers.unsloth.cases import LLAMA3 as LLAMA_MARKERS
 
@@ -56,4 +58,5 @@ OWN = (
     case("broken_turns", "tricky.broken", dataset=masked()),
     case("cut", "sample_sharegpt.openai", dataset=masked(), max_length=32),
     case("packing", "sample_text", packing=True, max_length=64),
+    *(replace(one, only=NEW[:1], config={"max_length": 1024, **one.config}) for one in PAIRS if one.objective != "sft"),
 )
