@@ -117,8 +117,10 @@ class Ready(TokenizedData):
         order: Iterable[int] | None = split.evaluating if evaluate else split.training
         if order is None and evaluate:
             order = sorted(split.evaluation)
+        if order is not None:
+            return self.inspect_many(map(self.row, order), spans, text=spans)
         training = (row for row in self.rows() if row.index not in split.evaluation)
-        return self.inspect_many(training if order is None else map(self.row, order), spans, text=spans)
+        return self.inspect_many(training, spans, text=spans)
 
     @cached_property
     def bulk(self) -> Bulk:
