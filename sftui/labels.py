@@ -199,15 +199,12 @@ def collate(
         gap = (filler,) * (width - len(values))
         return (*gap, *values) if side == "left" else (*values, *gap)
 
-    attention = None
-    if options.attention != "none":
-        attention = tuple(pad(example.attention_mask, 0) for example in examples)
     return Batch(
         rows=tuple(rows),
         lengths=lengths,
         input_ids=tuple(pad(example.input_ids, pad_id or 0) for example in examples),
         labels=tuple(pad(example.labels, options.labels_pad) for example in examples),
-        attention_mask=attention,
+        attention_mask=tuple(pad(one.attention_mask, 0) for one in examples) if options.attention != "none" else None,
         pad_side=side,
         notes=notes,
         weights=weights_padded([example.weights for example in examples], width, side),
@@ -310,7 +307,7 @@ class Subject:
 
 def draw(subject: Subject, options: Mask) -> Drawn:
     """The mask of one row by `options.rule`; RecipeError where the rule cannot apply to the row."""
-    if subject.conversation.kind is Kind.TOKENS:
+    if subject.conversation.kind is Kind.TOKENS or options.rule == "given":
         return given(subject, options)
     if options.rule == "all":
         return whole(subject)
@@ -322,8 +319,6 @@ def draw(subject: Subject, options: Mask) -> Drawn:
         return turn_full(subject, options)
     if options.rule == "generation_tag":
         return generation_tag(subject)
-    if options.rule == "given":
-        return given(subject, options)
     raise RecipeError(
         f"mask.rule {options.rule} is specific to one trainer's preset", fix="choose that trainer's preset"
     )
@@ -420,8 +415,7 @@ def completion(subject: Subject, options: Mask) -> Drawn:
             continue
         length = min(end, n - last) - max(start, cut)
         if part is Part.TERMINATOR:
-            trains = options.terminator == "train"
-            found.append((length, (trains, Reason.TERMINATOR if trains else Reason.TERMINATOR_OFF)))
+            found.append((length, _inside_turn(part, options)))
         elif part is Part.SEPARATOR and options.trailing == "mask":
             found.append((length, (False, Reason.TRAILING)))
         else:

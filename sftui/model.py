@@ -428,9 +428,7 @@ class Example:
         """How many positions carry loss, with whatever weight."""
         if self.flat is not None:
             return sum([end - start for start, end in self.ranges])
-        labels = self.labels
-        if self.weights is not None:
-            labels = self.counted
+        labels = self.counted
         return len(labels) - labels.count(self.ignore_index)
 
     @property
@@ -530,9 +528,7 @@ class Inspection:
     @property
     def trained(self) -> int:
         """Positions that carry loss in what the trainer receives."""
-        if self.more or self.rejected is not None:
-            return sum([example.trained for example in self.examples])
-        return 0 if self.example is None else self.example.trained
+        return sum([example.trained for example in self.examples])
 
     @property
     def cut(self) -> int:

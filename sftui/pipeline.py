@@ -321,10 +321,8 @@ class _Way:
         for side in self.found.sides:
             if side.tokens is not None and side.rendered is not None:
                 whole = token_text(side.tokens, side.rendered, tokenizer)
-                side.token_text, side.prompt_text = (
-                    whole,
-                    prompt_text(side.tokens, side.rendered, tokenizer, of.recipe.tokenize),
-                )
+                prompt = prompt_text(side.tokens, side.rendered, tokenizer, of.recipe.tokenize)
+                side.token_text, side.prompt_text = whole, prompt
 
 
 CHUNK_CHARACTERS = 500_000
@@ -523,10 +521,8 @@ def make_packs(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox
 
     RecipeError where there is nothing packed, or no row reaches the trainer.
     """
-    if recipe.pack.strategy == "none":
-        stored = stored_packs(inspections)
-        if stored:
-            return stored, make_batch(inspections, recipe, tools)
+    if recipe.pack.strategy == "none" and (stored := stored_packs(inspections)):
+        return stored, make_batch(inspections, recipe, tools)
     packs = tuple(pack_rows(inspections, recipe, tools))
     if not packs:
         raise RecipeError("there are no rows to pack", why="no row reaches the trainer")

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 
 def length_bars(lengths: Mapping[int, int]) -> list[tuple[str, int]]:
     """Rows by length, in steps that double: below 16 tokens, below 32, …"""
-    counts: dict[int, int] = {}
+    counts: Counter[int] = Counter()
     for length, count in lengths.items():
-        step = _step(length)
-        counts[step] = counts.get(step, 0) + count
-    if not counts:
-        return []
-    return [(_below(step), counts.get(step, 0)) for step in range(min(counts), max(counts) + 1)]
+        counts[_step(length)] += count
+    return [(_below(step), counts[step]) for step in range(min(counts, default=0), max(counts, default=-1) + 1)]
 
 
 def length_bar(length: int) -> str:

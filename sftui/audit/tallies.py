@@ -145,16 +145,11 @@ class Weights:
                 count = end - start - example.labels[start:end].count(example.ignore_index)
                 if count and weight:
                     names.add(name_of(weight))
-                    self._count(weight, count)
+                    self.counts[name_of(weight)] += count
+                    self.other += count if weight != 1 else 0
+                    self.total += Fraction(weight) * count if math.isfinite(weight) else 0
+                    self.unsummed += count if not math.isfinite(weight) else 0
         return names
-
-    def _count(self, weight: float, count: int) -> None:
-        self.counts[name_of(weight)] += count
-        self.other += count if weight != 1 else 0
-        if math.isfinite(weight):
-            self.total += Fraction(weight) * count
-        else:
-            self.unsummed += count
 
     def merge(self, other: Weights) -> None:
         self.counts.update(other.counts)

@@ -185,14 +185,13 @@ def _joined(one: RowSide, other: RowSide) -> RowSide:
     if a is not None and b is not None:
         messages, parts = (*a.messages, *b.messages), (*a.parts, *b.parts)
         tokens = Tokens(flat([*a.ids, *b.ids]), (), (), messages, parts)
-    one_text, other_text = one.text, other.text
     return replace(
         one,
         ids=one.ids + other.ids,
         labels=one.labels + other.labels,
         tokens=tokens,
         pieces=one.pieces + other.pieces,
-        text=TokenText(one_text.pieces + other_text.pieces, one_text.surfaces + other_text.surfaces),
+        text=TokenText(one.text.pieces + other.text.pieces, one.text.surfaces + other.text.surfaces),
         gone=one.gone if one.gone is not None else other.gone,
         weights=tuple(side.weight(i) for side in (one, other) for i in range(len(side.ids))) if weighted else (),
     )
@@ -241,9 +240,8 @@ def side_of(inspection: Inspection, evaluates: bool | None) -> RowSide:
     elif inspection.example is None:
         gone = inspection.dropped or "it could not be prepared"
     if tokens is None or inspection.labels is None:
-        count = len(tokens) if tokens is not None else 0
         ids = tokens.input_ids if tokens is not None else ()
-        return RowSide(ids, (None,) * count, tokens, 0, inspection.token_text, gone, stopped, evaluates)
+        return RowSide(ids, (None,) * len(ids), tokens, 0, inspection.token_text, gone, stopped, evaluates)
     ids, labels, weights = _received(inspection, tokens, inspection.labels)
     pieces = 0 if gone is not None else 1 + len(inspection.more)
     conversation = inspection.conversation

@@ -213,17 +213,14 @@ def _from_segments(row: Mapping[str, Any], where: str, detected: Detection, data
         raise mistyped(column, value, "a non-empty list of segments", where)
     segments: list[tuple[str, bool]] = []
     for i, item in enumerate(value):
-        if (
-            not isinstance(item, Mapping)
-            or not isinstance(item.get("text"), str)
-            or not isinstance(item.get("label"), bool)
-        ):
+        text, label = (item.get("text"), item.get("label")) if isinstance(item, Mapping) else (None, None)
+        if not isinstance(text, str) or not isinstance(label, bool):
             raise ConversationError(
                 "the segment needs `text` and `label` (true or false)",
                 where=f"{where}, {column}[{i}]",
                 fix="drop the row",
             )
-        segments.append((item["text"], item["label"]))
+        segments.append((text, label))
     return Conversation(
         Kind.TEXT, "segments", text="".join(text for text, _ in segments), extra={"segments": tuple(segments)}
     )
@@ -312,9 +309,7 @@ def _text(row: Mapping[str, Any], column: str, where: str) -> str:
 
 
 def _optional_text(row: Mapping[str, Any], column: str | None, where: str) -> str | None:
-    if column is None or row.get(column) is None:
-        return None
-    return _text(row, column, where)
+    return None if column is None or row.get(column) is None else _text(row, column, where)
 
 
 _READERS = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -178,7 +179,7 @@ def _find_other_messages(
 
 
 def _messages_in(names: Sequence[str], samples: Sequence[Sample]) -> Candidate | None:
-    best: Candidate | None = None
+    found = []
     for column in names:
         keys = _message_keys([row.get(column) for row in samples])
         if keys is None:
@@ -187,9 +188,8 @@ def _messages_in(names: Sequence[str], samples: Sequence[Sample]) -> Candidate |
         stored = " (stored as text)" if as_text else ""
         has = f"a list `{column}`{stored} whose items have {role} and {content}"
         format_name = "sharegpt" if role == "from" else "messages"
-        if best is None or fits > best.fits:
-            best = Candidate("messages", format_name, {"messages": column}, fits, has, _key_map(role, content))
-    return best
+        found.append(Candidate("messages", format_name, {"messages": column}, fits, has, _key_map(role, content)))
+    return max(found, key=attrgetter("fits"), default=None)
 
 
 def _key_map(role: str, content: str) -> dict[str, str]:
@@ -243,7 +243,7 @@ def _find_segments(samples: Sequence[Sample], columns: Sequence[str], fields: Ma
 def _find_pair(samples: Sequence[Sample], columns: Sequence[str], fields: Mapping[str, str]) -> Candidate | None:
     prompt, completion = fields.get("prompt"), fields.get("completion")
     known = (("prompt", "completion"), *PAIRS) if not (prompt and completion) else (("", ""),)
-    best: Candidate | None = None
+    found = []
     for a, b in known:
         first, second = find_column(columns, (prompt or a,)), find_column(columns, (completion or b,))
         if first is None or second is None or first == second:
@@ -257,10 +257,9 @@ def _find_pair(samples: Sequence[Sample], columns: Sequence[str], fields: Mappin
         what, keys = ("messages", _key_map(*chats[0][:2])) if chats[0] and listed > text else ("text", {})
         has = f"{what} in `{first}` and in `{second}`"
         name = "prompt_completion" if (first.lower(), second.lower()) == ("prompt", "completion") else "columns"
-        found = Candidate("pair", name, {"prompt": first, "completion": second}, max(listed, text), has, keys)
-        if best is None or found.fits > best.fits:
-            best = found
-    return best
+        read = {"prompt": first, "completion": second}
+        found.append(Candidate("pair", name, read, max(listed, text), has, keys))
+    return max(found, key=attrgetter("fits"), default=None)
 
 
 def _find_alpaca(samples: Sequence[Sample], columns: Sequence[str], fields: Mapping[str, str]) -> Candidate | None:

@@ -24,9 +24,9 @@ def preference_set(samples: Sequence[Mapping[str, Any]], columns: Sequence[str])
     """Chosen/rejected pairs, judged completions (KTO, PRM) and ranked lists."""
     chosen = next((name for name in columns if "chosen" in name.lower()), None)
     rejected = next((name for name in columns if "reject" in name.lower()), None)
+    prompt = find_column(columns, _PROMPTS)
     if chosen and rejected:
         example = _first(samples, chosen)
-        prompt = find_column(columns, _PROMPTS)
         if isinstance(example, (list, tuple)):
             use = f"messages={chosen}"
         else:
@@ -46,7 +46,6 @@ def preference_set(samples: Sequence[Mapping[str, Any]], columns: Sequence[str])
             "each completion has a `label` that says whether it is wanted",
             "keep the wanted rows and remove the column `label`",
         )
-    prompt = find_column(columns, _PROMPTS)
     listed = find_column(columns, _CANDIDATES)
     rank = find_column(columns, _RANKS)
     if prompt and listed and rank and isinstance(_first(samples, listed), (list, tuple)):

@@ -56,9 +56,7 @@ def alignment(rows: Iterable[tuple[Sequence[Any], Sequence[Any]]]) -> Alignment:
             positions += 1
             same += label == ids[i]
             after += label == ids[i + 1]
-    if not positions:
-        return Alignment(0.0, 0.0, 0)
-    return Alignment(same / positions, after / positions, positions)
+    return Alignment(same / max(1, positions), after / max(1, positions), positions)
 
 
 EMPTY = Conversation(Kind.TOKENS, "tokenized", input_ids=(), labels=(), attention_mask=())

@@ -4,7 +4,6 @@ from sftui.findings.catalogue import CODES, SCOPE_OF, explain, fix_text
 from sftui.findings.context import Context
 from sftui.findings.dataset import DatasetChecks
 from sftui.findings.model import Finding, Fix, Severity
-from sftui.findings.rule import Case, Rule
 from sftui.findings.rules.files import damaged_files, refused_files
 from sftui.findings.rules.roles import absent_role
 from sftui.findings.run import check_dataset, check_row, check_setup
@@ -13,12 +12,10 @@ from sftui.findings.waivers import Waiver, apply_waivers, read_waivers
 __all__ = [
     "CODES",
     "SCOPE_OF",
-    "Case",
     "Context",
     "DatasetChecks",
     "Finding",
     "Fix",
-    "Rule",
     "Severity",
     "Waiver",
     "absent_role",

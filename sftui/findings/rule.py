@@ -177,6 +177,7 @@ def tagged(end: str = "<|im_end|>", inside: bool = True, lead: str = "") -> str:
     )
 
 
+SHAREGPT = {"conversations": [{"from": "human", "value": "hi"}, {"from": "gpt", "value": "Hello."}]}
 TEXT = {"text": "Paris is the capital of France."}
 SYSTEM = chat(("system", "Be kind."), ("user", "hi"), ("assistant", "Hello."))
 ROUNDS_OF = ("hi", "Hello.", "Bye.", "Bye!")

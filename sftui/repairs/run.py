@@ -251,10 +251,8 @@ def apply_plan(row: Row, plan: RepairPlan, layout: RepairLayout, codes: Codes | 
                 changes = (RowChange(TO_MESSAGES, "", "the row became a JSON object on one line"),)
         elif plan.converts:
             skipped = row.problem or "it is not a JSON object"
-    except SftuiError as error:
-        data, changes, skipped = row.data, (), str(error)
-    except RecursionError:
-        data, changes, skipped = row.data, (), TOO_DEEP
+    except (SftuiError, RecursionError) as error:
+        data, changes, skipped = row.data, (), TOO_DEEP if isinstance(error, RecursionError) else str(error)
     hit, unchecked = drop_reason(data, layout, plan.reasons, bool(skipped)), ""
     if hit is None and plan.codes:
         try:

@@ -41,9 +41,7 @@ def decide(session: Ready, index: int, token: int) -> Generator[None, None, Deci
     sides = session.inspect(index).alone
     side = int(len(sides) > 1 and token >= len(sides[0].tokens or ()))
     now, token = sides[side], token - side * len(sides[0].tokens or ())
-    if now.tokens is None or now.labels is None or now.evaluates or now.row.left_out is not None:
-        return Decision()
-    if not 0 <= token < len(now.tokens):
+    if now.labels is None or now.evaluates or now.row.left_out is not None or not 0 <= token < len(now.tokens or ()):
         return Decision()
     recipe, failing, before = session.recipe, dict[str, str](), side_of(now, now.evaluates)
     said = set(losses_of(recipe))

@@ -105,13 +105,8 @@ class FilterRequest(Question):
     listed: Sequence[int] | None = None
 
 
-@value_class
-class FacetsRequest(Question):
-    """How often each value of an expression comes, in the rows of a `FilterRequest`."""
-
-    text: str
-    marks: Mapping[int, str] = field(default_factory=dict)
-    listed: Sequence[int] | None = None
+class FacetsRequest(FilterRequest):
+    """How often each value of an expression comes, in the rows that such a request is of."""
 
 
 @value_class

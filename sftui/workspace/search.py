@@ -106,17 +106,15 @@ def _side_matcher(now: Now, request: SearchRequest) -> Matcher:
         any_case = kind == "text" and needle.lower() == needle
         pattern = re.compile(re.escape(needle) if kind == "text" else needle, re.IGNORECASE if any_case else 0)
         return lambda inspection: _text_hits(inspection, pattern)
+    if kind == "finding":
+        return _finding_matcher(now, needle)
     if kind == "id":
         wanted = int(needle)
-    elif kind == "token":
+    else:
         tokenizer = tokenizer_of(now())
         if tokenizer is None:
             raise ValueError("the tokenizer is not loaded yet")
         wanted = _token_id(tokenizer, needle)
-    elif kind == "finding":
-        return _finding_matcher(now, needle)
-    else:
-        raise ValueError(f"{kind} is not a kind of search")
     return lambda inspection: _id_hits(inspection, wanted)
 
 

@@ -136,8 +136,7 @@ def leads_of(session: OpenData) -> SharedBeginnings:
 
 def preview(inspection: Inspection, leads: SharedBeginnings) -> str:
     """The first words that tell a row apart: of its user's messages, its prompt or text, or the row itself."""
-    found = inspection.conversation
-    text = _clip(_words(found)) if found is not None else ""
+    text = _clip(_words(inspection.conversation))
     return leads.past(text)[:PREVIEW] if text else clipped(inspection.row.raw)
 
 

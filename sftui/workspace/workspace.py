@@ -514,9 +514,8 @@ class Workspace:
             self._link = None
             if overrun is not None and self._write_ended.is_set() and len(self._overran) < MOST_OVERRUN:
                 self._overran = (*self._overran, overrun)
-                self._events.put(
-                    ev.WorkLeft(Problem(overrun.why, fix="sftui skips that row and continues with the others"))
-                )
+                left = Problem(overrun.why, fix="sftui skips that row and continues with the others")
+                self._events.put(ev.WorkLeft(left))
                 self._connect(self.row)
                 for request in self._requests.values():
                     self._send(request)

@@ -234,11 +234,8 @@ def documents(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]
     packs, rows, examples = packs_of(context, sample)
     if not packs:
         return
-    parts: list[int] = []
-    first: list[int] = []
+    parts, first, masked, count = list[int](), list[int](), list[int](), 0
     open_ends: list[tuple[int, int]] = []
-    masked: list[int] = []
-    count = 0
     for pack in packs:
         several, at, labels = len(pack.documents) > 1, 0, pack.counted(IGNORE_INDEX)
         for index, start, end in pack.documents:

@@ -17,7 +17,7 @@ from sftui.findings.context import Context
 from sftui.findings.fixes import fix_of
 from sftui.findings.look import RowLook, shown
 from sftui.findings.model import Severity
-from sftui.findings.rule import CALL, CALLING, DROP, GOOD, TO_MESSAGES, case, chat, loud, major, minor
+from sftui.findings.rule import CALL, CALLING, DROP, GOOD, SHAREGPT, TO_MESSAGES, case, chat, loud, major, minor
 from sftui.findings.rules.content import no_plain_text, stale_content
 from sftui.findings.rules.generation import refused_untagged
 from sftui.findings.rules.roles import refused_names, refused_roles, roleless
@@ -125,12 +125,7 @@ ROW009 = loud(
     repair=(TO_MESSAGES,),
     bad=case({"question": "What is 1 + 2?", "answer": "3"}, preset="trl@1.16"),
     good=case(GOOD, preset="trl@1.16"),
-    more=(
-        case(
-            {"conversations": [{"from": "human", "value": "hi"}, {"from": "gpt", "value": "Hello."}]},
-            preset="unsloth@2026.10",
-        ),
-    ),
+    more=(case(SHAREGPT, preset="unsloth@2026.10"),),
 )
 
 

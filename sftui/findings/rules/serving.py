@@ -16,7 +16,7 @@ from sftui.findings.context import Context
 from sftui.findings.fixes import fix_of
 from sftui.findings.look import RowLook, quoted, shown
 from sftui.findings.model import Consequence, Fix, Severity
-from sftui.findings.rule import GOOD, case, fatal, info
+from sftui.findings.rule import GOOD, SHAREGPT, case, fatal, info
 from sftui.findings.rules.eos import trained_ends
 from sftui.findings.rules.template import absent_words
 from sftui.model import NOWHERE, Conversation, Inspection, Kind, Message, Part, RenderedText, Span, common_prefix
@@ -108,11 +108,8 @@ EOS013 = fatal(
 )
 def served_otherwise(look: RowLook) -> Iterator[Fault]:
     """TPL017: found once for all rows with the same roles, calls, tools and thoughts, and the same ones trained."""
-    served = look.context.tools.served
-    if served is None:
-        return
     shape = (*signature(look), look.shape.extents, look.conversation.template_kwargs != {})
-    yield from _once(look, "served", shape, lambda _: _reports(look, served))
+    yield from _once(look, "served", shape, lambda _: _reports(look))
 
 
 @row_check(
@@ -161,11 +158,11 @@ def _compiled(context: Context, owner: str, templates: Mapping[str, str], tools:
     return context.once((own, name), lambda: compile_template(source, f"{owner} ({name})", clock=clock))
 
 
-def _reports(look: RowLook, served: ServedTemplate) -> tuple[SignatureFault, ...]:
+def _reports(look: RowLook) -> tuple[SignatureFault, ...]:
     """All that is reported of a row: the worst difference of text or ids, and BOS."""
-    trainer = trainer_of(look.recipe)
+    served, trainer = look.context.tools.served, trainer_of(look.recipe)
     chat = trainer.as_chat(look.conversation, look.recipe, look.context.tools)
-    if chat is None:
+    if served is None or chat is None:
         return ()
     try:
         template = _compiled(look.context, served.name, served.templates, chat[1], False)
@@ -388,7 +385,6 @@ def sides(ours: str, theirs: str) -> str:
     return f"{side(ours)} ≠ {side(theirs)}"
 
 
-_SHAREGPT = {"conversations": [{"from": "human", "value": "hi"}, {"from": "gpt", "value": "Hello."}]}
 _MOST_SHOWN = 60
 _THOUGHT = "</think>"
 MOST_SIGNATURES = 300
@@ -404,8 +400,8 @@ TPL016 = fatal(
     share=True,
     leads_to=Consequence.UNSERVED,
     moves=("frame",),
-    bad=case(_SHAREGPT, preset="llamafactory@0.9", changes={"render.template": "llamafactory/llama3"}),
-    good=case(_SHAREGPT, preset="llamafactory@0.9", changes={"render.template": "llamafactory/chatml"}),
+    bad=case(SHAREGPT, preset="llamafactory@0.9", changes={"render.template": "llamafactory/llama3"}),
+    good=case(SHAREGPT, preset="llamafactory@0.9", changes={"render.template": "llamafactory/chatml"}),
 )
 
 

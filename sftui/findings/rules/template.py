@@ -148,21 +148,16 @@ def prompt_no_prefix(look: RowLook) -> Iterator[Fault]:
     )
 
 
+_BOTH, _AS_TEXT = chat("hi", "Hello."), {"data.format": "text"}
+_RENDERED = "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\nHello.<|im_end|>\n"
 TPL012 = major(
     "text-not-rendered-by-template",
     "stored text differs from what the template renders",
     "The row has both messages and text, and they differ: the text was rendered with a different template, or with"
     " plain Jinja2, which keeps line breaks and escapes characters in JSON.",
     data="render again with apply_chat_template, or train on the messages",
-    bad=case(
-        {"text": "\nuser: hi\n\nassistant: Hello.\n", **chat("hi", "Hello.")},
-        changes={"data.format": "text"},
-        template=chatml(),
-    ),
-    good=case(
-        {"text": "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\nHello.<|im_end|>\n", **chat("hi", "Hello.")},
-        changes={"data.format": "text"},
-    ),
+    bad=case({"text": "\nuser: hi\n\nassistant: Hello.\n", **_BOTH}, changes=_AS_TEXT, template=chatml()),
+    good=case({"text": _RENDERED, **_BOTH}, changes=_AS_TEXT),
 )
 
 
@@ -449,9 +444,8 @@ def atomic(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     tail = plain.rpartition(FIRST_ANSWER)[2]
     fatal = any(one in tail for one in split) and not any(tokenizer.is_special(i) for i in tokenizer.encode(tail).ids)
     worst = next((one for one in split if one in tail), split[0]) if fatal else split[0]
-    what = "and no other token ends the turn" if fatal else "so the model reads it as plain text"
-    sentence = f"{', '.join(split[:4])} {'is' if len(split) == 1 else 'are'} not in this tokenizer's vocabulary, {what}"
-    yield Fault(sentence, _in_pieces(worst, tokenizer), None if fatal else Severity.INFO, count=len(split))
+    what = ", and no other token ends the turn" if fatal else ", so the model reads it as plain text"
+    yield _unknown(split, worst, what, tokenizer, None if fatal else Severity.INFO)
 
 
 def _split_by_slots(context: Context, found: Sequence[Inspection]) -> Iterator[Fault]:
@@ -463,13 +457,8 @@ def _split_by_slots(context: Context, found: Sequence[Inspection]) -> Iterator[F
     own = "".join([first.text[span.start : span.end] for span in first.spans if span.part is not Part.CONTENT])
     split = absent_words(own, context.tools.untouched)
     if split:
-        yield Fault(
-            f"{', '.join(split[:4])} {'is' if len(split) == 1 else 'are'} not in this tokenizer's vocabulary:"
-            " the model has to learn it from your rows, or its embedding row if the trainer adds it",
-            _in_pieces(split[0], context.tools.untouched),
-            Severity.WARNING,
-            count=len(split),
-        )
+        what = ": the model has to learn it from your rows, or its embedding row if the trainer adds it"
+        yield _unknown(split, split[0], what, context.tools.untouched, Severity.WARNING)
 
 
 def absent_words(text: str, tokenizer: LoadedTokenizer) -> list[str]:
@@ -477,22 +466,24 @@ def absent_words(text: str, tokenizer: LoadedTokenizer) -> list[str]:
     return [one for one in dict.fromkeys(_CONTROL.findall(text)) if tokenizer.token_id(one) is None]
 
 
-def _in_pieces(word: str, tokenizer: LoadedTokenizer) -> str:
-    return f"{word} → {pieces_of(tokenizer.encode(word).ids, tokenizer)}"
+def _unknown(
+    words: Sequence[str], worst: str, what: str, tokenizer: LoadedTokenizer, severity: Severity | None
+) -> Fault:
+    sentence = f"{', '.join(words[:4])} {'is' if len(words) == 1 else 'are'} not in this tokenizer's vocabulary{what}"
+    pieces = pieces_of(tokenizer.encode(worst).ids, tokenizer)
+    return Fault(sentence, f"{worst} → {pieces}", severity, count=len(words))
 
 
+_SWITCHED = chatml(prompt="{% if enable_thinking %}<think>{% endif %}")
+_ON, _OFF = {"render.kwargs": {"enable_thinking": True}}, {"render.kwargs": {"enable_thinking": False}}
 TPL014 = minor(
     "thinking-flag-unset",
     "the template depends on enable_thinking but the recipe does not set it",
     "Model sizes and servers treat an unset flag differently, so training and serving may differ.",
     data="pass enable_thinking when rendering the rows, and the same value when serving",
     moves=("nowhere",),
-    bad=case(GOOD, template=chatml(prompt="{% if enable_thinking %}<think>{% endif %}")),
-    good=case(
-        GOOD,
-        template=chatml(prompt="{% if enable_thinking %}<think>{% endif %}"),
-        changes={"render.kwargs": {"enable_thinking": False}},
-    ),
+    bad=case(GOOD, template=_SWITCHED),
+    good=case(GOOD, template=_SWITCHED, changes=_OFF),
 )
 
 
@@ -521,16 +512,8 @@ TPL026 = info(
     "The flag is a template argument that the model's folder does not store: a server renders with the"
     " template's default unless a request, or its own configuration, sets the flag.",
     data="serve with the same flag, set in the server or in each request",
-    bad=case(
-        GOOD,
-        template=chatml(prompt="{% if enable_thinking %}<think>{% endif %}"),
-        changes={"render.kwargs": {"enable_thinking": True}},
-    ),
-    good=case(
-        GOOD,
-        template=chatml(prompt="{% if enable_thinking %}<think>{% endif %}"),
-        changes={"render.kwargs": {"enable_thinking": False}},
-    ),
+    bad=case(GOOD, template=_SWITCHED, changes=_ON),
+    good=case(GOOD, template=_SWITCHED, changes=_OFF),
 )
 
 
@@ -633,15 +616,14 @@ def boundary_merges(context: Context) -> bool:
     return context.once("boundary_merges", work)
 
 
+_LISTING = "{% if tools is not none %}You have tools.{% endif %}" + chatml()
 TOO004 = minor(
     "empty-tools-boilerplate",
     "an empty tool list changes the rendered text",
     "For tools=[], the template prints its tool preamble, but not when there are no tools.",
     data="store null instead of an empty list",
-    bad=case(
-        chat("Weather?", "Sunny.", tools=[]), template="{% if tools is not none %}You have tools.{% endif %}" + chatml()
-    ),
-    good=case(chat("Weather?", "Sunny."), template="{% if tools is not none %}You have tools.{% endif %}" + chatml()),
+    bad=case(chat("Weather?", "Sunny.", tools=[]), template=_LISTING),
+    good=case(chat("Weather?", "Sunny."), template=_LISTING),
 )
 
 

@@ -52,7 +52,7 @@ def _calling(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {**CALL, "tool_calls": [{"function": {"name": name, "arguments": arguments}}]}
 
 
-_WEATHER = _weather(CALL)
+_WEATHER, _PARIS = _weather(CALL), _calling("get_weather", {"city": "Paris"})
 
 TOO001 = major(
     "tool-arguments-double-encoded",
@@ -63,7 +63,7 @@ TOO001 = major(
     repair=("parse-json", DROP),
     leads_to=Consequence.GARBLED,
     bad=case(_WEATHER, template=CALLING),
-    good=case(_weather(_calling("get_weather", {"city": "Paris"})), template=CALLING),
+    good=case(_weather(_PARIS), template=CALLING),
 )
 
 
@@ -257,18 +257,7 @@ TOO006 = major(
     data="correct the calls",
     repair=("parse-json", DROP),
     bad=case(chat("hi", ("tool", "{}"), ("assistant", "Hello."))),
-    more=(
-        case(
-            chat(
-                "Weather?",
-                {
-                    **CALL,
-                    "tool_calls": json.dumps([{"function": {"name": "get_weather", "arguments": {"city": "Paris"}}}]),
-                },
-            ),
-            template=CALLING,
-        ),
-    ),
+    more=(case(chat("Weather?", {**_PARIS, "tool_calls": json.dumps(_PARIS["tool_calls"])}), template=CALLING),),
 )
 
 

@@ -12,7 +12,7 @@ from sftui.findings.look import shown
 from sftui.findings.rule import GOOD, IDS, LONG, ROUNDS, Case, case, chat, fatal, info, loud, major, minor
 from sftui.model import Inspection
 from sftui.recipe import get
-from sftui.text import share
+from sftui.text import many, share
 from sftui.trainers.traits import Effect
 
 RUN002 = loud(
@@ -65,9 +65,11 @@ DUP001 = minor(
 @dataset_check(DUP001, parts=lambda _, repeated: map(number_of, repeated))
 def repeated_rows(checks: DatasetChecks) -> Iterator[Fault]:
     drops = trainers.traits_of(checks.recipe.preset).options.get(Effect.DROPS_COPIES)
-    if checks.same.count and not (drops and get(checks.recipe, drops)):
+    count = checks.same.count
+    if count and not (drops and get(checks.recipe, drops)):
         rest = f"; {checks.unremembered:,} rows were not compared" if checks.unremembered else ""
-        yield Fault(f"{_rows(checks.same.count)} the same as an earlier one{rest}", tally=checks.same)
+        what = f"{many(count, 'row')} {'is' if count == 1 else 'are'} the same as an earlier one{rest}"
+        yield Fault(what, tally=checks.same)
 
 
 DUP002 = major(
@@ -240,10 +242,6 @@ def trained_share(checks: DatasetChecks) -> Iterator[Fault]:
         parts.append(f"{whole.count:,} of {checks.read:,} rows train every token")
     if parts and checks.recipe.supervised:
         yield Fault(" and ".join(parts), tally=few if few.count else whole)
-
-
-def _rows(count: int) -> str:
-    return "1 row is" if count == 1 else f"{count:,} rows are"
 
 
 def _rare(checks: DatasetChecks) -> dict[str, Tally]:

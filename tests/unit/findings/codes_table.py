@@ -8,9 +8,9 @@ from itertools import groupby, takewhile
 from pathlib import Path
 from typing import Any
 
-from sftui.findings import CODES, Rule
+from sftui.findings import CODES
 from sftui.findings.catalogue import repair_commands
-from sftui.findings.rule import GOOD, NAMED, Case, chatml
+from sftui.findings.rule import GOOD, NAMED, Case, Rule, chatml
 from sftui.sources import Damage
 from sftui.text import clip, visible
 
