@@ -28,7 +28,7 @@ class Seen:
 def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
     found = Seen()
 
-    def pick(asks: list[str], given: dict[str, str], settings: object, theme: str | None) -> dict[str, str] | None:
+    def pick(asks: list[str], given: dict[str, str], settings: object) -> dict[str, str] | None:
         found.asks.append(tuple(asks))
         found.given = given
         return {**given, **found.answer} if found.answer is not None else None
