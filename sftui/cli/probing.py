@@ -17,7 +17,6 @@ from sftui.templates import builtin_template, load_template_file
 from sftui.templates.probe import (
     ERROR,
     FACT,
-    Group,
     ProbeReport,
     ShapeOutcome,
     ShapeProblem,
@@ -78,8 +77,8 @@ def _without_tokenizer(named: str) -> Any:
 
 def _lines(name: str, probed: ProbeReport, width: int, stand_ins: bool) -> list[str]:
     groups = grouped(probed.problems)
-    wrong, facts = [one for one in groups if one.grade != FACT], [one for one in groups if one.grade == FACT]
-    counts = [(grade, sum(one.grade == grade for one in groups)) for grade in ("error", "warning")]
+    wrong, facts = [one for one in groups if one[0].grade != FACT], [one for one in groups if one[0].grade == FACT]
+    counts = [(grade, sum(one[0].grade == grade for one in groups)) for grade in ("error", "warning")]
     totals = ", ".join(f"{n or 'no'} {grade}{'' if n == 1 else 's'}" for grade, n in counts)
     lines = _wrapped(f"{name} · {len(probed.outcomes)} conversation shapes · {totals}", width, "  ")
     if stand_ins:
@@ -92,12 +91,12 @@ def _lines(name: str, probed: ProbeReport, width: int, stand_ins: bool) -> list[
     if facts:
         lines.append("What this template does")
         for fact in facts:
-            lines += _wrapped(f"· {visible(fact.said)}{_at(fact, with_names=fact.code not in _OF_ALL)}", width, "  ")
+            lines += _wrapped(f"· {visible(fact[0].said)}{_at(fact)}", width, "  ")
         lines.append("")
     if probed.stopped:
         lines += _wrapped(f"The probe stopped here: {visible(probed.stopped)}", width, "  ")
     elif wrong:
-        lines.append(f"--probe-show {wrong[0].problems[0].shape} prints that conversation and its text")
+        lines.append(f"--probe-show {wrong[0][0].shape} prints that conversation and its text")
     return lines if lines[-1] else lines[:-1]
 
 
@@ -105,27 +104,28 @@ _OF_ALL = ("system", "date", "tags", "prompt", "parts")
 """Facts that hold for every shape alike."""
 
 
-def _group(group: Group, width: int) -> list[str]:
-    head = _wrapped(f"{_SIGNS[group.grade]} {visible(group.said)}", width, "    ")
+def _group(group: Sequence[ShapeProblem], width: int) -> list[str]:
+    head = _wrapped(f"{_SIGNS[group[0].grade]} {visible(group[0].said)}", width, "    ")
     names = _names(group)
     lines = [*head, *_wrapped(f"  in {names}", width, "     ")]
-    shown = next((problem for problem in group.problems if problem.excerpt), None)
+    shown = next((problem for problem in group if problem.excerpt), None)
     if shown is not None:
         place = "" if shown.message is None else f", message {shown.message}"
         lines += _wrapped(f"  {shown.shape}{place}: {visible(shown.excerpt)}", width, "    ")
     return [*lines, ""]
 
 
-def _names(group: Group) -> str:
-    names = list(dict.fromkeys(problem.shape for problem in group.problems))
+def _names(group: Sequence[ShapeProblem]) -> str:
+    names = list(dict.fromkeys(problem.shape for problem in group))
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more
 
 
-def _at(group: Group, with_names: bool) -> str:
-    excerpt = next((problem.excerpt for problem in group.problems if problem.excerpt), "")
-    names = f" ({_names(group)})" if with_names else ""
-    return names + (f": {visible(excerpt)}" if excerpt and not with_names else "")
+def _at(group: Sequence[ShapeProblem]) -> str:
+    if group[0].code not in _OF_ALL:
+        return f" ({_names(group)})"
+    excerpt = next((problem.excerpt for problem in group if problem.excerpt), "")
+    return f": {visible(excerpt)}" if excerpt else ""
 
 
 def _wrapped(text: str, width: int, indent: str) -> list[str]:

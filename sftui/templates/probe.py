@@ -75,16 +75,6 @@ class ProbeReport:
         return bool(self.stopped) or any(problem.grade == ERROR for problem in self.problems)
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Problems that say the same, of one grade."""
-
-    code: str
-    grade: str
-    said: str
-    problems: tuple[ShapeProblem, ...]
-
-
 def probe(
     template: ChatTemplate,
     special_tokens: Mapping[str, Any] | None = None,
@@ -118,13 +108,12 @@ def _told(error: TemplateError) -> str:
     return f"{error.what}: {error.why}" if error.why else error.what
 
 
-def grouped(problems: Iterable[ShapeProblem]) -> tuple[Group, ...]:
-    """Problems that say the same together, the worst and the most frequent first."""
+def grouped(problems: Iterable[ShapeProblem]) -> list[list[ShapeProblem]]:
+    """Problems that say the same, of one grade, together, the worst and the most frequent first."""
     same: dict[tuple[str, str, str], list[ShapeProblem]] = {}
     for problem in problems:
         same.setdefault((problem.grade, problem.code, problem.said), []).append(problem)
-    groups = [Group(code, grade, said, tuple(some)) for (grade, code, said), some in same.items()]
-    return tuple(sorted(groups, key=lambda one: (GRADES.index(one.grade), -len(one.problems))))
+    return sorted(same.values(), key=lambda group: (GRADES.index(group[0].grade), -len(group)))
 
 
 class _Bench:

@@ -119,9 +119,9 @@ def test_what_is_wrong_with_its_bad_twins(old: str, new: str, found: tuple[str, 
 def test_a_refusal_is_no_accident_and_keeps_its_words() -> None:
     refusal = "{% if messages[0].role == 'system' %}{{ raise_exception('No system, please') }}{% endif %}"
     source = GOOD.replace("{%- for m", refusal + "{%- for m", 1)
-    (group,) = [one for one in grouped(probed(source).problems) if one.code == "refuses"]
-    assert (group.grade, group.said) == (FACT, "refuses: No system, please")
-    assert "system" in {one.shape for one in group.problems}
+    (group,) = [one for one in grouped(probed(source).problems) if one[0].code == "refuses"]
+    assert (group[0].grade, group[0].said) == (FACT, "refuses: No system, please")
+    assert "system" in {one.shape for one in group}
 
 
 def test_python_calls_are_a_manner_of_writing() -> None:
