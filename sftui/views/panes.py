@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from sftui.model import Conversation, Inspection, Kind, Message, Part, Row
+from sftui.model import Conversation, Inspection, Kind, Message, Part, RenderedText, Row
 from sftui.text import many, visible, visible_blanks
 from sftui.views.cells import Line, LineBuilder, Role, line, text_lines, warned, wrap, writer
 from sftui.views.status import stop_lines
@@ -59,7 +59,7 @@ def rendered_lines(inspection: Inspection, width: int) -> tuple[Line, ...]:
     for note in rendered.notes if rendered.exact else (*rendered.notes, "message boundaries are approximate here"):
         lines += warned(note, width)
     builder = LineBuilder()
-    for text, role in _stretches(inspection):
+    for text, role in _stretches(rendered):
         shown = visible(text, newline="⏎\n").replace(" ", "␣")
         first, *rest = shown.split("\n")
         builder.add(first, role)
@@ -143,10 +143,7 @@ def _trained_by_message(table: TokenTable | None) -> dict[int, tuple[int, int]]:
     return {message: (trained[message], total) for message, total in Counter(table.messages).items()}
 
 
-def _stretches(inspection: Inspection) -> Iterator[tuple[str, Role]]:
-    rendered = inspection.rendered
-    if rendered is None:
-        return
+def _stretches(rendered: RenderedText) -> Iterator[tuple[str, Role]]:
     at = 0
     for span in rendered.spans:
         if at >= PANE_LIMIT:

@@ -282,11 +282,8 @@ def why_stopped(inspection: Inspection) -> str | None:
     """Why the row stopped before labels, or why the trainer drops it; None where neither."""
     if inspection.row.left_out is not None:
         return f"left out of the repaired data (not yet written): {inspection.row.left_out}"
-    if inspection.stopped_at is not None:
-        where = STAGES[inspection.stopped_at]
-        if inspection.problem is None:
-            return where
-        return f"{where}: {inspection.problem.sentence()}"
+    if inspection.stopped_at is not None and inspection.problem is not None:
+        return f"{STAGES[inspection.stopped_at]}: {inspection.problem.sentence()}"
     if inspection.dropped is not None:
         return f"dropped by the trainer: {inspection.dropped}"
     return None

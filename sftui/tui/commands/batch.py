@@ -70,10 +70,10 @@ def batch_lines(here: Inspector, width: int) -> tuple[Line, ...]:
     from sftui.views.batch import batch_lines
 
     answer = here.state.batched.batch
-    if answer is None:
+    if answer is not None and answer.problem is not None:
+        return problem_lines(answer.problem, width)
+    if answer is None or answer.batch is None:
         return (line((f"collating {many(here.state.batched.rows, 'row')} …", Role.DIM)),)
-    if answer.batch is None:
-        return _problem(answer, width)
     return batch_lines(answer.batch, width, ignore_index=here.workspace.recipe.mask.ignore_index)
 
 
@@ -82,11 +82,11 @@ def pack_lines(here: Inspector, width: int) -> tuple[Line, ...]:
     from sftui.views.batch import batch_lines, pack_lines
 
     answer, recipe, first = here.state.batched.packs, here.workspace.recipe, here.state.batched.first.get(PACKS, 0)
-    if answer is None:
-        return (line(("packing …", Role.DIM)),)
-    if answer.problem is not None or answer.batch is None:
+    if answer is not None and answer.problem is not None:
         hint = line(("c", Role.KEY), (" opens the recipe: see pack.strategy, length.max", Role.DIM))
-        return (*_problem(answer, width), (), hint)
+        return (*problem_lines(answer.problem, width), (), hint)
+    if answer is None or answer.batch is None:
+        return (line(("packing …", Role.DIM)),)
     ignore = recipe.mask.ignore_index
     group = f"the trainer packs {many(recipe.pack.group, 'row') if recipe.pack.group else 'all rows'} together"
     stored = recipe.pack.strategy == "none"
@@ -104,9 +104,3 @@ def pack_lines(here: Inspector, width: int) -> tuple[Line, ...]:
     if left > 0:
         lines += [(), line((f"… and {many(left, 'more pack')}", Role.DIM))]
     return tuple(lines)
-
-
-def _problem(answer: ev.BatchReady | ev.PacksReady, width: int) -> tuple[Line, ...]:
-    if answer.problem is not None:
-        return problem_lines(answer.problem, width)
-    return text_lines("✗ nothing to show", width, Role.ERROR)
