@@ -103,11 +103,7 @@ def _bits(bits: int) -> None:
         raise LimitExceeded("it computes an integer of thousands of digits")
 
 
-def _all_widths(owner: Any, args: tuple[Any, ...]) -> None:
-    widths(args)
-
-
 METHODS: Mapping[str, Callable[[Any, tuple[Any, ...]], None]] = dict.fromkeys(
-    ("center", "ljust", "rjust", "zfill", "expandtabs", "to_bytes"), _all_widths
+    ("center", "ljust", "rjust", "zfill", "expandtabs", "to_bytes"), lambda owner, args: widths(args)
 )
 """Built-in methods that make as much as a number says."""

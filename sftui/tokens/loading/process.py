@@ -11,7 +11,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from sftui.errors import TokenizerError
 from sftui.model import NOWHERE
@@ -52,16 +52,14 @@ def start_bound(
         os.close(theirs)
 
 
-class RemoteTokenizer:
+class RemoteTokenizer(Protocol):
     """A tokenizer of transformers that answers requests, see `autotokenizer`."""
 
     def load(self) -> dict[str, Any]:
         """What `autotokenizer.facts` gives; TokenizerError with the reason there."""
-        raise NotImplementedError
 
     def ask(self, request: Mapping[str, Any], limit: float | None = None) -> dict[str, Any]:
         """The answer to one request; TokenizerError where there is none within so many seconds."""
-        raise NotImplementedError
 
     def encode(self, texts: Sequence[str], special: bool, limit: float | None = None) -> list[list[Any]]:
         """Texts as `[ids, offsets or None, mask or None]`."""

@@ -88,7 +88,9 @@ class _SentencePieceProcess(TokenizerProcess):
         return {"path": self.place.argument}
 
     def _refused(self, answer: Mapping[str, Any]) -> TokenizerError:
-        return _unreadable(self.place.argument, str(answer["error"][0]["text"]).splitlines()[0][:200])
+        why = str(answer["error"][0]["text"]).splitlines()[0][:200] or "it cannot be parsed"
+        fix = "download it again"
+        return TokenizerError("this is not a SentencePiece model", where=self.place.argument, why=why, fix=fix)
 
 
 def _check(path: Path) -> None:
@@ -109,9 +111,3 @@ def _check(path: Path) -> None:
     if find_spec(PACKAGE) is None:
         why = f"the package that computes its ids is not installed: {PACKAGE}"
         raise unread(why=why, fix=f"pip install {PACKAGE}")
-
-
-def _unreadable(path: str, why: str) -> TokenizerError:
-    return TokenizerError(
-        "this is not a SentencePiece model", where=path, why=why or "it cannot be parsed", fix="download it again"
-    )

@@ -62,7 +62,7 @@ class ByteOffsets:
         self._before, self._behind = (array("H", bytes(2 * size if trims else 0)) for _ in range(2))
         self._trims, self._prefix_space = trims, prefix_space
         self._due = self._cuts = False
-        self._surface = surfacer(Decoding(byte_level=True), backend.id_to_token, self._literal)
+        self._surface = surfacer(Decoding(byte_level=True), backend.id_to_token, self._added.get)
         mask = backend.encode("x", add_special_tokens=True).special_tokens_mask
         self._front = next((i for i, put in enumerate(mask) if not put), 0)
         self._back = next((i for i, put in enumerate(reversed(mask)) if not put), 0)
@@ -187,9 +187,6 @@ class ByteOffsets:
             return _UNKNOWN, False
         return sum([char not in _INSIDE for char in piece]), piece[0] in _INSIDE
 
-    def _literal(self, token: int) -> str | None:
-        return self._added.get(token)
-
     def _trimmed(self, ids: Sequence[int], starts: Sequence[int], ends: Sequence[int]) -> Offsets:
         """Offsets without the white space at the ends of each token (tokenizers 0.23, pre_tokenizers/byte_level.rs,
         process_offsets)."""
@@ -221,7 +218,7 @@ class SpaceOffsets(ByteOffsets):
     def __init__(self, backend: Any, put: str, doubled: bool) -> None:
         super().__init__(backend, trims=False, prefix_space=False)
         self._put, self._doubled, self._wrong = put, doubled, False
-        self._surface = surfacer(read_decoding(backend), backend.id_to_token, self._literal)
+        self._surface = surfacer(read_decoding(backend), backend.id_to_token, self._added.get)
         tokens = backend.get_added_tokens_decoder()
         self._taking = {i: (token.content, token.lstrip, token.rstrip) for i, token in tokens.items()}
         for token in tokens:
