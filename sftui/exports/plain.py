@@ -354,7 +354,9 @@ def prepare(row: Row | None, tokenizer: Any) -> Example | None:
             input_ids = list(encoded["input_ids"])
             labels = [token if on else IGNORE for token, on in zip(input_ids, encoded["assistant_masks"])]
         elif CONFIG.mask.rule == "assistant":
-            encoded = tokenizer(text, add_special_tokens=CONFIG.add_special_tokens, return_offsets_mapping=True)
+            encoded = tokenizer(
+                text, add_special_tokens=CONFIG.tokenize.add_special_tokens, return_offsets_mapping=True
+            )
             input_ids = encoded["input_ids"]
             spans = answer_spans(messages, text, tokenizer, options)
             labels = [
@@ -364,7 +366,7 @@ def prepare(row: Row | None, tokenizer: Any) -> Example | None:
         else:
             if CONFIG.tokenize.append_eos == "if_missing_text" and not text.endswith(tokenizer.eos_token):
                 text += tokenizer.eos_token
-            input_ids = tokenizer(text, add_special_tokens=CONFIG.add_special_tokens)["input_ids"]
+            input_ids = tokenizer(text, add_special_tokens=CONFIG.tokenize.add_special_tokens)["input_ids"]
             if CONFIG.tokenize.append_eos == "always":
                 input_ids.append(tokenizer.eos_token_id)
             if CONFIG.tokenize.append_eos == "if_missing_ids" and input_ids[-1:] != [tokenizer.eos_token_id]:
@@ -374,7 +376,7 @@ def prepare(row: Row | None, tokenizer: Any) -> Example | None:
             labels = list(input_ids)
             if CONFIG.prompt_alone:
                 prompt = render(messages[:-1], tokenizer, options, prompt=True)
-                prompt_ids = tokenizer(prompt, add_special_tokens=CONFIG.add_special_tokens)["input_ids"]
+                prompt_ids = tokenizer(prompt, add_special_tokens=CONFIG.tokenize.add_special_tokens)["input_ids"]
                 if CONFIG.tokenize.bos == "drop_second" and prompt_ids[:2] == [tokenizer.bos_token_id] * 2:
                     del prompt_ids[0]
                 if CONFIG.mask.boundary == "prompt_length":

@@ -75,7 +75,6 @@ class Config(Recipe):
     shifted: bool = False
     """The stored labels are."""
 
-    add_special_tokens: bool = False
     bare: bool = True
     """Nothing goes to the chat template besides the messages."""
     prompt_alone: bool = True
@@ -125,7 +124,6 @@ def config_of(recipe: Recipe, prepared: ExportInput) -> Config:
         content_key=keys.get("content", "content"),
         function_calls=calls,
         shifted=detected.given_labels == "shifted",
-        add_special_tokens=recipe.tokenize.add_special_tokens,
         prompt_alone=chat and recipe.mask.rule == "completion" and recipe.tokenize.mode == "prompt_and_full",
     )
 
