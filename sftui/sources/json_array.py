@@ -11,7 +11,6 @@ import re
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from enum import Enum
 
 from sftui.model import RAW_LIMIT, Row
 from sftui.sources.byte_file import ByteFile
@@ -24,13 +23,6 @@ TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*("?)|[{}\[\]]', re.DOTALL)
 GAP_LIMIT = 1 << 16
 
 
-class JsonLayout(Enum):
-    """ARRAY: the elements of one list. VALUES: values one after another, no list around them."""
-
-    ARRAY = "array"
-    VALUES = "values"
-
-
 _DECODER = json.JSONDecoder(strict=False)
 _SPACE, _COMMA = re.compile(rb"[ \t\r\n]*(?=\{)"), re.compile(rb"[ \t\r\n]*,[ \t\r\n]*(?=\{)")
 
@@ -38,15 +30,15 @@ _SPACE, _COMMA = re.compile(rb"[ \t\r\n]*(?=\{)"), re.compile(rb"[ \t\r\n]*,[ \t
 class ElementScanner:
     """Finds the byte ranges of the elements, block by block, in memory of one block.
 
-    `missing` says what the end of the file leaves open. `position` is after the opening bracket of an ARRAY, or at the
-    start of VALUES. `damage` says what is wrong between the elements; the elements around it are found all the same. A
-    `nested` list is part of an object, so that text after it is no damage.
+    `missing` says what the end of the file leaves open. `position` is after the opening bracket of an array, or at the
+    start of values one behind the other. `damage` says what is wrong between the elements; the elements around it are
+    found all the same. A `nested` list is part of an object, so that text after it is no damage.
     """
 
-    def __init__(self, position: int, layout: JsonLayout, *, nested: bool = False) -> None:
+    def __init__(self, position: int, *, in_array: bool, nested: bool = False) -> None:
         self._nested = nested
         self.position = position
-        self.layout = layout
+        self._in_array = in_array
         self.ended = False
         self.damage: list[str] = []
         self.missing = ""
@@ -78,7 +70,7 @@ class ElementScanner:
 
     def _whole_objects(self, block: bytes, text: str, base: int, at: int, spans: list[tuple[int, int]]) -> int:
         """Take objects that lie whole in the block as long as all is well, twice as fast by `json`."""
-        while match := (_COMMA if self.layout is JsonLayout.ARRAY and not self._first else _SPACE).match(block, at):
+        while match := (_COMMA if self._in_array and not self._first else _SPACE).match(block, at):
             start = match.end()
             try:
                 _, at = _DECODER.raw_decode(text, start)
@@ -114,7 +106,7 @@ class ElementScanner:
                 if self._depth == 0:
                     self._emit(base + end, spans)
                     return end
-            elif byte == 0x5D and self.layout is JsonLayout.ARRAY:
+            elif byte == 0x5D and self._in_array:
                 self._close_gap(block, base, start, spans, closing=True)
                 self.ended = True
                 self._after_end(block[end:])
@@ -131,7 +123,7 @@ class ElementScanner:
             self._emit(self.position, spans)
         else:
             self._close_gap(b"", self.position, 0, spans, closing=True)
-            if self.layout is JsonLayout.ARRAY:
+            if self._in_array:
                 self.missing = "it ends before the closing ] of its list"
         self.ended = True
         return spans
@@ -173,7 +165,7 @@ class ElementScanner:
         if gap == b"," and not closing and not self._first:
             return
         at = self._gap_at
-        pieces = gap.split(b",") if self.layout is JsonLayout.ARRAY else [gap]
+        pieces = gap.split(b",") if self._in_array else [gap]
         last = len(pieces) - 1
         for number, piece in enumerate(pieces):
             bare = piece.strip(JSON_SPACE)
@@ -184,12 +176,12 @@ class ElementScanner:
                     self._damaged(at, "text that is not JSON")
                 begin = at + piece.index(bare)
                 spans.append((begin, begin + len(bare)))
-            elif self.layout is JsonLayout.ARRAY:
+            elif self._in_array:
                 only = closing and number == 0 == last
                 if not (after_element or before_element or only):
                     self._damaged(at, "an extra comma")
             at += len(piece) + 1
-        if self.layout is JsonLayout.ARRAY and last == 0 and not self._first and not closing:
+        if self._in_array and last == 0 and not self._first and not closing:
             self._damaged(self._gap_at, "a missing comma between two records")
         if gap.strip(JSON_SPACE):
             self._first = False
@@ -220,7 +212,7 @@ class JsonArraySource(IndexedSource):
     def __init__(
         self,
         file: ByteFile,
-        rows: JsonLayout,
+        in_array: bool,
         begin: int,
         *,
         row_limit: int,
@@ -232,9 +224,9 @@ class JsonArraySource(IndexedSource):
         super().__init__(file, row_limit=row_limit, notes=notes)
         self._column, self._layout = column, layout
         self._nested = field is not None
-        if self._nested or column is not None or rows is JsonLayout.VALUES:
+        if self._nested or column is not None or not in_array:
             self.loading = Loading("json", "json", arguments={"field": field} if field is not None else {})
-        self._scanner = ElementScanner(begin, rows, nested=self._nested)
+        self._scanner = ElementScanner(begin, in_array=in_array, nested=self._nested)
         self._starts = array("Q")
         self._ends = array("Q")
 

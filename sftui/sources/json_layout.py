@@ -11,7 +11,7 @@ from typing import Any
 from sftui.errors import SourceError
 from sftui.model import Row
 from sftui.sources.byte_file import ByteFile
-from sftui.sources.json_array import BLOCK, ElementScanner, JsonArraySource, JsonLayout
+from sftui.sources.json_array import BLOCK, ElementScanner, JsonArraySource
 from sftui.sources.jsonl import JsonlSource
 from sftui.sources.records import JSON_SPACE, LIST_OF_LISTS, LISTED, MARKED, ONE_LIST, OVER_LINES, is_turns, row_of
 from sftui.sources.source import CountedSource, Loading, NoRows, Source
@@ -49,7 +49,7 @@ def open_json(file: ByteFile, head: bytes, *, row_limit: int, field: str | None,
         note = f"{file.label} contains JSON objects that span several lines: each object is a row"
         notes += [note, *_inner_list(file, body, start)]
         layout = OVER_LINES + layout
-        return JsonArraySource(file, JsonLayout.VALUES, start, row_limit=row_limit, notes=notes, layout=layout)
+        return JsonArraySource(file, False, start, row_limit=row_limit, notes=notes, layout=layout)
     if alone and not _named_lines(file.label):
         notes += _inner_list(file, body, start)
     if body.startswith(b"[") and _holds_turns(body):
@@ -73,9 +73,7 @@ def _open_array(file: ByteFile, body: bytes, start: int, *, row_limit: int, note
         column = "text"
         notes.append(f"{file.label} is a list of plain values; as in datasets, they become the column text")
     layout = LIST_OF_LISTS if column == "messages" else ONE_LIST + mark
-    return JsonArraySource(
-        file, JsonLayout.ARRAY, start + 1, row_limit=row_limit, notes=notes, column=column, layout=layout
-    )
+    return JsonArraySource(file, True, start + 1, row_limit=row_limit, notes=notes, column=column, layout=layout)
 
 
 def _open_field(file: ByteFile, body: bytes, start: int, *, row_limit: int, field: str) -> Source:
@@ -89,13 +87,13 @@ def _open_field(file: ByteFile, body: bytes, start: int, *, row_limit: int, fiel
         known = f"its first list of objects is {match[1].decode('utf-8', errors='replace')}" if match else ""
         raise SourceError(f"has no list of objects in the field {field}", where=file.label, why=known)
     notes = (f"the rows are the list in the field {field} of {file.label}",)
-    return JsonArraySource(file, JsonLayout.ARRAY, begin, row_limit=row_limit, notes=notes, field=field)
+    return JsonArraySource(file, True, begin, row_limit=row_limit, notes=notes, field=field)
 
 
 def _find_list(file: ByteFile, start: int, field: str) -> int | None:
     """Where the list of objects in a field of the object at `start` begins, however much stands before it."""
     # inside of the object its keys and values are elements like any, a key being one before a colon
-    scanner = ElementScanner(start + 1, JsonLayout.VALUES, nested=True)
+    scanner = ElementScanner(start + 1, in_array=False, nested=True)
     longest = len(json.dumps(field)) * 2 + 2
     while True:
         block = file.pread(scanner.position, BLOCK)
@@ -197,7 +195,7 @@ class ReshapedSource(CountedSource):
 
 def alone_in(file: ByteFile, start: int) -> int | None:
     """Where the one value of a file ends; None where others follow, or it is cut off."""
-    scanner = ElementScanner(start, JsonLayout.VALUES)
+    scanner = ElementScanner(start, in_array=False)
     while not (spans := scanner.feed(file.pread(scanner.position, BLOCK))):
         if not file.complete:
             file.fill()

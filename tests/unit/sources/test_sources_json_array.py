@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sftui.errors import SourceError
 from sftui.sources import Source, SourceSpec, json_layout, open_source
-from sftui.sources.json_array import ElementScanner, JsonLayout
+from sftui.sources.json_array import ElementScanner
 
 
 def open_bytes(folder: Path, data: bytes, name: str = "t.json", **options: Any) -> Source:
@@ -28,9 +28,9 @@ def read(source: Source) -> list[Any]:
     return [row.data for row in source.rows()]
 
 
-def scan(data: bytes, size: int, layout: JsonLayout = JsonLayout.ARRAY) -> tuple[list[bytes], list[str]]:
-    begin = data.index(b"[") + 1 if layout is JsonLayout.ARRAY else 0
-    scanner = ElementScanner(begin, layout)
+def scan(data: bytes, size: int, in_array: bool = True) -> tuple[list[bytes], list[str]]:
+    begin = data.index(b"[") + 1 if in_array else 0
+    scanner = ElementScanner(begin, in_array=in_array)
     spans = []
     for at in range(begin, len(data), size):
         spans += scanner.feed(data[at : at + size])
@@ -60,7 +60,7 @@ def test_quotes_and_backslashes_at_block_ends(texts: list[str], size: int) -> No
     values = [{text: text} for text in texts]
     assert [json.loads(piece) for piece in scan(json.dumps(values).encode(), size)[0]] == values
     stream = "\n".join(json.dumps(value, indent=2) for value in values).encode()
-    assert [json.loads(piece) for piece in scan(stream, size, JsonLayout.VALUES)[0]] == values
+    assert [json.loads(piece) for piece in scan(stream, size, in_array=False)[0]] == values
 
 
 @settings(max_examples=300, deadline=None)
