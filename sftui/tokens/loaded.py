@@ -98,7 +98,8 @@ class FastEngine(Engine):
 
     def encode_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[TextEncoding]:
         # A batch of one goes through encode_batch too: it releases the interpreter lock, encode does not.
-        return [_encoded(e) for e in self.backend.encode_batch(list(texts), add_special_tokens=add_special_tokens)]
+        found = self.backend.encode_batch(list(texts), add_special_tokens=add_special_tokens)
+        return [placed(encoding.ids, encoding.offsets, encoding.special_tokens_mask) for encoding in found]
 
     def ids_batch(self, texts: Sequence[str], add_special_tokens: bool) -> list[Flat]:
         found = self.backend.encode_batch_fast(list(texts), add_special_tokens=add_special_tokens)
@@ -346,14 +347,12 @@ def _of_begun(encode: ByBeginning, begun: Sequence[PrefixedText], _: Sequence[st
     return encode(begun, special)
 
 
-def _encoded(encoding: Any) -> TextEncoding:
-    offsets = encoding.offsets
-    mask = encoding.special_tokens_mask
-    # Set only for what the post-processor put around the text; special tokens in the text have 0.
+def placed(ids: Sequence[int], offsets: Sequence[Sequence[int]], mask: Sequence[int]) -> TextEncoding:
+    """The encoding of ids; `mask` is set only for what was put around the text: special tokens in the text have 0."""
     if any(mask):
         offsets = [(NOWHERE, NOWHERE) if put else place for put, place in zip(mask, offsets)]
     starts, ends = zip(*offsets) if offsets else ((), ())
-    return TextEncoding(flat(encoding.ids), starts, ends)
+    return TextEncoding(flat(ids), starts, ends)
 
 
 def _unencodable(texts: Sequence[str], error: Exception) -> TokenizerError:

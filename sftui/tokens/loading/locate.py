@@ -89,7 +89,7 @@ def _located(name: str, revision: str | None) -> Location:
             return Location(name, "folder", str(path), path)
     except OSError as error:
         raise TokenizerError("the tokenizer cannot be read", where=name, why=error.strerror or str(error)) from error
-    if _looks_like_path(name) or not _REPO.match(name):
+    if name.startswith(".") or name.endswith((".json", ".gguf", ".model")) or not _REPO.match(name):
         raise TokenizerError(
             "there is no such tokenizer",
             where=name,
@@ -184,10 +184,6 @@ def _file(name: str, path: Path) -> Location:
         why="only a tokenizer.json or a .gguf works on its own",
         fix=f"give its folder {path.parent}",
     )
-
-
-def _looks_like_path(name: str) -> bool:
-    return name.startswith((".", "/", "~")) or name.count("/") > 1 or name.endswith((".json", ".gguf", ".model"))
 
 
 def sha256(path: Path, limit: int | None = None) -> str:

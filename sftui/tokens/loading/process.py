@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from sftui.errors import TokenizerError
 from sftui.model import NOWHERE
 from sftui.runs import Flat, flat
-from sftui.tokens.loaded import Engine, RefusedText, TextEncoding
+from sftui.tokens.loaded import Engine, RefusedText, TextEncoding, placed
 from sftui.tokens.loading.autotokenizer import LIFELINE
 from sftui.tokens.loading.environments import Environment
 from sftui.tokens.loading.locate import Location
@@ -251,7 +251,7 @@ class PipedEngine(AskedEngine):
             text.encode("utf-8")  # lone surrogates are refused, as by the other engine
         rows = self.process.encode(texts, add_special_tokens) if texts else []
         if self._fast:
-            return [_with_offsets(*row) for row in rows]
+            return [placed(*row) for row in rows]
         inner = self.process.encode(texts, False) if add_special_tokens and texts else rows
         if add_special_tokens and self._around is not None:  # what was drawn twice is not the same
             front, back = self._around
@@ -275,11 +275,6 @@ class PipedEngine(AskedEngine):
         return TextEncoding(
             flat(ids), around * before + starts + around * after, around * before + ends + around * after
         )
-
-
-def _with_offsets(ids: list[int], offsets: list[list[int]], mask: list[int]) -> TextEncoding:
-    pairs = [(NOWHERE, NOWHERE) if put else (one[0], one[1]) for one, put in zip(offsets, mask)]
-    return TextEncoding(flat(ids), tuple(start for start, _ in pairs), tuple(end for _, end in pairs))
 
 
 def _decoding(reported: Mapping[str, Any]) -> Decoding:

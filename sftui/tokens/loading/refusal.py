@@ -125,9 +125,9 @@ def _from_missing_library(chain: Sequence[Fault], absent: Sequence[str]) -> Reas
 def _from_files(chain: Sequence[Fault], place: Location) -> Reason:
     if _says(chain, "PyMerges", "MergeType"):
         return "the merges in tokenizer.json are broken", f"{AGAIN}, or re-save it with a newer transformers"
-    broken = _broken_json(place)
-    if broken is not None:
-        return broken, AGAIN
+    for path in _files(place, READ_FILES) if place.kind != "gguf" else ():
+        if path.is_file() and (broken := _broken(path)) is not None:
+            return broken, AGAIN
     if _says(chain, "Couldn't instantiate the backend tokenizer"):
         why = "it has no vocabulary file (tokenizer.json, tokenizer.model, tekken.json or vocab files)"
         return why, "check that the folder is complete"
@@ -160,13 +160,8 @@ def _head(path: Path) -> bytes:
         return file.read(40)
 
 
-def _broken_json(place: Location) -> str | None:
-    """Which JSON file of the place cannot be read, and where in it."""
-    files = _files(place, READ_FILES) if place.kind != "gguf" else []
-    return next((refusal for path in files if path.is_file() and (refusal := _broken(path)) is not None), None)
-
-
 def _broken(path: Path) -> str | None:
+    """Why a JSON file cannot be read, and where in it; None where it can."""
     try:
         found = read_json(path)
     except UnicodeDecodeError as error:
