@@ -28,12 +28,14 @@ from sftui.cli.grouped import (
     completes,
     flag,
     number_option,
+    with_parameters,
 )
 from sftui.cli.opening import (
     TRAINERS_FROM,
+    F,
     data_paths,
     opening_options,
-    repairing_options,
+    row_options,
     serving_option,
     where_option,
 )
@@ -125,6 +127,18 @@ engine_option = choice_option(WORK, [LOCAL, RAY], ENGINE, "--engine", default=LO
 address_option = Option(
     WORK, "ADDRESS", "address of the Ray cluster, e.g. auto; default: RAY_ADDRESS, or start one here", "--address"
 )
+
+
+def sifting_options(command: F) -> F:
+    """Decorate a command that looks for findings with which of them, and in which rows."""
+    return with_parameters(command, select_option, ignore_option, first_rows, sampled)
+
+
+def working_options(command: F) -> F:
+    """Decorate a command that goes through all rows with how it works."""
+    return with_parameters(command, jobs_option, engine_option, address_option)
+
+
 new_file_option = output_option("the new file, OUT.jsonl or OUT.parquet", "-o", "--out")
 log_option = output_option("log of every change, row by row; default: OUT.log.jsonl", "--log")
 
@@ -172,8 +186,7 @@ def data_command(*words: Any, **more: Any) -> Callable[[Callable[[], None]], Hel
     ),
 )
 @opening_options
-@where_option
-@repairing_options
+@row_options
 @serving_option
 @first_row
 @follow_option
@@ -224,8 +237,7 @@ def demo() -> None:
     ("sftui serve data.jsonl -t TOK", "prints the address to open"),
     ("sftui serve axolotl.yml --port 8080", "on a port you choose"),
 )
-@where_option
-@repairing_options
+@row_options
 @serving_option
 @first_row
 @Option(USUAL, "N", "port to listen on; default: a free one", "--port", type=click.IntRange(0, 65535), default=0)
@@ -244,8 +256,7 @@ def serve() -> None:
     ("sftui show axolotl.yml --shift", "what each token has to predict"),
     ("sftui show data.jsonl -t TOK --format json", "for programs"),
 )
-@where_option
-@repairing_options
+@row_options
 @number_option(
     USUAL, "the row to print, from 0; with --where, the first match from there on", "--row", default=0, least=0
 )
@@ -265,8 +276,7 @@ def show() -> None:
     ("sftui facets data.jsonl --of roles", "which sequences of roles there are"),
     ("sftui facets data.jsonl -t TOK --of codes --format json", "rows by their findings"),
 )
-@where_option
-@repairing_options
+@row_options
 @Option(
     USUAL,
     "EXPR",
@@ -334,8 +344,7 @@ def compare() -> None:
     ("sftui check data.jsonl -t TOK --select TRU,LAB --fail-on warning", "selected codes, for CI"),
     ("sftui check axolotl.yml --fix fixed", "write fixed data and a fixed config, and check again"),
 )
-@where_option
-@repairing_options
+@row_options
 @serving_option
 @choice_option(WRITTEN, FORMATS, "human-readable text, or a format for programs", "--format", "form", default="text")
 @Option(
@@ -363,10 +372,7 @@ def compare() -> None:
     "--max-rate",
     multiple=True,
 )
-@select_option
-@ignore_option
-@first_rows
-@sampled
+@sifting_options
 @output_option("ignore the findings recorded in FILE", "--baseline", group=FINDINGS)
 @flag(FINDINGS, "write the current findings to the --baseline file", "--write-baseline")
 @eval_option
@@ -389,9 +395,7 @@ def compare() -> None:
 )
 @output_option("write to this file instead of stdout", "-o", "--out")
 @force_option
-@jobs_option
-@engine_option
-@address_option
+@working_options
 def check() -> None:
     """Find what is wrong with the setup and every row, and the key that fixes it; exit 1 if there are problems, with
     --fix if any remain."""
@@ -403,20 +407,14 @@ def check() -> None:
     ("sftui report axolotl.yml -o report.html", "of the whole dataset"),
     module="check",
 )
-@where_option
-@repairing_options
+@row_options
 @serving_option
 @output_option("the page to write, e.g. report.html", "-o", "--out", required=True)
-@select_option
-@ignore_option
-@first_rows
-@sampled
+@sifting_options
 @eval_option
 @near_option
 @force_option
-@jobs_option
-@engine_option
-@address_option
+@working_options
 def report() -> None:
     """Write the figures, plots and findings of the whole dataset as one self-contained HTML page."""
 
@@ -431,8 +429,7 @@ def report() -> None:
     ),
     ("sftui waste axolotl.yml --format json", "for programs"),
 )
-@where_option
-@repairing_options
+@row_options
 @Option(
     USUAL,
     "LENGTHS",
@@ -536,8 +533,7 @@ def template() -> None:
     ("sftui encode axolotl.yml -o encoded.parquet", "every row, or every pack"),
     ("sftui encode data.jsonl -t TOK -o - --explain", "JSON lines with tokens and reasons"),
 )
-@where_option
-@repairing_options
+@row_options
 @output_option(
     "the file to write, OUT.jsonl or OUT.parquet; - writes JSON lines to stdout", "-o", "--out", required=True
 )

@@ -51,7 +51,7 @@ def _declare(declared: Field[Any]) -> Option:
 
 _DECLARED = {field.name: _declare(field) for field in fields(OptionDeclaration)}
 serving_option, where_option = _DECLARED.pop("serve"), _DECLARED.pop("where")
-_REPAIRING = _DECLARED.pop("apply"), _DECLARED.pop("edits")
+_OF_ROWS = where_option, _DECLARED.pop("apply"), _DECLARED.pop("edits")
 _DEBUG = _DECLARED.pop("debug")
 OPENING: tuple[click.Parameter, ...] = (
     click.Argument(["data"], nargs=-1, metavar="DATA|CONFIG…", shell_complete=completes),
@@ -66,9 +66,9 @@ def opening_options(command: F) -> F:
     return with_parameters(command, *OPENING)
 
 
-def repairing_options(command: F) -> F:
-    """Decorate a command that reads rows with what lays repairs over them."""
-    return with_parameters(command, *_REPAIRING)
+def row_options(command: F) -> F:
+    """Decorate a command that reads rows with what chooses some and lays repairs over them."""
+    return with_parameters(command, *_OF_ROWS)
 
 
 def open_options(given: Mapping[str, Any], row: int = 0, screen: bool = False) -> OpenOptions:
