@@ -76,8 +76,7 @@ def verdict_record(one: Verdict, advice: Advice) -> dict[str, Any]:
         "severity": one.severity.value,
         **attributes(one, "consequence", "sentence", "rows", "of", "code"),
         "key": advice.text,
-        "tried": advice.tried,
-        "run": advice.run,
+        **attributes(advice, "tried", "run"),
         "first": list(one.first),
     }
 
@@ -91,8 +90,7 @@ def finding_record(checked: AuditReport, one: FoundFinding) -> dict[str, Any]:
         "sentence": finding.sentence,
         "file": file,
         "line": line,
-        "row": finding.row,
-        "message": finding.message,
+        **attributes(finding, "row", "message"),
         **({"side": finding.side} if finding.side else {}),
         "tokens": list(finding.tokens) if finding.tokens is not None else None,
         "span": list(finding.span) if finding.span is not None else None,
@@ -100,8 +98,7 @@ def finding_record(checked: AuditReport, one: FoundFinding) -> dict[str, Any]:
         "rows": list(finding.rows),
         "count": finding.count,
         "key": advice.text,
-        "tried": advice.tried,
-        "run": advice.run,
+        **attributes(advice, "tried", "run"),
         "changes": [
             {"path": change.path, "before": _plain(change.before), "after": _plain(change.after)}
             for change in checked.changes(finding)

@@ -103,8 +103,7 @@ def pack_record(pack: Pack, number: int) -> dict[str, Any]:
             {"row": row, "part": part, "start": start, "end": end}
             for (row, start, end), part in zip(pack.documents, pack.parts)
         ],
-        "input_ids": pack.input_ids,
-        "labels": pack.labels,
+        **attributes(pack, "input_ids", "labels"),
     }
     weights = tuple(pack.weights) if pack.weights is not None else None
     some = {"loss_weights": weights, "attention_mask": pack.attention_mask, "position_ids": pack.position_ids}
