@@ -132,7 +132,6 @@ class _Bench:
         if not self._writes_answers():
             self.in_parts = True
             self.in_parts = self._writes_answers()
-            self.draw = cache(self._draw)
         self.plain = self.attempt("plain") or ""
         self.pairs = self._learnt()
         self.by_design = set(self._unbalanced(self.plain))

@@ -40,21 +40,6 @@ class ChatTemplate:
     shares; `compiled_in` are the processor seconds that it takes to compile, whoever did.
     """
 
-    __slots__ = (
-        "_environment",
-        "_lock",
-        "_template",
-        "_tracer",
-        "clock",
-        "compiled_in",
-        "has_generation_tag",
-        "made_of",
-        "name",
-        "rendering",
-        "skeletons",
-        "source",
-    )
-
     def __init__(
         self,
         source: str,

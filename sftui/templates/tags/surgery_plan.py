@@ -50,7 +50,9 @@ def opened(seen: Sequence[Shape | None]) -> list[Shape | None]:
     """
     choices = Counter(choice for one in set(seen) if one is not None and len(one) > 1 for choice in _choices(one))
     found = {
-        one: max(_choices(one), key=lambda choice: choices[choice] * (_OPEN_ANSWER if _answers_open(choice) else 1))
+        one: max(
+            _choices(one), key=lambda choice: choices[choice] * (_OPEN_ANSWER if choice[_opening(choice)][1] else 1)
+        )
         for one in seen
         if one is not None and len(one) > 1
     }
@@ -95,10 +97,6 @@ def _choices(shape: Shape) -> list[Shape]:
 
 def _constant_is(shape: Shape, answer: bool) -> bool:
     return all(said == answer for text, said in shape if text is not None)
-
-
-def _answers_open(shape: Shape) -> bool:
-    return shape[_opening(shape)][1]
 
 
 LAST = "messages and messages[-1]['role'] == 'assistant'"
