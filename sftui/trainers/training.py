@@ -8,7 +8,7 @@ says nor has a default for is left to the target, or is a placeholder at which t
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -388,15 +388,16 @@ def _left(opened: OpenedConfig, table: Mapping[str, Any]) -> Iterator[tuple[str,
     for entry in table["settings"].values():
         taken += [*_keys(entry), *entry.get("also", ()), *entry.get("sets", ()), *filter(None, [entry.get("share")])]
         taken += [key for case in entry.get("cases", ()) for key in case[1]]
-    for path, value in leaves(opened.config, ""):
+    for path, value in leaves(opened.config):
         if value not in (None, [], {}, "") and not any(path == one or path.startswith(f"{one}.") for one in taken):
             yield path, value
 
 
-def leaves(config: Config, below: str) -> Iterator[tuple[str, Any]]:
-    """Every value of a config that is no mapping, by its place, with `below` before it."""
+def leaves(config: Config, below: str = "", whole: Collection[str] = ()) -> Iterator[tuple[str, Any]]:
+    """Every value of a config that is no mapping, by its place, with `below` before it; a mapping at a place of `whole`
+    is one value."""
     for key, value in config.items():
-        if isinstance(value, Mapping) and value:
-            yield from leaves(value, f"{below}{key}.")
+        if isinstance(value, Mapping) and value and f"{below}{key}" not in whole:
+            yield from leaves(value, f"{below}{key}.", whole)
         else:
             yield f"{below}{key}", value

@@ -170,7 +170,9 @@ class Axolotl(Trainer):
             return _segments(conversation.extra["segments"], recipe.mask.rule == "all")
         if conversation.kind is Kind.TEXT:
             return spanned([(conversation.text or "", NOWHERE, Part.CONTENT)])
-        _refuse_kwargs(recipe)
+        for name in NOT_VARIABLES:
+            if name in recipe.render.kwargs:
+                raise RecipeError(f"sftui does not model `{name}` in chat_template_kwargs", fix="leave it out")
         template = template_of(conversation, recipe, tools)
         turns = _turns(conversation, recipe, template)
         chat = replace(conversation, messages=tuple(Message(turn) for turn in turns), extra={})
@@ -338,12 +340,6 @@ def _turns(conversation: Conversation, recipe: Recipe, template: ChatTemplate) -
     extra = conversation.extra
     settings = formats.with_fields(settings_of(recipe), extra["column"], extra["keys"])
     return turns_of(conversation, settings, message_keys(template.source, settings.field_messages))
-
-
-def _refuse_kwargs(recipe: Recipe) -> None:
-    for name in NOT_VARIABLES:
-        if name in recipe.render.kwargs:
-            raise RecipeError(f"sftui does not model `{name}` in chat_template_kwargs", fix="leave it out")
 
 
 def _segments(segments: Sequence[tuple[str, bool]], all_trained: bool) -> RenderedText:

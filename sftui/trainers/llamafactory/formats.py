@@ -222,14 +222,9 @@ def _guess(first: Mapping[str, Any], columns: Sequence[str], data: Data, answers
             return _of_messages(data, fields)
         return _of_turns(data, fields)
     if "instruction" in columns and (paired or "output" in columns):
-        more = {"history": "history"} if "history" in columns else {}
-        query = {"input": "input"} if "input" in columns else {}
-        answer = {} if paired else {"output": "output"}
-        return Detection(
-            "alpaca",
-            {"instruction": "instruction", **query, **answer, **more, **around},
-            reason="LLaMA-Factory: formatting alpaca",
-        )
+        names = ("instruction", "input", *(() if paired else ("output",)), "history")
+        fields = {name: name for name in names if name in columns}
+        return Detection("alpaca", {**fields, **around}, reason="LLaMA-Factory: formatting alpaca")
     pairs = (("prompt", "completion"), ("prompt", "response"), ("question", "answer"))
     for prompt, response in (("prompt", "chosen"), ("question", "chosen")) if paired else pairs:
         if isinstance(first.get(prompt), str) and isinstance(first.get(response), str):
@@ -360,11 +355,9 @@ def _system(text: Any, origin: str) -> Message | None:
 
 def _unpacked(history: Any) -> dict[int, str]:
     """The pairs of a history, by their place, of which LLaMA-Factory takes keys or characters for the two texts."""
-    if not isinstance(history, list):
-        return {}
     return {
         number: "keys" if isinstance(pair, Mapping) else "characters"
-        for number, pair in enumerate(history)
+        for number, pair in enumerate(history if isinstance(history, list) else ())
         if isinstance(pair, (str, Mapping))
     }
 

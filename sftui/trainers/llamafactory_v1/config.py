@@ -140,8 +140,7 @@ def entries_of(wanted: str, where: str) -> Mapping[str, Mapping[str, Any]]:
 
 def _problems(config: table.Config, known: KnownKeys) -> Iterator[Problem]:
     """What the engine refuses, and configs that are for something else."""
-    strange = [str(key) for key in config if known.config and str(key) not in known.config]
-    if config and len(strange) == len(config):
+    if config and known.config and known.config.isdisjoint(map(str, config)):
         yield Problem(f"none of its keys belongs to {TITLE}", fix="open a training config for the v1 engine")
     if "model_name_or_path" in config and "train_dataset" not in config:
         yield Problem("this is a config for LLaMA-Factory's main engine (0.9)", fix="open it without --trainer")

@@ -209,14 +209,10 @@ def calls(agent: str, messages: Sequence[Run], before: str | None) -> tuple[Text
     """
     style, strips = CALLS.get(agent) or _in_words(agent), agent == "glm4_5" and bool((before or "").strip())
     each = [style.each(*call) for call in [_call(run.text) for run in messages]]
-    return _joined(each, messages, "\n" if strips else style.head, style.joint, style.tail), strips
-
-
-def _joined(each: Sequence[str], messages: Sequence[Run], head: str, joint: str, tail: str) -> Text:
-    texts = [text if number == 0 else joint + text for number, text in enumerate(each)]
+    texts = [text if number == 0 else style.joint + text for number, text in enumerate(each)]
     inner = (Run(text, run.message, Part.CONTENT) for text, run in zip(texts, messages))
-    first, last = Run(head, messages[0].message, Part.INJECTED), Run(tail, messages[-1].message, Part.INJECTED)
-    return _some([first, *inner, last])
+    first = Run("\n" if strips else style.head, messages[0].message, Part.INJECTED)
+    return _some([first, *inner, Run(style.tail, messages[-1].message, Part.INJECTED)]), strips
 
 
 def _arguments(given: Any, around: str) -> list[str]:

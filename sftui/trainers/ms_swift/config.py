@@ -79,9 +79,10 @@ def _stops(key: str, text: str, wanted: str, where: str) -> RecipeError:
 
 def one(config: table.Config, key: str, where: str) -> str | None:
     """The word of a key that takes one; None where it is absent."""
-    if key not in config:
-        return None
-    value = config[key]
+    return _only(config[key], key, where) if key in config else None
+
+
+def _only(value: Any, key: str, where: str) -> str:
     if isinstance(value, list):
         if len(value) != 1:
             raise _stops(key, " ".join(map(str, value)), "one value", where)
@@ -93,12 +94,7 @@ def _same(
     key: str, knob: str, read: Callable[[str, str, str], Any] = plain, write: table.Write | None = None
 ) -> table.KeyEntry:
     """A key that is one knob, converted as the parser does."""
-
-    def reads(config: table.Config, recipe: Recipe, where: str) -> table.Said:
-        text = one(config, key, where)
-        return {} if text is None else {knob: read(text, key, where)}
-
-    return table.rule(key, knob, reads, write or table.as_is(key))
+    return table.keyed(key, knob, lambda value, where: read(_only(value, key, where), key, where), write)
 
 
 def _choice(key: str, knob: str, choices: Mapping[str, str]) -> table.KeyEntry:

@@ -49,10 +49,9 @@ def binary(names: Sequence[str]) -> bool:
 def _of(text: str, name: str, query: str | None) -> Parts:
     weights: Mapping[str, Any] = SCALES[name]
     if name == "agentflan":
-        if query is not None:
-            for words, one in weights["query"].items():
-                if words in query:
-                    return [(text, float(one[0]))]
+        for words, one in weights["query"].items():
+            if words in (query or ""):
+                return [(text, float(one[0]))]
         weights = weights["response"]
     words = [word for word, several in weights.items() if len(several) == 2]
     return _by_words(text, words, weights) if words else _by_expressions(text, list(weights), weights)

@@ -237,17 +237,14 @@ def _add_thoughts(turns: list[SwiftTurn], options: RowOptions) -> None:
 
 def _preserves(variables: Mapping[str, Any], options: RowOptions) -> Any:
     template = options.template
-    for preserves in (variables.get("preserve_thinking"), options.own.preserve_thinking, template.preserve_thinking):
-        if preserves is not None:
-            return preserves
-    return not ((template.is_thinking or _enables(variables, options)) and options.strategy == "last_round")
+    asked = (variables.get("preserve_thinking"), options.own.preserve_thinking, template.preserve_thinking)
+    removes = (template.is_thinking or _enables(variables, options)) and options.strategy == "last_round"
+    return next((one for one in asked if one is not None), not removes)
 
 
 def _enables(variables: Mapping[str, Any], options: RowOptions) -> Any:
-    for enables in (variables.get("enable_thinking"), options.own.enable_thinking):
-        if enables is not None:
-            return enables
-    return options.template.is_thinking and not options.template.non_thinking_prefix
+    asked, template = (variables.get("enable_thinking"), options.own.enable_thinking), options.template
+    return next((one for one in asked if one is not None), template.is_thinking and not template.non_thinking_prefix)
 
 
 def _prefix(variables: Mapping[str, Any], options: RowOptions) -> str:

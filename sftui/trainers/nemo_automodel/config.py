@@ -389,12 +389,10 @@ def _translated(value: Any) -> Any:
         return {str(key): _translated(one) for key, one in value.items()}
     if isinstance(value, list):
         return [_translated(one) for one in value]
-    if not isinstance(value, str):
+    if not isinstance(value, str) or len(value) > 1000:
         return value
     if value in KNOWN_WORDS:
         return KNOWN_WORDS[value]
-    if len(value) > 1000:
-        return value
     try:
         return ast.literal_eval(value)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):

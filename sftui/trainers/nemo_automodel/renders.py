@@ -34,7 +34,7 @@ class Renders(RenderedText):
     `prefixes` are (k, the first k messages); `opened` (k, those with the generation prompt, in each mode of thinking);
     `quiet` (k, the whole with the reasoning of message k cleared). `answers` are the numbers of the assistant's
     messages. All numbers count `sent`: of which message of the conversation each message is that the template got.
-    `tagged`: the mask is that of the generation tags. `skipped`: answers whose prompt could not be rendered.
+    `tagged`: the mask is that of the generation tags.
     """
 
     prefixes: tuple[tuple[int, str], ...] = ()
@@ -99,7 +99,7 @@ class _RenderJob:
         self, messages: Sequence[Message], prompt: bool, spans: bool, kwargs: Mapping[str, object] | None
     ) -> RenderedText:
         options = self.options if kwargs is None else replace(self.options, kwargs={**self.options.kwargs, **kwargs})
-        made: RenderedText = to_render()(
+        return to_render()(
             replace(self.conversation, messages=tuple(messages)),
             self.template,
             special_tokens=self.tools.special_tokens,
@@ -107,7 +107,6 @@ class _RenderJob:
             prompt_messages=len(messages) if prompt else None,
             spans=spans,
         )
-        return made
 
 
 def _renumbered(rendered: RenderedText, places: Sequence[int]) -> RenderedText:

@@ -30,7 +30,7 @@ def places(examples: Sequence[Example], recipe: Recipe) -> Iterator[Documents]:
     size = recipe.length.max
     if size is None:
         title = traits_of(recipe.preset).title
-        raise RecipeError(f"{title} cannot pack without {CollatorTrainer.length_name}", fix="set length.max")
+        raise RecipeError(f"{title} cannot pack without max_length", fix="set length.max")
     if recipe.pack.strategy == "wrapped":
         return wrapped(examples, size)
     return iter(best_fit(examples, size, split=recipe.pack.strategy == "bfd_split"))
@@ -80,8 +80,6 @@ def _flatten(examples: Sequence[Example], documents: Documents) -> Pack:
 
 class CollatorTrainer(Trainer):
     """A trainer whose packs and batches TRL's code makes."""
-
-    length_name = "max_length"
 
     def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
         if not recipe.batch.flatten:

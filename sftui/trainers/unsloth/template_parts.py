@@ -137,8 +137,7 @@ def _without_shared(one: str, other: str, specials: Sequence[str]) -> tuple[str,
 
 
 def _blank(text: str) -> str:
-    found = re.match(r"\s+", text)
-    return found.group() if found else ""
+    return text[: len(text) - len(text.lstrip())]
 
 
 def _without_image(asked: str, answer: str, user_end: str, probe: _Probe) -> tuple[str, str]:

@@ -65,7 +65,6 @@ class Unsloth(CollatorTrainer):
         length=Length(max=2048),
         batch=BatchOptions(pad_side="right"),
     )
-    length_name = "a length"
 
     def stop_of(self, recipe: Recipe, totals: Totals) -> str | None:
         """Its masking asks by itself whether a row is left, before training does (unsloth_zoo, dataset_utils.py)."""

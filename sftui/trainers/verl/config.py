@@ -18,6 +18,7 @@ from sftui.recipe_io import parse_yaml
 from sftui.trainers import table
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, ReadAgain, WrittenFile, wrong_value
 from sftui.trainers.table import Draft, Form, KeyRules, KnownKeys, Remark, edited, inlined
+from sftui.trainers.training import leaves
 from sftui.trainers.verl import VerlOptions, script
 from sftui.trainers.verl.alone import ACTING, GIVEN
 from sftui.trainers.verl.formats import FORMATS
@@ -191,7 +192,7 @@ def read(path: str, text: str, preset: Recipe, known: KnownKeys) -> OpenedConfig
         for key, value in config.items()
         if key not in ("defaults", "hydra")
     }
-    notes = [*_bases(base), *(_note(key, value, known, config) for key, value in _leaves(config))]
+    notes = [*_bases(base), *(_note(key, value, known, config) for key, value in leaves(config, whole=WHOLE))]
     named = [one for one in base if isinstance(one, Mapping)] if isinstance(base, list) else []
     chosen = {_group(key): name for one in named for key, name in one.items()}
     recipe = table.read_into(preset, TABLE, config, path)
@@ -245,7 +246,7 @@ def _of_script(path: str, text: str, preset: Recipe, known: KnownKeys) -> Opened
             notes.append(wrong)
             continue
         _put(config, f"defaults.{one.key}" if one.key in GROUPS else one.key, one.value)
-    notes += [_note(key, value, known, config) for key, value in _leaves(config)]
+    notes += [_note(key, value, known, config) for key, value in leaves(config, whole=WHOLE)]
     notes += [
         KeyNote(word, None, KeyUse.UNSUPPORTED, "arguments that the script receives when it runs")
         for word in command.others
@@ -281,16 +282,6 @@ def _put(config: dict[str, Any], key: str, value: Any) -> None:
         inner = config.setdefault(step, {})
         config = inner if isinstance(inner, dict) else {}
     config[last] = value
-
-
-def _leaves(config: Mapping[str, Any], under: str = "") -> Iterator[tuple[str, Any]]:
-    """Every key that is no mapping of others, by its place."""
-    for key, value in config.items():
-        place = f"{under}{key}"
-        if isinstance(value, Mapping) and value and place not in WHOLE:
-            yield from _leaves(value, f"{place}.")
-        else:
-            yield place, value
 
 
 def _note(key: str, value: Any, known: KnownKeys, config: Mapping[str, Any]) -> KeyNote:
