@@ -243,6 +243,18 @@ def end_to_end(examples: Sequence[Example], rows: Sequence[int], note: str) -> B
     )
 
 
+def stacked(packs: Sequence[Pack]) -> Batch:
+    """Packs of one length as rows, with their position ids and no attention mask."""
+    return Batch(
+        rows=tuple(range(len(packs))),
+        lengths=tuple(sum(end - start for _, start, end in pack.documents) for pack in packs),
+        input_ids=tuple(pack.input_ids for pack in packs),
+        labels=tuple(pack.labels for pack in packs),
+        attention_mask=None,
+        position_ids=tuple(pack.position_ids or () for pack in packs),
+    )
+
+
 def examples_of(tokens: Tokens, labels: Labels, recipe: Recipe) -> tuple[Example, ...]:
     """What is stored of a row that becomes an example for each range that is kept."""
     made = (example(tokens, replace(labels, kept=(kept,)), recipe) for kept in labels.kept)
@@ -595,6 +607,12 @@ def on_ids(
     if stored is None:
         return Labels(tokens.ids, trained(mask[0]), mask[1], kept, dropped, notes, weights)
     return Labels(stored, labelled(applied(mask[0], stored)), mask[1], kept, dropped, notes, weights)
+
+
+def dropped_labels(tokens: Tokens, why: str) -> Labels:
+    """Labels of a row that never reaches the mask: nothing is trained, and why."""
+    n = len(tokens)
+    return Labels(tokens.ids, (), (Reason.PROMPT,) * n, ((0, n),), dropped=why)
 
 
 def weightless(reasons: Runs[Reason], mask: Runs[bool], weights: Runs[float]) -> Runs[Reason]:

@@ -19,11 +19,12 @@ from sftui.conversations import Detection
 from sftui.conversations.reading import FileReading, other_kind
 from sftui.conversations.tokenized import documents_of
 from sftui.errors import ConversationError, RecipeError, SftuiError, TemplateError
+from sftui.labels import dropped_labels
 from sftui.model import Batch, Example, Inspection, Kind, LateValue, Pack, Problem, Row, Stage
 from sftui.recipe import Recipe, day_of
 from sftui.sources.source import chunks
 from sftui.trainers import Toolbox, Trainer, trainer_of
-from sftui.trainers.base import ShapedRow, dropped_labels
+from sftui.trainers.base import ShapedRow
 from sftui.trainers.held_out import permuted
 from sftui.trainers.own_config import notes_of
 from sftui.trainers.packing import PickledStore, reordered

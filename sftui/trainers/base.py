@@ -14,21 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sftui.errors import RecipeError, TemplateError
-from sftui.model import (
-    NOWHERE,
-    Batch,
-    Conversation,
-    Example,
-    Inspection,
-    Kind,
-    Labels,
-    Pack,
-    Reason,
-    RenderedText,
-    Row,
-    Span,
-    Tokens,
-)
+from sftui.model import NOWHERE, Batch, Conversation, Example, Inspection, Kind, Labels, Pack, RenderedText, Row, Tokens
 from sftui.model import Part as PartOf
 from sftui.recipe import Recipe, Render, Tokenize
 from sftui.trainers.traits import Quirk, Traits
@@ -541,9 +527,11 @@ def pick_template(conversation: Conversation, tools: Toolbox) -> ChatTemplate:
 
 def from_ids(conversation: Conversation, tools: Toolbox) -> RenderedText:
     """Stored ids as text: their surfaces joined, so that the views have something to stand on."""
+    from sftui.trainers.pieces import spanned
+
     text = b"".join(_surfaces(conversation, tools)).decode("utf-8", "replace")
-    spans = (Span(0, len(text), 0, PartOf.CONTENT),) if text else ()
-    return RenderedText(text, spans, notes=("the row contains ids; sftui decodes the text from them",))
+    notes = ("the row contains ids; sftui decodes the text from them",)
+    return replace(spanned([(text, 0, PartOf.CONTENT)]), notes=notes)
 
 
 def _surfaces(conversation: Conversation, tools: Toolbox) -> list[bytes]:
@@ -570,12 +558,6 @@ def stored_tokens(conversation: Conversation, rendered: RenderedText, tools: Too
     starts, ends = (tuple(at if text else NOWHERE for text, at in zip(spelt, column)) for column in columns)
     n = len(spelt)
     return Tokens(flat(conversation.input_ids), starts, ends, messages=(0,) * n, parts=(PartOf.CONTENT,) * n)
-
-
-def dropped_labels(tokens: Tokens, why: str) -> Labels:
-    """Labels of a row that never reaches the mask: nothing is trained, and why."""
-    n = len(tokens)
-    return Labels(tokens.ids, (), (Reason.PROMPT,) * n, ((0, n),), dropped=why)
 
 
 def stored_attention(conversation: Conversation, count: int) -> tuple[int, ...] | None:

@@ -39,7 +39,7 @@ from sftui.trainers.axolotl import AxolotlOptions
 from sftui.trainers.axolotl.settings import ARGILLA, DEFAULT, RECORD, TURNS, preference_type, settings_of
 from sftui.trainers.axolotl.trainer import Axolotl, template_of
 from sftui.trainers.axolotl.turns import STOPS
-from sftui.trainers.base import MessagesTarget, ShapedRow, Toolbox, Trainer, dropped_labels, to_render
+from sftui.trainers.base import MessagesTarget, ShapedRow, Toolbox, Trainer, to_render
 from sftui.trainers.pairs import BatchPartnerTrainer, PairTrainer, Side, with_desirability, with_verdict
 from sftui.trainers.trl.odds import TRAINS_PROMPT, answer_labels, bare, whole_sides
 from sftui.trainers.trl.preference import behind_prompt
@@ -209,7 +209,7 @@ class AxolotlDpo(PairTrainer, Axolotl):
             start = len(tokens.prompt or ())
             if over or (most is not None and start >= most):
                 full = f"its prompt of {start} tokens fills sequence_len {most}: TRL silently drops the row"
-                yield tokens, dropped_labels(tokens, over or full)
+                yield tokens, label_rules.dropped_labels(tokens, over or full)
                 continue
             drawn = label_rules.completion(label_rules.Subject(tokens, rendered, shaped.conversation), _MASK)
             kept = ((0, min(len(tokens), most or len(tokens))),)
@@ -266,7 +266,7 @@ class AxolotlSimpo(AxolotlDpo):
     def label_sides(self, sides: Sequence[Side], recipe: Recipe, tools: Toolbox) -> Iterator[tuple[Tokens, Labels]]:
         refuse_unpadded(tools)
         if over := too_long(sides, recipe, tools, 0):
-            yield from ((tokens, dropped_labels(tokens, over)) for tokens, _, _ in sides)
+            yield from ((tokens, label_rules.dropped_labels(tokens, over)) for tokens, _, _ in sides)
             return
         whole, most = list(whole_sides(sides, tools)), recipe.length.max
         longest = max(len(tokens) - start for tokens, start, _ in whole)

@@ -11,20 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from sftui.errors import ConversationError, RecipeError, SftuiError
-from sftui.labels import by_flags, on_ids
-from sftui.model import (
-    IGNORE_INDEX,
-    NOWHERE,
-    Conversation,
-    Example,
-    Kind,
-    Labels,
-    Pack,
-    Part,
-    Reason,
-    RenderedText,
-    Tokens,
-)
+from sftui.model import IGNORE_INDEX, NOWHERE, Conversation, Example, Kind, Pack, Part, RenderedText
 from sftui.recipe import Recipe
 from sftui.tokens import LoadedTokenizer
 from sftui.trainers.llamafactory import LlamaFactoryOptions
@@ -95,16 +82,7 @@ def render(text: str, recipe: Recipe, tokenizer: LoadedTokenizer) -> RenderedTex
     facts = tokenizer.facts
     end = LLAMA3_EOS if recipe.render.template == "llamafactory/llama3" else facts.eos_token or ""
     begin = facts.bos_token or "" if begins_with_bos(recipe, tokenizer) and recipe.pack.strategy == "none" else ""
-    runs = ((begin, NOWHERE, Part.BOS), (text, 0, Part.CONTENT), (end, 0, Part.TERMINATOR))
-    return spanned(runs)
-
-
-def label(tokens: Tokens, cutoff: int | None, pad_id: int | None) -> Labels:
-    """Everything is trained but the pad token; `cutoff` None (packing) cuts nothing."""
-    n = len(tokens)
-    flags, reasons = by_flags([token != pad_id for token in tokens.input_ids], Reason.WHOLE, Reason.PAD)
-    notes = ("a token that is also the pad token is not trained: the collator masks it",) if False in flags else ()
-    return on_ids(tokens, (flags, reasons), ((0, n if cutoff is None else min(n, cutoff)),), notes=notes)
+    return spanned([(begin, NOWHERE, Part.BOS), (text, 0, Part.CONTENT), (end, 0, Part.TERMINATOR)])
 
 
 def pack(examples: Sequence[Example], size: int | None, recipe: Recipe, tokenizer: LoadedTokenizer) -> Iterator[Pack]:

@@ -248,7 +248,7 @@ class LlamaFactory(Trainer):
     ) -> tuple[Tokens, Labels]:
         if pretrain.is_pretraining(recipe):
             most = None if recipe.pack.strategy != "none" else recipe.length.max
-            return tokens, pretrain.label(tokens, most, pad_token_id(recipe, tools)[0])
+            return tokens, _but_padding(tokens, most, pad_token_id(recipe, tools)[0])
         require(recipe, "mask.rule", "length.over")
         template = self._survey(recipe, tools).template
         history, prompt = recipe.mask.turns == "last", recipe.mask.rule == "all"
@@ -326,6 +326,14 @@ class LlamaFactory(Trainer):
             position_ids=(positions[0][used],),
             notes=("flash_attn: fa2: padding is removed; documents are kept apart by position ids",),
         )
+
+
+def _but_padding(tokens: Tokens, cutoff: int | None, pad_id: int | None) -> Labels:
+    """Everything is trained but the pad token; `cutoff` None (packing) cuts nothing."""
+    n = len(tokens)
+    flags, reasons = label_rules.by_flags([token != pad_id for token in tokens.input_ids], Reason.WHOLE, Reason.PAD)
+    notes = ("a token that is also the pad token is not trained: the collator masks it",) if False in flags else ()
+    return label_rules.on_ids(tokens, (flags, reasons), ((0, n if cutoff is None else min(n, cutoff)),), notes=notes)
 
 
 def template_of(recipe: Recipe, tools: Toolbox) -> SlotTemplate:

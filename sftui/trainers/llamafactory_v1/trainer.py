@@ -34,7 +34,7 @@ from sftui.recipe import Data, Length, Loss, Mask, Recipe, Render, Tokenize
 from sftui.runs import flat, joined, together
 from sftui.templates import ChatTemplate
 from sftui.tokens import ToEncode, texts_of, tokenize
-from sftui.trainers.base import InlineTemplateTrainer, MessagesTarget, ShapedRow, Toolbox, dropped_labels, pick_template
+from sftui.trainers.base import InlineTemplateTrainer, MessagesTarget, ShapedRow, Toolbox, pick_template
 from sftui.trainers.llamafactory_v1 import TRAITS, LlamaFactoryV1Options, formats, samples
 from sftui.trainers.own_config import require
 from sftui.trainers.processors import brings_processor
@@ -164,7 +164,7 @@ class LlamaFactoryV1(InlineTemplateTrainer):
             notes.append(f"{self.title} builds {len(held)} samples from this row, one for each trained answer")
         gone = len(held) - len(kept)
         if not kept:
-            return tokens, dropped_labels(tokens, f"no answer begins within cutoff_len {recipe.length.max}")
+            return tokens, label_rules.dropped_labels(tokens, f"no answer begins within cutoff_len {recipe.length.max}")
         if gone:
             notes.append(f"{gone} of {len(held)} samples are dropped: their answer begins beyond cutoff_len")
         mask = label_rules.drawn(verdicts)

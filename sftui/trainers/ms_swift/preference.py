@@ -15,9 +15,10 @@ from dataclasses import replace
 from sftui.conversations import Detection
 from sftui.conversations.detected import refusal
 from sftui.errors import RecipeError
+from sftui.labels import dropped_labels
 from sftui.model import Conversation, Labels, RenderedText, Row, Tokens
 from sftui.recipe import Recipe
-from sftui.trainers.base import MessagesTarget, ShapedRow, Toolbox, dropped_labels
+from sftui.trainers.base import MessagesTarget, ShapedRow, Toolbox
 from sftui.trainers.ms_swift import MsSwiftOptions
 from sftui.trainers.ms_swift.registry import TITLE
 from sftui.trainers.ms_swift.rows import DROPPED

@@ -26,7 +26,7 @@ from sftui.recipe import Data, Length, Loss, Mask, Recipe, Render, Tokenize, cha
 from sftui.runs import Ranges, Runs, joined, merged, together
 from sftui.text import clip
 from sftui.tokens import LoadedTokenizer, ToEncode, texts_of, tokenize
-from sftui.trainers.base import Examples, ReadChat, ShapedRow, Toolbox, Trainer, dropped_labels
+from sftui.trainers.base import Examples, ReadChat, ShapedRow, Toolbox, Trainer
 from sftui.trainers.held_out import IN_ORDER, HeldOut, in_order
 from sftui.trainers.ms_swift import TRAITS, MsSwiftOptions, contexts, packing, registry, rows
 from sftui.trainers.ms_swift.config import COLUMNS, OBJECTIVES, OWN, strategy_of
@@ -230,10 +230,10 @@ class MsSwift(Trainer):
         self, tokens: Tokens, rendered: RenderedText, shaped: ShapedRow, recipe: Recipe, tools: Toolbox
     ) -> tuple[Tokens, Labels]:
         if not rendered.pieces:
-            return tokens, dropped_labels(tokens, rendered.notes[0])
+            return tokens, label_rules.dropped_labels(tokens, rendered.notes[0])
         require(recipe, "length.over")
         if not len(tokens):
-            return tokens, dropped_labels(tokens, self._left("it has no tokens (IndexError)", recipe))
+            return tokens, label_rules.dropped_labels(tokens, self._left("it has no tokens (IndexError)", recipe))
         survey = self._survey(recipe, tools)
         if None in tokens.input_ids:
             raise TemplateError(
@@ -244,7 +244,7 @@ class MsSwift(Trainer):
         stretches = _stretches(tokens, rendered, tools)
         ranges, why = _kept(tokens.input_ids, recipe, _longest(recipe), survey.protected)
         if why is not None:
-            return tokens, dropped_labels(tokens, self._left(why, recipe))
+            return tokens, label_rules.dropped_labels(tokens, self._left(why, recipe))
         found = _with_ends(stretches, tokens.input_ids, survey.suffix, survey.options.binary)
         firsts = {0, *(start for start, _ in (ranges if recipe.length.over == "split" else ranges[:1]))}
         ranges_of_firsts = [(first, first + 1) for first in sorted(firsts)]  # of the row, and of each part that is left

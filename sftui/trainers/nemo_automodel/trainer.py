@@ -25,15 +25,7 @@ from sftui.runs import Ranges, covered, flat, together
 from sftui.side_files import object_of
 from sftui.sources.records import AsStored
 from sftui.tokens import LoadedTokenizer, ToEncode
-from sftui.trainers.base import (
-    Examples,
-    InlineTemplateTrainer,
-    MessagesTarget,
-    ShapedRow,
-    TaggedIds,
-    Toolbox,
-    dropped_labels,
-)
+from sftui.trainers.base import Examples, InlineTemplateTrainer, MessagesTarget, ShapedRow, TaggedIds, Toolbox
 from sftui.trainers.nemo_automodel import TRAITS, NemoOptions, formats, masks, packing, renders
 from sftui.trainers.nemo_automodel.renders import Renders
 from sftui.trainers.own_config import require
@@ -169,7 +161,7 @@ class NemoAutomodel(InlineTemplateTrainer):
             kept, marks = _plain_marks(tokens, rendered, recipe, tools)
         own = NemoOptions.of(recipe)
         if own.dataset == "columns" and not any(on and end > 1 for _, end, (on, _) in marks.runs().runs()):
-            return tokens, replace(dropped_labels(tokens, UNLABELLED), kept=kept)
+            return tokens, replace(label_rules.dropped_labels(tokens, UNLABELLED), kept=kept)
         flags, reasons = masks.mask_of(marks, kept, len(tokens))
         notes = rendered.estimated
         plain, front = not isinstance(rendered, Renders), tools.tokenizer.facts.front
@@ -239,16 +231,9 @@ class NemoAutomodel(InlineTemplateTrainer):
         neat = recipe.pack.strategy == "neat"
         note = "models using FlashAttention receive lengths instead of the mask"
         note = note if neat else "THD: documents are kept apart by their lengths (seq_lens), without an attention mask"
-        return Batch(
-            rows=tuple(range(len(packs))),
-            lengths=tuple(sum(end - start for _, start, end in pack.documents) for pack in packs),
-            input_ids=tuple(pack.input_ids for pack in packs),
-            labels=tuple(pack.labels for pack in packs),
-            attention_mask=None,
-            documents=tuple(pack.attention_mask or () for pack in packs) if neat else None,
-            position_ids=tuple(pack.position_ids or () for pack in packs),
-            notes=(note, "labels are shifted: each is one position before its token"),
-        )
+        notes = (note, "labels are shifted: each is one position before its token")
+        documents = tuple(pack.attention_mask or () for pack in packs) if neat else None
+        return replace(label_rules.stacked(packs), documents=documents, notes=notes)
 
 
 def _chat_marks(

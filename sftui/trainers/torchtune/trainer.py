@@ -303,17 +303,11 @@ class Torchtune(Trainer):
     def collate_packs(self, packs: Sequence[Pack], recipe: Recipe, tools: Toolbox) -> Batch:
         """padded_collate_packed: the packs stacked; documents are kept apart by a block-causal mask that is made on the
         way."""
-        return Batch(
-            rows=tuple(range(len(packs))),
-            lengths=tuple(sum(end - start for _, start, end in pack.documents) for pack in packs),
-            input_ids=tuple(pack.input_ids for pack in packs),
-            labels=tuple(stored(pack.labels, recipe, pack.follows) for pack in packs),
-            attention_mask=None,
-            position_ids=tuple(pack.position_ids or () for pack in packs),
-            documents=tuple(
-                tuple(number for number, length in enumerate(pack.seq_lens, 1) for _ in range(length)) for pack in packs
-            ),
+        labels = tuple(stored(pack.labels, recipe, pack.follows) for pack in packs)
+        documents = tuple(
+            tuple(number for number, length in enumerate(pack.seq_lens, 1) for _ in range(length)) for pack in packs
         )
+        return replace(label_rules.stacked(packs), labels=labels, documents=documents)
 
 
 def refuse_untokenized(message: Message) -> None:

@@ -18,7 +18,7 @@ from sftui.errors import RecipeError
 from sftui.model import NOWHERE, SIDES, Conversation, Kind, Labels, Part, RenderedText, Row, Tokens, common_prefix
 from sftui.recipe import Recipe
 from sftui.runs import Runs, as_runs, clipped, covered, flat, joined
-from sftui.trainers.base import MessagesTarget, ShapedRow, Toolbox, dropped_labels, pad_token_id, to_convert
+from sftui.trainers.base import MessagesTarget, ShapedRow, Toolbox, pad_token_id, to_convert
 from sftui.trainers.own_config import require
 from sftui.trainers.pairs import BatchPartnerTrainer, PairTrainer, Side, scored, with_desirability, with_verdict
 from sftui.trainers.trl import SftOptions, formats
@@ -132,7 +132,7 @@ class TrlDpo(PairTrainer, Trl):
         prompt = len(tokens) - covered(label_rules.trained(drawn[0]))
         if length.max is not None and length.over == "cut_right" and prompt >= length.max:
             why = f"its prompt of {prompt} tokens fills max_length {length.max}: TRL silently drops the row"
-            return tokens, dropped_labels(tokens, why)
+            return tokens, label_rules.dropped_labels(tokens, why)
         kept, _ = label_rules.keep(len(tokens), length)
         return tokens, label_rules.on_ids(tokens, drawn, kept, notes=rendered.estimated)
 
@@ -215,7 +215,7 @@ class TrlReward(TrlDpo):
         for tokens, rendered, _ in sides:
             if most is not None and longest > most:
                 why = f"a side of {longest} tokens is longer than max_length {most}: TRL silently drops the row"
-                yield tokens, dropped_labels(tokens, why)
+                yield tokens, label_rules.dropped_labels(tokens, why)
                 continue
             yield tokens, scored(tokens, ((0, len(tokens)),), pad, rendered.estimated)
 
