@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,7 +27,7 @@ NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_t
 MORE = "additional_special_tokens"
 LARGE = 100_000
 """Above this vocabulary `fix_mistral_regex` is looked at."""
-_RECORD = Path(__file__).with_name("four.json")
+_record = cache(partial(read_json, Path(__file__).with_name("four.json")))
 _ELSEWHERE = {"from_slow", "init_inputs", "tokenizer_file", "fast_tokenizer_files", "auto_map", "tokenizer_object"}
 """Keys of tokenizer_config.json that lead another way than the one redone here."""
 _QWEN2 = (
@@ -417,9 +417,3 @@ def _is_token(value: Any) -> bool:
 
 def _content(token: Any) -> Any:
     return getattr(token, "content", token)
-
-
-@cache
-def _record() -> Mapping[str, Any]:
-    found: Mapping[str, Any] = json.loads(_RECORD.read_text(encoding="utf-8"))
-    return found

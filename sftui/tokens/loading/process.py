@@ -21,7 +21,7 @@ from sftui.tokens.loading.autotokenizer import LIFELINE
 from sftui.tokens.loading.environments import Environment
 from sftui.tokens.loading.locate import Location
 from sftui.tokens.loading.reference import load_request
-from sftui.tokens.loading.refusal import explain_faults
+from sftui.tokens.loading.refusal import explain_faults, took_too_long
 from sftui.tokens.surface import Decoding, decoding_of, spell, surfacer
 
 SCRIPT = Path(__file__).with_name("autotokenizer.py")
@@ -196,12 +196,7 @@ class TokenizerProcess(RemoteTokenizer):
         self.close()
         if late:
             doing = "loading it" if loading else "tokenizing with it"
-            return TokenizerError(
-                "the tokenizer cannot be used",
-                where=self.place.name,
-                why=f"{doing} took longer than {limit:.0f} seconds and was stopped",
-                fix=self.endless,
-            )
+            return took_too_long(self.place.name, doing, limit, self.endless)
         what, does = ("cannot be loaded", "loads it") if loading else ("crashes on the text", "tokenizes with it")
         return TokenizerError(
             f"the tokenizer {what}",

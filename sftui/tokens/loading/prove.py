@@ -25,6 +25,7 @@ from sftui.tokens.loading.environments import Environment, own_environment
 from sftui.tokens.loading.locate import Location, fingerprint, locate
 from sftui.tokens.loading.probes import probe_strings
 from sftui.tokens.loading.process import TokenizerProcess, start_bound
+from sftui.tokens.loading.refusal import explain, refused, took_too_long
 from sftui.tokens.loading.releases import loaded_otherwise
 
 PACKAGE_PARENT = Path(__file__).resolve().parents[3]
@@ -56,18 +57,13 @@ def prove(place: Location, environment: Environment | None = None) -> cache.Proo
         try:
             found: str | TokenizerError = pickle.loads(answer.read_bytes())
         except (OSError, EOFError, pickle.UnpicklingError):
-            raise TokenizerError(
-                "the tokenizer cannot be loaded",
-                where=place.name,
-                why=f"the process that loads it ended with {code}" + (f" ({lines[-1][:300]})" if lines else ""),
-            ) from None
+            last = f" ({lines[-1][:300]})" if lines else ""
+            raise refused(place, f"the process that loads it ended with {code}{last}") from None
     if isinstance(found, TokenizerError):
         raise found
     proof = cache.read(root, found)
     if proof is None:
-        raise TokenizerError(
-            "the tokenizer cannot be loaded", where=place.name, why=f"its verification in {root} cannot be read back"
-        )
+        raise refused(place, f"its verification in {root} cannot be read back")
     return proof
 
 
@@ -82,12 +78,7 @@ def _run(request: Path, name: str) -> tuple[int, list[str]]:
         except subprocess.TimeoutExpired:
             lifeline.close()
             process.communicate()
-            raise TokenizerError(
-                "the tokenizer cannot be used",
-                where=name,
-                why=f"comparing it with AutoTokenizer took longer than {LIMIT:.0f} seconds and was stopped",
-                fix="check the normalizer and the patterns in its tokenizer.json: one may loop forever",
-            ) from None
+            raise took_too_long(name, "comparing it with AutoTokenizer", LIMIT, TokenizerProcess.endless) from None
     return process.returncode, errors.decode("utf-8", "replace").strip().splitlines()
 
 
@@ -95,7 +86,6 @@ def make_proof(place: Location, root: Path, environment: Environment | None = No
     """Load the reference, compare, write the proof; returns its key. TokenizerError, OSError."""
     from sftui.tokens.loading.observe import observations
     from sftui.tokens.loading.reference import doubled, read_facts
-    from sftui.tokens.loading.refusal import no_vocabulary
 
     before = fingerprint(place)
     environment = environment or own_environment()
@@ -105,15 +95,14 @@ def make_proof(place: Location, root: Path, environment: Environment | None = No
         place = locate(place.name, place.revision, place.loader)
     files = fingerprint(place)
     if place.kind != "hub" and files != before:
-        raise TokenizerError(
-            "the tokenizer cannot be loaded",
-            where=place.name,
-            why="its files changed while they were being read",
-            fix="try again",
-        )
+        raise refused(place, "its files changed while they were being read", "try again")
     facts = read_facts(reported, place)
     if facts.is_fast and facts.vocab_size <= len(reported["added"]):
-        raise no_vocabulary(place, facts.vocab_size)
+        # AutoTokenizer makes an empty tokenizer where the vocabulary files are missing.
+        size, fix = facts.vocab_size, "add tokenizer.json or tokenizer.model"
+        raise refused(
+            place, f"it contains no vocabulary: AutoTokenizer builds an empty tokenizer with {size} tokens from it", fix
+        )
     four_too = four.redone(place) if facts.is_fast and not place.loader else None
     redone = four_too.backend if four_too is not None else None
     probes = probe_strings(
@@ -228,8 +217,6 @@ def main(arguments: list[str]) -> None:
     try:
         found = make_proof(place, root, environment)
     except Exception as error:
-        from sftui.tokens.loading.refusal import explain
-
         found = explain(error, Location(place.name, "unknown", place.name, revision=place.revision))
     request.with_name("answer").write_bytes(pickle.dumps(found))
 

@@ -11,7 +11,6 @@ from sftui.errors import TokenizerError
 from sftui.tokens.loading import autotokenizer
 from sftui.tokens.loading.locate import Location, read_json
 
-WHAT = "the tokenizer cannot be loaded"
 READ_FILES = (
     "tokenizer.json",
     "tokenizer_config.json",
@@ -54,16 +53,7 @@ def explain_faults(chain: Sequence[Fault], place: Location, missing: Sequence[st
         or _from_system(chain)
         or _from_words(chain[0])
     )
-    return _refused(place, *reason)
-
-
-def no_vocabulary(place: Location, size: int) -> TokenizerError:
-    """AutoTokenizer makes an empty tokenizer where the vocabulary files are missing; that is refused."""
-    return _refused(
-        place,
-        f"it contains no vocabulary: AutoTokenizer builds an empty tokenizer with {size} tokens from it",
-        "add tokenizer.json or tokenizer.model",
-    )
+    return refused(place, *reason)
 
 
 def _from_hub(chain: Sequence[Fault], place: Location) -> Reason:
@@ -176,8 +166,15 @@ def _broken(path: Path) -> str | None:
     return None if isinstance(found, dict) else f"{path.name} is not a JSON object"
 
 
-def _refused(place: Location, why: str, fix: str = "") -> TokenizerError:
-    return TokenizerError(WHAT, where=place.name, why=why, fix=fix)
+def refused(place: Location, why: str, fix: str = "") -> TokenizerError:
+    """The error for a tokenizer that cannot be loaded."""
+    return TokenizerError("the tokenizer cannot be loaded", where=place.name, why=why, fix=fix)
+
+
+def took_too_long(name: str, doing: str, limit: float, fix: str) -> TokenizerError:
+    """The error for what was given up after so many seconds."""
+    why = f"{doing} took longer than {limit:.0f} seconds and was stopped"
+    return TokenizerError("the tokenizer cannot be used", where=name, why=why, fix=fix)
 
 
 def _any(chain: Sequence[Fault], *names: str) -> bool:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import fnmatch
 import json
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +60,7 @@ UNMOVED: Mapping[str, Callable[[Mapping[str, Any], Location], bool]] = {
 arguments by place instead of by name, MPNet's puts pairs together otherwise, GPT-NeoX's no longer keeps what
 tokenizer.json puts around a text, Albert's and XLNet's keep the character map of tokenizer.json's normalizer."""
 
-_RECORD = Path(__file__).with_name("releases.json")
+_record = cache(partial(read_json, Path(__file__).with_name("releases.json")))
 
 
 def may_differ(place: Location, a: str, b: str, elsewhere: Mapping[str, int] | None = None) -> str | None:
@@ -273,9 +273,3 @@ def _byte_level(place: Location) -> bool:
 
 def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) if part.isdecimal() and len(part) < 10 else 0 for part in version.split("."))
-
-
-@cache
-def _record() -> Mapping[str, Any]:
-    found: Mapping[str, Any] = json.loads(_RECORD.read_text(encoding="utf-8"))
-    return found
