@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import IO, Any, NamedTuple
 
 from sftui.errors import SourceError
+from sftui.side_files import reason
 from sftui.sources.source import DataChange, DataFile
 
 HEAD = 4096
@@ -67,12 +68,8 @@ class ByteFile:
             self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         except OSError as error:
             full = error.errno in (errno.EMFILE, errno.ENFILE)
-            raise SourceError(
-                "cannot be read",
-                where=path,
-                why=(error.strerror or str(error)).lower(),
-                fix="close other programs, or raise the limit with ulimit -n" if full else "",
-            ) from error
+            fix = "close other programs, or raise the limit with ulimit -n" if full else ""
+            raise SourceError("cannot be read", where=path, why=reason(error), fix=fix) from error
         self._seen = os.fstat(self._fd)
         self._head = self.pread(0, HEAD)
         self._tail = self._last(self._seen.st_size if end is None else min(end, self._seen.st_size))

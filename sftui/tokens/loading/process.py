@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from sftui.errors import TokenizerError
 from sftui.model import NOWHERE
 from sftui.runs import Flat, flat
+from sftui.side_files import reason
 from sftui.tokens.loaded import Engine, RefusedText, TextEncoding, placed
 from sftui.tokens.loading.autotokenizer import LIFELINE
 from sftui.tokens.loading.environments import Environment
@@ -147,9 +148,7 @@ class TokenizerProcess(RemoteTokenizer):
                 encoding="utf-8",
             )
         except OSError as error:
-            raise TokenizerError(
-                f"{self.environment.python} cannot be run", why=(error.strerror or str(error)).lower()
-            ) from error
+            raise TokenizerError(f"{self.environment.python} cannot be run", why=reason(error)) from error
         return self._process
 
     def _variables(self) -> dict[str, str]:
