@@ -31,9 +31,9 @@ def envs() -> int:
     found = made.all_made()
     if not found:
         narrate(f"no environments in {made.root()}; --transformers VERSION makes one")
-    for one in found:
-        day = time.strftime("%Y-%m-%d", time.localtime(one.used))
-        click.echo(f"{one.version:<8}  {one.size / 2**20:>4.0f} MB  used {day}  {visible(str(one.folder))}")
+    for version, folder in found.items():
+        day = time.strftime("%Y-%m-%d", time.localtime(made.last_used(folder)))
+        click.echo(f"{version:<8}  {made.size_of(folder) / 2**20:>4.0f} MB  used {day}  {visible(str(folder))}")
     return 0
 
 
@@ -41,10 +41,9 @@ def remove_environments(versions: tuple[str, ...], everything: bool) -> int:
     """Remove environments; 2 where a version has none."""
     if everything == bool(versions):
         raise SftuiError("no environment to remove was named", fix="name versions, or use --all")
-    wanted = tuple(environment.version for environment in made.all_made()) if everything else versions
-    for version in wanted:
+    for version in made.all_made() if everything else versions:
         if not made.remove(version):
-            known = ", ".join(environment.version for environment in made.all_made()) or "none"
+            known = ", ".join(made.all_made()) or "none"
             raise SftuiError(f"there is no environment for transformers {version}", fix=f"available: {known}")
         narrate(f"removed {Path(made.folder_of(version))}")
     return 0

@@ -20,7 +20,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from sftui.errors import SftuiError
@@ -41,16 +40,6 @@ _ENDS_WITH_CALLER = (
 )
 """Runs a command that does not outlive a killed sftui: pip would go on filling a folder that nobody wants."""
 _MISTRAL = re.compile(r"mistral[-_]common(?:\[[^\]]*\])?\s*(?P<asked>[^;]*);.*extra\s*==\s*['\"]mistral-common['\"]")
-
-
-@dataclass(frozen=True, slots=True)
-class MadeEnvironment:
-    """One environment: its version, folder, bytes on disk, and when it was last used (seconds since 1970)."""
-
-    version: str
-    folder: Path
-    size: int
-    used: float
 
 
 def root() -> Path:
@@ -81,15 +70,15 @@ def made_environment(version: str) -> Environment | None:
     return Environment(python, versions, f"--transformers {version}")
 
 
-def all_made() -> tuple[MadeEnvironment, ...]:
-    """The environments that stand, by version."""
-    found = []
-    for folder in sorted(root().glob(f"{PREFIX}*")):
-        stamp = folder / "made.json"
-        if stamp.is_file():
-            used = stamp.stat().st_mtime
-            found.append(MadeEnvironment(folder.name.removeprefix(PREFIX), folder, _size(folder), used))
-    return tuple(found)
+def all_made() -> dict[str, Path]:
+    """The folders of the environments that stand, by version."""
+    folders = sorted(root().glob(f"{PREFIX}*"))
+    return {folder.name.removeprefix(PREFIX): folder for folder in folders if (folder / "made.json").is_file()}
+
+
+def last_used(folder: Path) -> float:
+    """When an environment was last used, in seconds since 1970; OSError."""
+    return (folder / "made.json").stat().st_mtime
 
 
 def remove(version: str) -> bool:
@@ -204,7 +193,8 @@ def _not_made(version: str, why: str) -> SftuiError:
     )
 
 
-def _size(folder: Path) -> int:
+def size_of(folder: Path) -> int:
+    """The bytes of an environment on disk."""
     total = 0
     for home, _, names in os.walk(folder):
         for name in names:

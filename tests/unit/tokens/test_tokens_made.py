@@ -36,13 +36,13 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_one_is_made_once_listed_and_removed(built: list[str]) -> None:
-    assert made.made_environment("5.6.0") is None and made.all_made() == ()
+    assert made.made_environment("5.6.0") is None and made.all_made() == {}
     found = made.make("5.6.0")
     assert found.versions == {"transformers": "5.6.0", "tokenizers": "0.22.2"}
     assert made.make("5.6.0") == found == made.made_environment("5.6.0")
     assert built == ["5.6.0"]
-    (one,) = made.all_made()
-    assert (one.version, one.folder) == ("5.6.0", made.folder_of("5.6.0")) and one.size > 0
+    assert made.all_made() == {"5.6.0": made.folder_of("5.6.0")}
+    assert made.size_of(made.folder_of("5.6.0")) > 0
     assert made.remove("5.6.0") and not made.remove("5.6.0")
     assert made.made_environment("5.6.0") is None
     assert not [path for path in made.root().iterdir() if path.is_dir()]
@@ -138,7 +138,7 @@ def test_a_build_that_is_killed_leaves_nothing_half_made(built: list[str], tmp_p
         child.kill()
     assert gone(int(told.read_text()))
     assert list(made.root().glob(".part-5.6.0-*")), "it was at it"
-    assert made.made_environment("5.6.0") is None and made.all_made() == ()
+    assert made.made_environment("5.6.0") is None and made.all_made() == {}
     assert not made.folder_of("5.6.0").exists()
     made.make("5.6.0")
     assert built == ["5.6.0"] and not list(made.root().glob(".part-*"))
