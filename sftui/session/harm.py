@@ -12,7 +12,7 @@ from collections.abc import Container, Mapping, Sequence
 from sftui.conversations.messages import KNOWN_ROLES, switches
 from sftui.errors import RecipeError, SftuiError
 from sftui.findings.rule import TO_MESSAGES
-from sftui.model import Inspection, Kind, Message, Part
+from sftui.model import Inspection, Kind, Message, Part, Reason
 from sftui.places import value_at
 from sftui.repairs.run import DROPPING, REPAIRS
 from sftui.runs import overlap
@@ -153,6 +153,7 @@ def _learned(found: Inspection, *, whole: bool = False) -> Counter[int]:
     counts: Counter[int] = Counter()
     if tokens is None or labels is None or labels.dropped is not None or not tokens.placed:
         return counts
+    whole = whole or Reason.SCORED in labels.reasons  # behind what an answer says
     for start, end in overlap(labels.carrying, labels.kept):
         said = zip(tokens.messages[start:end], tokens.parts[start:end])
         counts.update(message for message, part in said if whole or part is Part.CONTENT)

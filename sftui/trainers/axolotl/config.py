@@ -26,6 +26,7 @@ from sftui.trainers.axolotl.formats import modelled
 from sftui.trainers.axolotl.instruct import alpaca_prompts
 from sftui.trainers.axolotl.settings import (
     ARGILLA,
+    BRADLEY_TERRY,
     CHAT,
     DEFAULT,
     ENTRY_KEYS,
@@ -197,7 +198,7 @@ def _streamed_entry(config: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 def _supervised(config: Mapping[str, Any], path: str) -> None:
     """RecipeError for a config by which Axolotl trains on something else than single answers (utils/data/rl.py)."""
-    for key in ("rl", "reward_model", "process_reward_model"):
+    for key in ("rl", "process_reward_model"):
         if config.get(key) and not (key == "rl" and config[key] in table.RL):
             said = f"`{key}: {config[key]}`" if key == "rl" else f"`{key}`"
             raise RecipeError(
@@ -252,10 +253,10 @@ def _unread_tokens(tokens: Any, known: KnownKeys) -> list[KeyNote]:
 
 def _note_in(entry: Mapping[str, Any], under: str, key: str, value: Any, known: KnownKeys, base: Recipe) -> KeyNote:
     """What becomes of a key of a dataset's entry, which stands `under` a place of the config."""
-    path, paired = f"{under}{key}", base.paired
-    if key not in ENTRY_KEYS.get(base.loss.objective, (key,)):
+    path, kept = f"{under}{key}", ENTRY_KEYS.get(base.loss.objective)
+    if kept is not None and key not in kept:
         return KeyNote(path, value, KeyUse.IDLE, "Axolotl drops it: an entry of preferences has no such key")
-    if paired and key in ("field_chosen", "field_rejected"):
+    if kept is not None and key in ("field_chosen", "field_rejected"):
         return KeyNote(path, value, KeyUse.USED)
     if key == "chat_template_jinja" and value and entry.get("chat_template") != JINJA:
         why = "Axolotl ignores it: the dataset also needs `chat_template: jinja`"
@@ -372,6 +373,8 @@ def _rows(draft: Draft) -> Keys:
         kind = {"field_instruction": named["prompt"], "field_output": named["completion"], **plain}
     if draft.recipe.loss.objective == "kto":
         kind = {f"field_{ours}": named[ours] for ours in ("prompt", "completion", "label") if ours in named}
+    elif draft.recipe.loss.objective == "reward":
+        kind = BRADLEY_TERRY
     elif draft.recipe.paired:
         kind = DEFAULT if "prompt" in named else TURNS if draft.recipe.loss.objective == "orpo" else ARGILLA
         named = {**named, "messages": named["prompt"]} if kind == DEFAULT else named

@@ -36,17 +36,18 @@ from sftui.model import (
 from sftui.recipe import Mask, Recipe, Tokenize
 from sftui.trainers import versions
 from sftui.trainers.axolotl import AxolotlOptions
-from sftui.trainers.axolotl.settings import ARGILLA, DEFAULT, RECORD, TURNS, preference_type, settings_of
+from sftui.trainers.axolotl.settings import ARGILLA, BRADLEY_TERRY, DEFAULT, RECORD, TURNS, preference_type, settings_of
 from sftui.trainers.axolotl.trainer import Axolotl, template_of
 from sftui.trainers.axolotl.turns import STOPS
-from sftui.trainers.base import MessagesTarget, ShapedRow, Toolbox, Trainer, to_render
-from sftui.trainers.pairs import BatchPartnerTrainer, PairTrainer, Side, with_desirability, with_verdict
+from sftui.trainers.base import MessagesTarget, ShapedRow, Toolbox, Trainer, pad_token_id, to_render
+from sftui.trainers.pairs import BatchPartnerTrainer, PairTrainer, Side, scored, with_desirability, with_verdict
 from sftui.trainers.trl.odds import TRAINS_PROMPT, answer_labels, bare, whole_sides
 from sftui.trainers.trl.preference import behind_prompt
 from sftui.trainers.trl.trainer import UNKNOWN, refuse_unpadded
 
 ROLES = {role: role for role in ("user", "assistant", "system", "tool")}
 DUMMY = Message({"role": "user", "content": "[[dummy_message]]"})
+_RENDERED = Tokenize(add_special_tokens=False)
 _TEXTS = Tokenize(add_special_tokens=True, append_eos="if_missing_text")
 _BARE = bare(_TEXTS)
 _MASK = Mask(rule="completion", boundary="prompt_length", trailing="train")
@@ -312,18 +313,75 @@ class AxolotlOrpo(AxolotlSimpo):
         return replace(sides[0], rejected=sides[1])
 
     def render(self, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> RenderedText:
-        conversation, options = shaped.conversation, replace(recipe.render, kwargs={}, inject_system=None)
-        special, n = tools.special_tokens, conversation.prompt_messages
-        template, render = template_of(conversation, recipe, tools), to_render()
-        made = render(conversation, template, special_tokens=special, options=options, prompt_messages=n, spans=spans)
+        made = rendered_chat(shaped.conversation, recipe, tools, spans)
         prompt = made.prompt or ""
         text = prompt + made.text[len(prompt) :]  # cut by the length alone
         return _truncated(replace(made, text=text, exact=made.exact and text == made.text), recipe, tools)
 
 
+class AxolotlReward(AxolotlDpo):
+    """A question and two answers as texts, each a chat of its own, scored where it ends.
+
+    Source: axolotl 0.21.0, prompt_strategies/bradley_terry/chat_template.py, which gives the ids of the prompt and
+    behind as many those of the whole chat (prompt_strategies/chat_template.py, for no roles_to_train).
+    """
+
+    usual_type = BRADLEY_TERRY
+
+    def messages_target(self, recipe: Recipe) -> MessagesTarget:
+        other = "its type under reward_model reads texts in columns of fixed names"
+        return MessagesTarget(self.title, other=other, columns={name: name for name in SIDES})
+
+    def stops(self, recipe: Recipe) -> tuple[str, ...]:
+        return ()
+
+    def columns_of(self, kind: Any, columns: Mapping[str, Any], recipe: Recipe) -> dict[str, str]:
+        return {name: name for name in ("system", "input", *SIDES)}
+
+    def convert(self, row: Row, detected: Detection, recipe: Recipe) -> Conversation:
+        data: Mapping[str, Any] = row.data or {}
+        for name in detected.fields:
+            if not isinstance(data.get(name), str):
+                what, word = STOPS if data.get(name) is None else UNKNOWN, type_word(data.get(name))
+                raise RecipeError(what, why=f"its `{name}` is {word}, not text", fix="fix or remove the row")
+        dropped = AxolotlOptions.of(recipe).drop_system_message
+        asked = [("user", "input")] if dropped else [("system", "system"), ("user", "input")]
+        prompt = [Message({"role": role, "content": data[name]}, origin=name) for role, name in asked]
+        sides = []
+        for name in SIDES:
+            answer = Message({"role": "assistant", "content": data[name]}, origin=name)
+            sides.append(Conversation(Kind.CHAT, "preference", (*prompt, answer), len(prompt)))
+        return replace(sides[0], rejected=sides[1])
+
+    def render(self, shaped: ShapedRow, recipe: Recipe, tools: Toolbox, *, spans: bool = True) -> RenderedText:
+        return rendered_chat(shaped.conversation, recipe, tools, spans)
+
+    def tokenize_as(self, shaped: ShapedRow, recipe: Recipe, tools: Toolbox) -> tuple[Tokenize, str | None]:
+        return _RENDERED, None
+
+    def label_sides(self, sides: Sequence[Side], recipe: Recipe, tools: Toolbox) -> Iterator[tuple[Tokens, Labels]]:
+        most, (pad, _) = recipe.length.max, pad_token_id(recipe, tools)
+        for tokens, rendered, _ in sides:
+            tokens = behind_prompt(tokens)
+            yield tokens, scored(tokens, ((0, min(len(tokens), most or len(tokens))),), pad, rendered.estimated)
+
+    def collate(self, examples: Sequence[Example], rows: Sequence[int], recipe: Recipe, tools: Toolbox) -> Batch:
+        options = replace(recipe.batch, pad_side="right")
+        return super(AxolotlDpo, self).collate(examples, rows, replace(recipe, batch=options), tools)
+
+
+def rendered_chat(conversation: Conversation, recipe: Recipe, tools: Toolbox, spans: bool) -> RenderedText:
+    """A chat by the one template that there may be, with nothing of `chat_template_kwargs`."""
+    options, n = replace(recipe.render, kwargs={}, inject_system=None), conversation.prompt_messages
+    template, special, render = template_of(conversation, recipe, tools), tools.special_tokens, to_render()
+    return render(conversation, template, special_tokens=special, options=options, prompt_messages=n, spans=spans)
+
+
 def rl_of(recipe: Recipe) -> str:
     """The key that asks for the objective, as a config has it."""
     name = recipe.loss.objective
+    if name == "reward":
+        return "reward_model"
     return f"rl: {'simpo' if name == 'cpo' else name}"
 
 

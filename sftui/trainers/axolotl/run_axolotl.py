@@ -61,6 +61,9 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
         yield from preferences(cfg, warnings, request.get("batch") or {})
         return
     done = load_datasets(cfg=cfg, cli_args=PreprocessCliArgs(debug_num_examples=0)).train_dataset
+    if cfg.reward_model:
+        yield from scores(cfg, load_tokenizer(cfg), done, warnings, request.get("batch") or {})
+        return
     warnings.detach()
     yield {"kind": "head", "kept": len(done), "columns": done.column_names, "warnings": warnings.texts}
     numbered = ROW in done.column_names
@@ -141,6 +144,27 @@ def batches(cfg: Any, tokenizer: Any, dataset: Any, wanted: Mapping[str, int]) -
         rows = [dataset[i].get(ROW) for bin_ in group for i in bin_]
         features = bins if cfg.sample_packing else [feature for bin_ in bins for feature in bin_]
         yield {**batch_record(rows, trainer.data_collator(features)), "bins": [len(bin_) for bin_ in group]}
+
+
+def scores(
+    cfg: Any, tokenizer: Any, dataset: Any, warnings: Warnings, wanted: Mapping[str, int]
+) -> Iterator[dict[str, Any]]:
+    """Rows and batches of axolotl's own reward trainer; each side is labelled where transformers reads its score."""
+    from axolotl.core.builders import HFCausalTrainerBuilder
+
+    cfg.use_cpu = True
+    builder = HFCausalTrainerBuilder(cfg, tiny_model(len(tokenizer)), tokenizer)
+    builder.train_dataset = dataset
+    trainer = builder.build(10)
+    warnings.detach()
+    done, pad = trainer.train_dataset, tokenizer.pad_token_id
+    yield {"kind": "head", "kept": len(done), "warnings": warnings.texts}
+    for record in done:
+        for ids in (record["chosen_ids"], record["rejected_ids"]):
+            at = max((i for i, token in enumerate(ids) if token != pad), default=0)
+            yield row_record(record[ROW], ids, [token if i == at else IGNORED for i, token in enumerate(ids)])
+    for part in windows(len(done), wanted):
+        yield batch_record([done[i][ROW] for i in part], trainer.data_collator([done[i] for i in part]))
 
 
 SIDES = ("chosen_input_ids", "rejected_input_ids")

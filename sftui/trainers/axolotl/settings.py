@@ -31,8 +31,15 @@ def _written(columns: str) -> set[str]:
 
 _PAIRS = {DEFAULT, ARGILLA, *_written("pair columns")}
 TURNS = f"{CHAT}.argilla"
-PREFERENCE_TYPES = {"dpo": _PAIRS, "cpo": _PAIRS, "kto": _written("kto columns"), "orpo": {TURNS}}
-"""Types of preferences that sftui models, by objective; all but those of ORPO may describe themselves, too."""
+BRADLEY_TERRY = f"bradley_terry.{CHAT}"
+PREFERENCE_TYPES = {
+    "dpo": _PAIRS,
+    "cpo": _PAIRS,
+    "kto": _written("kto columns"),
+    "orpo": {TURNS},
+    "reward": {BRADLEY_TERRY},
+}
+"""Types of preferences that sftui models, by objective; those of DPO, CPO and KTO may describe themselves, too."""
 ENTRY_KEYS = {objective: frozenset(names.split()) for objective, names in RECORD["entry keys"].items()}
 """What Axolotl keeps of a dataset's entry for an objective; every key where none is named (axolotl 0.21.0,
 utils/config/__init__.py validate_config and utils/schemas/datasets.py DPODataset)."""
@@ -77,7 +84,7 @@ class DatasetSettings:
 def preference_type(kind: object, objective: str) -> str | Mapping[str, Any] | None:
     """A type of preferences by its full name (axolotl 0.21.0, prompt_strategies/base.py); None where sftui has none."""
     if isinstance(kind, Mapping):
-        return None if objective == "orpo" else kind
+        return None if objective in ("orpo", "reward") else kind
     name = str(kind) if "." in str(kind) else f"{kind}.default"
     return name if name in PREFERENCE_TYPES[objective] else None
 

@@ -20,7 +20,7 @@ from sftui.recipe import Recipe
 from sftui.trainers import table, versions
 from sftui.trainers.axolotl import TRAIN_ON, AxolotlOptions
 from sftui.trainers.axolotl.packing import varlen
-from sftui.trainers.axolotl.settings import CHAT, ENTRY_KEYS, RECORD, TYPE_OF_FORMAT
+from sftui.trainers.axolotl.settings import BRADLEY_TERRY, CHAT, ENTRY_KEYS, RECORD, TYPE_OF_FORMAT
 from sftui.trainers.axolotl.templates import FALLBACK, JINJA, TOKENIZER
 
 NUMBERS: tuple[str, ...] = tuple(RECORD["numbers"].split())
@@ -98,7 +98,7 @@ def padded_for_packing(config: Mapping[str, Any], written: Mapping[str, Any]) ->
     text counts as yes; the batches are then padded to sequence_len though nothing is packed.
     """
     mistaken = written.get("sample_packing") and not config.get("sample_packing")
-    on = mistaken and written.get("pad_to_sequence_len") is None
+    on = (mistaken or written.get("reward_model")) and written.get("pad_to_sequence_len") is None
     return {**config, "pad_to_sequence_len": True} if on else dict(config)
 
 
@@ -286,7 +286,15 @@ RL = {"ipo": "dpo", "dpo": "dpo", "kto": "kto", "orpo": "orpo", "simpo": "cpo"}
 """What `rl` asks for → the objective."""
 
 
+def _objective(config: table.Config, recipe: Recipe, where: str) -> table.Said:
+    """`rl` wins over `reward_model` (axolotl 0.21.0, cli/train.py)."""
+    named = RL.get(str(config.get("rl"))) or ("reward" if config.get("reward_model") else None)
+    return {"loss.objective": named} if named else {}
+
+
 def _written_rl(recipe: Recipe, path: str, value: str) -> table.Keys | None:
+    if value == "reward":
+        return {("reward_model",): True}
     named = next((name for name, objective in reversed(RL.items()) if objective == value), None)
     more: table.Keys = {("remove_unused_columns",): False} if value == "kto" else {}
     return {("rl",): named, **more} if named else None
@@ -302,7 +310,7 @@ TOP: tuple[table.KeyEntry, ...] = (
     table.same("sample_packing_group_size", "pack.group", says=bool),
     table.same("micro_batch_size", "batch.size", says=bool),
     table.words("excess_length_strategy", "length.over", {"truncate": "cut_right", "raise": "error"}),
-    replace(table.words("rl", "loss.objective", RL), write=_written_rl),
+    table.rule("rl reward_model", "loss.objective", _objective, _written_rl),
     table.flag("train_on_inputs", "mask.rule", "all", "it trains the content of turns"),
     table.same("tokenizer_type", "tokenizer.type", says=lambda named: bool(named) and named != "AutoTokenizer"),
     *(table.same(f"special_tokens.{name}", f"tokenizer.{name}", null=False, convert=str) for name in SPECIAL),
@@ -443,7 +451,8 @@ def _template(config: table.Config, recipe: Recipe, where: str) -> table.Said:
         top = config.get("chat_template") or (JINJA if more else None)
         if top is not None:
             name, jinja = top, more
-    if name is None or name == TOKENIZER or str(entry.get("type", CHAT)).partition(".")[0] != CHAT:
+    renders = str(entry.get("type", CHAT)).partition(".")[0] in (CHAT, BRADLEY_TERRY.partition(".")[0])
+    if name is None or name == TOKENIZER or not renders:
         return {"render.template": "tokenizer"}
     inline = jinja if name == JINJA and isinstance(jinja, str) else None
     if inline is not None and "{" not in inline:

@@ -67,6 +67,7 @@ class Axolotl(Trainer):
         "kto": "sftui.trainers.axolotl.preference:AxolotlKto",
         "orpo": "sftui.trainers.axolotl.preference:AxolotlOrpo",
         "cpo": "sftui.trainers.axolotl.preference:AxolotlSimpo",
+        "reward": "sftui.trainers.axolotl.preference:AxolotlReward",
     }
     usual = Recipe(
         TRAITS.name,

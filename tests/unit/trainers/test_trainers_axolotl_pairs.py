@@ -31,6 +31,10 @@ TRL_ALONE = "TRL's max_length"
 """Cases of TRL's own step: Axolotl drops these rows before it."""
 
 
+SCORED = "bradley_terry.chat_template"
+ASKED = {"system": "", "input": "Hi", "chosen": "good", "rejected": "bad"}
+
+
 def prepared(
     rows: Sequence[Any], tokenizer: LoadedTokenizer, kind: object = "chat_template.default", **knobs: Any
 ) -> tuple[list[Inspection], Recipe, Toolbox]:
@@ -319,6 +323,8 @@ def test_answers_of_kto(kind: object, row: Any, texts: tuple[str, str], chatml: 
         ("orpo", TURNS, {**ROUND, "rejected": [said("assistant", None)]}, "the content of rejected[0]"),
         ("orpo", TURNS, {**ROUND, "prompt": None}, "the content of chosen[0]"),
         ("cpo", ARGILLA, {**LISTS, "rejected": "bad"}, "its `rejected` is"),
+        ("reward", SCORED, {**ASKED, "system": None}, "its `system` is null"),
+        ("reward", SCORED, {**ASKED, "chosen": ["good"]}, "its `chosen` is a list"),
     ],
 )
 def test_what_stops_other_objectives(objective: str, kind: object, row: Any, why: str, chatml: LoadedTokenizer) -> None:
@@ -344,6 +350,32 @@ def test_orpo_cuts_both_answers_by_the_longer_one(chatml: LoadedTokenizer) -> No
     found, *_ = prepared([row], chatml, TURNS, loss__objective="orpo", length__max=limit)
     left = limit - (len(whole[0][0]) - start)
     assert [one.input_ids for one in found[0].examples] == [tuple(ids[: start + left]) for ids, _ in whole]
+
+
+def test_a_reward_model_reads_each_side_where_it_ends(chatml: LoadedTokenizer) -> None:
+    """An empty system prompt is a turn; a side that is too long keeps its start, and is scored there."""
+    found, *_ = prepared(
+        [ASKED, {**ASKED, "chosen": "good " * 20}], chatml, SCORED, loss__objective="reward", length__max=30
+    )
+    texts = [side.rendered.text for side in found[0].sides if side.rendered]
+    assert texts[0] == "<|im_start|>system\n<|im_end|>\n" + CHATML + "good<|im_end|>\n"
+    assert all(one.trained == 1 and one.labels[-1] == one.input_ids[-1] for row in found for one in row.examples)
+    assert len(found[1].examples[0].input_ids) == 30 and found[1].cut
+    bare, *_ = prepared([ASKED], chatml, SCORED, loss__objective="reward", own__drop_system_message=True)
+    assert bare[0].rendered is not None and bare[0].rendered.text == CHATML + "good<|im_end|>\n"
+
+
+def test_a_config_of_a_reward_model() -> None:
+    text = "base_model: m\nreward_model: true\nchat_template: qwen3\ndatasets:\n"
+    text += f"  - {{path: d.jsonl, type: {SCORED}, field_chosen: good}}\n"
+    opened = trainer_named("axolotl").read_config("config.yml", text)
+    recipe, uses = opened.recipe, {note.path: note.use for note in opened.keys}
+    assert (recipe.loss.objective, recipe.batch.pad_to, recipe.render.template) == ("reward", "max", "axolotl/qwen3")
+    assert uses["reward_model"] is KeyUse.USED and uses["datasets[0].field_chosen"] is KeyUse.UNSUPPORTED
+    said, lost = trainer_named("axolotl").keys_of(recipe)
+    assert said["reward_model"] is True and not lost
+    both = text.replace("reward_model: true", "reward_model: true\nrl: dpo")
+    assert trainer_named("axolotl").read_config("config.yml", both).recipe.loss.objective == "dpo"
 
 
 def test_a_cut_answer_is_decoded_to_text(chatml: LoadedTokenizer) -> None:

@@ -176,7 +176,7 @@ def test_a_weight_that_axolotl_refuses_is_refused(weight: str) -> None:
     ("trainer", "text", "what"),
     [
         ("axolotl", AXOLOTL % ("", "rl: grpo\n"), "`rl: grpo` is not supervised"),
-        ("axolotl", AXOLOTL % ("", "reward_model: true\n"), "`reward_model` is not supervised"),
+        ("axolotl", AXOLOTL % ("", "process_reward_model: true\n"), "`process_reward_model` is not supervised"),
         ("llamafactory", "compute_environment: LOCAL_MACHINE\n", "a config for `accelerate launch`"),
         ("llamafactory", "model: m\ntrain_dataset: d.yaml\n", "LLaMA-Factory's v1 engine"),
         ("llamafactory", "model_name_or_path: m\nexport_dir: out\n", "names no dataset and trains on nothing"),

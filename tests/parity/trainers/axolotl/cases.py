@@ -51,14 +51,15 @@ def long(**more: Any) -> Mapping[str, Any]:
 
 
 DEFAULT, ARGILLA = "chat_template.default", "chat_template.argilla_chat"
+SCORED = "bradley_terry.chat_template"
 FORMATS = {"prompt_format": "Q: {prompt}\nA:", "chosen_format": " {chosen}", "rejected_format": " {rejected}."}
 SHORT, CUT = {"sequence_len": 64}, {"sequence_len": 64, "excess_length_strategy": "truncate"}
 
 
 def pairs(name: str, data: str, tokenizer: str, kind: Any, config: Mapping[str, Any] = LONG, **dataset: Any) -> Case:
-    """A preference, every row of it in batches, too; `rl` is what its name begins with."""
+    """A preference, every row of it in batches, too; `rl` is what its name begins with, or it is for a reward model."""
     rl, size = name.partition("_")[0], config.get("micro_batch_size", 4)
-    keys: dict[str, Any] = {"rl": rl}
+    keys: dict[str, Any] = {"reward_model": True} if rl == "reward" else {"rl": rl}
     keys |= {"remove_unused_columns": False} if rl == "kto" else {}
     keys |= LLAMA_PAD if tokenizer == LLAMA else {}
     batch = {"size": size, "count": 400}
@@ -93,6 +94,12 @@ PREFERENCES = (
     pairs("simpo_default_qwen", "trl_pairs", QWEN, DEFAULT, field_messages="prompt"),
     pairs("simpo_argilla_llama_short", "trl_pairs_implicit", LLAMA, ARGILLA, SHORT),
     pairs("simpo_texts_phi", "trl_pairs_texts", PHI, "chatml.prompt_pairs", {"sequence_len": 48}),
+    pairs("reward_qwen", "trl_pairs_texts.systems", QWEN, SCORED),
+    pairs("reward_llama_short", "trl_pairs_texts.systems", LLAMA, SCORED, SHORT),
+    pairs("reward_phi_longest", "trl_pairs_texts.systems", PHI, SCORED, long(pad_to_sequence_len=False)),
+    pairs("reward_qwen3", "trl_pairs_texts.systems", QWEN, SCORED, long(chat_template="qwen3", pad_to_multiple_of=16)),
+    pairs("reward_no_system", "trl_pairs_texts.systems", QWEN, SCORED, SHORT, drop_system_message=True),
+    pairs("reward_raise", "trl_pairs_texts.systems", MINI, SCORED, {**SHORT, "excess_length_strategy": "raise"}),
 )
 
 CASES = (

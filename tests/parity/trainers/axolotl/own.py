@@ -31,10 +31,11 @@ FORMATS = {"prompt_format": "Q: {prompt}\nA:", "chosen_format": " {chosen}", "re
 
 
 def pairs(name: str, data: str, tokenizer: str, kind: Any, dataset: Any = None, **config: Any) -> Case:
-    """A preference, whose batches are recorded, too; its name begins with what `rl` says."""
+    """A preference, whose batches are recorded, too; its name begins with `rl`, or with reward."""
     rl = name.partition("_")[0]
     more = {"remove_unused_columns": False, "micro_batch_size": 2} if rl == "kto" else {}
-    keys = {"sequence_len": 1024, "rl": rl, **more, **config}
+    named = {"reward_model": True} if rl == "reward" else {"rl": rl}
+    keys = {"sequence_len": 1024, **named, **more, **config}
     return Case(
         name,
         data,
@@ -156,4 +157,5 @@ OWN = (
     pairs("orpo_turns_llama3_short", "trl_pairs_implicit.turns.some", LLAMA3, "chat_template.argilla", sequence_len=72),
     pairs("simpo_default", "trl_pairs.some", CHATML, DEFAULT, {"field_messages": "prompt"}, sequence_len=96),
     pairs("simpo_argilla", "trl_pairs_implicit.some", LLAMA3, ARGILLA),
+    pairs("reward", "trl_pairs_texts.some.systems", CHATML, "bradley_terry.chat_template", sequence_len=40),
 )

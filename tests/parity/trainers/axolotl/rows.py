@@ -110,4 +110,14 @@ def _alone(found: Rows) -> Rows:
     return [{"completion": row["prompt"] + row["completion"], "label": row["label"]} for row in found]
 
 
-STEPS = {"turns": _turns, "alone": _alone}
+def _systems(found: Rows) -> Rows:
+    """Pairs of texts for `bradley_terry.chat_template`, half of them with a system prompt, some with a thought."""
+    made = []
+    for at, row in enumerate(found):
+        sides = {name: row[name].strip() for name in ("chosen", "rejected")}
+        sides["chosen"] = "<think>\nHm.\n</think>\n\n" * (at % 5 == 0) + sides["chosen"]
+        made.append({"system": ("", "Be brief.")[at % 2], "input": row["prompt"], **sides})
+    return made
+
+
+STEPS = {"turns": _turns, "alone": _alone, "systems": _systems}
