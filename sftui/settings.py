@@ -74,13 +74,11 @@ def read_settings(text: str, where: str) -> UserSettings:
     except YamlProblem as error:
         place = f"{where}: line {error.line}" if error.line else f"{where}:"
         return UserSettings(problems=(f"{place} {error.what}: {error.why}",), file=where)
-    if data is None:
-        return UserSettings(file=where)
-    if not isinstance(data, Mapping):
+    if data is not None and not isinstance(data, Mapping):
         return UserSettings(problems=(f"{where}: must be a mapping such as `theme: ansi`",), file=where)
     problems: list[str] = []
     values: dict[str, Any] = {}
-    for key, value in data.items():
+    for key, value in (data or {}).items():
         name = str(key)
         reader = _READERS.get(name)
         if reader is None:

@@ -62,7 +62,8 @@ class IndexedSource(Source):
         until = time.monotonic() + seconds
         while not self._done:
             with self._indexing:
-                self._scan(timeout=max(0.0, until - time.monotonic()))
+                if not self._done:
+                    self._scan(timeout=max(0.0, until - time.monotonic()))
             if time.monotonic() >= until:
                 break
         return self._done
@@ -117,7 +118,8 @@ class IndexedSource(Source):
                 if self._done or (until is not None and self._position() > until):
                     return False
             with self._indexing:
-                self._scan(timeout=WAIT)
+                if not self._done:
+                    self._scan(timeout=WAIT)
 
     @abstractmethod
     def _known(self) -> int:
@@ -129,7 +131,7 @@ class IndexedSource(Source):
 
     @abstractmethod
     def _scan(self, timeout: float) -> None:
-        """Scan one block, or set `_done`; called with `_indexing` held."""
+        """Scan one block, or set `_done`, which is not set yet; called with `_indexing` held."""
 
     @abstractmethod
     def _read(self, index: int) -> Row:

@@ -261,8 +261,6 @@ class JsonArraySource(IndexedSource):
         return self._scanner.position
 
     def _scan(self, timeout: float) -> None:
-        if self._done:
-            return
         block = self._file.pread(self._scanner.position, BLOCK)
         if not block and not self._file.complete:
             self._file.fill(timeout)

@@ -155,8 +155,6 @@ class JsonlSource(IndexedSource):
         return self._file.pread(max(0, position - 64), 64).rstrip(JSON_SPACE).endswith(b"}")
 
     def _scan(self, timeout: float) -> None:
-        if self._done:
-            return
         block = self._file.pread(self._index.position, BLOCK)
         if not block:
             if not self._file.complete:

@@ -173,7 +173,7 @@ class _SurgeryBench:
         """The source with tags, as far as `learn` teaches where; Undecided."""
         sets: dict[int, int] = {}
         conditions: dict[int, list[str]] = {}
-        for _ in range(3):
+        while True:  # splits what is set, then asks for conditions, each once
             evidence = self._evidence(with_marks(tree, set(sets.values()), conditions), tree, learn)
             if not sets:
                 sets = surgery_plan.split_sets(tree, evidence)
@@ -190,7 +190,6 @@ class _SurgeryBench:
                     " which"
                 )
             conditions = self._harmless(tree, learn, set(sets.values()), conflicts, len(evidence))
-        raise surgery_plan.UndecidedAnswer("sftui could not determine where it writes answers")
 
     def _harmless(
         self, tree: Tree, learn: Sequence[Conversation], sets: set[int], every: dict[int, list[str]], wanted: int
