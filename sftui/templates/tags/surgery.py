@@ -79,8 +79,6 @@ def add_generation_tags(
     bench = _SurgeryBench(original, special_tokens, options or Render())
     if iter(rows) is rows:
         rows = list(rows)
-    own = probes()
-    learn = [*own, *_one_of_each(rows)]
     text = source.replace("\r\n", "\n").replace("\r", "\n")
     end = "\n" if text.endswith("\n") else ""
     try:
@@ -89,20 +87,15 @@ def add_generation_tags(
     except (ValueError, IndexError) as error:
         return _refused(source, f"its source could not be parsed: {error}")
     try:
-        return _attempts(bench, tree, end, own, learn, rows)
+        return _attempts(bench, tree, end, rows)
     except surgery_plan.UndecidedAnswer as error:
         return _refused(source, str(error))
 
 
-def _attempts(
-    bench: _SurgeryBench,
-    tree: Tree,
-    end: str,
-    own: list[Conversation],
-    learn: list[Conversation],
-    rows: Iterable[Conversation],
-) -> Surgery:
+def _attempts(bench: _SurgeryBench, tree: Tree, end: str, rows: Iterable[Conversation]) -> Surgery:
     """Operate and prove, and where a row breaks the proof learn from it too; Undecided."""
+    own = probes()
+    learn = [*own, *_one_of_each(rows)]
     source, name = bench.original.source, bench.original.name
     reason = "no answer was found in any conversation"
     for _ in range(_ROUNDS):

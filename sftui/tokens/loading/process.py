@@ -11,7 +11,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Protocol
+from typing import IO, Any, Protocol, cast
 
 from sftui.errors import TokenizerError
 from sftui.model import NOWHERE
@@ -161,9 +161,7 @@ class TokenizerProcess(RemoteTokenizer):
         return found
 
     def _exchange(self, process: subprocess.Popen[str], request: Mapping[str, Any], limit: float) -> dict[str, Any]:
-        requests, answers = process.stdin, process.stdout
-        if requests is None or answers is None:
-            raise self._ended(process, False, limit, "load" in request)
+        requests, answers = cast("tuple[IO[str], IO[str]]", (process.stdin, process.stdout))
         late: list[bool] = []
 
         def give_up() -> None:
