@@ -101,8 +101,7 @@ def lines(found: DocumentMatches, data: Ready, shown: int, run: Mapping[str, Any
     """What is printed: the count, the first that differ, and what explains them."""
     total, equal = len(found.matches), len(found.matches) - len(found.differing)
     yield f"{equal} of {many(total, 'sequence')} identical to what {data.recipe.preset} makes from the dataset"
-    for match in found.differing[:shown]:
-        yield one_line(match, data)
+    yield from (one_line(match, data) for match in found.differing[:shown])
     left = len(found.differing) - shown
     if left > 0:
         yield f"… and {left:,} more (--show N prints more)"

@@ -128,9 +128,7 @@ def _found(packages: Iterable[str]) -> Iterator[str]:
 
 
 def _terminal(named: Iterable[str]) -> Iterator[str]:
-    for name in TERMINAL:
-        if name in os.environ:
-            yield f"- {name}={redacted_value(os.environ[name])}"
+    yield from (f"- {name}={redacted_value(os.environ[name])}" for name in TERMINAL if name in os.environ)
     columns, lines = shutil.get_terminal_size((0, 0))
     seen = [name for name in ("stdin", "stdout", "stderr") if (stream := getattr(sys, name)) and stream.isatty()]
     size = f"{columns}x{lines}" if columns else "size unknown"
@@ -164,8 +162,7 @@ def _recipe(options: OpenOptions) -> Iterator[str]:
     yield f"- preset {recipe.preset}; settings that differ from it:"
     yield ""
     yield "```yaml"
-    for change in diff(preset(recipe.preset), recipe):
-        yield f"{change.path}: {redacted_value(change.after)}"
+    yield from (f"{one.path}: {redacted_value(one.after)}" for one in diff(preset(recipe.preset), recipe))
     if recipe.waivers:
         yield f"waivers: {len(recipe.waivers)}"
     yield "```"
@@ -211,8 +208,7 @@ def _engine(options: OpenOptions | None) -> Iterator[str]:
     yield f"- {facts.vocab_size:,} tokens, {templates}, {facts.probes} probes equal"
     by = f"loaded by transformers {facts.transformers}" if facts.transformers else "loaded directly from its files"
     yield f"- {by}; the recipe asks for {_version(recipe, options)}"
-    for note in facts.notes:
-        yield f"- {redacted_sentence(note, (facts.name,))}"
+    yield from (f"- {redacted_sentence(note, (facts.name,))}" for note in facts.notes)
     bulk = Bulk()
     bulk.faster(loaded, ())
     many = f"{bulk.engine} for whole datasets" if bulk.engine != facts.engine else "for whole datasets too"

@@ -127,8 +127,7 @@ def check(
         click.echo("\n".join(fix_lines(found, found.fix, LINE_WIDTH)), err=True)
     stands = found if found.fix is None or found.fix.after is None else found.fix.after
     over = stands.audit.found.over(limits, stands.audit.rows, "--max-rate")
-    for sentence in over:
-        narrate(sentence)
+    narrate(*over)
     worst = stands.audit.found.worst(but=limits)
     fails = fail_on != "never" and worst is not None and worst.rank <= Severity(fail_on).rank
     return int(fails or bool(over))

@@ -104,8 +104,7 @@ def text_lines(
         if before is not None and (alike := parting(before, table)):
             yield from wrapped(f"tokens 0 to {alike - 1:,} are those of {SIDES[0]}")
         top = layout.band_of(max(alike - shift, 0)) if alike else 0
-        for drawn in draw_all(table, layout, replace(state, top=top)):
-            yield "".join(segment.text for segment in drawn)
+        yield from ("".join(run.text for run in drawn) for drawn in draw_all(table, layout, replace(state, top=top)))
         before = table
 
 

@@ -149,8 +149,7 @@ class PartsChecking(JoinedChecking):
         return self.joined(parts, lambda shares: repeated_in(self._parts, shares, self.prompts))
 
     def _parts(self) -> Iterator[PieceResult]:
-        for number in range(len(self._plan.pieces)):
-            yield self._folder.read(_name(self._plan, number))
+        yield from (self._folder.read(_name(self._plan, number)) for number in range(len(self._plan.pieces)))
 
 
 def _name(found: EnginePlan, number: int) -> str:

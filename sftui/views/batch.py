@@ -61,8 +61,7 @@ def _batch_words(batch: Batch, glyphs: Sequence[str], strips: Sequence[str]) -> 
     yield f"{cells:,} positions: {real:,} tokens, {padding}, {carried}", Role.PLAIN
     if batch.attention_mask is None and batch.documents is None and waste:
         yield "no attention mask: nothing hides padding from the model", Role.WARNING
-    for note in batch.notes:
-        yield visible(note), Role.WARNING
+    yield from ((visible(note), Role.WARNING) for note in batch.notes)
     hidden, odd = _hidden(batch), trained - sum(map(_learnt, strips))
     if hidden:
         yield f"the attention mask hides {hidden:,} real tokens", Role.WARNING
