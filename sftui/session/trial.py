@@ -137,19 +137,22 @@ def with_pair(session: Ready, finding: Finding) -> Generator[None, None, Finding
 
 
 def _pairs(session: Ready, finding: Finding, near: Sequence[Half]) -> Iterator[Half]:
-    """Changes of which one alone does harm, each with one more: another length, a repair, a setting."""
-    said = set(losses_of(session.recipe))
-    longest = max([len(row.tokens) for row in _as_they_are(session, finding) if row.tokens is not None], default=0)
-    seen = list[Half]()
+    """Changes of which one alone does harm, each with one more: first another length, then a repair, then a setting
+    but packing, which is no way around a length."""
+    said, knobs = set(losses_of(session.recipe)), [name for name in ALL if name != "pack"]
+    made = list[tuple[int, Half]]()
     for recipe, repairs in near:
+        rows = _as_they_are(ready_under(session, recipe, (*session.repairs, *repairs)), finding)
+        longest = max([len(row.tokens) for row in rows if row.tokens is not None], default=0)
         lengths = [("length.max", length) for length in (round_up(2 * longest), None)]
-        knobs = settings(recipe, ALL)
-        more = [(changed(recipe, path, value), repairs) for path, value in (*lengths, *knobs)]
-        more[len(lengths) : len(lengths)] = [(recipe, (*repairs, name)) for name in GENTLE if name not in repairs]
-        for half in more:
-            if half not in seen and said.issuperset(losses_of(half[0])):
-                seen.append(half)
-                yield half
+        for rank, changes in enumerate((lengths, settings(recipe, tuple(knobs)))):
+            made += [(2 * rank, (changed(recipe, path, value), repairs)) for path, value in changes]
+        made += [(1, (recipe, (*repairs, name))) for name in GENTLE if name not in repairs]
+    seen = list[Half]()
+    for _, half in sorted(made, key=itemgetter(0)):
+        if half not in seen and said.issuperset(losses_of(half[0])):
+            seen.append(half)
+            yield half
 
 
 def with_cure_of(session: Ready, finding: Finding, others: Iterable[Finding]) -> Generator[None, None, Finding]:

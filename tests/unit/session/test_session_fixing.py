@@ -140,6 +140,15 @@ def test_of_cures_that_set_one_knob_the_last_is_in_force() -> None:
     assert [cure[:2] for cure in made][1:] == [("max_length: 4096", ("TRU001", "TRU002"))]
 
 
+def test_a_repair_is_told_where_the_length_beside_it_is_set_otherwise_later() -> None:
+    before, after = preset("trl"), changed(preset("trl"), "length.max", 4096)
+    both = Fix("both", (RecipeChange("length.max", 1024, 2048),), repairs=("to-messages",))
+    longer = Fix("longer", (RecipeChange("length.max", 1024, 4096),), trainer_keys={"trl": "max_length: 4096"})
+    made = fixing._in_force([(both, ["ROL001"]), (longer, ["TRU001"])], before, after)
+    repair, length = [(cure.text.partition(":")[0], cure.codes) for cure in made]
+    assert repair == ("to-messages", ("ROL001",)) and length == ("max_length", ("ROL001", "TRU001"))
+
+
 def test_tags_that_went_with_their_template_are_not_told() -> None:
     keys = {"trl": "assistant_only_loss: true, with generation tags in the template"}
     tags = Fix("tags", (RecipeChange("mask.rule", "auto", "generation_tag"),), "generation_tags", trainer_keys=keys)

@@ -94,6 +94,18 @@ def test_a_repair_and_a_longer_limit_are_found_together(
     assert both.fix.trainer_keys[trainer.partition("@")[0]] == keys
 
 
+def test_no_packing_is_offered_against_roles_where_a_longer_limit_keeps_the_rows_whole(tmp_path: Path) -> None:
+    """Without its turns the long row fits, so that to-messages alone has it cut."""
+    (tmp_path / "own.jinja").write_text(SILENT_ON_SYSTEM.replace("!= 'system'", "in ('user', 'assistant')"))
+    turns = [turn for turn in FOREIGN if turn[0] != "function_call"]
+    rows = [shared_chat(turns), shared_chat([(role, f"{text} " * 400) for role, text in turns])]
+    session = opened(tmp_path, rows, preset("trl@1.16"), f"file:{tmp_path / 'own.jinja'}")
+    for alone in tried(session, "ROL001"):
+        both = result_of(with_pair(session, alone))
+        assert both is not None and both.fix is not None
+        assert both.fix.repairs and [one.path for one in both.fix.changes] == ["length.max"]
+
+
 def test_map_roles_is_offered_for_the_roles_alone_that_it_maps(tmp_path: Path) -> None:
     session = opened(
         tmp_path, [shared_chat(FOREIGN), shared_chat([("user", "Fine?"), ("assistant", "Fine.")])], recipe=preset("trl")
