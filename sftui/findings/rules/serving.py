@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from sftui.conversations.messages import parse_json
 from sftui.errors import SftuiError
 from sftui.findings.checks import CHATS, LABELLED, Fault, row_check, setup_check
 from sftui.findings.context import Context
@@ -457,7 +458,9 @@ def signature(look: RowLook) -> tuple[object, ...]:
     thinking = messages if _THOUGHT in look.spoken else ()
     thoughts = tuple([_THOUGHT in str(message.data.get("content")) for message in thinking])
     calls = tuple([bool(message.data.get("tool_calls")) for message in messages])
-    return look.roles, look.read.manner.edged, bool(look.conversation.tools), calls, thoughts
+    tools = look.conversation.tools
+    offered = bool(parse_json(tools) if isinstance(tools, str) else tools)  # an empty list may be there as its JSON
+    return look.roles, look.read.manner.edged, offered, calls, thoughts
 
 
 @dataclass(frozen=True, slots=True)

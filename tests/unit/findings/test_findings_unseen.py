@@ -3,6 +3,7 @@ places."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -432,3 +433,16 @@ def test_a_rule_that_the_trainer_does_not_have_is_no_rows_fault(preset: str) -> 
     for one in found:
         assert one.fix is not None and not one.fix.repairs
         assert [(change.path, change.before) for change in one.fix.changes] == [("mask.rule", "assistant")]
+
+
+def test_what_a_template_differs_in_does_not_hang_on_the_first_row() -> None:
+    """Tools are JSON text there, and an empty list of them is none."""
+    turns = [("human", "hi"), ("gpt", "Hello.")]
+    chats = {"conversations": [{"from": role, "value": text} for role, text in turns]}
+    tool = {"name": "weather", "description": "", "parameters": {"type": "object", "properties": {}}}
+    rows = [{**chats, "tools": json.dumps(tools)} for tools in ([], [tool])]
+    told = []
+    for order in (rows, rows[::-1]):
+        found = run(case(*order, preset="llamafactory@0.9", changes={"render.template": "llamafactory/chatml"}))
+        told.append({(rows.index(order[one.row or 0]), one.sentence) for one in found.of("TPL016")})
+    assert told[0] == told[1] and told[0], told
