@@ -516,9 +516,11 @@ class _ExampleRows:
         )
 
 
-def make_packs(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox) -> tuple[tuple[Pack, ...], Batch]:
-    """Rows as `pack_rows` packs them, with the collator's labels, and the rectangle made of the packs; where the recipe
-    does not pack, those that are stored so (see `stored_packs`).
+def make_packs(
+    inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox, size: int | None = None
+) -> tuple[tuple[Pack, ...], Batch]:
+    """Rows as `pack_rows` packs them, with the collator's labels, and the rectangle made of the first `size` packs
+    (None: of all); where the recipe does not pack, those that are stored so (see `stored_packs`).
 
     RecipeError where there is nothing packed, or no row reaches the trainer.
     """
@@ -528,7 +530,7 @@ def make_packs(inspections: Sequence[Inspection], recipe: Recipe, tools: Toolbox
     if not packs:
         raise RecipeError("there are no rows to pack", why="no row reaches the trainer")
     trainer = trainer_of(recipe)
-    return tuple(trainer.fed(pack, recipe) for pack in packs), collate_packs(packs, recipe, tools)
+    return tuple(trainer.fed(pack, recipe) for pack in packs), collate_packs(packs[:size], recipe, tools)
 
 
 def stored_packs(inspections: Sequence[Inspection]) -> tuple[Pack, ...]:

@@ -115,7 +115,8 @@ def check(
         if place is not None:
             place.write(_writer(extra)(found))
     if memory is not None:
-        text, count = baseline_text(found.audit.found, found.tokenizer, found.audit.rows)
+        text = baseline_text(found.audit.found, found.tokenizer, found.audit.rows)
+        count = sum(code.count for code in found.audit.found.codes.values())
         with memory.open() as file:
             file.write(text.encode("ascii"))
         counted = f"{counted_word(count, 'finding')} {'is' if count == 1 else 'are'}"

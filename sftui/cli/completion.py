@@ -18,7 +18,7 @@ class Completed(click.Group):
     """All commands as a shell sees them; a line that begins with none of them is the inspector's."""
 
     def __init__(self, commands: Mapping[str, click.Command], inspect: click.Command) -> None:
-        settings = {"ignore_unknown_options": True, "allow_extra_args": True}
+        settings = {**inspect.context_settings, "ignore_unknown_options": True, "allow_extra_args": True}
         super().__init__("sftui", commands={**commands}, context_settings=settings, add_help_option=False)
         self.inspect = inspect
 

@@ -114,7 +114,8 @@ def _finding(checked: AuditReport, found: FoundFinding, width: int) -> Iterator[
         if finding.message is not None:
             place += f" message {finding.message}"
         if finding.tokens is not None:
-            place += f" tokens {finding.tokens[0]}–{finding.tokens[1] - 1}"
+            first, last = finding.tokens[0], finding.tokens[1] - 1
+            place += f" tokens {first}–{last}" if last > first else f" token {first}"
         place += ": "
     yield from _wrapped(place + visible(finding.sentence), width - 2, "    ", "  ")
     if finding.evidence:

@@ -176,9 +176,9 @@ class Ready(TokenizedData):
             made = [example for _, example in batch]
             yield self._with_partners(trainer_of(self.recipe).collate(made, rows, self.recipe, self.tools))
 
-    def packs(self, inspections: Sequence[Inspection]) -> tuple[tuple[Pack, ...], Batch]:
-        """Inspected rows packed and collated; SftuiError where they cannot be."""
-        return make_packs(inspections, self.recipe, self.tools)
+    def packs(self, inspections: Sequence[Inspection], size: int | None = None) -> tuple[tuple[Pack, ...], Batch]:
+        """Inspected rows packed, and the first `size` packs (None: all) collated; SftuiError where they cannot be."""
+        return make_packs(inspections, self.recipe, self.tools, size)
 
     def feed_packs(self, inspections: Iterable[Inspection]) -> Iterator[Pack]:
         """Inspected rows in order as the packs that reach the model; SftuiError where they cannot be packed."""

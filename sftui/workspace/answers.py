@@ -69,20 +69,31 @@ def _setup(session: Ready, context: Context) -> Iterator[None]:
     context.memo[SETUP] = session.sift(check_setup(context, sample))
 
 
-def batch(session: OpenData, request: BatchRequest, answer: Answering[BatchReady]) -> Iterator[BatchReady]:
-    """The rows from a place on as the collator makes one batch of them."""
-    yield answer(session.ready().batch(request.start, request.rows))
+def batch(session: OpenData, request: BatchRequest, answer: Answering[BatchReady]) -> Answers[BatchReady]:
+    """The rows from a place on as the collator makes one batch of them, or of their packs."""
+    ready = session.ready()
+    if ready.recipe.pack.strategy == "none":
+        yield answer(ready.batch(request.start, request.rows))
+        return
+    rows = yield from _grouped(ready, request.start)
+    yield answer(ready.packs(rows, request.rows)[1])
 
 
 def packs(session: OpenData, request: PacksRequest, answer: Answering[PacksReady]) -> Answers[PacksReady]:
-    """Rows are prepared one at a time until they are a packing group, or many, and then packed as one."""
+    """The rows of a packing group, or many, packed as one."""
     ready = session.ready()
+    rows = yield from _grouped(ready, request.start)
+    yield answer(*ready.packs(rows), len(rows))
+
+
+def _grouped(ready: Ready, start: int) -> Generator[None, None, list[Inspection]]:
+    """Rows, prepared one at a time until they are a packing group, or many."""
     ready.checks()
     recipe = ready.recipe
     made: list[Inspection] = []
     tokens, passed = 0, 0
     while tokens < MOST_TOKENS and len(made) < min(MOST_PACKED, recipe.pack.group or MOST_PACKED):
-        index = request.start + len(made) + passed
+        index = start + len(made) + passed
         if ready.past_end(index):
             break
         inspection = ready.inspect_row(ready.row(index), spans=False)
@@ -93,7 +104,7 @@ def packs(session: OpenData, request: PacksRequest, answer: Answering[PacksReady
         made.append(inspection)
         tokens += sum(len(example.input_ids) for example in inspection.examples)
         yield None
-    yield answer(*ready.packs(made), len(made))
+    return made
 
 
 def tags(session: OpenData, answer: Answering[TagsReady]) -> Answers[TagsReady]:

@@ -73,8 +73,13 @@ def batch_lines(here: Inspector, width: int) -> tuple[Line, ...]:
     if answer is not None and answer.problem is not None:
         return problem_lines(answer.problem, width)
     if answer is None or answer.batch is None:
-        return (line((f"collating {many(here.state.batched.rows, 'row')} …", Role.DIM)),)
-    return batch_lines(answer.batch, width, ignore_index=here.workspace.recipe.mask.ignore_index)
+        return (line(("collating …", Role.DIM)),)
+    recipe, batched = here.workspace.recipe, here.state.batched
+    lines = batch_lines(answer.batch, width, ignore_index=recipe.mask.ignore_index)
+    if recipe.pack.strategy == "none":
+        return lines
+    title = f"{many(batched.rows, 'pack')} of the rows from row {batched.first.get(BATCH, 0):,} on"
+    return (*text_lines(title, width, Role.TITLE), *lines)
 
 
 def pack_lines(here: Inspector, width: int) -> tuple[Line, ...]:
@@ -96,6 +101,8 @@ def pack_lines(here: Inspector, width: int) -> tuple[Line, ...]:
     if not stored:
         flat = "; each batch is flattened into one row" if recipe.batch.flatten else ""
         lines += text_lines(f"{group}; other rows in the group may share these packs{flat}", width, Role.DIM)
+        step = f"all packs together here; a batch has {many(recipe.batch.size, 'pack')} (B)"
+        lines += text_lines(step, width, Role.DIM)
     # its strips are drawn a pack each below
     lines += takewhile(bool, batch_lines(answer.batch, width, ignore_index=ignore))
     for number, pack in enumerate(answer.packs[:MOST_PACKS]):

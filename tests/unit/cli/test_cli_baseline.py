@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from hashlib import blake2b
@@ -30,6 +31,7 @@ def codes(done: Any) -> set[str]:
     return {one["code"] for one in json.loads(done.out)["codes"]}
 
 
+DEFECTS = Path(__file__).resolve().parents[3] / "sample_data" / "defects.jsonl"
 PACKED = ("--trainer", "trl", "--set", "pack.strategy=wrapped", "--max-length", "40")
 FIRST = [talk(f"{word}?" * 3, word * 9) for word in ("one", "two", "three", "four", "five", "six")]
 LATER = [
@@ -246,3 +248,10 @@ def test_a_rate_is_held_against_the_baseline_whatever_the_rows(sftui: Sftui, tmp
     assert refused.code == 2 and "no rates" in refused.err
     refused = sftui("check", data, *CODE, "--max-rate", "CON=baseline")
     assert refused.code == 2 and "needs a baseline" in refused.err
+
+
+def test_as_many_are_recorded_as_are_known_then(sftui: Sftui, tmp_path: Path) -> None:
+    given = ("check", DEFECTS, "-t", "builtin:chatml", "--trainer", "axolotl", "--baseline", tmp_path / "known.json")
+    recorded, known = sftui(*given, "--write-baseline"), sftui(*given)
+    number = re.search(r"([\d,]+) findings are recorded", recorded.err)
+    assert number is not None and f" {number[1]} known from the baseline" in known.out

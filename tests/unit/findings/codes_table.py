@@ -80,7 +80,10 @@ def _repair(rule: Rule) -> list[str]:
 def _example(case: Case, other: Case) -> str:
     """A case by the first row that the other has not, or its first one, and by its settings."""
     own = [row for row in case.rows if row not in other.rows] or [case.rows[0]]
-    data = "a plain chat" if own[0] == GOOD else _code(_row(own[0]))
+    row, beside = own[0], other.rows[0]
+    if isinstance(row, Mapping) and isinstance(beside, Mapping) and "chosen" in row:  # of a pair what differs
+        row = {name: value for name, value in row.items() if value != beside.get(name)} or row
+    data = "a plain chat" if row == GOOD else _code(_row(row))
     if len(case.rows) > 1 and case.rows.count(own[0]) == len(case.rows):
         data += f", {len(case.rows)} times"
     return ", ".join([data, *map(_code, _settings(case, other))])
@@ -90,10 +93,17 @@ def _row(row: Any) -> str:
     if isinstance(row, str):
         return row
     if not isinstance(row.get("messages"), list) or not row["messages"]:
-        return " · ".join(f"{name}: {clip(_json(value), SHORT)}" for name, value in row.items())
+        return " · ".join(f"{name}: {clip(_value(value), SHORT)}" for name, value in row.items())
     turns = " · ".join(f"{turn.get('role', '(no role)')}: {_turn(turn)}" for turn in row["messages"])
     rest = {name: value for name, value in row.items() if name != "messages"}
     return f"{_json(rest)} {turns}" if rest else turns
+
+
+def _value(value: Any) -> str:
+    """A column; of messages what they say."""
+    if isinstance(value, list) and value and all(isinstance(turn, Mapping) and "content" in turn for turn in value):
+        return " / ".join(map(_turn, value))
+    return _json(value)
 
 
 def _turn(turn: Mapping[str, Any]) -> str:

@@ -102,6 +102,17 @@ def test_packs_name_rows(open_workspace: Callable[..., Any]) -> None:
     assert min(rows) == 5 and max(rows) == 5 + event.rows - 1 and event.batch is not None
 
 
+def test_a_batch_of_a_recipe_that_packs_is_of_packs(open_workspace: Callable[..., Any]) -> None:
+    recipe = changed(changed(preset("trl@1.16"), "pack.strategy", "wrapped"), "length.max", 16)
+    workspace, heard = open_workspace(recipe=recipe)
+    proven(heard)
+    workspace.ask(rq.PacksRequest, 0)
+    packs = heard.wait(ev.PacksReady, lambda event: event.packs).packs
+    workspace.ask(rq.BatchRequest, 0, 2)
+    batch = heard.wait(ev.BatchReady, lambda event: event.batch).batch
+    assert len(packs) > 2 and batch.input_ids == tuple(pack.input_ids for pack in packs[:2])
+
+
 def test_packs_of_a_recipe_that_does_not_pack(open_workspace: Callable[..., Any]) -> None:
     workspace, heard = open_workspace()
     proven(heard)
