@@ -132,9 +132,11 @@ def toggled(roles: tuple[str, ...], role: str) -> tuple[str, ...]:
 
 @last_asked
 def pairs(recipe: Recipe) -> tuple[Recipe, ...]:
-    """The recipe with another mask rule and one more knob of the mask changed."""
+    """The recipe without markers of its own, where its trainer finds them in the template, and with another mask rule
+    and one more knob of the mask changed."""
     rules = next(info for info in knobs_of(recipe) if info.path == "mask.rule")
-    found: list[Recipe] = []
+    bare = changed(changed(recipe, "mask.instruction_marker", None), "mask.response_marker", None)
+    found = [bare] if bare != recipe else []
     for rule in other_choices(recipe, rules):
         first = changed(recipe, rules.path, rule)
         more = [info for info in knobs_of(first) if info.path.startswith("mask.") and info.path != rules.path]

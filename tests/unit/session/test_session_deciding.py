@@ -22,6 +22,7 @@ from sftui.session.deciding import Decision, decide
 from sftui.session.opened import OpenData
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready, open_data, tokenized, under
+from sftui.session.trial import with_cures
 from sftui.trainers import preset, trainer_named, trainer_names
 from sftui.trainers.own_config import choices_of, losses_of
 from sftui.views.knobs import LabelFlip
@@ -167,6 +168,26 @@ def test_the_smallest_change_comes_first_and_none_says_the_same_twice(tmp_path: 
     found = decided(session, earlier).ways
     assert [one.tokens for one in found] == sorted(one.tokens for one in found)
     assert found[0].changes[0].after == "assistant" and found[0].tokens < found[-1].tokens
+
+
+FOREIGN_MARKERS = {
+    f"mask.{name}_marker": f"<|start_header_id|>{name}<|end_header_id|>" for name in ("instruction", "response")
+}
+
+
+def test_markers_that_the_template_lacks_are_left_to_the_trainer(tmp_path: Path) -> None:
+    knobs = {"mask.rule": "markers", **FOREIGN_MARKERS}
+    session = opened(recipe_of("unsloth", "builtin:chatml", knobs), written(tmp_path / "row.jsonl", CHAT))
+    now = session.inspect(0)
+    assert now.tokens is not None and now.dropped is not None
+    answer = next(k for k, part in enumerate(now.tokens.parts) if now.tokens.messages[k] == 2 and part == "content")
+    assert [{change.path: change.after for change in way.changes} for way in decided(session, answer).ways] == [
+        dict.fromkeys(sorted(FOREIGN_MARKERS))
+    ]
+    cured = [result_of(with_cures(session, one)) for one in session.found(now) if one.code == "BND004"]
+    assert [
+        [change.path for change in one.fix.changes] for one in cured if one is not None and one.fix is not None
+    ] == [sorted(FOREIGN_MARKERS)]
 
 
 def test_a_row_that_cannot_be_prepared_says_why(tmp_path: Path) -> None:
