@@ -24,6 +24,8 @@ if TYPE_CHECKING:  # it is not needed before the first paint
 IGNORE_INDEX = -100
 NOWHERE = -1
 """An offset or a message index for a token that stands for no text of the row."""
+GONE = ...
+"""What a key of a config says that goes, which null does not."""
 
 
 class Part(str, Enum):

@@ -19,7 +19,7 @@ from sftui.exports.plan import TEMPLATE_FILE, ExportPlan, left_out, plan_file
 from sftui.exports.report_model import AuditReport, Cure, FixOutcome, RowSample
 from sftui.findings import Finding, Fix, Severity
 from sftui.findings.catalogue import REPAIR_OF, cures_of
-from sftui.model import Inspection
+from sftui.model import GONE, Inspection
 from sftui.recipe import Recipe, changed, diff, get
 from sftui.repairs.run import DEDUPLICATE, DROPPING, TITLES, RepairPlan
 from sftui.session.arguments import PARQUET
@@ -241,9 +241,9 @@ def _keys(before: Recipe, after: Recipe) -> Iterator[tuple[str, str, str]]:
     said = [(one.path, one.before, one.after) for one in diff(before, after)]
     if traits_of(before.preset).config:
         had = dict(keys_between(after, before))
-        said = [(key, had.get(key), value) for key, value in keys_between(before, after)]
+        said = [(key, had[key], value) for key, value in keys_between(before, after)]
     for key, old, new in said:
-        yield key, "" if old is None else value_text(old), "" if new is None else value_text(new)
+        yield key, "" if old is GONE else value_text(old), "" if new is GONE else value_text(new)
 
 
 def _with_template(planned: ExportPlan, other: Ready, place: Path) -> ExportPlan:

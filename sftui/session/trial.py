@@ -19,7 +19,7 @@ from sftui.findings.fixes import newer
 from sftui.findings.look import RowLook
 from sftui.findings.rule import DROP, TO_MESSAGES
 from sftui.findings.rules.truncation import round_up
-from sftui.model import Inspection, Row
+from sftui.model import GONE, Inspection, Row
 from sftui.recipe import Recipe, changed, diff, get, with_changes
 from sftui.repairs.run import REPAIRS
 from sftui.session.candidates import ALL, advised, mappings, pairs, renderings, settings, single_knobs
@@ -40,6 +40,8 @@ TRIAL = "sftui-trial-"
 """Begins the name of the folder of a template that is tried."""
 ODD = "rows with other findings"
 """In the memo of the checks: the rows of the whole data, beside the first ones, on which a cure must do no harm."""
+HARMED = "the row harmed last"
+"""In the memo of the checks: what harms it at once needs not be tried on the others."""
 COSTLY = "rows that cost too much"
 """The key of the context's memory under which an audit leaves the numbers of those that it found."""
 READING = {"data.format", "data.fields", "data.message_keys", "data.role_map"}
@@ -74,7 +76,12 @@ def with_cures(session: Ready, finding: Finding) -> Generator[None, None, Findin
     declined: list[str] = []
     fix = finding.fix
     if fix is not None and not fix.in_words:
-        why = yield from why_not(session, finding, fix)
+        why = "tags are needed"
+        if fix.template is not None:  # unless the trainer has its own copy of this template, with tags
+            bare = fix_to(session, with_changes(session.requested, fix.changes))
+            why = yield from why_not(session, finding, bare)
+            fix = fix if why else bare
+        why = why and (yield from why_not(session, finding, fix))
         if why:
             paths = ", ".join(change.path for change in fix.changes)
             what = f"changing {paths}" if paths else "putting generation tags into the chat template"
@@ -142,9 +149,9 @@ def _pairs(session: Ready, finding: Finding, near: Sequence[Half]) -> Iterator[H
     said, knobs = set(losses_of(session.recipe)), [name for name in ALL if name != "pack"]
     made = list[tuple[int, Half]]()
     for recipe, repairs in near:
-        rows = _as_they_are(ready_under(session, recipe, (*session.repairs, *repairs)), finding)
-        longest = max([len(row.tokens) for row in rows if row.tokens is not None], default=0)
-        lengths = [("length.max", length) for length in (round_up(2 * longest), None)]
+        rows = _before(ready_under(session, recipe, (*session.repairs, *repairs)), _rows(session, finding))
+        longest = max([len(row.tokens) for row, _ in rows if row.tokens is not None], default=0)
+        lengths = [("length.max", length) for length in (round_up(longest), None)]
         for rank, changes in enumerate((lengths, settings(recipe, tuple(knobs)))):
             made += [(2 * rank, (changed(recipe, path, value), repairs)) for path, value in changes]
         made += [(1, (recipe, (*repairs, name))) for name in GENTLE if name not in repairs]
@@ -194,7 +201,7 @@ def in_keys(recipe: Recipe, fix: Fix) -> Fix:
         for key, value in said:
             where, _, name = key.rpartition(" ")
             shown, file = name if where and where == file else key, where  # a file is named once
-            told.append(f"remove {shown}" if value is None else f"{shown}: {value_text(value)}")
+            told.append(f"remove {shown}" if value is GONE else f"{shown}: {value_text(value)}")
         keys = ", ".join(told)
     packs, packing = any(change.path.startswith("pack.") for change in fix.changes), traits_of(recipe.preset).packing
     if keys and packs and packing.separates_by == "positions" and after.pack.strategy in packing.separates:
@@ -391,6 +398,7 @@ def judged(session: Ready, other: Ready, finding: Finding, *, own: bool = True) 
         if number == 0 and finding.row is not None and (why := _still(finding, had, now, has)):
             return why
         if why := harm_of(was, now, answering, asks=session.recipe.mask == other.recipe.mask):
+            session.checks().memo[HARMED] = rows[number]
             return why
         hidden = own and was.labels is None  # what was wrong with it could not be seen
         if now.row.left_out is None and not hidden and (new := _errors(has) - _errors(had)):
@@ -478,8 +486,9 @@ def _rows(session: Ready, finding: Finding) -> list[Row]:
     for number in islice((number for number in concerned if number not in costly), CONCERNED):
         with suppress(IndexError):  # the file was cut since
             rows[number] = session.stored.source.row(number)
-    odd: Sequence[Row] = session.checks().memo.get(ODD, ())
-    for row in _light(session, (*session.stored.sample, *odd)):
+    memo = session.checks().memo
+    harmed, odd = ([memo[HARMED]] if HARMED in memo else []), memo.get(ODD, ())
+    for row in _light(session, (*harmed, *session.stored.sample, *odd)):
         rows.setdefault(row.index, row)
     return list(rows.values())[: SOON if finding.severity is Severity.INFO else None]
 

@@ -10,6 +10,7 @@ from json import dumps
 from typing import Any
 
 from sftui.errors import RecipeError
+from sftui.model import GONE
 from sftui.recipe import KnobInfo, Recipe, changed, get
 from sftui.recipe_io import knob_at
 from sftui.trainers import preset, trainer_named, trainer_of, traits_of
@@ -108,10 +109,11 @@ def losses_of(recipe: Recipe) -> tuple[str, ...]:
 
 
 def keys_between(before: Recipe, after: Recipe) -> tuple[tuple[str, Any], ...]:
-    """The keys of the trainer's config that say something else under another recipe, with what they say then; None for
-    one that goes, or says null."""
+    """The keys of the trainer's config that say something else under another recipe, with what they say then; GONE
+    for one that goes."""
     old, new = ({**trainer_named(one.preset).keys_of(one)[0], **row_keys(one)} for one in (before, after))
-    return tuple((key, new.get(key)) for key in dict.fromkeys((*old, *new)) if old.get(key) != new.get(key))
+    said = ((key, old.get(key, GONE), new.get(key, GONE)) for key in dict.fromkeys((*old, *new)))
+    return tuple((key, after) for key, before, after in said if before != after)
 
 
 def choices_of(recipe: Recipe, info: KnobInfo) -> tuple[Any, ...]:

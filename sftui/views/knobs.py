@@ -20,7 +20,7 @@ CHANGED = "●"
 @dataclass(frozen=True, slots=True)
 class LabelFlip:
     """Changes that turn the label of a token over, tried on its row: `recipe` has them, `tokens` of the row are then
-    trained otherwise, and `keys` are those of the trainer's own config with what they say then, None for one that
+    trained otherwise, and `keys` are those of the trainer's own config with what they say then, GONE for one that
     goes."""
 
     changes: tuple[RecipeChange, ...]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sftui.comparison import ComparisonCount
-from sftui.model import Inspection
+from sftui.model import GONE, Inspection
 from sftui.recipe import Recipe, knob_named
 from sftui.text import cell_width, clip, many, visible
 from sftui.views.cells import Line, LineBuilder, Over, Role, crop, line, wrap
@@ -131,7 +131,7 @@ def _changes(way: LabelFlip) -> str:
 
 def _keys(way: LabelFlip) -> str:
     text = [(visible(key), value) for key, value in way.keys]
-    return ", ".join(f"no {key}" if value is None else f"{key}: {value_text(value)}" for key, value in text)
+    return ", ".join(f"no {key}" if value is GONE else f"{key}: {value_text(value)}" for key, value in text)
 
 
 def _around(table: TokenTable, i: int, width: int) -> Line:

@@ -81,6 +81,16 @@ NAMES = ("parse-json", "map-roles", "fill-content", "strip-tokens", "trim", "fol
 
 
 @pytest.mark.one_of(8)
+def test_a_longer_row_of_which_everything_is_trained_is_not_harmed(tmp_path: Path) -> None:
+    """The last question was cut away, and is trained as the first is; with the answers alone trained it is not."""
+    words = [("user", "Hi"), ("assistant", "Yes. " * 40), ("user", "So?"), ("assistant", "No.")]
+    rows = [{"messages": [{"role": role, "content": text} for role, text in words]}]
+    short = opened(tmp_path, rows, "trl@1.16", length__max=32).inspect(0)
+    whole, answering = opened(tmp_path, rows, "trl@1.16").inspect(0), ("assistant",)
+    assert short.cut and not harm_of(short, whole, answering)
+    assert "would train message 2" in harm_of(short, whole, answering, asks=False)
+
+
 @pytest.mark.parametrize("trainer", ["hf-trainer", "trl", "axolotl", "llamafactory", "torchtune"])
 @pytest.mark.parametrize(
     "name",

@@ -27,10 +27,16 @@ UNTAGGABLE = "{{ bos_token }}{% for m in messages %}{{ m | tojson }}{% endfor %}
 """A template of which no part can be told to be an answer."""
 
 
-def opened(tmp_path: Path, rows: Sequence[Any], recipe: Recipe | None = None, template: str = "tokenizer") -> Ready:
+def opened(
+    tmp_path: Path,
+    rows: Sequence[Any],
+    recipe: Recipe | None = None,
+    template: str = "tokenizer",
+    tokenizer: str = "builtin:chatml",
+) -> Ready:
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    recipe = changed(changed(recipe or preset(), "tokenizer.name", "builtin:chatml"), "render.template", template)
+    recipe = changed(changed(recipe or preset(), "tokenizer.name", tokenizer), "render.template", template)
     options = OpenOptions((str(path),), recipe=recipe)
     return tokenized(open_data(options), "provisional").ready()
 
@@ -125,6 +131,23 @@ def test_a_fix_of_the_mask_is_offered_where_the_template_can_be_tagged_alone(tmp
     session = opened(tmp_path, rows, recipe=preset("trl"), template=f"file:{template}")
     for one in tried(session, "LAB002"):
         assert one.fix is None and any("mask.rule does not help" in told for told in one.declined), one
+
+
+def test_tags_are_asked_for_only_where_the_trainer_has_none(shared: Path, tmp_path: Path) -> None:
+    """TRL has its own copy of Qwen's template, with tags."""
+    tokenizer = str(shared / "testdata" / "tokenizers" / "qwen2.5")
+    session = opened(tmp_path, [chat("Hello?", "Hi."), chat("And now?", "Bye.")], preset("trl"), tokenizer=tokenizer)
+    (found,) = tried(session, "LAB002")
+    assert found.fix is not None and found.fix.template is None
+    assert found.fix.trainer_keys["trl"] == "assistant_only_loss: true"
+
+
+def test_a_pair_says_the_length_that_is_null() -> None:
+    """The default of TRL is 1,024, so that the key has to say null, and does not go."""
+    recipe = preset("trl")
+    assert in_keys(recipe, Fix("", diff(recipe, changed(recipe, "length.max", None)))).trainer_keys["trl"] == (
+        "max_length: null"
+    )
 
 
 def test_a_knob_without_effect_is_not_offered(tmp_path: Path) -> None:
