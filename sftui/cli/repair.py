@@ -221,7 +221,7 @@ def convert(
     click.echo(visible(summary(now.counts, 0, target, DROP_REASONS), newline="\n"), err=True)
     if made.plan.regroup is not None:
         alone = f"; {many(now.waiting, 'answer')} left out: nothing to compare with"
-        narrate(f"these make {many(now.made, 'row')}{alone if now.waiting else ''}")
+        narrate(f"the trainer reads them as {many(now.made, 'row')}{alone if now.waiting else ''}")
     if comparison:
         narrate(comparison)
     if plan is not None and target is not None and target.path is not None:

@@ -55,7 +55,7 @@ class OutputTarget:
         except UnicodeEncodeError as error:
             raise ExportError(
                 f"{self.path or 'the output'} could not be written",
-                why="it would contain half a character (a lone surrogate) (a lone surrogate)",
+                why="it would contain half a character (a lone surrogate)",
             ) from error
         with self.open() as file:
             file.write(content)

@@ -130,7 +130,7 @@ def notes_on(rows: Sequence[Row], reading: FileReading, preset: str, title: str)
         if row.data is None:
             continue
         for path, before, after in _changes(row.data, reading.row(row.data), ""):
-            why = "gives every field in a JSON file one type, but other rows have a different type there"
+            why = "gives a field of a JSON file one type, and other rows have another type in it"
             if isinstance(before, float) and isinstance(after, float):
                 why = "rewrites such a file with ten decimal places"
             shown = f"{visible(path)} in {row.where} reaches {title} as {_shown(after)}, not {_shown(before)}"

@@ -5,6 +5,7 @@ Every number stands next to its bar or in a table, and a line says which rows ar
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -220,8 +221,19 @@ def _without_beginning(names: list[str]) -> list[str]:
     return [f"…{name[cut:]}" for name in names] if cut > SHORTEST_CUT else names
 
 
+def group_names(kind: str, groups: Sequence[GroupFigure], room: int) -> list[str]:
+    """The names of groups in so much room; turns that repeat are counted: `(user assistant) ×6`."""
+    names = [group.name for group in groups]
+    if kind == "roles":
+        names = [_TURNS.sub(lambda seen: f"({seen[1]}) ×{seen[0].count(seen[1])}", name) for name in names]
+    return apart(names, room)
+
+
+_TURNS = re.compile(r"\b(\S+ \S+)(?: \1\b)+")
+
+
 def _groups(kind: str, groups: Sequence[GroupFigure], width: int) -> Iterator[Behind]:
-    names = apart([group.name for group in groups[:SHOWN]], min(LONGEST_NAME, width - 10))
+    names = group_names(kind, groups[:SHOWN], min(LONGEST_NAME, width - 10))
     for group, name in zip(groups, names):
         more = ", …" if group.count > 4 else ""
         rows = f"  rows {', '.join(map(str, group.rows[:4]))}{more}" if group.rows else ""

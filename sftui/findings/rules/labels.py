@@ -33,7 +33,6 @@ from sftui.findings.rules.truncation import answer_cut
 from sftui.findings.words import TextIndex, text_of, without_thoughts
 from sftui.model import Part, Reason
 from sftui.runs import as_runs
-from sftui.text import many
 from sftui.trainers.traits import Finds, Quirk
 
 _OTHERS = ("user", "system", "tool", "developer")
@@ -127,8 +126,8 @@ def answers_unread(look: RowLook) -> Iterator[Fault]:
     if any(text.any_line(without_thoughts(text_of(look.messages[number]))) for number in answers):
         return
     roles = ", ".join(dict.fromkeys(f"`{shown(look.roles[number], 40)}`" for number in answers))
-    what = f"none of the {many(len(answers), 'answer')} ({roles}) is in the rendered text"
-    yield Fault(what, shown(text_of(look.messages[answers[0]])), message=answers[0])
+    which = f"none of the {len(answers)} answers ({roles}) is" if len(answers) > 1 else f"the answer ({roles}) is not"
+    yield Fault(f"{which} in the rendered text", shown(text_of(look.messages[answers[0]])), message=answers[0])
 
 
 LAB002 = major(

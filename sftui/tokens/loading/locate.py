@@ -78,7 +78,7 @@ def _located(name: str, revision: str | None) -> Location:
             "no tokenizer was given", fix="give a Hub name, a folder, a tokenizer.json or builtin:NAME"
         )
     if name.startswith("FILL_IN_"):  # as exports write what they do not know
-        raise TokenizerError(f"{name} is a placeholder for a model", fix="or give a tokenizer with -t")
+        raise TokenizerError(f"{name} names no model yet", fix="fill in its name, or give a tokenizer with -t")
     if name.startswith(builtin.PREFIX):
         return _builtin(name)
     path = Path(os.path.expanduser(name))

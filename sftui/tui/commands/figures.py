@@ -342,7 +342,7 @@ def on_findings(here: Inspector, event: ev.FindingsReady) -> None:
 def pick_order(here: Inspector, count: int | None) -> None:
     """Filter or sort the row list by finding, group, length, … (after the audit)."""
     from sftui.audit.tallies import listed_by
-    from sftui.views.figures import apart
+    from sftui.views.figures import group_names
 
     answer = here.state.audited.answer
     own = [*marks.orders(here), *repairs.orders(here)]
@@ -360,10 +360,10 @@ def pick_order(here: Inspector, count: int | None) -> None:
     for kind, field in GROUPS.items():
         groups: tuple[GroupFigure, ...] = getattr(answer.figures, field, ()) if answer is not None else ()
         largest = groups[:MOST_GROUPS]
-        names = apart([group.name for group in largest], WIDEST_SHOWN)
+        names = group_names(kind, largest, WIDEST_SHOWN)
         entries += [(kind, f"{group.count:,} × {name}") for group, name in zip(largest, names)]
         listings += [listed_by(kind, group.name) for group in largest]
-        title += f" · the {MOST_GROUPS} largest of {len(groups):,} {kind} groups" if len(groups) > MOST_GROUPS else ""
+        title += f" · {MOST_GROUPS} of {len(groups):,} {kind} groups, the largest" if len(groups) > MOST_GROUPS else ""
     here.pick(title, entries, lambda number: order(here, listings[number]))
 
 

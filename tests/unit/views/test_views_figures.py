@@ -16,7 +16,7 @@ import pytest
 from sftui.audit.figures import Figures, GroupFigure, LimitFigure, LossFigures, LossShare, SourceFigure
 from sftui.text import cell_width
 from sftui.views.cells import Line, plain
-from sftui.views.figures import apart, figure_lines
+from sftui.views.figures import apart, figure_lines, group_names
 
 FOLDER = Path(__file__).parents[2] / "golden" / "figures"
 
@@ -141,3 +141,12 @@ def test_beside_the_row_list_nothing_that_counts_is_cut() -> None:
     )
     table = made[made.index("Effect of a length limit") : made.index("Trained tokens by role")]
     assert not any(text.endswith("…") for text in (*table, *made[made.index("Sources") :]))
+
+
+def test_turns_that_repeat_are_counted_in_the_names_of_groups() -> None:
+    groups = [GroupFigure("system" + " user assistant" * turns, 1, ()) for turns in (1, 2, 6)]
+    assert group_names("roles", groups, 40) == [
+        "system user assistant",
+        "system (user assistant) ×2",
+        "system (user assistant) ×6",
+    ]
