@@ -107,11 +107,9 @@ def opens_with(
         return by_recipe
     parsed = parse_yaml(main.content, main.path.name)
     known = isinstance(parsed, Mapping) and recognise(parsed).trainer == preset(to).trainer
-    tokenizer, objective = meant.tokenizer.name, meant.loss.objective
+    tokenizer = meant.tokenizer.name
     there = tokenizer is None or any(value == tokenizer for _, value in leaves(parsed))
     given: dict[str, Any] = {} if there else {"tokenizer": tokenizer}
-    if not meant.supervised:  # which a command may say, and no key of the config
-        given["knobs"] = (f"loss.objective={objective}",)
     return {"data": (str(main.path),), **given, **({} if known else {"trainer": to})}
 
 

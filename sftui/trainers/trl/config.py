@@ -22,7 +22,6 @@ from sftui.side_files import object_of
 from sftui.trainers import table
 from sftui.trainers.config import DatasetRef, KeyNote, KeyUse, OpenedConfig, ReadAgain, loaded, text_at, with_arguments
 from sftui.trainers.table import Draft, Form, KeyRules, KnownKeys, Remark, anything
-from sftui.trainers.trl import OBJECTIVES
 from sftui.trainers.yaml_edit import REMOVE
 
 _TOLD = object_of(Path(__file__).with_name("keys.json"))
@@ -91,6 +90,12 @@ def objective_told(config: table.Config, recipe: Recipe, where: str) -> table.Sa
         if keys & config.keys() or named & {*_TOLD["losses"].get(objective, "").split()}:
             return {**said, "loss.objective": objective}
     return said
+
+
+def _written_objective(recipe: Recipe, path: str, value: str) -> table.Keys:
+    """The command says it, and to who reads the file a key that only its config has, with TRL's default: dpo_config.py,
+    kto_config.py, reward_config.py, orpo_config.py and cpo_config.py of trl 1.16.0."""
+    return {(key,): usual for key, usual in _TOLD["objective defaults"].get(value, {}).items()}
 
 
 RENAMED = {"bfd-requeue": "bfd_split"}
@@ -183,7 +188,7 @@ TABLE = (
     *(table.rule(name, f"own.{name}", table.nothing, table.as_is(name)) for name in ("shuffle_dataset", "seed")),
     table.keyless("data.format", "TRL reads messages, prompt and completion, text, or ids", *FORMATS),
     table.rule("loss_type", "own.loss_type", objective_told, table.as_is("loss_type")),
-    table.keyless("loss.objective", "the command says it: trl sft, trl dpo", "sft", *OBJECTIVES),
+    table.rule("", "loss.objective", table.nothing, _written_objective),
     template_entry("chat_template_path", lambda file: isinstance(file, str) and _is_file(file)),
     table.silent("pack.group", "tokenizer.transformers"),
 )
@@ -265,7 +270,8 @@ def _rows(draft: Draft) -> table.Keys:
     if facts.format == "text" and facts.fields.get("text", "text") not in ("", "text"):
         draft.keys.setdefault(("dataset_text_field",), facts.fields["text"])
     if facts.loader:
-        return {("datasets",): [{"path": facts.loader, "data_files": facts.data, "split": facts.split or "train"}]}
+        entry = {"path": facts.loader, "data_files": facts.data, "split": facts.split or "train"}
+        return {("datasets",): [entry], ("max_length",): draft.recipe.length.max}  # by which it is known as TRL's
     named: table.Keys = {("dataset_name",): facts.data or "DATASET"}
     return named if facts.other_split is None else {**named, ("dataset_train_split",): facts.split}
 

@@ -13,6 +13,7 @@ from sftui.recipe import changed, get
 from sftui.trainers import preset, trainer_named
 from sftui.trainers.config import Facts, KeyUse
 from sftui.trainers.own_config import write_config
+from sftui.trainers.recognise import recognise
 
 CONFIG = """\
 # SFT of a small model
@@ -155,3 +156,11 @@ def test_a_value_that_argparse_stops_at_is_refused(line: str, said: str) -> None
     with pytest.raises(RecipeError) as refused:
         read(f"model_name_or_path: m\ndataset_name: d\n{line}\n")
     assert said in str(refused.value)
+
+
+@pytest.mark.parametrize("objective", ["sft", *trainer_named("trl").objectives])
+def test_a_written_config_says_whose_it_is_and_what_it_trains(objective: str) -> None:
+    recipe = changed(preset("trl"), "loss.objective", objective)
+    text = write_config(recipe, None, Facts(data="pairs.jsonl", format="messages")).files[0].content
+    assert "data_files: pairs.jsonl" in text and recognise(yaml.safe_load(text)).trainer == "trl"
+    assert read(text).recipe.loss.objective == objective
