@@ -7,7 +7,7 @@ for what a row contains.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any
 from sftui import bound
 from sftui.conversations import Detection
 from sftui.conversations.reading import FileReading, other_kind
+from sftui.conversations.refusals import OBJECTIVES, preference_set
 from sftui.conversations.tokenized import documents_of
 from sftui.errors import ConversationError, RecipeError, SftuiError, TemplateError
 from sftui.labels import dropped_labels
 from sftui.model import Batch, Example, Inspection, Kind, LateValue, Pack, Problem, Row, Stage
-from sftui.recipe import Recipe, day_of
+from sftui.recipe import Recipe, changed, day_of
 from sftui.sources.source import chunks
 from sftui.trainers import Toolbox, Trainer, trainer_of
 from sftui.trainers.base import ShapedRow
@@ -86,8 +87,39 @@ def detect(rows: Sequence[Row], recipe: Recipe, schema: pa.Schema | None = None)
     from sftui.trainers.reading import refused_as_stored
 
     trainer = trainer_of(recipe)
-    found, unread = _detect(rows, recipe, schema, trainer), refused_as_stored(rows, recipe, trainer)
-    return found if unread is None else replace(found, refused=unread)
+    found = _detect(rows, recipe, schema, trainer)
+    refused = refused_as_stored(rows, recipe, trainer) or found.refused
+    if refused is not None and recipe.supervised and recipe.data == trainer.preset(recipe.version or None).data:
+        refused = _objective_missing(rows, recipe, trainer) or refused
+    return replace(found, refused=refused)
+
+
+def objective_of(rows: Sequence[Row], recipe: Recipe) -> str | None:
+    """The objective under which the trainer of a recipe trains on rows that are preferences, "" where it has none; None
+    where they are none."""
+    problem = _preferences(rows)
+    for name in OBJECTIVES.get(problem.what, ()) if problem is not None else ():
+        other = changed(recipe, "loss.objective", name)
+        with suppress(RecipeError):
+            trainer_of(other).detect(rows, other)  # which an old release may not be known to do
+            return name
+    return None if problem is None else ""
+
+
+def _preferences(rows: Sequence[Row]) -> Problem | None:
+    samples = [row.data for row in rows if isinstance(row.data, Mapping)]
+    return preference_set(samples, [*dict.fromkeys(str(name) for row in samples for name in row)])
+
+
+def _objective_missing(rows: Sequence[Row], recipe: Recipe, trainer: Trainer) -> Problem | None:
+    """That rows are preferences, and what their trainer could do with them; None where they are none."""
+    problem, objective = _preferences(rows), objective_of(rows, recipe)
+    if problem is None or trainer.traits.by_hand:
+        return problem
+    but, fix = "loss.objective is sft", f"set loss.objective to {objective}"
+    if not objective:
+        but, fix = f"sftui does not model preferences under {trainer.title}", problem.fix.partition(";")[0]
+    return Problem(problem.what, f"{problem.why}, and {but}", fix)
 
 
 def _detect(rows: Sequence[Row], recipe: Recipe, schema: pa.Schema | None, trainer: Trainer) -> Detection:

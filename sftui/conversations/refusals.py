@@ -20,6 +20,12 @@ _ANSWERS = ("completion", "answer", "response", "output", "solution", "target")
 _NAME_THEM = "name the columns to use, e.g. --field prompt=question --field completion=answer, or --field text=body"
 
 
+_PAIRED = "this is a preference set, not an SFT set"
+_LABELLED = "this is an unpaired preference set (KTO), not an SFT set"
+OBJECTIVES = {_PAIRED: ("dpo", "kto"), _LABELLED: ("kto",)}
+"""The objectives that train on such a set, by what it is."""
+
+
 def preference_set(samples: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Problem | None:
     """Chosen/rejected pairs, judged completions (KTO, PRM) and ranked lists."""
     chosen = next((name for name in columns if "chosen" in name.lower()), None)
@@ -33,18 +39,19 @@ def preference_set(samples: Sequence[Mapping[str, Any]], columns: Sequence[str])
             use = f"prompt={prompt} --field completion={chosen}" if prompt else f"text={chosen}"
         named = ((chosen, "chosen"), (rejected, "rejected"), (prompt or "prompt", "prompt"))
         renamed = [f"`{one}` named {name}" for one, name in named if one != name]
-        shown = f"with {', '.join(renamed)}, " if renamed else ""
+        shown = f", with {', '.join(renamed)}" if renamed else ""
         return Problem(
-            "this is a preference set, not an SFT set",
-            f"each row has a `{chosen}` and a `{rejected}` answer"
-            f" ({shown}--trainer trl --set loss.objective=dpo shows the pairs as DPO trains them)",
-            f"to train on the chosen ones, use --field {use} (data.fields in a recipe)",
+            _PAIRED,
+            f"each row has a `{chosen}` and a `{rejected}` answer",
+            f"to train on the pairs, use --trainer trl --set loss.objective=dpo{shown};"
+            f" to train on the chosen ones alone, use --field {use} (data.fields in a recipe)",
         )
     if {"prompt", "completion", "label"} <= set(columns) and isinstance(_first(samples, "label"), bool):
         return Problem(
-            "this is an unpaired preference set (KTO), not an SFT set",
+            _LABELLED,
             "each completion has a `label` that says whether it is wanted",
-            "keep the wanted rows and remove the column `label`",
+            "to train on them, use --trainer trl --set loss.objective=kto; to train on the wanted ones alone, keep"
+            " those rows and remove the column `label`",
         )
     listed = find_column(columns, _CANDIDATES)
     rank = find_column(columns, _RANKS)

@@ -17,6 +17,7 @@ from sftui.errors import SftuiError
 from sftui.findings.rules.truncation import round_up
 from sftui.findings.rules.unread import ANSWERS
 from sftui.model import NOWHERE, Inspection, Row
+from sftui.pipeline import objective_of
 from sftui.recipe import Recipe, changed, knobs_of
 from sftui.recipe_io import knob_at
 from sftui.templates import ChatTemplate, variables_of
@@ -149,6 +150,12 @@ def mappings(recipe: Recipe, detected: Detection, rows: Sequence[Row], *, lost: 
     are lost, one that reads them in another format."""
     data = [row.data for row in rows if isinstance(row.data, Mapping)]
     if not data:
+        return
+    objective = objective_of(rows, recipe) if lost and recipe.supervised else None
+    if objective:
+        other = changed(recipe, "loss.objective", objective)
+        yield from (other, *mappings(other, detected, rows, lost=lost))
+    if objective is not None:  # to train on one side alone would hide what the rows are
         return
     formats = [one for one in other_choices(recipe, knob_at("data.format", recipe)) if one != "auto"]
     others = [recipe, *(changed(recipe, "data.format", one) for one in formats if lost)]

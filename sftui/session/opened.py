@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, ClassVar
 from sftui import bound
 from sftui.conversations import Detection, detect
 from sftui.conversations.reading import brings, joined, place_of
+from sftui.conversations.refusals import OBJECTIVES
 from sftui.errors import ConversationError, SftuiError, SourceError
 from sftui.model import Inspection, Problem, Row, Stage
 from sftui.pipeline import inspect_early
@@ -29,7 +30,7 @@ from sftui.session.options import OpenOptions
 from sftui.sources import Source, SourceSpec, open_source
 from sftui.sources.slices import SlicedSource
 from sftui.text import visible
-from sftui.trainers import trainer_of, traits_of
+from sftui.trainers import trainer_named, trainer_of, traits_of
 from sftui.trainers.held_out import HeldOut, evaluation_rows
 from sftui.trainers.traits import Quirk
 from sftui.values import value_class
@@ -251,12 +252,14 @@ class OpenData:
 
     @property
     def unread(self) -> bool:
-        """Whether it is an SFT set that its trainer alone does not read, whatever columns are named: its rows show, and
-        say so."""
+        """Whether it is a set that its trainer alone does not read, whatever columns are named, or not under this
+        objective: its rows show, and say so."""
         data = self.requested.data
         named = data.format != "auto" or bool(data.fields) or traits_of(self.recipe.preset).by_hand
         other = self.requested.loss.objective != "sft"  # what such rows are is not asked of SFT's rules
-        return self.refused is not None and not named and (other or self.stored.plainly.refused is None)
+        plain, refused = self.stored.plainly.refused, self.refused
+        pairs = plain is not None and plain.what in OBJECTIVES and trainer_named(self.recipe.preset).objectives
+        return refused is not None and not named and (other or bool(pairs) or plain is None)
 
     def accepted(self, where: str = "", *, unread: bool = False) -> None:
         """ConversationError where this dataset is no SFT set, or none of its trainer's but where that may be
@@ -267,7 +270,7 @@ class OpenData:
         plain, stop = self.stored.plainly.refused, self.load_stop(AT_ONCE)
         if stop is not None:
             raise ConversationError(stop.what, where=where, why=stop.why, fix=stop.fix)
-        told = plain is None or plain == problem or self.requested.loss.objective != "sft"
+        told = plain is None or plain.what == problem.what or self.requested.loss.objective != "sft"
         fix = problem.fix if plain is None or told else plain.sentence()  # what it is tells what to do
         raise ConversationError(problem.what, where=where, why=problem.why, fix=fix)
 
@@ -485,7 +488,8 @@ def split_of(session: OpenData, most: int | None = None) -> Iterator[Split | Non
         yield Split(held.key, unsure=unsure, unmarked=held.unmarked)
         return
     known = total if held.drawn and not repaired and not held.sifted else None
-    if most is not None and known is None and (total is None or not _no_more_than(most, session)):
+    sizes = accumulate(row.size for row in session.rows())  # hardly more than `most` of them are read
+    if most is not None and known is None and (total is None or any(size > most for size in sizes)):
         told = f"every row must be {'counted' if held.drawn else 'prepared'} to know which"
         yield Split(held.key, unsure=told, later=True, unmarked=held.unmarked)
         return
@@ -518,11 +522,6 @@ def _tokenizes(session: OpenData) -> bool:
     except SftuiError:
         return False
     return True
-
-
-def _no_more_than(most: int, session: OpenData) -> bool:
-    """Whether all rows are no more than so many bytes; reads hardly more than that."""
-    return all(size <= most for size in accumulate(row.size for row in session.rows()))
 
 
 def settle_split(session: OpenData, most: int | None = None) -> Split:

@@ -214,7 +214,9 @@ def in_keys(recipe: Recipe, fix: Fix) -> Fix:
     if fix.repairs:
         command = f"`sftui repair --apply {','.join(fix.repairs)}`"
         keys = ", with ".join(filter(None, (keys or fix.title, command)))
-    keys = keys or fix.trainer_keys.get(recipe.trainer) or fix.title
+    # a key that has another word for it only hints at it: the command says it
+    named = after.loss.objective == recipe.loss.objective or f": {after.loss.objective}" in keys
+    keys = keys if keys and named else fix.trainer_keys.get(recipe.trainer) or fix.title
     return replace(fix, trainer_keys={**fix.trainer_keys, recipe.trainer: keys})
 
 

@@ -36,9 +36,10 @@ def repair_words(counted: RepairCount) -> str:
 
 
 def skipped_words(skipped: int, named: Sequence[tuple[int, str, str]]) -> list[str]:
-    """A sentence for each row that stays as it is because a repair could not be made on it, of so many: row, place and
-    why."""
-    text = [f"row {row:,} ({where}) stays unchanged: {why}" for row, where, why in named]
+    """A sentence for each reason why rows stay as they are, of so many, because a repair could not be made on them: the
+    first such row, its place and why."""
+    first = {why: f"row {row:,} ({where}) stays unchanged: {why}" for row, where, why in reversed(named)}
+    text = [*first.values()][::-1]
     more = skipped - len(text)
     return [*text, f"and {more:,} more, all in the log"] if more > 0 else text
 

@@ -195,11 +195,15 @@ def lines(here: Inspector, width: int) -> tuple[Line, ...]:
 @Command("convert", ("M",), "convert to messages", "Recipe")
 def convert(here: Inspector, count: int | None) -> None:
     """Preview the rows as messages with tool_calls and tools; once applied, write them to a new file."""
+    from sftui.conversations.refusals import OBJECTIVES
     from sftui.findings.rule import TO_MESSAGES
 
     # A repair of the data like others, so that `u` takes it back and `x` writes the config that reads the new file.
+    shown = here.panes.tokens.inspection
     if TO_MESSAGES in here.workspace.repairs:
         writing.ask(here, "messages")
+    elif shown is not None and shown.problem is not None and shown.problem.what in OBJECTIVES:
+        here.say(shown.problem.sentence(), Role.WARNING)
     else:
         preview(here, TO_MESSAGES, of_finding=False)
 

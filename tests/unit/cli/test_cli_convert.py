@@ -68,7 +68,7 @@ def test_what_a_trainer_cannot_read_becomes_messages_and_its_config(sftui: Sftui
     assert "to-messages" in done.err and "6 first rows that the trainer could not read can now be prepared" in done.err
     assert sorted(Path("new-config").iterdir()) == [Path("new-config/recipe.yaml"), Path("new-config/trl_sft.yaml")]
     assert [line["changes"][0]["repair"] for line in rows_of("new.log.jsonl")] == ["to-messages"] * 6
-    assert opening(done) == ["new-config/trl_sft.yaml", "-t", "tok", "--trainer", "trl@1.16"]
+    assert opening(done) == ["new-config/trl_sft.yaml", "-t", "tok"]
     made = prepared(sftui, *opening(done))
     assert made == prepared(sftui, "new.jsonl", "--trainer", "trl", "-t", "tok") and len(made) == 6
 
@@ -277,10 +277,17 @@ def test_a_repair_may_convert_as_well(sftui: Sftui, here: Path) -> None:
     assert not Path("new-config").exists()
 
 
-def test_data_that_nobody_reads_is_no_data_of_another_shape(sftui: Sftui, here: Path) -> None:
-    data = put("rows.jsonl", [{"prompt": "a", "chosen": "b", "rejected": "c"}])
-    done = sftui("check", data, "--trainer", "trl", *TOK)
-    assert done.code == 2 and "KeyError: 'completion'" in done.err and "this is a preference set" in done.err
+def test_pairs_are_no_data_of_another_shape(sftui: Sftui, here: Path) -> None:
+    pairs = [{"prompt": "a", "chosen": "b", "rejected": "c"}] * 3
+    done = sftui("check", put("rows.jsonl", pairs), "--trainer", "trl", *TOK)
+    assert done.code == 1 and "this is a preference set" in done.out
+    assert "fix: set loss.objective to dpo" in done.out and "convert" not in done.out
+    refused = sftui("check", "rows.jsonl", "--trainer", "verl", *TOK)
+    assert refused.code == 2 and "sftui does not model preferences under verl" in refused.err
+    roles = {"prompt": "user", "chosen": "assistant", "rejected": "assistant"}
+    chats = [{name: [{"role": roles[name], "content": text}] for name, text in row.items()} for row in pairs]
+    other = sftui("check", put("chats.jsonl", chats), "--trainer", "axolotl", *TOK)
+    assert "fix: rl: dpo, field_messages: prompt" in other.out and "field_messages: chosen" not in other.out
 
 
 PARTS = [

@@ -53,3 +53,39 @@ def test_what_makes_a_refused_set_be_read(
     found = way_in(opened)
     assert way in found and bool(way) is bool(found), found
     assert not found.startswith("set remove "), found
+
+
+SIDES = {
+    "prompt": [TURNS[0]],
+    "chosen": [TURNS[1]],
+    "rejected": [{"role": "assistant", "content": "No."}],
+}
+
+
+@pytest.mark.parametrize(
+    ("trainer", "does"),
+    [
+        ("trl", "set loss.objective to dpo"),
+        ("unsloth", "set loss.objective to dpo"),
+        ("axolotl", "set loss.objective to dpo"),
+        ("verl", "use --trainer trl --set loss.objective=dpo"),
+        ("mlx-lm", "use --trainer trl --set loss.objective=dpo"),
+        ("hf-trainer", "use --trainer trl --set loss.objective=dpo; to train on the chosen ones alone"),
+    ],
+)
+def test_a_set_of_pairs_is_for_an_objective_not_for_one_of_its_sides(tmp_path: Path, trainer: str, does: str) -> None:
+    path, ways = tmp_path / "pairs.jsonl", {"trl": does, "unsloth": "set objective: dpo"}
+    ways["axolotl"] = "set rl: dpo, field_messages: prompt"
+    path.write_text(f"{json.dumps(SIDES)}\n" * 3)
+    opened = open_data(OpenOptions((str(path),), recipe=preset(trainer)))
+    assert opened.refused is not None and opened.refused.what == "this is a preference set, not an SFT set"
+    assert does in opened.refused.fix
+    assert way_in(opened) == ways.get(trainer, "")
+    assert (trainer in opened.refused.why) is (trainer in ("verl", "mlx-lm"))
+
+
+def test_answers_with_a_label_are_for_kto(tmp_path: Path) -> None:
+    path = tmp_path / "kto.jsonl"
+    path.write_text(json.dumps({"prompt": "So?", "completion": "So.", "label": True}) + "\n")
+    opened = open_data(OpenOptions((str(path),), recipe=preset("axolotl")))
+    assert opened.refused is not None and opened.refused.fix.startswith("set loss.objective to kto")
