@@ -87,7 +87,7 @@ def count_lines(count: ComparisonCount, names: Sequence[str], width: int) -> tup
                 text += f", {many(figure[number], 'row')} {words}"
         lines.append(line((f"{_letter(number)} ", Role.LABEL), (fit(visible(name), longest), Role.KEY), f"  {text}"))
     if count.gone is not None and (count.failing or count.nowhere == count.rows):
-        first = f"the first is row {count.gone.row}: {nowhere_words(count.gone)}"
+        first = f"row {count.gone.row} cannot be compared: {nowhere_words(count.gone)}"
         lines.append(line((first, Role.WARNING)))
     return tuple(row for cells in lines for row in wrap(cells, width, "  "))
 

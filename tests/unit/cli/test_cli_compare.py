@@ -138,7 +138,7 @@ def test_rows_that_fail_on_every_side_are_counted_apart(sftui: Callable[..., Any
     assert done.code == 0
     fails = "1 row fails" if failing == 1 else "3 rows fail"
     assert f"nothing differs in 3 rows; besides, {fails} on every side\n" in done.out
-    assert "the first is row 0: " in done.out and 'can only concatenate str (not "list")' in done.out
+    assert "row 0 cannot be compared: " in done.out and 'can only concatenate str (not "list")' in done.out
     [made] = sftui("compare", chats, *TOK, "--with", "mask.terminator=train", "--format", "json").records()
     assert (made["rows"], made["failing_rows"], made["first_failing"]["row"]) == (3 + failing, failing, 0)
 

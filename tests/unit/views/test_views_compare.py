@@ -127,8 +127,8 @@ def test_a_row_that_no_side_gets_is_not_called_equal() -> None:
         "nothing could be compared: 1 row fails on every side",
         "A trl      0 of 0 tokens trained, 1 row failed",
         "B axolotl  0 of 0 tokens trained, 1 row failed",
-        "the first is row 4: the template fails",
+        "row 4 cannot be compared: the template fails",
     ]
     other = compare_row([failed, replace(failed, problem=Problem("it is too long"))])
     last = plain(count_lines(ComparisonCount().plus(other), ("trl", "axolotl"), 80)).splitlines()[-1]
-    assert last == "the first is row 4: A the template fails · B it is too long"
+    assert last == "row 4 cannot be compared: A the template fails · B it is too long"
