@@ -19,14 +19,14 @@ from sftui.cli.writing import Progress
 from sftui.comparison import Causes, ComparisonCount, RowComparison, RowSide
 from sftui.errors import RecipeError
 from sftui.exports.records import as_json, attributes
-from sftui.recipe import Recipe, changed
+from sftui.recipe import Recipe, changed, get
 from sftui.recipe_io import parse_yaml
 from sftui.session.arguments import set_knob, starting_recipe, template_of
 from sftui.session.comparing import chosen, explain, open_sides, tokenized_otherwise
 from sftui.session.configs import config_text, open_config
 from sftui.session.facets import refuse_where
 from sftui.session.opened import PREPARED
-from sftui.trainers import preset
+from sftui.trainers import preset, trainer_of
 from sftui.trainers.config import OpenedConfig
 from sftui.trainers.recognise import is_config, is_script, recognise
 from sftui.views.cells import plain
@@ -264,6 +264,7 @@ def _onto(recipe: Recipe, base: Recipe, *, data: bool) -> Recipe:
     if recipe.render.template == "tokenizer" and base.render.template.startswith(("file:", "builtin:")):
         recipe = changed(recipe, "render.template", base.render.template)
     if data:
-        for path in ("format", "fields"):
-            recipe = changed(recipe, f"data.{path}", getattr(base.data, path))
+        for path in ("data.format", "data.fields", "loss.objective"):
+            recipe = changed(recipe, path, get(base, path))
+        trainer_of(recipe)  # which refuses an objective that it has not
     return recipe

@@ -151,10 +151,11 @@ def compare_row(
     are then not counted. So does one that some sides train and others set aside for evaluation, but not by the sides
     numbered in `unsure`, of which it is not known which rows evaluate. `align_equal=False` leaves the columns of equal
     rows out, which saves most of the time over a dataset. Of preferences the rejected sides follow the chosen ones,
-    unless some recipe makes no preference of the row.
+    unless some recipe makes something else of the row.
     """
-    if all(one.rejected is not None for one in inspections):
-        pairs = zip(*(one.alone for one in inspections))
+    paired = {one.rejected is not None for one in inspections if one.tokens is not None}
+    if paired == {True}:
+        pairs = zip(*(one.alone if one.rejected is not None else (one, one) for one in inspections))
         chosen, rejected = (compare_row(pair, align_equal=align_equal, unsure=unsure) for pair in pairs)
         return _following(chosen, rejected)
     sides = tuple(side_of(one, None if k in unsure else one.evaluates) for k, one in enumerate(inspections))

@@ -15,7 +15,7 @@ from sftui.errors import SftuiError
 from sftui.recipe import Recipe, changed, diff
 from sftui.recipe_io import parse_value, quoted
 from sftui.text import visible
-from sftui.trainers import preset, preset_names
+from sftui.trainers import preset, preset_names, trainer_of
 from sftui.tui.commands.command import Command, both_ways, moves
 from sftui.tui.contexts import RECIPE
 from sftui.tui.inspector import Inspector
@@ -102,7 +102,7 @@ def _put(here: Inspector, path: str, value: Any) -> None:
 
 
 def preset_like(now: Recipe, name: str) -> Recipe:
-    """A preset with the data, tokenizer and chat template of `now`.
+    """A preset with the data, tokenizer, chat template and objective of `now`; RecipeError where it has no such one.
 
     A template of one trainer's own registry is nothing to another one, which then keeps its own.
     """
@@ -110,7 +110,10 @@ def preset_like(now: Recipe, name: str) -> Recipe:
     kind = now.render.template.partition(":")[0]
     own = "/" in kind and kind.partition("/")[0] != filled.trainer
     render = filled.render if own else replace(filled.render, template=now.render.template)
-    return replace(filled, data=now.data, tokenizer=now.tokenizer, render=render)
+    made = replace(filled, data=now.data, tokenizer=now.tokenizer, render=render)
+    made = changed(made, "loss.objective", now.loss.objective)
+    trainer_of(made)
+    return made
 
 
 # — from anywhere —

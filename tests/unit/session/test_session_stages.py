@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from sftui import trainers
+from sftui.comparison import compare_row
 from sftui.errors import ConversationError, SftuiError, SourceError
 from sftui.model import Problem, Stage
 from sftui.recipe import Recipe, changed
@@ -163,3 +164,16 @@ def test_what_decides_the_columns_reads_the_rows_anew(
     session = tokenized(open_data(OpenOptions((str(data),), recipe=recipe))).ready()
     other = ready_under(session, changed(recipe, path, value), ())
     assert before in session.detected.fields and after in other.detected.fields
+
+
+def test_both_sides_of_a_pair_count_where_the_other_recipe_makes_nothing_of_it(tmp_path: Path) -> None:
+    row = {name: [{"role": who, "content": name}] for name, who in (("prompt", "user"), ("chosen", "assistant"))}
+    data = tmp_path / "rows.jsonl"
+    data.write_text(json.dumps({**row, "rejected": [{"role": "assistant", "content": "no"}]}) + "\n")
+    recipe = changed(changed(trainers.preset("trl"), "tokenizer.name", "builtin:chatml"), "loss.objective", "dpo")
+    session = tokenized(open_data(OpenOptions((str(data),), recipe=recipe))).ready()
+    failing = ready_under(session, changed(recipe, "loss.objective", "sft"), ())
+    made = [one.inspect_row(session.row(0), text=True) for one in (session, failing)]
+    compared = compare_row(made)
+    both = sum(len(side.tokens) for side in made[0].sides if side.tokens is not None)
+    assert len(compared.sides[0].ids) == both and compared.sides[1].stopped and compared.rejected
