@@ -164,7 +164,8 @@ class DatasetChecks:
         return before
 
     def _ask(self, prompt: bytes, given: bytes) -> None:
-        """A prompt with its row and answer: the earliest row stays in `by_prompt`, other answers go to `others`."""
+        """A prompt with its row and answer: the earliest row stays in `by_prompt`, other answers go to `others`, but of
+        preferences, which several rows may give to one prompt."""
         room = len(self.by_prompt) < self.remembered
         before = self.by_prompt.add(prompt, given) if room else self.by_prompt.get(prompt)
         if before is None:
@@ -173,7 +174,7 @@ class DatasetChecks:
             self.by_prompt.change(prompt, given)
         first, other = sorted((given, before))
         answer, later = other[ROW:], other[:ROW] + prompt
-        if answer == first[ROW:]:
+        if answer == first[ROW:] or not self.recipe.supervised:
             return
         self.others.discard(first[ROW:])
         known = self.others.get(answer)

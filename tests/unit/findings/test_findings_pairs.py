@@ -259,6 +259,12 @@ def test_an_answer_without_another_is_its_own_partner(
     assert bool(found.of("PRF015")) is alone
 
 
+@pytest.mark.parametrize(("objective", "found"), [("kto", False), ("sft", True)])
+def test_two_answers_to_a_prompt_are_what_kto_has(objective: str, found: bool) -> None:
+    rows = [{**COMPLETIONS, "completion": text, "label": text == " Yes."} for text in (" Yes.", " No.")]
+    assert ("DUP003" in run(Case(rows, preset="trl@1.16", changes={"loss.objective": objective})).codes) is found
+
+
 def test_a_repeated_preference_contradicts_nothing() -> None:
     assert "PRF010" not in run(pairs(*[pair("Paris.", "Lyon.")] * 3)).codes
 
