@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from sftui.cli.loading import DataNotes, accept, loaded_session, open_data, print_matches
-from sftui.cli.opening import open_options, opening_words
+from sftui.cli.opening import arguments, open_options, opening_words
 from sftui.cli.terminal import narrate
 from sftui.cli.writing import STDOUT, OutputTarget, may_write, rows_written, targets
 from sftui.errors import ExportError, RecipeError
@@ -193,6 +193,8 @@ def convert(
     """
     if reader is not None:
         check_target(reader)
+        if not (given["trainer"] or given["recipe_file"] or arguments(given).config_file()):
+            given["trainer"] = reader  # who is to read them has a word for what they are
     chosen = repairs_of(apply, drop)
     columns = words_of(without, "--without", "column", "name columns, e.g. --without text")
     coded = bool(make_plan(chosen).codes)

@@ -118,3 +118,23 @@ def test_a_config_is_named_after_what_it_trains(sftui: Run, pairs: Path, tmp_pat
         "recipe.yaml",
         "trl_dpo.yaml",
     ]
+
+
+def test_another_trainer_is_compared_under_the_same_objective(sftui: Run, pairs: Path) -> None:
+    same = sftui("compare", pairs, *PAIRS, "--with", "trl@1.14", "--with", "unsloth", "--show", 0)
+    assert same.code in (0, 1) and "rows failed" not in same.out
+    totals = re.findall(r"of ([\d,]+) tokens trained", same.out)
+    assert len(totals) == 3 and len({*totals}) == 1
+    none = sftui("compare", pairs, *PAIRS, "--with", "verl")
+    assert none.code == 2 and "sftui does not model dpo under verl" in none.err
+    fails = sftui("compare", pairs, *PAIRS, "--with", "loss.objective=sft", "--show", 0)
+    assert fails.code == 2 and "this is a preference set" in fails.err
+
+
+def test_the_reader_of_a_conversion_is_its_trainer(sftui: Run, pairs: Path, tmp_path: Path) -> None:
+    words = ("-t", "builtin:chatml", "--for", "trl", "--set", "loss.objective=kto", "-o", tmp_path / "kto.jsonl")
+    made = sftui("convert", pairs, *words)
+    assert made.code == 0 and "hf-trainer" not in made.err, made.err
+    config = tmp_path / "kto-config" / "trl_kto.yaml"
+    assert "desirable_weight: 1.0" in config.read_text()
+    assert sftui("check", config, "-t", "builtin:chatml").code in (0, 1)
